@@ -1,0 +1,110 @@
+import { InvalidError } from './errors.ts'
+import type { Json, JsonObject } from './json.ts'
+
+/** The last millisecond of the year 9999: what fits an ISO date of four digits. */
+export const latestTime = 253_402_300_799_999
+
+/** Accepts keys, names and labels: 1 to 512 bytes of well-formed text without NUL. */
+export function checkName(text: unknown, field: string): string {
+  const name = checkText(text, field, 512)
+  if (name === '') throw new InvalidError(field, 'must not be empty')
+  return name
+}
+
+/** Accepts well-formed text without NUL, so that both engines store the same bytes. */
+export function checkText(text: unknown, field: string, maxBytes: number): string {
+  if (typeof text !== 'string') throw new InvalidError(field, `must be text, got ${kindOf(text)}`)
+  // UTF-8 needs at most 3 bytes for a UTF-16 unit: short text need not be measured.
+  if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) {
+    throw new InvalidError(field, `must be at most ${maxBytes} bytes`)
+  }
+  if (text.includes('\0')) throw new InvalidError(field, 'must not contain NUL')
+  if (!text.isWellFormed())
+    throw new InvalidError(field, 'must be well-formed text (it has a lone surrogate)')
+  return text
+}
+
+/** Accepts a date from 1970 to 9999 and returns it in milliseconds. */
+export function checkTime(date: unknown, field: string): number {
+  const time = date instanceof Date ? date.getTime() : Number.NaN
+  if (!Number.isInteger(time) || time < 0 || time > latestTime) {
+    throw new InvalidError(field, 'must be a date between 1970 and 9999')
+  }
+  return time
+}
+
+/** Accepts a whole number within bounds. */
+export function checkCount(value: unknown, field: string, least: number, most: number): number {
+  if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) {
+    throw new InvalidError(field, `must be a whole number from ${least} to ${most}`)
+  }
+  return value as number
+}
+
+/** Accepts one of the listed words. */
+export function checkChoice<T extends string>(value: unknown, field: string, choices: readonly T[]): T {
+  if (!choices.includes(value as T)) throw new InvalidError(field, `must be one of ${choices.join(', ')}`)
+  return value as T
+}
+
+/** Accepts a list with at least one element. */
+export function checkNonEmpty(value: unknown, field: string): void {
+  if (!Array.isArray(value)) throw new InvalidError(field, `must be a list, got ${kindOf(value)}`)
+  if (value.length === 0) throw new InvalidError(field, 'must not be empty')
+}
+
+/** Accepts a plain JSON object and returns its text, of at most `maxBytes`. */
+export function checkJsonObject(value: unknown, field: string, maxBytes: number): string {
+  if (!isPlainObject(value)) throw new InvalidError(field, `must be a JSON object, got ${kindOf(value)}`)
+  checkJson(value, field)
+  const text = JSON.stringify(value)
+  if (Buffer.byteLength(text) > maxBytes)
+    throw new InvalidError(field, `must be at most ${maxBytes} bytes of JSON`)
+  return text
+}
+
+/** Nesting beyond this is refused: nobody means it, and every reader would have to survive it. */
+export const maxNesting = 256
+
+/** Refuses what JSON would drop or change without a word: functions, NaN, class instances, cycles. */
+export function checkJson(value: unknown, field: string, depth = 0): asserts value is Json {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return
+    case 'number':
+      if (!Number.isFinite(value)) throw new InvalidError(field, `must be a finite number, got ${value}`)
+      return
+    case 'object':
+      break
+    default:
+      throw new InvalidError(field, `must be JSON, got ${kindOf(value)}`)
+  }
+  if (value === null) return
+  if (depth >= maxNesting)
+    throw new InvalidError(field, `is nested deeper than ${maxNesting} levels, or in itself`)
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) checkJson(value[i], `${field}[${i}]`, depth + 1)
+    return
+  }
+  if (!isPlainObject(value)) throw new InvalidError(field, `must be plain JSON, got ${kindOf(value)}`)
+  for (const key of Object.keys(value)) {
+    const member = value[key]
+    // As in JSON itself, an undefined member counts as absent.
+    if (member !== undefined) checkJson(member, `${field}.${key}`, depth + 1)
+  }
+}
+
+export function isPlainObject(value: unknown): value is JsonObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** Names what a value is, for an error line. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return value.constructor?.name ?? 'an object'
+  return typeof value
+}

@@ -1,0 +1,187 @@
+import type { ConversationId, MessageId } from './ids.ts'
+
+/** Every way the store can refuse. Programs read `code` and the fields; `message` is for people. */
+export type ErrorCode =
+  | 'not_found'
+  | 'conflict'
+  | 'key_reused'
+  | 'busy'
+  | 'invalid'
+  | 'ambiguous_id'
+  | 'storage_full'
+  | 'read_only'
+  | 'corrupt'
+  | 'schema_too_new'
+  | 'outcome_unknown'
+  | 'unavailable'
+  | 'expired'
+
+/** The base of every error that Skein throws on purpose. */
+export abstract class SkeinError extends Error {
+  abstract readonly code: ErrorCode
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = new.target.name
+  }
+}
+
+export type ThingKind = 'conversation' | 'message' | 'branch' | 'turn' | 'blob' | 'summary' | 'key' | 'id'
+
+/** Nothing of that kind is there. `trashed` is set when it is in the trash, from where it can be restored. */
+export class NotFoundError extends SkeinError {
+  readonly code = 'not_found'
+  readonly kind: ThingKind
+  readonly id: string
+  readonly trashed: boolean
+
+  constructor(kind: ThingKind, id: string, options: { trashed?: boolean } = {}) {
+    super(
+      options.trashed
+        ? `${kind} ${show(id)} is in the trash: restore it first`
+        : `there is no ${kind} ${show(id)}`,
+    )
+    this.kind = kind
+    this.id = id
+    this.trashed = options.trashed ?? false
+  }
+}
+
+/** Another writer moved the branch first. Read the new head and try again, or ask for a sibling branch. */
+export class ConflictError extends SkeinError {
+  readonly code = 'conflict'
+  readonly branch: string
+  readonly expected: MessageId | null
+  readonly actual: MessageId | null
+
+  constructor(branch: string, expected: MessageId | null, actual: MessageId | null) {
+    super(
+      `branch ${show(branch)} has moved: expected head ${expected ?? '(empty)'}, found ${actual ?? '(empty)'}`,
+    )
+    this.branch = branch
+    this.expected = expected
+    this.actual = actual
+  }
+}
+
+/** A name that must be unique is taken: a branch name or key, or a turn key and step that stored other words. */
+export class KeyReusedError extends SkeinError {
+  readonly code = 'key_reused'
+  readonly key: string
+
+  constructor(key: string, message: string) {
+    super(message)
+    this.key = key
+  }
+}
+
+/** Who holds a branch or a range, as stored with an open turn or a summary that is being made. */
+export interface Holder {
+  readonly host: string
+  readonly boot: string
+  readonly pid: number
+  readonly startedAt: number
+}
+
+/** Something is held by another: an open turn holds its branch, a summariser its range. */
+export class BusyError extends SkeinError {
+  readonly code = 'busy'
+  readonly what: string
+  readonly holder: Holder | null
+  readonly leaseUntil: Date | null
+
+  constructor(what: string, holder: Holder | null, leaseUntil: Date | null) {
+    const who = holder ? ` by process ${holder.pid} on ${holder.host}` : ''
+    const until = leaseUntil ? ` until ${leaseUntil.toISOString()}` : ''
+    super(`${what} is held${who}${until}`)
+    this.what = what
+    this.holder = holder
+    this.leaseUntil = leaseUntil
+  }
+}
+
+/** The caller gave something that cannot be stored or asked. `field` names it. Nothing was written. */
+export class InvalidError extends SkeinError {
+  readonly code = 'invalid'
+  readonly field: string
+  /** Offset into the offending text, where the field is a query. */
+  readonly position: number | null
+
+  constructor(field: string, problem: string, position: number | null = null) {
+    super(`${field}: ${problem}`)
+    this.field = field
+    this.position = position
+  }
+}
+
+/** One thing an ambiguous prefix could mean. */
+export interface Candidate {
+  readonly kind: 'conversation' | 'message'
+  readonly id: ConversationId | MessageId
+}
+
+/** A prefix fits more than one id. `candidates` holds up to ten of them, of both kinds. */
+export class AmbiguousIdError extends SkeinError {
+  readonly code = 'ambiguous_id'
+  readonly prefix: string
+  readonly candidates: readonly Candidate[]
+
+  constructor(prefix: string, candidates: readonly Candidate[]) {
+    super(
+      `${show(prefix)} fits ${candidates.length} ids: ${candidates.map(c => `${c.kind} ${c.id}`).join(', ')}`,
+    )
+    this.prefix = prefix
+    this.candidates = candidates
+  }
+}
+
+/** The disk, or the space granted to the database, is full. Nothing was written. */
+export class StorageFullError extends SkeinError {
+  readonly code = 'storage_full'
+}
+
+/** The store can be read but not written. */
+export class ReadOnlyError extends SkeinError {
+  readonly code = 'read_only'
+}
+
+/** What is stored does not fit together, or does not match its hash. */
+export class CorruptError extends SkeinError {
+  readonly code = 'corrupt'
+}
+
+/** A newer Skein wrote this store. Nothing was written; the way out is a newer version of this program. */
+export class SchemaTooNewError extends SkeinError {
+  readonly code = 'schema_too_new'
+  readonly found: number
+  readonly known: number
+
+  constructor(found: number, known: number) {
+    super(
+      `the store has schema version ${found}, this version of skein knows ${known}: upgrade skein to open it`,
+    )
+    this.found = found
+    this.known = known
+  }
+}
+
+/** The connection broke after a commit was sent: it may or may not have happened. Retry with the same turn key. */
+export class OutcomeUnknownError extends SkeinError {
+  readonly code = 'outcome_unknown'
+}
+
+/** The store cannot be reached, or stayed locked for too long. */
+export class UnavailableError extends SkeinError {
+  readonly code = 'unavailable'
+}
+
+/** A lease ran out and somebody else took over: this turn or summary is no longer the caller's to write. */
+export class ExpiredError extends SkeinError {
+  readonly code = 'expired'
+}
+
+/** Quotes what a caller gave for an error line: short, printable, unable to drive a terminal. */
+function show(text: string): string {
+  const cut = text.length > 80 ? `${text.slice(0, 80)}…` : text
+  return JSON.stringify(cut)
+}

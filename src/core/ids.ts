@@ -1,0 +1,27 @@
+import { InvalidError } from './errors.ts'
+
+declare const brand: unique symbol
+
+/** A UUID in lower case. Branded, so that the two kinds of id cannot be swapped. */
+export type ConversationId = string & { readonly [brand]: 'conversation' }
+
+/** 32 characters of lower-case base32: the first 160 bits of a hash over the message and its ancestors. */
+export type MessageId = string & { readonly [brand]: 'message' }
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const base32 = /^[a-z2-7]{32}$/
+
+/** Reads a conversation id. Throws InvalidError if the text is no UUID. */
+export function conversationId(text: string, field = 'conversation id'): ConversationId {
+  const lower = typeof text === 'string' ? text.toLowerCase() : text
+  if (typeof lower !== 'string' || !uuid.test(lower)) throw new InvalidError(field, 'must be a UUID')
+  return lower as ConversationId
+}
+
+/** Reads a message id. Throws InvalidError if the text is not 32 characters of base32. */
+export function messageId(text: string, field = 'message id'): MessageId {
+  if (typeof text !== 'string' || !base32.test(text)) {
+    throw new InvalidError(field, 'must be 32 characters of lower-case base32')
+  }
+  return text as MessageId
+}

@@ -1,0 +1,83 @@
+import type { Branch } from './branch.ts'
+import type { Conversation, ConversationKind } from './conversation.ts'
+import type { ConversationId } from './ids.ts'
+import type { Message, Role } from './message.ts'
+import type { Snippet } from './search/snippet.ts'
+
+/** One page, and how to ask for the next. */
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Give it back as `after` for the next page; null at the end. */
+  readonly next: string | null
+  /** Rows that could not be read, with the reason. One bad row never breaks a list. */
+  readonly skipped: readonly SkippedRow[]
+}
+
+export interface SkippedRow {
+  readonly id: string
+  readonly reason: string
+}
+
+/** Newest activity first. Every filter narrows; null asks for "has none". */
+export interface ConversationFilter {
+  readonly channel?: string | null
+  readonly directory?: string | null
+  readonly project?: string | null
+  readonly task?: string | null
+  readonly kind?: ConversationKind
+  readonly keyPrefix?: string
+  readonly tag?: string
+  /** Text that stands in the title, whatever its case. */
+  readonly title?: string
+  /** Top-level metadata fields that have these values. */
+  readonly metadata?: { readonly [key: string]: string | number | boolean }
+  /** Runs of subagents started from this conversation. */
+  readonly parent?: ConversationId
+  readonly updatedFrom?: Date
+  readonly updatedBefore?: Date
+  /** Only what is in the trash; otherwise only what is not. */
+  readonly trashed?: true
+}
+
+export interface ListConversations extends ConversationFilter {
+  readonly limit?: number
+  readonly after?: string
+}
+
+/** Messages of a conversation in the order they were stored. */
+export interface ListMessages {
+  readonly conversationId: ConversationId
+  readonly order?: 'ascending' | 'descending'
+  readonly limit?: number
+  readonly offset?: number
+  readonly after?: string
+  readonly roles?: readonly Role[]
+  readonly label?: string
+  /** `preview` brings only the beginning of what lies in blobs. */
+  readonly blobs?: BlobMode
+}
+
+export type BlobMode = 'whole' | 'preview'
+
+/** A conversation in a list: the one branch a person would go on with comes along. */
+export interface ListedConversation extends Conversation {
+  readonly branch: Branch
+}
+
+export interface SearchOptions {
+  readonly order?: 'newest' | 'ranked'
+  readonly limit?: number
+  readonly after?: string
+  /** Length of the snippets, in characters. */
+  readonly snippetLength?: number
+  readonly directory?: string
+  readonly kind?: ConversationKind
+}
+
+export interface SearchHit {
+  readonly message: Message
+  readonly conversation: Pick<Conversation, 'id' | 'title' | 'kind' | 'directory' | 'channel'>
+  /** Branches whose path the message is on, the active one first. */
+  readonly branches: readonly string[]
+  readonly snippet: Snippet
+}

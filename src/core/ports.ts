@@ -1,0 +1,257 @@
+import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './branch.ts'
+import type { Conversation, ConversationPatch, NewConversation } from './conversation.ts'
+import type { Holder } from './errors.ts'
+import type { ConversationId, MessageId } from './ids.ts'
+import type {
+  BlobMode,
+  ConversationFilter,
+  ListConversations,
+  ListedConversation,
+  ListMessages,
+  Page,
+  SearchHit,
+  SearchOptions,
+} from './listing.ts'
+import type { Message, NewMessage, NonEmpty } from './message.ts'
+import type {
+  EventType,
+  NewEvent,
+  NewSummary,
+  Range,
+  Run,
+  Summary,
+  SummaryClaim,
+  TraceEvent,
+} from './records.ts'
+import type { DraftPiece, EndedTurn, Turn, TurnEnd, TurnStep } from './turn.ts'
+
+/** A branch together with its conversation. */
+export interface Place {
+  readonly conversation: Conversation
+  readonly branch: Branch
+}
+
+export interface FoundOrCreated extends Place {
+  readonly created: boolean
+}
+
+/** What an id prefix, a key or `id:branch` stands for. */
+export type Resolved = Place & { readonly message: MessageId | null }
+
+export interface ReadOptions {
+  /** Leaves out the messages of turns that are still open. */
+  readonly wholeTurns?: true
+  /** `whole` (default) puts blobs back in their place; `preview` brings the first 1,024 characters. */
+  readonly blobs?: BlobMode
+}
+
+/** How far back a tail reaches: until either runs out. */
+export interface TailBudget {
+  readonly tokens?: number
+  readonly messages?: number
+}
+
+/** The newest messages of a path, oldest first; never begins inside a turn. */
+export interface Tail {
+  readonly messages: readonly Message[]
+  /** Messages of the path that lie before the tail. */
+  readonly older: number
+  readonly olderTokens: number
+}
+
+/** Reads conversations, their branches and what belongs to them. */
+export interface ConversationReader {
+  /** Throws NotFoundError. One in the trash is returned, with `trashedAt` set. */
+  getConversation(id: ConversationId): Promise<Conversation>
+  /** The counter that every change raises: one row, for caches and live follow. */
+  versionOf(id: ConversationId): Promise<number>
+  getBranch(ref: BranchRef): Promise<Branch>
+  listBranches(id: ConversationId): Promise<readonly BranchInfo[]>
+  /** The living, unexpired branch with this key, or null. */
+  findByKey(key: string): Promise<Place | null>
+  /** The newest living, unexpired conversation of a task, at its active branch, or null. */
+  findByTask(task: string): Promise<Place | null>
+  /** The branch that a foreign agent knows by this id, or null. */
+  findByAgentLink(agent: string, foreignId: string): Promise<Place | null>
+  listAgentLinks(ref: BranchRef): Promise<readonly AgentLink[]>
+  /** Reads a conversation id, message id, key or `id:branch`, ids by unique prefix of at least six
+   *  characters. Throws NotFoundError, AmbiguousIdError or InvalidError. */
+  resolve(text: string): Promise<Resolved>
+}
+
+/** Reads messages. */
+export interface MessageReader {
+  /** In the order asked for. Throws NotFoundError for the first that is missing. */
+  getMessages(ids: readonly MessageId[], options?: ReadOptions): Promise<readonly Message[]>
+  /** From the root to this message. */
+  path(id: MessageId, options?: ReadOptions): Promise<readonly Message[]>
+  /** The newest part of a path, in time that depends on its own length and not on the history's. */
+  tail(id: MessageId, budget: TailBudget, options?: ReadOptions): Promise<Tail>
+  /** The shape of a conversation without its contents, in order of seq. */
+  structure(id: ConversationId): Promise<readonly Run[]>
+  readBlob(hash: string): Promise<Uint8Array>
+  listTurns(id: ConversationId, options?: { readonly status?: Turn['status'] }): Promise<readonly Turn[]>
+  /** The pieces of the answer that is arriving in a turn. */
+  readDraft(id: ConversationId, turnKey: string): Promise<readonly DraftPiece[]>
+  listSummaries(id: ConversationId): Promise<readonly Summary[]>
+  listEvents(
+    id: ConversationId,
+    options?: { readonly after?: number; readonly types?: readonly EventType[]; readonly limit?: number },
+  ): Promise<readonly TraceEvent[]>
+}
+
+export interface AppendOptions {
+  readonly turn?: TurnStep
+  /** On a lost race, or where another's open turn holds the branch: refuse (default), or go on
+   *  beside it, on a sibling branch `main-2`, `main-3` … */
+  readonly onConflict?: 'refuse' | 'sibling'
+}
+
+export interface Appended {
+  /** The branch written to: a sibling if that was asked for and needed. */
+  readonly branch: BranchRef
+  readonly head: MessageId
+  readonly ids: NonEmpty<MessageId>
+  /** `replayed`: the same turn key and step had stored the same words before; nothing was written. */
+  readonly outcome: 'appended' | 'sibling' | 'replayed'
+}
+
+/** A message to be stored under any parent: an id, an earlier item of the same call, or null for a root. */
+export interface SaveItem {
+  readonly message: NewMessage
+  readonly parent: MessageId | { readonly item: number } | null
+}
+
+/** Writes conversations, branches and messages. Each call is one transaction: all or nothing. */
+export interface ConversationWriter {
+  create(conversation?: NewConversation): Promise<Place>
+  /** The living branch with this key; otherwise a new conversation. Atomic across processes. An
+   *  expired holder gives the key up. */
+  findOrCreate(key: string, conversation?: Omit<NewConversation, 'key'>): Promise<FoundOrCreated>
+  updateConversation(id: ConversationId, patch: ConversationPatch): Promise<Conversation>
+  /** Appends to a branch and moves its head. Checked in this order: the turn's pair (key, step), who
+   *  holds the branch, the head. Throws ConflictError, BusyError, KeyReusedError, ExpiredError. */
+  append(
+    branch: BranchRef,
+    expectedHead: MessageId | null,
+    messages: NonEmpty<NewMessage>,
+    options?: AppendOptions,
+  ): Promise<Appended>
+  /** Stores messages under any parents and moves no branch. Returns ids in the order given. */
+  save(id: ConversationId, items: NonEmpty<SaveItem>): Promise<NonEmpty<MessageId>>
+  setLabel(id: MessageId, label: string | null): Promise<void>
+
+  createBranch(id: ConversationId, at: MessageId | null, branch: NewBranch): Promise<Branch>
+  renameBranch(ref: BranchRef, name: string): Promise<Branch>
+  /** Removes the pointer; the messages stay. The active branch cannot be removed. */
+  deleteBranch(ref: BranchRef): Promise<void>
+  /** Points the branch elsewhere in its conversation, if its head is still the expected one. */
+  moveBranch(ref: BranchRef, expectedHead: MessageId | null, to: MessageId | null): Promise<Branch>
+  /** Makes this the branch for callers that name none. */
+  activateBranch(ref: BranchRef): Promise<void>
+  /** Gives the branch a key, or takes it away. Throws KeyReusedError if another living branch has it. */
+  setKey(ref: BranchRef, key: string | null): Promise<Branch>
+  setAgentLink(ref: BranchRef, link: NewAgentLink): Promise<void>
+  removeAgentLink(ref: BranchRef, agent: string, directory: string): Promise<void>
+  /** Archives the branch as `before-reset-<n>` and puts an empty one with its name and key in its place. */
+  reset(
+    ref: BranchRef,
+    options?: { readonly keepPrompt?: boolean },
+  ): Promise<{ branch: Branch; archived: Branch | null }>
+}
+
+/** Writes what accompanies a turn while it runs. */
+export interface TurnWriter {
+  /** Adds pieces to the answer that is arriving, without waiting for the disk, and renews the lease. */
+  putDraft(id: ConversationId, turnKey: string, holder: Holder, pieces: NonEmpty<DraftPiece>): Promise<void>
+  /** Throws ExpiredError if the turn is no longer the holder's. */
+  renewTurn(id: ConversationId, turnKey: string, holder: Holder): Promise<Turn>
+  endTurn(id: ConversationId, turnKey: string, end: TurnEnd): Promise<EndedTurn>
+  addEvents(id: ConversationId, events: NonEmpty<NewEvent>): Promise<void>
+  /** Takes the range for 30 seconds, or says that it has been summarised. Throws BusyError. */
+  claimSummary(id: ConversationId, range: Range, holder: Holder): Promise<SummaryClaim>
+  putSummary(id: ConversationId, summary: NewSummary): Promise<Summary>
+}
+
+export interface Lister {
+  listConversations(options?: ListConversations): Promise<Page<ListedConversation>>
+  countConversations(filter?: ConversationFilter): Promise<number>
+  listMessages(options: ListMessages): Promise<Page<Message>>
+}
+
+export interface Searcher {
+  /** Finds messages. Whatever was acknowledged before the call is found, whoever wrote it.
+   *  Throws InvalidError, with the position, for a query that cannot be read. */
+  search(query: string, options?: SearchOptions): Promise<Page<SearchHit>>
+}
+
+export interface MovedBranch {
+  readonly branch: BranchRef
+  readonly from: MessageId
+  readonly to: MessageId | null
+}
+
+export interface DeletedMessages {
+  /** How many went; ids that were not there do not count. */
+  readonly deleted: number
+  readonly moved: readonly MovedBranch[]
+  readonly summaries: number
+}
+
+export interface Restored {
+  /** Keys that another branch has taken meanwhile; they were not given back. */
+  readonly keysTaken: readonly string[]
+}
+
+/** Takes things away. */
+export interface Deleter {
+  /** Throws InvalidError for a message with children, unless recursive. Leaves tombstones. */
+  deleteMessages(
+    ids: readonly MessageId[],
+    options?: { readonly recursive?: true; readonly reason?: string },
+  ): Promise<DeletedMessages>
+  /** Removes the words and keeps the place: the chain still verifies. Returns how many were erased. */
+  eraseMessages(
+    ids: readonly MessageId[],
+    erasure: { readonly by: string; readonly reason: string },
+  ): Promise<number>
+  /** Moves a conversation to the trash and frees its keys. False if there is none, or it is there already. */
+  trash(id: ConversationId): Promise<boolean>
+  restore(id: ConversationId): Promise<Restored>
+  /** Removes a trashed conversation for good. False if there is none. */
+  purge(id: ConversationId): Promise<boolean>
+}
+
+export interface SweepReceipt {
+  readonly dryRun: boolean
+  /** Expired task conversations that went to the trash. */
+  readonly trashed: readonly ConversationId[]
+  /** Trashed conversations that are gone for good. */
+  readonly purged: readonly ConversationId[]
+  readonly blobs: number
+  /** Set if the clock has jumped by more than a day since the last sweep: then nothing was done. */
+  readonly clockJumped: { readonly from: Date; readonly to: Date } | null
+}
+
+/** Keeps the store in order. */
+export interface Maintainer {
+  sweep(options?: { readonly dryRun?: boolean }): Promise<SweepReceipt>
+  /** Brings the search index up to date; returns how many messages were indexed. */
+  indexSearch(): Promise<number>
+  /** Drops the search index; the next search builds it anew. */
+  rebuildSearch(): Promise<void>
+  schemaVersion(): Promise<number>
+}
+
+/** Everything. Ask for less where less is needed. */
+export interface Store
+  extends ConversationReader,
+    MessageReader,
+    ConversationWriter,
+    TurnWriter,
+    Lister,
+    Searcher,
+    Deleter,
+    Maintainer {
+  close(): Promise<void>
+}

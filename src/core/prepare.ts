@@ -1,0 +1,136 @@
+import { type Block, isKnown, type KnownBlock } from './block.ts'
+import { type Body, encodeBody } from './body.ts'
+import { checkCount, checkJson, checkName, checkNonEmpty, checkTime, isPlainObject, kindOf } from './check.ts'
+import { InvalidError } from './errors.ts'
+import { type NewMessage, type NonEmpty, type Role, textOf } from './message.ts'
+import { titleFrom } from './title.ts'
+import { estimateTokens } from './tokens.ts'
+
+/** The longest string or payload that is taken, in UTF-16 units: what V8 can still hold twice over. */
+export const longestString = 134_217_728
+
+/** A message that has been checked and is ready to be given a place, and with it an id. */
+export interface PreparedMessage {
+  readonly role: Role
+  readonly body: Body
+  /** Null: now. */
+  readonly time: number | null
+  readonly tokens: number
+  readonly label: string | null
+  /** What a conversation without a title would be called after this message. */
+  readonly title: string | null
+}
+
+/** Checks messages and makes their stored form. Throws InvalidError naming the field. */
+export function prepareMessages(
+  messages: NonEmpty<NewMessage>,
+  field = 'messages',
+): NonEmpty<PreparedMessage> {
+  checkNonEmpty(messages, field)
+  return messages.map((message, i) =>
+    prepareMessage(message, `${field}[${i}]`),
+  ) as unknown as NonEmpty<PreparedMessage>
+}
+
+export function prepareMessage(message: NewMessage, field: string): PreparedMessage {
+  if (!isPlainObject(message)) throw new InvalidError(field, `must be a message, got ${kindOf(message)}`)
+  const role = readRole(message.role, `${field}.role`)
+  checkBlocks(message.blocks, `${field}.blocks`)
+  if (message.meta !== undefined) {
+    if (!isPlainObject(message.meta))
+      throw new InvalidError(`${field}.meta`, `must be a JSON object, got ${kindOf(message.meta)}`)
+    checkJson(message.meta, `${field}.meta`)
+  }
+  return {
+    role,
+    body: encodeBody(message.blocks, message.meta),
+    time: message.at === undefined ? null : checkTime(message.at, `${field}.at`),
+    tokens:
+      message.tokens === undefined
+        ? estimateTokens(message.blocks)
+        : checkCount(message.tokens, `${field}.tokens`, 0, 2 ** 31 - 1),
+    label: message.label === undefined ? null : checkName(message.label, `${field}.label`),
+    title: role === 'user' ? titleFrom(textOf(message)) : null,
+  }
+}
+
+/** Reads a role as other systems write it. */
+export function readRole(role: unknown, field: string): Role {
+  switch (role) {
+    case 'user':
+    case 'assistant':
+    case 'tool_result':
+    case 'system':
+      return role
+    case 'tool':
+      return 'tool_result'
+    case 'developer':
+      return 'system'
+    default:
+      throw new InvalidError(field, 'must be user, assistant, tool_result (or tool), system (or developer)')
+  }
+}
+
+function checkBlocks(blocks: unknown, field: string): void {
+  if (typeof blocks === 'string') return checkLength(blocks, field)
+  if (!Array.isArray(blocks))
+    throw new InvalidError(field, `must be a string or a list of blocks, got ${kindOf(blocks)}`)
+  for (let i = 0; i < blocks.length; i++) checkBlock(blocks[i], `${field}[${i}]`)
+}
+
+function checkBlock(block: unknown, field: string): void {
+  if (!isPlainObject(block)) throw new InvalidError(field, `must be an object, got ${kindOf(block)}`)
+  if (typeof block.type !== 'string' || block.type === '')
+    throw new InvalidError(`${field}.type`, 'must be a non-empty string')
+  checkJson(block, field)
+  const candidate = block as Block
+  if (isKnown(candidate)) checkFields(candidate, field)
+}
+
+function checkFields(block: KnownBlock, field: string): void {
+  if (block.metadata !== undefined && !isPlainObject(block.metadata)) {
+    throw new InvalidError(`${field}.metadata`, 'must be a JSON object')
+  }
+  if (block.mime !== undefined) checkString(block.mime, `${field}.mime`)
+  switch (block.type) {
+    case 'text':
+    case 'thinking':
+      return checkLength(block.text, `${field}.text`)
+    case 'tool_call':
+      checkString(block.callId, `${field}.callId`)
+      checkString(block.name, `${field}.name`)
+      return checkPresent(block.input, `${field}.input`)
+    case 'tool_result':
+      checkString(block.callId, `${field}.callId`)
+      if (block.isError !== undefined && typeof block.isError !== 'boolean') {
+        throw new InvalidError(`${field}.isError`, 'must be true or false')
+      }
+      return checkPresent(block.output, `${field}.output`)
+    case 'image':
+    case 'audio':
+    case 'video':
+    case 'file':
+      checkString(block.mime, `${field}.mime`)
+      if (block.url !== undefined) checkString(block.url, `${field}.url`)
+      if (block.data !== undefined) return checkLength(block.data, `${field}.data`)
+      if (block.url === undefined) throw new InvalidError(field, 'must have data or a url')
+      return
+    default:
+      return block satisfies never
+  }
+}
+
+function checkString(value: unknown, field: string): void {
+  if (typeof value !== 'string') throw new InvalidError(field, `must be a string, got ${kindOf(value)}`)
+}
+
+function checkLength(value: unknown, field: string): void {
+  checkString(value, field)
+  if ((value as string).length > longestString) {
+    throw new InvalidError(field, `must be at most ${longestString} characters long`)
+  }
+}
+
+function checkPresent(value: unknown, field: string): void {
+  if (value === undefined) throw new InvalidError(field, 'is missing')
+}

@@ -1,0 +1,137 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import type { GuardOptions, GuardReady } from './postgres-guard.ts'
+
+/** A running PostgreSQL, reached as the plain role `skein_test`, which may create databases and nothing else. */
+export interface Postgres {
+  /** The database `skein`, for instance `postgresql://skein_test@localhost/skein?host=/tmp/skein-x1/socket`. */
+  readonly url: string
+  /** Makes an empty database and returns its URL. */
+  createDatabase(): Promise<string>
+  /** Ends the server and removes all that it kept. Further calls do nothing. */
+  stop(): Promise<void>
+}
+
+/** How to start a PostgreSQL for tests, benchmarks and examples. */
+export interface PostgresOptions {
+  /** `off`, the default, is quicker; a benchmark that reports durable writes wants `on`. */
+  readonly fsync?: 'on' | 'off'
+  /** A directory from `makePlace` to live in; the server then owns it and removes it at its end. */
+  readonly directory?: string
+}
+
+/**
+ * Starts a PostgreSQL of our own on a Unix socket, or makes a database on the one that
+ * SKEIN_TEST_POSTGRES_URL names. Throws when there is none: a missing server is a failure, never a skip.
+ */
+export function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
+  const given = process.env.SKEIN_TEST_POSTGRES_URL
+  return given ? borrowPostgres(given) : startEmbedded(options)
+}
+
+/** Makes an empty database beside the one at `url`, owned by the same role, and returns its URL. */
+export async function createDatabase(url: string): Promise<string> {
+  const fresh = new URL(url)
+  fresh.pathname += `_${randomBytes(6).toString('hex')}`
+  // template0, because nobody can be connected to it: a busy template makes "create database" fail. Copying
+  // files is three times as quick here as writing them through the log.
+  await run(url, `create database "${databaseOf(fresh)}" template template0 strategy file_copy`)
+  return fresh.href
+}
+
+/** Drops the database at `url` with whoever is connected to it. `via` is the URL of a neighbour that stays. */
+export async function dropDatabase(url: string, via: string): Promise<void> {
+  await run(via, `drop database if exists "${databaseOf(new URL(url))}" with (force)`)
+}
+
+async function startEmbedded({ fsync = 'off', directory = makePlace() }: PostgresOptions): Promise<Postgres> {
+  const options: GuardOptions = { fsync, directory }
+  const guard = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('postgres-guard.ts', import.meta.url)), JSON.stringify(options)],
+    // Detached, so that a terminal's Ctrl-C reaches us and not the guard, which has to outlive us.
+    { stdio: ['pipe', 'pipe', 'pipe'], detached: true },
+  )
+  let complaint = ''
+  guard.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    complaint += chunk
+  })
+  const ended = once(guard, 'close')
+  const lines = createInterface({ input: guard.stdout })
+  const [line] = await Promise.race([once(lines, 'line'), ended])
+  if (typeof line !== 'string') throw new Error(`PostgreSQL did not start:\n${complaint}`)
+  const ready = JSON.parse(line) as GuardReady
+  const url = `postgresql://skein_test@localhost/skein?host=${encodeURI(ready.socketDirectory)}`
+  return {
+    url,
+    createDatabase: () => createDatabase(url),
+    async stop() {
+      guard.stdin.end()
+      const [code] = await ended
+      if (code !== 0) throw new Error(`PostgreSQL did not end well:\n${complaint}`)
+    },
+  }
+}
+
+async function borrowPostgres(given: string): Promise<Postgres> {
+  const url = await createDatabase(given)
+  const made: string[] = [url]
+  let stopped: Promise<void> | undefined
+  return {
+    url,
+    async createDatabase() {
+      const fresh = await createDatabase(url)
+      made.push(fresh)
+      return fresh
+    },
+    stop() {
+      stopped ??= dropFamily(url, given)
+      return stopped
+    },
+  }
+}
+
+/** Databases made beside `url`, by test workers too, have its name and an underscore in front of their own. */
+async function dropFamily(url: string, via: string): Promise<void> {
+  const name = databaseOf(new URL(url))
+  const found = await run(via, 'select datname from pg_database where starts_with(datname, $1)', [name])
+  for (const { datname } of found) await run(via, `drop database "${datname}" with (force)`)
+}
+
+async function run(url: string, sql: string, values: string[] = []): Promise<{ datname: string }[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<{ datname: string }>(sql, values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+function databaseOf(url: URL): string {
+  return decodeURIComponent(url.pathname.slice(1))
+}
+
+/**
+ * Makes a directory for a server. A socket's whole path has to fit into 103 bytes, and as root the server runs
+ * as another user, who has to get there: where TMPDIR is too long or too private, /tmp it is.
+ */
+export function makePlace(): string {
+  const usual = tmpdir()
+  const fits = usual.length <= 60 && (process.getuid?.() !== 0 || isOpenToAll(usual))
+  const place = mkdtempSync(join(fits ? usual : '/tmp', 'skein-'))
+  chmodSync(place, 0o755)
+  return place
+}
+
+function isOpenToAll(path: string): boolean {
+  const parent = dirname(path)
+  return (statSync(path).mode & 0o001) !== 0 && (parent === path || isOpenToAll(parent))
+}

@@ -1,0 +1,15 @@
+import { availableParallelism } from 'node:os'
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
+    // Processes, not threads: better-sqlite3 is native, and some tests end their own process.
+    pool: 'forks',
+    maxWorkers: Math.max(2, availableParallelism()),
+    // Two cores are shared with PostgreSQL: a slow moment is not a failure, a hang still is one.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
+})
