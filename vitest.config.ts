@@ -11,5 +11,6 @@ export default defineConfig({
     // Two cores are shared with PostgreSQL: a slow moment is not a failure, a hang still is one.
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    unstubEnvs: true,
   },
 })

@@ -67,13 +67,16 @@ async function guard({ directory, fsync }: GuardOptions): Promise<void> {
 function unprivilegedIdentity(): Identity {
   for (const name of ['postgres', 'nobody']) {
     try {
-      const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }))
+      const id = (flag: string) =>
+        Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }))
       return { uid: id('-u'), gid: id('-g') }
     } catch {
       // No such user: try the next name, and fail below when none is left.
     }
   }
-  throw new Error('PostgreSQL cannot run as root, and there is neither a user "postgres" nor "nobody" to run it as')
+  throw new Error(
+    'PostgreSQL cannot run as root, and there is neither a user "postgres" nor "nobody" to run it as',
+  )
 }
 
 async function usableBinaries(identity: Identity, directory: string): Promise<Binaries> {
@@ -82,12 +85,14 @@ async function usableBinaries(identity: Identity, directory: string): Promise<Bi
   const found: Binaries = await import(packageName).catch(cause => {
     throw new Error(`no PostgreSQL for the tests: ${packageName} is not installed`, { cause })
   })
-  for (const binary of [found.initdb, found.postgres]) chmodSync(binary, 0o755)
   try {
     execFileSync(found.postgres, ['--version'], { ...identity, env: environment, cwd: '/', stdio: 'pipe' })
     return found
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) throw error
+    if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) {
+      const hint = 'did its install script run? It links the libraries, and allowScripts has to name it'
+      throw new Error(`PostgreSQL from ${packageName} does not run: ${hint}`, { cause: error })
+    }
   }
   // The repository lies where the other user may not look, say below /root: take the binaries out of there.
   const copy = join(directory, 'native')
@@ -107,7 +112,14 @@ function ownedDirectory(path: string, mode: number, identity: Identity): string 
  * have and differs from the order of bytes, so a forgotten `collate "C"` shows.
  */
 function initialise(binaries: Binaries, data: string, identity: Identity): void {
-  const run = { ...identity, env: environment, cwd: data, timeout: 60_000, encoding: 'utf8', stdio: 'pipe' } as const
+  const run = {
+    ...identity,
+    env: environment,
+    cwd: data,
+    timeout: 60_000,
+    encoding: 'utf8',
+    stdio: 'pipe',
+  } as const
   execFileSync(
     binaries.initdb,
     [

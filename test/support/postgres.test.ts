@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { Client } from 'pg'
 import { expect, inject, it, vi } from 'vitest'
 import { createDatabase, dropDatabase, startPostgres } from './postgres.ts'
@@ -36,7 +36,21 @@ it('waits for its commits to be written, as in production', async () => {
   expect(await ask(inject('postgresUrl'), 'show synchronous_commit')).toEqual({ synchronous_commit: 'on' })
 })
 
+it('uses the server that SKEIN_TEST_POSTGRES_URL names, and leaves no database on it', async () => {
+  const url = inject('postgresUrl')
+  vi.stubEnv('SKEIN_TEST_POSTGRES_URL', url)
+  const postgres = await startPostgres()
+  const fresh = await postgres.createDatabase()
+  expect(placeOf(fresh)).toBe(placeOf(url))
+  await postgres.stop()
+  for (const gone of [postgres.url, fresh]) {
+    await expect(ask(gone, 'select 1')).rejects.toMatchObject({ code: '3D000' })
+  }
+  expect(await ask(url, 'select 1 as one')).toEqual({ one: 1 })
+})
+
 it('leaves nothing behind when it is stopped', async () => {
+  vi.stubEnv('SKEIN_TEST_POSTGRES_URL', undefined)
   const postgres = await startPostgres({ fsync: 'on' })
   expect(await ask(await postgres.createDatabase(), 'show fsync')).toEqual({ fsync: 'on' })
   await postgres.stop()
@@ -46,13 +60,17 @@ it('leaves nothing behind when it is stopped', async () => {
 })
 
 it('leaves nothing behind when its starter is killed', async () => {
+  vi.stubEnv('SKEIN_TEST_POSTGRES_URL', undefined)
   const module = new URL('postgres.ts', import.meta.url).href
   const script = `import { startPostgres } from '${module}'\nconsole.log((await startPostgres()).url)`
-  const starter = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const starter = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const [line] = await once(starter.stdout, 'data')
   const url = String(line).trim()
-  const { pid } = await ask(url, `select pg_backend_pid() as pid`)
+  const server = Number.parseInt(readFileSync(join(placeOf(url), 'data', 'postmaster.pid'), 'utf8'), 10)
+  expect(process.kill(server, 0)).toBe(true)
   starter.kill('SIGKILL')
   await vi.waitFor(() => expect(existsSync(placeOf(url))).toBe(false), { timeout: 20_000 })
-  expect(() => process.kill(Number(pid), 0)).toThrow('ESRCH')
+  expect(() => process.kill(server, 0)).toThrow('ESRCH')
 })
