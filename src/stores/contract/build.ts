@@ -1,0 +1,72 @@
+import { strict as assert } from 'node:assert'
+import type { BranchRef } from '../../core/branch.ts'
+import type { NewConversation } from '../../core/conversation.ts'
+import { type ErrorCode, type Holder, SkeinError } from '../../core/errors.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import { type Message, type NewMessage, type NonEmpty, type RoleInput, textOf } from '../../core/message.ts'
+import type { Appended, Place, Store } from '../../core/ports.ts'
+
+/** A conversation id and a message id of the right shape that no store has. */
+export const noConversation = 'ffffffff-ffff-4fff-bfff-ffffffffffff' as ConversationId
+export const noMessage = 'z'.repeat(32) as MessageId
+
+export function say(text: string, role: RoleInput = 'user'): NewMessage {
+  return { role, blocks: text }
+}
+
+/** A process that may hold a turn; another pid is another process. */
+export function holder(pid = 1): Holder {
+  return { host: 'contract', boot: 'boot-1', pid, startedAt: 1_000 }
+}
+
+/** Asserts that a promise fails with a SkeinError of this code, and returns the error for its fields. */
+export async function rejects<E extends SkeinError = SkeinError>(
+  promise: Promise<unknown>,
+  code: E['code'] & ErrorCode,
+): Promise<E> {
+  try {
+    await promise
+  } catch (error) {
+    assert.ok(error instanceof SkeinError, `expected a SkeinError, got ${error}`)
+    assert.equal(error.code, code, error.message)
+    return error as E
+  }
+  return assert.fail(`expected an error with code ${code}, but it went through`)
+}
+
+/** Appends texts at the branch's present head, user and assistant in turn, beginning with user. */
+export async function append(
+  store: Store,
+  at: BranchRef | Place,
+  ...texts: NonEmpty<string>
+): Promise<Appended> {
+  const ref = 'branch' in at ? at.branch : at
+  const { head } = await store.getBranch(ref)
+  const messages = texts.map((text, i) => say(text, i % 2 === 0 ? 'user' : 'assistant'))
+  return store.append(ref, head, messages as unknown as NonEmpty<NewMessage>)
+}
+
+/** A conversation with three messages on `main`: one, two, three. */
+export async function start(
+  store: Store,
+  conversation?: NewConversation,
+): Promise<Place & { readonly ids: readonly [MessageId, MessageId, MessageId] }> {
+  const { conversation: made, branch } = await store.create(conversation)
+  const { ids } = await append(store, branch, 'one', 'two', 'three')
+  return {
+    conversation: await store.getConversation(made.id),
+    branch: await store.getBranch(branch),
+    ids: ids as unknown as readonly [MessageId, MessageId, MessageId],
+  }
+}
+
+/** What was said, in the order given. */
+export function texts(messages: readonly Message[]): string[] {
+  return messages.map(textOf)
+}
+
+/** What was said on the path of a branch. */
+export async function said(store: Store, ref: BranchRef): Promise<string[]> {
+  const { head } = await store.getBranch(ref)
+  return head === null ? [] : texts(await store.path(head))
+}
