@@ -1,0 +1,115 @@
+/** A contiguous stretch of seqs, both ends included. */
+export interface SeqRange {
+  readonly lo: number
+  readonly hi: number
+}
+
+/** Where a run begins: a message that does not follow its parent directly (parent = seq - 1). Roots
+ *  have the parent -1. The run reaches up to the next start.
+ *
+ *  Deletion takes whole subtrees, and what is said after it starts a run. So deleted seqs can only be
+ *  the end of a run's range, or fill it: a range may name seqs that are gone, but never skips a living one. */
+export interface RunStart {
+  readonly seq: number
+  readonly parentSeq: number
+}
+
+/** A stretch without a fork, and the message it hangs on (-1 for a root). */
+export interface Stretch extends SeqRange {
+  readonly parentSeq: number
+}
+
+/** The last message that two paths share, or null. Both are given in descending order. */
+export function commonSeq(a: readonly SeqRange[], b: readonly SeqRange[]): number | null {
+  let i = 0
+  let j = 0
+  while (i < a.length && j < b.length) {
+    const one = a[i]!
+    const other = b[j]!
+    const hi = Math.min(one.hi, other.hi)
+    if (hi >= one.lo && hi >= other.lo) return hi
+    if (one.lo > hi) i++
+    else j++
+  }
+  return null
+}
+
+/** Whether a seq lies in one of the ranges, whatever their order. */
+export function containsSeq(ranges: readonly SeqRange[], seq: number): boolean {
+  return ranges.some(range => range.lo <= seq && seq <= range.hi)
+}
+
+/** All messages of the subtrees of `roots`, as ascending ranges that do not touch. `starts` ascend, `end` is
+ *  the first seq not yet used; roots that are not among the messages are passed over. */
+export function subtreeRanges(
+  starts: readonly RunStart[],
+  end: number,
+  roots: readonly number[],
+): SeqRange[] {
+  // For each run the first seq that is taken. Whatever follows it in the run hangs below it.
+  const from = starts.map(() => Number.POSITIVE_INFINITY)
+  for (const root of roots) {
+    const run = root < end ? runOf(starts, root) : -1
+    if (run >= 0) from[run] = Math.min(from[run]!, root)
+  }
+  const ranges: { lo: number; hi: number }[] = []
+  // Parents come before their children, so a run's parent is decided when the run's turn comes.
+  for (let i = 0; i < starts.length; i++) {
+    const { seq, parentSeq } = starts[i]!
+    const parent = parentSeq < 0 ? -1 : runOf(starts, parentSeq)
+    if (parent >= 0 && parentSeq >= from[parent]!) from[i] = seq
+    const lo = from[i]!
+    const hi = (starts[i + 1]?.seq ?? end) - 1
+    if (lo > hi) continue
+    const before = ranges.at(-1)
+    if (before && before.hi + 1 === lo) before.hi = hi
+    else ranges.push({ lo, hi })
+  }
+  return ranges
+}
+
+/** The highest seq of a path (descending) that is not removed (ascending), or null: where a branch goes
+ *  when its head is deleted. */
+export function highestOutside(path: readonly SeqRange[], removed: readonly SeqRange[]): number | null {
+  let k = removed.length - 1
+  for (const { lo, hi } of path) {
+    let seq = hi
+    while (seq >= lo) {
+      while (k >= 0 && removed[k]!.lo > seq) k--
+      if (k < 0 || removed[k]!.hi < seq) return seq
+      seq = removed[k]!.lo - 1
+    }
+  }
+  return null
+}
+
+/** The runs of a conversation, cut after each message that another run hangs on. */
+export function splitAtForks(starts: readonly RunStart[], end: number): Stretch[] {
+  const forks = Float64Array.from(starts, start => start.parentSeq).sort()
+  const stretches: Stretch[] = []
+  let next = 0
+  for (let i = 0; i < starts.length; i++) {
+    const hi = (starts[i + 1]?.seq ?? end) - 1
+    let { seq: lo, parentSeq } = starts[i]!
+    while (lo <= hi) {
+      while (next < forks.length && forks[next]! < lo) next++
+      const cut = Math.min(hi, forks[next] ?? hi)
+      stretches.push({ lo, hi: cut, parentSeq })
+      parentSeq = cut
+      lo = cut + 1
+    }
+  }
+  return stretches
+}
+
+/** The index of the run that a seq lies in, or -1 if it comes before all of them. */
+function runOf(starts: readonly RunStart[], seq: number): number {
+  let lo = 0
+  let hi = starts.length
+  while (lo < hi) {
+    const middle = (lo + hi) >> 1
+    if (starts[middle]!.seq <= seq) lo = middle + 1
+    else hi = middle
+  }
+  return lo - 1
+}
