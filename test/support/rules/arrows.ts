@@ -1,0 +1,66 @@
+import { importsOf, type Rule, resolve, type SourceFile } from './source.ts'
+
+const surfaces = ['adapters', 'acp', 'channels', 'dispatch', 'mcp', 'server']
+
+/** A folder may import from those above it in this list, and never from its neighbours in the same line. */
+const layers = [
+  ['core'],
+  ['context', 'stores', 'models', 'formats', 'config'],
+  ['recorder'],
+  ['agent'],
+  surfaces,
+  ['cli'],
+] as const
+
+/** The folders of `src/`, as the layout has them. `web` is browser code and speaks HTTP only. */
+export const folders: readonly string[] = [...layers.flat(), 'web']
+
+/** Imports follow the arrows between the folders of `src/`. */
+export const arrows: Rule = files => files.filter(isOurs).flatMap(faultsOf)
+
+function faultsOf(file: SourceFile): readonly string[] {
+  return importsOf(file).flatMap(({ from }) => {
+    if (from === null) return [`${file.path}: an import has to name its file`]
+    if (/^skein(\/|$)/.test(from)) return [`${file.path}: imports the package that it is part of (${from})`]
+    const target = resolve(file, from)
+    const reason = target === null ? null : objection(file.path, target)
+    return reason === null ? [] : [`${file.path}: may not import ${target}: ${reason}`]
+  })
+}
+
+/** Why `from` may not import `to`, or null when it may. */
+function objection(from: string, to: string): string | null {
+  if (!to.startsWith('src/')) return 'it is not part of the product'
+  const [here, there] = [folderOf(from), folderOf(to)]
+  if (isContract(to) && !isContract(from)) return 'the contract is for tests and for skein/testing'
+  if (here === 'stores' && there === 'stores') return betweenStores(from, to)
+  if (here === there) return null
+  if (there === 'index.ts') return 'the public API is for those outside'
+  if (here === 'web' || there === 'web') return 'the viewer speaks HTTP only'
+  if (there === 'stores' && here !== 'cli' && here !== 'index.ts') return 'only cli chooses a driver'
+  if (here === 'index.ts') return there === 'cli' ? 'the command is no part of the public API' : null
+  return layerOf(there) < layerOf(here) ? null : `${here} does not know ${there}`
+}
+
+/** The drivers and the contract are strangers to each other; all share what lies directly in `stores/`. */
+function betweenStores(from: string, to: string): string | null {
+  const [here, there] = [from.split('/').slice(2, -1)[0], to.split('/').slice(2, -1)[0]]
+  const strangers = here !== undefined && there !== undefined && here !== there
+  return strangers ? `${here} does not know ${there}` : null
+}
+
+function folderOf(path: string): string {
+  return path.split('/')[1] ?? ''
+}
+
+function layerOf(folder: string): number {
+  return layers.findIndex(layer => (layer as readonly string[]).includes(folder))
+}
+
+function isContract(path: string): boolean {
+  return path.startsWith('src/stores/contract/')
+}
+
+function isOurs(file: SourceFile): boolean {
+  return file.path.startsWith('src/')
+}

@@ -1,0 +1,37 @@
+import { folders } from './arrows.ts'
+import { type Rule, visit } from './source.ts'
+
+const lineLimit = 400
+
+/** One file, one idea: no file has more than 400 lines. */
+export const shortFiles: Rule = files =>
+  files.flatMap(({ path, text }) => {
+    const lines = text.replace(/\n$/, '').split('\n').length
+    return lines > lineLimit ? [`${path}: has ${lines} lines, ${lineLimit} are allowed`] : []
+  })
+
+/** Exports have names, and are listed by name. */
+export const namedExports: Rule = files =>
+  files.flatMap(file => {
+    const faults: string[] = []
+    visit(file, node => {
+      if (node.type === 'ExportDefaultDeclaration') faults.push(`${file.path}: has a default export`)
+      if (node.type === 'ExportAllDeclaration') faults.push(`${file.path}: has an "export *"`)
+    })
+    return faults
+  })
+
+/** A file is named after what it exports, never after a heap. */
+export const tellingNames: Rule = files =>
+  files.flatMap(({ path }) => {
+    const heap = path.match(/(?:^|[/.-])(utils?|helpers?|managers?|common|misc)(?=[/.-])/i)
+    return heap === null ? [] : [`${path}: is named "${heap[1]}"`]
+  })
+
+/** `src/` has the folders of the layout and one file, the public API. */
+export const layout: Rule = files =>
+  files.flatMap(({ path }) => {
+    const [top, folder, ...rest] = path.split('/')
+    const known = rest.length === 0 ? folder === 'index.ts' : folders.includes(folder ?? '')
+    return top === 'src' && !known ? [`${path}: is not in the layout of src/`] : []
+  })

@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { parseAst } from 'vitest/node'
+
+/** A file as the rules see it; `path` is relative to the repository, with forward slashes. */
+export interface SourceFile {
+  readonly path: string
+  readonly text: string
+}
+
+/** A rule returns one line for each fault, beginning with the path. */
+export type Rule = (files: readonly SourceFile[]) => readonly string[]
+
+/** A node of the syntax tree, as far as the rules care. */
+export interface SyntaxNode {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+/** An import or re-export, of values or of types; `from` is null when it is computed at run time. */
+export interface Import {
+  readonly from: string | null
+  readonly names: readonly string[]
+}
+
+const extensions = /\.(ts|tsx|mts|js|mjs)$/
+
+/** All source files below the given folders of the repository; a folder that does not exist has none. */
+export function readSources(...folders: readonly string[]): readonly SourceFile[] {
+  const root = join(import.meta.dirname, '../../..')
+  return readdirSync(root, { withFileTypes: true })
+    .filter(entry => entry.isDirectory() && folders.includes(entry.name))
+    .flatMap(folder =>
+      readdirSync(join(root, folder.name), { recursive: true, encoding: 'utf8' }).map(path =>
+        posix.join(folder.name, path.replaceAll('\\', '/')),
+      ),
+    )
+    .filter(path => extensions.test(path))
+    .sort()
+    .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+}
+
+/** Calls `see` for every node of the file, with the node that holds it and the field it is held in. */
+export function visit(
+  file: SourceFile,
+  see: (node: SyntaxNode, holder: SyntaxNode | null, field: string) => void,
+): void {
+  const lang = file.path.endsWith('.tsx') ? 'tsx' : /ts$/.test(file.path) ? 'ts' : 'js'
+  const open: [unknown, SyntaxNode | null, string][] = [[parseAst(file.text, { lang }), null, '']]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [value, holder, field] = next
+    if (Array.isArray(value))
+      open.push(...value.map((one): [unknown, SyntaxNode | null, string] => [one, holder, field]))
+    else if (isNode(value)) {
+      see(value, holder, field)
+      for (const [name, child] of Object.entries(value)) open.push([child, value, name])
+    }
+  }
+}
+
+/** What the file imports, also by `import()`, by `typeof import()` and by `export … from`. */
+export function importsOf(file: SourceFile): readonly Import[] {
+  const found: Import[] = []
+  visit(file, node => {
+    if (!importing.has(node.type) || node.source === null) return
+    const from = isNode(node.source) && typeof node.source.value === 'string' ? node.source.value : null
+    const specifiers = Array.isArray(node.specifiers) ? node.specifiers.filter(isNode) : []
+    found.push({ from, names: specifiers.map(nameOf) })
+  })
+  return found
+}
+
+/** The imported file's path in the repository, or null when it is a package or a module of Node. */
+export function resolve(file: SourceFile, from: string): string | null {
+  return from.startsWith('.') ? posix.join(posix.dirname(file.path), from) : null
+}
+
+const importing = new Set([
+  'ImportDeclaration',
+  'ImportExpression',
+  'TSImportType',
+  'ExportNamedDeclaration',
+  'ExportAllDeclaration',
+])
+
+function nameOf(specifier: SyntaxNode): string {
+  const imported = specifier.imported ?? specifier.local
+  if (specifier.type === 'ImportNamespaceSpecifier') return '*'
+  if (specifier.type === 'ImportDefaultSpecifier') return 'default'
+  return isNode(imported) ? String(imported.name ?? imported.value) : ''
+}
+
+function isNode(value: unknown): value is SyntaxNode {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
+}

@@ -1,0 +1,19 @@
+import type { Rule } from './source.ts'
+
+/** Where other people's sessions are met, and may be called so. */
+const allowed = [/^acp\//, /^adapters\//, /^formats\//, /^config\//, /^server\/compat(\.test)?\.ts$/]
+
+/** These two speak about the word itself. */
+const speakingOfIt = ['test/architecture.test.ts', 'test/support/rules/words.ts']
+
+/** The word "session" stands only where the vocabulary allows it, and in the names of flags. */
+export const foreignWord: Rule = files =>
+  files
+    .filter(({ path }) => !speakingOfIt.includes(path))
+    .filter(({ path }) => !allowed.some(place => place.test(path.replace(/^(src|test)\//, ''))))
+    .flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, index) => {
+        const rest = path.startsWith('src/cli/') ? line.replaceAll(/--[a-z-]*session[a-z-]*/g, '') : line
+        return /session/i.test(rest) ? [`${path}:${index + 1}: says "session": ${line.trim()}`] : []
+      }),
+    )
