@@ -1,0 +1,78 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { endCommands, root, run } from './check/command.ts'
+import { examples } from './check/examples.ts'
+import { packageCheck } from './check/package.ts'
+import { type Count, closingLine, passed, type Step, StepError, sum } from './check/step.ts'
+import { tests } from './check/tests.ts'
+
+/** A step that is one command. */
+function command(name: string, program: string, ...args: readonly string[]): Step {
+  return { name, run: () => run(program, args).then(() => passed(1)) }
+}
+
+const build: Step = {
+  name: 'build',
+  async run() {
+    rmSync(join(root, 'dist'), { recursive: true, force: true })
+    await run('tsc', ['-p', 'tsconfig.build.json'])
+    return passed(1)
+  },
+}
+
+/** The whole gate, in order. The build comes before the types: examples import `skein`, which is `dist/`. */
+const gate: readonly Step[] = [
+  command('lint', 'biome', 'check', '--error-on-warnings', '.'),
+  build,
+  command('types', 'tsc', '-p', 'tsconfig.json'),
+  tests,
+  command('docs', process.execPath, 'scripts/docs.ts', '--check'),
+  examples,
+  packageCheck,
+]
+
+/** Runs the steps up to the first that fails, and returns what was counted. */
+async function check(steps: readonly Step[], place: string): Promise<Count> {
+  let total = passed(0)
+  for (const [index, step] of steps.entries()) {
+    const start = performance.now()
+    const took = () => `${((performance.now() - start) / 1000).toFixed(1)} s`
+    const folder = join(place, step.name)
+    mkdirSync(folder)
+    try {
+      total = sum(total, await step.run(folder))
+      console.log(`check: ${step.name} ok, ${took()}`)
+    } catch (error) {
+      console.log(error instanceof Error ? error.message : error)
+      console.log(`check: ${step.name} FAILED, ${took()}`)
+      const rest = steps.slice(index + 1).map(({ name }) => name)
+      if (rest.length > 0) console.log(`check: not run: ${rest.join(', ')}`)
+      return sum(total, error instanceof StepError ? error.count : { passed: 0, failed: 1, skipped: 0 })
+    }
+  }
+  return total
+}
+
+const wanted = process.argv.slice(2)
+const unknown = wanted.filter(name => !gate.some(step => step.name === name))
+if (unknown.length > 0) {
+  console.error(`check: no step ${unknown.join(', ')}; there are ${gate.map(({ name }) => name).join(', ')}`)
+  process.exit(2)
+}
+
+const place = mkdtempSync(join(tmpdir(), 'skein-check-'))
+process.on('exit', () => rmSync(place, { recursive: true, force: true }))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    endCommands()
+    process.exit(1)
+  })
+}
+
+const total = await check(
+  gate.filter(({ name }) => wanted.length === 0 || wanted.includes(name)),
+  place,
+)
+console.log(closingLine(total))
+process.exitCode = total.failed > 0 ? 1 : 0

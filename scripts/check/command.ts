@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { delimiter, join } from 'node:path'
+
+/** The repository's own folder. */
+export const root = join(import.meta.dirname, '../..')
+
+/** A command that did not exit with 0; `message` ends with the last lines of what it said. */
+export class CommandError extends Error {}
+
+/** Where and how a command runs. */
+export interface CommandOptions {
+  readonly cwd?: string
+  readonly env?: NodeJS.ProcessEnv
+  /** `shown` lets the command write to our own output; `kept`, the default, is for the failure's message. */
+  readonly output?: 'kept' | 'shown'
+}
+
+const running = new Set<() => void>()
+
+/** Ends the commands that still run, so that an interrupted gate leaves none behind. */
+export function endCommands(): void {
+  for (const end of running) end()
+}
+
+/** Runs a command of the system or of `node_modules/.bin` and returns what it wrote. Throws CommandError. */
+export function run(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
+  const { cwd = root, env = process.env, output = 'kept' } = options
+  const path = `${join(root, 'node_modules/.bin')}${delimiter}${env.PATH ?? ''}`
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...env, PATH: path },
+    stdio: output === 'shown' ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+    timeout: 20 * 60_000,
+  })
+  const end = () => void child.kill()
+  running.add(end)
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      said += chunk
+    })
+  }
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, signal) => {
+      running.delete(end)
+      if (code === 0) resolve(said)
+      else
+        reject(
+          new CommandError(`${[command, ...args].join(' ')}: exit ${code ?? signal}\n${lastLines(said)}`),
+        )
+    })
+  })
+}
+
+function lastLines(text: string): string {
+  return text.trimEnd().split('\n').slice(-60).join('\n')
+}

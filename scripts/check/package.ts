@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root, run } from './command.ts'
+import { passed, type Step } from './step.ts'
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+
+/** The package as its users get it: packed, installed in an empty project, and every entry imported. */
+export const packageCheck: Step = {
+  name: 'package',
+  async run(place) {
+    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+    await run('publint', ['--strict'])
+    await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', place])
+    const tarball = join(place, readdirSync(place).find(name => name.endsWith('.tgz')) ?? '')
+    await run('attw', [tarball, '--profile', 'esm-only'])
+
+    writeFileSync(join(place, 'package.json'), '{ "private": true, "type": "module" }\n')
+    const flags = ['--no-audit', '--no-fund', '--prefer-offline']
+    await run('npm', ['install', ...flags, tarball, `pg@${manifest.devDependencies.pg}`], { cwd: place })
+    const entries = Object.keys(manifest.exports)
+    await importAll(place, entries)
+    // pg is an optional peer: whoever keeps to SQLite need not have it.
+    renameSync(join(place, 'node_modules/pg'), join(place, 'node_modules/.pg'))
+    await importAll(
+      place,
+      entries.filter(entry => entry !== './postgres'),
+    )
+    return passed(2 + entries.length)
+  },
+}
+
+async function importAll(project: string, entries: readonly string[]): Promise<void> {
+  const script = entries.map(entry => {
+    const name = `skein${entry.slice(1)}`
+    const attributes = name.endsWith('.json') ? `, { with: { type: 'json' } }` : ''
+    return `if (Object.keys(await import('${name}'${attributes})).length === 0) throw new Error('${name} is empty')`
+  })
+  const file = join(project, 'import-all.js')
+  writeFileSync(file, `${script.join('\n')}\n`)
+  await run(process.execPath, [file], { cwd: project })
+}

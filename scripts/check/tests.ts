@@ -1,0 +1,38 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CommandError, run } from './command.ts'
+import { type Count, type Step, StepError } from './step.ts'
+
+interface Report {
+  readonly numPassedTests: number
+  readonly numFailedTests: number
+  readonly numPendingTests: number
+  readonly numTodoTests: number
+}
+
+/** All tests, counted one by one. A run that fails without a failed test, such as by a stray rejection, counts as one. */
+export const tests: Step = {
+  name: 'tests',
+  async run(place) {
+    const report = join(place, 'report.json')
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+    try {
+      await run('vitest', ['run', '--allowOnly=false', ...reporters], { output: 'shown' })
+      return countOf(report)
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error
+      const count = countOf(report)
+      throw new StepError(error.message, { ...count, failed: Math.max(1, count.failed) })
+    }
+  },
+}
+
+function countOf(path: string): Count {
+  if (!existsSync(path)) return { passed: 0, failed: 0, skipped: 0 }
+  const report = JSON.parse(readFileSync(path, 'utf8')) as Report
+  return {
+    passed: report.numPassedTests,
+    failed: report.numFailedTests,
+    skipped: report.numPendingTests + report.numTodoTests,
+  }
+}
