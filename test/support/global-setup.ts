@@ -15,13 +15,17 @@ declare module 'vitest' {
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const place = makePlace()
-  const postgres = await startPostgres({ directory: place })
+  const remove = () => rmSync(place, { recursive: true, force: true })
+  const postgres = await startPostgres({ directory: place }).catch(error => {
+    remove()
+    throw error
+  })
   const strange = strangeEnvironment(place, process.env)
   for (const name of Object.keys(process.env)) if (!(name in strange)) delete process.env[name]
   Object.assign(process.env, strange)
   project.provide('postgresUrl', postgres.url)
   return async () => {
     await postgres.stop()
-    rmSync(place, { recursive: true, force: true })
+    remove()
   }
 }
