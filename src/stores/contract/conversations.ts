@@ -217,8 +217,8 @@ export const conversationCases: readonly ContractCase[] = [
         store.listBranches(noConversation),
         store.updateConversation(noConversation, { title: 'x' }),
       ]
-      for (const promise of missing) {
-        const error = await rejects<NotFoundError>(promise, 'not_found')
+      const errors = await Promise.all(missing.map(call => rejects<NotFoundError>(call, 'not_found')))
+      for (const error of errors) {
         assert.deepEqual([error.kind, error.id, error.trashed], ['conversation', noConversation, false])
       }
       assert.equal(await store.countConversations(), 0)
