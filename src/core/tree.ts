@@ -1,0 +1,113 @@
+import { NotFoundError } from './errors.ts'
+
+/** What these functions need to know of a message. A parent has a lower seq than its children. */
+export interface TreeNode {
+  readonly id: string
+  readonly parentId: string | null
+  readonly seq: number
+}
+
+/** A node and all that hangs on it. Depth is not bounded: walk it with `walkForest`, not by recursion. */
+export interface Tree<T> {
+  readonly node: T
+  readonly children: readonly Tree<T>[]
+}
+
+interface Growing<T> extends Tree<T> {
+  readonly children: Growing<T>[]
+}
+
+/** Builds the trees of a flat list, in any order; roots and children stand in order of seq. A node whose parent
+ *  is not in the list becomes a root, so that a part of a conversation loses nothing. */
+export function buildForest<T extends TreeNode>(nodes: readonly T[]): readonly Tree<T>[] {
+  const roots: Growing<T>[] = []
+  const trees = new Map<string, Growing<T>>()
+  for (const node of inOrder(nodes)) {
+    const tree: Growing<T> = { node, children: [] }
+    const parent = node.parentId === null ? undefined : trees.get(node.parentId)
+    const siblings = parent ? parent.children : roots
+    siblings.push(tree)
+    trees.set(node.id, tree)
+  }
+  return roots
+}
+
+/** Visits every tree before its children, and those in their order. */
+export function* walkForest<T>(
+  forest: readonly Tree<T>[],
+): Generator<{ readonly tree: Tree<T>; readonly depth: number }> {
+  const waiting = forest.map(tree => ({ tree, depth: 0 })).reverse()
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    yield next
+    const { children } = next.tree
+    for (let i = children.length - 1; i >= 0; i--) waiting.push({ tree: children[i]!, depth: next.depth + 1 })
+  }
+}
+
+/** The order for people: trees and branches sorted by the newest message in each, the most recently active
+ *  last, where a terminal's reader looks first. */
+export function byActivity<T extends TreeNode & { readonly createdAt: Date }>(
+  forest: readonly Tree<T>[],
+): readonly Tree<T>[] {
+  const sorted = new Map<Tree<T>, { readonly tree: Tree<T>; readonly newest: T }>()
+  const sort = (trees: readonly Tree<T>[]) =>
+    trees.map(tree => sorted.get(tree)!).sort((a, b) => compareTimes(a.newest, b.newest))
+  // Backwards, every child comes before its parent.
+  for (const { tree } of [...walkForest(forest)].reverse()) {
+    const children = sort(tree.children)
+    const last = children.at(-1)?.newest
+    const newest = last && compareTimes(last, tree.node) > 0 ? last : tree.node
+    sorted.set(tree, { tree: { node: tree.node, children: children.map(child => child.tree) }, newest })
+  }
+  return sort(forest).map(entry => entry.tree)
+}
+
+/** From the root to this node. Throws NotFoundError. */
+export function pathTo<T extends TreeNode>(nodes: readonly T[], id: string): readonly T[] {
+  const byId = new Map(nodes.map(node => [node.id, node]))
+  const path: T[] = []
+  for (let node: T | undefined = find(byId, id); node; node = above(byId, node)) path.push(node)
+  return path.reverse()
+}
+
+/** This node and everything below it, in order of seq. Throws NotFoundError. */
+export function subtreeOf<T extends TreeNode>(nodes: readonly T[], id: string): readonly T[] {
+  const within = new Set<string>()
+  const subtree = inOrder(nodes).filter(node => {
+    const belongs = node.id === id || (node.parentId !== null && within.has(node.parentId))
+    if (belongs) within.add(node.id)
+    return belongs
+  })
+  if (subtree.length === 0) throw new NotFoundError('message', id)
+  return subtree
+}
+
+/** The nodes that hang directly on this one, or the roots for null, in order of seq. */
+export function childrenOf<T extends TreeNode>(nodes: readonly T[], id: string | null): readonly T[] {
+  return inOrder(nodes.filter(node => node.parentId === id))
+}
+
+function inOrder<T extends TreeNode>(nodes: readonly T[]): T[] {
+  return nodes.toSorted((a, b) => a.seq - b.seq)
+}
+
+function find<T>(byId: ReadonlyMap<string, T>, id: string): T {
+  const node = byId.get(id)
+  if (!node) throw new NotFoundError('message', id)
+  return node
+}
+
+/** The parent, if it is in the list and comes before its child: a list that contradicts itself has no cycle. */
+function above<T extends TreeNode>(byId: ReadonlyMap<string, T>, node: T): T | undefined {
+  const parent = node.parentId === null ? undefined : byId.get(node.parentId)
+  return parent && parent.seq < node.seq ? parent : undefined
+}
+
+/** By time; within one millisecond by seq, and between conversations by id. */
+function compareTimes(
+  a: TreeNode & { readonly createdAt: Date },
+  b: TreeNode & { readonly createdAt: Date },
+): number {
+  const time = a.createdAt.getTime() - b.createdAt.getTime()
+  return time || a.seq - b.seq || (a.id < b.id ? -1 : 1)
+}

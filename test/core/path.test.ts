@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest'
+import { InvalidError } from '../../src/core/errors.ts'
+import { type PathReader, pathOf } from '../../src/core/path.ts'
+
+const id = 'a'.repeat(32)
+
+it('reads a path through the one method it needs (S3-45)', async () => {
+  const asked: string[] = []
+  const reader: PathReader = {
+    path: async wanted => {
+      asked.push(wanted)
+      return []
+    },
+  }
+  expect(await pathOf(reader, id)).toEqual([])
+  expect(asked).toEqual([id])
+})
+
+it('refuses what is no message id, without asking the store', async () => {
+  const reader: PathReader = { path: () => Promise.reject(new Error('was asked')) }
+  await expect(pathOf(reader, 'abc')).rejects.toThrow(InvalidError)
+})
