@@ -1,5 +1,6 @@
 import { type Block, isMedia } from './block.ts'
 import { isPlainObject } from './check.ts'
+import { CorruptError } from './errors.ts'
 import { sha256Hex } from './hash.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { BlobRef } from './message.ts'
@@ -32,25 +33,17 @@ export function encodeBody(blocks: string | readonly Block[], meta: JsonObject |
 
 function encodeBlocks(blocks: string | readonly Block[], blobs: Map<string, NewBlob>): Json {
   if (typeof blocks === 'string') return extract(blocks, blobs)
-  return mapSame(blocks as readonly JsonObject[], block => {
-    const rest = extract(block, blobs, isMedia(block as { type: string }) ? 'data' : undefined)
-    const data = isMedia(block as { type: string }) ? (block.data as string | undefined) : undefined
-    const bytes = data === undefined ? null : largePayload(data)
-    return bytes ? { ...(rest as JsonObject), data: put(bytes, blobs) } : rest
-  })
+  return mapSame(blocks as readonly JsonObject[], block => extract(block, blobs, payloadOf(block)))
 }
 
-/** The bytes behind base64, if they are many and the text is exactly what encoding them gives; any
- *  other text must stay as it is, or it would come back changed. */
-function largePayload(base64: string): Uint8Array | null {
-  if (base64.length <= blobLimit) return null
-  const bytes = Buffer.from(base64, 'base64')
-  return bytes.length > blobLimit && bytes.toString('base64') === base64 ? bytes : null
+/** The member of a block that holds base64, if it has one: only at this place is text taken for bytes. */
+function payloadOf(block: JsonObject): 'data' | undefined {
+  return isMedia(block as { type: string }) ? 'data' : undefined
 }
 
-/** Replaces large strings by references, and copies only what changes. The member `skip` of the
- *  outermost object is left alone. */
-function extract(value: Json, blobs: Map<string, NewBlob>, skip?: string): Json {
+/** Replaces large strings by references, and copies only what changes. The member `payload` of the
+ *  outermost object is base64. */
+function extract(value: Json, blobs: Map<string, NewBlob>, payload?: string): Json {
   if (typeof value === 'string') return isLarge(value) ? put(Buffer.from(value), blobs) : value
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return mapSame(value as readonly Json[], member => extract(member, blobs))
@@ -58,12 +51,20 @@ function extract(value: Json, blobs: Map<string, NewBlob>, skip?: string): Json 
   let changed = false
   const members = Object.keys(object).map((key): [string, Json] => {
     const member = object[key]!
-    const next = key === skip ? member : extract(member, blobs)
+    const next = key === payload ? extractPayload(member, blobs) : extract(member, blobs)
     const name = isReserved(key) ? `$${key}` : key
     if (next !== member || name !== key) changed = true
     return [name, next]
   })
   return changed ? Object.fromEntries(members) : object
+}
+
+/** Replaces base64 by a reference to its bytes, if they are many and encoding them gives exactly this text: any
+ *  other text must stay as it is, or it would come back changed. */
+function extractPayload(base64: Json, blobs: Map<string, NewBlob>): Json {
+  if (typeof base64 !== 'string' || base64.length <= blobLimit) return base64
+  const bytes = Buffer.from(base64, 'base64')
+  return bytes.length > blobLimit && bytes.toString('base64') === base64 ? put(bytes, blobs) : base64
 }
 
 /** A string with a lone surrogate has no UTF-8 of its own: it stays in the body, where JSON escapes it. */
@@ -93,10 +94,11 @@ function mapSame<T extends Json>(list: readonly T[], change: (member: T) => Json
   return changed ? next : list
 }
 
-/** What a body refers to. Inside JSON strings every quote is escaped, so this cannot be faked. */
+/** What a body refers to. In JSON a string's own quotes stand behind a backslash, never behind a brace, so
+ *  that no text can fake a reference. */
 export function blobHashesIn(body: string): string[] {
-  if (!body.includes('"$blob"')) return []
-  return [...body.matchAll(/"\$blob":"([0-9a-f]{64})"/g)].map(match => match[1]!)
+  if (!body.includes('{"$blob"')) return []
+  return [...body.matchAll(/\{"\$blob":"([0-9a-f]{64})"/g)].map(match => match[1]!)
 }
 
 /** What was read of a blob: all of it, or the beginning. */
@@ -114,53 +116,62 @@ export interface DecodedBody {
 
 const none: readonly BlobRef[] = []
 
-/** Reads a stored body back. `load` gives what was read of a blob; throws what `load` throws. */
+/** Reads a stored body back. `load` gives what was read of a blob. Throws CorruptError for what is no body, and
+ *  what `load` throws. */
 export function decodeBody(body: string, load: (hash: string) => LoadedBlob): DecodedBody {
-  const parsed = JSON.parse(body) as { blocks: string | Block[]; meta?: JsonObject }
-  if (!body.includes('$blob"')) return finish(parsed.blocks, parsed.meta ?? null, none)
+  const { blocks, meta } = parse(body)
+  if (!body.includes('$blob"')) return finish(blocks, meta, none)
   const blobs: BlobRef[] = []
-  const blocks = restore(parsed.blocks as Json, '/blocks', false)
-  const meta = parsed.meta === undefined ? null : (restore(parsed.meta, '/meta', false) as JsonObject)
-  return finish(blocks as unknown as string | Block[], meta, blobs)
+  const restored = Array.isArray(blocks)
+    ? blocks.map((block, i) => restoreMembers(block, `/blocks/${i}`, payloadOf(block)))
+    : restore(blocks, '/blocks')
+  return finish(restored, meta === undefined ? undefined : restore(meta, '/meta'), blobs)
 
-  function restore(value: Json, pointer: string, base64: boolean): Json {
+  function restore(value: Json, pointer: string, encoding: 'utf8' | 'base64' = 'utf8'): Json {
     if (typeof value !== 'object' || value === null) return value
-    if (Array.isArray(value)) {
-      return value.map((member: Json, i: number) => restore(member, `${pointer}/${i}`, false))
-    }
-    const object = value as JsonObject
-    if (typeof object.$blob === 'string') return place(object.$blob, pointer, base64)
-    const media =
-      isPlainObject(object) && /^\/blocks\/\d+$/.test(pointer) && isMedia(object as { type: string })
-    return Object.fromEntries(
-      Object.keys(object).map(key => [
-        isReserved(key) ? key.slice(1) : key,
-        restore(object[key]!, `${pointer}/${escapePointer(key)}`, media && key === 'data'),
-      ]),
-    )
+    if (Array.isArray(value)) return value.map((member, i) => restore(member, `${pointer}/${i}`))
+    const { $blob } = value as JsonObject
+    if (typeof $blob === 'string') return place($blob, pointer, encoding)
+    return restoreMembers(value as JsonObject, pointer)
   }
 
-  function place(hash: string, pointer: string, base64: boolean): string {
+  function restoreMembers(object: JsonObject, pointer: string, payload?: string): JsonObject {
+    const members = Object.keys(object).map((key): [string, Json] => {
+      const name = isReserved(key) ? key.slice(1) : key
+      const at = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+      return [name, restore(object[key]!, at, key === payload ? 'base64' : 'utf8')]
+    })
+    return Object.fromEntries(members)
+  }
+
+  function place(hash: string, pointer: string, encoding: 'utf8' | 'base64'): string {
     const { data, bytes } = load(hash)
     const whole = data.length === bytes
     blobs.push({ hash, bytes, pointer, whole })
-    if (base64) return whole ? Buffer.from(data).toString('base64') : ''
-    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(whole ? data : trimPartial(data))
+    if (encoding === 'base64') return whole ? Buffer.from(data).toString('base64') : ''
+    // As in a stream whose end has not come: the bytes of a character that the cut has torn are left out.
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(data, { stream: !whole })
   }
 }
 
-function finish(blocks: string | Block[], meta: JsonObject | null, blobs: readonly BlobRef[]): DecodedBody {
+function parse(body: string): { readonly blocks: Json; readonly meta?: Json } {
+  let parsed: Json
+  try {
+    parsed = JSON.parse(body)
+  } catch (cause) {
+    throw new CorruptError('a stored body cannot be read', { cause })
+  }
+  if (!isPlainObject(parsed) || parsed.blocks === undefined)
+    throw new CorruptError('a stored body has no blocks')
+  return parsed as { readonly blocks: Json; readonly meta?: Json }
+}
+
+function finish(blocks: Json, meta: Json | undefined, blobs: readonly BlobRef[]): DecodedBody {
   const plain = typeof blocks === 'string'
-  return { blocks: plain ? [{ type: 'text', text: blocks }] : blocks, plain, meta, blobs }
-}
-
-/** Drops the bytes of a character that the cut of a preview has torn. */
-function trimPartial(data: Uint8Array): Uint8Array {
-  let end = data.length
-  while (end > 0 && (data[end - 1]! & 0xc0) === 0x80) end--
-  return end > 0 && data[end - 1]! >= 0xc0 ? data.subarray(0, end - 1) : data.subarray(0, end)
-}
-
-function escapePointer(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+  return {
+    blocks: plain ? [{ type: 'text', text: blocks }] : (blocks as unknown as readonly Block[]),
+    plain,
+    meta: (meta as JsonObject | undefined) ?? null,
+    blobs,
+  }
 }
