@@ -21,7 +21,7 @@ export abstract class SkeinError extends Error {
   abstract readonly code: ErrorCode
 
   constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
+    super(printable(message), options)
     this.name = new.target.name
   }
 }
@@ -108,7 +108,7 @@ export class InvalidError extends SkeinError {
   readonly position: number | null
 
   constructor(field: string, problem: string, position: number | null = null) {
-    super(`${field}: ${problem}`)
+    super(`${shorten(field, 200)}: ${problem}`)
     this.field = field
     this.position = position
   }
@@ -180,8 +180,20 @@ export class ExpiredError extends SkeinError {
   readonly code = 'expired'
 }
 
-/** Quotes what a caller gave for an error line: short, printable, unable to drive a terminal. */
+/** Quotes what a caller gave, shortened, so that it cannot be taken for the words around it. */
 function show(text: string): string {
-  const cut = text.length > 80 ? `${text.slice(0, 80)}…` : text
-  return JSON.stringify(cut)
+  return JSON.stringify(shorten(text, 80))
+}
+
+function shorten(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text
+}
+
+/** One line that cannot drive a terminal, whatever a caller, a file or an engine put into it: what would move
+ *  the cursor, break the line or turn the direction of writing is shown as its number. */
+function printable(message: string): string {
+  return message.replace(
+    /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
