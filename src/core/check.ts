@@ -66,10 +66,16 @@ export function checkJsonObject(value: unknown, field: string, maxBytes: number)
 /** Nesting beyond this is refused: nobody means it, and every reader would have to survive it. */
 export const maxNesting = 256
 
+/** The longest string or payload that is taken, in UTF-16 units: what V8 can still hold twice over. */
+export const longestString = 134_217_728
+
 /** Refuses what JSON would drop or change without a word: functions, NaN, class instances, cycles. */
 export function checkJson(value: unknown, field: string, depth = 0): asserts value is Json {
   switch (typeof value) {
     case 'string':
+      if (value.length > longestString)
+        throw new InvalidError(field, `must be at most ${longestString} characters long`)
+      return
     case 'boolean':
       return
     case 'number':
@@ -105,6 +111,7 @@ export function isPlainObject(value: unknown): value is JsonObject {
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'
-  if (typeof value === 'object') return value.constructor?.name ?? 'an object'
-  return typeof value
+  if (typeof value !== 'object') return typeof value
+  const name: unknown = Object.getPrototypeOf(value)?.constructor?.name
+  return typeof name === 'string' && name !== 'Object' ? name : 'an object'
 }

@@ -1,13 +1,19 @@
 import { type Block, isKnown, type KnownBlock } from './block.ts'
 import { type Body, encodeBody } from './body.ts'
-import { checkCount, checkJson, checkName, checkNonEmpty, checkTime, isPlainObject, kindOf } from './check.ts'
+import {
+  checkChoice,
+  checkCount,
+  checkJson,
+  checkName,
+  checkNonEmpty,
+  checkTime,
+  isPlainObject,
+  kindOf,
+} from './check.ts'
 import { InvalidError } from './errors.ts'
 import { type NewMessage, type NonEmpty, type Role, textOf } from './message.ts'
 import { titleFrom } from './title.ts'
 import { estimateTokens } from './tokens.ts'
-
-/** The longest string or payload that is taken, in UTF-16 units: what V8 can still hold twice over. */
-export const longestString = 134_217_728
 
 /** A message that has been checked and is ready to be given a place, and with it an id. */
 export interface PreparedMessage {
@@ -72,7 +78,10 @@ export function readRole(role: unknown, field: string): Role {
 }
 
 function checkBlocks(blocks: unknown, field: string): void {
-  if (typeof blocks === 'string') return checkLength(blocks, field)
+  if (typeof blocks === 'string') {
+    checkJson(blocks, field)
+    return
+  }
   if (!Array.isArray(blocks))
     throw new InvalidError(field, `must be a string or a list of blocks, got ${kindOf(blocks)}`)
   for (let i = 0; i < blocks.length; i++) checkBlock(blocks[i], `${field}[${i}]`)
@@ -92,43 +101,44 @@ function checkFields(block: KnownBlock, field: string): void {
     throw new InvalidError(`${field}.metadata`, 'must be a JSON object')
   }
   if (block.mime !== undefined) checkString(block.mime, `${field}.mime`)
+  if (block.modality !== undefined) checkChoice(block.modality, `${field}.modality`, modalities)
   switch (block.type) {
     case 'text':
     case 'thinking':
-      return checkLength(block.text, `${field}.text`)
+      checkString(block.text, `${field}.text`)
+      return
     case 'tool_call':
       checkString(block.callId, `${field}.callId`)
       checkString(block.name, `${field}.name`)
-      return checkPresent(block.input, `${field}.input`)
+      checkPresent(block.input, `${field}.input`)
+      return
     case 'tool_result':
       checkString(block.callId, `${field}.callId`)
+      if (block.name !== undefined) checkString(block.name, `${field}.name`)
       if (block.isError !== undefined && typeof block.isError !== 'boolean') {
         throw new InvalidError(`${field}.isError`, 'must be true or false')
       }
-      return checkPresent(block.output, `${field}.output`)
+      checkPresent(block.output, `${field}.output`)
+      return
     case 'image':
     case 'audio':
     case 'video':
     case 'file':
       checkString(block.mime, `${field}.mime`)
+      if (block.name !== undefined) checkString(block.name, `${field}.name`)
       if (block.url !== undefined) checkString(block.url, `${field}.url`)
-      if (block.data !== undefined) return checkLength(block.data, `${field}.data`)
-      if (block.url === undefined) throw new InvalidError(field, 'must have data or a url')
+      if (block.data !== undefined) checkString(block.data, `${field}.data`)
+      else if (block.url === undefined) throw new InvalidError(field, 'must have data or a url')
       return
     default:
-      return block satisfies never
+      block satisfies never
   }
 }
+
+const modalities: readonly NonNullable<KnownBlock['modality']>[] = ['text', 'image', 'audio', 'video']
 
 function checkString(value: unknown, field: string): void {
   if (typeof value !== 'string') throw new InvalidError(field, `must be a string, got ${kindOf(value)}`)
-}
-
-function checkLength(value: unknown, field: string): void {
-  checkString(value, field)
-  if ((value as string).length > longestString) {
-    throw new InvalidError(field, `must be at most ${longestString} characters long`)
-  }
 }
 
 function checkPresent(value: unknown, field: string): void {
