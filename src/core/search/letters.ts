@@ -1,0 +1,115 @@
+/** What a code point means to the tokeniser. */
+export type Kind =
+  | typeof BREAK
+  | typeof LOWER
+  | typeof UPPER
+  | typeof DIGIT
+  | typeof GLUE
+  | typeof SILENT
+  | typeof SPACELESS
+  | typeof FOLLOWER
+  | typeof EMOJI
+
+/** Ends a word: white space, punctuation, control characters, lone surrogates. */
+export const BREAK = 0
+/** A lower-case letter, or one of a script without case. */
+export const LOWER = 1
+export const UPPER = 2
+export const DIGIT = 3
+/** `_` or `-`: ends a part, but one of them between two parts keeps the word together. */
+export const GLUE = 4
+/** Neither seen nor a boundary: accents, joiners, direction marks, variation selectors, skin tones, tatweel. */
+export const SILENT = 5
+/** A letter of a script written without spaces between words; each is a part of its own. */
+export const SPACELESS = 6
+/** Completes the spaceless letter before it: vowels and finals of decomposed Hangul, voicing marks of kana. */
+export const FOLLOWER = 7
+export const EMOJI = 8
+
+/** A code point as the tokeniser sees it; `text` is its folded form, empty unless it is seen. */
+export interface Letter {
+  readonly kind: Kind
+  readonly text: string
+}
+
+/** The kinds of the 128 ASCII code points, as a table because nearly all text is made of them. */
+export const asciiKinds: Uint8Array = asciiTable()
+
+/** Classifies and folds one code point from 128 up: lower case, without accents, compatibility forms unified.
+ *  The same text gives the same letters however it was composed (NFC, NFD, NFKC, NFKD). */
+export function letterOf(codePoint: number): Letter {
+  const known = letters.get(codePoint)
+  if (known !== undefined) return known
+  const letter = classify(codePoint)
+  // A bound rather than a cache of the whole of Unicode, which Chinese alone could fill.
+  if (letters.size >= 8_192) letters.clear()
+  letters.set(codePoint, letter)
+  return letter
+}
+
+/** The kind alone; for the great majority of Han and Hangul without a look-up. */
+export function kindOf(codePoint: number): Kind {
+  if ((codePoint >= 0x4e00 && codePoint <= 0x9fff) || (codePoint >= 0xac00 && codePoint <= 0xd7a3)) {
+    return SPACELESS
+  }
+  return letterOf(codePoint).kind
+}
+
+const letters = new Map<number, Letter>()
+
+const seen = /[\p{L}\p{N}\p{M}]/u
+// In these scripts a mark is an accent, a reading aid or a stress sign, and people leave it out when they
+// search. In most others (Devanagari, Tamil, Thaana ...) marks are the vowels, and count as letters.
+const accent =
+  /(?=\p{M})[\p{sc=Zinh}\p{sc=Zyyy}\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Arab}\p{sc=Hebr}\p{sc=Syrc}]/u
+// Not the zero width space and the byte order mark: the one is a boundary, the other counts as white space.
+const ignorable = /(?![\u200b\ufeff])[\p{Cf}\p{Emoji_Modifier}]/u
+// The prolonged sound mark and the iteration marks belong to several scripts, hence the extensions.
+const spaceless =
+  /[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Bopo}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u
+const follower = /[\u1160-\u11ff\ud7b0-\ud7ff\u3099\u309a\uff9e\uff9f]/
+// From the arrows up: below lie the copyright sign and others that are punctuation to a reader.
+const emoji = /(?=[\u2190-\u{10ffff}])[\p{Extended_Pictographic}\p{Regional_Indicator}]/u
+const upper = /[\p{Lu}\p{Lt}]/u
+const digit = /\p{N}/u
+const tatweel = '\u0640'
+
+function classify(codePoint: number): Letter {
+  const char = String.fromCodePoint(codePoint)
+  if (follower.test(char)) return { kind: FOLLOWER, text: char.normalize('NFKD') }
+  if (accent.test(char) || ignorable.test(char)) return { kind: SILENT, text: '' }
+  if (seen.test(char)) {
+    const text = fold(char)
+    if (text === '') return { kind: SILENT, text }
+    if (spaceless.test(char)) return { kind: SPACELESS, text: text.normalize('NFC') }
+    return { kind: upper.test(char) ? UPPER : digit.test(char) ? DIGIT : LOWER, text }
+  }
+  return emoji.test(char) ? { kind: EMOJI, text: char } : { kind: BREAK, text: '' }
+}
+
+/** Sharp s becomes ss and dotless i becomes i because their capitals are SS and I; final sigma is a sigma. */
+function fold(char: string): string {
+  let text = ''
+  for (const piece of char.normalize('NFKD').toLowerCase().normalize('NFKD')) {
+    if (piece === tatweel) continue
+    else if (piece === '\u00df') text += 'ss'
+    else if (piece === '\u0131') text += 'i'
+    else if (piece === '\u03c2') text += '\u03c3'
+    else if (follower.test(piece)) text += piece
+    else if (seen.test(piece) && !accent.test(piece)) text += piece
+  }
+  return text
+}
+
+function asciiTable(): Uint8Array {
+  const kinds = new Uint8Array(128)
+  for (let code = 0; code < 128; code++) {
+    const char = String.fromCharCode(code)
+    if (/[a-z]/.test(char)) kinds[code] = LOWER
+    else if (/[A-Z]/.test(char)) kinds[code] = UPPER
+    else if (/[0-9]/.test(char)) kinds[code] = DIGIT
+    else if (/[_-]/.test(char)) kinds[code] = GLUE
+    else kinds[code] = BREAK
+  }
+  return kinds
+}

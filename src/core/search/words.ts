@@ -1,0 +1,73 @@
+import { ESCAPE, escapeEnd } from './escapes.ts'
+import { asciiKinds, FOLLOWER, GLUE, letterOf } from './letters.ts'
+import type { Token } from './tokenize.ts'
+
+/** The length of the longest token, in UTF-16 units. */
+const longest = 64
+/** A word of more parts than this is a random id or encoded bytes, and nobody looks for a piece of it. */
+const mostParts = 8
+
+/** Cuts what is to be a token to its first 64 UTF-16 units, in the index as in a query, never through a character. */
+export function cutToken(text: string): string {
+  if (text.length <= longest) return text
+  const lastUnit = text.charCodeAt(longest - 1)
+  return text.slice(0, lastUnit >= 0xd800 && lastUnit <= 0xdbff ? longest - 1 : longest)
+}
+
+/** The token that the letters from `start` to `end` make: folded, and without the joiners between them. */
+export function foldRange(text: string, start: number, end: number): string {
+  let folded = ''
+  let decomposed = false
+  for (let at = start; at < end && folded.length < longest; at++) {
+    const code = text.charCodeAt(at)
+    if (code === ESCAPE) {
+      at = escapeEnd(text, at) - 1
+    } else if (code < 128) {
+      if (asciiKinds[code] !== GLUE) folded += text[at]!.toLowerCase()
+    } else {
+      const codePoint = text.codePointAt(at)!
+      const letter = letterOf(codePoint)
+      if (letter.kind === FOLLOWER) decomposed = true
+      if (codePoint > 0xffff) at++
+      folded += letter.text
+    }
+  }
+  return cutToken(decomposed ? folded.normalize('NFC') : folded)
+}
+
+/** Adds to the parts of one word, which stand in `tokens` from `first` on, what they make together: what is
+ *  written together, for it is one part in a query; the whole word; and each two and three neighbours
+ *  without digits, so that `fooBar` finds getFooBar. Bare numbers stay apart, so that 12 does not find 1-2. */
+export function joinParts(text: string, tokens: Token[], first: number): void {
+  const parts = tokens.splice(first)
+  const count = parts.length
+  const isName = count <= mostParts ? parts.map(part => !/\d/.test(part.text)) : []
+  const hasLetters = parts.some(part => /\D/.test(part.text))
+  let together = 0
+  for (let i = 0; i < count; i++) {
+    let joinedTo = i + 1
+    const joinTo = (to: number) => {
+      if (to > joinedTo) tokens.push(join(text, parts, i, to))
+      joinedTo = Math.max(joinedTo, to)
+    }
+    tokens.push(parts[i]!)
+    if (isName[i] && isName[i + 1]) joinTo(i + 2)
+    if (isName[i] && isName[i + 1] && isName[i + 2]) joinTo(i + 3)
+    if (together <= i) {
+      for (together = i + 1; together < count && parts[together]!.start === parts[together - 1]!.end; )
+        together++
+      joinTo(together)
+    }
+    if (i === 0 && hasLetters) joinTo(count)
+  }
+}
+
+function join(text: string, parts: readonly Token[], from: number, to: number): Token {
+  const { start } = parts[from]!
+  const { end } = parts[to - 1]!
+  let joined = ''
+  for (let i = from; i < to && joined.length < longest; i++) joined += parts[i]!.text
+  // Parts are cut, so beyond this length they may no longer add up to the word.
+  if (joined.length >= longest - 1) joined = foldRange(text, start, end)
+  return { text: joined, from: parts[from]!.from, to: parts[to - 1]!.to, start, end }
+}
