@@ -1,0 +1,56 @@
+import { clip } from './clip.ts'
+import type { SearchQuery } from './query.ts'
+import type { Term } from './term.ts'
+import { type Token, tokenize } from './tokenize.ts'
+
+/** A place in a text, as UTF-16 offsets [start, end). */
+export interface Hit {
+  readonly start: number
+  readonly end: number
+}
+
+/** Where a term occurs in a text, given all its tokens: from left to right, without overlaps. */
+export function findTerm(tokens: readonly Token[], term: Term): Hit[] {
+  const hits: Hit[] = []
+  let free = 0
+  for (let i = 0; i < tokens.length; i++) {
+    if (!fits(tokens[i]!, term, 0) || tokens[i]!.start < free) continue
+    const last = term.parts.length === 1 ? i : followParts(tokens, i, term)
+    if (last === null) continue
+    free = tokens[last]!.end
+    hits.push({ start: tokens[i]!.start, end: free })
+  }
+  return hits
+}
+
+/** Whether a message with these texts is what the query asks for by its words: each wanted term occurs in at
+ *  least one text, no unwanted term in any. Filters (roles, conversation, dates) are the caller's. */
+export function matches(texts: readonly string[], query: SearchQuery): boolean {
+  const tokens = texts.map(text => tokenize(clip(text)))
+  const occurs = (term: Term) => tokens.some(each => findTerm(each, term).length > 0)
+  return query.all.every(occurs) && !query.none.some(occurs)
+}
+
+/** Follows a term from its first part at `first` and returns the index of the token with its last part. More than
+ *  one token may begin at a position, and after the cut to 64 units even with the same text, hence the set. */
+function followParts(tokens: readonly Token[], first: number, term: Term): number | null {
+  let reached = [first]
+  for (let part = 1; part < term.parts.length; part++) {
+    const next: number[] = []
+    for (const index of reached) {
+      const { to } = tokens[index]!
+      for (let i = index + 1; i < tokens.length && tokens[i]!.from <= to; i++) {
+        if (tokens[i]!.from === to && fits(tokens[i]!, term, part) && !next.includes(i)) next.push(i)
+      }
+    }
+    if (next.length === 0) return null
+    reached = next
+  }
+  return reached[0]!
+}
+
+function fits(token: Token, term: Term, part: number): boolean {
+  const wanted = term.parts[part]!
+  if (term.prefix && part === term.parts.length - 1) return token.text.startsWith(wanted)
+  return token.text === wanted
+}
