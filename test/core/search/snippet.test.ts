@@ -1,0 +1,131 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { matches } from '../../../src/core/search/match.ts'
+import { parseQuery } from '../../../src/core/search/query.ts'
+import { cutSnippet } from '../../../src/core/search/snippet.ts'
+
+const cut = (texts: string | string[], query: string, length?: number) =>
+  cutSnippet([texts].flat(), parseQuery(query, new Date(0)), length)
+const marked = (texts: string | string[], query: string, length?: number) => {
+  const { text, marks } = cut(texts, query, length)
+  let shown = ''
+  let at = 0
+  for (const { start, end } of marks) {
+    shown += `${text.slice(at, start)}[${text.slice(start, end)}]`
+    at = end
+  }
+  return shown + text.slice(at)
+}
+const filler = (count: number) => 'lorem ipsum '.repeat(count).trim()
+
+describe('a snippet', () => {
+  it('shows a short text whole and marks every term', () => {
+    expect(marked('The quick brown fox', 'fox quick')).toBe('The [quick] brown [fox]')
+  })
+  it('is one line', () => {
+    expect(marked('\n\n  a\t\tb\r\n\0c\u00a0\u2028 d  \n', 'c d')).toBe('a b [c] [d]')
+    expect(marked('\u001b[1;31mFAIL\u001b[0m it \u001b[ x', 'fail')).toBe('[FAIL] it [ x')
+  })
+  it('holds the hit and cuts between words', () => {
+    const shown = marked(`${filler(50)} needle ${filler(50)}`, 'needle', 60)
+    expect(shown).toBe('\u2026ipsum lorem ipsum [needle] lorem ipsum lorem ipsum lorem ipsum\u2026')
+  })
+  it('uses all its length at either end of the text', () => {
+    expect(marked(`needle ${filler(20)}`, 'needle', 30)).toBe('[needle] lorem ipsum lorem ipsum\u2026')
+    expect(marked(`${filler(20)} needle`, 'needle', 30)).toBe('\u2026lorem ipsum lorem ipsum [needle]')
+  })
+  it('is where most different terms are, not where one is repeated', () => {
+    const text = `foo foo foo foo ${filler(30)} foo bar ${filler(30)} foo bar`
+    expect(marked(text, 'foo bar', 40)).toBe('\u2026ipsum [foo] [bar] lorem ipsum lorem ipsum\u2026')
+  })
+  it('is of the text with the most terms, the first of equals', () => {
+    expect(marked(['foo one', 'foo bar two', 'bar foo three'], 'foo bar')).toBe('[foo] [bar] two')
+    expect(marked(['foo one', 'foo two'], 'foo')).toBe('[foo] one')
+  })
+  it('marks phrases, parts, words and prefixes', () => {
+    expect(marked('a b, c fooBar x foo_bar foobarbaz', '"b c" foobar*')).toBe(
+      'a [b, c] [fooBar] x [foo_bar] [foobarbaz]',
+    )
+    expect(marked('これは日本語です', '日本語')).toBe('これは[日本語]です')
+    expect(marked('un cafe\u0301 noir', 'café')).toBe('un [cafe\u0301] noir')
+    expect(marked('ok 👍🏽 \u0634\u0643\u0631\u064b\u0627!', '👍 \u0634\u0643\u0631\u0627')).toBe(
+      'ok [👍🏽] [\u0634\u0643\u0631\u064b\u0627]!',
+    )
+  })
+  it('marks what two terms share once', () => {
+    expect(marked('src/foo_bar.ts', 'foo_bar bar.ts')).toBe('src/[foo_bar.ts]')
+    expect(marked('foobar', 'foo* foobar')).toBe('[foobar]')
+  })
+  it('without wanted terms is the beginning of the first text', () => {
+    expect(marked([filler(50), 'other'], 'role:user -x', 20)).toBe('lorem ipsum lorem\u2026')
+    expect(cut([], 'role:user')).toEqual({ text: '', marks: [] })
+    expect(cut(['', 'b'], 'role:user')).toEqual({ text: '', marks: [] })
+    expect(marked('nothing of that', 'absent')).toBe('nothing of that')
+  })
+  it('cuts a hit that is longer than itself', () => {
+    expect(marked('start of a very long phrase indeed', '"of a very long phrase"', 12)).toBe(
+      '\u2026[of a very]\u2026',
+    )
+  })
+  it('cuts a text without spaces between characters', () => {
+    const shown = cut('🎉'.repeat(200), 'role:user', 21).text
+    expect(shown).toBe(`${'🎉'.repeat(10)}\u2026`)
+    expect(cut('👨\u200d👩\u200d👧'.repeat(50), 'role:user', 20).text).toBe(
+      `${'👨\u200d👩\u200d👧'.repeat(2)}\u2026`,
+    )
+    expect(cut('e\u0301'.repeat(100), 'role:user', 21).text).toBe(`${'e\u0301'.repeat(10)}\u2026`)
+    expect(marked(`${'日'.repeat(100)}本${'日'.repeat(100)}`, '本', 10)).toBe(
+      `\u2026${'日'.repeat(3)}[本]${'日'.repeat(6)}\u2026`,
+    )
+  })
+  it('has no lone surrogate', () => expect(cut('a \ud800 b', 'b').text).toBe('a \ufffd b'))
+  it('of a megabyte is cut in time', () => {
+    const started = performance.now()
+    expect(marked(`needle ${'foo bar '.repeat(131_072)}`, 'foo needle', 20)).toBe(
+      '[needle] [foo] bar [foo]\u2026',
+    )
+    expect(performance.now() - started).toBeLessThan(2_000)
+  })
+  it('is about as long as asked, and its marks stand in it, in order and apart', () => {
+    const pieces = [
+      'foo',
+      'bar',
+      'fooBar',
+      ' ',
+      ' ',
+      '\n',
+      '日',
+      '🎉',
+      'e\u0301',
+      '\ud83d',
+      '\u200d',
+      '.',
+      'x'.repeat(30),
+    ]
+    const text = fc.array(fc.constantFrom(...pieces), { maxLength: 60 }).map(all => all.join(''))
+    const query = fc.constantFrom('foo', 'foo bar', '"foo bar"', 'ba* 日', '🎉 foobar')
+    fc.assert(
+      fc.property(
+        fc.array(text, { minLength: 1, maxLength: 3 }),
+        query,
+        fc.integer({ min: 10, max: 80 }),
+        (texts, asked, length) => {
+          const { text, marks } = cut(texts, asked, length)
+          expect(text.length).toBeLessThanOrEqual(length + 2)
+          expect(text.isWellFormed()).toBe(true)
+          expect(text).not.toMatch(/\s\s|[\n\0]/)
+          let last = 0
+          for (const { start, end } of marks) {
+            expect(start).toBeGreaterThanOrEqual(last)
+            expect(end).toBeGreaterThan(start)
+            last = end
+          }
+          expect(last).toBeLessThanOrEqual(text.length)
+          if (matches(texts, parseQuery(asked, new Date(0)))) expect(marks).not.toEqual([])
+          if (matches(texts, parseQuery(asked, new Date(0)))) expect(marks).not.toEqual([])
+        },
+      ),
+      { numRuns: 2_000 },
+    )
+  })
+})
