@@ -49,7 +49,7 @@ export function subtreeRanges(
   // For each run the first seq that is taken. Whatever follows it in the run hangs below it.
   const from = starts.map(() => Number.POSITIVE_INFINITY)
   for (const root of roots) {
-    const run = root < end ? runOf(starts, root) : -1
+    const run = runOf(starts, root)
     if (run >= 0) from[run] = Math.min(from[run]!, root)
   }
   const ranges: { lo: number; hi: number }[] = []

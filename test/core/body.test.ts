@@ -226,8 +226,10 @@ describe('blobHashesIn', () => {
     ['a name with a brace', other({ '{"$blob': sha256Hex('') })],
     ['a list', other({ list: ['{', '$blob', sha256Hex('')] })],
   ])('is not taken in by %s', (_, block) => {
-    expect(blobHashesIn(encodeBody([block], undefined).text)).toEqual([])
-    expect(decoded(encodeBody([block], undefined)).blocks).toEqual([block])
+    const large = 'x'.repeat(20_000)
+    const body = encodeBody([block], { large })
+    expect(blobHashesIn(body.text)).toEqual([sha256Hex(large)])
+    expect(decoded(body)).toMatchObject({ blocks: [block], meta: { large } })
   })
 })
 

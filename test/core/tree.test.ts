@@ -80,6 +80,7 @@ describe('pathTo', () => {
 
   it('ends where the list contradicts itself', () => {
     expect(idsOf(pathTo([node(0, 'm1'), node(1, 'm0')], 'm1'))).toEqual(['m0', 'm1'])
+    expect(idsOf(pathTo([node(0, 'm0')], 'm0'))).toEqual(['m0'])
   })
 
   it('refuses a node that is not there', () => {
@@ -143,8 +144,8 @@ describe('byActivity', () => {
   })
 
   it('goes by seq within a millisecond, and by id between conversations', () => {
-    const twins = [node(0, null, 7), node(1, 'm0', 7), node(2, 'm0', 7)]
-    expect(drawn(byActivity(buildForest(twins)))).toEqual(['m0', '  m1', '  m2'])
+    const twins = [node(0, null, 7), { ...node(1, 'm0', 7), id: 'b' }, { ...node(2, 'm0', 7), id: 'a' }]
+    expect(drawn(byActivity(buildForest(twins)))).toEqual(['m0', '  b', '  a'])
     const roots = ['b', 'a'].map(id => ({ ...node(0, null, 7), id }))
     expect(drawn(byActivity(buildForest(roots)))).toEqual(['a', 'b'])
   })
