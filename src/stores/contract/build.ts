@@ -4,7 +4,8 @@ import type { NewConversation } from '../../core/conversation.ts'
 import { type ErrorCode, type Holder, SkeinError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { type Message, type NewMessage, type NonEmpty, type RoleInput, textOf } from '../../core/message.ts'
-import type { Appended, Place, Store } from '../../core/ports.ts'
+import type { Appended, Place, SaveItem, Store } from '../../core/ports.ts'
+import type { ContractCase, World } from './contract.ts'
 
 /** A conversation id and a message id of the right shape that no store has. */
 export const noConversation = 'ffffffff-ffff-4fff-bfff-ffffffffffff' as ConversationId
@@ -69,4 +70,31 @@ export function texts(messages: readonly Message[]): string[] {
 export async function said(store: Store, ref: BranchRef): Promise<string[]> {
   const { head } = await store.getBranch(ref)
   return head === null ? [] : texts(await store.path(head))
+}
+
+/** Stores a tree given as child → parent, in the order written; each message says its own name. */
+export async function grow<Name extends string>(
+  store: Store,
+  id: ConversationId,
+  shape: Readonly<Record<Name, NoInfer<Name> | null>>,
+): Promise<Record<Name, MessageId>> {
+  const names = Object.keys(shape) as Name[]
+  const items = names.map(name => {
+    const parent = shape[name]
+    return { message: say(name), parent: parent === null ? null : { item: names.indexOf(parent) } }
+  })
+  const ids = await store.save(id, items as unknown as NonEmpty<SaveItem>)
+  return Object.fromEntries(names.map((name, i) => [name, ids[i]])) as Record<Name, MessageId>
+}
+
+/** Names an area once for all its cases. */
+export function casesOf(area: string) {
+  return (name: string, run: ContractCase['run'], needs?: ContractCase['needs']): ContractCase =>
+    needs === undefined ? { area, name, run } : { area, name, needs, run }
+}
+
+/** Eight writers on four handles. Two writers in one round do not notice a missing lock. */
+export async function writers(world: World): Promise<readonly Store[]> {
+  const handles = [world.store, await world.second(), await world.second(), await world.second()]
+  return [...handles, ...handles]
 }
