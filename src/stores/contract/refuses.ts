@@ -1,0 +1,38 @@
+import { strict as assert } from 'node:assert'
+import type { BranchRef } from '../../core/branch.ts'
+import type { InvalidError } from '../../core/errors.ts'
+import type { Store } from '../../core/ports.ts'
+import { rejects, say, start } from './build.ts'
+
+export type Started = Awaited<ReturnType<typeof start>>
+
+/** A value that must be refused, and the field that the error must name. */
+export type Bad = readonly [field: string | RegExp, value: unknown]
+
+/** Calls with bad input, each refused with the field named; then nothing may have been written. */
+export async function refuses(
+  store: Store,
+  bad: readonly Bad[],
+  call: (place: Started, value: never) => Promise<unknown>,
+): Promise<void> {
+  const place = await start(store)
+  const before = await snapshot(store, place.branch)
+  for (const [field, value] of bad) {
+    const error = await rejects<InvalidError>(call(place, value as never), 'invalid')
+    if (typeof field === 'string') assert.equal(error.field, field, error.message)
+    else assert.match(error.field, field, error.message)
+  }
+  assert.deepEqual(await snapshot(store, place.branch), before)
+  const { head } = await store.append(place.branch, place.ids[2], [say('goes on')])
+  assert.equal((await store.getMessages([head]))[0]?.seq, 3)
+}
+
+async function snapshot(store: Store, ref: BranchRef) {
+  return {
+    conversation: await store.getConversation(ref.conversationId),
+    branches: await store.listBranches(ref.conversationId),
+    turns: await store.listTurns(ref.conversationId),
+    messages: (await store.listMessages({ conversationId: ref.conversationId })).items.length,
+    conversations: await store.countConversations(),
+  }
+}
