@@ -1,0 +1,51 @@
+import { type Block, isKnown } from '../block.ts'
+import type { Json } from '../json.ts'
+
+/** Everything a message says, one text for each block: words, thoughts, what tools were given and gave. */
+export function textsOf(blocks: readonly Block[]): string[] {
+  const texts: string[] = []
+  for (const block of blocks) {
+    const text = textIn(block)
+    if (text !== '') texts.push(text)
+  }
+  return texts
+}
+
+function textIn(block: Block): string {
+  if (!isKnown(block)) return stringsIn(block)
+  switch (block.type) {
+    case 'text':
+    case 'thinking':
+      return block.text
+    case 'tool_call':
+      return `${block.name}\n${stringsIn(block.input)}`
+    case 'tool_result':
+      return stringsIn(block.output)
+    case 'image':
+    case 'audio':
+    case 'video':
+    case 'file':
+      return [block.name, block.url].filter(part => part !== undefined).join('\n')
+    default:
+      return block satisfies never
+  }
+}
+
+/** The strings, numbers and keys of a JSON value, a line each. JSON text itself would not do: its
+ *  escapes would grow into the words. */
+function stringsIn(value: Json): string {
+  if (typeof value === 'string') return value
+  const lines: string[] = []
+  const waiting: Json[] = [value]
+  while (waiting.length > 0) {
+    const next = waiting.pop()!
+    if (typeof next === 'string' || typeof next === 'number') lines.push(String(next))
+    else if (Array.isArray(next)) waiting.push(...[...next].reverse())
+    else if (typeof next === 'object' && next !== null) {
+      const members: Json[] = []
+      for (const [key, member] of Object.entries(next)) members.push(key, member)
+      waiting.push(...members.reverse())
+    }
+  }
+  return lines.join('\n')
+}

@@ -1,0 +1,29 @@
+import { InvalidError } from '../core/errors.ts'
+import type { Store } from '../core/ports.ts'
+import type { Source } from '../core/source.ts'
+
+export interface OpenOptions {
+  readonly source?: Source
+  /** SQLite only: see `SqliteOptions`. */
+  readonly durability?: 'full' | 'normal'
+  /** PostgreSQL only: whose conversations these are. */
+  readonly tenant?: string
+}
+
+/** Opens a store and owns it: whoever calls this calls `close()`. The target is the path of an SQLite file
+ *  (made if missing), `:memory:`, or a `postgres://` URL. */
+export async function openStore(target: string, options: OpenOptions = {}): Promise<Store> {
+  if (typeof target !== 'string' || target === '') {
+    throw new InvalidError('target', 'must be a file, :memory: or a postgres:// URL')
+  }
+  // Loaded when needed: neither driver should cost the other's users anything.
+  const { source, durability, tenant } = options
+  if (/^postgres(ql)?:\/\//.test(target)) {
+    if (durability !== undefined) throw new InvalidError('durability', 'is for SQLite: PostgreSQL has its own settings')
+    const { openPostgresStore } = await import('./postgres/index.ts')
+    return openPostgresStore(target, { ...(source && { source }), ...(tenant !== undefined && { tenant }) })
+  }
+  if (tenant !== undefined) throw new InvalidError('tenant', 'is for PostgreSQL: an SQLite file has one tenant')
+  const { openSqliteStore } = await import('./sqlite/index.ts')
+  return openSqliteStore(target, { ...(source && { source }), ...(durability && { durability }) })
+}

@@ -1,0 +1,136 @@
+import type { BranchRef } from '../../core/branch.ts'
+import { BusyError, ConflictError, NotFoundError, type SkeinError } from '../../core/errors.ts'
+import { fold } from '../../core/fold.ts'
+import type { MessageId } from '../../core/ids.ts'
+import type { NonEmpty } from '../../core/message.ts'
+import type { Appended } from '../../core/ports.ts'
+import type { PreparedMessage } from '../../core/prepare.ts'
+import type { TurnStep } from '../../core/turn.ts'
+import { first, type Program, run } from '../engine.ts'
+import { dateOrNull, holderOf } from '../row.ts'
+import type { AppendRow, PlaceRow, TurnRow } from '../statements.ts'
+import { needConversation, needMessageIn } from './lookup.ts'
+import { headFields, headOf, nowhere, placeMessage } from './place.ts'
+import { checkOngoing, replayStep, writeTurn } from './steps.ts'
+
+/** An append whose messages have been checked. */
+export interface AppendRequest {
+  readonly ref: BranchRef
+  readonly expectedHead: MessageId | null
+  readonly messages: NonEmpty<PreparedMessage>
+  readonly turn: TurnStep | undefined
+  readonly onConflict: 'refuse' | 'sibling'
+  readonly now: number
+}
+
+/** Appends and moves the head. The order of the checks is part of the contract: a retry of what was
+ *  stored is answered before anybody asks who holds the branch or where its head is. */
+export function* append(request: AppendRequest): Program<Appended> {
+  const { ref, turn } = request
+  const state = yield* lockForAppend(ref)
+  const ongoing = turn ? yield* first('turn', { conv: state.conv, key: turn.key }) : undefined
+  if (turn && ongoing) {
+    const replayed = yield* replayStep(ref.conversationId, state.conv, ongoing, turn, request.messages)
+    if (replayed) return replayed
+    checkOngoing(ongoing, turn, ref.name)
+  }
+  const refusal = (yield* heldByAnother(state, turn)) ?? headMoved(state, request)
+  if (!refusal) return yield* grow(request, state, ongoing, ref.name, headOf(state))
+  if (request.onConflict === 'refuse' || ongoing) throw refusal
+  return yield* growSibling(request, state)
+}
+
+function* lockForAppend(ref: BranchRef): Program<AppendRow> {
+  const state = yield* first('lockBranch', { id: ref.conversationId, name: ref.name })
+  if (!state) {
+    yield* needConversation(ref.conversationId)
+    throw new NotFoundError('branch', ref.name)
+  }
+  if (state.trashed_at !== null)
+    throw new NotFoundError('conversation', ref.conversationId, { trashed: true })
+  return state
+}
+
+function* heldByAnother(state: AppendRow, turn: TurnStep | undefined): Program<SkeinError | undefined> {
+  const open = yield* first('openTurnOn', { conv: state.conv, name: state.name })
+  if (!open || open.key === turn?.key) return undefined
+  return new BusyError(
+    `branch ${JSON.stringify(state.name)}`,
+    holderOf(open.holder),
+    dateOrNull(open.lease_until),
+  )
+}
+
+function headMoved(state: AppendRow, request: AppendRequest): SkeinError | undefined {
+  if (state.head_id === request.expectedHead) return undefined
+  return new ConflictError(state.name, request.expectedHead, state.head_id as MessageId | null)
+}
+
+/** Goes on beside the branch: a new one from where the caller believed the head to be. */
+function* growSibling(request: AppendRequest, state: AppendRow): Program<Appended> {
+  const { ref, expectedHead, now } = request
+  const parent = expectedHead === null ? nowhere : yield* needMessageIn(ref.conversationId, expectedHead)
+  const name = yield* freeSibling(state)
+  yield* run('insertBranch', { conv: state.conv, name, ...headFields(parent), key: null, title: null, now })
+  const grown = yield* grow(request, state, undefined, name, parent)
+  return { ...grown, outcome: 'sibling' }
+}
+
+function* freeSibling(state: AppendRow): Program<string> {
+  const numbered = /^(.*)-(\d{1,9})$/.exec(state.name)
+  const base = numbered ? numbered[1]! : state.name
+  for (let n = numbered ? Number(numbered[2]) + 1 : 2; ; n++) {
+    const name = `${base}-${n}`
+    if (!(yield* first('branch', { conv: state.conv, name }))) return name
+  }
+}
+
+function* grow(
+  request: AppendRequest,
+  state: AppendRow,
+  ongoing: TurnRow | undefined,
+  branch: string,
+  parent: PlaceRow,
+): Program<Appended> {
+  const { ref, messages, turn, now } = request
+  const { conv } = state
+  const start = state.next_seq
+  const turnSeq = turn ? (ongoing?.first ?? start) : null
+  const ids: MessageId[] = []
+  let head = parent
+  let title: string | null = null
+  for (const message of messages) {
+    const seq = start + ids.length
+    const slot = {
+      conv,
+      conversationId: ref.conversationId,
+      seq,
+      turn: turnSeq,
+      step: turn?.step ?? null,
+      now,
+    }
+    const placed = yield* placeMessage(message, head, slot)
+    ids.push(placed.id)
+    head = placed
+    title ??= message.title
+  }
+  yield* run('setHead', { conv, name: branch, ...headFields(head), now })
+  if (turn) yield* writeTurn(conv, ongoing, turn, { branch, first: start, last: head.seq, now })
+  yield* run('grow', {
+    conv,
+    next_seq: start + ids.length,
+    added: ids.length,
+    tokens: head.path_tokens - parent.path_tokens,
+    tokens_used: (turn?.usage?.input ?? 0) + (turn?.usage?.output ?? 0),
+    cost: turn?.usage?.cost ?? 0,
+    title,
+    title_folded: title === null ? null : fold(title),
+    now,
+  })
+  return {
+    branch: { conversationId: ref.conversationId, name: branch },
+    head: ids.at(-1)!,
+    ids: ids as unknown as NonEmpty<MessageId>,
+    outcome: 'appended',
+  }
+}

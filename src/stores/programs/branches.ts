@@ -1,0 +1,219 @@
+import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
+import { BusyError, ConflictError, InvalidError, KeyReusedError } from '../../core/errors.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import { commonSeq } from '../../core/runs.ts'
+import { all, first, type Program, run } from '../engine.ts'
+import { branchOf, dateOrNull, holderOf, linkOf } from '../row.ts'
+import type { BranchRow, Conv, PlaceRow } from '../statements.ts'
+import { lockLiving, lockPlace, needBranch, needConversation, needMessageIn } from './lookup.ts'
+import { headFields, nowhere } from './place.ts'
+
+export function* getBranch(ref: BranchRef): Program<Branch> {
+  const { conv } = yield* needConversation(ref.conversationId)
+  return branchOf(ref.conversationId, yield* needBranch(conv, ref.name))
+}
+
+export function* listBranches(id: ConversationId): Program<readonly BranchInfo[]> {
+  const { conv, active_branch } = yield* needConversation(id)
+  const rows = yield* all('branches', { conv })
+  const [oldest, ...others] = rows
+  if (!oldest) return []
+  const trunk = yield* all('pathRuns', { conv, seq: oldest.head_seq })
+  const bases: (number | null)[] = [null]
+  for (const row of others) bases.push(commonSeq(trunk, yield* all('pathRuns', { conv, seq: row.head_seq })))
+  const places = yield* all('placesAt', { conv, seqs: bases.filter(seq => seq !== null) })
+  const bySeq = new Map(places.map(place => [place.seq, place]))
+  return rows.map((row, i) => {
+    const seq = bases[i] ?? null
+    const base = seq === null ? undefined : bySeq.get(seq)
+    return {
+      ...branchOf(id, row),
+      active: row.name === active_branch,
+      base: (base?.id ?? null) as MessageId | null,
+      messagesSinceBase: row.head_depth - (base?.depth ?? -1),
+    }
+  })
+}
+
+export function* createBranch(
+  id: ConversationId,
+  at: MessageId | null,
+  branch: NewBranch,
+  now: number,
+): Program<Branch> {
+  const { conv } = yield* lockLiving(id)
+  const head = at === null ? nowhere : yield* needMessageIn(id, at)
+  yield* checkNameFree(conv, branch.name)
+  if (branch.key !== undefined) yield* checkKeyFree(branch.key)
+  yield* run('insertBranch', {
+    conv,
+    name: branch.name,
+    ...headFields(head),
+    key: branch.key ?? null,
+    title: branch.title ?? null,
+    now,
+  })
+  yield* run('bumpVersion', { conv })
+  return branchOf(id, yield* needBranch(conv, branch.name))
+}
+
+export function* renameBranch(ref: BranchRef, to: string): Program<Branch> {
+  const { conversation, branch } = yield* lockPlace(ref)
+  const { conv } = conversation
+  if (to !== branch.name) {
+    yield* checkNameFree(conv, to)
+    yield* rename(conv, branch.name, to)
+    if (conversation.active_branch === branch.name) yield* run('setActiveBranch', { conv, name: to })
+    else yield* run('bumpVersion', { conv })
+  }
+  return branchOf(ref.conversationId, yield* needBranch(conv, to))
+}
+
+function* rename(conv: Conv, name: string, to: string): Program<void> {
+  yield* run('renameBranch', { conv, name, to })
+  yield* run('renameInLinks', { conv, name, to })
+  yield* run('renameInTurns', { conv, name, to })
+}
+
+export function* deleteBranch(ref: BranchRef): Program<void> {
+  const { conversation, branch } = yield* lockPlace(ref)
+  const { conv } = conversation
+  if (conversation.active_branch === branch.name) {
+    throw new InvalidError(
+      'branch',
+      `${JSON.stringify(branch.name)} is the active branch: activate another first`,
+    )
+  }
+  yield* checkNotHeld(conv, branch.name)
+  yield* run('deleteLinks', { conv, name: branch.name })
+  yield* run('deleteBranch', { conv, name: branch.name })
+  yield* run('bumpVersion', { conv })
+}
+
+export function* moveBranch(
+  ref: BranchRef,
+  expectedHead: MessageId | null,
+  to: MessageId | null,
+  now: number,
+): Program<Branch> {
+  const { conversation, branch } = yield* lockPlace(ref)
+  const { conv } = conversation
+  const head: PlaceRow = to === null ? nowhere : yield* needMessageIn(ref.conversationId, to)
+  yield* checkNotHeld(conv, branch.name)
+  if (branch.head_id !== expectedHead) {
+    throw new ConflictError(branch.name, expectedHead, branch.head_id as MessageId | null)
+  }
+  yield* run('setHead', { conv, name: branch.name, ...headFields(head), now })
+  yield* run('bumpVersion', { conv })
+  return branchOf(ref.conversationId, yield* needBranch(conv, branch.name))
+}
+
+export function* activateBranch(ref: BranchRef): Program<void> {
+  const { conversation, branch } = yield* lockPlace(ref)
+  yield* run('setActiveBranch', { conv: conversation.conv, name: branch.name })
+}
+
+export function* setKey(ref: BranchRef, key: string | null): Program<Branch> {
+  const { conversation, branch } = yield* lockPlace(ref)
+  const { conv } = conversation
+  if (key !== branch.key) {
+    if (key !== null) yield* checkKeyFree(key)
+    const former = key === null ? branch.key : branch.former_key
+    yield* run('setBranchKey', { conv, name: branch.name, key, former_key: former })
+    yield* run('bumpVersion', { conv })
+  }
+  return branchOf(ref.conversationId, yield* needBranch(conv, branch.name))
+}
+
+/** Takes a branch's key away and remembers it. */
+export function* freeKey(conv: Conv, branch: BranchRow): Program<void> {
+  yield* run('setBranchKey', { conv, name: branch.name, key: null, former_key: branch.key })
+}
+
+export function* reset(
+  ref: BranchRef,
+  keepPrompt: boolean,
+  now: number,
+): Program<{ branch: Branch; archived: Branch | null }> {
+  const { conversation, branch } = yield* lockPlace(ref)
+  const { conv } = conversation
+  yield* checkNotHeld(conv, branch.name)
+  yield* run('deleteLinks', { conv, name: branch.name })
+  let archived: Branch | null = null
+  if (branch.head_seq >= 0) {
+    const name = yield* freeArchive(conv)
+    yield* freeKey(conv, branch)
+    yield* rename(conv, branch.name, name)
+    yield* run('insertBranch', {
+      conv,
+      name: branch.name,
+      ...headFields(nowhere),
+      key: branch.key,
+      title: branch.title,
+      now,
+    })
+    archived = branchOf(ref.conversationId, yield* needBranch(conv, name))
+  }
+  if (!keepPrompt) yield* run('clearPrompt', { conv })
+  yield* run('bumpVersion', { conv })
+  return { branch: branchOf(ref.conversationId, yield* needBranch(conv, branch.name)), archived }
+}
+
+function* freeArchive(conv: Conv): Program<string> {
+  for (let n = 1; ; n++) {
+    const name = `before-reset-${n}`
+    if (!(yield* first('branch', { conv, name }))) return name
+  }
+}
+
+export function* listAgentLinks(ref: BranchRef): Program<readonly AgentLink[]> {
+  const { conv } = yield* needConversation(ref.conversationId)
+  const { name } = yield* needBranch(conv, ref.name)
+  const rows = yield* all('links', { conv, name })
+  return rows.map(row => linkOf(ref.conversationId, row))
+}
+
+export function* setAgentLink(ref: BranchRef, link: NewAgentLink, now: number): Program<void> {
+  const { conversation, branch } = yield* lockPlace(ref)
+  const { conv } = conversation
+  const seen = link.seen === null ? null : yield* needMessageIn(ref.conversationId, link.seen)
+  yield* run('putLink', {
+    conv,
+    name: branch.name,
+    agent: link.agent,
+    directory: link.directory,
+    foreign_id: link.foreignId,
+    seen_seq: seen?.seq ?? null,
+    seen_id: seen?.id ?? null,
+    now,
+  })
+  yield* run('bumpVersion', { conv })
+}
+
+export function* removeAgentLink(ref: BranchRef, agent: string, directory: string): Program<void> {
+  const { conversation, branch } = yield* lockPlace(ref)
+  const { conv } = conversation
+  const removed = yield* run('deleteLink', { conv, name: branch.name, agent, directory })
+  if (removed > 0) yield* run('bumpVersion', { conv })
+}
+
+function* checkNameFree(conv: Conv, name: string): Program<void> {
+  if (yield* first('branch', { conv, name })) {
+    throw new KeyReusedError(name, `there is a branch ${JSON.stringify(name)} already`)
+  }
+}
+
+/** Throws KeyReusedError if a living branch has the key. */
+export function* checkKeyFree(key: string): Program<void> {
+  const holder = yield* first('conversationByKey', { key })
+  if (holder) {
+    throw new KeyReusedError(key, `key ${JSON.stringify(key)} belongs to conversation ${holder.id}`)
+  }
+}
+
+export function* checkNotHeld(conv: Conv, name: string): Program<void> {
+  const open = yield* first('openTurnOn', { conv, name })
+  if (open) {
+    throw new BusyError(`branch ${JSON.stringify(name)}`, holderOf(open.holder), dateOrNull(open.lease_until))
+  }
+}

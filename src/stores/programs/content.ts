@@ -1,0 +1,59 @@
+import { blobHashesIn, type LoadedBlob, previewBytes } from '../../core/body.ts'
+import { NotFoundError } from '../../core/errors.ts'
+import type { BlobMode } from '../../core/listing.ts'
+import type { Message } from '../../core/message.ts'
+import { all, first, type Program } from '../engine.ts'
+import { messageOf } from '../row.ts'
+import type { LooseMessageRow, MessageRow } from '../statements.ts'
+
+/** More than any blob has. */
+const everything = 2 ** 31 - 1
+
+/** Rows that name their own surroundings, as messages. */
+export function* readLoose(rows: readonly LooseMessageRow[], mode: BlobMode): Program<Message[]> {
+  const loadBlob = yield* loadBlobs(rows, mode === 'preview' ? previewBytes : everything)
+  return rows.map(row =>
+    messageOf(row, { conversationId: row.conversation_id, parentId: row.parent_id, loadBlob }),
+  )
+}
+
+/** Rows of one path, oldest first, as messages: each is its follower's parent. */
+export function* readChain(
+  rows: readonly MessageRow[],
+  conversationId: string,
+  firstParent: string | null,
+  mode: BlobMode,
+): Program<Message[]> {
+  const loadBlob = yield* loadBlobs(rows, mode === 'preview' ? previewBytes : everything)
+  return rows.map((row, i) =>
+    messageOf(row, { conversationId, parentId: i === 0 ? firstParent : rows[i - 1]!.id, loadBlob }),
+  )
+}
+
+/** Loads what the bodies refer to, the first `most` bytes of each, all in one go. */
+export function* loadBlobs(
+  rows: readonly { readonly body: string | null }[],
+  most: number,
+): Program<(hash: string) => LoadedBlob> {
+  const hashes = new Set<string>()
+  for (const { body } of rows) {
+    if (body !== null) for (const hash of blobHashesIn(body)) hashes.add(hash)
+  }
+  const loaded = new Map<string, LoadedBlob>()
+  if (hashes.size > 0) {
+    for (const { hash, size, data } of yield* all('blobs', { hashes: [...hashes], most })) {
+      loaded.set(hash, { data, bytes: size })
+    }
+  }
+  return hash => {
+    const blob = loaded.get(hash)
+    if (!blob) throw new Error(`blob ${hash} is missing`)
+    return blob
+  }
+}
+
+export function* readBlob(hash: string): Program<Uint8Array> {
+  const row = yield* first('blobs', { hashes: [hash], most: everything })
+  if (!row) throw new NotFoundError('blob', hash)
+  return row.data
+}

@@ -1,0 +1,148 @@
+import type { Conversation, ConversationPatch, NewConversation } from '../../core/conversation.ts'
+import { KeyReusedError } from '../../core/errors.ts'
+import { fold } from '../../core/fold.ts'
+import { sha256Hex } from '../../core/hash.ts'
+import type { ConversationId } from '../../core/ids.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { FoundOrCreated, Place } from '../../core/ports.ts'
+import { first, type Program, run } from '../engine.ts'
+import { branchOf, conversationOf } from '../row.ts'
+import type { Conv, ConversationFields, ConversationRow } from '../statements.ts'
+import { checkKeyFree, freeKey } from './branches.ts'
+import { lockLiving, needBranch, needConversation } from './lookup.ts'
+import { headFields, nowhere } from './place.ts'
+
+/** A new conversation whose fields have been checked. */
+export interface ConversationRequest extends NewConversation {
+  readonly id: ConversationId
+  readonly now: number
+}
+
+export function* getConversation(id: ConversationId): Program<Conversation> {
+  return conversationOf(yield* needConversation(id))
+}
+
+/** A conversation at one of its branches, the active one if none is named. */
+export function* readPlace(id: ConversationId, branch?: string): Program<Place> {
+  const row = yield* needConversation(id)
+  const name = branch ?? row.active_branch
+  return { conversation: conversationOf(row), branch: branchOf(id, yield* needBranch(row.conv, name)) }
+}
+
+export function* create(request: ConversationRequest): Program<Place> {
+  if (request.key !== undefined) yield* checkKeyFree(request.key)
+  const { id, now } = request
+  const inserted = yield* first('insertConversation', {
+    id,
+    kind: request.kind ?? 'main',
+    parent_id: request.parent?.conversationId ?? null,
+    parent_message: request.parent?.messageId ?? null,
+    ...fieldsOf({ ...emptyFields, metadata: '{}' }, request),
+    now: request.createdAt?.getTime() ?? now,
+  })
+  if (!inserted) throw new KeyReusedError(id, `there is a conversation ${id} already`)
+  const { conv } = inserted
+  yield* run('insertBranch', {
+    conv,
+    name: 'main',
+    ...headFields(nowhere),
+    key: request.key ?? null,
+    title: null,
+    now: request.createdAt?.getTime() ?? now,
+  })
+  yield* putDetails(conv, request)
+  return yield* readPlace(id)
+}
+
+/** Finds by key, or creates. An expired holder gives the key up in the same transaction. */
+export function* findOrCreate(key: string, request: ConversationRequest): Program<FoundOrCreated> {
+  const found = yield* first('conversationByKey', { key })
+  if (found) {
+    const id = found.id as ConversationId
+    if (found.expires_at === null || found.expires_at > request.now) {
+      return { ...(yield* readPlace(id, found.name)), created: false }
+    }
+    const { conv } = yield* lockLiving(id)
+    yield* freeKey(conv, yield* needBranch(conv, found.name))
+    yield* run('bumpVersion', { conv })
+  }
+  return { ...(yield* create({ ...request, key })), created: true }
+}
+
+export function* updateConversation(
+  id: ConversationId,
+  patch: ConversationPatch,
+  now: number,
+): Program<Conversation> {
+  const row = yield* lockLiving(id)
+  yield* putDetails(row.conv, patch)
+  yield* run('updateConversation', { conv: row.conv, ...fieldsOf(row, patch), now })
+  return yield* getConversation(id)
+}
+
+type Described = Pick<ConversationRow, Exclude<keyof ConversationFields, 'title_folded'>>
+
+const emptyFields: Described = {
+  title: null,
+  model: null,
+  label: null,
+  channel: null,
+  directory: null,
+  project: null,
+  task: null,
+  owner: null,
+  prompt_policy: 'rebuild',
+  prompt_hash: null,
+  tool_results: JSON.stringify('full'),
+  metadata: '{}',
+  expires_at: null,
+  ttl_ms: null,
+}
+
+/** What a row holds after a change: what is given, else what it was. */
+function fieldsOf(row: Described, change: ConversationPatch): ConversationFields {
+  const title = given(change.title, row.title)
+  const prompt = change.prompt
+  return {
+    title,
+    title_folded: title === null ? null : fold(title),
+    model: given(change.model, row.model),
+    label: given(change.label, row.label),
+    channel: given(change.channel, row.channel),
+    directory: given(change.directory, row.directory),
+    project: given(change.project, row.project),
+    task: given(change.task, row.task),
+    owner: given(change.owner, row.owner),
+    prompt_policy: change.promptPolicy ?? row.prompt_policy,
+    prompt_hash: prompt === undefined ? row.prompt_hash : prompt === null ? null : sha256Hex(prompt),
+    tool_results: change.toolResults === undefined ? row.tool_results : JSON.stringify(change.toolResults),
+    metadata: change.metadata === undefined ? row.metadata : JSON.stringify(change.metadata),
+    expires_at: change.expiresAt === undefined ? row.expires_at : (change.expiresAt?.getTime() ?? null),
+    ttl_ms: given(change.ttlMs, row.ttl_ms),
+  }
+}
+
+function given<T>(change: T | null | undefined, before: T | null): T | null {
+  return change === undefined ? before : change
+}
+
+/** What stands beside the row: the prompt's text, tags, and the metadata that lists filter by. */
+function* putDetails(conv: Conv, details: ConversationPatch): Program<void> {
+  if (details.prompt) yield* run('putPrompt', { hash: sha256Hex(details.prompt), text: details.prompt })
+  if (details.tags) {
+    yield* run('clearTags', { conv })
+    for (const tag of details.tags) yield* run('putTag', { conv, tag })
+  }
+  if (details.metadata) {
+    yield* run('clearMetadata', { conv })
+    for (const [key, value] of scalarsOf(details.metadata)) yield* run('putMetadata', { conv, key, value })
+  }
+}
+
+/** The members that a filter can ask for, as they are compared. A key that no engine could hold as
+ *  text (NUL, a lone surrogate) stays in the metadata but cannot be asked for. */
+function scalarsOf(metadata: JsonObject): [string, string][] {
+  return Object.entries(metadata)
+    .filter(([key, value]) => typeof value !== 'object' && key.isWellFormed() && !key.includes('\0'))
+    .map(([key, value]) => [key, JSON.stringify(value)])
+}

@@ -1,0 +1,147 @@
+import { BusyError, InvalidError } from '../../core/errors.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import { textOf } from '../../core/message.ts'
+import type { DeletedMessages, MovedBranch } from '../../core/ports.ts'
+import { containsSeq, highestOutside, type SeqRange, subtreeRanges } from '../../core/runs.ts'
+import { titleFrom } from '../../core/title.ts'
+import { all, first, type Program, run } from '../engine.ts'
+import { dateOrNull, holderOf } from '../row.ts'
+import type { Conv, ConversationRow, LocatedRow } from '../statements.ts'
+import { readLoose } from './content.ts'
+import { lockLiving } from './lookup.ts'
+import { headFields, nowhere } from './place.ts'
+import { runStarts } from './structure.ts'
+
+export interface DeleteRequest {
+  readonly ids: readonly MessageId[]
+  readonly recursive: boolean
+  readonly reason: string | null
+  readonly now: number
+}
+
+/** Removes messages, each conversation's in one go. Ids that are not there are passed over. */
+export function* deleteMessages(request: DeleteRequest): Program<DeletedMessages> {
+  let deleted = 0
+  let summaries = 0
+  const moved: MovedBranch[] = []
+  for (const [conversationId, located] of yield* byConversation(request.ids)) {
+    const conversation = yield* lockLiving(conversationId)
+    const { conv } = conversation
+    const ranges = yield* rangesToDelete(conversation, located, request.recursive)
+    yield* checkNotOpen(conv, ranges)
+    moved.push(...(yield* moveHeads(conversation, ranges, request.now)))
+    for (const { lo, hi } of ranges) {
+      const facts = yield* first('spanFacts', { conv, lo, hi })
+      deleted += facts!.count
+      summaries += yield* run('deleteSummaries', { conv, lo, hi })
+      yield* run('clearSeen', { conv, lo, hi })
+      yield* run('deleteSearchEntries', { conv, lo, hi })
+      yield* run('deleteBlobRefs', { conv, lo, hi })
+      yield* run('buryMessages', { conv, lo, hi, now: request.now, reason: request.reason })
+      yield* run('deleteMessages', { conv, lo, hi })
+      yield* run('shrink', { conv, removed: facts!.count, tokens: facts!.tokens })
+    }
+  }
+  return { deleted, moved, summaries }
+}
+
+/** In the order of the conversations' ids, so that two callers lock them in the same order. */
+function* byConversation(ids: readonly MessageId[]): Program<[ConversationId, LocatedRow[]][]> {
+  const groups = new Map<ConversationId, LocatedRow[]>()
+  for (const id of new Set(ids)) {
+    const found = yield* first('locate', { id })
+    if (!found) continue
+    const conversationId = found.conversation_id as ConversationId
+    groups.set(conversationId, [...(groups.get(conversationId) ?? []), found])
+  }
+  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+function* rangesToDelete(
+  conversation: ConversationRow,
+  located: readonly LocatedRow[],
+  recursive: boolean,
+): Program<SeqRange[]> {
+  const { conv, next_seq } = conversation
+  if (recursive)
+    return subtreeRanges(
+      yield* runStarts(conv),
+      next_seq,
+      located.map(row => row.seq),
+    )
+  const named = new Set(located.map(row => row.seq))
+  for (const row of located) {
+    const children = yield* all('children', { conv, seq: row.seq })
+    if (children.some(child => !named.has(child.seq))) {
+      throw new InvalidError('ids', `message ${row.id} has children: delete it recursively, or not at all`)
+    }
+  }
+  return [...named].sort((a, b) => a - b).map(seq => ({ lo: seq, hi: seq }))
+}
+
+function* checkNotOpen(conv: Conv, ranges: readonly SeqRange[]): Program<void> {
+  for (const turn of yield* all('turns', { conv, status: 'open' })) {
+    if (ranges.some(({ lo, hi }) => lo <= turn.last && turn.first <= hi && containsSeq(ranges, turn.last))) {
+      throw new BusyError(
+        `turn ${JSON.stringify(turn.key)}`,
+        holderOf(turn.holder),
+        dateOrNull(turn.lease_until),
+      )
+    }
+  }
+}
+
+/** Heads within what goes away move to the nearest ancestor that stays. */
+function* moveHeads(
+  conversation: ConversationRow,
+  ranges: readonly SeqRange[],
+  now: number,
+): Program<MovedBranch[]> {
+  const { conv } = conversation
+  const moved: MovedBranch[] = []
+  for (const branch of yield* all('branches', { conv })) {
+    if (!containsSeq(ranges, branch.head_seq)) continue
+    const seq = highestOutside(yield* all('pathRuns', { conv, seq: branch.head_seq }), ranges)
+    const [head = nowhere] = seq === null ? [] : yield* all('placesAt', { conv, seqs: [seq] })
+    yield* run('setHead', { conv, name: branch.name, ...headFields(head), now })
+    moved.push({
+      branch: { conversationId: conversation.id as ConversationId, name: branch.name },
+      from: branch.head_id as MessageId,
+      to: head.id as MessageId | null,
+    })
+  }
+  return moved
+}
+
+export interface EraseRequest {
+  readonly ids: readonly MessageId[]
+  readonly by: string
+  readonly reason: string
+  readonly now: number
+}
+
+/** Removes words, and whatever was made of them: search entries, blobs, summaries, the title. */
+export function* eraseMessages(request: EraseRequest): Program<number> {
+  const { by, reason, now } = request
+  let count = 0
+  for (const [conversationId, located] of yield* byConversation(request.ids)) {
+    const { conv, title } = yield* lockLiving(conversationId)
+    const [...messages] = yield* readLoose(
+      yield* all('messagesByIds', { ids: located.map(row => row.id) }),
+      'preview',
+    )
+    for (const message of messages) {
+      if (message.erased) continue
+      const { seq } = message
+      const span = { conv, lo: seq, hi: seq }
+      yield* run('deleteSearchEntries', span)
+      yield* run('deleteBlobRefs', span)
+      yield* run('deleteSummaries', span)
+      yield* run('eraseMessage', { conv, seq, erased: JSON.stringify({ at: now, by, reason }) })
+      if (title !== null && titleFrom(textOf(message)) === title) yield* run('clearTitle', { conv, title })
+      yield* run('bumpVersion', { conv })
+      count++
+    }
+  }
+  return count
+}

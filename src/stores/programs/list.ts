@@ -1,0 +1,157 @@
+import { fold } from '../../core/fold.ts'
+import type {
+  ConversationFilter,
+  ListConversations,
+  ListedConversation,
+  ListMessages,
+  Page,
+  SkippedRow,
+} from '../../core/listing.ts'
+import type { Message } from '../../core/message.ts'
+import { all, first, type Program } from '../engine.ts'
+import { branchOf, conversationOf } from '../row.ts'
+import type { BranchRow, ListFilter, ListParams, LooseMessageRow, RowOf } from '../statements.ts'
+import { readLoose } from './content.ts'
+import { readCursor, writeCursor } from './cursor.ts'
+import { needConversation } from './lookup.ts'
+
+export function* listConversations(options: ListConversations): Program<Page<ListedConversation>> {
+  const limit = options.limit ?? 20
+  const params = filterParams(options, limit + 1)
+  const rows = yield* all('listConversations', params)
+  const items: ListedConversation[] = []
+  const skipped: SkippedRow[] = []
+  for (const row of rows.slice(0, limit)) {
+    try {
+      items.push(listedOf(row))
+    } catch (error) {
+      // One bad row never breaks a list.
+      skipped.push({ id: String(row.id), reason: (error as Error).message })
+    }
+  }
+  const last = rows[limit - 1]
+  const next = rows.length > limit && last ? writeCursor([last.updated_at, last.id]) : null
+  return { items, next, skipped }
+}
+
+export function* countConversations(filter: ConversationFilter): Program<number> {
+  const row = yield* first('countConversations', filterParams(filter, 0))
+  return row?.count ?? 0
+}
+
+function listedOf(row: RowOf<'listConversations'>): ListedConversation {
+  const conversation = conversationOf(row)
+  if (row.branch_name === null) throw new Error(`branch ${row.active_branch} is missing`)
+  const branch: BranchRow = {
+    name: row.branch_name,
+    head_seq: row.branch_head_seq,
+    head_id: row.branch_head_id,
+    head_run: row.branch_head_run,
+    head_depth: row.branch_head_depth,
+    head_path_tokens: row.branch_head_path_tokens,
+    key: row.branch_key,
+    former_key: row.branch_former_key,
+    title: row.branch_title,
+    created_at: row.branch_created_at,
+    updated_at: row.branch_updated_at,
+  }
+  return { ...conversation, branch: branchOf(conversation.id, branch) }
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+/** Which filters are present, and their values. */
+function filterParams(options: ListConversations, limit: number): ListParams {
+  const filters: ListFilter[] = [options.trashed ? 'trashed' : 'living']
+  const params: Mutable<ListParams> = { filters, limit }
+  for (const link of ['channel', 'directory', 'project', 'task'] as const) {
+    const value = options[link]
+    if (value === null) filters.push(`no_${link}`)
+    else if (value !== undefined) {
+      filters.push(link)
+      params[link] = value
+    }
+  }
+  if (options.kind !== undefined) {
+    filters.push('kind')
+    params.kind = options.kind
+  }
+  if (options.keyPrefix !== undefined) {
+    filters.push('key_prefix')
+    params.key_from = options.keyPrefix
+    // Above every text that begins so: no text holds U+10FFFF twice by accident, and both engines
+    // compare bytes.
+    params.key_to = `${options.keyPrefix}\u{10ffff}`
+  }
+  if (options.tag !== undefined) {
+    filters.push('tag')
+    params.tag = options.tag
+  }
+  if (options.title !== undefined) {
+    filters.push('title')
+    params.title = fold(options.title)
+  }
+  if (options.metadata !== undefined) {
+    filters.push('metadata')
+    params.metadata = Object.entries(options.metadata).map(([key, value]) => ({
+      key,
+      value: JSON.stringify(value),
+    }))
+  }
+  if (options.parent !== undefined) {
+    filters.push('parent')
+    params.parent = options.parent
+  }
+  if (options.updatedFrom !== undefined) {
+    filters.push('updated_from')
+    params.updated_from = options.updatedFrom.getTime()
+  }
+  if (options.updatedBefore !== undefined) {
+    filters.push('updated_before')
+    params.updated_before = options.updatedBefore.getTime()
+  }
+  if (options.after !== undefined) {
+    filters.push('after')
+    const [time, id] = readCursor(options.after, ['number', 'string'])
+    params.after_time = time as number
+    params.after_id = id as string
+  }
+  return params
+}
+
+export function* listMessages(options: ListMessages): Program<Page<Message>> {
+  const { conv } = yield* needConversation(options.conversationId)
+  const limit = options.limit ?? 100
+  const up = options.order === 'ascending'
+  const seq = options.after === undefined ? undefined : (readCursor(options.after, ['number'])[0] as number)
+  const rows = yield* all(up ? 'listMessages' : 'listMessagesDown', {
+    conv,
+    above: up ? (seq ?? -1) : -1,
+    below: up ? 2 ** 31 - 1 : (seq ?? 2 ** 31 - 1),
+    roles: options.roles ?? null,
+    label: options.label ?? null,
+    limit: limit + 1,
+    offset: options.offset ?? 0,
+  })
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const next = rows.length > limit && last ? writeCursor([last.seq]) : null
+  return { ...(yield* readEach(shown, options.blobs ?? 'whole')), next }
+}
+
+/** Reads them all together, and one by one only if that fails: then the bad ones are named. */
+function* readEach(
+  rows: readonly LooseMessageRow[],
+  mode: 'whole' | 'preview',
+): Program<{ items: Message[]; skipped: SkippedRow[] }> {
+  const items: Message[] = []
+  const skipped: SkippedRow[] = []
+  for (const row of rows) {
+    try {
+      items.push(...(yield* readLoose([row], mode)))
+    } catch (error) {
+      skipped.push({ id: row.id, reason: (error as Error).message })
+    }
+  }
+  return { items, skipped }
+}

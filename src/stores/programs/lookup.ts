@@ -1,0 +1,51 @@
+import type { BranchRef } from '../../core/branch.ts'
+import { NotFoundError } from '../../core/errors.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import { first, type Program } from '../engine.ts'
+import type { BranchRow, Conv, ConversationRow, LocatedRow } from '../statements.ts'
+
+/** The conversation's row. Throws NotFoundError. */
+export function* needConversation(id: ConversationId): Program<ConversationRow> {
+  const row = yield* first('conversationById', { id })
+  if (!row) throw new NotFoundError('conversation', id)
+  return row
+}
+
+/** The conversation's row, locked, to be written. Throws NotFoundError, also for one in the trash. */
+export function* lockLiving(id: ConversationId): Program<ConversationRow> {
+  const row = yield* first('lockConversation', { id })
+  if (!row) throw new NotFoundError('conversation', id)
+  if (row.trashed_at !== null) throw new NotFoundError('conversation', id, { trashed: true })
+  return row
+}
+
+export function* needBranch(conv: Conv, name: string): Program<BranchRow> {
+  const row = yield* first('branch', { conv, name })
+  if (!row) throw new NotFoundError('branch', name)
+  return row
+}
+
+/** Locks the conversation of a branch and reads both. */
+export function* lockPlace(ref: BranchRef): Program<{ conversation: ConversationRow; branch: BranchRow }> {
+  const conversation = yield* lockLiving(ref.conversationId)
+  return { conversation, branch: yield* needBranch(conversation.conv, ref.name) }
+}
+
+/** A message, which must be of this conversation. Throws NotFoundError. */
+export function* needMessageIn(conversationId: ConversationId, id: MessageId): Program<LocatedRow> {
+  const row = yield* first('locate', { id })
+  if (!row || row.conversation_id !== conversationId) throw new NotFoundError('message', id)
+  return row
+}
+
+export function* needMessage(id: MessageId): Program<LocatedRow> {
+  const row = yield* first('locate', { id })
+  if (!row) throw new NotFoundError('message', id)
+  return row
+}
+
+export function* versionOf(id: ConversationId): Program<number> {
+  const row = yield* first('versionById', { id })
+  if (!row) throw new NotFoundError('conversation', id)
+  return row.version
+}

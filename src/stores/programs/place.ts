@@ -1,0 +1,82 @@
+import { hashMessage } from '../../core/hash.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { PreparedMessage } from '../../core/prepare.ts'
+import { first, type Program, run } from '../engine.ts'
+import type { BranchRow, Conv, HeadFields, PlaceRow } from '../statements.ts'
+
+/** A place before any message: where roots hang. */
+export const nowhere: PlaceRow = { seq: -1, id: null, run: 0, depth: -1, path_tokens: 0 }
+
+/** Where a message goes besides its parent. */
+export interface Slot {
+  readonly conv: Conv
+  readonly conversationId: ConversationId
+  readonly seq: number
+  readonly turn: number | null
+  readonly step: number | null
+  readonly now: number
+}
+
+/** Stores one message under a parent and says where it stands. The conversation must be locked, and
+ *  its counters are the caller's to raise. */
+export function* placeMessage(
+  message: PreparedMessage,
+  parent: PlaceRow,
+  slot: Slot,
+): Program<PlaceRow & { id: MessageId }> {
+  const { conv, seq, turn, step, now } = slot
+  const above = (parent.id ?? slot.conversationId) as MessageId | ConversationId
+  const follows = parent.id !== null && parent.seq === seq - 1
+  const place = {
+    seq,
+    run: follows ? parent.run : seq,
+    depth: parent.depth + 1,
+    path_tokens: parent.path_tokens + message.tokens,
+  }
+  // The same words twice are two messages: if the id is taken, the later one moves on by a millisecond.
+  for (let at = message.time ?? now; ; at++) {
+    const id = hashMessage(above, message.role, at, message.body.hash)
+    const stored = yield* first('insertMessage', {
+      conv,
+      ...place,
+      id,
+      parent_seq: parent.seq,
+      role: message.role,
+      at,
+      tokens: message.tokens,
+      turn,
+      step,
+      label: message.label,
+      body_hash: Buffer.from(message.body.hash, 'hex'),
+      body: message.body.text,
+    })
+    if (!stored) continue
+    for (const { hash, data } of message.body.blobs) {
+      yield* run('putBlob', { hash, size: data.length, data, now })
+      yield* run('putBlobRef', { conv, seq, hash })
+    }
+    return { ...place, id }
+  }
+}
+
+/** A branch's head as the parent of what comes next. */
+export function headOf(branch: BranchRow): PlaceRow {
+  return {
+    seq: branch.head_seq,
+    id: branch.head_id,
+    run: branch.head_run,
+    depth: branch.head_depth,
+    path_tokens: branch.head_path_tokens,
+  }
+}
+
+/** A place as the head of a branch. */
+export function headFields(place: PlaceRow): HeadFields {
+  return {
+    head_seq: place.seq,
+    head_id: place.id,
+    head_run: place.run,
+    head_depth: place.depth,
+    head_path_tokens: place.path_tokens,
+  }
+}

@@ -1,0 +1,93 @@
+import { NotFoundError } from '../../core/errors.ts'
+import type { MessageId } from '../../core/ids.ts'
+import type { Message } from '../../core/message.ts'
+import type { ReadOptions, Tail, TailBudget } from '../../core/ports.ts'
+import { all, type Program } from '../engine.ts'
+import type { Conv, LocatedRow, MessageRow } from '../statements.ts'
+import { readChain, readLoose } from './content.ts'
+import { needMessage } from './lookup.ts'
+
+export function* getMessages(ids: readonly MessageId[], options: ReadOptions): Program<readonly Message[]> {
+  const rows = yield* all('messagesByIds', { ids: [...new Set(ids)] })
+  const messages = new Map((yield* readLoose(rows, options.blobs ?? 'whole')).map(m => [m.id, m]))
+  const found = ids.map(id => {
+    const message = messages.get(id)
+    if (!message) throw new NotFoundError('message', id)
+    return message
+  })
+  if (!options.wholeTurns) return found
+  const open = new Map<string, ReadonlySet<number>>()
+  for (const message of found) {
+    if (open.has(message.conversationId)) continue
+    const { conv } = yield* needMessage(message.id)
+    open.set(message.conversationId, yield* openTurns(conv))
+  }
+  return found.filter(m => m.turn === null || !open.get(m.conversationId)!.has(m.turn))
+}
+
+export function* path(id: MessageId, options: ReadOptions): Program<readonly Message[]> {
+  const { conv, seq, conversation_id } = yield* needMessage(id)
+  const rows = yield* all('path', { conv, seq })
+  const kept = yield* withoutOpen(conv, [...rows].sort(bySeq), options)
+  return yield* readChain(kept, conversation_id, null, options.blobs ?? 'whole')
+}
+
+/** More than any path has. */
+const unlimited = 2 ** 53 - 1
+
+/** Reads back from a message while the budget lasts, and then drops what is left of a torn turn. If
+ *  the newest turn alone exceeds the budget it is read whole: it is what the next answer is about. */
+export function* tail(id: MessageId, budget: TailBudget, options: ReadOptions): Program<Tail> {
+  const end = yield* needMessage(id)
+  const tokens = budget.tokens ?? unlimited
+  const messages = budget.messages ?? unlimited
+  let rows = yield* readBack(end, tokens, messages)
+  let from = rows.findIndex(beginsTurn)
+  for (let reach = 32; from < 0; reach *= 4) {
+    rows = yield* readBack(end, unlimited, reach)
+    from = rows.findLastIndex(beginsTurn)
+  }
+  const kept = yield* withoutOpen(end.conv, rows.slice(from), options)
+  const oldest = rows[from]!
+  const firstParent = oldest.parent_seq < 0 ? null : yield* idAt(end.conv, oldest.parent_seq)
+  return {
+    messages: yield* readChain(kept, end.conversation_id, firstParent, options.blobs ?? 'whole'),
+    older: oldest.depth,
+    olderTokens: oldest.path_tokens - oldest.tokens,
+  }
+
+  /** Whether a turn, or what counts as one, begins with rows[i]. */
+  function beginsTurn(row: MessageRow, i: number): boolean {
+    if (row.parent_seq < 0) return true
+    if (row.turn !== null) return row.turn === row.seq
+    // Said outside any turn: a person's words begin one, and so does what follows a turn.
+    return row.role === 'user' || (i > 0 && rows[i - 1]!.turn !== null)
+  }
+}
+
+function* readBack(end: LocatedRow, tokens: number, messages: number): Program<MessageRow[]> {
+  return [...(yield* all('tail', { conv: end.conv, seq: end.seq, tokens, messages }))].sort(bySeq)
+}
+
+function* idAt(conv: Conv, seq: number): Program<string | null> {
+  const [place] = yield* all('placesAt', { conv, seqs: [seq] })
+  return place?.id ?? null
+}
+
+function* withoutOpen(
+  conv: Conv,
+  rows: readonly MessageRow[],
+  options: ReadOptions,
+): Program<readonly MessageRow[]> {
+  if (!options.wholeTurns) return rows
+  const open = yield* openTurns(conv)
+  return rows.filter(row => row.turn === null || !open.has(row.turn))
+}
+
+function* openTurns(conv: Conv): Program<ReadonlySet<number>> {
+  return new Set((yield* all('turns', { conv, status: 'open' })).map(turn => turn.first))
+}
+
+function bySeq(a: MessageRow, b: MessageRow): number {
+  return a.seq - b.seq
+}

@@ -1,0 +1,58 @@
+import { fold } from '../../core/fold.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { NonEmpty } from '../../core/message.ts'
+import type { PreparedMessage } from '../../core/prepare.ts'
+import { type Program, run } from '../engine.ts'
+import type { PlaceRow } from '../statements.ts'
+import { lockLiving, needMessage, needMessageIn } from './lookup.ts'
+import { nowhere, placeMessage } from './place.ts'
+
+export interface PreparedItem {
+  readonly message: PreparedMessage
+  readonly parent: MessageId | { readonly item: number } | null
+}
+
+/** Stores messages under any parents. No branch moves. */
+export function* save(
+  id: ConversationId,
+  items: NonEmpty<PreparedItem>,
+  now: number,
+): Program<NonEmpty<MessageId>> {
+  const conversation = yield* lockLiving(id)
+  const { conv } = conversation
+  const placed: (PlaceRow & { id: MessageId })[] = []
+  let tokens = 0
+  let title: string | null = null
+  for (const { message, parent } of items) {
+    const above =
+      parent === null
+        ? nowhere
+        : typeof parent === 'object'
+          ? placed[parent.item]!
+          : yield* needMessageIn(id, parent)
+    const seq = conversation.next_seq + placed.length
+    const slot = { conv, conversationId: id, seq, turn: null, step: null, now }
+    placed.push(yield* placeMessage(message, above, slot))
+    tokens += message.tokens
+    title ??= message.title
+  }
+  yield* run('grow', {
+    conv,
+    next_seq: conversation.next_seq + placed.length,
+    added: placed.length,
+    tokens,
+    tokens_used: 0,
+    cost: 0,
+    title,
+    title_folded: title === null ? null : fold(title),
+    now,
+  })
+  return placed.map(place => place.id) as unknown as NonEmpty<MessageId>
+}
+
+export function* setLabel(id: MessageId, label: string | null): Program<void> {
+  const found = yield* needMessage(id)
+  const { conv } = yield* lockLiving(found.conversation_id as ConversationId)
+  yield* run('setLabel', { conv, seq: found.seq, label })
+  yield* run('bumpVersion', { conv })
+}

@@ -1,0 +1,115 @@
+import { ExpiredError, KeyReusedError } from '../../core/errors.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { NonEmpty } from '../../core/message.ts'
+import type { Appended } from '../../core/ports.ts'
+import type { PreparedMessage } from '../../core/prepare.ts'
+import { leaseMs, type TurnStep, type Usage } from '../../core/turn.ts'
+import { all, type Program, run } from '../engine.ts'
+import { holderText } from '../row.ts'
+import type { Conv, TurnRow } from '../statements.ts'
+
+/** If this step was stored before: the stored result. Throws KeyReusedError if it held other words. */
+export function* replayStep(
+  conversationId: ConversationId,
+  conv: Conv,
+  turn: TurnRow,
+  step: TurnStep,
+  messages: NonEmpty<PreparedMessage>,
+): Program<Appended | null> {
+  if (step.step > turn.last_step) return null
+  const stored = yield* all('stepMessages', { conv, first: turn.first, last: turn.last, step: step.step })
+  const same =
+    stored.length === messages.length &&
+    stored.every((row, i) => {
+      const message = messages[i]!
+      return row.role === message.role && Buffer.from(row.body_hash).toString('hex') === message.body.hash
+    })
+  if (!same) {
+    throw new KeyReusedError(
+      step.key,
+      `step ${step.step} of turn ${JSON.stringify(step.key)} has been used for other messages`,
+    )
+  }
+  return {
+    branch: { conversationId, name: turn.branch },
+    head: stored.at(-1)!.id as MessageId,
+    ids: stored.map(row => row.id as MessageId) as unknown as NonEmpty<MessageId>,
+    outcome: 'replayed',
+  }
+}
+
+/** A further step is taken only from whoever holds the turn, while it is open, on its own branch. */
+export function checkOngoing(turn: TurnRow, step: TurnStep, branch: string): void {
+  if (turn.status !== 'open') {
+    throw new ExpiredError(`turn ${JSON.stringify(turn.key)} has ended: it is ${turn.status}`)
+  }
+  checkHolder(turn, step.holder === undefined ? null : holderText(step.holder))
+  if (turn.branch !== branch) {
+    throw new KeyReusedError(
+      step.key,
+      `turn ${JSON.stringify(turn.key)} is on branch ${JSON.stringify(turn.branch)}`,
+    )
+  }
+}
+
+export function checkHolder(turn: TurnRow, holder: string | null): void {
+  if (turn.holder !== holder) {
+    throw new ExpiredError(`turn ${JSON.stringify(turn.key)} is held by another process`)
+  }
+}
+
+/** Makes the turn's row, or brings it up to this step. */
+export function* writeTurn(
+  conv: Conv,
+  ongoing: TurnRow | undefined,
+  step: TurnStep,
+  written: { branch: string; first: number; last: number; now: number },
+): Program<void> {
+  const { branch, first, last, now } = written
+  const status = step.status ?? 'complete'
+  const open = status === 'open'
+  const lease_until = open ? now + leaseMs : null
+  const ended_at = open ? null : now
+  if (!ongoing) {
+    yield* run('insertTurn', {
+      conv,
+      key: step.key,
+      branch,
+      first,
+      last,
+      last_step: step.step,
+      status,
+      model: step.model ?? null,
+      prompt_hash: step.promptHash ?? null,
+      usage: JSON.stringify(step.usage ?? {}),
+      holder: step.holder ? holderText(step.holder) : null,
+      lease_until,
+      now,
+      ended_at,
+    })
+    return
+  }
+  yield* run('updateTurn', {
+    conv,
+    key: step.key,
+    last,
+    last_step: step.step,
+    status,
+    model: step.model ?? ongoing.model,
+    prompt_hash: step.promptHash ?? ongoing.prompt_hash,
+    usage: JSON.stringify(addUsage(JSON.parse(ongoing.usage) as Usage, step.usage ?? {})),
+    lease_until,
+    ended_at,
+  })
+  // What had arrived of this step's answer is a message now.
+  yield* run('deleteDrafts', { conv, turn: step.key })
+}
+
+/** Sums what is there; a kind of token that nobody reported stays absent. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  const sum: { -readonly [K in keyof Usage]: number } = { ...a } as never
+  for (const kind of ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'cost'] as const) {
+    if (b[kind] !== undefined) sum[kind] = (a[kind] ?? 0) + b[kind]
+  }
+  return sum
+}

@@ -1,0 +1,40 @@
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { Run } from '../../core/records.ts'
+import { type RunStart, splitAtForks } from '../../core/runs.ts'
+import { all, type Program } from '../engine.ts'
+import type { Conv } from '../statements.ts'
+import { needConversation } from './lookup.ts'
+
+/** The tree as stretches without forks: what a viewer draws, without reading a single body. */
+export function* structure(id: ConversationId): Program<readonly Run[]> {
+  const { conv, next_seq } = yield* needConversation(id)
+  const stretches = splitAtForks(yield* runStarts(conv), next_seq)
+  const ends = yield* all('stretchEnds', { conv, stretches: stretches.map(({ lo, hi }) => ({ lo, hi })) })
+  const byStart = new Map(ends.map(row => [row.lo, row]))
+  const idOfEnd = new Map(ends.map(row => [row.last_seq, row.last_id]))
+  const runs: Run[] = []
+  for (const { lo, parentSeq } of stretches) {
+    const row = byStart.get(lo)
+    // All of it was deleted.
+    if (!row) continue
+    runs.push({
+      first: row.first_id as MessageId,
+      last: row.last_id as MessageId,
+      firstSeq: lo,
+      lastSeq: row.last_seq,
+      // Whatever has a child ends a stretch, so every parent is an end.
+      parent: parentSeq < 0 ? null : (idOfEnd.get(parentSeq)! as MessageId),
+      parentSeq: parentSeq < 0 ? null : parentSeq,
+      messages: row.last_seq - lo + 1,
+      tokens: row.path_tokens - row.before_tokens,
+      startedAt: new Date(row.first_at),
+      endedAt: new Date(row.last_at),
+    })
+  }
+  return runs
+}
+
+export function* runStarts(conv: Conv): Program<RunStart[]> {
+  const rows = yield* all('runStarts', { conv })
+  return rows.map(row => ({ seq: row.seq, parentSeq: row.parent_seq })).sort((a, b) => a.seq - b.seq)
+}

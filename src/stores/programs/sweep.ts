@@ -1,0 +1,59 @@
+import type { ConversationId } from '../../core/ids.ts'
+import { all, first, type Program, run } from '../engine.ts'
+import { trash } from './trash.ts'
+
+export const dayMs = 86_400_000
+
+/** How long something lies in the trash at least, and through how many sweeps. */
+const graceMs = 7 * dayMs
+const graceSweeps = 2
+
+/** Conversations that one transaction of a sweep moves. */
+export const sweepBatch = 100
+
+/** Blobs younger than this are left alone: an append may be about to refer to one. */
+const blobGraceMs = 3_600_000
+
+/** Whether the clock can be trusted: null, or the time of the last sweep if it is more than a day off. */
+export function* clockJump(now: number): Program<number | null> {
+  const last = yield* first('state', { name: 'swept_at' })
+  return last && Math.abs(now - last.value) > dayMs ? last.value : null
+}
+
+/** Notes the time of a sweep, and on everything in the trash that another sweep has seen it there. */
+export function* beginSweep(now: number): Program<void> {
+  yield* run('putState', { name: 'swept_at', value: now })
+  yield* run('countSweep', { now })
+}
+
+/** Notes the time only: after a jump nothing else is done. */
+export function* noteSweep(now: number): Program<void> {
+  yield* run('putState', { name: 'swept_at', value: now })
+}
+
+export function* trashExpired(now: number): Program<ConversationId[]> {
+  const trashed: ConversationId[] = []
+  for (const { id } of yield* all('expiredTasks', { now, limit: sweepBatch })) {
+    if (yield* trash(id as ConversationId, now)) trashed.push(id as ConversationId)
+  }
+  return trashed
+}
+
+/** What would be trashed, up to a bound. */
+export function* listExpired(now: number): Program<ConversationId[]> {
+  return (yield* all('expiredTasks', { now, limit: 10_000 })).map(row => row.id as ConversationId)
+}
+
+/** What lies in the trash long enough; `ahead` counts the sweep that a dry run does not note. */
+export function* listPurgeable(now: number, limit: number, ahead = 0): Program<ConversationId[]> {
+  const rows = yield* all('purgeable', { before: now - graceMs, sweeps: graceSweeps - ahead, limit })
+  return rows.map(row => row.id as ConversationId)
+}
+
+export function* collectBlobs(now: number): Program<number> {
+  return yield* run('collectBlobs', { before: now - blobGraceMs, limit: sweepBatch })
+}
+
+export function* countLooseBlobs(now: number): Program<number> {
+  return (yield* first('countLooseBlobs', { before: now - blobGraceMs }))?.count ?? 0
+}

@@ -1,0 +1,60 @@
+import { InvalidError, NotFoundError } from '../../core/errors.ts'
+import type { ConversationId } from '../../core/ids.ts'
+import type { Restored } from '../../core/ports.ts'
+import { all, first, type Program, run } from '../engine.ts'
+import { freeKey } from './branches.ts'
+
+/** Puts a conversation into the trash and frees its keys. */
+export function* trash(id: ConversationId, now: number): Program<boolean> {
+  const row = yield* first('lockConversation', { id })
+  if (!row || row.trashed_at !== null) return false
+  for (const branch of yield* all('branches', { conv: row.conv })) {
+    if (branch.key !== null) yield* freeKey(row.conv, branch)
+  }
+  yield* run('setTrashed', { conv: row.conv, trashed_at: now })
+  return true
+}
+
+/** Takes a conversation out of the trash; keys that are still free come back. */
+export function* restore(id: ConversationId): Program<Restored> {
+  const row = yield* first('lockConversation', { id })
+  if (!row) throw new NotFoundError('conversation', id)
+  const keysTaken: string[] = []
+  if (row.trashed_at === null) return { keysTaken }
+  for (const branch of yield* all('branches', { conv: row.conv })) {
+    const key = branch.former_key
+    if (key === null || branch.key !== null) continue
+    if (yield* first('conversationByKey', { key })) keysTaken.push(key)
+    else yield* run('setBranchKey', { conv: row.conv, name: branch.name, key, former_key: null })
+  }
+  yield* run('setTrashed', { conv: row.conv, trashed_at: null })
+  return { keysTaken }
+}
+
+/** Messages that one transaction of a purge removes: it must not hold other writers up for long. */
+const chunk = 2_000
+
+/** Removes a part of a trashed conversation, or what is left of it. Being in the trash is the step that
+ *  everybody sees; this may take several transactions. */
+export function* purgeSome(id: ConversationId): Program<'missing' | 'more' | 'gone'> {
+  const row = yield* first('lockConversation', { id })
+  if (!row) return 'missing'
+  if (row.trashed_at === null) throw new InvalidError('conversation', `${id} is not in the trash`)
+  const { conv } = row
+  const rows = yield* all('listMessages', {
+    conv,
+    above: -1,
+    below: row.next_seq,
+    roles: null,
+    label: null,
+    limit: 1,
+    offset: chunk - 1,
+  })
+  const hi = rows[0]?.seq ?? row.next_seq
+  yield* run('deleteSearchEntries', { conv, lo: 0, hi })
+  yield* run('deleteBlobRefs', { conv, lo: 0, hi })
+  yield* run('deleteMessages', { conv, lo: 0, hi })
+  if (hi < row.next_seq) return 'more'
+  yield* run('deleteConversation', { conv })
+  return 'gone'
+}

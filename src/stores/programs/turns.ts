@@ -1,0 +1,140 @@
+import type { TextBlock, ThinkingBlock } from '../../core/block.ts'
+import { ExpiredError, type Holder, InvalidError, KeyReusedError, NotFoundError } from '../../core/errors.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { NewMessage, NonEmpty } from '../../core/message.ts'
+import { prepareMessage } from '../../core/prepare.ts'
+import {
+  type DraftPiece,
+  type EndedTurn,
+  leaseMs,
+  type Turn,
+  type TurnEnd,
+  type Usage,
+} from '../../core/turn.ts'
+import { all, first, type Program, run } from '../engine.ts'
+import { holderText, turnOf } from '../row.ts'
+import type { Conv, TurnRow } from '../statements.ts'
+import { lockLiving, needBranch, needConversation } from './lookup.ts'
+import { headFields, headOf, placeMessage } from './place.ts'
+import { addUsage, checkHolder } from './steps.ts'
+
+export function* listTurns(id: ConversationId, status: string | null): Program<readonly Turn[]> {
+  const { conv } = yield* needConversation(id)
+  const rows = yield* all('turns', { conv, status })
+  return rows.map(row => turnOf(id, row))
+}
+
+export function* readDraft(id: ConversationId, key: string): Program<readonly DraftPiece[]> {
+  const { conv } = yield* needConversation(id)
+  yield* needTurn(conv, key)
+  return (yield* all('drafts', { conv, turn: key })) as readonly DraftPiece[]
+}
+
+/** Adds pieces and renews the lease. A piece that is there already is taken as a retry. */
+export function* putDraft(
+  id: ConversationId,
+  key: string,
+  holder: Holder,
+  pieces: NonEmpty<DraftPiece>,
+  now: number,
+): Program<void> {
+  const { conv } = yield* lockLiving(id)
+  yield* needHeldTurn(conv, key, holder)
+  let next = ((yield* first('lastDraft', { conv, turn: key }))?.n ?? -1) + 1
+  for (const piece of pieces) {
+    if (piece.n < next) {
+      yield* checkSamePiece(conv, key, piece)
+      continue
+    }
+    if (piece.n > next) throw new InvalidError('pieces', `piece ${piece.n} came before piece ${next}`)
+    yield* run('insertDraft', { conv, turn: key, n: piece.n, type: piece.type, text: piece.text })
+    next++
+  }
+  yield* run('renewTurn', { conv, key, lease_until: now + leaseMs })
+  yield* run('bumpVersion', { conv })
+}
+
+function* checkSamePiece(conv: Conv, key: string, piece: DraftPiece): Program<void> {
+  const stored = (yield* all('drafts', { conv, turn: key }))[piece.n]
+  if (stored?.text === piece.text && stored.type === piece.type) return
+  throw new KeyReusedError(key, `piece ${piece.n} of turn ${JSON.stringify(key)} holds another text`)
+}
+
+export function* renewTurn(id: ConversationId, key: string, holder: Holder, now: number): Program<Turn> {
+  const { conv } = yield* lockLiving(id)
+  const row = yield* needHeldTurn(conv, key, holder)
+  const lease_until = now + leaseMs
+  yield* run('renewTurn', { conv, key, lease_until })
+  return turnOf(id, { ...row, lease_until })
+}
+
+/** Ends a turn. What had arrived of an answer becomes the turn's last message. */
+export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: number): Program<EndedTurn> {
+  const { conv, next_seq } = yield* lockLiving(id)
+  const turn = yield* needHeldTurn(conv, key, end.heldBy)
+  const pieces = (yield* all('drafts', { conv, turn: key })) as readonly DraftPiece[]
+  const message = pieces.length > 0 ? messageFrom(pieces, end.status) : null
+  let last = turn.last
+  let lastStep = turn.last_step
+  let messageId: MessageId | null = null
+  let tokens = 0
+  if (message) {
+    const prepared = prepareMessage(message, 'draft')
+    const parent = headOf(yield* needBranch(conv, turn.branch))
+    lastStep++
+    const slot = { conv, conversationId: id, seq: next_seq, turn: turn.first, step: lastStep, now }
+    const placed = yield* placeMessage(prepared, parent, slot)
+    yield* run('setHead', { conv, name: turn.branch, ...headFields(placed), now })
+    yield* run('deleteDrafts', { conv, turn: key })
+    last = placed.seq
+    messageId = placed.id
+    tokens = prepared.tokens
+  }
+  const ended: TurnRow = {
+    ...turn,
+    last,
+    last_step: lastStep,
+    status: end.status,
+    usage: JSON.stringify(addUsage(JSON.parse(turn.usage) as Usage, end.usage ?? {})),
+    lease_until: null,
+    ended_at: now,
+  }
+  yield* run('updateTurn', { conv, ...ended })
+  yield* run('grow', {
+    conv,
+    next_seq: next_seq + (message ? 1 : 0),
+    added: message ? 1 : 0,
+    tokens,
+    tokens_used: (end.usage?.input ?? 0) + (end.usage?.output ?? 0),
+    cost: end.usage?.cost ?? 0,
+    title: null,
+    title_folded: null,
+    now,
+  })
+  return { turn: turnOf(id, ended), message: messageId }
+}
+
+function messageFrom(pieces: readonly DraftPiece[], status: TurnEnd['status']): NewMessage {
+  const blocks: (TextBlock | ThinkingBlock)[] = []
+  for (const { type, text } of pieces) {
+    const open = blocks.at(-1)
+    if (open?.type === type) blocks[blocks.length - 1] = { type, text: open.text + text }
+    else blocks.push({ type, text })
+  }
+  const message = { role: 'assistant', blocks } as const
+  return status === 'complete' ? message : { ...message, meta: { [status]: true } }
+}
+
+function* needTurn(conv: Conv, key: string): Program<TurnRow> {
+  const row = yield* first('turn', { conv, key })
+  if (!row) throw new NotFoundError('turn', key)
+  return row
+}
+
+function* needHeldTurn(conv: Conv, key: string, holder: Holder): Program<TurnRow> {
+  const row = yield* needTurn(conv, key)
+  if (row.status !== 'open')
+    throw new ExpiredError(`turn ${JSON.stringify(key)} has ended: it is ${row.status}`)
+  checkHolder(row, holderText(holder))
+  return row
+}

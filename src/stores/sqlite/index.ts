@@ -1,0 +1,68 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import BetterSqlite3, { type Database } from 'better-sqlite3'
+import type { Store } from '../../core/ports.ts'
+import type { Source } from '../../core/source.ts'
+import { storeOver } from '../store.ts'
+import { systemSource } from '../system.ts'
+import { sqliteEngine } from './engine.ts'
+import { translate } from './errors.ts'
+import { migrate, schemaVersion } from './migrate.ts'
+
+export interface SqliteOptions {
+  readonly source?: Source
+  /** `full` (default): an acknowledged append is on the disk. `normal`: it survives a crash of the
+   *  process, but the last ones may be lost with the power. */
+  readonly durability?: 'full' | 'normal'
+}
+
+/** Opens a file, or `:memory:`, and owns it: closing the store closes it. Missing folders are made. */
+export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
+  try {
+    const db = open(path)
+    try {
+      prepareHandle(db, options.durability ?? 'full')
+      await migrate(db)
+      return over(db, options, true)
+    } catch (error) {
+      db.close()
+      throw error
+    }
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+/** Puts a store on a handle that belongs to the caller, beside its own tables. The caller's settings and
+ *  its closing are left alone. */
+export async function sqliteStore(db: Database, options: Pick<SqliteOptions, 'source'> = {}): Promise<Store> {
+  try {
+    await migrate(db)
+  } catch (error) {
+    throw translate(error)
+  }
+  return over(db, options, false)
+}
+
+function over(db: Database, { source = systemSource }: SqliteOptions, owned: boolean): Store {
+  return storeOver(sqliteEngine(db, { source, owned }), async () => schemaVersion(db))
+}
+
+function open(path: string): Database {
+  if (path !== ':memory:') {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    // Made here, so that nobody else can read it; SQLite gives its other files the same mode.
+    closeSync(openSync(path, 'a', 0o600))
+  }
+  // Waiting is ours, see engine.ts.
+  return new BetterSqlite3(path, { timeout: 0 })
+}
+
+function prepareHandle(db: Database, durability: 'full' | 'normal'): void {
+  db.pragma('journal_mode = WAL')
+  db.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
+  if (process.platform === 'darwin' && durability === 'full') db.pragma('fullfsync = ON')
+  db.pragma('foreign_keys = ON')
+  // A safety net; checkpoints are made between writes.
+  db.pragma('wal_autocheckpoint = 4000')
+}

@@ -1,0 +1,230 @@
+import type { Migration } from '../migration.ts'
+
+/** Append only. A released migration is history: never edit, reorder or delete one, and never call
+ *  application code from it, because that code will change. */
+export const migrations: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'conversations, branches, messages, turns, search',
+    sql: `
+-- One row a conversation, hot counters included. c is the inner key, id the public one.
+CREATE TABLE skein_conversations (
+  c INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL CHECK (kind IN ('main', 'subagent')),
+  title TEXT,
+  title_folded TEXT,
+  model TEXT,
+  label TEXT,
+  channel TEXT,
+  directory TEXT,
+  project TEXT,
+  task TEXT,
+  owner TEXT,
+  parent_id TEXT,
+  parent_message TEXT,
+  prompt_policy TEXT NOT NULL CHECK (prompt_policy IN ('rebuild', 'stored', 'message')),
+  prompt_hash TEXT REFERENCES skein_prompts(hash),
+  tool_results TEXT NOT NULL,
+  metadata TEXT NOT NULL,
+  active_branch TEXT NOT NULL,
+  next_seq INTEGER NOT NULL DEFAULT 0,
+  next_event INTEGER NOT NULL DEFAULT 0,
+  -- Every message with seq below it is in the search index.
+  indexed_seq INTEGER NOT NULL DEFAULT 0,
+  messages INTEGER NOT NULL DEFAULT 0,
+  tokens INTEGER NOT NULL DEFAULT 0,
+  tokens_used INTEGER NOT NULL DEFAULT 0,
+  cost REAL NOT NULL DEFAULT 0,
+  version INTEGER NOT NULL DEFAULT 1,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  ttl_ms INTEGER,
+  trashed_at INTEGER,
+  trash_sweeps INTEGER NOT NULL DEFAULT 0
+) STRICT;
+-- Lists, newest first. Partial, so that a conversation without the link pays nothing.
+CREATE INDEX skein_conversations_recent ON skein_conversations(updated_at) WHERE trashed_at IS NULL;
+CREATE INDEX skein_conversations_directory ON skein_conversations(directory, updated_at) WHERE directory IS NOT NULL AND trashed_at IS NULL;
+CREATE INDEX skein_conversations_channel ON skein_conversations(channel, updated_at) WHERE channel IS NOT NULL AND trashed_at IS NULL;
+CREATE INDEX skein_conversations_project ON skein_conversations(project, updated_at) WHERE project IS NOT NULL AND trashed_at IS NULL;
+-- Without updated_at: appends leave them alone.
+CREATE INDEX skein_conversations_task ON skein_conversations(task) WHERE task IS NOT NULL;
+CREATE INDEX skein_conversations_parent ON skein_conversations(parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX skein_conversations_expiry ON skein_conversations(expires_at) WHERE task IS NOT NULL AND expires_at IS NOT NULL AND trashed_at IS NULL;
+CREATE INDEX skein_conversations_trash ON skein_conversations(trashed_at) WHERE trashed_at IS NOT NULL;
+CREATE INDEX skein_conversations_unindexed ON skein_conversations(c) WHERE indexed_seq < next_seq;
+
+-- Fat text out of the hot row, stored once.
+CREATE TABLE skein_prompts (hash TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE skein_tags (
+  conv INTEGER NOT NULL REFERENCES skein_conversations(c) ON DELETE CASCADE,
+  tag TEXT NOT NULL,
+  PRIMARY KEY (conv, tag)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX skein_tags_tag ON skein_tags(tag);
+
+-- The top-level scalars of the metadata, each as JSON text, to filter lists by.
+CREATE TABLE skein_metadata (
+  conv INTEGER NOT NULL REFERENCES skein_conversations(c) ON DELETE CASCADE,
+  key TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (conv, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX skein_metadata_value ON skein_metadata(key, value);
+
+-- Named pointers. What an append needs of the head stands here, so that it reads no message.
+CREATE TABLE skein_branches (
+  conv INTEGER NOT NULL REFERENCES skein_conversations(c) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  head_seq INTEGER NOT NULL DEFAULT -1,
+  head_id TEXT,
+  head_run INTEGER NOT NULL DEFAULT 0,
+  head_depth INTEGER NOT NULL DEFAULT -1,
+  head_path_tokens INTEGER NOT NULL DEFAULT 0,
+  key TEXT,
+  former_key TEXT,
+  title TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (conv, name)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX skein_branches_key ON skein_branches(key) WHERE key IS NOT NULL;
+
+CREATE TABLE skein_agent_links (
+  conv INTEGER NOT NULL REFERENCES skein_conversations(c) ON DELETE CASCADE,
+  branch TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  directory TEXT NOT NULL,
+  foreign_id TEXT NOT NULL,
+  seen_seq INTEGER,
+  seen_id TEXT,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (conv, branch, agent, directory)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX skein_agent_links_foreign ON skein_agent_links(agent, foreign_id);
+
+-- n is the arrival order: full pages. A message whose parent is seq - 1 is in its parent's run, any
+-- other begins one (run = seq), so that a path is a few range scans.
+CREATE TABLE skein_messages (
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  conv INTEGER NOT NULL REFERENCES skein_conversations(c) ON DELETE CASCADE,
+  seq INTEGER NOT NULL,
+  parent_seq INTEGER NOT NULL,
+  run INTEGER NOT NULL,
+  depth INTEGER NOT NULL,
+  role TEXT NOT NULL CHECK (role IN ('user', 'assistant', 'tool_result', 'system')),
+  at INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  path_tokens INTEGER NOT NULL,
+  turn INTEGER,
+  step INTEGER,
+  label TEXT,
+  body_hash BLOB NOT NULL,
+  body TEXT,
+  erased TEXT,
+  CHECK (parent_seq >= -1 AND parent_seq < seq AND run <= seq AND (body IS NULL) = (erased IS NOT NULL))
+) STRICT;
+CREATE UNIQUE INDEX skein_messages_id ON skein_messages(id);
+CREATE UNIQUE INDEX skein_messages_seq ON skein_messages(conv, seq);
+-- Children and fork points; one entry for each run, so it is all but empty on linear talk.
+CREATE INDEX skein_messages_fork ON skein_messages(conv, parent_seq, seq) WHERE run = seq;
+CREATE INDEX skein_messages_label ON skein_messages(label) WHERE label IS NOT NULL;
+
+CREATE TABLE skein_tombstones (
+  conv INTEGER NOT NULL REFERENCES skein_conversations(c) ON DELETE CASCADE,
+  seq INTEGER NOT NULL,
+  parent_seq INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (conv, seq)
+) STRICT, WITHOUT ROWID;
+
+-- A turn is named outside by its key, inside by the seq of its first message.
+CREATE TABLE skein_turns (
+  conv INTEGER NOT NULL REFERENCES skein_conversations(c) ON DELETE CASCADE,
+  key TEXT NOT NULL,
+  branch TEXT NOT NULL,
+  first INTEGER NOT NULL,
+  last INTEGER NOT NULL,
+  last_step INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('open', 'complete', 'interrupted', 'failed')),
+  model TEXT,
+  prompt_hash TEXT,
+  usage TEXT NOT NULL,
+  holder TEXT,
+  lease_until INTEGER,
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  PRIMARY KEY (conv, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX skein_turns_open ON skein_turns(conv, branch) WHERE status = 'open';
+
+CREATE TABLE skein_drafts (
+  conv INTEGER NOT NULL REFERENCES skein_conversations(c) ON DELETE CASCADE,
+  turn TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (conv, turn, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE skein_blobs (
+  hash TEXT PRIMARY KEY,
+  size INTEGER NOT NULL,
+  data BLOB NOT NULL,
+  -- The collector leaves alone what was touched a moment ago.
+  touched_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE skein_blob_refs (
+  conv INTEGER NOT NULL REFERENCES skein_conversations(c) ON DELETE CASCADE,
+  seq INTEGER NOT NULL,
+  hash TEXT NOT NULL REFERENCES skein_blobs(hash),
+  PRIMARY KEY (conv, seq, hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX skein_blob_refs_hash ON skein_blob_refs(hash);
+
+-- One range is summarised once. While text is null somebody is at it.
+CREATE TABLE skein_summaries (
+  conv INTEGER NOT NULL REFERENCES skein_conversations(c) ON DELETE CASCADE,
+  last_seq INTEGER NOT NULL,
+  first_seq INTEGER NOT NULL,
+  last_id TEXT NOT NULL,
+  first_id TEXT NOT NULL,
+  model TEXT,
+  tokens INTEGER,
+  text TEXT,
+  checksum TEXT,
+  holder TEXT,
+  lease_until INTEGER,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (conv, last_seq, first_seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE skein_events (
+  conv INTEGER NOT NULL REFERENCES skein_conversations(c) ON DELETE CASCADE,
+  n INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  data TEXT NOT NULL,
+  PRIMARY KEY (conv, n)
+) STRICT, WITHOUT ROWID;
+
+-- Our own tokens, separated by spaces. Only which message holds which token is kept (detail=none):
+-- what must be exact is decided on the text itself. '=' marks scopes, which no text token can hold.
+CREATE VIRTUAL TABLE skein_search USING fts5(
+  tokens, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '_./-='"
+);
+-- Batched deletes must not stop to merge; see docs/decisions.
+INSERT INTO skein_search(skein_search, rank) VALUES ('deletemerge', 0);
+-- r orders by time: milliseconds << 20, plus a counter within the millisecond.
+CREATE TABLE skein_search_map (r INTEGER PRIMARY KEY, n INTEGER NOT NULL UNIQUE) STRICT;
+
+CREATE TABLE skein_state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`,
+  },
+]

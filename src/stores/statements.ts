@@ -1,0 +1,506 @@
+/** The vocabulary between the programs and a driver: what each statement is given and what its rows
+ *  hold. A driver answers each name with SQL of its own dialect (`queries.ts`); everything else about
+ *  a store is written once, in `programs/`. Ids of conversations inside the engine (`conv`) are the
+ *  engine's own affair: a number in SQLite, a UUID in PostgreSQL. */
+
+export type Conv = number | string
+
+export interface ConversationRow {
+  readonly conv: Conv
+  readonly id: string
+  readonly kind: string
+  readonly title: string | null
+  readonly model: string | null
+  readonly label: string | null
+  readonly channel: string | null
+  readonly directory: string | null
+  readonly project: string | null
+  readonly task: string | null
+  readonly owner: string | null
+  readonly parent_id: string | null
+  readonly parent_message: string | null
+  readonly prompt_policy: string
+  readonly prompt_hash: string | null
+  readonly prompt_text: string | null
+  readonly tool_results: string
+  readonly metadata: string
+  readonly active_branch: string
+  readonly next_seq: number
+  readonly next_event: number
+  readonly messages: number
+  readonly tokens: number
+  readonly tokens_used: number
+  readonly cost: number
+  readonly version: number
+  readonly created_at: number
+  readonly updated_at: number
+  readonly expires_at: number | null
+  readonly ttl_ms: number | null
+  readonly trashed_at: number | null
+  /** JSON list, in order. */
+  readonly tags: string
+}
+
+/** Where a message stands; also what a branch knows of its head. An empty branch has seq -1. */
+export interface PlaceRow {
+  readonly seq: number
+  readonly id: string | null
+  readonly run: number
+  readonly depth: number
+  readonly path_tokens: number
+}
+
+export interface BranchRow {
+  readonly name: string
+  readonly head_seq: number
+  readonly head_id: string | null
+  readonly head_run: number
+  readonly head_depth: number
+  readonly head_path_tokens: number
+  readonly key: string | null
+  readonly former_key: string | null
+  readonly title: string | null
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+/** Where a branch points, as it is written. */
+export type HeadFields = Pick<
+  BranchRow,
+  'head_seq' | 'head_id' | 'head_run' | 'head_depth' | 'head_path_tokens'
+>
+
+/** What an append reads before it writes, under the conversation's lock. */
+export interface AppendRow extends BranchRow {
+  readonly conv: Conv
+  readonly next_seq: number
+  readonly trashed_at: number | null
+}
+
+export interface MessageRow {
+  readonly id: string
+  readonly seq: number
+  readonly parent_seq: number
+  readonly depth: number
+  readonly role: string
+  readonly at: number
+  readonly tokens: number
+  readonly path_tokens: number
+  readonly turn: number | null
+  readonly step: number | null
+  readonly label: string | null
+  readonly body: string | null
+  readonly erased: string | null
+}
+
+/** A message found by itself: its conversation and parent come along. */
+export interface LooseMessageRow extends MessageRow {
+  readonly conversation_id: string
+  readonly parent_id: string | null
+}
+
+export interface LocatedRow extends PlaceRow {
+  readonly id: string
+  readonly conv: Conv
+  readonly conversation_id: string
+  readonly parent_seq: number
+}
+
+export interface TurnRow {
+  readonly key: string
+  readonly branch: string
+  readonly first: number
+  readonly last: number
+  readonly last_step: number
+  readonly status: string
+  readonly model: string | null
+  readonly prompt_hash: string | null
+  readonly usage: string
+  readonly holder: string | null
+  readonly lease_until: number | null
+  readonly started_at: number
+  readonly ended_at: number | null
+}
+
+export interface SummaryRow {
+  readonly last_seq: number
+  readonly first_seq: number
+  readonly last_id: string
+  readonly first_id: string
+  readonly model: string | null
+  readonly tokens: number | null
+  readonly text: string | null
+  readonly checksum: string | null
+  readonly holder: string | null
+  readonly lease_until: number | null
+  readonly created_at: number
+}
+
+export interface LinkRow {
+  readonly branch: string
+  readonly agent: string
+  readonly directory: string
+  readonly foreign_id: string
+  readonly seen_id: string | null
+  readonly updated_at: number
+}
+
+/** A message that may answer a search, with what its conversation adds. */
+export interface CandidateRow extends LooseMessageRow {
+  readonly conv: Conv
+  readonly title: string | null
+  readonly kind: string
+  readonly directory: string | null
+  readonly channel: string | null
+}
+
+interface InConv {
+  readonly conv: Conv
+}
+interface OnBranch extends InConv {
+  readonly name: string
+}
+interface AtSeq extends InConv {
+  readonly seq: number
+}
+interface SeqSpan extends InConv {
+  readonly lo: number
+  readonly hi: number
+}
+type None = Readonly<Record<never, never>>
+
+/** The columns of a conversation that its owner may set. */
+export interface ConversationFields {
+  readonly title: string | null
+  readonly title_folded: string | null
+  readonly model: string | null
+  readonly label: string | null
+  readonly channel: string | null
+  readonly directory: string | null
+  readonly project: string | null
+  readonly task: string | null
+  readonly owner: string | null
+  readonly prompt_policy: string
+  readonly prompt_hash: string | null
+  readonly tool_results: string
+  readonly metadata: string
+  readonly expires_at: number | null
+  readonly ttl_ms: number | null
+}
+
+/** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
+export interface Statements {
+  // Conversations
+  conversationById: [{ id: string }, ConversationRow]
+  /** The same row, held until the transaction ends. */
+  lockConversation: [{ id: string }, ConversationRow]
+  versionById: [{ id: string }, { version: number }]
+  insertConversation: [
+    ConversationFields & {
+      id: string
+      kind: string
+      parent_id: string | null
+      parent_message: string | null
+      now: number
+    },
+    { conv: Conv },
+  ]
+  updateConversation: [ConversationFields & InConv & { now: number }, never]
+  /** Raises the version. */
+  bumpVersion: [InConv, never]
+  setActiveBranch: [InConv & { name: string }, never]
+  clearPrompt: [InConv, never]
+  putPrompt: [{ hash: string; text: string }, never]
+  clearTags: [InConv, never]
+  putTag: [InConv & { tag: string }, never]
+  clearMetadata: [InConv, never]
+  putMetadata: [InConv & { key: string; value: string }, never]
+  conversationByKey: [{ key: string }, { id: string; name: string; expires_at: number | null }]
+  conversationByTask: [{ task: string; now: number }, { id: string }]
+  conversationByLink: [{ agent: string; foreign_id: string }, { id: string; name: string }]
+  /** Ids from `lo` up to, not including, `hi`; eleven at most. */
+  conversationsByPrefix: [{ lo: string; hi: string }, { id: string }]
+  listConversations: [ListParams, ConversationRow & { [K in keyof BranchRow as `branch_${K}`]: BranchRow[K] }]
+  countConversations: [ListParams, { count: number }]
+
+  // Branches
+  branch: [OnBranch, BranchRow]
+  branches: [InConv, BranchRow]
+  insertBranch: [OnBranch & HeadFields & { key: string | null; title: string | null; now: number }, never]
+  setHead: [OnBranch & HeadFields & { now: number }, never]
+  renameBranch: [OnBranch & { to: string }, never]
+  renameInLinks: [OnBranch & { to: string }, never]
+  renameInTurns: [OnBranch & { to: string }, never]
+  deleteBranch: [OnBranch, never]
+  setBranchKey: [OnBranch & { key: string | null; former_key: string | null }, never]
+  links: [OnBranch, LinkRow]
+  putLink: [
+    OnBranch & {
+      agent: string
+      directory: string
+      foreign_id: string
+      seen_seq: number | null
+      seen_id: string | null
+      now: number
+    },
+    never,
+  ]
+  deleteLink: [OnBranch & { agent: string; directory: string }, never]
+  deleteLinks: [OnBranch, never]
+  /** Forgets what agents have seen within a stretch that is going away. */
+  clearSeen: [SeqSpan, never]
+
+  // Messages
+  lockBranch: [{ id: string; name: string }, AppendRow]
+  insertMessage: [
+    InConv & {
+      id: string
+      seq: number
+      parent_seq: number
+      run: number
+      depth: number
+      role: string
+      at: number
+      tokens: number
+      path_tokens: number
+      turn: number | null
+      step: number | null
+      label: string | null
+      body_hash: Uint8Array
+      body: string
+    },
+    /** Empty if the id was taken. */
+    { seq: number },
+  ]
+  /** After messages were stored: counters, times, title, expiry and version, in one go. */
+  grow: [
+    InConv & {
+      next_seq: number
+      added: number
+      tokens: number
+      tokens_used: number
+      cost: number
+      title: string | null
+      title_folded: string | null
+      now: number
+    },
+    never,
+  ]
+  locate: [{ id: string }, LocatedRow]
+  placesAt: [InConv & { seqs: readonly number[] }, PlaceRow & { id: string }]
+  messagesByIds: [{ ids: readonly string[] }, LooseMessageRow]
+  /** In any order; at most from the root to the message. */
+  path: [InConv & { seq: number }, MessageRow]
+  /** The newest of a path while `tokens` and `messages` last, in any order; a few more may come. */
+  tail: [AtSeq & { tokens: number; messages: number }, MessageRow]
+  /** The runs of a path, newest first. */
+  pathRuns: [AtSeq, { lo: number; hi: number }]
+  messagesBetween: [SeqSpan & { limit: number }, LooseMessageRow]
+  idsBetween: [SeqSpan, { seq: number; id: string }]
+  listMessages: [
+    InConv & {
+      /** Exclusive bounds. */
+      above: number
+      below: number
+      roles: readonly string[] | null
+      label: string | null
+      limit: number
+      offset: number
+    },
+    LooseMessageRow,
+  ]
+  listMessagesDown: Statements['listMessages']
+  messagesByPrefix: [{ lo: string; hi: string }, { id: string }]
+  setLabel: [AtSeq & { label: string | null }, never]
+  /** Every message that is not its parent's direct successor, ascending. */
+  runStarts: [InConv, { seq: number; parent_seq: number }]
+  /** For each stretch: its first message and the last one of it that is still there. */
+  stretchEnds: [
+    InConv & { stretches: readonly { lo: number; hi: number }[] },
+    {
+      lo: number
+      first_id: string
+      first_at: number
+      before_tokens: number
+      last_seq: number
+      last_id: string
+      last_at: number
+      path_tokens: number
+    },
+  ]
+  children: [AtSeq, { seq: number }]
+
+  // Blobs
+  putBlob: [{ hash: string; size: number; data: Uint8Array; now: number }, never]
+  putBlobRef: [AtSeq & { hash: string }, never]
+  /** The first `most` bytes of each. */
+  blobs: [{ hashes: readonly string[]; most: number }, { hash: string; size: number; data: Uint8Array }]
+  deleteBlobRefs: [SeqSpan, never]
+  /** Removes blobs that nothing refers to and nobody touched since `before`. */
+  collectBlobs: [{ before: number; limit: number }, never]
+  countLooseBlobs: [{ before: number }, { count: number }]
+
+  // Turns and drafts
+  turn: [InConv & { key: string }, TurnRow]
+  turns: [InConv & { status: string | null }, TurnRow]
+  openTurnOn: [OnBranch, TurnRow]
+  stepMessages: [
+    InConv & { first: number; last: number; step: number },
+    { seq: number; id: string; role: string; body_hash: Uint8Array },
+  ]
+  insertTurn: [
+    InConv & Omit<TurnRow, 'started_at' | 'ended_at'> & { now: number; ended_at: number | null },
+    never,
+  ]
+  updateTurn: [
+    InConv &
+      Pick<
+        TurnRow,
+        | 'key'
+        | 'last'
+        | 'last_step'
+        | 'status'
+        | 'model'
+        | 'prompt_hash'
+        | 'usage'
+        | 'lease_until'
+        | 'ended_at'
+      >,
+    never,
+  ]
+  renewTurn: [InConv & { key: string; lease_until: number }, never]
+  drafts: [InConv & { turn: string }, { n: number; type: string; text: string }]
+  lastDraft: [InConv & { turn: string }, { n: number }]
+  insertDraft: [InConv & { turn: string; n: number; type: string; text: string }, never]
+  deleteDrafts: [InConv & { turn: string }, never]
+
+  // Summaries and events
+  summary: [InConv & { first_seq: number; last_seq: number }, SummaryRow]
+  summaries: [InConv, SummaryRow]
+  claimSummary: [
+    InConv & {
+      first_seq: number
+      last_seq: number
+      first_id: string
+      last_id: string
+      holder: string
+      lease_until: number
+      now: number
+    },
+    never,
+  ]
+  putSummary: [
+    InConv & {
+      first_seq: number
+      last_seq: number
+      model: string | null
+      tokens: number
+      text: string
+      checksum: string
+      now: number
+    },
+    never,
+  ]
+  /** Removes the summaries that begin, end or pass through a stretch. */
+  deleteSummaries: [SeqSpan, never]
+  insertEvent: [InConv & { n: number; type: string; at: number; data: string }, never]
+  setNextEvent: [InConv & { next_event: number }, never]
+  events: [
+    InConv & { after: number; types: readonly string[] | null; limit: number },
+    { n: number; type: string; at: number; data: string },
+  ]
+
+  // Deleting
+  spanFacts: [SeqSpan, { count: number; tokens: number }]
+  buryMessages: [SeqSpan & { now: number; reason: string | null }, never]
+  deleteMessages: [SeqSpan, never]
+  shrink: [InConv & { removed: number; tokens: number }, never]
+  eraseMessage: [AtSeq & { erased: string }, never]
+  clearTitle: [InConv & { title: string }, never]
+  setTrashed: [InConv & { trashed_at: number | null }, never]
+  deleteConversation: [InConv, never]
+
+  // Sweeping
+  state: [{ name: string }, { value: number }]
+  putState: [{ name: string; value: number }, never]
+  expiredTasks: [{ now: number; limit: number }, { id: string }]
+  countSweep: [{ now: number }, never]
+  purgeable: [{ before: number; sweeps: number; limit: number }, { id: string }]
+
+  // Search
+  unindexed: [{ limit: number }, { conv: Conv; id: string; indexed_seq: number; next_seq: number }]
+  setIndexed: [InConv & { indexed_seq: number }, never]
+  /** `tokens` are separated by spaces. */
+  putSearchEntry: [AtSeq & { at: number; tokens: string }, never]
+  deleteSearchEntries: [SeqSpan, never]
+  clearSearch: [None, never]
+  resetIndexed: [None, never]
+  /** Messages of living conversations that the index takes for answers, newest first. */
+  candidates: [
+    {
+      match: string
+      from: number
+      upto: number
+      directory: string | null
+      kind: string | null
+      limit: number
+    },
+    CandidateRow,
+  ]
+  /** Which branches' paths hold these messages. */
+  branchesHolding: [
+    { places: readonly { conv: Conv; seq: number }[] },
+    { conv: Conv; seq: number; name: string; active: number },
+  ]
+}
+
+/** The filters that are present decide a list's SQL; absent ones cost nothing. */
+export const listFilters = [
+  'channel',
+  'no_channel',
+  'directory',
+  'no_directory',
+  'project',
+  'no_project',
+  'task',
+  'no_task',
+  'kind',
+  'key_prefix',
+  'tag',
+  'title',
+  'metadata',
+  'parent',
+  'updated_from',
+  'updated_before',
+  'after',
+  'trashed',
+  'living',
+] as const
+
+export type ListFilter = (typeof listFilters)[number]
+
+export interface ListParams {
+  readonly filters: readonly ListFilter[]
+  readonly channel?: string
+  readonly directory?: string
+  readonly project?: string
+  readonly task?: string
+  readonly kind?: string
+  /** Keys from here up to, not including, `key_to`. */
+  readonly key_from?: string
+  readonly key_to?: string
+  readonly tag?: string
+  readonly title?: string
+  /** All of these must be there. */
+  readonly metadata?: readonly { readonly key: string; readonly value: string }[]
+  readonly parent?: string
+  readonly updated_from?: number
+  readonly updated_before?: number
+  readonly after_time?: number
+  readonly after_id?: string
+  readonly limit: number
+}
+
+export type StatementName = keyof Statements
+export type ParamsOf<N extends StatementName> = Statements[N][0]
+export type RowOf<N extends StatementName> = Statements[N][1]
