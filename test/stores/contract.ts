@@ -1,0 +1,16 @@
+import { describe, it } from 'vitest'
+import { contract, runCase, type Subject } from '../../src/stores/contract/index.ts'
+
+/** Runs the whole contract on a driver: a test for each case, under the heading of its area. */
+export function describeContract(subject: Subject): void {
+  for (const area of new Set(contract.map(one => one.area))) {
+    describe(`${subject.name}: ${area}`, () => {
+      for (const one of contract.filter(candidate => candidate.area === area)) {
+        it(one.name, async context => {
+          const impossible = await runCase(subject, one)
+          if (impossible !== null) context.skip(impossible)
+        })
+      }
+    })
+  }
+}

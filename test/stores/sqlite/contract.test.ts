@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { describeContract } from '../contract.ts'
+
+describeContract({
+  name: 'SQLite in memory',
+  open: async source => {
+    const store = await openSqliteStore(':memory:', { source })
+    return {
+      store,
+      reopen: { impossible: 'a store in memory has one handle' },
+      dispose: () => store.close(),
+    }
+  },
+})
+
+describeContract({
+  name: 'SQLite in a file',
+  open: async source => {
+    const folder = mkdtempSync(join(tmpdir(), 'contract-'))
+    const open = () => openSqliteStore(join(folder, 'conversations.db'), { source, durability: 'normal' })
+    const store = await open()
+    return {
+      store,
+      reopen: open,
+      dispose: async () => {
+        await store.close()
+        rmSync(folder, { recursive: true })
+      },
+    }
+  },
+})
