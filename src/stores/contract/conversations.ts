@@ -51,7 +51,7 @@ const full = {
   ttlMs: 86_400_000,
 } satisfies NewConversation
 
-/** Each field of a patch: what is given, and what must be read back. */
+/** Each field of a patch: what is given, and what must be read back. Tags are a set: in order, once each. */
 const patches: readonly [keyof ConversationPatch, unknown, unknown][] = [
   ['title', 'New title', 'New title'],
   ['title', hostile, hostile],
@@ -63,13 +63,14 @@ const patches: readonly [keyof ConversationPatch, unknown, unknown][] = [
   ['promptPolicy', 'message', 'message'],
   ['promptPolicy', 'rebuild', 'rebuild'],
   ['prompt', 'Be kind.', { hash: sha256Hex('Be kind.'), text: 'Be kind.' }],
+  ['prompt', '', { hash: sha256Hex(''), text: '' }],
   ['prompt', null, null],
   ['toolResults', 'metadata', 'metadata'],
   ['toolResults', { truncate: 1 }, { truncate: 1 }],
   ['toolResults', 'full', 'full'],
   ['metadata', { one: 1 }, { one: 1 }],
   ['metadata', {}, {}],
-  ['tags', ['b', 'a'], ['b', 'a']],
+  ['tags', ['b', 'é', 'a', 'b', 'B'], ['B', 'a', 'b', 'é']],
   ['tags', [], []],
   ['channel', 'cli', 'cli'],
   ['channel', null, null],
@@ -188,6 +189,20 @@ export const conversationCases: readonly ContractCase[] = [
       const parent = { conversationId: conversation.id, messageId: null }
       const run = await store.create({ kind: 'subagent', parent })
       assert.deepEqual((await store.getConversation(run.conversation.id)).parent, parent)
+    },
+  },
+  {
+    area,
+    name: 'keeps one prompt for many conversations, and to each its own (S1-9)',
+    run: async ({ store }) => {
+      const one = await store.create({ prompt: 'shared' })
+      const two = await store.create({ prompt: 'shared' })
+      await store.updateConversation(one.conversation.id, { prompt: 'my own' })
+      assert.equal((await store.getConversation(one.conversation.id)).prompt?.text, 'my own')
+      assert.deepEqual((await store.getConversation(two.conversation.id)).prompt, two.conversation.prompt)
+      assert.equal(two.conversation.prompt?.text, 'shared')
+      await store.updateConversation(two.conversation.id, { prompt: null })
+      assert.equal((await store.create({ prompt: 'shared' })).conversation.prompt?.text, 'shared')
     },
   },
   {

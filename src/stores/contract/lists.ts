@@ -122,6 +122,34 @@ export const listCases: readonly ContractCase[] = [
   },
   {
     area,
+    name: 'survives cursors that somebody made up',
+    run: async ({ store }) => {
+      const { conversation } = await start(store)
+      for (const place of [
+        '[1e400,"x"]',
+        '[-1.5,"\\u0000"]',
+        '[1e300,"\\ud800"]',
+        '[1e400]',
+        '[-0.5]',
+        '["x"]',
+        '[[]]',
+      ]) {
+        const after = Buffer.from(place).toString('base64url')
+        const lists = [
+          store.listConversations({ after }),
+          store.listMessages({ conversationId: conversation.id, after }),
+        ]
+        for (const result of await Promise.allSettled(lists)) {
+          if (result.status === 'rejected')
+            assert.equal(result.reason.code, 'invalid', `${place}: ${result.reason}`)
+          else assert.ok(Array.isArray(result.value.items))
+        }
+      }
+      assert.equal((await store.listConversations()).items.length, 1)
+    },
+  },
+  {
+    area,
     name: 'orders conversations of the same millisecond by id, and pages through them all',
     run: async ({ store }) => {
       const order = [5, 2, 9, 0xffffffff, 1, 7, 3].map(numbered)

@@ -147,7 +147,7 @@ export const resolveCases: readonly ContractCase[] = [
       for (const text of ['abc123:nowhere', 'abc123:SIDE', `${two}:main`, 'abc124:main']) {
         await rejects(store.resolve(text), 'not_found')
       }
-      assert.equal((await rejects<InvalidError>(store.resolve('abc12:side'), 'invalid')).field, 'id')
+      for (const text of ['abc12:side', ':side', ':']) await refused(store, text)
     },
   },
   {
@@ -188,7 +188,15 @@ export const resolveCases: readonly ContractCase[] = [
       )
       assert.deepEqual(seen(await store.resolve(`${prefix}00`)), [conversation, 'main', null])
       assert.equal((await store.resolve(message.slice(0, 12))).message, message)
+    },
+  },
+  {
+    area,
+    name: 'does not take a message for what has branches',
+    run: async ({ store }) => {
+      const { prefix, message, conversation } = await twins(store)
       assert.deepEqual(seen(await store.resolve(`${prefix}:main`)), [conversation, 'main', null])
+      await rejects(store.resolve(`${message}:main`), 'not_found')
     },
   },
   {
@@ -209,7 +217,7 @@ export const resolveCases: readonly ContractCase[] = [
     name: 'asks for six characters at least',
     run: async ({ store }) => {
       const { ids } = await start(store, { id: one })
-      for (const text of ['a', 'abc12', ids[0].slice(0, 5), '', ':', ':main']) {
+      for (const text of ['a', 'abc12', ids[0].slice(0, 5), '']) {
         const error = await rejects<InvalidError>(store.resolve(text), 'invalid')
         assert.equal(error.field, 'id', text)
       }
