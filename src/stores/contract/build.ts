@@ -98,3 +98,42 @@ export async function writers(world: World): Promise<readonly Store[]> {
   const handles = [world.store, await world.second(), await world.second(), await world.second()]
   return [...handles, ...handles]
 }
+
+/** Two branches that grew in turns: main ends at a3, side at b3, and both hang on the root. */
+export async function interleave(store: Store) {
+  const { conversation, branch } = await store.create()
+  const ids = await grow(store, conversation.id, {
+    root: null,
+    a1: 'root',
+    b1: 'root',
+    a2: 'a1',
+    b2: 'b1',
+    a3: 'a2',
+    b3: 'b2',
+  })
+  const main = await store.moveBranch(branch, null, ids.a3)
+  const side = await store.createBranch(conversation.id, ids.b3, { name: 'side' })
+  return { id: conversation.id, ids, main, side }
+}
+
+/** Makes a summary of each range, as one holder would. */
+export async function summarise(
+  store: Store,
+  id: ConversationId,
+  ...ranges: readonly (readonly [first: MessageId, last: MessageId])[]
+): Promise<void> {
+  for (const [first, last] of ranges) {
+    await store.claimSummary(id, { first, last }, holder())
+    await store.putSummary(id, { first, last, tokens: 1, text: 'short', holder: holder() })
+  }
+}
+
+/** Asserts that these ranges have a summary, and no others. */
+export async function assertSummarised(
+  store: Store,
+  id: ConversationId,
+  ...ranges: readonly (readonly [first: MessageId, last: MessageId])[]
+): Promise<void> {
+  const stored = (await store.listSummaries(id)).map(({ first, last }) => `${first}..${last}`)
+  assert.deepEqual(stored.sort(), ranges.map(range => range.join('..')).sort())
+}

@@ -4,7 +4,19 @@ import { sha256Hex } from '../../core/hash.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
-import { append, casesOf, holder, noMessage, rejects, said, say, start } from './build.ts'
+import {
+  append,
+  assertSummarised,
+  casesOf,
+  holder,
+  interleave,
+  noMessage,
+  rejects,
+  said,
+  say,
+  start,
+  summarise,
+} from './build.ts'
 import type { ContractCase } from './contract.ts'
 
 const erasing = casesOf('erasing')
@@ -196,20 +208,12 @@ export const erasingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['', 'two', 'three', 'four', 'five'])
   }),
 
-  erasing('takes away the summaries that were made of the words', async ({ store }) => {
-    const { conversation, ids } = await start(store)
-    for (const [first, last] of [
-      [ids[0], ids[1]],
-      [ids[2], ids[2]],
-    ] as const) {
-      await store.claimSummary(conversation.id, { first, last }, holder())
-      await store.putSummary(conversation.id, { first, last, tokens: 1, text: 'short', holder: holder() })
-    }
-    await store.eraseMessages([ids[1]], why)
-    const left = await store.listSummaries(conversation.id)
-    assert.deepEqual(
-      left.map(({ first, last }) => [first, last]),
-      [[ids[2], ids[2]]],
-    )
+  erasing('takes away the summaries that were made of the words, and no others', async ({ store }) => {
+    const { id, ids } = await interleave(store)
+    await summarise(store, id, [ids.root, ids.a2], [ids.a1, ids.a3], [ids.root, ids.b3])
+    await store.eraseMessages([ids.b2], why)
+    await assertSummarised(store, id, [ids.root, ids.a2], [ids.a1, ids.a3])
+    await store.eraseMessages([ids.root], why)
+    await assertSummarised(store, id, [ids.a1, ids.a3])
   }),
 ]

@@ -78,6 +78,8 @@ export const trashCases: readonly ContractCase[] = [
         store.setAgentLink(branch, { agent: 'a', directory: '/', foreignId: 'f', seen: null }),
       reset: () => store.reset(branch),
       putDraft: () => store.putDraft(id, 'open', holder(), [{ n: 0, type: 'text', text: 'an' }]),
+      deleteMessages: () => store.deleteMessages([ids[2]]),
+      eraseMessages: () => store.eraseMessages([ids[2]], { by: 'anna', reason: 'none' }),
       addEvents: () => store.addEvents(id, [{ type: 'plan' }]),
       claimSummary: () => store.claimSummary(id, range, holder()),
     }
@@ -270,4 +272,30 @@ export const trashCases: readonly ContractCase[] = [
     assert.deepEqual((await store.search('line')).items, [])
     assert.deepEqual(await said(store, other.branch), ['one', 'two', 'three'])
   }),
+
+  trash(
+    'is left whole or not at all by a purge and a restore that race',
+    async ({ store, second }) => {
+      const other = await second()
+      const lines = Array.from({ length: 2_500 }, (_, i) => `line ${i}`)
+      for (let round = 0; round < 3; round++) {
+        const { conversation, branch } = await store.create()
+        const { head } = await append(store, branch, ...(lines as unknown as NonEmpty<string>))
+        await store.trash(conversation.id)
+        const [purged, restored] = await Promise.allSettled([
+          store.purge(conversation.id),
+          other.restore(conversation.id),
+        ])
+        if (restored.status === 'fulfilled') {
+          assert.equal(purged.status, 'rejected')
+          assert.equal((await store.path(head)).length, 2_500)
+          assert.deepEqual((await store.getConversation(conversation.id)).trashedAt, null)
+        } else {
+          assert.deepEqual(purged, { status: 'fulfilled', value: true })
+          await rejects(store.getConversation(conversation.id), 'not_found')
+        }
+      }
+    },
+    'second handle',
+  ),
 ]
