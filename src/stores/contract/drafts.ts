@@ -222,6 +222,19 @@ export const draftCases: readonly ContractCase[] = [
   },
   {
     area,
+    name: 'tells a holder that lost its turn so, also where its draft has become a message (R8)',
+    async run({ store, clock }) {
+      const { id, branch, question, draft } = await asked(store)
+      await draft(piece(0, 'half an ans'))
+      clock.now += 30_001
+      await store.endTurn(id, 't1', end('interrupted'))
+      const late = store.append(branch, question, [say('an answer', 'assistant')], { turn: open(1) })
+      await rejects(late, 'expired')
+      assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'question', 'half an ans'])
+    },
+  },
+  {
+    area,
     name: 'lets exactly one of many take a turn over, and makes one message of its draft',
     needs: 'second handle',
     async run(world) {
@@ -287,6 +300,24 @@ export const draftCases: readonly ContractCase[] = [
       await store.endTurn(id, 't1', end('failed'))
       const after = ['one', 'two', 'three', 'question', 'a step']
       assert.deepEqual(await read(), [after, after, after])
+    },
+  },
+  {
+    area,
+    name: 'leaves an open turn out of a path that goes on from the middle of it, and keeps every parent (P2)',
+    async run({ store }) {
+      const { id, branch, question } = await asked(store)
+      const { head } = await store.append(branch, question, [say('a step', 'assistant')], { turn: open(1) })
+      const side = await store.createBranch(id, head, { name: 'side' })
+      const beside = await append(store, side, 'beside', 'and on')
+      const all = await store.path(beside.head)
+      const kept = all.filter(message => message.turn === null)
+      assert.deepEqual(texts(kept), ['one', 'two', 'three', 'beside', 'and on'])
+      const whole = { wholeTurns: true } as const
+      assert.deepEqual(await store.path(beside.head, whole), kept)
+      assert.deepEqual((await store.tail(beside.head, { messages: 100 }, whole)).messages, kept)
+      const ids = all.map(message => message.id)
+      assert.deepEqual(await store.getMessages(ids, whole), kept)
     },
   },
 ]

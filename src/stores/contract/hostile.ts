@@ -200,6 +200,37 @@ export const hostileCases: readonly ContractCase[] = [
   },
   {
     area,
+    name: 'refuses pieces of a draft that cannot be, and ends of a turn',
+    async run({ store }) {
+      const { conversation, branch, ids } = await start(store)
+      const turn: TurnStep = { key: 't1', step: 0, status: 'open', holder: holder() }
+      await store.append(branch, ids[2], [say('x')], { turn })
+      const version = await store.versionOf(conversation.id)
+      const good = { n: 0, type: 'text', text: 'x' }
+      const pieces: Bad[] = [
+        [/^pieces$/, []],
+        [/^pieces$/, null],
+        [/^pieces\[0\]/, [null]],
+        [/^pieces\[0\]\.n/, [{ ...good, n: -1 }]],
+        [/^pieces\[0\]\.n/, [{ ...good, n: 0.5 }]],
+        [/^pieces\[1\]\.type/, [good, { ...good, n: 1, type: 'image' }]],
+        [/^pieces\[1\]\.text/, [good, { ...good, n: 1, text: 5 }]],
+      ]
+      await refuses(store, pieces, (_, value) => store.putDraft(conversation.id, 't1', holder(), value))
+      const end = { status: 'complete', heldBy: holder() }
+      const ends: Bad[] = [
+        [/status/, { ...end, status: 'open' }],
+        [/status/, { heldBy: holder() }],
+        [/heldBy/, { status: 'complete' }],
+        [/usage/, { ...end, usage: { input: -1 } }],
+      ]
+      await refuses(store, ends, (_, value) => store.endTurn(conversation.id, 't1', value))
+      assert.deepEqual(await store.readDraft(conversation.id, 't1'), [])
+      assert.equal(await store.versionOf(conversation.id), version)
+    },
+  },
+  {
+    area,
     name: 'refuses ids that have not the shape of an id, also such as look like SQL (R13)',
     async run({ store }) {
       const odd = [

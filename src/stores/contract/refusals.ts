@@ -1,6 +1,5 @@
-import { maxNesting } from '../../core/check.ts'
+import { longestString, maxNesting } from '../../core/check.ts'
 import type { Store } from '../../core/ports.ts'
-import { longestString } from '../../core/prepare.ts'
 import { say } from './build.ts'
 import type { ContractCase } from './contract.ts'
 import { refuses, type Started } from './refuses.ts'
@@ -310,6 +309,12 @@ export const refusalCases: readonly ContractCase[] = [
             'messages[1].blocks[0].data',
             { role: 'user', blocks: [{ type: 'file', mime: 'x/y', data: huge }] },
           ],
+          [
+            'messages[1].blocks[0].output',
+            { role: 'tool', blocks: [{ type: 'tool_result', callId: 'c', output: huge }] },
+          ],
+          ['messages[1].blocks[0].a.b[0]', { role: 'user', blocks: [{ type: 'odd', a: { b: [huge] } }] }],
+          ['messages[1].meta.raw', { ...say('x'), meta: { raw: huge } }],
         ],
         appendBad(store),
       )

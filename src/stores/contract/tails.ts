@@ -47,11 +47,13 @@ async function checkTails(store: Store, id: MessageId): Promise<void> {
     budgets.push({ tokens, messages: 3 }, { tokens, messages: 7 })
   }
   budgets.push({ tokens: total * 2, messages: path.length * 2 })
-  for (const budget of budgets) {
-    const { messages, older, olderTokens } = await store.tail(id, budget)
-    const got = { messages: messages.map(message => message.id), older, olderTokens }
-    assert.deepEqual(got, tailOf(path, budget), `tail for ${JSON.stringify(budget)}`)
-  }
+  for (const budget of budgets) await checkTail(store, path, budget)
+}
+
+async function checkTail(store: Store, path: readonly Message[], budget: TailBudget): Promise<void> {
+  const { messages, older, olderTokens } = await store.tail(path.at(-1)!.id, budget)
+  const got = { messages: messages.map(message => message.id), older, olderTokens }
+  assert.deepEqual(got, tailOf(path, budget), `tail for ${JSON.stringify(budget)}`)
 }
 
 async function branchAt(store: Store, id: ConversationId, at: MessageId | null, name: string) {
@@ -162,6 +164,32 @@ export const tailCases: readonly ContractCase[] = [
   },
   {
     area,
+    name: 'is right on lines of hundreds of messages, and for a turn of hundreds',
+    async run({ store }) {
+      const { conversation, branch } = await store.create()
+      const line = await store.append(branch, null, talk('uat'.repeat(220)))
+      const long = await store.append(branch, line.head, talk(`u${'at'.repeat(150)}`), {
+        turn: { key: 'long', step: 0 },
+      })
+      const side = await branchAt(store, conversation.id, line.ids[500]!, 'side')
+      const beside = await store.append(side, line.ids[500]!, talk('aua'))
+      for (const [head, sizes] of [
+        [line.head, [1, 2, 3, 4, 127, 128, 129, 130, 255, 256, 257, 384, 512, 513, 659, 660, 661]],
+        [long.head, [1, 32, 33, 128, 129, 301, 302, 303, 304, 400, 960, 961]],
+        [beside.head, [3, 4, 5, 6, 130, 131, 132, 260, 504]],
+      ] as const) {
+        const path = await store.path(head)
+        for (const size of sizes) {
+          const tokens = sum(path.slice(-size))
+          await checkTail(store, path, { messages: size })
+          await checkTail(store, path, { tokens })
+          await checkTail(store, path, { tokens, messages: 200 })
+        }
+      }
+    },
+  },
+  {
+    area,
     name: 'is right where the path leaves a long branch early',
     async run({ store }) {
       const { conversation, branch } = await store.create()
@@ -214,6 +242,8 @@ export const tailCases: readonly ContractCase[] = [
       const tail = await store.tail(open.head, { messages: 4 }, { wholeTurns: true })
       assert.deepEqual(texts(tail.messages), ['u2', 'a3', 'u4', 'a5'])
       assert.deepEqual([tail.older, tail.olderTokens], [2, 3])
+      const least = await store.tail(open.head, { tokens: 1 }, { wholeTurns: true })
+      assert.deepEqual([texts(least.messages), least.older], [['u4', 'a5'], 4])
     },
   },
   {
