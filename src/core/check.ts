@@ -63,11 +63,11 @@ export function checkJsonObject(value: unknown, field: string, maxBytes: number)
   return text
 }
 
+/** The longest string that is taken, in UTF-16 units: what V8 can still hold twice over. */
+export const longestString = 134_217_728
+
 /** Nesting beyond this is refused: nobody means it, and every reader would have to survive it. */
 export const maxNesting = 256
-
-/** The longest string or payload that is taken, in UTF-16 units: what V8 can still hold twice over. */
-export const longestString = 134_217_728
 
 /** Refuses what JSON would drop or change without a word: functions, NaN, class instances, cycles. */
 export function checkJson(value: unknown, field: string, depth = 0): asserts value is Json {

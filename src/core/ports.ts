@@ -228,7 +228,6 @@ export interface SweepReceipt {
   readonly trashed: readonly ConversationId[]
   /** Trashed conversations that are gone for good. */
   readonly purged: readonly ConversationId[]
-  readonly blobs: number
   /** Set if the clock has jumped by more than a day since the last sweep: then nothing was done. */
   readonly clockJumped: { readonly from: Date; readonly to: Date } | null
 }

@@ -2,6 +2,7 @@ import type { BranchRef, NewAgentLink, NewBranch } from '../core/branch.ts'
 import {
   checkChoice,
   checkCount,
+  checkJson,
   checkJsonObject,
   checkName,
   checkNonEmpty,
@@ -59,7 +60,7 @@ export function checkPatch<T extends ConversationPatch>(patch: T): T {
 
 function checkTags(tags: readonly string[]): void {
   if (!Array.isArray(tags)) throw new InvalidError('tags', 'must be a list')
-  tags.forEach((tag, i) => checkName(tag, `tags[${i}]`))
+  for (const [i, tag] of tags.entries()) checkName(tag, `tags[${i}]`)
 }
 
 function checkToolResults(policy: ToolResultPolicy): void {
@@ -141,7 +142,8 @@ export function checkPieces(pieces: NonEmpty<DraftPiece>): NonEmpty<DraftPiece> 
   pieces.forEach((piece, i) => {
     checkCount(piece.n, `pieces[${i}].n`, 0, 2 ** 31 - 1)
     checkChoice(piece.type, `pieces[${i}].type`, ['text', 'thinking'])
-    checkText(piece.text, `pieces[${i}].text`, 134_217_728)
+    checkJson(piece.text, `pieces[${i}].text`)
+    if (typeof piece.text !== 'string') throw new InvalidError(`pieces[${i}].text`, 'must be text')
   })
   return pieces
 }

@@ -31,7 +31,7 @@ export async function purgeAll(engine: Engine, id: ConversationId): Promise<bool
 
 export async function sweepAll(engine: Engine, dryRun: boolean): Promise<SweepReceipt> {
   const now = engine.source.now()
-  const nothing = { dryRun, trashed: [], purged: [], blobs: 0, clockJumped: null }
+  const nothing = { dryRun, trashed: [], purged: [], clockJumped: null }
   const last = await engine.query(() => sweep.clockJump(now))
   if (last !== null) {
     if (!dryRun) await engine.write(() => sweep.noteSweep(now))
@@ -41,7 +41,7 @@ export async function sweepAll(engine: Engine, dryRun: boolean): Promise<SweepRe
     return engine.read(function* () {
       const trashed = yield* sweep.listExpired(now)
       const purged = yield* sweep.listPurgeable(now, 10_000, 1)
-      return { ...nothing, trashed, purged, blobs: yield* sweep.countLooseBlobs(now) }
+      return { ...nothing, trashed, purged }
     })
   }
   await engine.write(() => sweep.beginSweep(now))
@@ -55,11 +55,5 @@ export async function sweepAll(engine: Engine, dryRun: boolean): Promise<SweepRe
     trashed.push(...batch)
     more = batch.length === sweep.sweepBatch
   }
-  let blobs = 0
-  for (let more = true; more; ) {
-    const count = await engine.write(() => sweep.collectBlobs(now))
-    blobs += count
-    more = count === sweep.sweepBatch
-  }
-  return { ...nothing, trashed, purged, blobs }
+  return { ...nothing, trashed, purged }
 }

@@ -19,11 +19,13 @@ export async function openStore(target: string, options: OpenOptions = {}): Prom
   // Loaded when needed: neither driver should cost the other's users anything.
   const { source, durability, tenant } = options
   if (/^postgres(ql)?:\/\//.test(target)) {
-    if (durability !== undefined) throw new InvalidError('durability', 'is for SQLite: PostgreSQL has its own settings')
+    if (durability !== undefined)
+      throw new InvalidError('durability', 'is for SQLite: PostgreSQL has its own settings')
     const { openPostgresStore } = await import('./postgres/index.ts')
     return openPostgresStore(target, { ...(source && { source }), ...(tenant !== undefined && { tenant }) })
   }
-  if (tenant !== undefined) throw new InvalidError('tenant', 'is for PostgreSQL: an SQLite file has one tenant')
+  if (tenant !== undefined)
+    throw new InvalidError('tenant', 'is for PostgreSQL: an SQLite file has one tenant')
   const { openSqliteStore } = await import('./sqlite/index.ts')
   return openSqliteStore(target, { ...(source && { source }), ...(durability && { durability }) })
 }

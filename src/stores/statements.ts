@@ -59,6 +59,8 @@ export interface BranchRow {
   readonly head_path_tokens: number
   readonly key: string | null
   readonly former_key: string | null
+  /** The key it had when it went to the trash. */
+  readonly trashed_key: string | null
   readonly title: string | null
   readonly created_at: number
   readonly updated_at: number
@@ -104,6 +106,7 @@ export interface LocatedRow extends PlaceRow {
   readonly conv: Conv
   readonly conversation_id: string
   readonly parent_seq: number
+  readonly turn: number | null
 }
 
 export interface TurnRow {
@@ -232,7 +235,7 @@ export interface Statements {
   renameInLinks: [OnBranch & { to: string }, never]
   renameInTurns: [OnBranch & { to: string }, never]
   deleteBranch: [OnBranch, never]
-  setBranchKey: [OnBranch & { key: string | null; former_key: string | null }, never]
+  setBranchKey: [OnBranch & Pick<BranchRow, 'key' | 'former_key' | 'trashed_key'>, never]
   links: [OnBranch, LinkRow]
   putLink: [
     OnBranch & {
@@ -331,14 +334,14 @@ export interface Statements {
   children: [AtSeq, { seq: number }]
 
   // Blobs
-  putBlob: [{ hash: string; size: number; data: Uint8Array; now: number }, never]
+  putBlob: [{ hash: string; size: number; data: Uint8Array }, never]
   putBlobRef: [AtSeq & { hash: string }, never]
   /** The first `most` bytes of each. */
   blobs: [{ hashes: readonly string[]; most: number }, { hash: string; size: number; data: Uint8Array }]
   deleteBlobRefs: [SeqSpan, never]
-  /** Removes blobs that nothing refers to and nobody touched since `before`. */
-  collectBlobs: [{ before: number; limit: number }, never]
-  countLooseBlobs: [{ before: number }, { count: number }]
+  blobsBetween: [SeqSpan, { hash: string }]
+  /** Of these, removes what nothing refers to any more, also not in a transaction that is under way. */
+  deleteLooseBlobs: [{ hashes: readonly string[] }, never]
 
   // Turns and drafts
   turn: [InConv & { key: string }, TurnRow]

@@ -1,5 +1,13 @@
 import type { BranchRef } from '../core/branch.ts'
-import { checkChoice, checkCount, checkName, checkNonEmpty, checkText } from '../core/check.ts'
+import {
+  checkChoice,
+  checkCount,
+  checkName,
+  checkNonEmpty,
+  checkText,
+  isPlainObject,
+  kindOf,
+} from '../core/check.ts'
 import { InvalidError } from '../core/errors.ts'
 import { conversationId, type MessageId, messageId } from '../core/ids.ts'
 import type { NewMessage, NonEmpty } from '../core/message.ts'
@@ -54,6 +62,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     listSummaries: async id => query(() => records.listSummaries(conversationId(id))),
     listEvents: async (id, options = {}) => {
       if (options.limit !== undefined) checkCount(options.limit, 'limit', 1, 100_000)
+      if (options.after !== undefined) checkCount(options.after, 'after', 0, 2 ** 31 - 1)
       return query(() => records.listEvents(conversationId(id), options))
     },
 
@@ -205,8 +214,10 @@ export function appendRequest(
 
 function prepareItems(items: NonEmpty<SaveItem>): NonEmpty<PreparedItem> {
   checkNonEmpty(items, 'items')
-  return items.map(({ message, parent }, i) => {
+  return items.map((item, i) => {
     const field = `items[${i}]`
+    if (!isPlainObject(item)) throw new InvalidError(field, `must be an item, got ${kindOf(item)}`)
+    const { message, parent } = item as SaveItem
     if (typeof parent === 'string') messageId(parent, `${field}.parent`)
     else if (parent !== null) checkCount(parent?.item, `${field}.parent.item`, 0, i - 1)
     return { message: prepareMessage(message, `${field}.message`), parent }

@@ -118,8 +118,8 @@ export function* setKey(ref: BranchRef, key: string | null): Program<Branch> {
   const { conv } = conversation
   if (key !== branch.key) {
     if (key !== null) yield* checkKeyFree(key)
-    const former = key === null ? branch.key : branch.former_key
-    yield* run('setBranchKey', { conv, name: branch.name, key, former_key: former })
+    const former_key = key === null ? branch.key : branch.former_key
+    yield* run('setBranchKey', { conv, name: branch.name, key, former_key, trashed_key: null })
     yield* run('bumpVersion', { conv })
   }
   return branchOf(ref.conversationId, yield* needBranch(conv, branch.name))
@@ -127,7 +127,13 @@ export function* setKey(ref: BranchRef, key: string | null): Program<Branch> {
 
 /** Takes a branch's key away and remembers it. */
 export function* freeKey(conv: Conv, branch: BranchRow): Program<void> {
-  yield* run('setBranchKey', { conv, name: branch.name, key: null, former_key: branch.key })
+  yield* run('setBranchKey', {
+    conv,
+    name: branch.name,
+    key: null,
+    former_key: branch.key,
+    trashed_key: null,
+  })
 }
 
 export function* reset(

@@ -2,9 +2,9 @@ import { blobHashesIn, type LoadedBlob, previewBytes } from '../../core/body.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { BlobMode } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
-import { all, first, type Program } from '../engine.ts'
+import { all, first, type Program, run } from '../engine.ts'
 import { messageOf } from '../row.ts'
-import type { LooseMessageRow, MessageRow } from '../statements.ts'
+import type { LooseMessageRow, MessageRow, ParamsOf } from '../statements.ts'
 
 /** More than any blob has. */
 const everything = 2 ** 31 - 1
@@ -56,4 +56,12 @@ export function* readBlob(hash: string): Program<Uint8Array> {
   const row = yield* first('blobs', { hashes: [hash], most: everything })
   if (!row) throw new NotFoundError('blob', hash)
   return row.data
+}
+
+/** Lets go of the blobs of a stretch; those that nobody else refers to are removed. */
+export function* dropBlobs(span: ParamsOf<'deleteBlobRefs'>): Program<void> {
+  const hashes = (yield* all('blobsBetween', span)).map(row => row.hash)
+  if (hashes.length === 0) return
+  yield* run('deleteBlobRefs', span)
+  yield* run('deleteLooseBlobs', { hashes })
 }

@@ -32,12 +32,13 @@ export function* readPlace(id: ConversationId, branch?: string): Program<Place> 
 export function* create(request: ConversationRequest): Program<Place> {
   if (request.key !== undefined) yield* checkKeyFree(request.key)
   const { id, now } = request
+  if (request.prompt) yield* putPrompt(request.prompt)
   const inserted = yield* first('insertConversation', {
     id,
     kind: request.kind ?? 'main',
     parent_id: request.parent?.conversationId ?? null,
     parent_message: request.parent?.messageId ?? null,
-    ...fieldsOf({ ...emptyFields, metadata: '{}' }, request),
+    ...fieldsOf({ ...emptyFields, metadata: '{}' }, request, now),
     now: request.createdAt?.getTime() ?? now,
   })
   if (!inserted) throw new KeyReusedError(id, `there is a conversation ${id} already`)
@@ -75,8 +76,9 @@ export function* updateConversation(
   now: number,
 ): Program<Conversation> {
   const row = yield* lockLiving(id)
+  if (patch.prompt) yield* putPrompt(patch.prompt)
   yield* putDetails(row.conv, patch)
-  yield* run('updateConversation', { conv: row.conv, ...fieldsOf(row, patch), now })
+  yield* run('updateConversation', { conv: row.conv, ...fieldsOf(row, patch, now), now })
   return yield* getConversation(id)
 }
 
@@ -100,7 +102,7 @@ const emptyFields: Described = {
 }
 
 /** What a row holds after a change: what is given, else what it was. */
-function fieldsOf(row: Described, change: ConversationPatch): ConversationFields {
+function fieldsOf(row: Described, change: ConversationPatch, now: number): ConversationFields {
   const title = given(change.title, row.title)
   const prompt = change.prompt
   return {
@@ -117,18 +119,28 @@ function fieldsOf(row: Described, change: ConversationPatch): ConversationFields
     prompt_hash: prompt === undefined ? row.prompt_hash : prompt === null ? null : sha256Hex(prompt),
     tool_results: change.toolResults === undefined ? row.tool_results : JSON.stringify(change.toolResults),
     metadata: change.metadata === undefined ? row.metadata : JSON.stringify(change.metadata),
-    expires_at: change.expiresAt === undefined ? row.expires_at : (change.expiresAt?.getTime() ?? null),
+    expires_at: expiryOf(row, change, now),
     ttl_ms: given(change.ttlMs, row.ttl_ms),
   }
+}
+
+/** A time to live that comes without an expiry begins now. */
+function expiryOf(row: Described, change: ConversationPatch, now: number): number | null {
+  if (change.expiresAt !== undefined) return change.expiresAt?.getTime() ?? null
+  return typeof change.ttlMs === 'number' ? now + change.ttlMs : row.expires_at
 }
 
 function given<T>(change: T | null | undefined, before: T | null): T | null {
   return change === undefined ? before : change
 }
 
-/** What stands beside the row: the prompt's text, tags, and the metadata that lists filter by. */
+/** Before the row that refers to it. */
+function* putPrompt(text: string): Program<void> {
+  yield* run('putPrompt', { hash: sha256Hex(text), text })
+}
+
+/** What stands beside the row: tags, and the metadata that lists filter by. */
 function* putDetails(conv: Conv, details: ConversationPatch): Program<void> {
-  if (details.prompt) yield* run('putPrompt', { hash: sha256Hex(details.prompt), text: details.prompt })
   if (details.tags) {
     yield* run('clearTags', { conv })
     for (const tag of details.tags) yield* run('putTag', { conv, tag })

@@ -7,7 +7,7 @@ import { titleFrom } from '../../core/title.ts'
 import { all, first, type Program, run } from '../engine.ts'
 import { dateOrNull, holderOf } from '../row.ts'
 import type { Conv, ConversationRow, LocatedRow } from '../statements.ts'
-import { readLoose } from './content.ts'
+import { dropBlobs, readLoose } from './content.ts'
 import { lockLiving } from './lookup.ts'
 import { headFields, nowhere } from './place.ts'
 import { runStarts } from './structure.ts'
@@ -36,7 +36,7 @@ export function* deleteMessages(request: DeleteRequest): Program<DeletedMessages
       summaries += yield* run('deleteSummaries', { conv, lo, hi })
       yield* run('clearSeen', { conv, lo, hi })
       yield* run('deleteSearchEntries', { conv, lo, hi })
-      yield* run('deleteBlobRefs', { conv, lo, hi })
+      yield* dropBlobs({ conv, lo, hi })
       yield* run('buryMessages', { conv, lo, hi, now: request.now, reason: request.reason })
       yield* run('deleteMessages', { conv, lo, hi })
       yield* run('shrink', { conv, removed: facts!.count, tokens: facts!.tokens })
@@ -135,7 +135,7 @@ export function* eraseMessages(request: EraseRequest): Program<number> {
       const { seq } = message
       const span = { conv, lo: seq, hi: seq }
       yield* run('deleteSearchEntries', span)
-      yield* run('deleteBlobRefs', span)
+      yield* dropBlobs(span)
       yield* run('deleteSummaries', span)
       yield* run('eraseMessage', { conv, seq, erased: JSON.stringify({ at: now, by, reason }) })
       if (title !== null && titleFrom(textOf(message)) === title) yield* run('clearTitle', { conv, title })

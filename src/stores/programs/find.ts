@@ -31,10 +31,12 @@ export function* resolve(text: string): Program<Resolved> {
   const colon = text.indexOf(':')
   const prefix = colon < 0 ? text : text.slice(0, colon)
   const branch = colon < 0 ? undefined : text.slice(colon + 1)
-  const candidates = yield* idsWith(prefix)
+  const ids = yield* idsWith(prefix)
+  // Only a conversation has branches.
+  const candidates = branch === undefined ? ids : ids.filter(one => one.kind === 'conversation')
   const [only] = candidates
   if (candidates.length > 1) throw new AmbiguousIdError(prefix, candidates.slice(0, 10))
-  if (!only || (branch !== undefined && only.kind === 'message')) {
+  if (!only) {
     if (prefix.length < shortestPrefix && branch === undefined) {
       throw new InvalidError('id', `give at least ${shortestPrefix} characters of an id, or a key`)
     }

@@ -51,6 +51,7 @@ function listedOf(row: RowOf<'listConversations'>): ListedConversation {
     head_path_tokens: row.branch_head_path_tokens,
     key: row.branch_key,
     former_key: row.branch_former_key,
+    trashed_key: row.branch_trashed_key,
     title: row.branch_title,
     created_at: row.branch_created_at,
     updated_at: row.branch_updated_at,

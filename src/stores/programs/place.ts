@@ -52,7 +52,7 @@ export function* placeMessage(
     })
     if (!stored) continue
     for (const { hash, data } of message.body.blobs) {
-      yield* run('putBlob', { hash, size: data.length, data, now })
+      yield* run('putBlob', { hash, size: data.length, data })
       yield* run('putBlobRef', { conv, seq, hash })
     }
     return { ...place, id }

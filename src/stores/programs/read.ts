@@ -38,7 +38,9 @@ const unlimited = 2 ** 53 - 1
 /** Reads back from a message while the budget lasts, and then drops what is left of a torn turn. If
  *  the newest turn alone exceeds the budget it is read whole: it is what the next answer is about. */
 export function* tail(id: MessageId, budget: TailBudget, options: ReadOptions): Program<Tail> {
-  const end = yield* needMessage(id)
+  const named = yield* needMessage(id)
+  const end = options.wholeTurns ? yield* beforeOpenTurn(named) : named
+  if (!end) return { messages: [], older: 0, olderTokens: 0 }
   const tokens = budget.tokens ?? unlimited
   const messages = budget.messages ?? unlimited
   let rows = yield* readBack(end, tokens, messages)
@@ -63,6 +65,19 @@ export function* tail(id: MessageId, budget: TailBudget, options: ReadOptions): 
     // Said outside any turn: a person's words begin one, and so does what follows a turn.
     return row.role === 'user' || (i > 0 && rows[i - 1]!.turn !== null)
   }
+}
+
+/** The newest message above an open turn, or null if there is none. */
+function* beforeOpenTurn(message: LocatedRow): Program<LocatedRow | null> {
+  const open = yield* openTurns(message.conv)
+  const { conv } = message
+  let end = message
+  while (end.turn !== null && open.has(end.turn)) {
+    const begin: LocatedRow = yield* needMessage((yield* idAt(conv, end.turn)) as MessageId)
+    if (begin.parent_seq < 0) return null
+    end = yield* needMessage((yield* idAt(conv, begin.parent_seq)) as MessageId)
+  }
+  return end
 }
 
 function* readBack(end: LocatedRow, tokens: number, messages: number): Program<MessageRow[]> {

@@ -11,9 +11,6 @@ const graceSweeps = 2
 /** Conversations that one transaction of a sweep moves. */
 export const sweepBatch = 100
 
-/** Blobs younger than this are left alone: an append may be about to refer to one. */
-const blobGraceMs = 3_600_000
-
 /** Whether the clock can be trusted: null, or the time of the last sweep if it is more than a day off. */
 export function* clockJump(now: number): Program<number | null> {
   const last = yield* first('state', { name: 'swept_at' })
@@ -48,12 +45,4 @@ export function* listExpired(now: number): Program<ConversationId[]> {
 export function* listPurgeable(now: number, limit: number, ahead = 0): Program<ConversationId[]> {
   const rows = yield* all('purgeable', { before: now - graceMs, sweeps: graceSweeps - ahead, limit })
   return rows.map(row => row.id as ConversationId)
-}
-
-export function* collectBlobs(now: number): Program<number> {
-  return yield* run('collectBlobs', { before: now - blobGraceMs, limit: sweepBatch })
-}
-
-export function* countLooseBlobs(now: number): Program<number> {
-  return (yield* first('countLooseBlobs', { before: now - blobGraceMs }))?.count ?? 0
 }

@@ -2,14 +2,15 @@ import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Restored } from '../../core/ports.ts'
 import { all, first, type Program, run } from '../engine.ts'
-import { freeKey } from './branches.ts'
+import { dropBlobs } from './content.ts'
 
 /** Puts a conversation into the trash and frees its keys. */
 export function* trash(id: ConversationId, now: number): Program<boolean> {
   const row = yield* first('lockConversation', { id })
   if (!row || row.trashed_at !== null) return false
-  for (const branch of yield* all('branches', { conv: row.conv })) {
-    if (branch.key !== null) yield* freeKey(row.conv, branch)
+  for (const { name, key } of yield* all('branches', { conv: row.conv })) {
+    if (key === null) continue
+    yield* run('setBranchKey', { conv: row.conv, name, key: null, former_key: key, trashed_key: key })
   }
   yield* run('setTrashed', { conv: row.conv, trashed_at: now })
   return true
@@ -21,11 +22,12 @@ export function* restore(id: ConversationId): Program<Restored> {
   if (!row) throw new NotFoundError('conversation', id)
   const keysTaken: string[] = []
   if (row.trashed_at === null) return { keysTaken }
-  for (const branch of yield* all('branches', { conv: row.conv })) {
-    const key = branch.former_key
-    if (key === null || branch.key !== null) continue
-    if (yield* first('conversationByKey', { key })) keysTaken.push(key)
-    else yield* run('setBranchKey', { conv: row.conv, name: branch.name, key, former_key: null })
+  for (const { name, trashed_key } of yield* all('branches', { conv: row.conv })) {
+    if (trashed_key === null) continue
+    const taken = yield* first('conversationByKey', { key: trashed_key })
+    if (taken) keysTaken.push(trashed_key)
+    const keys = taken ? { key: null, former_key: trashed_key } : { key: trashed_key, former_key: null }
+    yield* run('setBranchKey', { conv: row.conv, name, ...keys, trashed_key: null })
   }
   yield* run('setTrashed', { conv: row.conv, trashed_at: null })
   return { keysTaken }
@@ -52,7 +54,7 @@ export function* purgeSome(id: ConversationId): Program<'missing' | 'more' | 'go
   })
   const hi = rows[0]?.seq ?? row.next_seq
   yield* run('deleteSearchEntries', { conv, lo: 0, hi })
-  yield* run('deleteBlobRefs', { conv, lo: 0, hi })
+  yield* dropBlobs({ conv, lo: 0, hi })
   yield* run('deleteMessages', { conv, lo: 0, hi })
   if (hi < row.next_seq) return 'more'
   yield* run('deleteConversation', { conv })

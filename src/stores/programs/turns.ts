@@ -27,7 +27,17 @@ export function* listTurns(id: ConversationId, status: string | null): Program<r
 export function* readDraft(id: ConversationId, key: string): Program<readonly DraftPiece[]> {
   const { conv } = yield* needConversation(id)
   yield* needTurn(conv, key)
-  return (yield* all('drafts', { conv, turn: key })) as readonly DraftPiece[]
+  return yield* pieces(conv, key)
+}
+
+/** Pieces are kept as JSON: a stream may cut a character in two, and no engine stores half of one. */
+function* pieces(conv: Conv, key: string): Program<readonly DraftPiece[]> {
+  const rows = yield* all('drafts', { conv, turn: key })
+  return rows.map(row => ({
+    n: row.n,
+    type: row.type as DraftPiece['type'],
+    text: JSON.parse(row.text) as string,
+  }))
 }
 
 /** Adds pieces and renews the lease. A piece that is there already is taken as a retry. */
@@ -35,19 +45,25 @@ export function* putDraft(
   id: ConversationId,
   key: string,
   holder: Holder,
-  pieces: NonEmpty<DraftPiece>,
+  added: NonEmpty<DraftPiece>,
   now: number,
 ): Program<void> {
   const { conv } = yield* lockLiving(id)
   yield* needHeldTurn(conv, key, holder)
   let next = ((yield* first('lastDraft', { conv, turn: key }))?.n ?? -1) + 1
-  for (const piece of pieces) {
+  for (const piece of added) {
     if (piece.n < next) {
       yield* checkSamePiece(conv, key, piece)
       continue
     }
     if (piece.n > next) throw new InvalidError('pieces', `piece ${piece.n} came before piece ${next}`)
-    yield* run('insertDraft', { conv, turn: key, n: piece.n, type: piece.type, text: piece.text })
+    yield* run('insertDraft', {
+      conv,
+      turn: key,
+      n: piece.n,
+      type: piece.type,
+      text: JSON.stringify(piece.text),
+    })
     next++
   }
   yield* run('renewTurn', { conv, key, lease_until: now + leaseMs })
@@ -55,7 +71,7 @@ export function* putDraft(
 }
 
 function* checkSamePiece(conv: Conv, key: string, piece: DraftPiece): Program<void> {
-  const stored = (yield* all('drafts', { conv, turn: key }))[piece.n]
+  const stored = (yield* pieces(conv, key))[piece.n]
   if (stored?.text === piece.text && stored.type === piece.type) return
   throw new KeyReusedError(key, `piece ${piece.n} of turn ${JSON.stringify(key)} holds another text`)
 }
@@ -72,8 +88,8 @@ export function* renewTurn(id: ConversationId, key: string, holder: Holder, now:
 export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: number): Program<EndedTurn> {
   const { conv, next_seq } = yield* lockLiving(id)
   const turn = yield* needHeldTurn(conv, key, end.heldBy)
-  const pieces = (yield* all('drafts', { conv, turn: key })) as readonly DraftPiece[]
-  const message = pieces.length > 0 ? messageFrom(pieces, end.status) : null
+  const arrived = yield* pieces(conv, key)
+  const message = arrived.length > 0 ? messageFrom(arrived, end.status) : null
   let last = turn.last
   let lastStep = turn.last_step
   let messageId: MessageId | null = null

@@ -86,6 +86,8 @@ CREATE TABLE skein_branches (
   head_path_tokens INTEGER NOT NULL DEFAULT 0,
   key TEXT,
   former_key TEXT,
+  -- The key it had when it went to the trash: restoring gives it back.
+  trashed_key TEXT,
   title TEXT,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
@@ -176,9 +178,7 @@ CREATE TABLE skein_drafts (
 CREATE TABLE skein_blobs (
   hash TEXT PRIMARY KEY,
   size INTEGER NOT NULL,
-  data BLOB NOT NULL,
-  -- The collector leaves alone what was touched a moment ago.
-  touched_at INTEGER NOT NULL
+  data BLOB NOT NULL
 ) STRICT;
 CREATE TABLE skein_blob_refs (
   conv INTEGER NOT NULL REFERENCES skein_conversations(c) ON DELETE CASCADE,

@@ -16,7 +16,7 @@ const conversationColumns = `
 const conversationById = `SELECT ${conversationColumns} FROM skein_conversations c WHERE c.id = @id`
 
 const branchColumns = `
-  b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens, b.key, b.former_key, b.title,
+  b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens, b.key, b.former_key, b.trashed_key, b.title,
   b.created_at, b.updated_at`
 
 const messageColumns = `
@@ -129,7 +129,7 @@ export const queries: Queries = {
     SELECT ${conversationColumns},
       b.name AS branch_name, b.head_seq AS branch_head_seq, b.head_id AS branch_head_id,
       b.head_run AS branch_head_run, b.head_depth AS branch_head_depth,
-      b.head_path_tokens AS branch_head_path_tokens, b.key AS branch_key, b.former_key AS branch_former_key,
+      b.head_path_tokens AS branch_head_path_tokens, b.key AS branch_key, b.former_key AS branch_former_key, b.trashed_key AS branch_trashed_key,
       b.title AS branch_title, b.created_at AS branch_created_at, b.updated_at AS branch_updated_at
     FROM skein_conversations c LEFT JOIN skein_branches b ON b.conv = c.c AND b.name = c.active_branch
     WHERE ${where(filters)}
@@ -155,7 +155,8 @@ export const queries: Queries = {
   renameInTurns: `UPDATE skein_turns SET branch = @to WHERE conv = @conv AND branch = @name`,
   deleteBranch: `DELETE FROM skein_branches WHERE conv = @conv AND name = @name`,
   setBranchKey: `
-    UPDATE skein_branches SET key = @key, former_key = @former_key WHERE conv = @conv AND name = @name`,
+    UPDATE skein_branches SET key = @key, former_key = @former_key, trashed_key = @trashed_key
+    WHERE conv = @conv AND name = @name`,
   links: `
     SELECT branch, agent, directory, foreign_id, seen_id, updated_at FROM skein_agent_links
     WHERE conv = @conv AND branch = @name ORDER BY agent, directory`,
@@ -198,7 +199,7 @@ export const queries: Queries = {
       version = version + 1
     WHERE c = @conv`,
   locate: `
-    SELECT m.id, m.conv, m.seq, m.parent_seq, m.run, m.depth, m.path_tokens, c.id AS conversation_id
+    SELECT m.id, m.conv, m.seq, m.parent_seq, m.run, m.depth, m.path_tokens, m.turn, c.id AS conversation_id
     FROM skein_messages m JOIN skein_conversations c ON c.c = m.conv WHERE m.id = @id`,
   placesAt: `
     SELECT m.id, m.seq, m.run, m.depth, m.path_tokens FROM json_each(@seqs) w
@@ -251,21 +252,17 @@ export const queries: Queries = {
     WHERE conv = @conv AND parent_seq = @seq AND run = seq AND seq <> @seq + 1`,
 
   putBlob: `
-    INSERT INTO skein_blobs (hash, size, data, touched_at) VALUES (@hash, @size, @data, @now)
-    ON CONFLICT (hash) DO UPDATE SET touched_at = excluded.touched_at`,
+    INSERT INTO skein_blobs (hash, size, data) VALUES (@hash, @size, @data) ON CONFLICT (hash) DO NOTHING`,
   putBlobRef: `INSERT INTO skein_blob_refs (conv, seq, hash) VALUES (@conv, @seq, @hash)`,
   blobs: `
     SELECT hash, size, substr(data, 1, @most) AS data FROM json_each(@hashes) w
     CROSS JOIN skein_blobs ON hash = w.value`,
   deleteBlobRefs: `DELETE FROM skein_blob_refs WHERE conv = @conv AND seq BETWEEN @lo AND @hi`,
-  collectBlobs: `
-    DELETE FROM skein_blobs WHERE rowid IN (
-      SELECT b.rowid FROM skein_blobs b
-      WHERE b.touched_at < @before AND NOT EXISTS (SELECT 1 FROM skein_blob_refs r WHERE r.hash = b.hash)
-      LIMIT @limit)`,
-  countLooseBlobs: `
-    SELECT count(*) AS count FROM skein_blobs b
-    WHERE b.touched_at < @before AND NOT EXISTS (SELECT 1 FROM skein_blob_refs r WHERE r.hash = b.hash)`,
+  blobsBetween: `
+    SELECT DISTINCT hash FROM skein_blob_refs WHERE conv = @conv AND seq BETWEEN @lo AND @hi ORDER BY hash`,
+  deleteLooseBlobs: `
+    DELETE FROM skein_blobs WHERE hash IN (SELECT value FROM json_each(@hashes))
+      AND NOT EXISTS (SELECT 1 FROM skein_blob_refs r WHERE r.hash = skein_blobs.hash)`,
 
   turn: `SELECT ${turnColumns} FROM skein_turns WHERE conv = @conv AND key = @key`,
   turns: `
@@ -364,6 +361,9 @@ export const queries: Queries = {
   expiredTasks: `
     SELECT id FROM skein_conversations
     WHERE task IS NOT NULL AND expires_at IS NOT NULL AND trashed_at IS NULL AND expires_at <= @now
+      AND NOT EXISTS (
+        SELECT 1 FROM skein_turns t
+        WHERE t.conv = skein_conversations.c AND t.status = 'open' AND t.lease_until > @now)
     ORDER BY expires_at LIMIT @limit`,
   countSweep: `
     UPDATE skein_conversations SET trash_sweeps = trash_sweeps + 1
