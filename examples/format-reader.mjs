@@ -1,0 +1,85 @@
+// A reader of format 1 that shares no code with Skein: docs/data-model.md in one file, as a proof that the page is
+// enough. It verifies bodies, ids along parents and blobs, and exits with 1 if anything is damaged.
+//
+//   node examples/format-reader.mjs conversations.db
+//   node examples/format-reader.mjs               checks itself against the vectors of the page
+
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+
+const sha256 = data => createHash('sha256').update(data).digest()
+const hex = bytes => Buffer.from(bytes).toString('hex')
+
+function idOf(parent, role, time, bodyHash) {
+  const bits = sha256(`skein:1\n${parent}\n${role}\n${time}\n${bodyHash}\n`).subarray(0, 20)
+  const digits = [...bits].map(byte => byte.toString(2).padStart(8, '0')).join('')
+  return digits.replace(/.{5}/g, five => 'abcdefghijklmnopqrstuvwxyz234567'[Number.parseInt(five, 2)])
+}
+
+/** The references in a body. A caller's own member of that name is stored as `$$blob`. */
+function* references(value) {
+  if (typeof value !== 'object' || value === null) return
+  if (Object.hasOwn(value, '$blob')) yield value
+  else for (const member of Object.values(value)) yield* references(member)
+}
+
+const damages = []
+const report = (where, what) => damages.push(`${where}: ${what}`.replace(/[^ -~]/g, '?'))
+
+function checkFile(path) {
+  const db = new DatabaseSync(path, { readOnly: true })
+  const sizes = new Map()
+  for (const { hash, size, data } of db.prepare('SELECT hash, size, data FROM skein_blobs').iterate()) {
+    sizes.set(hash, size)
+    if (hex(sha256(data)) !== hash) report(`blob ${hash}`, 'the bytes do not match the hash')
+    if (data.length !== size) report(`blob ${hash}`, 'the size is wrong')
+  }
+  const messages =
+    db.prepare(`SELECT c.id AS conversation, c.trashed_at, m.id, m.seq, m.parent_seq, m.role, m.at,
+    m.body_hash, CAST(m.body AS BLOB) AS body, m.erased
+    FROM skein_messages m JOIN skein_conversations c ON c.c = m.conv ORDER BY m.conv, m.seq`)
+  const conversations = new Map() // for each the ids by seq; parents come before their children
+  let count = 0
+  for (const { conversation, id, seq, parent_seq, role, at, body, body_hash, ...row } of messages.iterate()) {
+    const where = `conversation ${conversation}, message ${seq} (${id})`
+    if (!conversations.has(conversation)) conversations.set(conversation, new Map([[-1, conversation]]))
+    const ids = conversations.get(conversation).set(seq, id)
+    count++
+    if (body === null) {
+      if (row.erased === null) report(where, 'the body is gone, and nobody erased it')
+    } else if (!sha256(body).equals(body_hash)) report(where, 'the body does not match its hash')
+    else {
+      for (const { $blob, bytes } of references(JSON.parse(Buffer.from(body).toString()))) {
+        if (sizes.get($blob) !== bytes) report(where, `blob ${$blob} is missing, or not of ${bytes} bytes`)
+      }
+    }
+    if (ids.has(parent_seq)) {
+      const expected = idOf(ids.get(parent_seq), role, at, hex(body_hash))
+      if (id !== expected) report(where, 'the id does not match parent, role, time and body')
+    } else if (row.trashed_at === null) report(where, 'the parent is missing') // one in the trash may be half purged
+  }
+  db.close()
+  return `${count} messages in ${conversations.size} conversations, ${sizes.size} blobs`
+}
+
+function checkVectors() {
+  const page = readFileSync(new URL('../docs/data-model.md', import.meta.url), 'utf8')
+  const vectors = [...page.matchAll(/^```json vector\n(.*?)^```/gms)].map(match => JSON.parse(match[1]))
+  for (const { name, body, parent, role, time, sha256: bodyHash, id } of vectors) {
+    if (body !== undefined && hex(sha256(body)) !== bodyHash) report(name, 'the body does not match its hash')
+    if (idOf(parent, role, time, bodyHash) !== id) report(name, 'the id does not match')
+  }
+  return `${vectors.length} vectors of docs/data-model.md`
+}
+
+const path = process.argv[2]
+let checked = 'not read to the end'
+try {
+  checked = path === undefined ? checkVectors() : checkFile(path)
+} catch (error) {
+  report(path, error.message)
+}
+for (const damage of damages) console.log(damage)
+console.log(`${damages.length === 0 ? 'sound' : `DAMAGED (${damages.length} found)`}: ${checked}`)
+process.exitCode = damages.length === 0 ? 0 : 1

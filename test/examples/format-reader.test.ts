@@ -1,0 +1,138 @@
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { MessageId } from '../../src/core/ids.ts'
+import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+
+const reader = join(import.meta.dirname, '../../examples/format-reader.mjs')
+const place = mkdtempSync(join(tmpdir(), 'skein-reader-'))
+const sound = join(place, 'sound.db')
+afterAll(() => rmSync(place, { recursive: true }))
+
+const say = (words: string): NewMessage => ({ role: 'user', blocks: words, at: new Date(1_767_225_600_000) })
+const image = Buffer.alloc(20_000, 'skein').toString('base64')
+
+/** What the reader says of a file, and its exit code. */
+function read(...args: string[]) {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [reader, ...args], { encoding: 'utf8' })
+  return { lines: `${stdout}${stderr}`.trim().split('\n'), status }
+}
+
+/** A copy of the sound file after these statements, which no driver of ours would run. */
+function damaged(sql: string): string {
+  const path = join(place, 'damaged.db')
+  copyFileSync(sound, path)
+  const db = new DatabaseSync(path, { enableForeignKeyConstraints: false })
+  db.exec(`PRAGMA ignore_check_constraints = ON; ${sql}`)
+  db.close()
+  return path
+}
+
+/** Two conversations with forks, blobs, two roots of the same words, an erased and a deleted message. */
+beforeAll(async () => {
+  const store = await openSqliteStore(sound)
+  const { conversation, branch } = await store.create()
+  const { ids, head } = await store.append(branch, null, [
+    say('one'),
+    {
+      role: 'assistant',
+      blocks: [{ type: 'image', mime: 'image/png', data: image }],
+      meta: { $blob: 'mine' },
+    },
+    { role: 'tool', blocks: [{ type: 'tool_result', callId: 'c', output: 'x'.repeat(20_000) }] },
+    say('grüße 👋 \0 \ud800'),
+  ])
+  const items: NonEmpty<{ message: NewMessage; parent: MessageId | null }> = [
+    { message: say('one'), parent: null },
+    { message: say('a fork'), parent: ids[1]! },
+    { message: say('to be deleted'), parent: head },
+  ]
+  const saved = await store.save(conversation.id, items)
+  await store.deleteMessages([saved[2]!])
+  await store.eraseMessages([ids[0]], { by: 'anna', reason: 'a password' })
+  const other = await store.create()
+  await store.append(other.branch, null, [say('one')])
+  await store.close()
+})
+
+describe('the reader of format 1', () => {
+  it('agrees with the vectors of docs/data-model.md', () => {
+    expect(read()).toEqual({ lines: ['sound: 13 vectors of docs/data-model.md'], status: 0 })
+  })
+
+  it('finds a file sound that holds erased and deleted messages, forks and blobs', () => {
+    expect(read(sound)).toEqual({ lines: ['sound: 7 messages in 2 conversations, 2 blobs'], status: 0 })
+  })
+
+  it.each([
+    [
+      'a letter of a body',
+      `SET body = replace(body, 'one', 'onE') WHERE body LIKE '%one%' AND seq = 4`,
+      'the body does not match its hash',
+    ],
+    ['the hash of a body', 'SET body_hash = zeroblob(32) WHERE seq = 5', 'the body does not match its hash'],
+    ['a role', `SET role = 'assistant' WHERE seq = 3`, 'the id does not match parent, role, time and body'],
+    ['a time', 'SET at = at + 1 WHERE seq = 3', 'the id does not match parent, role, time and body'],
+    [
+      'the hash of an erased body',
+      'SET body_hash = zeroblob(32) WHERE seq = 0 AND body IS NULL',
+      'the id does not match',
+    ],
+    ['a parent', 'SET parent_seq = 0 WHERE seq = 5', 'the id does not match parent, role, time and body'],
+    [
+      'a place between two conversations',
+      'SET conv = 2, seq = 9, parent_seq = 0 WHERE conv = 1 AND seq = 5',
+      'the id does not match',
+    ],
+    ['a body that is gone', 'SET body = NULL WHERE seq = 3', 'the body is gone, and nobody erased it'],
+  ])('notices a change of %s', (_, change, words) => {
+    const { lines, status } = read(damaged(`UPDATE skein_messages ${change}`))
+    expect(status).toBe(1)
+    expect(lines.join('\n')).toContain(words)
+    expect(lines.at(-1)).toMatch(/^DAMAGED \(\d+ found\): 7 messages/)
+  })
+
+  it.each([
+    ['a missing message', 'DELETE FROM skein_messages WHERE conv = 1 AND seq = 2', 'the parent is missing'],
+    ['a missing blob', 'DELETE FROM skein_blobs WHERE size = 20000', 'is missing, or not of 20000 bytes'],
+    [
+      'other bytes in a blob',
+      'UPDATE skein_blobs SET data = zeroblob(20000)',
+      'the bytes do not match the hash',
+    ],
+    ['a wrong size', 'UPDATE skein_blobs SET size = 1', 'the size is wrong'],
+  ])('notices %s', (_, sql, words) => {
+    const { lines, status } = read(damaged(sql))
+    expect(status).toBe(1)
+    expect(lines.join('\n')).toContain(words)
+  })
+
+  it('takes a half purged conversation in the trash for what it is', () => {
+    const path = damaged(
+      'UPDATE skein_conversations SET trashed_at = 1 WHERE c = 1; DELETE FROM skein_messages WHERE conv = 1 AND seq < 2',
+    )
+    expect(read(path)).toMatchObject({ status: 0 })
+  })
+
+  it('notices a flipped bit in the file itself', () => {
+    const bytes = readFileSync(sound)
+    const at = bytes.indexOf('a fork')
+    bytes[at] = bytes[at]! ^ 1
+    const path = join(place, 'flipped.db')
+    writeFileSync(path, bytes)
+    expect(read(path)).toMatchObject({ status: 1 })
+  })
+
+  it.each([
+    ['is not there', () => join(place, 'nothing.db'), 'unable to open'],
+    ['is no database', () => reader, 'file is not a database'],
+  ])('says so if the file %s', (_, path, words) => {
+    const { lines, status } = read(path())
+    expect(status).toBe(1)
+    expect(lines.join('\n')).toContain(words)
+  })
+})
