@@ -3,9 +3,11 @@ import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/core/block.ts'
 import { decodeBody, encodeBody } from '../../src/core/body.ts'
 import { hashMessage, sha256Hex } from '../../src/core/hash.ts'
-import type { MessageId } from '../../src/core/ids.ts'
+import { conversationId, type MessageId } from '../../src/core/ids.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
-import { type Role, textOf } from '../../src/core/message.ts'
+import { type NewMessage, type NonEmpty, type Role, textOf } from '../../src/core/message.ts'
+import type { SaveItem } from '../../src/core/ports.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 
 /** The document is the source: every number in it is recomputed here, so that it cannot drift from the code. */
 const document = readFileSync(new URL('../../docs/data-model.md', import.meta.url), 'utf8')
@@ -55,6 +57,7 @@ function expand(value: Json): Json {
   return Object.fromEntries(Object.entries(value as JsonObject).map(([key, member]) => [key, expand(member)]))
 }
 
+const conversationIdOf = () => conversationId(document.match(/the conversation `([0-9a-f-]{36})`/)![1]!)
 const vectors = fenced<Vector>('vector')
 const contentOf = (vector: Vector) => ({
   blocks: expand(vector.blocks) as unknown as string | readonly Block[],
@@ -93,7 +96,7 @@ describe('the vectors of docs/data-model.md', () => {
   )
 
   it('hang on each other as the document says', () => {
-    const known = new Set<string>([document.match(/the conversation `([0-9a-f-]{36})`/)![1]!])
+    const known = new Set<string>([conversationIdOf()])
     for (const { name, parent, id } of vectors) {
       expect(known, name).toContain(parent)
       known.add(id)
@@ -103,6 +106,47 @@ describe('the vectors of docs/data-model.md', () => {
   it('show the time rule', () => {
     const [root, again] = ['root', 'again'].map(name => vectors.find(vector => vector.name === name)!)
     expect(again).toEqual({ ...root, name: 'again', time: root!.time + 1, id: again!.id })
+  })
+})
+
+describe('a store', () => {
+  it('gives the messages of docs/data-model.md their ids, and keeps the time rule', async () => {
+    const store = await openSqliteStore(':memory:')
+    const { conversation } = await store.create({ id: conversationIdOf() })
+    for (const vector of vectors) {
+      const time = vector.name === 'again' ? vector.time - 1 : vector.time
+      const message: NewMessage = {
+        role: vector.role,
+        blocks: contentOf(vector).blocks,
+        ...(vector.meta && { meta: expand(vector.meta) as JsonObject }),
+        at: new Date(time),
+      }
+      const parent = (vector.parent as string) === conversation.id ? null : vector.parent
+      const [id] = await store.save(conversation.id, [{ message, parent }])
+      expect(id, vector.name).toBe(vector.id)
+      const [stored] = await store.getMessages([id])
+      expect(stored!.createdAt.getTime(), vector.name).toBe(vector.time)
+    }
+    await store.close()
+  })
+
+  it('places messages as the table says', async () => {
+    const store = await openSqliteStore(':memory:')
+    const { conversation } = await store.create()
+    const rows = table('path_tokens')
+    const items = rows.map(row => ({
+      message: { role: 'user', blocks: 'hi', tokens: row.tokens! } as const,
+      parent: row.parent_seq! < 0 ? null : { item: row.parent_seq! },
+    }))
+    await store.save(conversation.id, items as unknown as NonEmpty<SaveItem>)
+    const { items: stored } = await store.listMessages({
+      conversationId: conversation.id,
+      order: 'ascending',
+    })
+    expect(stored.map(({ seq, depth, tokens, pathTokens }) => [seq, depth, tokens, pathTokens])).toEqual(
+      rows.map(row => [row.seq, row.depth, row.tokens, row.path_tokens]),
+    )
+    await store.close()
   })
 })
 
