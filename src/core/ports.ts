@@ -14,7 +14,7 @@ import type {
 } from './listing.ts'
 import type { Message, NewMessage, NonEmpty } from './message.ts'
 import type {
-  EventType,
+  EventListing,
   NewEvent,
   NewSummary,
   Range,
@@ -94,10 +94,7 @@ export interface MessageReader {
   /** The pieces of the answer that is arriving in a turn. */
   readDraft(id: ConversationId, turnKey: string): Promise<readonly DraftPiece[]>
   listSummaries(id: ConversationId): Promise<readonly Summary[]>
-  listEvents(
-    id: ConversationId,
-    options?: { readonly after?: number; readonly types?: readonly EventType[]; readonly limit?: number },
-  ): Promise<readonly TraceEvent[]>
+  listEvents(id: ConversationId, options?: EventListing): Promise<readonly TraceEvent[]>
 }
 
 export interface AppendOptions {

@@ -61,6 +61,13 @@ export interface NewEvent {
   readonly data?: JsonObject
 }
 
+export interface EventListing {
+  /** Only events behind this one. */
+  readonly after?: number
+  readonly types?: readonly EventType[]
+  readonly limit?: number
+}
+
 /** A stretch of the tree without a fork: the unit in which a tree is drawn. */
 export interface Run {
   readonly first: MessageId

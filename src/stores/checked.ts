@@ -15,7 +15,7 @@ import { type Holder, InvalidError } from '../core/errors.ts'
 import { conversationId, type MessageId, messageId } from '../core/ids.ts'
 import type { ConversationFilter, ListConversations, ListMessages, SearchOptions } from '../core/listing.ts'
 import type { NonEmpty } from '../core/message.ts'
-import type { NewEvent, NewSummary, Range } from '../core/records.ts'
+import type { EventListing, NewEvent, NewSummary, Range } from '../core/records.ts'
 import type { DraftPiece, TurnEnd, TurnStep, Usage } from '../core/turn.ts'
 
 /** What a caller gave, checked before anything is asked of an engine: both engines then refuse the same
@@ -140,6 +140,7 @@ function checkUsage(usage: Usage, field: string): void {
 export function checkPieces(pieces: NonEmpty<DraftPiece>): NonEmpty<DraftPiece> {
   checkNonEmpty(pieces, 'pieces')
   pieces.forEach((piece, i) => {
+    if (!isPlainObject(piece)) throw new InvalidError(`pieces[${i}]`, 'must be a piece of a draft')
     checkCount(piece.n, `pieces[${i}].n`, 0, 2 ** 31 - 1)
     checkChoice(piece.type, `pieces[${i}].type`, ['text', 'thinking'])
     checkJson(piece.text, `pieces[${i}].text`)
@@ -165,11 +166,19 @@ const eventTypes: Record<NewEvent['type'], true> = {
 export function checkEvents(events: NonEmpty<NewEvent>): NonEmpty<NewEvent> {
   checkNonEmpty(events, 'events')
   events.forEach((event, i) => {
+    if (!isPlainObject(event)) throw new InvalidError(`events[${i}]`, 'must be an event')
     checkChoice(event.type, `events[${i}].type`, Object.keys(eventTypes))
     if (event.at !== undefined) checkTime(event.at, `events[${i}].at`)
     if (event.data !== undefined) checkJsonObject(event.data, `events[${i}].data`, 16_777_216)
   })
   return events
+}
+
+export function checkEventListing(options: EventListing): EventListing {
+  if (options.limit !== undefined) checkCount(options.limit, 'limit', 1, 100_000)
+  if (options.after !== undefined) checkCount(options.after, 'after', -1, 2 ** 31 - 1)
+  for (const type of options.types ?? []) checkChoice(type, 'types', Object.keys(eventTypes))
+  return options
 }
 
 export function checkRange<T extends Range>(range: T): T {

@@ -37,6 +37,8 @@ export interface ConversationRow {
   readonly expires_at: number | null
   readonly ttl_ms: number | null
   readonly trashed_at: number | null
+  /** 1 once a purge has begun: there is no way back. */
+  readonly purging: number
   /** JSON list, in order. */
   readonly tags: string
 }
@@ -289,6 +291,8 @@ export interface Statements {
     },
     never,
   ]
+  /** What a turn has cost, where it brought no message. */
+  charge: [InConv & { tokens_used: number; cost: number }, never]
   locate: [{ id: string }, LocatedRow]
   placesAt: [InConv & { seqs: readonly number[] }, PlaceRow & { id: string }]
   messagesByIds: [{ ids: readonly string[] }, LooseMessageRow]
@@ -379,6 +383,7 @@ export interface Statements {
 
   // Summaries and events
   summary: [InConv & { first_seq: number; last_seq: number }, SummaryRow]
+  /** Finished ones, and those that somebody is at. */
   summaries: [InConv, SummaryRow]
   claimSummary: [
     InConv & {
@@ -404,7 +409,8 @@ export interface Statements {
     },
     never,
   ]
-  /** Removes the summaries that begin, end or pass through a stretch. */
+  deleteSummary: [InConv & { first_seq: number; last_seq: number }, never]
+  /** Removes the summaries that end in a stretch; one that only begins there cannot be. */
   deleteSummaries: [SeqSpan, never]
   insertEvent: [InConv & { n: number; type: string; at: number; data: string }, never]
   setNextEvent: [InConv & { next_event: number }, never]
@@ -421,6 +427,7 @@ export interface Statements {
   eraseMessage: [AtSeq & { erased: string }, never]
   clearTitle: [InConv & { title: string }, never]
   setTrashed: [InConv & { trashed_at: number | null }, never]
+  beginPurge: [InConv, never]
   deleteConversation: [InConv, never]
 
   // Sweeping

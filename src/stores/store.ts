@@ -60,11 +60,8 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       query(() => turns.listTurns(conversationId(id), options.status ?? null)),
     readDraft: async (id, key) => read(() => turns.readDraft(conversationId(id), checkName(key, 'turn key'))),
     listSummaries: async id => query(() => records.listSummaries(conversationId(id))),
-    listEvents: async (id, options = {}) => {
-      if (options.limit !== undefined) checkCount(options.limit, 'limit', 1, 100_000)
-      if (options.after !== undefined) checkCount(options.after, 'after', 0, 2 ** 31 - 1)
-      return query(() => records.listEvents(conversationId(id), options))
-    },
+    listEvents: async (id, options = {}) =>
+      query(() => records.listEvents(conversationId(id), checked.checkEventListing(options))),
 
     create: async (conversation = {}) => {
       const request = { ...checked.checkNew(conversation), id: newId(conversation.id), now: now() }

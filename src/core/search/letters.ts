@@ -22,7 +22,8 @@ export const GLUE = 4
 export const SILENT = 5
 /** A letter of a script written without spaces between words; each is a part of its own. */
 export const SPACELESS = 6
-/** Completes the spaceless letter before it: vowels and finals of decomposed Hangul, voicing marks of kana. */
+/** Completes the spaceless letter before it: vowels and finals of decomposed Hangul, voicing marks of kana, vowel and
+ *  tone signs of Thai. */
 export const FOLLOWER = 7
 export const EMOJI = 8
 
@@ -64,13 +65,14 @@ const accent =
   /(?=\p{M})[\p{sc=Zinh}\p{sc=Zyyy}\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Arab}\p{sc=Hebr}\p{sc=Syrc}]/u
 // Not the zero width space and the byte order mark: the one is a boundary, the other counts as white space.
 const ignorable = /(?![\u200b\ufeff])[\p{Cf}\p{Emoji_Modifier}]/u
-// The prolonged sound mark and the iteration marks belong to several scripts, hence the extensions.
+// Hiragana and katakana share their prolonged sound and repetition marks, hence the extensions (scx).
 const spaceless =
-  /[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Bopo}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u
+  /[\p{sc=Hani}\p{scx=Hira}\p{scx=Kana}\p{sc=Hang}\p{sc=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u
 const follower = /[\u1160-\u11ff\ud7b0-\ud7ff\u3099\u309a\uff9e\uff9f]/
-// From the arrows up: below lie the copyright sign and others that are punctuation to a reader.
-const emoji = /(?=[\u2190-\u{10ffff}])[\p{Extended_Pictographic}\p{Regional_Indicator}]/u
+// Not the arrows, the copyright sign and the circled M, which are punctuation to a reader.
+const emoji = /(?=[\u2300-\u23ff\u2500-\u{10ffff}])[\p{Extended_Pictographic}\p{Regional_Indicator}]/u
 const upper = /[\p{Lu}\p{Lt}]/u
+const mark = /\p{M}/u
 const digit = /\p{N}/u
 const tatweel = '\u0640'
 
@@ -81,7 +83,7 @@ function classify(codePoint: number): Letter {
   if (seen.test(char)) {
     const text = fold(char)
     if (text === '') return { kind: SILENT, text }
-    if (spaceless.test(char)) return { kind: SPACELESS, text: text.normalize('NFC') }
+    if (spaceless.test(char)) return { kind: mark.test(char) ? FOLLOWER : SPACELESS, text }
     return { kind: upper.test(char) ? UPPER : digit.test(char) ? DIGIT : LOWER, text }
   }
   return emoji.test(char) ? { kind: EMOJI, text: char } : { kind: BREAK, text: '' }
@@ -98,7 +100,7 @@ function fold(char: string): string {
     else if (follower.test(piece)) text += piece
     else if (seen.test(piece) && !accent.test(piece)) text += piece
   }
-  return text
+  return text.normalize('NFC')
 }
 
 function asciiTable(): Uint8Array {

@@ -1,5 +1,5 @@
 import { ESCAPE, escapeEnd } from './escapes.ts'
-import { asciiKinds, FOLLOWER, GLUE, letterOf } from './letters.ts'
+import { asciiKinds, GLUE, letterOf } from './letters.ts'
 import type { Token } from './tokenize.ts'
 
 /** The length of the longest token, in UTF-16 units. */
@@ -17,7 +17,7 @@ export function cutToken(text: string): string {
 /** The token that the letters from `start` to `end` make: folded, and without the joiners between them. */
 export function foldRange(text: string, start: number, end: number): string {
   let folded = ''
-  let decomposed = false
+  let beyondAscii = 0
   for (let at = start; at < end && folded.length < longest; at++) {
     const code = text.charCodeAt(at)
     if (code === ESCAPE) {
@@ -27,12 +27,13 @@ export function foldRange(text: string, start: number, end: number): string {
     } else {
       const codePoint = text.codePointAt(at)!
       const letter = letterOf(codePoint)
-      if (letter.kind === FOLLOWER) decomposed = true
+      beyondAscii++
       if (codePoint > 0xffff) at++
       folded += letter.text
     }
   }
-  return cutToken(decomposed ? folded.normalize('NFC') : folded)
+  // Each letter is composed by itself; two may compose with each other.
+  return cutToken(beyondAscii > 1 ? folded.normalize('NFC') : folded)
 }
 
 /** Adds to the parts of one word, which stand in `tokens` from `first` on, what they make together: what is

@@ -11,7 +11,7 @@ import { dateOrNull, holderOf } from '../row.ts'
 import type { AppendRow, PlaceRow, TurnRow } from '../statements.ts'
 import { needConversation, needMessageIn } from './lookup.ts'
 import { headFields, headOf, nowhere, placeMessage } from './place.ts'
-import { checkOngoing, replayStep, writeTurn } from './steps.ts'
+import { charged, checkOngoing, replayStep, writeTurn } from './steps.ts'
 
 /** An append whose messages have been checked. */
 export interface AppendRequest {
@@ -121,8 +121,7 @@ function* grow(
     next_seq: start + ids.length,
     added: ids.length,
     tokens: head.path_tokens - parent.path_tokens,
-    tokens_used: (turn?.usage?.input ?? 0) + (turn?.usage?.output ?? 0),
-    cost: turn?.usage?.cost ?? 0,
+    ...charged(turn?.usage),
     title,
     title_folded: title === null ? null : fold(title),
     now,

@@ -32,7 +32,7 @@ export function* readPlace(id: ConversationId, branch?: string): Program<Place> 
 export function* create(request: ConversationRequest): Program<Place> {
   if (request.key !== undefined) yield* checkKeyFree(request.key)
   const { id, now } = request
-  if (request.prompt) yield* putPrompt(request.prompt)
+  if (request.prompt !== undefined) yield* putPrompt(request.prompt)
   const inserted = yield* first('insertConversation', {
     id,
     kind: request.kind ?? 'main',
@@ -76,7 +76,7 @@ export function* updateConversation(
   now: number,
 ): Program<Conversation> {
   const row = yield* lockLiving(id)
-  if (patch.prompt) yield* putPrompt(patch.prompt)
+  if (typeof patch.prompt === 'string') yield* putPrompt(patch.prompt)
   yield* putDetails(row.conv, patch)
   yield* run('updateConversation', { conv: row.conv, ...fieldsOf(row, patch, now), now })
   return yield* getConversation(id)

@@ -113,6 +113,15 @@ function* moveHeads(
   return moved
 }
 
+/** Removes the summaries that were made of a message, and stops those that are being made of it. */
+function* dropSummariesOver(conv: Conv, seq: number): Program<void> {
+  for (const { first_seq, last_seq } of yield* all('summaries', { conv })) {
+    if (seq < first_seq || seq > last_seq) continue
+    const runs = yield* all('pathRuns', { conv, seq: last_seq })
+    if (containsSeq(runs, seq)) yield* run('deleteSummary', { conv, first_seq, last_seq })
+  }
+}
+
 export interface EraseRequest {
   readonly ids: readonly MessageId[]
   readonly by: string
@@ -136,7 +145,7 @@ export function* eraseMessages(request: EraseRequest): Program<number> {
       const span = { conv, lo: seq, hi: seq }
       yield* run('deleteSearchEntries', span)
       yield* dropBlobs(span)
-      yield* run('deleteSummaries', span)
+      yield* dropSummariesOver(conv, seq)
       yield* run('eraseMessage', { conv, seq, erased: JSON.stringify({ at: now, by, reason }) })
       if (title !== null && titleFrom(textOf(message)) === title) yield* run('clearTitle', { conv, title })
       yield* run('bumpVersion', { conv })

@@ -28,8 +28,8 @@ export function* getMessages(ids: readonly MessageId[], options: ReadOptions): P
 export function* path(id: MessageId, options: ReadOptions): Program<readonly Message[]> {
   const { conv, seq, conversation_id } = yield* needMessage(id)
   const rows = yield* all('path', { conv, seq })
-  const kept = yield* withoutOpen(conv, [...rows].sort(bySeq), options)
-  return yield* readChain(kept, conversation_id, null, options.blobs ?? 'whole')
+  const messages = yield* readChain([...rows].sort(bySeq), conversation_id, null, options.blobs ?? 'whole')
+  return yield* withoutOpen(conv, messages, options)
 }
 
 /** More than any path has. */
@@ -41,19 +41,17 @@ export function* tail(id: MessageId, budget: TailBudget, options: ReadOptions): 
   const named = yield* needMessage(id)
   const end = options.wholeTurns ? yield* beforeOpenTurn(named) : named
   if (!end) return { messages: [], older: 0, olderTokens: 0 }
-  const tokens = budget.tokens ?? unlimited
-  const messages = budget.messages ?? unlimited
-  let rows = yield* readBack(end, tokens, messages)
+  let rows = yield* readBack(end, budget.tokens ?? unlimited, budget.messages ?? unlimited)
   let from = rows.findIndex(beginsTurn)
   for (let reach = 32; from < 0; reach *= 4) {
     rows = yield* readBack(end, unlimited, reach)
     from = rows.findLastIndex(beginsTurn)
   }
-  const kept = yield* withoutOpen(end.conv, rows.slice(from), options)
   const oldest = rows[from]!
   const firstParent = oldest.parent_seq < 0 ? null : yield* idAt(end.conv, oldest.parent_seq)
+  const kept = yield* readChain(rows.slice(from), end.conversation_id, firstParent, options.blobs ?? 'whole')
   return {
-    messages: yield* readChain(kept, end.conversation_id, firstParent, options.blobs ?? 'whole'),
+    messages: yield* withoutOpen(end.conv, kept, options),
     older: oldest.depth,
     olderTokens: oldest.path_tokens - oldest.tokens,
   }
@@ -91,12 +89,12 @@ function* idAt(conv: Conv, seq: number): Program<string | null> {
 
 function* withoutOpen(
   conv: Conv,
-  rows: readonly MessageRow[],
+  messages: readonly Message[],
   options: ReadOptions,
-): Program<readonly MessageRow[]> {
-  if (!options.wholeTurns) return rows
+): Program<readonly Message[]> {
+  if (!options.wholeTurns) return messages
   const open = yield* openTurns(conv)
-  return rows.filter(row => row.turn === null || !open.has(row.turn))
+  return messages.filter(message => message.turn === null || !open.has(message.turn))
 }
 
 function* openTurns(conv: Conv): Program<ReadonlySet<number>> {

@@ -4,6 +4,7 @@ import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type {
+  EventListing,
   EventType,
   NewEvent,
   NewSummary,
@@ -21,7 +22,8 @@ import { lockLiving, needConversation, needMessageIn } from './lookup.ts'
 
 export function* listSummaries(id: ConversationId): Program<readonly Summary[]> {
   const { conv } = yield* needConversation(id)
-  return (yield* all('summaries', { conv })).map(row => summaryOf(id, row))
+  const rows = yield* all('summaries', { conv })
+  return rows.filter(row => row.text !== null).map(row => summaryOf(id, row))
 }
 
 /** Takes a range to be summarised, unless that was done or somebody is at it. */
@@ -105,10 +107,7 @@ export function* addEvents(id: ConversationId, events: NonEmpty<NewEvent>, now: 
   yield* run('setNextEvent', { conv, next_event: n })
 }
 
-export function* listEvents(
-  id: ConversationId,
-  options: { readonly after?: number; readonly types?: readonly EventType[]; readonly limit?: number },
-): Program<readonly TraceEvent[]> {
+export function* listEvents(id: ConversationId, options: EventListing): Program<readonly TraceEvent[]> {
   const { conv } = yield* needConversation(id)
   const rows = yield* all('events', {
     conv,

@@ -105,6 +105,11 @@ export function* writeTurn(
   yield* run('deleteDrafts', { conv, turn: step.key })
 }
 
+/** What usage adds to a conversation's totals. */
+export function charged(usage: Usage | undefined): { tokens_used: number; cost: number } {
+  return { tokens_used: (usage?.input ?? 0) + (usage?.output ?? 0), cost: usage?.cost ?? 0 }
+}
+
 /** Sums what is there; a kind of token that nobody reported stays absent. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const sum: { -readonly [K in keyof Usage]: number } = { ...a } as never

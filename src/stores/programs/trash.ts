@@ -19,7 +19,7 @@ export function* trash(id: ConversationId, now: number): Program<boolean> {
 /** Takes a conversation out of the trash; keys that are still free come back. */
 export function* restore(id: ConversationId): Program<Restored> {
   const row = yield* first('lockConversation', { id })
-  if (!row) throw new NotFoundError('conversation', id)
+  if (!row || row.purging === 1) throw new NotFoundError('conversation', id)
   const keysTaken: string[] = []
   if (row.trashed_at === null) return { keysTaken }
   for (const { name, trashed_key } of yield* all('branches', { conv: row.conv })) {
@@ -43,6 +43,7 @@ export function* purgeSome(id: ConversationId): Program<'missing' | 'more' | 'go
   if (!row) return 'missing'
   if (row.trashed_at === null) throw new InvalidError('conversation', `${id} is not in the trash`)
   const { conv } = row
+  yield* run('beginPurge', { conv })
   const rows = yield* all('listMessages', {
     conv,
     above: -1,

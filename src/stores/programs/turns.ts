@@ -16,7 +16,7 @@ import { holderText, turnOf } from '../row.ts'
 import type { Conv, TurnRow } from '../statements.ts'
 import { lockLiving, needBranch, needConversation } from './lookup.ts'
 import { headFields, headOf, placeMessage } from './place.ts'
-import { addUsage, checkHolder } from './steps.ts'
+import { addUsage, charged, checkHolder } from './steps.ts'
 
 export function* listTurns(id: ConversationId, status: string | null): Program<readonly Turn[]> {
   const { conv } = yield* needConversation(id)
@@ -91,44 +91,33 @@ export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: num
   const arrived = yield* pieces(conv, key)
   const message = arrived.length > 0 ? messageFrom(arrived, end.status) : null
   let last = turn.last
-  let lastStep = turn.last_step
   let messageId: MessageId | null = null
-  let tokens = 0
   if (message) {
     const prepared = prepareMessage(message, 'draft')
     const parent = headOf(yield* needBranch(conv, turn.branch))
-    lastStep++
-    const slot = { conv, conversationId: id, seq: next_seq, turn: turn.first, step: lastStep, now }
+    // Of no step: the number that comes next may still be tried by whoever lost the turn.
+    const slot = { conv, conversationId: id, seq: next_seq, turn: turn.first, step: null, now }
     const placed = yield* placeMessage(prepared, parent, slot)
     yield* run('setHead', { conv, name: turn.branch, ...headFields(placed), now })
     yield* run('deleteDrafts', { conv, turn: key })
+    yield* run('grow', { conv, next_seq: next_seq + 1, added: 1, tokens: prepared.tokens, ...untitled, now })
     last = placed.seq
     messageId = placed.id
-    tokens = prepared.tokens
   }
   const ended: TurnRow = {
     ...turn,
     last,
-    last_step: lastStep,
     status: end.status,
     usage: JSON.stringify(addUsage(JSON.parse(turn.usage) as Usage, end.usage ?? {})),
     lease_until: null,
     ended_at: now,
   }
   yield* run('updateTurn', { conv, ...ended })
-  yield* run('grow', {
-    conv,
-    next_seq: next_seq + (message ? 1 : 0),
-    added: message ? 1 : 0,
-    tokens,
-    tokens_used: (end.usage?.input ?? 0) + (end.usage?.output ?? 0),
-    cost: end.usage?.cost ?? 0,
-    title: null,
-    title_folded: null,
-    now,
-  })
+  yield* run('charge', { conv, ...charged(end.usage) })
   return { turn: turnOf(id, ended), message: messageId }
 }
+
+const untitled = { tokens_used: 0, cost: 0, title: null, title_folded: null }
 
 function messageFrom(pieces: readonly DraftPiece[], status: TurnEnd['status']): NewMessage {
   const blocks: (TextBlock | ThinkingBlock)[] = []

@@ -42,7 +42,8 @@ CREATE TABLE skein_conversations (
   expires_at INTEGER,
   ttl_ms INTEGER,
   trashed_at INTEGER,
-  trash_sweeps INTEGER NOT NULL DEFAULT 0
+  trash_sweeps INTEGER NOT NULL DEFAULT 0,
+  purging INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 -- Lists, newest first. Partial, so that a conversation without the link pays nothing.
 CREATE INDEX skein_conversations_recent ON skein_conversations(updated_at) WHERE trashed_at IS NULL;

@@ -11,6 +11,7 @@ const conversationColumns = `
   (SELECT p.text FROM skein_prompts p WHERE p.hash = c.prompt_hash) AS prompt_text,
   c.tool_results, c.metadata, c.active_branch, c.next_seq, c.next_event, c.messages, c.tokens,
   c.tokens_used, c.cost, c.version, c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.trashed_at,
+  c.purging,
   (SELECT json_group_array(t.tag) FROM (SELECT tag FROM skein_tags WHERE conv = c.c ORDER BY tag) t) AS tags`
 
 const conversationById = `SELECT ${conversationColumns} FROM skein_conversations c WHERE c.id = @id`
@@ -56,7 +57,7 @@ const filterSql: Record<ListFilter, string> = {
   updated_from: `c.updated_at >= @updated_from`,
   updated_before: `c.updated_at < @updated_before`,
   after: `(c.updated_at, c.id) < (@after_time, @after_id)`,
-  trashed: `c.trashed_at IS NOT NULL`,
+  trashed: `c.trashed_at IS NOT NULL AND c.purging = 0`,
   living: `c.trashed_at IS NULL`,
 }
 
@@ -198,6 +199,10 @@ export const queries: Queries = {
         ELSE expires_at END,
       version = version + 1
     WHERE c = @conv`,
+  charge: `
+    UPDATE skein_conversations SET tokens_used = tokens_used + @tokens_used, cost = cost + @cost,
+      version = version + 1
+    WHERE c = @conv`,
   locate: `
     SELECT m.id, m.conv, m.seq, m.parent_seq, m.run, m.depth, m.path_tokens, m.turn, c.id AS conversation_id
     FROM skein_messages m JOIN skein_conversations c ON c.c = m.conv WHERE m.id = @id`,
@@ -296,8 +301,7 @@ export const queries: Queries = {
     SELECT ${summaryColumns} FROM skein_summaries
     WHERE conv = @conv AND last_seq = @last_seq AND first_seq = @first_seq`,
   summaries: `
-    SELECT ${summaryColumns} FROM skein_summaries WHERE conv = @conv AND text IS NOT NULL
-    ORDER BY last_seq, first_seq`,
+    SELECT ${summaryColumns} FROM skein_summaries WHERE conv = @conv ORDER BY last_seq, first_seq`,
   claimSummary: `
     INSERT INTO skein_summaries (conv, last_seq, first_seq, last_id, first_id, holder, lease_until, created_at)
     VALUES (@conv, @last_seq, @first_seq, @last_id, @first_id, @holder, @lease_until, @now)
@@ -308,7 +312,10 @@ export const queries: Queries = {
       holder = NULL, lease_until = NULL, created_at = @now
     WHERE conv = @conv AND last_seq = @last_seq AND first_seq = @first_seq`,
   deleteSummaries: `
-    DELETE FROM skein_summaries WHERE conv = @conv AND first_seq <= @hi AND last_seq >= @lo`,
+    DELETE FROM skein_summaries WHERE conv = @conv AND last_seq BETWEEN @lo AND @hi`,
+  deleteSummary: `
+    DELETE FROM skein_summaries
+    WHERE conv = @conv AND last_seq = @last_seq AND first_seq = @first_seq`,
   insertEvent: `INSERT INTO skein_events (conv, n, type, at, data) VALUES (@conv, @n, @type, @at, @data)`,
   setNextEvent: `
     UPDATE skein_conversations SET next_event = @next_event, version = version + 1 WHERE c = @conv`,
@@ -336,6 +343,7 @@ export const queries: Queries = {
   setTrashed: `
     UPDATE skein_conversations SET trashed_at = @trashed_at, trash_sweeps = 0, version = version + 1
     WHERE c = @conv`,
+  beginPurge: `UPDATE skein_conversations SET purging = 1 WHERE c = @conv`,
   // Named one by one: a borrowed handle may have its foreign keys switched off.
   deleteConversation: [
     ...[
