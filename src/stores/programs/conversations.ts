@@ -38,7 +38,7 @@ export function* create(request: ConversationRequest): Program<Place> {
     kind: request.kind ?? 'main',
     parent_id: request.parent?.conversationId ?? null,
     parent_message: request.parent?.messageId ?? null,
-    ...fieldsOf({ ...emptyFields, metadata: '{}' }, request, now),
+    ...fieldsOf(emptyFields(request, now), request),
     now: request.createdAt?.getTime() ?? now,
   })
   if (!inserted) throw new KeyReusedError(id, `there is a conversation ${id} already`)
@@ -57,17 +57,26 @@ export function* create(request: ConversationRequest): Program<Place> {
 
 /** Finds by key, or creates. An expired holder gives the key up in the same transaction. */
 export function* findOrCreate(key: string, request: ConversationRequest): Program<FoundOrCreated> {
-  const found = yield* first('conversationByKey', { key })
-  if (found) {
+  for (;;) {
+    const found = yield* first('conversationByKey', { key })
+    if (!found) return { ...(yield* create({ ...request, key })), created: true }
     const id = found.id as ConversationId
-    if (found.expires_at === null || found.expires_at > request.now) {
-      return { ...(yield* readPlace(id, found.name)), created: false }
-    }
-    const { conv } = yield* lockLiving(id)
-    yield* freeKey(conv, yield* needBranch(conv, found.name))
-    yield* run('bumpVersion', { conv })
+    if (!isExpired(found, request.now)) return { ...(yield* readPlace(id, found.name)), created: false }
+    yield* giveUpKey(key, id, request.now)
   }
-  return { ...(yield* create({ ...request, key })), created: true }
+}
+
+/** Only under its lock is it certain that the holder is still this one, and still expired. */
+function* giveUpKey(key: string, id: ConversationId, now: number): Program<void> {
+  const row = yield* first('lockConversation', { id })
+  const holder = yield* first('conversationByKey', { key })
+  if (!row || holder?.id !== id || !isExpired(holder, now)) return
+  yield* freeKey(row.conv, yield* needBranch(row.conv, holder.name))
+  yield* run('bumpVersion', { conv: row.conv })
+}
+
+export function isExpired(row: { readonly expires_at: number | null }, now: number): boolean {
+  return row.expires_at !== null && row.expires_at <= now
 }
 
 export function* updateConversation(
@@ -78,13 +87,14 @@ export function* updateConversation(
   const row = yield* lockLiving(id)
   if (typeof patch.prompt === 'string') yield* putPrompt(patch.prompt)
   yield* putDetails(row.conv, patch)
-  yield* run('updateConversation', { conv: row.conv, ...fieldsOf(row, patch, now), now })
+  yield* run('updateConversation', { conv: row.conv, ...fieldsOf(row, patch), now })
   return yield* getConversation(id)
 }
 
 type Described = Pick<ConversationRow, Exclude<keyof ConversationFields, 'title_folded'>>
 
-const emptyFields: Described = {
+/** A conversation of which nothing was said. A time to live that comes without an expiry begins now. */
+const emptyFields = (request: ConversationRequest, now: number): Described => ({
   title: null,
   model: null,
   label: null,
@@ -97,12 +107,12 @@ const emptyFields: Described = {
   prompt_hash: null,
   tool_results: JSON.stringify('full'),
   metadata: '{}',
-  expires_at: null,
+  expires_at: request.ttlMs === undefined ? null : now + request.ttlMs,
   ttl_ms: null,
-}
+})
 
 /** What a row holds after a change: what is given, else what it was. */
-function fieldsOf(row: Described, change: ConversationPatch, now: number): ConversationFields {
+function fieldsOf(row: Described, change: ConversationPatch): ConversationFields {
   const title = given(change.title, row.title)
   const prompt = change.prompt
   return {
@@ -119,15 +129,9 @@ function fieldsOf(row: Described, change: ConversationPatch, now: number): Conve
     prompt_hash: prompt === undefined ? row.prompt_hash : prompt === null ? null : sha256Hex(prompt),
     tool_results: change.toolResults === undefined ? row.tool_results : JSON.stringify(change.toolResults),
     metadata: change.metadata === undefined ? row.metadata : JSON.stringify(change.metadata),
-    expires_at: expiryOf(row, change, now),
+    expires_at: change.expiresAt === undefined ? row.expires_at : (change.expiresAt?.getTime() ?? null),
     ttl_ms: given(change.ttlMs, row.ttl_ms),
   }
-}
-
-/** A time to live that comes without an expiry begins now. */
-function expiryOf(row: Described, change: ConversationPatch, now: number): number | null {
-  if (change.expiresAt !== undefined) return change.expiresAt?.getTime() ?? null
-  return typeof change.ttlMs === 'number' ? now + change.ttlMs : row.expires_at
 }
 
 function given<T>(change: T | null | undefined, before: T | null): T | null {

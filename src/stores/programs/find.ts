@@ -2,12 +2,12 @@ import { AmbiguousIdError, type Candidate, InvalidError, NotFoundError } from '.
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Place, Resolved } from '../../core/ports.ts'
 import { all, first, type Program } from '../engine.ts'
-import { readPlace } from './conversations.ts'
+import { isExpired, readPlace } from './conversations.ts'
 import { needMessage } from './lookup.ts'
 
 export function* findByKey(key: string, now: number): Program<Place | null> {
   const found = yield* first('conversationByKey', { key })
-  if (!found || (found.expires_at !== null && found.expires_at <= now)) return null
+  if (!found || isExpired(found, now)) return null
   return yield* readPlace(found.id as ConversationId, found.name)
 }
 
