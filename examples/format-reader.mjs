@@ -36,7 +36,7 @@ function checkFile(path) {
     if (data.length !== size) report(`blob ${hash}`, 'the size is wrong')
   }
   const messages =
-    db.prepare(`SELECT c.id AS conversation, c.trashed_at, m.id, m.seq, m.parent_seq, m.role, m.at,
+    db.prepare(`SELECT c.id AS conversation, c.purging, m.id, m.seq, m.parent_seq, m.role, m.at,
     m.body_hash, CAST(m.body AS BLOB) AS body, m.erased
     FROM skein_messages m JOIN skein_conversations c ON c.c = m.conv ORDER BY m.conv, m.seq`)
   const conversations = new Map() // for each the ids by seq; parents come before their children
@@ -57,7 +57,7 @@ function checkFile(path) {
     if (ids.has(parent_seq)) {
       const expected = idOf(ids.get(parent_seq), role, at, hex(body_hash))
       if (id !== expected) report(where, 'the id does not match parent, role, time and body')
-    } else if (row.trashed_at === null) report(where, 'the parent is missing') // one in the trash may be half purged
+    } else if (row.purging === 0) report(where, 'the parent is missing')
   }
   db.close()
   return `${count} messages in ${conversations.size} conversations, ${sizes.size} blobs`

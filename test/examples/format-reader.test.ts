@@ -111,9 +111,9 @@ describe('the reader of format 1', () => {
     expect(lines.join('\n')).toContain(words)
   })
 
-  it('takes a half purged conversation in the trash for what it is', () => {
+  it('takes a conversation that is being purged for what it is', () => {
     const path = damaged(
-      'UPDATE skein_conversations SET trashed_at = 1 WHERE c = 1; DELETE FROM skein_messages WHERE conv = 1 AND seq < 2',
+      'UPDATE skein_conversations SET trashed_at = 1, purging = 1 WHERE c = 1; DELETE FROM skein_messages WHERE conv = 1 AND seq < 2',
     )
     expect(read(path)).toMatchObject({ status: 0 })
   })
