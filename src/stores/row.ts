@@ -6,7 +6,7 @@ import type { ConversationId, MessageId } from '../core/ids.ts'
 import type { Erasure, Message } from '../core/message.ts'
 import type { Summary } from '../core/records.ts'
 import type { Turn, Usage } from '../core/turn.ts'
-import type { BranchRow, ConversationRow, LinkRow, MessageRow, SummaryRow, TurnRow } from './statements.ts'
+import type { BranchRow, ConversationRow, LinkRow, MessageRow, SummaryRow, TurnRow } from './rows.ts'
 
 /** The only place where rows become values. */
 

@@ -4,7 +4,7 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { commonSeq } from '../../core/runs.ts'
 import { all, first, type Program, run } from '../engine.ts'
 import { branchOf, dateOrNull, holderOf, linkOf } from '../row.ts'
-import type { BranchRow, Conv, PlaceRow } from '../statements.ts'
+import type { BranchRow, Conv, PlaceRow } from '../rows.ts'
 import { lockLiving, lockPlace, needBranch, needConversation, needMessageIn } from './lookup.ts'
 import { headFields, nowhere } from './place.ts'
 

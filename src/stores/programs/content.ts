@@ -4,7 +4,8 @@ import type { BlobMode } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import { all, first, type Program, run } from '../engine.ts'
 import { messageOf } from '../row.ts'
-import type { LooseMessageRow, MessageRow, ParamsOf } from '../statements.ts'
+import type { LooseMessageRow, MessageRow } from '../rows.ts'
+import type { ParamsOf } from '../statements.ts'
 
 /** More than any blob has. */
 const everything = 2 ** 31 - 1

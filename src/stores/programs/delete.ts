@@ -6,7 +6,7 @@ import { containsSeq, highestOutside, type SeqRange, subtreeRanges } from '../..
 import { titleFrom } from '../../core/title.ts'
 import { all, first, type Program, run } from '../engine.ts'
 import { dateOrNull, holderOf } from '../row.ts'
-import type { Conv, ConversationRow, LocatedRow } from '../statements.ts'
+import type { Conv, ConversationRow, LocatedRow } from '../rows.ts'
 import { dropBlobs, readLoose } from './content.ts'
 import { lockLiving } from './lookup.ts'
 import { headFields, nowhere } from './place.ts'

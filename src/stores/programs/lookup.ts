@@ -2,7 +2,7 @@ import type { BranchRef } from '../../core/branch.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { first, type Program } from '../engine.ts'
-import type { BranchRow, Conv, ConversationRow, LocatedRow } from '../statements.ts'
+import type { BranchRow, Conv, ConversationRow, LocatedRow } from '../rows.ts'
 
 /** The conversation's row. Throws NotFoundError. */
 export function* needConversation(id: ConversationId): Program<ConversationRow> {

@@ -2,7 +2,7 @@ import { hashMessage } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
 import { first, type Program, run } from '../engine.ts'
-import type { BranchRow, Conv, HeadFields, PlaceRow } from '../statements.ts'
+import type { BranchRow, Conv, HeadFields, PlaceRow } from '../rows.ts'
 
 /** A place before any message: where roots hang. */
 export const nowhere: PlaceRow = { seq: -1, id: null, run: 0, depth: -1, path_tokens: 0 }

@@ -3,7 +3,7 @@ import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { ReadOptions, Tail, TailBudget } from '../../core/ports.ts'
 import { all, type Program } from '../engine.ts'
-import type { Conv, LocatedRow, MessageRow } from '../statements.ts'
+import type { Conv, LocatedRow, MessageRow } from '../rows.ts'
 import { readChain, readLoose } from './content.ts'
 import { needMessage } from './lookup.ts'
 

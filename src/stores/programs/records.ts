@@ -17,7 +17,7 @@ import { containsSeq } from '../../core/runs.ts'
 import { leaseMs } from '../../core/turn.ts'
 import { all, first, type Program, run } from '../engine.ts'
 import { dateOrNull, holderOf, holderText, summaryOf } from '../row.ts'
-import type { LocatedRow } from '../statements.ts'
+import type { LocatedRow } from '../rows.ts'
 import { lockLiving, needConversation, needMessageIn } from './lookup.ts'
 
 export function* listSummaries(id: ConversationId): Program<readonly Summary[]> {

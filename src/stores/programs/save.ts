@@ -3,7 +3,7 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
 import { type Program, run } from '../engine.ts'
-import type { PlaceRow } from '../statements.ts'
+import type { PlaceRow } from '../rows.ts'
 import { lockLiving, needMessage, needMessageIn } from './lookup.ts'
 import { nowhere, placeMessage } from './place.ts'
 

@@ -3,7 +3,7 @@ import { decodeBody } from '../../core/body.ts'
 import { textsOf } from '../../core/search/texts.ts'
 import { indexTokens } from '../../core/search/tokenize.ts'
 import { all, type Program, run } from '../engine.ts'
-import type { Conv, LooseMessageRow } from '../statements.ts'
+import type { Conv, LooseMessageRow } from '../rows.ts'
 import { loadBlobs } from './content.ts'
 
 /** Messages that one transaction indexes. */

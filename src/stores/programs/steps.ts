@@ -6,7 +6,7 @@ import type { PreparedMessage } from '../../core/prepare.ts'
 import { leaseMs, type TurnStep, type Usage } from '../../core/turn.ts'
 import { all, type Program, run } from '../engine.ts'
 import { holderText } from '../row.ts'
-import type { Conv, TurnRow } from '../statements.ts'
+import type { Conv, TurnRow } from '../rows.ts'
 
 /** If this step was stored before: the stored result. Throws KeyReusedError if it held other words. */
 export function* replayStep(

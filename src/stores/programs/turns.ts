@@ -13,7 +13,7 @@ import {
 } from '../../core/turn.ts'
 import { all, first, type Program, run } from '../engine.ts'
 import { holderText, turnOf } from '../row.ts'
-import type { Conv, TurnRow } from '../statements.ts'
+import type { Conv, TurnRow } from '../rows.ts'
 import { lockLiving, needBranch, needConversation } from './lookup.ts'
 import { headFields, headOf, placeMessage } from './place.ts'
 import { addUsage, charged, checkHolder } from './steps.ts'

@@ -1,0 +1,101 @@
+export type {
+  Block,
+  KnownBlock,
+  MediaBlock,
+  OtherBlock,
+  TextBlock,
+  ThinkingBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+} from './core/block.ts'
+export { isKnown } from './core/block.ts'
+export type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './core/branch.ts'
+export type {
+  Conversation,
+  ConversationKind,
+  ConversationPatch,
+  Links,
+  NewConversation,
+  ParentLink,
+  PromptPolicy,
+  PromptRecord,
+  ToolResultPolicy,
+} from './core/conversation.ts'
+export type { Candidate, ErrorCode, Holder, ThingKind } from './core/errors.ts'
+export {
+  AmbiguousIdError,
+  BusyError,
+  ConflictError,
+  CorruptError,
+  ExpiredError,
+  InvalidError,
+  KeyReusedError,
+  NotFoundError,
+  OutcomeUnknownError,
+  ReadOnlyError,
+  SchemaTooNewError,
+  SkeinError,
+  StorageFullError,
+  UnavailableError,
+} from './core/errors.ts'
+export type { ConversationId, MessageId } from './core/ids.ts'
+export { conversationId, messageId } from './core/ids.ts'
+export type { Json, JsonObject } from './core/json.ts'
+export type {
+  BlobMode,
+  ConversationFilter,
+  ListConversations,
+  ListedConversation,
+  ListMessages,
+  Page,
+  SearchHit,
+  SearchOptions,
+  SkippedRow,
+} from './core/listing.ts'
+export type { BlobRef, Erasure, Message, NewMessage, NonEmpty, Role, RoleInput } from './core/message.ts'
+export { contentOf, textOf } from './core/message.ts'
+export type { PathReader } from './core/path.ts'
+export { pathOf } from './core/path.ts'
+export type {
+  Appended,
+  AppendOptions,
+  ConversationReader,
+  ConversationWriter,
+  DeletedMessages,
+  Deleter,
+  FoundOrCreated,
+  Lister,
+  Maintainer,
+  MessageReader,
+  MovedBranch,
+  Place,
+  ReadOptions,
+  Resolved,
+  Restored,
+  SaveItem,
+  Searcher,
+  Store,
+  SweepReceipt,
+  Tail,
+  TailBudget,
+  TurnWriter,
+} from './core/ports.ts'
+export type {
+  EventListing,
+  EventType,
+  NewEvent,
+  NewSummary,
+  Range,
+  Run,
+  Summary,
+  SummaryClaim,
+  TraceEvent,
+} from './core/records.ts'
+export type { Snippet } from './core/search/snippet.ts'
+export type { Source } from './core/source.ts'
+export { estimateTokens } from './core/tokens.ts'
+export type { Tree, TreeNode } from './core/tree.ts'
+export { buildForest, byActivity, childrenOf, pathTo, subtreeOf, walkForest } from './core/tree.ts'
+export type { DraftPiece, EndedTurn, Turn, TurnEnd, TurnStatus, TurnStep, Usage } from './core/turn.ts'
+export type { OpenOptions } from './stores/open.ts'
+export { openStore } from './stores/open.ts'

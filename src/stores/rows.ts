@@ -1,0 +1,177 @@
+/** What statements return, the same from every engine: counts and times as numbers, flags as 0 and 1,
+ *  JSON as text. */
+
+export type Conv = number | string
+
+export interface ConversationRow {
+  readonly conv: Conv
+  readonly id: string
+  readonly kind: string
+  readonly title: string | null
+  readonly model: string | null
+  readonly label: string | null
+  readonly channel: string | null
+  readonly directory: string | null
+  readonly project: string | null
+  readonly task: string | null
+  readonly owner: string | null
+  readonly parent_id: string | null
+  readonly parent_message: string | null
+  readonly prompt_policy: string
+  readonly prompt_hash: string | null
+  readonly prompt_text: string | null
+  readonly tool_results: string
+  readonly metadata: string
+  readonly active_branch: string
+  readonly next_seq: number
+  readonly next_event: number
+  readonly messages: number
+  readonly tokens: number
+  readonly tokens_used: number
+  readonly cost: number
+  readonly version: number
+  readonly created_at: number
+  readonly updated_at: number
+  readonly expires_at: number | null
+  readonly ttl_ms: number | null
+  readonly trashed_at: number | null
+  /** 1 once a purge has begun: there is no way back. */
+  readonly purging: number
+  /** JSON list, in order. */
+  readonly tags: string
+}
+
+/** Where a message stands; also what a branch knows of its head. An empty branch has seq -1. */
+export interface PlaceRow {
+  readonly seq: number
+  readonly id: string | null
+  readonly run: number
+  readonly depth: number
+  readonly path_tokens: number
+}
+
+export interface BranchRow {
+  readonly name: string
+  readonly head_seq: number
+  readonly head_id: string | null
+  readonly head_run: number
+  readonly head_depth: number
+  readonly head_path_tokens: number
+  readonly key: string | null
+  readonly former_key: string | null
+  /** The key it had when it went to the trash. */
+  readonly trashed_key: string | null
+  readonly title: string | null
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+/** Where a branch points, as it is written. */
+export type HeadFields = Pick<
+  BranchRow,
+  'head_seq' | 'head_id' | 'head_run' | 'head_depth' | 'head_path_tokens'
+>
+
+/** What an append reads before it writes, under the conversation's lock. */
+export interface AppendRow extends BranchRow {
+  readonly conv: Conv
+  readonly next_seq: number
+  readonly trashed_at: number | null
+}
+
+export interface MessageRow {
+  readonly id: string
+  readonly seq: number
+  readonly parent_seq: number
+  readonly depth: number
+  readonly role: string
+  readonly at: number
+  readonly tokens: number
+  readonly path_tokens: number
+  readonly turn: number | null
+  readonly step: number | null
+  readonly label: string | null
+  readonly body: string | null
+  readonly erased: string | null
+}
+
+/** A message found by itself: its conversation and parent come along. */
+export interface LooseMessageRow extends MessageRow {
+  readonly conversation_id: string
+  readonly parent_id: string | null
+}
+
+export interface LocatedRow extends PlaceRow {
+  readonly id: string
+  readonly conv: Conv
+  readonly conversation_id: string
+  readonly parent_seq: number
+  readonly turn: number | null
+}
+
+export interface TurnRow {
+  readonly key: string
+  readonly branch: string
+  readonly first: number
+  readonly last: number
+  readonly last_step: number
+  readonly status: string
+  readonly model: string | null
+  readonly prompt_hash: string | null
+  readonly usage: string
+  readonly holder: string | null
+  readonly lease_until: number | null
+  readonly started_at: number
+  readonly ended_at: number | null
+}
+
+export interface SummaryRow {
+  readonly last_seq: number
+  readonly first_seq: number
+  readonly last_id: string
+  readonly first_id: string
+  readonly model: string | null
+  readonly tokens: number | null
+  readonly text: string | null
+  readonly checksum: string | null
+  readonly holder: string | null
+  readonly lease_until: number | null
+  readonly created_at: number
+}
+
+export interface LinkRow {
+  readonly branch: string
+  readonly agent: string
+  readonly directory: string
+  readonly foreign_id: string
+  readonly seen_id: string | null
+  readonly updated_at: number
+}
+
+/** A message that may answer a search, with what its conversation adds. */
+export interface CandidateRow extends LooseMessageRow {
+  readonly conv: Conv
+  readonly title: string | null
+  readonly kind: string
+  readonly directory: string | null
+  readonly channel: string | null
+}
+
+/** The columns of a conversation that its owner may set. */
+export interface ConversationFields {
+  readonly title: string | null
+  readonly title_folded: string | null
+  readonly model: string | null
+  readonly label: string | null
+  readonly channel: string | null
+  readonly directory: string | null
+  readonly project: string | null
+  readonly task: string | null
+  readonly owner: string | null
+  readonly prompt_policy: string
+  readonly prompt_hash: string | null
+  readonly tool_results: string
+  readonly metadata: string
+  readonly expires_at: number | null
+  readonly ttl_ms: number | null
+}

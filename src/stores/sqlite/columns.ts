@@ -1,0 +1,14 @@
+/** Columns that several queries read, each in the shape of its row. */
+
+export const branchColumns = `
+  b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens, b.key, b.former_key, b.trashed_key, b.title,
+  b.created_at, b.updated_at`
+
+export const messageColumns = `
+  m.id, m.seq, m.parent_seq, m.depth, m.role, m.at, m.tokens, m.path_tokens, m.turn, m.step, m.label, m.body,
+  m.erased`
+
+/** A message by itself, with the ids around it. */
+export const looseColumns = `${messageColumns},
+  (SELECT c.id FROM skein_conversations c WHERE c.c = m.conv) AS conversation_id,
+  (SELECT p.id FROM skein_messages p WHERE p.conv = m.conv AND p.seq = m.parent_seq) AS parent_id`
