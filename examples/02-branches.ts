@@ -1,0 +1,36 @@
+// Forks, siblings and the tree. A branch is a pointer: a fork writes one row and copies no message.
+
+import { buildForest, byActivity, openStore, textOf, walkForest } from 'skein'
+
+const store = await openStore(':memory:')
+const { conversation, branch } = await store.create()
+
+// Everything is appended to a branch, after the head that the caller has seen.
+const asked = await store.append(branch, null, [{ role: 'user', blocks: 'Find a name for my boat.' }])
+const answered = await store.append(branch, asked.head, [{ role: 'assistant', blocks: 'Otter.' }])
+await store.append(branch, answered.head, [{ role: 'user', blocks: 'Good. And for the dinghy?' }])
+
+// A fork at the question: another answer beside the first. Both stay, each on its branch.
+const second = await store.createBranch(conversation.id, asked.head, { name: 'second-try' })
+const other = await store.append(second, asked.head, [{ role: 'assistant', blocks: 'Heron.' }])
+await store.append(second, other.head, [{ role: 'user', blocks: 'Too proud.' }])
+
+// Two who saw the same head: whoever comes later is refused, or goes on beside the other if that is asked for.
+const late = await store.append(branch, answered.head, [{ role: 'user', blocks: 'Does it float?' }], {
+  onConflict: 'sibling',
+})
+console.log(`the later one went on ${late.branch.name} (${late.outcome})\n`)
+
+for (const { name, active, messagesSinceBase } of await store.listBranches(conversation.id)) {
+  console.log(`${active ? '*' : ' '} ${name.padEnd(10)} ${messagesSinceBase} messages of its own`)
+}
+
+// The tree, from a flat list; the most recently active branch comes last.
+const { items } = await store.listMessages({ conversationId: conversation.id })
+console.log()
+for (const { tree, depth } of walkForest(byActivity(buildForest(items)))) {
+  const { id, role } = tree.node
+  console.log(`${'    '.repeat(depth)}${id.slice(0, 6)} [${role.toUpperCase()}] ${textOf(tree.node)}`)
+}
+
+await store.close()
