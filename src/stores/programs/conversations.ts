@@ -31,6 +31,14 @@ export function* readPlace(id: ConversationId, branch?: string): Program<Place> 
 
 export function* create(request: ConversationRequest): Program<Place> {
   if (request.key !== undefined) yield* checkKeyFree(request.key)
+  const created = yield* insert(request)
+  if (!created) throw new KeyReusedError(request.id, `there is a conversation ${request.id} already`)
+  return created
+}
+
+/** Stores a new conversation; undefined if its id is taken. That its key is free is the caller's to know,
+ *  or the unique index's to say: then the whole program runs again. */
+function* insert(request: ConversationRequest): Program<Place | undefined> {
   const { id, now } = request
   if (request.prompt !== undefined) yield* putPrompt(request.prompt)
   const inserted = yield* first('insertConversation', {
@@ -41,7 +49,7 @@ export function* create(request: ConversationRequest): Program<Place> {
     ...fieldsOf(emptyFields(request, now), request),
     now: request.createdAt?.getTime() ?? now,
   })
-  if (!inserted) throw new KeyReusedError(id, `there is a conversation ${id} already`)
+  if (!inserted) return undefined
   const { conv } = inserted
   yield* run('insertBranch', {
     conv,
@@ -59,7 +67,13 @@ export function* create(request: ConversationRequest): Program<Place> {
 export function* findOrCreate(key: string, request: ConversationRequest): Program<FoundOrCreated> {
   for (;;) {
     const found = yield* first('conversationByKey', { key })
-    if (!found) return { ...(yield* create({ ...request, key })), created: true }
+    if (!found) {
+      const created = yield* insert({ ...request, key })
+      if (created) return { ...created, created: true }
+      // Whoever took the id may have taken the key with it.
+      if (yield* first('conversationByKey', { key })) continue
+      throw new KeyReusedError(request.id, `there is a conversation ${request.id} already`)
+    }
     const id = found.id as ConversationId
     if (!isExpired(found, request.now)) return { ...(yield* readPlace(id, found.name)), created: false }
     yield* giveUpKey(key, id, request.now)
