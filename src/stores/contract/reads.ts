@@ -223,14 +223,14 @@ export const readCases: readonly ContractCase[] = [
     name: 'knows nothing of a conversation that is not there',
     async run({ store }) {
       await start(store)
-      for (const promise of [
-        store.structure(noConversation),
-        store.listTurns(noConversation),
-        store.readDraft(noConversation, 't1'),
-        store.versionOf(noConversation),
-        store.getBranch({ conversationId: noConversation, name: 'main' }),
+      for (const ask of [
+        () => store.structure(noConversation),
+        () => store.listTurns(noConversation),
+        () => store.readDraft(noConversation, 't1'),
+        () => store.versionOf(noConversation),
+        () => store.getBranch({ conversationId: noConversation, name: 'main' }),
       ]) {
-        const error = await rejects<NotFoundError>(promise, 'not_found')
+        const error = await rejects<NotFoundError>(ask(), 'not_found')
         assert.deepEqual([error.kind, error.id], ['conversation', noConversation])
       }
     },
