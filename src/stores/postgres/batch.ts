@@ -1,0 +1,156 @@
+import type { Bound } from './prepared.ts'
+
+/** What one statement gave. */
+export interface Result {
+  readonly rows: readonly Row[]
+  /** Rows that were written. */
+  readonly changes: number
+  /** The first word of the server's answer: `COMMIT` may be answered by `ROLLBACK`. */
+  readonly command: string
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+interface Column {
+  readonly name: string
+  readonly parse: (text: string) => unknown
+}
+
+/** What we use of pg's connection: its methods are its own affair, so pg is pinned and a test watches. */
+interface Connection {
+  readonly parsedStatements: Record<string, string>
+  readonly stream: { cork?(): void; uncork?(): void }
+  parse(message: { text: string; name: string }): void
+  bind(message: { portal: string; statement: string; values: unknown[] }): void
+  describe(message: { type: 'P'; name: string }): void
+  execute(message: { portal: string; rows: number }): void
+  sync(): void
+  on(event: 'parseComplete', listener: () => void): void
+  removeListener(event: 'parseComplete', listener: () => void): void
+}
+
+/** A client of pg that takes an object with `submit` for a query, as cursors and streams are. */
+export interface BatchClient {
+  query(batch: Batch): unknown
+}
+
+/** The columns that a prepared statement gives stay the same: the server describes them once. */
+const described = new WeakMap<Connection, Map<string, readonly Column[]>>()
+
+/** Several statements in one round trip, with one Sync: outside a transaction they are one of their own, and an
+ *  error in any of them undoes all. pg itself sends a Sync after each. */
+export class Batch {
+  readonly done: Promise<readonly Result[]>
+  #resolve!: (results: readonly Result[]) => void
+  #reject!: (error: Error) => void
+  readonly #statements: readonly Bound[]
+  readonly #results: Result[] = []
+  #rows: Row[] = []
+  #columns: readonly Column[] = []
+  #known: Map<string, readonly Column[]> = new Map()
+  #stopListening: () => void = () => {}
+
+  constructor(statements: readonly Bound[]) {
+    this.#statements = statements
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  /** Called by pg when it is the batch's turn. */
+  submit(connection: Connection): void {
+    this.#known = described.get(connection) ?? new Map()
+    described.set(connection, this.#known)
+    const parsing: Bound['statement'][] = []
+    connection.stream.cork?.()
+    try {
+      for (const { statement, values } of this.#statements) {
+        const { name, sql } = statement
+        if (connection.parsedStatements[name] === undefined && !parsing.includes(statement)) {
+          connection.parse({ text: sql, name })
+          parsing.push(statement)
+        }
+        connection.bind({ portal: '', statement: name, values: values as unknown[] })
+        if (!this.#known.has(name)) connection.describe({ type: 'P', name: '' })
+        connection.execute({ portal: '', rows: 0 })
+      }
+      connection.sync()
+    } finally {
+      connection.stream.uncork?.()
+    }
+    if (parsing.length > 0) this.#noteParsed(connection, parsing)
+    this.#begin()
+  }
+
+  /** A parsed statement outlives an error in the same batch, so each is noted as the server reports it. */
+  #noteParsed(connection: Connection, parsing: readonly Bound['statement'][]): void {
+    let parsed = 0
+    const listener = () => {
+      const { name, sql } = parsing[parsed++]!
+      connection.parsedStatements[name] = sql
+    }
+    connection.on('parseComplete', listener)
+    this.#stopListening = () => connection.removeListener('parseComplete', listener)
+  }
+
+  #begin(): void {
+    this.#rows = []
+    const next = this.#statements[this.#results.length]
+    this.#columns = (next && this.#known.get(next.statement.name)) ?? []
+  }
+
+  handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
+    this.#columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }))
+  }
+
+  handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+    const row: Record<string, unknown> = {}
+    for (let i = 0; i < fields.length; i++) {
+      const text = fields[i]!
+      const { name, parse } = this.#columns[i]!
+      row[name] = text === null ? null : parse(text)
+    }
+    this.#rows.push(row)
+  }
+
+  handleCommandComplete({ text }: { text: string }): void {
+    this.#known.set(this.#statements[this.#results.length]!.statement.name, this.#columns)
+    const words = text.split(' ')
+    const written = words[0] !== 'SELECT' && words.length > 1 ? Number(words.at(-1)) : 0
+    this.#results.push({ rows: this.#rows, changes: written, command: words[0]! })
+    this.#begin()
+  }
+
+  handleReadyForQuery(): void {
+    this.#stopListening()
+    this.#resolve(this.#results)
+  }
+
+  handleError(error: Error): void {
+    this.#stopListening()
+    this.#reject(error)
+  }
+
+  handleEmptyQuery(): void {}
+  handlePortalSuspended(): void {}
+  handleCopyInResponse(): void {}
+  handleCopyData(): void {}
+}
+
+/** Sends statements in one round trip. Rejects with pg's own error. */
+export function runBatch(client: BatchClient, statements: readonly Bound[]): Promise<readonly Result[]> {
+  const batch = new Batch(statements)
+  client.query(batch)
+  return batch.done
+}
+
+const asNumber = Number
+const asText = (text: string) => text
+const asBytes = (text: string) => Buffer.from(text.slice(2), 'hex')
+
+/** int2, int4, int8 and float8 are numbers here, bytea is bytes, and everything else is text. */
+function parserOf(type: number): (text: string) => unknown {
+  if (type === 20 || type === 21 || type === 23 || type === 701) return asNumber
+  return type === 17 ? asBytes : asText
+}

@@ -1,0 +1,24 @@
+/** Columns and conditions that several queries share. */
+
+export const branchColumns = `
+  b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens, b.key, b.former_key,
+  b.trashed_key, b.title, b.created_at, b.updated_at`
+
+export const messageColumns = `
+  m.id, m.seq, m.parent_seq, m.depth, m.role, m.at, m.tokens, m.path_tokens, m.turn, m.step, m.label, m.body,
+  m.erased`
+
+/** A message by itself, with the ids around it. */
+export const looseColumns = `${messageColumns},
+  m.conv AS conversation_id,
+  (SELECT p.id FROM skein.messages p WHERE p.tenant = @tenant::text AND p.conv = m.conv AND p.seq = m.parent_seq)
+    AS parent_id`
+
+/** The message at a seq of the conversation, whatever the planner thinks of it. */
+export const at = (columns: string, seq: string, conv = '@conv::uuid') => `
+  LATERAL (
+    SELECT ${columns} FROM skein.messages x WHERE x.tenant = @tenant::text AND x.conv = ${conv} AND x.seq = ${seq}
+    OFFSET 0)`
+
+/** A stretch of a conversation's messages, or of what hangs on them. */
+export const span = `tenant = @tenant::text AND conv = @conv::uuid AND seq BETWEEN @lo::int AND @hi::int`

@@ -1,0 +1,201 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { OutcomeUnknownError, SkeinError } from '../../core/errors.ts'
+import type { Source } from '../../core/source.ts'
+import type { Answer, Call, Engine, Program } from '../engine.ts'
+import type { ListParams, StatementName } from '../statements.ts'
+import type { Result } from './batch.ts'
+import { isBroken, isLostRace, translate, translateCommit } from './errors.ts'
+import { matchText } from './match.ts'
+import { type Link, onLink, type PostgresPool } from './pool.ts'
+import { type Bound, bind, type Prepared, prepare } from './prepared.ts'
+import { queries } from './queries.ts'
+
+/** How often a transaction is run before its lost races are the caller's. */
+const mostTries = 10
+
+/** Statements that wait for company at most; more would only fill memory. */
+const mostWaiting = 200
+
+/** Writes of which nobody asks the answer: they are sent along with the next statement that is asked for
+ *  one, or with the commit. If one fails, the transaction fails, only later. */
+const untold: ReadonlySet<StatementName> = new Set<StatementName>([
+  ...(['updateConversation', 'bumpVersion', 'setActiveBranch', 'clearPrompt', 'putPrompt'] as const),
+  ...(['clearTags', 'putTag', 'clearMetadata', 'putMetadata', 'insertBranch', 'setHead'] as const),
+  ...(['renameBranch', 'renameInLinks', 'renameInTurns', 'deleteBranch', 'setBranchKey'] as const),
+  ...([
+    'putLink',
+    'deleteLinks',
+    'clearSeen',
+    'grow',
+    'charge',
+    'setLabel',
+    'putBlob',
+    'putBlobRef',
+  ] as const),
+  ...(['deleteBlobRefs', 'deleteLooseBlobs', 'insertTurn', 'updateTurn', 'renewTurn'] as const),
+  ...(['insertDraft', 'deleteDrafts', 'claimSummary', 'putSummary', 'deleteSummary'] as const),
+  ...(['insertEvent', 'setNextEvent', 'buryMessages', 'deleteMessages', 'shrink', 'eraseMessage'] as const),
+  ...(['clearTitle', 'setTrashed', 'beginPurge', 'deleteConversation', 'putState', 'countSweep'] as const),
+  ...(['setIndexed', 'putSearchEntry', 'deleteSearchEntries', 'clearSearch', 'resetIndexed'] as const),
+])
+
+const untoldAnswer: Answer = { rows: [], changes: 1 }
+
+const begin = bind(prepare('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'), {})
+const beginReading = bind(prepare('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'), {})
+const relax = bind(prepare('SET LOCAL synchronous_commit = off'), {})
+const commit = bind(prepare('COMMIT'), {})
+const rollback = bind(prepare('ROLLBACK'), {})
+
+export interface PostgresEngineOptions {
+  readonly tenant: string
+  readonly source: Source
+  close(): Promise<void>
+}
+
+/** An engine that can also do a whole transaction in one round trip. */
+export interface PostgresEngine extends Engine {
+  readonly tenant: string
+  /** Runs statements as one transaction of their own, in one round trip. Lost races are the caller's. */
+  once(statements: readonly Bound[]): Promise<readonly Result[]>
+}
+
+/** Transactions over a pool, each on one connection and for one tenant. */
+export function postgresEngine(
+  pool: PostgresPool,
+  { tenant, source, close }: PostgresEngineOptions,
+): PostgresEngine {
+  const statementsOf = compiler(tenant)
+  return { tenant, source, query, read, write, once, matchText, close }
+
+  async function query<T>(program: () => Program<T>): Promise<T> {
+    return onLink(pool, async link => drive(program(), link, [], { mayWait: false })).catch(rethrow)
+  }
+
+  async function read<T>(program: () => Program<T>): Promise<T> {
+    return onLink(pool, async link => {
+      const waiting = [beginReading]
+      try {
+        return await drive(program(), link, waiting, { mayWait: false })
+      } finally {
+        // Nothing depends on how reading ends, so the answer goes out first.
+        if (waiting.length === 0) link.run([rollback]).catch(link.spoil)
+      }
+    }).catch(rethrow)
+  }
+
+  async function write<T>(program: () => Program<T>, durability = 'durable'): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await onLink(pool, link => transact(link, program(), durability === 'relaxed'))
+      } catch (error) {
+        if (!isLostRace(error) || tries === mostTries) throw translate(error)
+      }
+      await pause(Math.random() * 5 * tries)
+    }
+  }
+
+  async function transact<T>(link: Link, program: Program<T>, relaxed: boolean): Promise<T> {
+    const waiting = relaxed ? [begin, relax] : [begin]
+    const opening = waiting.length
+    let result: T
+    try {
+      result = await drive(program, link, waiting, { mayWait: true })
+    } catch (error) {
+      // If the opening was never sent there is nothing to undo.
+      const begun = waiting[0] !== begin
+      if (begun && !isBroken(error)) await link.run([rollback]).catch(link.spoil)
+      throw error
+    }
+    if (waiting[0] === begin && waiting.length === opening) return result
+    await finish(link, [...waiting, commit])
+    return result
+  }
+
+  async function finish(link: Link, statements: readonly Bound[]): Promise<readonly Result[]> {
+    link.takeWarnings()
+    try {
+      const results = await link.run(statements)
+      if (link.takeWarnings().some(isUnconfirmed)) {
+        throw new OutcomeUnknownError('the commit was not confirmed by the standby servers')
+      }
+      return results
+    } catch (error) {
+      if (error instanceof SkeinError) throw error
+      if (isBroken(error)) {
+        link.spoil()
+        throw translateCommit(error)
+      }
+      // Inside a transaction block an error leaves the block open, and the commit unread.
+      if (statements.at(-1) === commit) await link.run([rollback]).catch(link.spoil)
+      throw error
+    }
+  }
+
+  async function once(statements: readonly Bound[]): Promise<readonly Result[]> {
+    return onLink(pool, link => finish(link, statements))
+  }
+
+  async function drive<T>(
+    program: Program<T>,
+    link: Link,
+    waiting: Bound[],
+    { mayWait }: { mayWait: boolean },
+  ): Promise<T> {
+    let step = program.next()
+    while (!step.done) {
+      const { name } = step.value
+      waiting.push(...statementsOf(step.value))
+      if (mayWait && untold.has(name) && waiting.length < mostWaiting) {
+        step = program.next(untoldAnswer)
+        continue
+      }
+      const results = await link.run(waiting.splice(0))
+      const { rows, changes } = results.at(-1)!
+      step = program.next({ rows: name === 'blobs' ? joinPieces(rows) : rows, changes })
+    }
+    return step.value
+  }
+}
+
+/** Makes the statements of a call; each text is read once. */
+function compiler(tenant: string): (call: Call) => Bound[] {
+  const known = new Map<string, readonly Prepared[]>()
+
+  return call => {
+    const params = { ...call.params, tenant }
+    return textsOf(call).map(statement => bind(statement, params))
+  }
+
+  function textsOf({ name, params }: Call): readonly Prepared[] {
+    const text = queries[name]
+    const filters = typeof text === 'function' ? (params as ListParams).filters : []
+    const key = filters.length > 0 ? `${name} ${filters.join(' ')}` : name
+    const made = known.get(key)
+    if (made) return made
+    const texts = typeof text === 'function' ? [text(filters)] : typeof text === 'string' ? [text] : text
+    const statements = texts.map(prepare)
+    known.set(key, statements)
+    return statements
+  }
+}
+
+/** A blob may come in several rows. */
+function joinPieces(rows: readonly unknown[]): readonly unknown[] {
+  const blobs = new Map<string, { hash: string; size: number; data: Buffer }>()
+  for (const row of rows as { hash: string; size: number; data: Buffer }[]) {
+    const before = blobs.get(row.hash)
+    blobs.set(row.hash, before ? { ...row, data: Buffer.concat([before.data, row.data]) } : row)
+  }
+  return [...blobs.values()]
+}
+
+/** Warnings that a commit is only known to have happened on one server: the wait for the standby was
+ *  cancelled, or the server is being stopped. */
+function isUnconfirmed(warning: string): boolean {
+  return warning === '57014' || warning === '57P01'
+}
+
+function rethrow(error: unknown): never {
+  throw translate(error)
+}

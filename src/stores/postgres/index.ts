@@ -1,0 +1,98 @@
+import { checkName } from '../../core/check.ts'
+import { SchemaTooNewError, UnavailableError } from '../../core/errors.ts'
+import type { Store } from '../../core/ports.ts'
+import type { Source } from '../../core/source.ts'
+import { storeOver } from '../store.ts'
+import { systemSource } from '../system.ts'
+import { withQuickAppend } from './append.ts'
+import { postgresEngine } from './engine.ts'
+import { migrate, newestVersion, schemaVersion } from './migrate.ts'
+import type { PostgresPool } from './pool.ts'
+
+export type { PostgresClient, PostgresPool } from './pool.ts'
+
+export interface PostgresOptions {
+  readonly source?: Source
+  /** Whose conversations these are: `default` unless said otherwise. Tenants see nothing of each other. */
+  readonly tenant?: string
+}
+
+export interface OpenPostgresOptions extends PostgresOptions {
+  /** Settings for pg's pool beyond the URL. */
+  readonly pool?: {
+    readonly max?: number
+    readonly connectionTimeoutMillis?: number
+    readonly idleTimeoutMillis?: number
+    readonly ssl?: boolean | object
+  }
+}
+
+export interface BorrowPostgresOptions extends PostgresOptions {
+  /** `migrate` (default) makes or upgrades the tables; `check` only looks whether they are there. */
+  readonly schema?: 'migrate' | 'check'
+}
+
+/** Opens a pool of connections and owns it: closing the store closes it. */
+export async function openPostgresStore(url: string, options: OpenPostgresOptions = {}): Promise<Store> {
+  const tenant = tenantOf(options)
+  const { Pool } = await loadPg()
+  const pool = new Pool({
+    connectionString: url,
+    fallback_application_name: 'skein',
+    max: 10,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    ...options.pool,
+  })
+  // An idle connection that breaks is replaced when the next one is needed.
+  pool.on('error', () => {})
+  try {
+    await migrate(pool)
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+  return over(pool, tenant, options, async () => {
+    if (!pool.ending) await pool.end()
+  })
+}
+
+/** Puts a store on a pool that belongs to the caller, who also listens to its errors and closes it. */
+export async function postgresStore(pool: PostgresPool, options: BorrowPostgresOptions = {}): Promise<Store> {
+  const tenant = tenantOf(options)
+  if (options.schema === 'check') await check(pool)
+  else await migrate(pool)
+  return over(pool, tenant, options, async () => {})
+}
+
+async function check(pool: PostgresPool): Promise<void> {
+  const found = await schemaVersion(pool)
+  if (found === newestVersion) return
+  if (found > newestVersion) throw new SchemaTooNewError(found, newestVersion)
+  throw new UnavailableError(`the database has schema version ${found}, version ${newestVersion} is needed`)
+}
+
+function over(
+  pool: PostgresPool,
+  tenant: string,
+  { source = systemSource }: PostgresOptions,
+  close: () => Promise<void>,
+): Store {
+  const engine = postgresEngine(pool, { tenant, source, close })
+  return withQuickAppend(
+    storeOver(engine, () => schemaVersion(pool)),
+    engine,
+  )
+}
+
+function tenantOf({ tenant = 'default' }: PostgresOptions): string {
+  return checkName(tenant, 'tenant')
+}
+
+async function loadPg(): Promise<typeof import('pg')> {
+  try {
+    return await import('pg')
+  } catch (cause) {
+    throw new UnavailableError('PostgreSQL needs the package pg: npm install pg', { cause })
+  }
+}

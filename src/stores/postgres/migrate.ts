@@ -1,0 +1,91 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { SchemaTooNewError } from '../../core/errors.ts'
+import type { Migration } from '../migration.ts'
+import { stateOf, translate } from './errors.ts'
+import { migrations as released } from './migrations.ts'
+import { type Link, onLink, type PostgresPool } from './pool.ts'
+import { bind, prepare } from './prepared.ts'
+
+/** The row that holds the version is also the lock under which it changes: it works through any pooler,
+ *  and vanishes with the process that holds it. */
+const opening = `
+  BEGIN;
+  CREATE SCHEMA IF NOT EXISTS skein;
+  CREATE TABLE IF NOT EXISTS skein.schema_version (one int PRIMARY KEY CHECK (one = 1), version int NOT NULL);
+  INSERT INTO skein.schema_version (one, version) VALUES (1, 0) ON CONFLICT DO NOTHING`
+
+const tableExists = bind(prepare(`SELECT to_regclass('skein.schema_version') IS NOT NULL AS found`), {})
+const readVersion = bind(prepare(`SELECT version FROM skein.schema_version`), {})
+const lockVersion = bind(prepare(`SELECT version FROM skein.schema_version FOR UPDATE`), {})
+const putVersion = prepare(`UPDATE skein.schema_version SET version = @version::int`)
+
+/** How often a step back is taken for another process that is starting too. */
+const mostTries = 30
+
+/** The newest version this program knows. */
+export const newestVersion = released.at(-1)!.version
+
+/** The schema version of a database; 0 if it holds no store. */
+export async function schemaVersion(pool: PostgresPool): Promise<number> {
+  return onLink(pool, versionOn).catch(error => {
+    throw translate(error)
+  })
+}
+
+/** Brings a database to the newest version and returns it: all in one transaction, and any number of
+ *  processes may try at once. Throws SchemaTooNewError, without writing, if a newer Skein wrote it. */
+export async function migrate(
+  pool: PostgresPool,
+  migrations: readonly Migration[] = released,
+): Promise<number> {
+  const newest = migrations.at(-1)?.version ?? 0
+  for (let tries = 1; ; tries++) {
+    try {
+      return await onLink(pool, link => migrateOn(link, migrations, newest))
+    } catch (error) {
+      if (!isLostStart(error) || tries === mostTries) throw translate(error)
+    }
+    await pause(Math.random() * 20 * tries)
+  }
+}
+
+async function migrateOn(link: Link, migrations: readonly Migration[], newest: number): Promise<number> {
+  // Asked first without a lock: mostly there is nothing to do, and a plain role may not be allowed more.
+  if ((await checkedVersion(versionOn(link), newest)) === newest) return newest
+  try {
+    await link.execute(opening)
+    const current = await checkedVersion(versionIn(link.run([lockVersion])), newest)
+    for (const { version, sql } of migrations) {
+      if (version <= current) continue
+      await link.execute(sql)
+      await link.run([bind(putVersion, { version })])
+    }
+    await link.execute('COMMIT')
+    return newest
+  } catch (error) {
+    await link.execute('ROLLBACK').catch(link.spoil)
+    throw error
+  }
+}
+
+async function versionOn(link: Link): Promise<number> {
+  const [asked] = await link.run([tableExists])
+  return asked!.rows[0]!.found === 't' ? versionIn(link.run([readVersion])) : 0
+}
+
+async function versionIn(answer: ReturnType<Link['run']>): Promise<number> {
+  const [result] = await answer
+  return (result!.rows[0]?.version as number | undefined) ?? 0
+}
+
+async function checkedVersion(answer: Promise<number>, newest: number): Promise<number> {
+  const found = await answer
+  if (found > newest) throw new SchemaTooNewError(found, newest)
+  return found
+}
+
+/** Whether another process was making the same things: `IF NOT EXISTS` looks before it makes. */
+function isLostStart(error: unknown): boolean {
+  const state = stateOf(error)
+  return state === '23505' || state === '42P06' || state === '42P07' || state === '40P01'
+}

@@ -1,0 +1,205 @@
+import type { Queries } from '../query.ts'
+import type { ListFilter } from '../statements.ts'
+import { branchColumns } from './columns.ts'
+
+const conversationColumns = `
+  c.id AS conv, c.id, c.kind, c.title, c.model, c.label, c.channel, c.directory, c.project, c.task, c.owner,
+  c.parent_id, c.parent_message, c.prompt_policy, c.prompt_hash,
+  (SELECT p.text FROM skein.prompts p WHERE p.tenant = @tenant::text AND p.hash = c.prompt_hash) AS prompt_text,
+  c.tool_results, c.metadata, c.active_branch, c.next_seq, c.next_event, c.messages, c.tokens,
+  c.tokens_used, c.cost, c.version, c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.trashed_at,
+  c.purging,
+  coalesce((
+    SELECT json_agg(t.tag ORDER BY t.tag) FROM skein.tags t WHERE t.tenant = @tenant::text AND t.conv = c.id
+  )::text, '[]') AS tags`
+
+const conversationById = `
+  SELECT ${conversationColumns} FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.id = @id::uuid`
+
+/** Takes the lock and nothing else. What is read under it is read by a second statement: it then sees
+ *  what the writer before us has left, also in other tables, of which a locking read would see an
+ *  older state. */
+const lock = `
+  SELECT FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid FOR NO KEY UPDATE`
+
+const bytes = (text: string) => `convert_to(${text}, 'UTF8')`
+const pair = (key: string, value: string) => `sha256(${bytes(key)} || '\\x00' || ${bytes(value)})`
+
+const filterSql: Record<ListFilter, string> = {
+  channel: `c.channel = @channel::text`,
+  no_channel: `c.channel IS NULL`,
+  // The index holds the beginning.
+  directory: `c.directory = @directory::text AND left(c.directory, 500) = left(@directory::text, 500)`,
+  no_directory: `c.directory IS NULL`,
+  project: `c.project = @project::text`,
+  no_project: `c.project IS NULL`,
+  task: `c.task = @task::text`,
+  no_task: `c.task IS NULL`,
+  kind: `c.kind = @kind::text`,
+  key_prefix: `c.id IN (
+    SELECT k.conv FROM skein.branches k
+    WHERE k.tenant = @tenant::text AND k.key >= @key_from::text AND k.key < @key_to::text)`,
+  tag: `EXISTS (SELECT FROM skein.tags t WHERE t.tenant = @tenant::text AND t.conv = c.id AND t.tag = @tag::text)`,
+  title: `strpos(c.title_folded, @title::text) > 0`,
+  metadata: `(json_array_length(@metadata::json) = 0 OR c.id IN (
+    SELECT d.conv FROM json_to_recordset(@metadata::json) AS w(key text, value text)
+    JOIN skein.metadata d ON d.tenant = @tenant::text AND d.pair = ${pair('w.key', 'w.value')}
+    GROUP BY d.conv HAVING count(*) = json_array_length(@metadata::json)))`,
+  parent: `c.parent_id = @parent::uuid`,
+  updated_from: `c.updated_at >= @updated_from::bigint`,
+  updated_before: `c.updated_at < @updated_before::bigint`,
+  after: `(c.updated_at, c.id) < (@after_time::bigint, @after_id::uuid)`,
+  trashed: `c.trashed_at IS NOT NULL AND c.purging = 0`,
+  living: `c.trashed_at IS NULL`,
+}
+
+function where(filters: readonly ListFilter[]): string {
+  return ['c.tenant = @tenant::text', ...filters.map(filter => filterSql[filter])].join(' AND ')
+}
+
+/** Conversations, their branches, and how both are found. */
+export const conversationQueries = {
+  conversationById,
+  lockConversation: [lock, conversationById],
+  versionById: `SELECT version FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid`,
+  insertConversation: `
+    INSERT INTO skein.conversations (
+      tenant, id, kind, title, title_folded, model, label, channel, directory, project, task, owner, parent_id,
+      parent_message, prompt_policy, prompt_hash, tool_results, metadata, active_branch, created_at,
+      updated_at, expires_at, ttl_ms)
+    VALUES (
+      @tenant::text, @id::uuid, @kind::text, @title::text, @title_folded::text, @model::text, @label::text,
+      @channel::text, @directory::text, @project::text, @task::text, @owner::text, @parent_id::uuid,
+      @parent_message::text, @prompt_policy::text, @prompt_hash::text, @tool_results::text, @metadata::text,
+      'main', @now::bigint, @now::bigint, @expires_at::bigint, @ttl_ms::bigint)
+    ON CONFLICT (tenant, id) DO NOTHING
+    RETURNING id AS conv`,
+  // The search entries hold the directory: where it changes, they are made anew.
+  updateConversation: `
+    UPDATE skein.conversations SET
+      title = @title::text, title_folded = @title_folded::text, model = @model::text, label = @label::text,
+      channel = @channel::text, directory = @directory::text, project = @project::text, task = @task::text,
+      owner = @owner::text, prompt_policy = @prompt_policy::text, prompt_hash = @prompt_hash::text,
+      tool_results = @tool_results::text, metadata = @metadata::text, expires_at = @expires_at::bigint,
+      ttl_ms = @ttl_ms::bigint,
+      indexed_seq = CASE WHEN directory IS DISTINCT FROM @directory::text THEN 0 ELSE indexed_seq END,
+      updated_at = greatest(updated_at, @now::bigint), version = version + 1
+    WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  bumpVersion: `
+    UPDATE skein.conversations SET version = version + 1 WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  setActiveBranch: `
+    UPDATE skein.conversations SET active_branch = @name::text, version = version + 1
+    WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  clearPrompt: `
+    UPDATE skein.conversations SET prompt_hash = NULL WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  putPrompt: `
+    INSERT INTO skein.prompts (tenant, hash, text) VALUES (@tenant::text, @hash::text, @text::text)
+    ON CONFLICT DO NOTHING`,
+  clearTags: `DELETE FROM skein.tags WHERE tenant = @tenant::text AND conv = @conv::uuid`,
+  putTag: `
+    INSERT INTO skein.tags (tenant, conv, tag) VALUES (@tenant::text, @conv::uuid, @tag::text)
+    ON CONFLICT DO NOTHING`,
+  clearMetadata: `DELETE FROM skein.metadata WHERE tenant = @tenant::text AND conv = @conv::uuid`,
+  putMetadata: `
+    INSERT INTO skein.metadata (tenant, conv, pair)
+    VALUES (@tenant::text, @conv::uuid, ${pair('@key::text', '@value::text')})`,
+  conversationByKey: `
+    SELECT c.id, b.name, c.expires_at FROM skein.branches b
+    JOIN skein.conversations c ON c.tenant = @tenant::text AND c.id = b.conv
+    WHERE b.tenant = @tenant::text AND b.key = @key::text`,
+  conversationByTask: `
+    SELECT id FROM skein.conversations
+    WHERE tenant = @tenant::text AND task = @task::text AND trashed_at IS NULL
+      AND (expires_at IS NULL OR expires_at > @now::bigint)
+    ORDER BY updated_at DESC, id DESC LIMIT 1`,
+  conversationByLink: `
+    SELECT c.id, l.branch AS name FROM skein.agent_links l
+    JOIN skein.conversations c ON c.tenant = @tenant::text AND c.id = l.conv
+    WHERE l.tenant = @tenant::text AND l.agent = @agent::text AND l.foreign_id = @foreign_id::text
+      AND c.trashed_at IS NULL
+    ORDER BY l.updated_at DESC, c.id LIMIT 1`,
+  // A range of UUIDs for the index; the text decides.
+  conversationsByPrefix: `
+    SELECT id FROM skein.conversations
+    WHERE tenant = @tenant::text
+      AND id >= rpad(replace(@lo::text, '-', ''), 32, '0')::uuid
+      AND id <= rpad(replace(@lo::text, '-', ''), 32, 'f')::uuid
+      AND id::text COLLATE "C" >= @lo::text AND id::text COLLATE "C" < @hi::text
+    ORDER BY id LIMIT 11`,
+  listConversations: filters => `
+    SELECT ${conversationColumns},
+      b.name AS branch_name, b.head_seq AS branch_head_seq, b.head_id AS branch_head_id,
+      b.head_run AS branch_head_run, b.head_depth AS branch_head_depth,
+      b.head_path_tokens AS branch_head_path_tokens, b.key AS branch_key, b.former_key AS branch_former_key,
+      b.trashed_key AS branch_trashed_key,
+      b.title AS branch_title, b.created_at AS branch_created_at, b.updated_at AS branch_updated_at
+    FROM skein.conversations c LEFT JOIN LATERAL (
+      SELECT * FROM skein.branches x
+      WHERE x.tenant = @tenant::text AND x.conv = c.id AND x.name = c.active_branch OFFSET 0) b ON true
+    WHERE ${where(filters)}
+    ORDER BY c.updated_at DESC, c.id DESC LIMIT @limit::bigint`,
+  countConversations: filters => `
+    SELECT count(*) AS count FROM skein.conversations c WHERE ${where(filters)}`,
+
+  branch: `
+    SELECT ${branchColumns} FROM skein.branches b
+    WHERE b.tenant = @tenant::text AND b.conv = @conv::uuid AND b.name = @name::text`,
+  branches: `
+    SELECT ${branchColumns} FROM skein.branches b WHERE b.tenant = @tenant::text AND b.conv = @conv::uuid
+    ORDER BY b.created_at, b.name <> 'main', b.name`,
+  insertBranch: `
+    INSERT INTO skein.branches (
+      tenant, conv, name, head_seq, head_id, head_run, head_depth, head_path_tokens, key, title, created_at,
+      updated_at)
+    VALUES (
+      @tenant::text, @conv::uuid, @name::text, @head_seq::int, @head_id::text, @head_run::int, @head_depth::int,
+      @head_path_tokens::bigint, @key::text, @title::text, @now::bigint, @now::bigint)`,
+  setHead: `
+    UPDATE skein.branches SET head_seq = @head_seq::int, head_id = @head_id::text, head_run = @head_run::int,
+      head_depth = @head_depth::int, head_path_tokens = @head_path_tokens::bigint,
+      updated_at = greatest(updated_at, @now::bigint)
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND name = @name::text`,
+  renameBranch: `
+    UPDATE skein.branches SET name = @to::text
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND name = @name::text`,
+  renameInLinks: `
+    UPDATE skein.agent_links SET branch = @to::text
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND branch = @name::text`,
+  renameInTurns: `
+    UPDATE skein.turns SET branch = @to::text
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND branch = @name::text`,
+  deleteBranch: `
+    DELETE FROM skein.branches WHERE tenant = @tenant::text AND conv = @conv::uuid AND name = @name::text`,
+  setBranchKey: `
+    UPDATE skein.branches SET key = @key::text, former_key = @former_key::text,
+      trashed_key = @trashed_key::text
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND name = @name::text`,
+  links: `
+    SELECT branch, agent, directory, foreign_id, seen_id, updated_at FROM skein.agent_links
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND branch = @name::text ORDER BY agent, directory`,
+  putLink: `
+    INSERT INTO skein.agent_links (
+      tenant, conv, branch, agent, directory, directory_hash, foreign_id, seen_seq, seen_id, updated_at)
+    VALUES (
+      @tenant::text, @conv::uuid, @name::text, @agent::text, @directory::text,
+      sha256(${bytes('@directory::text')}), @foreign_id::text, @seen_seq::int, @seen_id::text, @now::bigint)
+    ON CONFLICT (tenant, conv, branch, agent, directory_hash) DO UPDATE SET
+      foreign_id = excluded.foreign_id, seen_seq = excluded.seen_seq, seen_id = excluded.seen_id,
+      updated_at = excluded.updated_at`,
+  deleteLink: `
+    DELETE FROM skein.agent_links
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND branch = @name::text AND agent = @agent::text
+      AND directory_hash = sha256(${bytes('@directory::text')})`,
+  deleteLinks: `
+    DELETE FROM skein.agent_links WHERE tenant = @tenant::text AND conv = @conv::uuid AND branch = @name::text`,
+  clearSeen: `
+    UPDATE skein.agent_links SET seen_seq = NULL, seen_id = NULL
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND seen_seq BETWEEN @lo::int AND @hi::int`,
+  lockBranch: [
+    lock,
+    `SELECT c.id AS conv, c.next_seq, c.trashed_at, ${branchColumns}
+    FROM skein.conversations c
+    JOIN skein.branches b ON b.tenant = @tenant::text AND b.conv = @id::uuid AND b.name = @name::text
+    WHERE c.tenant = @tenant::text AND c.id = @id::uuid`,
+  ],
+} satisfies Partial<Queries>

@@ -1,0 +1,16 @@
+import type { Queries } from '../query.ts'
+import { conversationQueries } from './queries-conversations.ts'
+import { deletingQueries } from './queries-deleting.ts'
+import { messageQueries } from './queries-messages.ts'
+import { recordQueries } from './queries-records.ts'
+import { searchQueries } from './queries-search.ts'
+
+/** All the SQL the PostgreSQL store runs, and nothing else. Every parameter says its type, and every
+ *  statement its tenant: the engine adds `@tenant` to each call. */
+export const queries: Queries = {
+  ...conversationQueries,
+  ...messageQueries,
+  ...recordQueries,
+  ...deletingQueries,
+  ...searchQueries,
+}

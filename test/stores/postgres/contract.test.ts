@@ -1,0 +1,17 @@
+import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
+import { describeContract } from '../contract.ts'
+import { freshDatabase } from './database.ts'
+
+const url = await freshDatabase()
+let tenants = 0
+
+describeContract({
+  name: 'PostgreSQL',
+  open: async source => {
+    // A tenant is as good as a database of its own, which is a promise that this keeps testing.
+    const tenant = `tenant ${++tenants}`
+    const open = () => openPostgresStore(url, { source, tenant, pool: { max: 4 } })
+    const store = await open()
+    return { store, reopen: open, dispose: () => store.close() }
+  },
+})
