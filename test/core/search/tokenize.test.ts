@@ -67,6 +67,7 @@ describe('words', () => {
     expect(joined('getFooBarBaz')).toEqual([
       ...['getfoo', 'getfoobar', 'getfoobarbaz', 'foobar', 'foobarbaz', 'barbaz'],
     ])
+    expect(joined('a_b_c_d_e')).toEqual(['ab', 'abc', 'abcde', 'bc', 'bcd', 'cd', 'cde', 'de'])
   })
   it('with digits or many parts are kept whole, and what is written together in them', () => {
     expect(joined('my_sha256Sum')).toEqual(['mysha256sum', 'sha256sum'])
