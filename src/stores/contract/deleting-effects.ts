@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
-import type { BusyError } from '../../core/errors.ts'
+import type { BusyError, NotFoundError } from '../../core/errors.ts'
+import { sha256Hex } from '../../core/hash.ts'
 import {
   assertSummarised,
   casesOf,
@@ -88,6 +89,17 @@ export const deletingEffectsCases: readonly ContractCase[] = [
       assert.equal((await store.deleteMessages([ids[1]], { recursive: true })).deleted, 3)
     },
   ),
+
+  deleting('takes a blob away with the last message that has it', async ({ store }) => {
+    const { branch } = await store.create()
+    const alone = 'alone '.repeat(4_000)
+    const shared = 'shared '.repeat(4_000)
+    const { ids } = await store.append(branch, null, [say(shared), say(alone), say(shared)])
+    await store.deleteMessages([ids[1]!], { recursive: true })
+    const error = await rejects<NotFoundError>(store.readBlob(sha256Hex(alone)), 'not_found')
+    assert.equal(error.kind, 'blob')
+    assert.deepEqual(await said(store, branch), [shared])
+  }),
 
   deleting('does not let a retry bring back what was deleted', async ({ store }) => {
     const { branch, ids } = await start(store)

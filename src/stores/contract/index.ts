@@ -7,6 +7,7 @@ import { contentCases } from './content.ts'
 import type { ContractCase } from './contract.ts'
 import { conversationCases } from './conversations.ts'
 import { deletingCases } from './deleting.ts'
+import { deletingEffectsCases } from './deleting-effects.ts'
 import { draftCases } from './drafts.ts'
 import { erasingCases } from './erasing.ts'
 import { eventsCases } from './events.ts'
@@ -44,6 +45,7 @@ export const contract: readonly ContractCase[] = [
   ...contentCases,
   ...conversationCases,
   ...deletingCases,
+  ...deletingEffectsCases,
   ...draftCases,
   ...erasingCases,
   ...eventsCases,
