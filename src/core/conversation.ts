@@ -48,7 +48,7 @@ export interface Conversation extends Links {
   readonly activeBranch: string
   /** Messages alive in the tree. */
   readonly messages: number
-  /** Tokens of all messages ever stored in the tree. */
+  /** Tokens of the messages alive in the tree. */
   readonly tokens: number
   /** Tokens that providers have charged over all turns; never goes down. */
   readonly tokensUsed: number
