@@ -65,7 +65,7 @@ export const contentCases: readonly ContractCase[] = [
           type: 'file',
           mime: 'application/pdf',
           data: 'JVBERi0=',
-          url: 'file:///a.pdf',
+          url: 'https://example.org/a.pdf',
           name: 'a.pdf',
           metadata,
         },
