@@ -127,7 +127,7 @@ export const activityCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'moves the time of last activity with every append and save, never back (S0-35, S1-10, S1-33, S2-27)',
+    name: 'moves the time of last activity with every append, save and change, never back (S0-35, S1-10, S1-33, S2-27)',
     run: async ({ store, clock }) => {
       const made = clock.now
       const { conversation, branch } = await store.create()
@@ -140,6 +140,7 @@ export const activityCases: readonly ContractCase[] = [
       assert.equal(await updated(), made + 2_000)
       clock.now -= 90_000
       await append(store, branch, 'c')
+      await store.updateConversation(conversation.id, { title: 'x' })
       assert.equal(await updated(), made + 2_000)
       assert.equal((await store.getConversation(conversation.id)).createdAt.getTime(), made)
     },

@@ -135,6 +135,9 @@ export const agentLinkCases: readonly ContractCase[] = [
       ]) {
         await rejects(store.setAgentLink(branch, link(bad)), 'invalid')
       }
+      await rejects(store.setAgentLink(branch, link({ directory: '/a\0b' })), 'invalid')
+      await rejects(store.removeAgentLink(branch, 'copilot', '/a\0b'), 'invalid')
+      await rejects(store.findByAgentLink('copilot', ''), 'invalid')
       assert.deepEqual(await store.listAgentLinks(branch), [])
     },
   },

@@ -148,6 +148,43 @@ export const keyCases: readonly ContractCase[] = [
   },
   {
     area,
+    name: 'replaces an expired holder once, however many ask through two handles (S2-24, S3-77)',
+    needs: 'second handle',
+    run: async ({ store, second, clock }) => {
+      const stores = [store, await second()] as const
+      for (let round = 0; round < 10; round++) {
+        const key = `race:${round}`
+        const old = await store.create({ key, ttlMs: 1_000 })
+        clock.now += 5_000
+        const found = await Promise.all(inTurn(stores, 8).map(one => one.findOrCreate(key)))
+        onlyOneCreated(found)
+        assert.notEqual(found[0]?.conversation.id, old.conversation.id)
+        assert.equal((await store.getBranch(old.branch)).formerKey, key)
+      }
+      assert.equal(await store.countConversations(), 20)
+    },
+  },
+  {
+    area,
+    name: 'gives a key to one of many branches that ask through two handles',
+    needs: 'second handle',
+    run: async ({ store, second }) => {
+      const stores = [store, await second()] as const
+      const places = await Promise.all(inTurn(stores, 8).map(one => one.create()))
+      for (let round = 0; round < 10; round++) {
+        const key = `race:${round}`
+        const tries = await Promise.allSettled(
+          inTurn(stores, 8).map((one, i) => one.setKey(places[i]!.branch, key)),
+        )
+        assert.equal(tries.filter(one => one.status === 'fulfilled').length, 1)
+        for (const one of tries) if (one.status === 'rejected') assert.equal(one.reason.code, 'key_reused')
+        const winner = tries.findIndex(one => one.status === 'fulfilled')
+        assert.deepEqual(at(await store.findByKey(key)), at(places[winner]!))
+      }
+    },
+  },
+  {
+    area,
     name: 'gives a branch a key, takes it away, and gives it to another',
     run: async ({ store }) => {
       const one = await start(store)

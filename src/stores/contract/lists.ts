@@ -255,7 +255,9 @@ export const listCases: readonly ContractCase[] = [
       const keyed = (key: string) => ({ key, title: key })
       await fill(
         world,
-        ['cli:default', 'cli:work', 'CLI:default', 'cliX', 'a_b', 'axb', 'p%q', 'pxq'].map(keyed),
+        ['cli:default', 'cli:work', 'CLI:default', 'cliX', 'a_b', 'axb', 'p%q', 'pxq', '[x]*', 'xx'].map(
+          keyed,
+        ),
       )
       const [quiet] = await fill(world, titled('no key on main', 'no key at all'))
       await store.createBranch(quiet!, null, { name: 'side', key: 'cli:side' })
@@ -269,6 +271,7 @@ export const listCases: readonly ContractCase[] = [
       assert.deepEqual(await titles(store, { keyPrefix: 'cli:default' }), ['cli:default'])
       assert.deepEqual(await titles(store, { keyPrefix: 'a_' }), ['a_b'])
       assert.deepEqual(await titles(store, { keyPrefix: 'p%' }), ['p%q'])
+      assert.deepEqual(await titles(store, { keyPrefix: '[x]' }), ['[x]*'])
       assert.deepEqual(await titles(store, { keyPrefix: 'cli:default:' }), [])
     },
   },
@@ -314,6 +317,7 @@ export const listCases: readonly ContractCase[] = [
       const { store } = world
       const [id] = await fill(world, titled('Old words'))
       await store.updateConversation(id!, { title: 'New words' })
+      await store.updateConversation(id!, { model: 'x' })
       assert.deepEqual(await titles(store, { title: 'old' }), [])
       assert.deepEqual(await titles(store, { title: 'new' }), ['New words'])
       const place = await store.create()
