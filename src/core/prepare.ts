@@ -49,7 +49,7 @@ export function prepareMessage(message: NewMessage, field: string): PreparedMess
   }
   return {
     role,
-    body: encodeBody(message.blocks, message.meta),
+    body: bodyOf(message, field),
     time: message.at === undefined ? null : checkTime(message.at, `${field}.at`),
     tokens:
       message.tokens === undefined
@@ -58,6 +58,24 @@ export function prepareMessage(message: NewMessage, field: string): PreparedMess
     label: message.label === undefined ? null : checkName(message.label, `${field}.label`),
     title: role === 'user' ? titleFrom(textOf(message)) : null,
   }
+}
+
+/** What stays in the body after blobs have left it, in UTF-16 units. */
+const longestBody = 67_108_864
+
+/** Each string is within bounds by now; all of them together may still be more than one text can hold. */
+function bodyOf(message: NewMessage, field: string): Body {
+  let body: Body | undefined
+  try {
+    body = encodeBody(message.blocks, message.meta)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+  }
+  if (body && body.text.length <= longestBody) return body
+  throw new InvalidError(
+    `${field}.blocks`,
+    `must be at most ${longestBody} characters of JSON, large strings apart`,
+  )
 }
 
 /** Reads a role as other systems write it. */

@@ -164,3 +164,9 @@ describe('readRole', () => {
     expect(() => readRole(role, 'role')).toThrow(InvalidError)
   })
 })
+
+it('refuses a message whose small blocks add up to more than a body can hold', () => {
+  const block = { type: 'text', text: 'x'.repeat(16_000) } as const
+  const blocks = Array.from({ length: 4_300 }, () => block)
+  expect(() => prepareMessage({ role: 'user', blocks }, 'message')).toThrow(/^message\.blocks: must be at most/)
+})
