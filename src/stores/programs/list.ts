@@ -1,4 +1,3 @@
-import { fold } from '../../core/fold.ts'
 import type {
   ConversationFilter,
   ListConversations,
@@ -8,6 +7,7 @@ import type {
   SkippedRow,
 } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
+import { fold } from '../../core/search/fold.ts'
 import { all, first, type Program } from '../engine.ts'
 import { branchOf, conversationOf } from '../row.ts'
 import type { BranchRow, LooseMessageRow } from '../rows.ts'

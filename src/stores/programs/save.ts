@@ -1,7 +1,7 @@
-import { fold } from '../../core/fold.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
+import { fold } from '../../core/search/fold.ts'
 import { type Program, run } from '../engine.ts'
 import type { PlaceRow } from '../rows.ts'
 import { lockLiving, needMessage, needMessageIn } from './lookup.ts'
