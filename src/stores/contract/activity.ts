@@ -210,7 +210,7 @@ export const activityCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'sets the expiry from the time to live, and moves it on with each append (S2-8, S2-31)',
+    name: 'sets the expiry from the time to live, and moves it on with each append (S2-8)',
     run: async ({ store, clock }) => {
       const { conversation, branch } = await store.create({ ttlMs: day })
       const { id } = conversation
@@ -242,7 +242,7 @@ export const activityCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'an expired conversation is read and continued by its id all the same (S2-61)',
+    name: 'an expired conversation is read and continued by its id all the same',
     run: async ({ store, clock }) => {
       const { conversation, branch, ids } = await start(store, { expiresAt: new Date(clock.now + 1_000) })
       clock.now += day

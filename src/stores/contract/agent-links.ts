@@ -24,7 +24,7 @@ const foreignIds = async (store: Store, ref: BranchRef) =>
 export const agentLinkCases: readonly ContractCase[] = [
   {
     area,
-    name: 'remembers what an agent calls a branch and what it has seen of it (S4-9, S4-11)',
+    name: 'remembers what an agent calls a branch and what it has seen of it (S4-9)',
     run: async ({ store, clock }) => {
       const { conversation, branch, ids } = await start(store)
       assert.deepEqual(await store.listAgentLinks(branch), [])
@@ -60,7 +60,7 @@ export const agentLinkCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'keeps links of other agents, directories and branches apart (S4-27, S4-38)',
+    name: 'keeps links of other agents, directories and branches apart (S4-27)',
     run: async ({ store }) => {
       const { conversation, branch, ids } = await start(store)
       const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
@@ -77,7 +77,7 @@ export const agentLinkCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'finds the branch that an agent knows by its own id (S4-27, S4-28)',
+    name: 'finds the branch that an agent knows by its own id (S4-27)',
     run: async ({ store }) => {
       const one = await start(store)
       const two = await start(store)
@@ -143,7 +143,7 @@ export const agentLinkCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'what the agent has seen stays where it was while the branch goes on (S4-13)',
+    name: 'what the agent has seen stays where it was while the branch goes on',
     run: async ({ store }) => {
       const { branch, ids } = await start(store)
       await store.setAgentLink(branch, link({ seen: ids[2] }))
@@ -157,7 +157,7 @@ export const agentLinkCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'finds an expired conversation by its agent, but not one in the trash (S4-8)',
+    name: 'finds an expired conversation by its agent, but not one in the trash',
     run: async ({ store, clock }) => {
       const place = await start(store, { ttlMs: 1_000 })
       await store.setAgentLink(place.branch, link())
@@ -171,7 +171,7 @@ export const agentLinkCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'keeps one link when two handles set it at the same time (S4-37)',
+    name: 'keeps one link when two handles set it at the same time',
     needs: 'second handle',
     run: async ({ store, second }) => {
       const other = await second()

@@ -283,7 +283,7 @@ export const branchCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'moves a branch to any message of its conversation, and to none (S3-2, S3-52)',
+    name: 'moves a branch to any message of its conversation, and to none (S3-2)',
     run: async ({ store }) => {
       const { conversation, branch, ids } = await start(store)
       const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })

@@ -171,7 +171,7 @@ export const conversationCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'shows a second handle what the first has written (S0-2, S3-77)',
+    name: 'shows a second handle what the first has written (S3-77)',
     needs: 'second handle',
     run: async ({ store, second }) => {
       const other = await second()

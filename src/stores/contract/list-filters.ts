@@ -84,7 +84,7 @@ export const listFilterCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'filters by the time of last activity: from is included, before is not (S2-17)',
+    name: 'filters by the time of last activity: from is included, before is not',
     run: async ({ store, clock }) => {
       const begin = clock.now
       for (const title of ['0', '1', '2', '3']) {
@@ -128,7 +128,7 @@ export const listFilterCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'lists expired conversations as long as they are there (S0-4)',
+    name: 'lists expired conversations as long as they are there',
     run: async ({ store, clock }) => {
       await store.create({ title: 'expired', key: 'k', task: 't', ttlMs: 1_000 })
       clock.now += 1_000_000

@@ -65,7 +65,7 @@ export const listCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'lists the newest activity first (S1-1, S1-27, S1-44, S2-17)',
+    name: 'lists the newest activity first (S1-27, S1-44)',
     run: async world => {
       const { store, clock } = world
       const [one, two] = await fill(world, titled('one', 'two', 'three'))
@@ -80,7 +80,7 @@ export const listCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'lists conversations whole, each with its active branch (S1-3, S1-21, S4-42)',
+    name: 'lists conversations whole, each with its active branch (S1-3, S1-21)',
     run: async ({ store }) => {
       const fields = { title: 't', model: 'm', directory: '/d', prompt: 'p', tags: ['x'], metadata: { n: 1 } }
       const { conversation, ids } = await start(store, { ...fields, key: 'k' })

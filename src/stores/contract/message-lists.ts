@@ -181,7 +181,7 @@ export const messageListCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'lists only some roles: the newest answer is the first of its kind (S3-47, S3-55)',
+    name: 'lists only some roles: the newest answer is the first of its kind (S3-47)',
     run: async ({ store }) => {
       const { conversation, branch } = await store.create()
       const result = { type: 'tool_result', callId: 'c', output: 'done' } as const
