@@ -192,6 +192,8 @@ export interface Statements {
   // Turns and drafts
   turn: [InConv & { key: string }, TurnRow]
   turns: [InConv & { status: string | null }, TurnRow]
+  /** There are a few at most, however many have ended. */
+  openTurns: [InConv, TurnRow]
   openTurnOn: [OnBranch, TurnRow]
   stepMessages: [
     InConv & { first: number; last: number; step: number },

@@ -15,6 +15,8 @@ export const recordQueries = {
   turns: `
     SELECT ${turnColumns} FROM skein.turns
     WHERE ${inConv} AND (@status::text IS NULL OR status = @status::text) ORDER BY first`,
+  openTurns: `
+    SELECT ${turnColumns} FROM skein.turns WHERE ${inConv} AND status = 'open' ORDER BY first`,
   openTurnOn: `
     SELECT ${turnColumns} FROM skein.turns WHERE ${inConv} AND branch = @name::text AND status = 'open'`,
   stepMessages: `

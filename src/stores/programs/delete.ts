@@ -80,7 +80,7 @@ function* rangesToDelete(
 }
 
 function* checkNotOpen(conv: Conv, ranges: readonly SeqRange[]): Program<void> {
-  for (const turn of yield* all('turns', { conv, status: 'open' })) {
+  for (const turn of yield* all('openTurns', { conv })) {
     if (ranges.some(({ lo, hi }) => lo <= turn.last && turn.first <= hi && containsSeq(ranges, turn.last))) {
       throw new BusyError(
         `turn ${JSON.stringify(turn.key)}`,

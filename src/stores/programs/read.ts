@@ -98,7 +98,7 @@ function* withoutOpen(
 }
 
 function* openTurns(conv: Conv): Program<ReadonlySet<number>> {
-  return new Set((yield* all('turns', { conv, status: 'open' })).map(turn => turn.first))
+  return new Set((yield* all('openTurns', { conv })).map(turn => turn.first))
 }
 
 function bySeq(a: MessageRow, b: MessageRow): number {

@@ -47,7 +47,7 @@ export const deletingQueries = {
     SELECT id FROM skein_conversations
     WHERE task IS NOT NULL AND expires_at IS NOT NULL AND trashed_at IS NULL AND expires_at <= @now
       AND NOT EXISTS (
-        SELECT 1 FROM skein_turns t
+        SELECT 1 FROM skein_turns t INDEXED BY skein_turns_open
         WHERE t.conv = skein_conversations.c AND t.status = 'open' AND t.lease_until > @now)
     ORDER BY expires_at LIMIT @limit`,
   countSweep: `

@@ -12,8 +12,13 @@ export const recordQueries = {
   turns: `
     SELECT ${turnColumns} FROM skein_turns
     WHERE conv = @conv AND (@status IS NULL OR status = @status) ORDER BY first`,
+  // The index is named: left to itself the planner reads every turn that the conversation ever had.
+  openTurns: `
+    SELECT ${turnColumns} FROM skein_turns INDEXED BY skein_turns_open
+    WHERE conv = @conv AND status = 'open' ORDER BY first`,
   openTurnOn: `
-    SELECT ${turnColumns} FROM skein_turns WHERE conv = @conv AND branch = @name AND status = 'open'`,
+    SELECT ${turnColumns} FROM skein_turns INDEXED BY skein_turns_open
+    WHERE conv = @conv AND branch = @name AND status = 'open'`,
   stepMessages: `
     SELECT seq, id, role, body_hash FROM skein_messages
     WHERE conv = @conv AND seq BETWEEN @first AND @last AND turn = @first AND step = @step ORDER BY seq`,
