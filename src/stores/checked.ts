@@ -91,11 +91,15 @@ export function checkNewBranch(branch: NewBranch): NewBranch {
 }
 
 export function checkLink(link: NewAgentLink): NewAgentLink {
-  checkName(link.agent, 'agent')
-  checkText(link.directory, 'directory', longestPath)
+  checkAgent(link.agent, link.directory)
   checkName(link.foreignId, 'foreignId')
   optionalMessageId(link.seen, 'seen')
   return link
+}
+
+export function checkAgent(agent: string, directory: string): void {
+  checkName(agent, 'agent')
+  checkText(directory, 'directory', longestPath)
 }
 
 export function checkHolder(holder: Holder, field = 'holder'): Holder {

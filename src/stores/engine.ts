@@ -5,6 +5,9 @@ import type { ParamsOf, RowOf, StatementName } from './statements.ts'
 export interface Call {
   readonly name: StatementName
   readonly params: object
+  /** What the program makes of the answer. Where it wants nothing, an engine may send the statement later,
+   *  together with the next, as long as the transaction fails if the statement does. */
+  readonly wants: 'rows' | 'count' | 'nothing'
 }
 
 export interface Answer {
@@ -45,15 +48,20 @@ export interface Engine {
 
 /** Asks for all rows. */
 export function* all<N extends StatementName>(name: N, params: ParamsOf<N>): Program<readonly RowOf<N>[]> {
-  return (yield { name, params }).rows as readonly RowOf<N>[]
+  return (yield { name, params, wants: 'rows' }).rows as readonly RowOf<N>[]
 }
 
 /** Asks for the first row, if there is one. */
 export function* first<N extends StatementName>(name: N, params: ParamsOf<N>): Program<RowOf<N> | undefined> {
-  return (yield { name, params }).rows[0] as RowOf<N> | undefined
+  return (yield { name, params, wants: 'rows' }).rows[0] as RowOf<N> | undefined
 }
 
-/** Runs a statement for its effect and says how many rows it wrote. */
-export function* run<N extends StatementName>(name: N, params: ParamsOf<N>): Program<number> {
-  return (yield { name, params }).changes
+/** Runs a statement for its effect. */
+export function* run<N extends StatementName>(name: N, params: ParamsOf<N>): Program<void> {
+  yield { name, params, wants: 'nothing' }
+}
+
+/** Runs a statement for its effect and asks how many rows it wrote. */
+export function* count<N extends StatementName>(name: N, params: ParamsOf<N>): Program<number> {
+  return (yield { name, params, wants: 'count' }).changes
 }

@@ -113,8 +113,10 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     },
     setAgentLink: async (ref, link) =>
       write(() => branches.setAgentLink(checked.checkRef(ref), checked.checkLink(link), now())),
-    removeAgentLink: async (ref, agent, directory) =>
-      write(() => branches.removeAgentLink(checked.checkRef(ref), checkName(agent, 'agent'), directory)),
+    removeAgentLink: async (ref, agent, directory) => {
+      checked.checkAgent(agent, directory)
+      return write(() => branches.removeAgentLink(checked.checkRef(ref), agent, directory))
+    },
     reset: async (ref, options = {}) =>
       write(() => branches.reset(checked.checkRef(ref), options.keepPrompt ?? true, now())),
 

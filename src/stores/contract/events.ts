@@ -154,8 +154,11 @@ export const eventsCases: readonly ContractCase[] = [
   }),
 
   events('belong to a conversation that is there', async ({ store }) => {
-    for (const promise of [store.addEvents(noConversation, many(1)), store.listEvents(noConversation)]) {
-      const error = await rejects<NotFoundError>(promise, 'not_found')
+    for (const ask of [
+      () => store.addEvents(noConversation, many(1)),
+      () => store.listEvents(noConversation),
+    ]) {
+      const error = await rejects<NotFoundError>(ask(), 'not_found')
       assert.deepEqual([error.kind, error.id], ['conversation', noConversation])
     }
   }),

@@ -155,8 +155,8 @@ export const readCases: readonly ContractCase[] = [
     name: 'finds no path to a message that is not there (S3-84)',
     async run({ store }) {
       await start(store)
-      for (const promise of [store.path(noMessage), store.tail(noMessage, { tokens: 10 })]) {
-        const error = await rejects<NotFoundError>(promise, 'not_found')
+      for (const ask of [() => store.path(noMessage), () => store.tail(noMessage, { tokens: 10 })]) {
+        const error = await rejects<NotFoundError>(ask(), 'not_found')
         assert.deepEqual([error.kind, error.id], ['message', noMessage])
       }
     },

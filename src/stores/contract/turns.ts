@@ -285,11 +285,11 @@ export const turnCases: readonly ContractCase[] = [
     async run({ store }) {
       const { conversation } = await start(store)
       const end = { status: 'complete', heldBy: holder(1) } as const
-      for (const promise of [
-        store.endTurn(conversation.id, 'never', end),
-        store.renewTurn(conversation.id, 'never', holder(1)),
+      for (const ask of [
+        () => store.endTurn(conversation.id, 'never', end),
+        () => store.renewTurn(conversation.id, 'never', holder(1)),
       ]) {
-        const error = await rejects<NotFoundError>(promise, 'not_found')
+        const error = await rejects<NotFoundError>(ask(), 'not_found')
         assert.deepEqual([error.kind, error.id], ['turn', 'never'])
       }
       const gone = await rejects<NotFoundError>(store.endTurn(noConversation, 'never', end), 'not_found')

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { OutcomeUnknownError, SkeinError } from '../../core/errors.ts'
 import type { Source } from '../../core/source.ts'
 import type { Answer, Call, Engine, Program } from '../engine.ts'
-import type { ListParams, StatementName } from '../statements.ts'
+import type { ListParams } from '../statements.ts'
 import type { Result } from './batch.ts'
 import { isBroken, isLostRace, translate, translateCommit } from './errors.ts'
 import { matchText } from './match.ts'
@@ -16,30 +16,8 @@ const mostTries = 10
 /** Statements that wait for company at most; more would only fill memory. */
 const mostWaiting = 200
 
-/** Writes of which nobody asks the answer: they are sent along with the next statement that is asked for
- *  one, or with the commit. If one fails, the transaction fails, only later. */
-const untold: ReadonlySet<StatementName> = new Set<StatementName>([
-  ...(['updateConversation', 'bumpVersion', 'setActiveBranch', 'clearPrompt', 'putPrompt'] as const),
-  ...(['clearTags', 'putTag', 'clearMetadata', 'putMetadata', 'insertBranch', 'setHead'] as const),
-  ...(['renameBranch', 'renameInLinks', 'renameInTurns', 'deleteBranch', 'setBranchKey'] as const),
-  ...([
-    'putLink',
-    'deleteLinks',
-    'clearSeen',
-    'grow',
-    'charge',
-    'setLabel',
-    'putBlob',
-    'putBlobRef',
-  ] as const),
-  ...(['deleteBlobRefs', 'deleteLooseBlobs', 'insertTurn', 'updateTurn', 'renewTurn'] as const),
-  ...(['insertDraft', 'deleteDrafts', 'claimSummary', 'putSummary', 'deleteSummary'] as const),
-  ...(['insertEvent', 'setNextEvent', 'buryMessages', 'deleteMessages', 'shrink', 'eraseMessage'] as const),
-  ...(['clearTitle', 'setTrashed', 'beginPurge', 'deleteConversation', 'putState', 'countSweep'] as const),
-  ...(['setIndexed', 'putSearchEntry', 'deleteSearchEntries', 'clearSearch', 'resetIndexed'] as const),
-])
-
-const untoldAnswer: Answer = { rows: [], changes: 1 }
+/** To a statement that waits, before it is sent: nobody looks at it. */
+const unseen: Answer = { rows: [], changes: 0 }
 
 const begin = bind(prepare('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'), {})
 const beginReading = bind(prepare('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'), {})
@@ -144,10 +122,10 @@ export function postgresEngine(
   ): Promise<T> {
     let step = program.next()
     while (!step.done) {
-      const { name } = step.value
+      const { name, wants } = step.value
       waiting.push(...statementsOf(step.value))
-      if (mayWait && untold.has(name) && waiting.length < mostWaiting) {
-        step = program.next(untoldAnswer)
+      if (mayWait && wants === 'nothing' && waiting.length < mostWaiting) {
+        step = program.next(unseen)
         continue
       }
       const results = await link.run(waiting.splice(0))

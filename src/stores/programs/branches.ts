@@ -2,7 +2,7 @@ import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch 
 import { BusyError, ConflictError, InvalidError, KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { commonSeq } from '../../core/runs.ts'
-import { all, first, type Program, run } from '../engine.ts'
+import { all, count, first, type Program, run } from '../engine.ts'
 import { branchOf, dateOrNull, holderOf, linkOf } from '../row.ts'
 import type { BranchRow, Conv, PlaceRow } from '../rows.ts'
 import { lockLiving, lockPlace, needBranch, needConversation, needMessageIn } from './lookup.ts'
@@ -199,7 +199,7 @@ export function* setAgentLink(ref: BranchRef, link: NewAgentLink, now: number): 
 export function* removeAgentLink(ref: BranchRef, agent: string, directory: string): Program<void> {
   const { conversation, branch } = yield* lockPlace(ref)
   const { conv } = conversation
-  const removed = yield* run('deleteLink', { conv, name: branch.name, agent, directory })
+  const removed = yield* count('deleteLink', { conv, name: branch.name, agent, directory })
   if (removed > 0) yield* run('bumpVersion', { conv })
 }
 

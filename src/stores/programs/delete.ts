@@ -4,7 +4,7 @@ import { textOf } from '../../core/message.ts'
 import type { DeletedMessages, MovedBranch } from '../../core/ports.ts'
 import { containsSeq, highestOutside, type SeqRange, subtreeRanges } from '../../core/runs.ts'
 import { titleFrom } from '../../core/title.ts'
-import { all, first, type Program, run } from '../engine.ts'
+import { all, count, first, type Program, run } from '../engine.ts'
 import { dateOrNull, holderOf } from '../row.ts'
 import type { Conv, ConversationRow, LocatedRow } from '../rows.ts'
 import { dropBlobs, readLoose } from './content.ts'
@@ -33,7 +33,7 @@ export function* deleteMessages(request: DeleteRequest): Program<DeletedMessages
     for (const { lo, hi } of ranges) {
       const facts = yield* first('spanFacts', { conv, lo, hi })
       deleted += facts!.count
-      summaries += yield* run('deleteSummaries', { conv, lo, hi })
+      summaries += yield* count('deleteSummaries', { conv, lo, hi })
       yield* run('clearSeen', { conv, lo, hi })
       yield* run('deleteSearchEntries', { conv, lo, hi })
       yield* dropBlobs({ conv, lo, hi })
@@ -132,7 +132,7 @@ export interface EraseRequest {
 /** Removes words, and whatever was made of them: search entries, blobs, summaries, the title. */
 export function* eraseMessages(request: EraseRequest): Program<number> {
   const { by, reason, now } = request
-  let count = 0
+  let erased = 0
   for (const [conversationId, located] of yield* byConversation(request.ids)) {
     const { conv, title } = yield* lockLiving(conversationId)
     const [...messages] = yield* readLoose(
@@ -149,8 +149,8 @@ export function* eraseMessages(request: EraseRequest): Program<number> {
       yield* run('eraseMessage', { conv, seq, erased: JSON.stringify({ at: now, by, reason }) })
       if (title !== null && titleFrom(textOf(message)) === title) yield* run('clearTitle', { conv, title })
       yield* run('bumpVersion', { conv })
-      count++
+      erased++
     }
   }
-  return count
+  return erased
 }
