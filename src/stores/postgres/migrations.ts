@@ -280,7 +280,7 @@ END $$;
 -- The newest entries that answer. A word in every second message and one in none must both be quick, so it
 -- works backwards in stretches of time: the newest entries are read one by one, then the index is asked for
 -- one stretch after another, each as long as the hits in the one before let expect that it will do.
--- OFFSET 0: the planner may not choose another way.
+-- OFFSET 0 and coalesce: the planner may not choose another way.
 CREATE FUNCTION skein.find(
   _tenant text, _match tsquery, _from bigint, _upto bigint, _directory text, _kind text, _limit int
 ) RETURNS TABLE (conv uuid, seq int, at bigint) LANGUAGE plpgsql STABLE AS $$
@@ -312,7 +312,7 @@ BEGIN
       SELECT n.conv, n.seq, n.at, n.tsv FROM skein.search n
       WHERE n.tenant = _tenant AND n.at > _lo AND n.at <= _hi ORDER BY n.at DESC OFFSET 0) s
     JOIN LATERAL (
-      SELECT FROM skein.conversations c WHERE c.tenant = _tenant AND c.id = s.conv AND c.trashed_at IS NULL
+      SELECT FROM skein.conversations c WHERE c.tenant = _tenant AND c.id = s.conv AND coalesce(c.trashed_at, -1) < 0
         AND (_directory IS NULL OR c.directory = _directory) AND (_kind IS NULL OR c.kind = _kind)
       OFFSET 0) c ON true
     WHERE s.tsv @@ _match ORDER BY s.at DESC LIMIT _left;
@@ -344,7 +344,7 @@ BEGIN
         WHERE n.tsv @@ (_match && _stretch) AND n.tenant || '' = _tenant AND n.at + 0 > _lo AND n.at + 0 <= _hi
         ORDER BY n.at DESC OFFSET 0) s
       JOIN LATERAL (
-        SELECT FROM skein.conversations c WHERE c.tenant = _tenant AND c.id = s.conv AND c.trashed_at IS NULL
+        SELECT FROM skein.conversations c WHERE c.tenant = _tenant AND c.id = s.conv AND coalesce(c.trashed_at, -1) < 0
           AND (_directory IS NULL OR c.directory = _directory) AND (_kind IS NULL OR c.kind = _kind)
         OFFSET 0) c ON true
       ORDER BY s.at DESC LIMIT _left;

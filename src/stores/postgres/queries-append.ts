@@ -1,3 +1,5 @@
+import { notTrashed } from './columns.ts'
+
 /** The append for the plain case: one statement that locks, checks and writes all, or writes nothing and
  *  returns no row. Waiting for the lock, PostgreSQL reads the locked rows anew and checks them again; what
  *  is not locked is as old as the statement, so nothing is decided by it that a writer could have changed
@@ -10,7 +12,7 @@ WITH s AS MATERIALIZED (
   FROM skein.conversations c
   JOIN skein.branches b ON b.tenant = @tenant::text AND b.conv = @conv::uuid AND b.name = @name::text
   ${join}
-  WHERE c.tenant = @tenant::text AND c.id = @conv::uuid AND c.trashed_at IS NULL
+  WHERE c.tenant = @tenant::text AND c.id = @conv::uuid AND ${notTrashed}
     AND b.head_id IS NOT DISTINCT FROM @expected::text
     AND ${check}
   FOR NO KEY UPDATE OF c, b${lock}

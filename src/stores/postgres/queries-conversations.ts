@@ -1,6 +1,6 @@
 import type { Queries } from '../query.ts'
 import type { ListFilter } from '../statements.ts'
-import { branchColumns } from './columns.ts'
+import { branchColumns, notTrashed } from './columns.ts'
 
 const conversationColumns = `
   c.id AS conv, c.id, c.kind, c.title, c.model, c.label, c.channel, c.directory, c.project, c.task, c.owner,
@@ -108,15 +108,16 @@ export const conversationQueries = {
     JOIN skein.conversations c ON c.tenant = @tenant::text AND c.id = b.conv
     WHERE b.tenant = @tenant::text AND b.key = @key::text`,
   conversationByTask: `
-    SELECT id FROM skein.conversations
-    WHERE tenant = @tenant::text AND task = @task::text AND trashed_at IS NULL
-      AND (expires_at IS NULL OR expires_at > @now::bigint)
-    ORDER BY updated_at DESC, id DESC LIMIT 1`,
+    SELECT c.id FROM (
+      SELECT id, updated_at, expires_at, trashed_at FROM skein.conversations
+      WHERE tenant = @tenant::text AND task = @task::text OFFSET 0) c
+    WHERE ${notTrashed} AND (c.expires_at IS NULL OR c.expires_at > @now::bigint)
+    ORDER BY c.updated_at DESC, c.id DESC LIMIT 1`,
   conversationByLink: `
     SELECT c.id, l.branch AS name FROM skein.agent_links l
     JOIN skein.conversations c ON c.tenant = @tenant::text AND c.id = l.conv
     WHERE l.tenant = @tenant::text AND l.agent = @agent::text AND l.foreign_id = @foreign_id::text
-      AND c.trashed_at IS NULL
+      AND ${notTrashed}
     ORDER BY l.updated_at DESC, c.id LIMIT 1`,
   // A range of UUIDs for the index; the text decides.
   conversationsByPrefix: `

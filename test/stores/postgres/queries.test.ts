@@ -1,0 +1,66 @@
+import { Client } from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { runBatch } from '../../../src/stores/postgres/batch.ts'
+import { migrate } from '../../../src/stores/postgres/migrate.ts'
+import { bind, prepare } from '../../../src/stores/postgres/prepared.ts'
+import { queries } from '../../../src/stores/postgres/queries.ts'
+import { appendOutsideTurns, continueTurn, openTurn } from '../../../src/stores/postgres/queries-append.ts'
+import { listFilters, type StatementName } from '../../../src/stores/statements.ts'
+import { samples } from '../samples.ts'
+import { freshDatabase, openPool } from './database.ts'
+
+const url = await freshDatabase()
+const client = new Client({ connectionString: url })
+beforeAll(async () => {
+  await migrate(openPool(url))
+  await client.connect()
+})
+afterAll(() => client.end())
+
+type Text = readonly [title: string, text: string, params: object]
+
+/** Every text of the driver; a list of conversations without filters, with all of them, and with each. */
+const texts = (Object.keys(queries) as StatementName[]).flatMap((name): Text[] => {
+  const text = queries[name]
+  const params = samples[name]
+  if (typeof text === 'function') {
+    const each = listFilters.map((filter): Text => [`${name} by ${filter}`, text([filter]), params])
+    return [[name, text([]), params], [`${name} by all`, text(listFilters), params], ...each]
+  }
+  return [text].flat().map((one, i): Text => [i === 0 ? name : `${name} (${i + 1})`, one, params])
+})
+
+describe('every statement', () => {
+  beforeEach(() => client.query('BEGIN'))
+  afterEach(() => client.query('ROLLBACK'))
+
+  it.each(texts)(
+    'is accepted by a fresh schema, with the parameters it is promised: %s (S3-68)',
+    async (...one) => {
+      const [, text, params] = one
+      const run = runBatch(client, [bind(prepare(text), { ...params, tenant: 'a' })])
+      await expect(run).resolves.toHaveLength(1)
+    },
+  )
+
+  it.each(Object.entries({ appendOutsideTurns, openTurn, continueTurn }))('and so is %s', async (_, text) => {
+    await expect(client.query(`PREPARE it AS ${prepare(text).sql}`)).resolves.toBeDefined()
+    await client.query('DEALLOCATE it')
+  })
+})
+
+describe('every statement that reads or writes a table', () => {
+  const all = [
+    ...texts,
+    ...Object.entries({ appendOutsideTurns, openTurn, continueTurn }).map(
+      ([name, text]): Text => [name, text, {}],
+    ),
+  ]
+  it.each(all)('names the tenant for each: %s', (_, text) => {
+    const tables = text.match(/\b(FROM|JOIN|UPDATE|USING) skein\.(?!find\b)\w+/g) ?? []
+    const inserts = text.match(/\bINSERT INTO skein\.\w+ \(\s*tenant,/g) ?? []
+    expect(text.match(/\bINSERT INTO/g) ?? []).toHaveLength(inserts.length)
+    expect(text.match(/\btenant = @tenant::text/g)?.length ?? 0).toBeGreaterThanOrEqual(tables.length)
+    if (/skein\.find/.test(text)) expect(text).toMatch(/skein\.find\(\s*@tenant::text,/)
+  })
+})
