@@ -19,7 +19,7 @@ const mostWaiting = 200
 /** To a statement that waits, before it is sent: nobody looks at it. */
 const unseen: Answer = { rows: [], changes: 0 }
 
-const begin = bind(prepare('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'), {})
+const begin = bind(prepare('BEGIN ISOLATION LEVEL READ COMMITTED'), {})
 const beginReading = bind(prepare('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'), {})
 const relax = bind(prepare('SET LOCAL synchronous_commit = off'), {})
 const commit = bind(prepare('COMMIT'), {})

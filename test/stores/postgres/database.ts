@@ -1,21 +1,34 @@
-import { Pool } from 'pg'
+import { Pool, type PoolConfig } from 'pg'
 import { afterAll, inject } from 'vitest'
-import { createDatabase, dropDatabase } from '../../support/postgres.ts'
+import { createDatabase } from '../../support/postgres.ts'
 
-/** Makes an empty database that goes away with the test file, and gives its URL. */
-export async function freshDatabase(): Promise<string> {
-  const via = inject('postgresUrl')
-  const url = await createDatabase(via)
-  afterAll(() => dropDatabase(url, via))
-  return url
+const pools: Pool[] = []
+afterAll(async () => {
+  for (const pool of pools) if (!pool.ending) await pool.end()
+})
+
+/** Makes an empty database and gives its URL. It goes away with the server. */
+export function freshDatabase(): Promise<string> {
+  return createDatabase(inject('postgresUrl'))
 }
 
-/** A pool on a database, closed at the end of the test file. */
-export function openPool(url: string, options: { max?: number } = {}): Pool {
+/** A pool on a database, closed at the end of the test file at the latest. */
+export function openPool(url: string, options: PoolConfig = {}): Pool {
   const pool = new Pool({ connectionString: url, ...options })
   pool.on('error', () => {}) // tests end connections on purpose
-  afterAll(async () => {
-    if (!pool.ending) await pool.end()
-  })
+  pools.push(pool)
   return pool
+}
+
+/** Counts the round trips of a pool's connections from now on. */
+export function countTrips(pool: Pool): () => number {
+  let trips = 0
+  pool.on('connect', client => {
+    const query = client.query.bind(client)
+    client.query = ((...args: Parameters<typeof query>) => {
+      trips++
+      return query(...args)
+    }) as typeof client.query
+  })
+  return () => trips
 }

@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest'
+import { OutcomeUnknownError, UnavailableError } from '../../../src/core/errors.ts'
+import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
+import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
+import { prepare } from '../../../src/stores/postgres/prepared.ts'
+import { openTurn } from '../../../src/stores/postgres/queries-append.ts'
+import { freshDatabase, openPool } from './database.ts'
+import { startProxy } from './proxy.ts'
+
+const url = await freshDatabase()
+const direct = await postgresStore(openPool(url))
+
+const words: NonEmpty<NewMessage> = [{ role: 'user', blocks: 'Are you there?' }]
+const turn = { key: 'turn-1', step: 0 }
+const commit = prepare('COMMIT').name
+const quick = prepare(openTurn).name
+
+const cuts = [
+  ['an append, before the server has it', quick, 'before', 0],
+  ['an append, after the server has it', quick, 'after', 1],
+] as const
+
+it.each(cuts)('does not know the outcome of %s, and a retry stores it once (R23)', async (...cut) => {
+  const [, name, when, stored] = cut
+  const proxy = await startProxy(url)
+  const store = await openPostgresStore(proxy.url)
+  const { branch } = await store.create()
+  proxy.cut = sent => (sent.includes(name) ? when : null)
+  const append = () => store.append(branch, null, words, { turn })
+  await expect(append()).rejects.toBeInstanceOf(OutcomeUnknownError)
+  proxy.cut = () => null
+  expect((await direct.getConversation(branch.conversationId)).messages).toBe(stored)
+  expect(await append()).toMatchObject({ outcome: stored === 0 ? 'appended' : 'replayed' })
+  expect((await direct.getConversation(branch.conversationId)).messages).toBe(1)
+  await store.close()
+})
+
+it.each(['before', 'after'] as const)(
+  'does not know the outcome of a commit that was cut %s it arrived',
+  async when => {
+    const proxy = await startProxy(url)
+    const store = await openPostgresStore(proxy.url)
+    const { conversation } = await store.create()
+    proxy.cut = sent => (sent.includes(commit) ? when : null)
+    const update = store.updateConversation(conversation.id, { title: when })
+    await expect(update).rejects.toBeInstanceOf(OutcomeUnknownError)
+    const { title } = await direct.getConversation(conversation.id)
+    expect(title).toBe(when === 'after' ? 'after' : null)
+    await store.close()
+  },
+)
+
+it('knows that nothing was written when the connection broke before the commit was sent', async () => {
+  const proxy = await startProxy(url)
+  const store = await openPostgresStore(proxy.url)
+  const { conversation } = await store.create()
+  const begin = prepare('BEGIN ISOLATION LEVEL READ COMMITTED').name
+  proxy.cut = sent => (sent.includes(begin) ? 'after' : null)
+  const update = store.updateConversation(conversation.id, { title: 'No' })
+  await expect(update).rejects.toBeInstanceOf(UnavailableError)
+  proxy.cut = () => null
+  expect((await store.getConversation(conversation.id)).title).toBeNull()
+  await store.close()
+})
+
+it('is away for a reader whose connection breaks, and back for the next one', async () => {
+  const proxy = await startProxy(url)
+  const store = await openPostgresStore(proxy.url)
+  const { conversation } = await store.create()
+  for (const when of ['before', 'after'] as const) {
+    proxy.cut = () => when
+    await expect(store.getConversation(conversation.id)).rejects.toBeInstanceOf(UnavailableError)
+    proxy.cut = () => null
+    expect((await store.getConversation(conversation.id)).id).toBe(conversation.id)
+  }
+  await store.close()
+})

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { NotFoundError } from '../../../src/core/errors.ts'
+import { isBroken, isLostRace, translate, translateCommit } from '../../../src/stores/postgres/errors.ts'
+import { freshDatabase, openPool } from './database.ts'
+
+const pool = openPool(await freshDatabase())
+
+/** An error with this state, as the server sends it and pg shows it. */
+async function raised(state: string): Promise<unknown> {
+  return pool
+    .query(`do $$ begin raise exception 'on purpose' using errcode = '${state}'; end $$`)
+    .catch((error: unknown) => error)
+}
+
+describe('an error of the server', () => {
+  const codes = {
+    '53100': 'storage_full',
+    '25006': 'read_only',
+    XX001: 'corrupt',
+    XX002: 'corrupt',
+    '57P01': 'unavailable',
+    '57P02': 'unavailable',
+    '57P03': 'unavailable',
+    '08006': 'unavailable',
+    '08003': 'unavailable',
+    '53300': 'unavailable',
+    '57014': 'unavailable',
+    '55P03': 'unavailable',
+    '22P02': 'invalid',
+    '22021': 'invalid',
+    '22003': 'invalid',
+  }
+  it.each(Object.entries(codes))('%s is %s', async (state, code) => {
+    expect(translate(await raised(state))).toMatchObject({ code })
+  })
+
+  it('keeps the original as its cause', async () => {
+    const error = await raised('53100')
+    expect(translate(error)).toHaveProperty('cause', error)
+  })
+
+  it('of any other kind comes out as it is', async () => {
+    for (const state of ['42P01', '23514', 'P0001', '42501']) {
+      const error = await raised(state)
+      expect(translate(error)).toBe(error)
+    }
+  })
+
+  it.each(['40001', '40P01', '23505'])('%s is a lost race', async state => {
+    expect(isLostRace(await raised(state))).toBe(true)
+  })
+
+  it('after the commit was sent leaves open whether it happened only if the connection broke', async () => {
+    expect(translateCommit(await raised('57P01'))).toMatchObject({ code: 'outcome_unknown' })
+    expect(translateCommit(new Error('Connection terminated unexpectedly'))).toMatchObject({
+      code: 'outcome_unknown',
+    })
+    expect(translateCommit(await raised('53100'))).toMatchObject({ code: 'storage_full' })
+  })
+})
+
+it('leaves our own errors, and those of others, alone', () => {
+  const ours = new NotFoundError('branch', 'main')
+  const programming = new TypeError('x is not a function')
+  for (const error of [ours, programming, 'a string', null]) expect(translate(error)).toBe(error)
+  expect(isBroken(ours)).toBe(false)
+  expect(isLostRace(ours)).toBe(false)
+})

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { SchemaTooNewError, UnavailableError } from '../../../src/core/errors.ts'
+import type { Migration } from '../../../src/stores/migration.ts'
+import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
+import { migrate, newestVersion, schemaVersion } from '../../../src/stores/postgres/migrate.ts'
+import { migrations } from '../../../src/stores/postgres/migrations.ts'
+import { freshDatabase, openPool } from './database.ts'
+
+const tables = `
+  select string_agg(relname, ' ' order by relname) as names from pg_class
+  where relnamespace = to_regnamespace('skein')`
+
+describe('migrating', () => {
+  it('makes the tables once, and does nothing the second time', async () => {
+    const pool = openPool(await freshDatabase())
+    expect(await schemaVersion(pool)).toBe(0)
+    expect(await migrate(pool)).toBe(newestVersion)
+    const made = await pool.query(tables)
+    expect(await migrate(pool)).toBe(newestVersion)
+    expect(await schemaVersion(pool)).toBe(newestVersion)
+    expect((await pool.query(tables)).rows).toEqual(made.rows)
+  })
+
+  it('applies each step once, however many processes start at the same time', async () => {
+    for (let round = 0; round < 3; round++) {
+      const url = await freshDatabase()
+      const counted: Migration[] = [
+        {
+          version: 1,
+          name: 'one',
+          sql: 'create table skein.steps (n int); insert into skein.steps values (1)',
+        },
+        { version: 2, name: 'two', sql: 'insert into skein.steps values (2)' },
+      ]
+      const pools = Array.from({ length: 8 }, () => openPool(url, { max: 1 }))
+      const versions = await Promise.all(pools.map(pool => migrate(pool, counted)))
+      expect(versions).toEqual(Array(8).fill(2))
+      const { rows } = await pools[0]!.query('select n from skein.steps order by n')
+      expect(rows).toEqual([{ n: 1 }, { n: 2 }])
+      await Promise.all(pools.map(pool => pool.end()))
+    }
+  })
+
+  it('leaves nothing of a step that fails half-way, and goes on from there', async () => {
+    const pool = openPool(await freshDatabase())
+    const bad = [
+      ...migrations,
+      { version: 99, name: 'bad', sql: 'create table skein.half (n int); select 1/0' },
+    ]
+    await expect(migrate(pool, bad)).rejects.toMatchObject({ code: '22012' })
+    expect((await pool.query(tables)).rows).toEqual([{ names: null }])
+    expect(await migrate(pool)).toBe(newestVersion)
+    await expect(migrate(pool, bad)).rejects.toMatchObject({ code: '22012' })
+    expect(await schemaVersion(pool)).toBe(newestVersion)
+  })
+
+  it('refuses what a newer program wrote, without writing', async () => {
+    const url = await freshDatabase()
+    const pool = openPool(url)
+    await migrate(pool)
+    await pool.query('update skein.schema_version set version = 1000')
+    const before = await pool.query('select xmin::text, * from skein.schema_version')
+    const refused = { name: 'SchemaTooNewError', found: 1000, known: newestVersion }
+    await expect(migrate(pool)).rejects.toMatchObject(refused)
+    await expect(openPostgresStore(url)).rejects.toBeInstanceOf(SchemaTooNewError)
+    await expect(postgresStore(pool, { schema: 'check' })).rejects.toBeInstanceOf(SchemaTooNewError)
+    expect((await pool.query('select xmin::text, * from skein.schema_version')).rows).toEqual(before.rows)
+  })
+
+  it('needs no more than reading where there is nothing to do', async () => {
+    const url = await freshDatabase()
+    await migrate(openPool(url))
+    const readOnly = new URL(url)
+    readOnly.searchParams.set('options', '-c default_transaction_read_only=on')
+    expect(await migrate(openPool(readOnly.href))).toBe(newestVersion)
+  })
+})
+
+describe('a borrowed pool', () => {
+  it('is left open when the store is closed', async () => {
+    const pool = openPool(await freshDatabase())
+    const store = await postgresStore(pool)
+    const { conversation } = await store.create({ title: 'Kept' })
+    await store.close()
+    expect((await pool.query('select title from skein.conversations')).rows).toEqual([{ title: 'Kept' }])
+    const again = await postgresStore(pool, { schema: 'check' })
+    expect((await again.getConversation(conversation.id)).title).toBe('Kept')
+    expect(await again.schemaVersion()).toBe(newestVersion)
+  })
+
+  it('is only looked at if that is asked for', async () => {
+    const pool = openPool(await freshDatabase())
+    await expect(postgresStore(pool, { schema: 'check' })).rejects.toBeInstanceOf(UnavailableError)
+    expect((await pool.query(tables)).rows).toEqual([{ names: null }])
+  })
+})
+
+it('refuses a tenant without a name', async () => {
+  const pool = openPool(await freshDatabase())
+  for (const tenant of ['', 'a\0b', 'x'.repeat(513), '\ud800']) {
+    await expect(postgresStore(pool, { tenant })).rejects.toMatchObject({ code: 'invalid', field: 'tenant' })
+  }
+})

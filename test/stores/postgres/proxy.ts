@@ -1,0 +1,51 @@
+import { createServer, connect as dial, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** A way to the server that can be cut, as a network is: `cut` looks at what a client sends, and says whether the
+ *  connection breaks before the server gets it, right after, or not at all. */
+export interface Proxy {
+  readonly url: string
+  cut: (sent: Buffer) => 'before' | 'after' | null
+}
+
+export async function startProxy(url: string): Promise<Proxy> {
+  const target = new URL(url)
+  const path = `${target.searchParams.get('host')}/.s.PGSQL.5432`
+  const sockets = new Set<Socket>()
+  const server = createServer(client => {
+    const upstream = dial(path)
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {}) // a cut is no news
+    }
+    client.on('data', sent => {
+      const when = proxy.cut(sent)
+      if (when === 'before') return end()
+      if (when === 'after') {
+        // The server reads it all and answers; the answer is what gets lost.
+        upstream.removeAllListeners('data')
+        upstream.on('data', end)
+      }
+      return upstream.write(sent)
+    })
+    upstream.on('data', answer => client.write(answer))
+    upstream.on('close', () => client.destroy())
+    client.on('close', () => upstream.destroy())
+
+    function end(): void {
+      client.destroy()
+      upstream.destroy()
+    }
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise(resolve => server.close(resolve))
+  })
+  const { port } = server.address() as { port: number }
+  const proxy: Proxy = {
+    url: `postgresql://${target.username}@127.0.0.1:${port}${target.pathname}`,
+    cut: () => null,
+  }
+  return proxy
+}
