@@ -1,0 +1,36 @@
+import type { WorkTurn } from './workload.ts'
+
+/** Whatever is being timed on SQLite: the floor, the floor with hashes for ids, and ours. */
+export interface Contender {
+  /** All that follows, up to `endBulk`, in one transaction: to fill a file quickly. */
+  beginBulk(): void
+  endBulk(): void
+  create(id: string, title: string): void | Promise<void>
+  /** The head of a conversation, for the first append in a fresh process. */
+  head(id: string): Promise<string | null>
+  /** Appends in one transaction, expecting this head; returns the new one. */
+  append(id: string, head: string | null, turn: WorkTurn): string | Promise<string>
+  /** The whole conversation as values; says how many messages it was. */
+  load(id: string, head: string): number | Promise<number>
+  /** The newest 20 conversations; says how many there were. */
+  list(): number | Promise<number>
+  fork(id: string, at: string, name: string): void | Promise<void>
+  close(): void | Promise<void>
+}
+
+export type ContenderName = 'floor' | 'floor-hash' | 'ours'
+export type Durability = 'full' | 'normal' | 'off'
+
+/** Opens a contender on a file. `off` is for filling only. */
+export async function openContender(
+  name: ContenderName,
+  file: string,
+  durability: Durability,
+): Promise<Contender> {
+  if (name === 'ours') return (await import('./ours.ts')).openOurs(file, durability)
+  return (await import('./floor-sqlite.ts')).openFloor(
+    file,
+    durability,
+    name === 'floor-hash' ? 'hash' : 'time',
+  )
+}

@@ -1,0 +1,165 @@
+import { statSync } from 'node:fs'
+import BetterSqlite3 from 'better-sqlite3'
+import { type Contender, type ContenderName, type Durability, openContender } from '../contender.ts'
+import { median, pairedRatio } from '../measure.ts'
+import { inFreshProcess } from '../process.ts'
+import { type Line, rounds, type Suite, time } from '../suite.ts'
+import { makeTurn, type WorkTurn } from '../workload.ts'
+import { deep, makeWorld, nextTurn, setsFor, short, worldFile } from '../world.ts'
+
+const names = ['floor', 'floor-hash', 'ours'] as const
+
+/** Groups of twenty turns, one to a conversation: first short conversations, then long ones. */
+const groups = 12
+const warmUp = 500
+
+interface AppendArgs {
+  readonly name: ContenderName
+  readonly file: string
+  readonly durability: Durability
+  readonly set: number
+  readonly from: number
+}
+
+interface Appends {
+  /** Microseconds a turn, the middle one. */
+  readonly at100: number
+  readonly at5000: number
+  /** All that passed, checkpoints between turns included, divided by the turns. */
+  readonly whole: number
+  readonly cpu: number
+}
+
+async function append({ name, file, durability, set, from }: AppendArgs): Promise<Appends> {
+  const contender = await openContender(name, file, durability)
+  const heads = await headsOf(contender, [...short(0), ...short(set), ...deep])
+  const turns = Array.from({ length: warmUp + groups * 40 }, (_, i) => makeTurn(from + i))
+  await write(short(0), warmUp)
+  const at100: number[] = []
+  const at5000: number[] = []
+  const cpu = process.cpuUsage()
+  const start = performance.now()
+  for (let group = 0; group < groups; group++) {
+    at100.push(...(await write(short(set), 20)))
+    at5000.push(...(await write(deep, 20)))
+  }
+  const whole = ((performance.now() - start) * 1_000) / (groups * 40)
+  const { user, system } = process.cpuUsage(cpu)
+  await contender.close()
+  return { at100: median(at100), at5000: median(at5000), whole, cpu: (user + system) / (groups * 40) }
+
+  async function write(ids: readonly string[], count: number): Promise<number[]> {
+    const times: number[] = []
+    for (let i = 0; i < count; i++) {
+      const id = ids[i % ids.length]!
+      const turn = turns.pop()!
+      const head = heads.get(id)!
+      const begin = performance.now()
+      heads.set(id, await contender.append(id, head, turn))
+      times.push((performance.now() - begin) * 1_000)
+      // As between the turns of a real process: here a store may do what nobody should wait for.
+      await new Promise(setImmediate)
+    }
+    return times
+  }
+}
+
+async function headsOf(contender: Contender, ids: readonly string[]): Promise<Map<string, string | null>> {
+  const heads = new Map<string, string | null>()
+  for (const id of ids) heads.set(id, await contender.head(id))
+  return heads
+}
+
+/** Pages written to the log for each turn: the same whatever else the machine does. */
+async function frames({ name, file, from }: AppendArgs): Promise<number> {
+  const contender = await openContender(name, file, 'normal')
+  const heads = await headsOf(contender, deep)
+  // A reader that stays keeps the log from beginning anew.
+  const reader = new BetterSqlite3(file, { readonly: true })
+  await appendTo(deep, makeTurn(from))
+  reader.exec('BEGIN; SELECT count(*) FROM sqlite_master')
+  const before = framesIn(file)
+  const count = 200
+  for (let i = 0; i < count; i++) await appendTo([deep[i % deep.length]!], makeTurn(from + 1 + i))
+  const after = framesIn(file)
+  reader.close()
+  await contender.close()
+  return (after - before) / count
+
+  async function appendTo(ids: readonly string[], turn: WorkTurn): Promise<void> {
+    const id = ids[0]!
+    heads.set(id, await contender.append(id, heads.get(id)!, turn))
+  }
+}
+
+function framesIn(file: string): number {
+  return (statSync(`${file}-wal`).size - 32) / (4_096 + 24)
+}
+
+export const appendSuite: Suite = {
+  name: 'append',
+  tasks: { append, frames },
+  async run(bench) {
+    for (const name of names) await makeWorld(bench, name)
+    const lines: Line[] = []
+    for (const [i, durability] of (['full', 'normal'] as const).entries()) {
+      const measured = await rounds<ContenderName, Appends>(
+        bench.scale.rounds,
+        names,
+        { suite: 'append', task: 'append' },
+        (name, round): AppendArgs => {
+          const set = 1 + i * bench.scale.rounds + round
+          const from = nextTurn + set * 10_000
+          return { name, file: worldFile(bench, name), durability, set, from }
+        },
+      )
+      lines.push(...linesOf(durability, measured))
+    }
+    const perTurn: string[] = []
+    const ratios: number[] = []
+    for (const name of names) {
+      const from = nextTurn + setsFor(bench) * 10_000
+      const args: AppendArgs = { name, file: worldFile(bench, name), durability: 'normal', set: 0, from }
+      const count = await inFreshProcess<number>({ suite: 'append', task: 'frames', args })
+      perTurn.push(count.toFixed(1))
+      ratios.push(count)
+    }
+    const [floor, hash, ours] = perTurn
+    lines.push({
+      work: 'log pages a turn, at 5,000',
+      floor: floor!,
+      ours: ours!,
+      ratio: ratios[2]! / ratios[0]!,
+      note: `floor-hash ${hash}`,
+    })
+    return lines
+  },
+}
+
+function linesOf(durability: 'full' | 'normal', measured: Record<ContenderName, Appends[]>): Line[] {
+  const pick = (name: ContenderName, key: keyof Appends) => measured[name].map(appends => appends[key])
+  const label = durability.toUpperCase()
+  const against = (floor: 'floor' | 'floor-hash', key: keyof Appends, work: string, goal?: number): Line => ({
+    work: floor === 'floor' ? work : `${work}, against floor-hash`,
+    floor: time(median(pick(floor, key))),
+    ours: time(median(pick('ours', key))),
+    ratio: pairedRatio(pick('ours', key), pick(floor, key)),
+    ...(goal !== undefined && { goal }),
+  })
+  const goal = durability === 'full' ? 1.35 : 1.9
+  return [
+    against('floor', 'at100', `append a turn at 100 messages, ${label}`, goal),
+    against('floor-hash', 'at100', `append a turn at 100 messages, ${label}`, 1.4),
+    against('floor', 'at5000', `append a turn at 5,000 messages, ${label}`, goal),
+    against('floor-hash', 'at5000', `append a turn at 5,000 messages, ${label}`, 1.4),
+    {
+      work: `append at 5,000 ÷ at 100, ${label}`,
+      floor: pairedRatio(pick('floor', 'at5000'), pick('floor', 'at100')).middle.toFixed(2),
+      ours: 'see above',
+      ratio: pairedRatio(pick('ours', 'at5000'), pick('ours', 'at100')),
+      goal: 1.15,
+    },
+    against('floor', 'whole', `append with the checkpoints between turns, ${label}`),
+    against('floor', 'cpu', `processor time of an append, ${label}`),
+  ]
+}

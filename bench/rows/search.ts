@@ -1,0 +1,98 @@
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import type { ConversationId, MessageId } from '../../src/core/ids.ts'
+import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
+import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { median, timeEach } from '../measure.ts'
+import { inFreshProcess } from '../process.ts'
+import { type Line, rounds, type Suite, time } from '../suite.ts'
+import { makeTurn, workId } from '../workload.ts'
+
+/** Fifty messages a conversation, of about 200 characters; one in five says "common", one in 15,000 "rarely". */
+async function fill({ file, count }: { file: string; count: number }): Promise<{ perMessage: number }> {
+  const db = new BetterSqlite3(file)
+  db.pragma('journal_mode = WAL')
+  db.pragma('synchronous = off')
+  const store = await sqliteStore(db)
+  for (let from = 0; from < count; from += 50) {
+    if (from % 5_000 === 0) db.exec('BEGIN')
+    const { branch } = await store.create({ id: workId(from) as ConversationId })
+    const messages = Array.from({ length: 50 }, (_, i) => messageOf(from + i))
+    const ref = { conversationId: branch.conversationId, name: 'main' }
+    await store.append(ref, null as MessageId | null, messages as unknown as NonEmpty<NewMessage>)
+    if (from % 5_000 === 4_950) db.exec('COMMIT')
+  }
+  const start = performance.now()
+  const indexed = await store.indexSearch()
+  const perMessage = ((performance.now() - start) * 1_000) / indexed
+  if (indexed !== count) throw new Error(`indexed ${indexed} of ${count}`)
+  db.close()
+  return { perMessage }
+}
+
+const texts: string[] = []
+
+function messageOf(number: number): NewMessage {
+  if (texts.length === 0) {
+    for (let i = 0; i < 1_000; i++) texts.push((makeTurn(i).messages[0].blocks[0] as { text: string }).text)
+  }
+  const marks = `${number % 5 === 0 ? 'common ' : ''}${number % 15_000 === 77 ? 'rarely ' : ''}`
+  const role = number % 2 === 0 ? 'user' : 'assistant'
+  return { role, blocks: `${marks}${number} ${texts[number % 1_000]!.slice(0, 190)}` }
+}
+
+const questions = {
+  rare: { query: 'rarely', order: 'newest' },
+  common: { query: 'common', order: 'newest' },
+  both: { query: 'common rarely', order: 'newest' },
+  phrase: { query: '"error function"', order: 'newest' },
+  prefix: { query: 'comm*', order: 'newest' },
+  ranked: { query: 'common', order: 'ranked' },
+} as const
+
+type Question = keyof typeof questions
+
+async function search({ file }: { file: string }): Promise<Record<Question, number>> {
+  const store = await openSqliteStore(file, { durability: 'normal' })
+  const measured = {} as Record<Question, number>
+  for (const [name, { query, order }] of Object.entries(questions)) {
+    const ask = () => store.search(query, { order })
+    const count = order === 'ranked' ? 8 : 30
+    await timeEach(count, ask)
+    measured[name as Question] = median(await timeEach(count, ask))
+  }
+  await store.close()
+  return measured
+}
+
+export const searchSuite: Suite = {
+  name: 'search',
+  tasks: { fill, search },
+  async run(bench) {
+    const count = bench.scale.searched
+    const file = join(bench.place, 'search.db')
+    const { perMessage } = await inFreshProcess<{ perMessage: number }>({
+      suite: 'search',
+      task: 'fill',
+      args: { file, count },
+    })
+    const { ours } = await rounds<'ours', Record<Question, number>>(
+      Math.min(3, bench.scale.rounds),
+      ['ours'],
+      { suite: 'search', task: 'search' },
+      () => ({ file }),
+    )
+    const lines = (Object.keys(questions) as Question[]).map((name): Line => {
+      const us = median(ours.map(round => round[name]))
+      const { query, order } = questions[name]
+      return {
+        work: `search ${count.toLocaleString('en')} messages: ${query}, ${order}`,
+        ours: time(us),
+        value: us / 1_000,
+        goal: order === 'ranked' ? 15 : 5,
+        note: 'goal in ms, at 1,000,000',
+      }
+    })
+    return [...lines, { work: 'indexing a message after the commit', ours: time(perMessage) }]
+  },
+}

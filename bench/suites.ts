@@ -1,0 +1,21 @@
+import { appendSuite } from './rows/append.ts'
+import { bytesSuite } from './rows/bytes.ts'
+import { forkSuite } from './rows/fork.ts'
+import { listSuite } from './rows/list.ts'
+import { loadSuite } from './rows/load.ts'
+import { postgresSuite } from './rows/postgres.ts'
+import { searchSuite } from './rows/search.ts'
+import { tailSuite } from './rows/tail.ts'
+import type { Suite } from './suite.ts'
+
+/** All that is measured, in the order of the table. */
+export const suites: readonly Suite[] = [
+  appendSuite,
+  loadSuite,
+  tailSuite,
+  listSuite,
+  forkSuite,
+  bytesSuite,
+  searchSuite,
+  postgresSuite,
+]
