@@ -1,0 +1,209 @@
+import { describe, expect, it } from 'vitest'
+import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
+import type { Store } from '../../../src/core/ports.ts'
+import { postgresStore } from '../../../src/stores/postgres/index.ts'
+import { freshDatabase, openPool } from './database.ts'
+
+const pool = openPool(await freshDatabase())
+const a = await postgresStore(pool, { tenant: 'a' })
+const b = await postgresStore(pool, { tenant: 'b' })
+const holder = { host: 'here', boot: 'boot', pid: 1, startedAt: 0 }
+
+/** Ids as a caller may have come by them: those of tenant A's things, or of nothing at all. */
+interface Known {
+  readonly id: ConversationId
+  readonly message: MessageId
+  readonly last: MessageId
+  readonly blob: string
+  readonly word: string
+  readonly key: string
+}
+
+const known = await furnish(a)
+const nothing: Known = {
+  id: 'ffffffff-ffff-4fff-8fff-ffffffffffff' as ConversationId,
+  message: '7'.repeat(32) as MessageId,
+  last: '6'.repeat(32) as MessageId,
+  blob: 'f'.repeat(64),
+  word: 'nowhere',
+  key: 'no key',
+}
+
+/** A conversation with one of everything. */
+async function furnish(store: Store): Promise<Known> {
+  const key = 'cli:default'
+  const { conversation, branch } = await store.create({
+    ...{ key, title: 'Secret', task: key, tags: ['x'], directory: '/home/a', prompt: 'Be secret.' },
+    ...{ metadata: { secret: true }, expiresAt: new Date(Date.now() + 60_000) },
+  })
+  const { id } = conversation
+  const turn = { key, step: 0, status: 'open', holder } as const
+  const { ids, head } = await store.append(
+    branch,
+    null,
+    [
+      { role: 'user', blocks: 'A hidden word', label: 'marked' },
+      { role: 'assistant', blocks: 'y'.repeat(20_000) },
+    ],
+    { turn },
+  )
+  await store.putDraft(id, key, holder, [{ n: 0, type: 'text', text: 'draft' }])
+  await store.addEvents(id, [{ type: 'plan', data: { secret: 1 } }])
+  await store.setAgentLink(branch, { agent: 'agent', directory: '/home/a', foreignId: key, seen: head })
+  const range = { first: ids[0], last: head }
+  await store.claimSummary(id, range, holder)
+  await store.putSummary(id, { ...range, tokens: 1, text: 'In short.', holder })
+  await store.search('hidden')
+  const [message] = await store.getMessages([head])
+  return { id, message: ids[0], last: head, blob: message!.blobs[0]!.hash, word: 'hidden', key }
+}
+
+/** Every method, asked about what somebody knows. */
+const calls: { readonly [M in keyof Store]: (store: Store, about: Known) => Promise<unknown> } = {
+  getConversation: (s, { id }) => s.getConversation(id),
+  versionOf: (s, { id }) => s.versionOf(id),
+  getBranch: (s, { id }) => s.getBranch({ conversationId: id, name: 'main' }),
+  listBranches: (s, { id }) => s.listBranches(id),
+  findByKey: (s, { key }) => s.findByKey(key),
+  findByTask: (s, { key }) => s.findByTask(key),
+  findByAgentLink: (s, { key }) => s.findByAgentLink('agent', key),
+  listAgentLinks: (s, { id }) => s.listAgentLinks({ conversationId: id, name: 'main' }),
+  resolve: (s, { id }) => s.resolve(id.slice(0, 8)),
+  getMessages: (s, { message }) => s.getMessages([message]),
+  path: (s, { last }) => s.path(last),
+  tail: (s, { last }) => s.tail(last, { messages: 5 }),
+  structure: (s, { id }) => s.structure(id),
+  readBlob: (s, { blob }) => s.readBlob(blob),
+  listTurns: (s, { id }) => s.listTurns(id),
+  readDraft: (s, { id, key }) => s.readDraft(id, key),
+  listSummaries: (s, { id }) => s.listSummaries(id),
+  listEvents: (s, { id }) => s.listEvents(id),
+  create: async (s, { id, message }) => {
+    const made = await s.create({ kind: 'subagent', parent: { conversationId: id, messageId: message } })
+    return made.conversation.prompt
+  },
+  findOrCreate: async (s, { key }) => {
+    const made = await s.findOrCreate(`${key}`)
+    await s.trash(made.conversation.id)
+    return made.created
+  },
+  updateConversation: (s, { id }) => s.updateConversation(id, { title: 'Mine' }),
+  append: (s, { id, last }) =>
+    s.append({ conversationId: id, name: 'main' }, last, [{ role: 'user', blocks: 'Mine' }]),
+  save: (s, { id, last }) => s.save(id, [{ parent: last, message: { role: 'user', blocks: 'Mine' } }]),
+  setLabel: (s, { message }) => s.setLabel(message, 'mine'),
+  createBranch: (s, { id, message }) => s.createBranch(id, message, { name: 'mine' }),
+  renameBranch: (s, { id }) => s.renameBranch({ conversationId: id, name: 'main' }, 'mine'),
+  deleteBranch: (s, { id }) => s.deleteBranch({ conversationId: id, name: 'main' }),
+  moveBranch: (s, { id, last }) => s.moveBranch({ conversationId: id, name: 'main' }, last, null),
+  activateBranch: (s, { id }) => s.activateBranch({ conversationId: id, name: 'main' }),
+  setKey: (s, { id }) => s.setKey({ conversationId: id, name: 'main' }, null),
+  setAgentLink: (s, { id }) =>
+    s.setAgentLink(
+      { conversationId: id, name: 'main' },
+      { agent: 'x', directory: '', foreignId: 'x', seen: null },
+    ),
+  removeAgentLink: (s, { id }) => s.removeAgentLink({ conversationId: id, name: 'main' }, 'agent', '/home/a'),
+  reset: (s, { id }) => s.reset({ conversationId: id, name: 'main' }),
+  putDraft: (s, { id, key }) => s.putDraft(id, key, holder, [{ n: 1, type: 'text', text: 'mine' }]),
+  renewTurn: (s, { id, key }) => s.renewTurn(id, key, holder),
+  endTurn: (s, { id, key }) => s.endTurn(id, key, { status: 'failed', heldBy: holder }),
+  addEvents: (s, { id }) => s.addEvents(id, [{ type: 'plan' }]),
+  claimSummary: (s, { id, message, last }) => s.claimSummary(id, { first: message, last }, holder),
+  putSummary: (s, { id, message, last }) =>
+    s.putSummary(id, { first: message, last, tokens: 1, text: 'Mine.', holder }),
+  listConversations: async s => (await s.listConversations({ directory: '/home/a' })).items,
+  countConversations: s => s.countConversations({ metadata: { secret: true } }),
+  listMessages: (s, { id }) => s.listMessages({ conversationId: id }),
+  search: async (s, { word }) => (await s.search(word)).items,
+  deleteMessages: (s, { message }) => s.deleteMessages([message], { recursive: true }),
+  eraseMessages: (s, { message }) => s.eraseMessages([message], { by: 'b', reason: 'mine' }),
+  trash: (s, { id }) => s.trash(id),
+  restore: (s, { id }) => s.restore(id),
+  purge: (s, { id }) => s.purge(id),
+  sweep: async s => ({ ...(await s.sweep()), trashed: [], purged: [] }),
+  indexSearch: s => s.indexSearch(),
+  rebuildSearch: s => s.rebuildSearch(),
+  schemaVersion: s => s.schemaVersion(),
+  close: s => s.close(),
+}
+
+/** What came back, with the ids that were asked about replaced by what they stand for. */
+async function outcome(store: Store, call: (typeof calls)[keyof Store], about: Known): Promise<string> {
+  const answer = await call(store, about).catch((error: Error & { code: string }) => [
+    error.code,
+    error.message,
+  ])
+  const text = JSON.stringify(answer ?? null)
+  const names = Object.entries({ ...about, prefix: about.id.slice(0, 8) })
+  return names.reduce((told, [name, value]) => told.replaceAll(value, `<${name}>`), text)
+}
+
+/** All that is stored of a tenant. */
+async function dump(tenant: string): Promise<unknown> {
+  const { rows } = await pool.query(
+    `select relname as name from pg_class where relnamespace = 'skein'::regnamespace and relkind = 'r'
+     and relname <> 'schema_version' order by 1`,
+  )
+  const tables: Record<string, unknown> = {}
+  for (const { name } of rows) {
+    const sql = `select to_jsonb(t) as row from skein.${name} t where tenant = $1 order by 1`
+    tables[name] = (await pool.query(sql, [tenant])).rows
+  }
+  return tables
+}
+
+describe('a tenant that knows the ids of another', () => {
+  it.each(Object.keys(calls) as (keyof Store)[])('learns and changes nothing by %s (R19)', async method => {
+    const before = await dump('a')
+    const told = await outcome(b, calls[method], known)
+    expect(told).toBe(await outcome(b, calls[method], nothing))
+    expect(await dump('a')).toEqual(before)
+  })
+
+  it('is asked about every method there is', () => {
+    expect(Object.keys(calls).sort()).toEqual(Object.keys(a).sort())
+  })
+
+  it('would have been told by each of them, had it been its owner', async () => {
+    const silent: string[] = []
+    for (const method of Object.keys(calls) as (keyof Store)[]) {
+      const store = await postgresStore(pool, { tenant: `owner ${method}` })
+      const own = await furnish(store)
+      if ((await outcome(store, calls[method], own)) === (await outcome(b, calls[method], nothing)))
+        silent.push(method)
+    }
+    // These are not asked about an id.
+    expect(silent).toEqual(['create', 'sweep', 'indexSearch', 'rebuildSearch', 'schemaVersion', 'close'])
+  })
+
+  it('shares nothing in ten thousand interleaved calls on one pool (R19)', async () => {
+    const stores = await Promise.all(
+      [1, 2, 3, 4].map(n => postgresStore(pool, { tenant: `interleaved ${n}` })),
+    )
+    const own = await Promise.all(stores.map(furnish))
+    const pairs = stores.flatMap((_, i) => own.map((_, j) => [i, j] as const))
+    for (let round = 0; round < 125; round++) {
+      const seen = await Promise.all(pairs.map(([i, j]) => look(stores[i]!, own[j]!)))
+      const right = pairs.map(([i, j]) => (i === j ? whole(own[i]!) : missing(own[i]!)))
+      expect(seen).toEqual(right)
+    }
+
+    function look(store: Store, about: Known): Promise<unknown[]> {
+      return Promise.all([
+        store.getConversation(about.id).then(({ id }) => id, codeOf),
+        store.path(about.last).then(path => path.length, codeOf),
+        store.listTurns(about.id).then(turns => turns.length, codeOf),
+        store.findByKey(about.key).then(found => found?.conversation.id),
+        store.search('hidden').then(({ items }) => items.map(hit => hit.message.id)),
+      ])
+    }
+    // What is asked for by name, every tenant has: its own.
+    const whole = ({ id, message }: Known) => [id, 2, 1, id, [message]]
+    const missing = ({ id, message }: Known) => ['not_found', 'not_found', 'not_found', id, [message]]
+  })
+})
+
+function codeOf(error: { code: string }): string {
+  return error.code
+}
