@@ -2,12 +2,12 @@ import type { Block } from '../../core/block.ts'
 import { decodeBody } from '../../core/body.ts'
 import { textsOf } from '../../core/search/texts.ts'
 import { indexTokens } from '../../core/search/tokenize.ts'
-import { all, type Program, run } from '../engine.ts'
+import { all, first, type Program, run } from '../engine.ts'
 import type { Conv, LooseMessageRow } from '../rows.ts'
 import { loadBlobs } from './content.ts'
 
-/** Messages that one transaction indexes. */
-const batch = 500
+/** Messages that one transaction indexes: their conversations are locked meanwhile. */
+const batch = 200
 
 /** How much of a blob is looked at; the tokeniser reads no more of a text. */
 export const indexedBytes = 262_144
@@ -27,7 +27,10 @@ export function* hasUnindexed(): Program<boolean> {
 export function* indexSome(): Program<number> {
   let left = batch
   let count = 0
-  for (const { conv, indexed_seq, next_seq } of yield* all('unindexed', { limit: batch })) {
+  for (const { conv, id, indexed_seq, next_seq } of yield* all('unindexed', { limit: batch })) {
+    // What is erased or deleted from here on is taken out of the index again; without the lock its words
+    // could get in behind that.
+    yield* first('lockConversation', { id })
     const rows = yield* all('messagesBetween', { conv, lo: indexed_seq, hi: next_seq - 1, limit: left })
     yield* indexRows(conv, rows)
     count += rows.length
