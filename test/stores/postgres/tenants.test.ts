@@ -198,11 +198,12 @@ describe('a tenant that knows the ids of another', () => {
         store.search('hidden').then(({ items }) => items.map(hit => hit.message.id)),
       ])
     }
-    // What is asked for by name, every tenant has: its own.
-    const whole = ({ id, message }: Known) => [id, 2, 1, id, [message]]
-    const missing = ({ id, message }: Known) => ['not_found', 'not_found', 'not_found', id, [message]]
   })
 })
+
+/** What a tenant sees of its own; and what of another's, where only what it asks for by name is its own. */
+const whole = ({ id, message }: Known) => [id, 2, 1, id, [message]]
+const missing = ({ id, message }: Known) => ['not_found', 'not_found', 'not_found', id, [message]]
 
 function codeOf(error: { code: string }): string {
   return error.code
