@@ -18,6 +18,7 @@ async function pages(store: Store, query: string, options: SearchOptions & { lim
   const all: MessageId[] = []
   for (let after: string | null = null; ; ) {
     const page = await store.search(query, after === null ? options : { ...options, after })
+    assert.ok(after === null || page.items.length > 0, 'a next page is never empty')
     all.push(...page.items.map(hit => hit.message.id))
     assert.deepEqual(page.skipped, [])
     if (page.next === null) return all

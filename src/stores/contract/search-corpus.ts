@@ -100,6 +100,12 @@ export const corpus: readonly Said[] = [
       { type: 'tool_result', callId: 'c5', output: { stdout: `${filler(900)} pangolin` } },
     ],
   ],
+  [
+    'rows',
+    'trace',
+    'tool',
+    [{ type: 'tool_result', callId: 'c7', output: ['aardvark', ...Array(30).fill(filler(380)), 'okapi'] }],
+  ],
   ['fox', 'people', 'user', 'the quick brown fox jumps over the lazy dog'],
   ['dog', 'people', 'assistant', 'brown, the quick dog; a fox that is quick and brown'],
   ['upper', 'code', 'assistant', 'WEBSOCKET handshake failed'],
@@ -281,9 +287,10 @@ export const found: Readonly<Record<string, readonly (readonly [query: string, .
     ['narwhal', 'blob'],
     ['axolotl', 'blob'],
     ['pangolin', 'blobs'],
+    ['aardvark', 'rows'],
     ['okapi'],
     ['lorem narwhal', 'blob'],
-    ['"lorem ipsum" -narwhal', 'blobs'],
+    ['"lorem ipsum" -narwhal', 'rows', 'blobs'],
   ],
   'text that is made to break things': [
     ['DROP TABLE', 'hostile'],
@@ -303,7 +310,7 @@ export const found: Readonly<Record<string, readonly (readonly [query: string, .
   'what a role said': [
     ['role:system', 'system'],
     ['role:developer', 'system'],
-    ['role:tool', 'coloured', 'blobs', 'failure', 'nested', 'output'],
+    ['role:tool', 'coloured', 'rows', 'blobs', 'failure', 'nested', 'output'],
     ['role:tool_result no', 'failure'],
     ['role:user quick', 'fox'],
     ['role:assistant quick', 'dog'],

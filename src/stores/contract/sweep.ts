@@ -212,6 +212,21 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(purgedIn(await pass(world, 2 * day)), [conversation.id])
   }),
 
+  sweep('counts only the sweeps since it came to the trash for the last time', async world => {
+    const { store, clock } = world
+    const { conversation } = await store.create()
+    await store.sweep()
+    await store.trash(conversation.id)
+    await pass(world, 3 * day)
+    await store.restore(conversation.id)
+    await store.trash(conversation.id)
+    clock.now += 8 * day
+    assert.notEqual((await store.sweep()).clockJumped, null)
+    clock.now += hour
+    assert.deepEqual((await store.sweep()).purged, [])
+    assert.deepEqual(purgedIn(await pass(world, 2 * day)), [conversation.id])
+  }),
+
   sweep('takes a task conversation all the way from expiry to nothing (S2-32)', async world => {
     const { store } = world
     const { conversation, branch } = await work(world, 'task')
