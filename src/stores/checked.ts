@@ -10,7 +10,12 @@ import {
   checkTime,
   isPlainObject,
 } from '../core/check.ts'
-import type { ConversationPatch, NewConversation, ToolResultPolicy } from '../core/conversation.ts'
+import type {
+  ConversationPatch,
+  NewConversation,
+  ParentLink,
+  ToolResultPolicy,
+} from '../core/conversation.ts'
 import { type Holder, InvalidError } from '../core/errors.ts'
 import { conversationId, type MessageId, messageId } from '../core/ids.ts'
 import type { ConversationFilter, ListConversations, ListMessages, SearchOptions } from '../core/listing.ts'
@@ -75,12 +80,16 @@ export function checkNew<T extends NewConversation>(conversation: T): T {
   if (conversation.id !== undefined) conversationId(conversation.id, 'id')
   if (conversation.key !== undefined) checkName(conversation.key, 'key')
   if (conversation.kind !== undefined) checkChoice(conversation.kind, 'kind', ['main', 'subagent'])
-  if (conversation.parent !== undefined) {
-    conversationId(conversation.parent.conversationId, 'parent.conversationId')
-    optionalMessageId(conversation.parent.messageId, 'parent.messageId')
-  }
   if (conversation.createdAt !== undefined) checkTime(conversation.createdAt, 'createdAt')
-  return conversation
+  const { parent } = conversation
+  return parent === undefined ? conversation : { ...conversation, parent: checkParent(parent) }
+}
+
+function checkParent(parent: ParentLink): ParentLink {
+  return {
+    conversationId: conversationId(parent.conversationId, 'parent.conversationId'),
+    messageId: optionalMessageId(parent.messageId, 'parent.messageId'),
+  }
 }
 
 export function checkNewBranch(branch: NewBranch): NewBranch {
@@ -209,7 +218,6 @@ export function checkFilter<T extends ConversationFilter>(filter: T): T {
   if (filter.keyPrefix !== undefined) checkText(filter.keyPrefix, 'keyPrefix', 512)
   if (filter.tag !== undefined) checkName(filter.tag, 'tag')
   if (filter.title !== undefined) checkText(filter.title, 'title', longestTitle)
-  if (filter.parent !== undefined) conversationId(filter.parent, 'parent')
   if (filter.updatedFrom !== undefined) checkTime(filter.updatedFrom, 'updatedFrom')
   if (filter.updatedBefore !== undefined) checkTime(filter.updatedBefore, 'updatedBefore')
   for (const [key, value] of Object.entries(filter.metadata ?? {})) {
@@ -218,7 +226,7 @@ export function checkFilter<T extends ConversationFilter>(filter: T): T {
       throw new InvalidError(`metadata.${key}`, 'must be a string, a number, true or false')
     }
   }
-  return filter
+  return filter.parent === undefined ? filter : { ...filter, parent: conversationId(filter.parent, 'parent') }
 }
 
 export function checkListing(options: ListConversations): ListConversations {
@@ -227,7 +235,6 @@ export function checkListing(options: ListConversations): ListConversations {
 }
 
 export function checkMessageListing(options: ListMessages): ListMessages {
-  conversationId(options.conversationId)
   if (options.order !== undefined) checkChoice(options.order, 'order', ['ascending', 'descending'])
   if (options.limit !== undefined) checkCount(options.limit, 'limit', 1, 10_000)
   if (options.offset !== undefined) checkCount(options.offset, 'offset', 0, 2 ** 31 - 1)
@@ -235,7 +242,7 @@ export function checkMessageListing(options: ListMessages): ListMessages {
   for (const role of options.roles ?? []) {
     checkChoice(role, 'roles', ['user', 'assistant', 'tool_result', 'system'])
   }
-  return options
+  return { ...options, conversationId: conversationId(options.conversationId) }
 }
 
 export function checkSearch(options: SearchOptions): SearchOptions {

@@ -34,6 +34,8 @@ export interface ConversationRow {
   readonly updated_at: number
   readonly expires_at: number | null
   readonly ttl_ms: number | null
+  /** For how long an append renews it that comes after its expiry, where there is no time to live. */
+  readonly renew_ms: number | null
   readonly trashed_at: number | null
   /** 1 once a purge has begun: there is no way back. */
   readonly purging: number
@@ -174,4 +176,5 @@ export interface ConversationFields {
   readonly metadata: string
   readonly expires_at: number | null
   readonly ttl_ms: number | null
+  readonly renew_ms: number | null
 }

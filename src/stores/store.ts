@@ -109,7 +109,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     activateBranch: async ref => write(() => branches.activateBranch(checked.checkRef(ref))),
     setKey: async (ref, key) => {
       if (key !== null) checkName(key, 'key')
-      return write(() => branches.setKey(checked.checkRef(ref), key))
+      return write(() => branches.setKey(checked.checkRef(ref), key, now()))
     },
     setAgentLink: async (ref, link) =>
       write(() => branches.setAgentLink(checked.checkRef(ref), checked.checkLink(link), now())),

@@ -17,7 +17,7 @@ const fields = {
     prompt_hash: 'h',
     tool_results: '"full"',
   },
-  ...{ metadata: '{}', expires_at: now, ttl_ms: 1_000 },
+  ...{ metadata: '{}', expires_at: now, ttl_ms: 1_000, renew_ms: 1_000 },
 }
 const turn = {
   ...{
@@ -116,6 +116,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   turn: { conv, key: 'k' },
   turns: { conv, status: null },
   openTurnOn: { conv, name },
+  openTurns: { conv },
   stepMessages: { conv, first: 0, last: 9, step: 0 },
   insertTurn: { conv, ...turn, now },
   updateTurn: { conv, ...turn },

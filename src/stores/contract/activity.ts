@@ -237,6 +237,9 @@ export const activityCases: readonly ContractCase[] = [
       clock.now = made + 8 * day
       await append(store, branch, 'expired 3 days ago, going on')
       assert.equal(await expiryOf(store, id), made + 13 * day)
+      clock.now = made + 20 * day
+      await append(store, branch, 'and once more, for as long as at first')
+      assert.equal(await expiryOf(store, id), made + 25 * day)
       assert.equal((await store.getConversation(id)).ttlMs, null)
     },
   },

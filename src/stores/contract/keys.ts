@@ -324,6 +324,26 @@ export const keyCases: readonly ContractCase[] = [
   },
   {
     area,
+    name: 'an expired conversation gives its key up to whoever sets it, too',
+    run: async ({ store, clock }) => {
+      for (const take of [
+        (other: Place) => store.setKey(other.branch, 'k'),
+        (other: Place) => store.createBranch(other.conversation.id, null, { name: 'side', key: 'k' }),
+        async () => (await store.create({ key: 'k' })).branch,
+      ]) {
+        const old = await store.findOrCreate('k', { expiresAt: new Date(clock.now + 1_000) })
+        const other = await store.create()
+        clock.now += 1_000
+        const taken = await take(other)
+        assert.deepEqual([taken.key, (await store.findByKey('k'))?.branch.name], ['k', taken.name])
+        const before = await store.getBranch(old.branch)
+        assert.deepEqual([before.key, before.formerKey], [null, 'k'])
+        await store.setKey(taken, null)
+      }
+    },
+  },
+  {
+    area,
     name: 'a found conversation can be gone on with as it was found (S0-33)',
     run: async ({ store }) => {
       await start(store, { key: 'k', task: 't' })

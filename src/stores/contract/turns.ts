@@ -226,6 +226,7 @@ export const turnCases: readonly ContractCase[] = [
       const renewed = await store.renewTurn(conversation.id, 't1', holder(1))
       assert.equal(renewed.leaseUntil?.getTime(), clock.now + 30_000)
       assert.deepEqual([renewed.key, renewed.status, renewed.holder], ['t1', 'open', holder(1)])
+      assert.deepEqual(await turnOf(store, conversation.id, 't1'), renewed)
       clock.now += 10_000
       await store.append(branch, q.head, [say('a', 'assistant')], { turn: open('t1', 1) })
       const turn = await turnOf(store, conversation.id, 't1')

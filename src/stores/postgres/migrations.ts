@@ -44,6 +44,7 @@ CREATE TABLE skein.conversations (
   updated_at bigint NOT NULL,
   expires_at bigint,
   ttl_ms bigint,
+  renew_ms bigint,
   trashed_at bigint,
   trash_sweeps int NOT NULL DEFAULT 0,
   purging int NOT NULL DEFAULT 0,

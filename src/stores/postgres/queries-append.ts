@@ -26,7 +26,7 @@ c AS (
     updated_at = greatest(c.updated_at, @now::bigint),
     expires_at = CASE
       WHEN c.ttl_ms IS NOT NULL THEN @now::bigint + c.ttl_ms
-      WHEN c.expires_at <= @now::bigint THEN @now::bigint + (c.expires_at - c.created_at)
+      WHEN c.expires_at <= @now::bigint THEN @now::bigint + c.renew_ms
       ELSE c.expires_at END,
     version = c.version + 1
   FROM s WHERE c.tenant = @tenant::text AND c.id = @conv::uuid

@@ -7,7 +7,8 @@ const conversationColumns = `
   c.parent_id, c.parent_message, c.prompt_policy, c.prompt_hash,
   (SELECT p.text FROM skein.prompts p WHERE p.tenant = @tenant::text AND p.hash = c.prompt_hash) AS prompt_text,
   c.tool_results, c.metadata, c.active_branch, c.next_seq, c.next_event, c.messages, c.tokens,
-  c.tokens_used, c.cost, c.version, c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.trashed_at,
+  c.tokens_used, c.cost, c.version, c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.renew_ms,
+  c.trashed_at,
   c.purging,
   coalesce((
     SELECT json_agg(t.tag ORDER BY t.tag) FROM skein.tags t WHERE t.tenant = @tenant::text AND t.conv = c.id
@@ -66,12 +67,13 @@ export const conversationQueries = {
     INSERT INTO skein.conversations (
       tenant, id, kind, title, title_folded, model, label, channel, directory, project, task, owner, parent_id,
       parent_message, prompt_policy, prompt_hash, tool_results, metadata, active_branch, created_at,
-      updated_at, expires_at, ttl_ms)
+      updated_at, expires_at, ttl_ms, renew_ms)
     VALUES (
       @tenant::text, @id::uuid, @kind::text, @title::text, @title_folded::text, @model::text, @label::text,
       @channel::text, @directory::text, @project::text, @task::text, @owner::text, @parent_id::uuid,
       @parent_message::text, @prompt_policy::text, @prompt_hash::text, @tool_results::text, @metadata::text,
-      'main', @now::bigint, @now::bigint, @expires_at::bigint, @ttl_ms::bigint)
+      'main', @now::bigint, @now::bigint, @expires_at::bigint, @ttl_ms::bigint,
+      @renew_ms::bigint)
     ON CONFLICT (tenant, id) DO NOTHING
     RETURNING id AS conv`,
   // The search entries hold the directory: where it changes, they are made anew.
@@ -81,7 +83,7 @@ export const conversationQueries = {
       channel = @channel::text, directory = @directory::text, project = @project::text, task = @task::text,
       owner = @owner::text, prompt_policy = @prompt_policy::text, prompt_hash = @prompt_hash::text,
       tool_results = @tool_results::text, metadata = @metadata::text, expires_at = @expires_at::bigint,
-      ttl_ms = @ttl_ms::bigint,
+      ttl_ms = @ttl_ms::bigint, renew_ms = @renew_ms::bigint,
       indexed_seq = CASE WHEN directory IS DISTINCT FROM @directory::text THEN 0 ELSE indexed_seq END,
       updated_at = greatest(updated_at, @now::bigint), version = version + 1
     WHERE tenant = @tenant::text AND id = @conv::uuid`,

@@ -50,7 +50,7 @@ export const messageQueries = {
       updated_at = greatest(updated_at, @now::bigint),
       expires_at = CASE
         WHEN ttl_ms IS NOT NULL THEN @now::bigint + ttl_ms
-        WHEN expires_at <= @now::bigint THEN @now::bigint + (expires_at - created_at)
+        WHEN expires_at <= @now::bigint THEN @now::bigint + renew_ms
         ELSE expires_at END,
       version = version + 1
     WHERE tenant = @tenant::text AND id = @conv::uuid`,

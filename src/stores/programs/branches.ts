@@ -4,7 +4,8 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { commonSeq } from '../../core/runs.ts'
 import { all, count, first, type Program, run } from '../engine.ts'
 import { branchOf, dateOrNull, holderOf, linkOf } from '../row.ts'
-import type { BranchRow, Conv, PlaceRow } from '../rows.ts'
+import type { Conv, PlaceRow } from '../rows.ts'
+import { freeKey, takeKey } from './keys.ts'
 import { lockLiving, lockPlace, needBranch, needConversation, needMessageIn } from './lookup.ts'
 import { headFields, nowhere } from './place.ts'
 
@@ -44,7 +45,7 @@ export function* createBranch(
   const { conv } = yield* lockLiving(id)
   const head = at === null ? nowhere : yield* needMessageIn(id, at)
   yield* checkNameFree(conv, branch.name)
-  if (branch.key !== undefined) yield* checkKeyFree(branch.key)
+  if (branch.key !== undefined) yield* takeKey(branch.key, now)
   yield* run('insertBranch', {
     conv,
     name: branch.name,
@@ -113,27 +114,16 @@ export function* activateBranch(ref: BranchRef): Program<void> {
   yield* run('setActiveBranch', { conv: conversation.conv, name: branch.name })
 }
 
-export function* setKey(ref: BranchRef, key: string | null): Program<Branch> {
+export function* setKey(ref: BranchRef, key: string | null, now: number): Program<Branch> {
   const { conversation, branch } = yield* lockPlace(ref)
   const { conv } = conversation
   if (key !== branch.key) {
-    if (key !== null) yield* checkKeyFree(key)
+    if (key !== null) yield* takeKey(key, now)
     const former_key = key === null ? branch.key : branch.former_key
     yield* run('setBranchKey', { conv, name: branch.name, key, former_key, trashed_key: null })
     yield* run('bumpVersion', { conv })
   }
   return branchOf(ref.conversationId, yield* needBranch(conv, branch.name))
-}
-
-/** Takes a branch's key away and remembers it. */
-export function* freeKey(conv: Conv, branch: BranchRow): Program<void> {
-  yield* run('setBranchKey', {
-    conv,
-    name: branch.name,
-    key: null,
-    former_key: branch.key,
-    trashed_key: null,
-  })
 }
 
 export function* reset(
@@ -206,14 +196,6 @@ export function* removeAgentLink(ref: BranchRef, agent: string, directory: strin
 function* checkNameFree(conv: Conv, name: string): Program<void> {
   if (yield* first('branch', { conv, name })) {
     throw new KeyReusedError(name, `there is a branch ${JSON.stringify(name)} already`)
-  }
-}
-
-/** Throws KeyReusedError if a living branch has the key. */
-export function* checkKeyFree(key: string): Program<void> {
-  const holder = yield* first('conversationByKey', { key })
-  if (holder) {
-    throw new KeyReusedError(key, `key ${JSON.stringify(key)} belongs to conversation ${holder.id}`)
   }
 }
 

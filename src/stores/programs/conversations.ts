@@ -8,7 +8,7 @@ import { fold } from '../../core/search/fold.ts'
 import { first, type Program, run } from '../engine.ts'
 import { branchOf, conversationOf } from '../row.ts'
 import type { Conv, ConversationFields, ConversationRow } from '../rows.ts'
-import { checkKeyFree, freeKey } from './branches.ts'
+import { giveUpKey, isExpired, takeKey } from './keys.ts'
 import { lockLiving, needBranch, needConversation } from './lookup.ts'
 import { headFields, nowhere } from './place.ts'
 
@@ -30,7 +30,7 @@ export function* readPlace(id: ConversationId, branch?: string): Program<Place> 
 }
 
 export function* create(request: ConversationRequest): Program<Place> {
-  if (request.key !== undefined) yield* checkKeyFree(request.key)
+  if (request.key !== undefined) yield* takeKey(request.key, request.now)
   const created = yield* insert(request)
   if (!created) throw new KeyReusedError(request.id, `there is a conversation ${request.id} already`)
   return created
@@ -40,14 +40,15 @@ export function* create(request: ConversationRequest): Program<Place> {
  *  or the unique index's to say: then the whole program runs again. */
 function* insert(request: ConversationRequest): Program<Place | undefined> {
   const { id, now } = request
+  const created = request.createdAt?.getTime() ?? now
   if (request.prompt !== undefined) yield* putPrompt(request.prompt)
   const inserted = yield* first('insertConversation', {
     id,
     kind: request.kind ?? 'main',
     parent_id: request.parent?.conversationId ?? null,
     parent_message: request.parent?.messageId ?? null,
-    ...fieldsOf(emptyFields(request, now), request),
-    now: request.createdAt?.getTime() ?? now,
+    ...fieldsOf(emptyFields(request, now), request, created),
+    now: created,
   })
   if (!inserted) return undefined
   const { conv } = inserted
@@ -57,7 +58,7 @@ function* insert(request: ConversationRequest): Program<Place | undefined> {
     ...headFields(nowhere),
     key: request.key ?? null,
     title: null,
-    now: request.createdAt?.getTime() ?? now,
+    now: created,
   })
   yield* putDetails(conv, request)
   return yield* readPlace(id)
@@ -80,19 +81,6 @@ export function* findOrCreate(key: string, request: ConversationRequest): Progra
   }
 }
 
-/** Only under its lock is it certain that the holder is still this one, and still expired. */
-function* giveUpKey(key: string, id: ConversationId, now: number): Program<void> {
-  const row = yield* first('lockConversation', { id })
-  const holder = yield* first('conversationByKey', { key })
-  if (!row || holder?.id !== id || !isExpired(holder, now)) return
-  yield* freeKey(row.conv, yield* needBranch(row.conv, holder.name))
-  yield* run('bumpVersion', { conv: row.conv })
-}
-
-export function isExpired(row: { readonly expires_at: number | null }, now: number): boolean {
-  return row.expires_at !== null && row.expires_at <= now
-}
-
 export function* updateConversation(
   id: ConversationId,
   patch: ConversationPatch,
@@ -101,7 +89,7 @@ export function* updateConversation(
   const row = yield* lockLiving(id)
   if (typeof patch.prompt === 'string') yield* putPrompt(patch.prompt)
   yield* putDetails(row.conv, patch)
-  yield* run('updateConversation', { conv: row.conv, ...fieldsOf(row, patch), now })
+  yield* run('updateConversation', { conv: row.conv, ...fieldsOf(row, patch, now), now })
   return yield* getConversation(id)
 }
 
@@ -122,11 +110,12 @@ const emptyFields = (request: ConversationRequest, now: number): Described => ({
   tool_results: JSON.stringify('full'),
   metadata: '{}',
   expires_at: request.ttlMs === undefined ? null : now + request.ttlMs,
+  renew_ms: null,
   ttl_ms: null,
 })
 
 /** What a row holds after a change: what is given, else what it was. */
-function fieldsOf(row: Described, change: ConversationPatch): ConversationFields {
+function fieldsOf(row: Described, change: ConversationPatch, now: number): ConversationFields {
   const title = given(change.title, row.title)
   const prompt = change.prompt
   return {
@@ -143,9 +132,18 @@ function fieldsOf(row: Described, change: ConversationPatch): ConversationFields
     prompt_hash: prompt === undefined ? row.prompt_hash : prompt === null ? null : sha256Hex(prompt),
     tool_results: change.toolResults === undefined ? row.tool_results : JSON.stringify(change.toolResults),
     metadata: change.metadata === undefined ? row.metadata : JSON.stringify(change.metadata),
-    expires_at: change.expiresAt === undefined ? row.expires_at : (change.expiresAt?.getTime() ?? null),
+    ...expiryOf(row, change, now),
     ttl_ms: given(change.ttlMs, row.ttl_ms),
   }
+}
+
+/** An expiry that is set for its own sake says for how long: a conversation that is gone on with after it
+ *  lives for as long again. */
+function expiryOf(row: Described, change: ConversationPatch, now: number) {
+  const { expiresAt } = change
+  if (expiresAt === undefined) return { expires_at: row.expires_at, renew_ms: row.renew_ms }
+  if (expiresAt === null) return { expires_at: null, renew_ms: null }
+  return { expires_at: expiresAt.getTime(), renew_ms: Math.max(expiresAt.getTime() - now, 0) }
 }
 
 function given<T>(change: T | null | undefined, before: T | null): T | null {

@@ -2,7 +2,8 @@ import { AmbiguousIdError, type Candidate, InvalidError, NotFoundError } from '.
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Place, Resolved } from '../../core/ports.ts'
 import { all, first, type Program } from '../engine.ts'
-import { isExpired, readPlace } from './conversations.ts'
+import { readPlace } from './conversations.ts'
+import { isExpired } from './keys.ts'
 import { needMessage } from './lookup.ts'
 
 export function* findByKey(key: string, now: number): Program<Place | null> {

@@ -41,6 +41,7 @@ CREATE TABLE skein_conversations (
   updated_at INTEGER NOT NULL,
   expires_at INTEGER,
   ttl_ms INTEGER,
+  renew_ms INTEGER,
   trashed_at INTEGER,
   trash_sweeps INTEGER NOT NULL DEFAULT 0,
   purging INTEGER NOT NULL DEFAULT 0

@@ -7,7 +7,8 @@ const conversationColumns = `
   c.parent_id, c.parent_message, c.prompt_policy, c.prompt_hash,
   (SELECT p.text FROM skein_prompts p WHERE p.hash = c.prompt_hash) AS prompt_text,
   c.tool_results, c.metadata, c.active_branch, c.next_seq, c.next_event, c.messages, c.tokens,
-  c.tokens_used, c.cost, c.version, c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.trashed_at,
+  c.tokens_used, c.cost, c.version, c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.renew_ms,
+  c.trashed_at,
   c.purging,
   (SELECT json_group_array(t.tag) FROM (SELECT tag FROM skein_tags WHERE conv = c.c ORDER BY tag) t) AS tags`
 
@@ -51,11 +52,11 @@ export const conversationQueries = {
     INSERT INTO skein_conversations (
       id, kind, title, title_folded, model, label, channel, directory, project, task, owner, parent_id,
       parent_message, prompt_policy, prompt_hash, tool_results, metadata, active_branch, created_at,
-      updated_at, expires_at, ttl_ms)
+      updated_at, expires_at, ttl_ms, renew_ms)
     VALUES (
       @id, @kind, @title, @title_folded, @model, @label, @channel, @directory, @project, @task, @owner,
       @parent_id, @parent_message, @prompt_policy, @prompt_hash, @tool_results, @metadata, 'main', @now, @now,
-      @expires_at, @ttl_ms)
+      @expires_at, @ttl_ms, @renew_ms)
     ON CONFLICT (id) DO NOTHING
     RETURNING c AS conv`,
   updateConversation: `
@@ -63,7 +64,7 @@ export const conversationQueries = {
       title = @title, title_folded = @title_folded, model = @model, label = @label, channel = @channel,
       directory = @directory, project = @project, task = @task, owner = @owner,
       prompt_policy = @prompt_policy, prompt_hash = @prompt_hash, tool_results = @tool_results,
-      metadata = @metadata, expires_at = @expires_at, ttl_ms = @ttl_ms,
+      metadata = @metadata, expires_at = @expires_at, ttl_ms = @ttl_ms, renew_ms = @renew_ms,
       updated_at = max(updated_at, @now), version = version + 1
     WHERE c = @conv`,
   bumpVersion: `UPDATE skein_conversations SET version = version + 1 WHERE c = @conv`,

@@ -42,7 +42,7 @@ export const messageQueries = {
       updated_at = max(updated_at, @now),
       expires_at = CASE
         WHEN ttl_ms IS NOT NULL THEN @now + ttl_ms
-        WHEN expires_at <= @now THEN @now + (expires_at - created_at)
+        WHEN expires_at <= @now THEN @now + renew_ms
         ELSE expires_at END,
       version = version + 1
     WHERE c = @conv`,
