@@ -263,7 +263,7 @@ export const searchChangesCases: readonly ContractCase[] = [
   search('finds the same after the index was built anew', async world => {
     const { store } = world
     await plant(world)
-    const queries = Object.values(found).flatMap(rows => rows.map(([query]) => query))
+    const queries = Object.values(found).flatMap(rows => rows.slice(0, 3).map(([query]) => query))
     const before = new Map<string, MessageId[]>()
     for (const query of queries) before.set(query, await hits(store, query))
     await store.rebuildSearch()
