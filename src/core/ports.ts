@@ -214,6 +214,7 @@ export interface Deleter {
   ): Promise<number>
   /** Moves a conversation to the trash and frees its keys. False if there is none, or it is there already. */
   trash(id: ConversationId): Promise<boolean>
+  /** Takes a conversation out of the trash; one that has expired meanwhile is renewed. */
   restore(id: ConversationId): Promise<Restored>
   /** Removes a trashed conversation for good. False if there is none. */
   purge(id: ConversationId): Promise<boolean>

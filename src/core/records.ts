@@ -65,6 +65,7 @@ export interface EventListing {
   /** Only events behind this one. */
   readonly after?: number
   readonly types?: readonly EventType[]
+  /** 1,000 unless said otherwise, 100,000 at most; go on with `after`. */
   readonly limit?: number
 }
 

@@ -270,7 +270,9 @@ export interface Statements {
   shrink: [InConv & { removed: number; tokens: number }, never]
   eraseMessage: [AtSeq & { erased: string }, never]
   clearTitle: [InConv & { title: string }, never]
-  setTrashed: [InConv & { trashed_at: number | null }, never]
+  setTrashed: [InConv & { now: number }, never]
+  /** Out of the trash; what has expired meanwhile is renewed. */
+  setRestored: [InConv & { now: number }, never]
   beginPurge: [InConv, never]
   deleteConversation: [InConv, never]
 
@@ -279,6 +281,7 @@ export interface Statements {
   putState: [{ name: string; value: number }, never]
   expiredTasks: [{ now: number; limit: number }, { id: string }]
   countSweep: [{ now: number }, never]
+  /** What lies in the trash long enough, or a purge has been at. */
   purgeable: [{ before: number; sweeps: number; limit: number }, { id: string }]
 
   // Search

@@ -175,7 +175,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       return write(() => eraseMessages(request))
     },
     trash: async id => write(() => trash(conversationId(id), now())),
-    restore: async id => write(() => restore(conversationId(id))),
+    restore: async id => write(() => restore(conversationId(id), now())),
     purge: async id => purgeAll(engine, conversationId(id)),
 
     sweep: async (options = {}) => sweepAll(engine, options.dryRun ?? false),

@@ -200,6 +200,17 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(purgedIn(await pass(world, 3 * day)), [conversation.id])
   }),
 
+  sweep('leaves alone what was restored after it had expired', async world => {
+    const { store, clock } = world
+    const { conversation } = await work(world, 'task')
+    await store.sweep()
+    clock.now += day
+    assert.deepEqual((await store.sweep()).trashed, [conversation.id])
+    await store.restore(conversation.id)
+    assert.deepEqual((await store.sweep()).trashed, [])
+    assert.ok((await store.getConversation(conversation.id)).expiresAt!.getTime() > clock.now)
+  }),
+
   sweep('counts the seven days anew after a restore', async world => {
     const { store } = world
     const { conversation } = await store.create()

@@ -20,7 +20,14 @@ export const deletingQueries = {
     UPDATE skein.conversations SET title = NULL, title_folded = NULL
     WHERE tenant = @tenant::text AND id = @conv::uuid AND title = @title::text`,
   setTrashed: `
-    UPDATE skein.conversations SET trashed_at = @trashed_at::bigint, trash_sweeps = 0, version = version + 1
+    UPDATE skein.conversations SET trashed_at = @now::bigint, trash_sweeps = 0, version = version + 1
+    WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  setRestored: `
+    UPDATE skein.conversations SET trashed_at = NULL, trash_sweeps = 0,
+      expires_at = CASE
+        WHEN expires_at <= @now::bigint THEN @now::bigint + coalesce(ttl_ms, renew_ms)
+        ELSE expires_at END,
+      version = version + 1
     WHERE tenant = @tenant::text AND id = @conv::uuid`,
   beginPurge: `
     UPDATE skein.conversations SET purging = 1 WHERE tenant = @tenant::text AND id = @conv::uuid`,
@@ -45,8 +52,8 @@ export const deletingQueries = {
     WHERE tenant = @tenant::text AND trashed_at IS NOT NULL AND trashed_at <= @now::bigint`,
   purgeable: `
     SELECT id FROM skein.conversations
-    WHERE tenant = @tenant::text AND trashed_at IS NOT NULL AND trashed_at <= @before::bigint
-      AND trash_sweeps >= @sweeps::int
+    WHERE tenant = @tenant::text AND trashed_at IS NOT NULL
+      AND (purging = 1 OR trashed_at <= @before::bigint AND trash_sweeps >= @sweeps::int)
     ORDER BY trashed_at, id LIMIT @limit::bigint`,
   state: `SELECT value FROM skein.state WHERE tenant = @tenant::text AND name = @name::text`,
   putState: `

@@ -12,12 +12,12 @@ export function* trash(id: ConversationId, now: number): Program<boolean> {
     if (key === null) continue
     yield* run('setBranchKey', { conv: row.conv, name, key: null, former_key: key, trashed_key: key })
   }
-  yield* run('setTrashed', { conv: row.conv, trashed_at: now })
+  yield* run('setTrashed', { conv: row.conv, now })
   return true
 }
 
 /** Takes a conversation out of the trash; keys that are still free come back. */
-export function* restore(id: ConversationId): Program<Restored> {
+export function* restore(id: ConversationId, now: number): Program<Restored> {
   const row = yield* first('lockConversation', { id })
   if (!row || row.purging === 1) throw new NotFoundError('conversation', id)
   const keysTaken: string[] = []
@@ -29,7 +29,7 @@ export function* restore(id: ConversationId): Program<Restored> {
     const keys = taken ? { key: null, former_key: trashed_key } : { key: trashed_key, former_key: null }
     yield* run('setBranchKey', { conv: row.conv, name, ...keys, trashed_key: null })
   }
-  yield* run('setTrashed', { conv: row.conv, trashed_at: null })
+  yield* run('setRestored', { conv: row.conv, now })
   return { keysTaken }
 }
 

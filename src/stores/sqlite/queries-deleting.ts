@@ -18,7 +18,11 @@ export const deletingQueries = {
   clearTitle: `
     UPDATE skein_conversations SET title = NULL, title_folded = NULL WHERE c = @conv AND title = @title`,
   setTrashed: `
-    UPDATE skein_conversations SET trashed_at = @trashed_at, trash_sweeps = 0, version = version + 1
+    UPDATE skein_conversations SET trashed_at = @now, trash_sweeps = 0, version = version + 1 WHERE c = @conv`,
+  setRestored: `
+    UPDATE skein_conversations SET trashed_at = NULL, trash_sweeps = 0,
+      expires_at = CASE WHEN expires_at <= @now THEN @now + coalesce(ttl_ms, renew_ms) ELSE expires_at END,
+      version = version + 1
     WHERE c = @conv`,
   beginPurge: `UPDATE skein_conversations SET purging = 1 WHERE c = @conv`,
   // Named one by one: a borrowed handle may have its foreign keys switched off.
@@ -55,6 +59,6 @@ export const deletingQueries = {
     WHERE trashed_at IS NOT NULL AND trashed_at <= @now`,
   purgeable: `
     SELECT id FROM skein_conversations
-    WHERE trashed_at IS NOT NULL AND trashed_at <= @before AND trash_sweeps >= @sweeps
+    WHERE trashed_at IS NOT NULL AND (purging = 1 OR trashed_at <= @before AND trash_sweeps >= @sweeps)
     ORDER BY trashed_at, id LIMIT @limit`,
 } satisfies Partial<Queries>
