@@ -1,13 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from 'better-sqlite3'
 import type { Source } from '../../core/source.ts'
 import type { Engine, Program } from '../engine.ts'
-import { isBusy, translate } from './errors.ts'
+import { translate } from './errors.ts'
 import { matchText } from './match.ts'
+import { patiently } from './patience.ts'
 import { caller, runToEnd } from './statements.ts'
-
-/** How long a writer waits for another process before it gives up. */
-const patienceMs = 5_000
 
 /** Writes between two checkpoints. Left to itself, SQLite checkpoints inside some unlucky append. */
 const writesPerCheckpoint = 50
@@ -31,41 +28,49 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
   return { source, query, read, write, matchText, close }
 
   async function query<T>(program: () => Program<T>): Promise<T> {
-    return translated(() => runToEnd(program(), call))
+    return patiently(() => runToEnd(program(), call), isOurs).catch(rethrow)
   }
 
+  /** A reader waits for nobody, but for a process that has just opened the file after a crash, or that is
+   *  the last to close it. */
   async function read<T>(program: () => Program<T>): Promise<T> {
-    return translated(() => {
+    return patiently(() => {
       if (db.inTransaction) return runToEnd(program(), call)
       begin().run()
       return finish(program)
-    })
+    }, isOurs).catch(rethrow)
+  }
+
+  /** Whether no transaction of whoever lent us the handle is open: that one would wait in vain. */
+  function isOurs(): boolean {
+    return !db.inTransaction
   }
 
   async function write<T>(program: () => Program<T>, durability = 'durable'): Promise<T> {
-    // Inside a transaction of whoever lent us the handle: all or nothing within theirs.
-    if (db.inTransaction) return translated(() => nested(program))
-    const relaxed = durability === 'relaxed'
-    const given = relaxed ? relax() : undefined
+    let begun = false
     try {
-      const deadline = performance.now() + patienceMs
-      for (let tries = 0; !translated(() => tryToBegin(deadline)); tries++) await giveWay(tries)
-      return translated(() => finish(program))
+      return await patiently(attempt, () => !begun).catch(rethrow)
     } finally {
-      if (given !== undefined && db.open) db.pragma(`synchronous = ${given}`)
       if (owned && ++writes % writesPerCheckpoint === 0) checkpointSoon()
     }
-  }
 
-  /** Taking the write lock before reading the head is what keeps two processes from both seeing the
-   *  old one. */
-  function tryToBegin(deadline: number): boolean {
-    try {
-      beginImmediate().run()
-      return true
-    } catch (error) {
-      if (isBusy(error) && performance.now() < deadline) return false
-      throw error
+    /** Nothing gives way in here: a setting that is changed for one write must not meet another. */
+    function attempt(): T {
+      // Inside a transaction of whoever lent us the handle: all or nothing within theirs.
+      if (db.inTransaction) {
+        begun = true
+        return nested(program)
+      }
+      const given = durability === 'relaxed' ? relax() : undefined
+      try {
+        // Taking the write lock before reading the head is what keeps two processes from both seeing
+        // the old one.
+        beginImmediate().run()
+        begun = true
+        return finish(program)
+      } finally {
+        if (given !== undefined) db.pragma(`synchronous = ${given}`)
+      }
     }
   }
 
@@ -94,11 +99,9 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
 
   /** Commits without waiting for the disk until the returned setting is put back. */
   function relax(): unknown {
-    return translated(() => {
-      const before = db.pragma('synchronous', { simple: true })
-      db.pragma('synchronous = NORMAL')
-      return before
-    })
+    const before = db.pragma('synchronous', { simple: true })
+    db.pragma('synchronous = NORMAL')
+    return before
   }
 
   /** After the caller has its answer, on the same connection: nobody's append waits for it. */
@@ -107,7 +110,12 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
     checkpointing = true
     setImmediate(() => {
       checkpointing = false
-      if (db.open && !db.inTransaction) db.pragma('wal_checkpoint(PASSIVE)')
+      if (!db.open || db.inTransaction) return
+      try {
+        db.pragma('wal_checkpoint(PASSIVE)')
+      } catch {
+        // Nobody waits for it: a full or unwritable disk is the next write's to report.
+      }
     })
   }
 
@@ -116,22 +124,8 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
   }
 }
 
-/** SQLite's own way of waiting starves writers (the slowest of four got next to nothing); pauses of random
- *  length share fairly. Short ones block, as a timer cannot be shorter than a millisecond. */
-async function giveWay(tries: number): Promise<void> {
-  const ms = 0.1 + Math.random() * 1.5
-  if (tries % 8 < 7) Atomics.wait(sleeper, 0, 0, ms)
-  else await pause(1)
-}
-
-const sleeper = new Int32Array(new SharedArrayBuffer(4))
-
-function translated<T>(work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    throw translate(error)
-  }
+function rethrow(error: unknown): never {
+  throw translate(error)
 }
 
 function lazily<T>(make: () => T): () => T {

@@ -30,6 +30,15 @@ export function translate(error: unknown): unknown {
   return error
 }
 
+/** Does something with the engine, and throws our errors for its. */
+export function translated<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
 export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
 }

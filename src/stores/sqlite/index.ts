@@ -6,8 +6,9 @@ import type { Source } from '../../core/source.ts'
 import { storeOver } from '../store.ts'
 import { systemSource } from '../system.ts'
 import { sqliteEngine } from './engine.ts'
-import { translate } from './errors.ts'
+import { translate, translated } from './errors.ts'
 import { migrate, schemaVersion } from './migrate.ts'
+import { patiently } from './patience.ts'
 
 export interface SqliteOptions {
   readonly source?: Source
@@ -19,9 +20,8 @@ export interface SqliteOptions {
 /** Opens a file, or `:memory:`, and owns it: closing the store closes it. Missing folders are made. */
 export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
   try {
-    const db = open(path)
+    const db = await open(path, options.durability ?? 'full')
     try {
-      prepareHandle(db, options.durability ?? 'full')
       await migrate(db)
       return over(db, options, true)
     } catch (error) {
@@ -45,17 +45,26 @@ export async function sqliteStore(db: Database, options: Pick<SqliteOptions, 'so
 }
 
 function over(db: Database, { source = systemSource }: SqliteOptions, owned: boolean): Store {
-  return storeOver(sqliteEngine(db, { source, owned }), async () => schemaVersion(db))
+  return storeOver(sqliteEngine(db, { source, owned }), async () => translated(() => schemaVersion(db)))
 }
 
-function open(path: string): Database {
-  if (path !== ':memory:') {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    // Made here, so that nobody else can read it; SQLite gives its other files the same mode.
-    closeSync(openSync(path, 'a', 0o600))
+async function open(path: string, durability: 'full' | 'normal'): Promise<Database> {
+  if (path !== ':memory:') makeFile(path)
+  const db = new BetterSqlite3(path, { timeout: 0 })
+  try {
+    // SQLite does not wait where two want to switch a new file to a write-ahead log.
+    await patiently(() => prepareHandle(db, durability))
+    return db
+  } catch (error) {
+    db.close()
+    throw error
   }
-  // Waiting is ours, see engine.ts.
-  return new BetterSqlite3(path, { timeout: 0 })
+}
+
+/** Made here, so that nobody else can read it; SQLite gives its other files the same mode. */
+function makeFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  closeSync(openSync(path, 'a', 0o600))
 }
 
 function prepareHandle(db: Database, durability: 'full' | 'normal'): void {

@@ -4,6 +4,7 @@ import type { Database } from 'better-sqlite3'
 import { SchemaTooNewError, StorageFullError } from '../../core/errors.ts'
 import type { Migration } from '../migration.ts'
 import { migrations as released } from './migrations.ts'
+import { patiently } from './patience.ts'
 
 /** The schema version of a file; 0 if it holds no store. */
 export function schemaVersion(db: Database): number {
@@ -20,7 +21,7 @@ export function schemaVersion(db: Database): number {
  *  Skein wrote it. */
 export async function migrate(db: Database, migrations: readonly Migration[] = released): Promise<void> {
   const newest = migrations.at(-1)?.version ?? 0
-  const found = schemaVersion(db)
+  const found = await patiently(() => schemaVersion(db))
   if (found > newest) throw new SchemaTooNewError(found, newest)
   if (found === newest) return
   if (found > 0 && !db.memory) await keepCopy(db)
