@@ -24,6 +24,11 @@ export function translate(error: unknown): unknown {
   if (code.startsWith('SQLITE_IOERR') || code.startsWith('SQLITE_CANTOPEN')) {
     return new UnavailableError(`the file cannot be reached: ${error.message}`, options)
   }
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    return new StorageFullError('the disk is full: nothing was written', options)
+  }
+  // Of the file system, before SQLite has seen the file.
+  if ('syscall' in error) return new UnavailableError(`the file cannot be reached: ${error.message}`, options)
   if (error instanceof TypeError && error.message.includes('connection is not open')) {
     return new UnavailableError('the store is closed', options)
   }

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import type { Store } from '../../core/ports.ts'
@@ -17,7 +17,8 @@ export interface SqliteOptions {
   readonly durability?: 'full' | 'normal'
 }
 
-/** Opens a file, or `:memory:`, and owns it: closing the store closes it. Missing folders are made. */
+/** Opens a file, or `:memory:`, and owns it: closing the store closes it. Missing folders are made. What
+ *  may be read but not written is opened too; writing to it throws ReadOnlyError. */
 export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
   try {
     const db = await open(path, options.durability ?? 'full')
@@ -57,14 +58,39 @@ async function open(path: string, durability: 'full' | 'normal'): Promise<Databa
     return db
   } catch (error) {
     db.close()
+    if (needsFilesBeside(error) && isWholeAlone(path)) return readIntoMemory(path)
     throw error
   }
 }
 
 /** Made here, so that nobody else can read it; SQLite gives its other files the same mode. */
 function makeFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  closeSync(openSync(path, 'a', 0o600))
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    closeSync(openSync(path, 'a', 0o600))
+  } catch (error) {
+    // It may still be read.
+    if (!existsSync(path)) throw error
+  }
+}
+
+function needsFilesBeside(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : ''
+  return code === 'SQLITE_READONLY_DIRECTORY' || code === 'SQLITE_CANTOPEN'
+}
+
+/** Whether no write-ahead log holds a part of what the file says. */
+function isWholeAlone(path: string): boolean {
+  return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0
+}
+
+/** To read a file with a write-ahead log, SQLite makes others beside it. In a folder where it cannot, the
+ *  file is read whole. */
+function readIntoMemory(path: string): Database {
+  const file = readFileSync(path)
+  // The header says that there is a log; in memory there is none.
+  file.fill(1, 18, 20)
+  return new BetterSqlite3(file, { readonly: true })
 }
 
 function prepareHandle(db: Database, durability: 'full' | 'normal'): void {
