@@ -1,7 +1,7 @@
-import { renameSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { closeSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Database } from 'better-sqlite3'
-import { SchemaTooNewError, StorageFullError } from '../../core/errors.ts'
+import { InvalidError, SchemaTooNewError, StorageFullError } from '../../core/errors.ts'
 import type { Migration } from '../migration.ts'
 import { migrations as released } from './migrations.ts'
 import { patiently } from './patience.ts'
@@ -10,10 +10,9 @@ import { patiently } from './patience.ts'
 export function schemaVersion(db: Database): number {
   const table = db.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'skein_state'`).get()
   if (!table) return 0
-  const row = db.prepare(`SELECT value FROM skein_state WHERE name = 'schema'`).get() as
-    | { value: number }
-    | undefined
-  return row?.value ?? 0
+  const value = db.prepare(`SELECT value FROM skein_state WHERE name = 'schema'`).pluck().get()
+  // A handle that was lent to us may give a BigInt.
+  return Number(value ?? 0)
 }
 
 /** Brings a file to the newest version, in one transaction that two starting processes share by waiting.
@@ -24,7 +23,9 @@ export async function migrate(db: Database, migrations: readonly Migration[] = r
   const found = await patiently(() => schemaVersion(db))
   if (found > newest) throw new SchemaTooNewError(found, newest)
   if (found === newest) return
-  if (found > 0 && !db.memory) await keepCopy(db)
+  if (db.inTransaction) throw new InvalidError('db', 'has a transaction open: make the store before it')
+  if (found > 0 && !db.memory) await keepCopy(db, found)
+  const patience = db.pragma('busy_timeout', { simple: true })
   db.pragma('busy_timeout = 30000')
   try {
     db.exec('BEGIN IMMEDIATE')
@@ -43,7 +44,7 @@ export async function migrate(db: Database, migrations: readonly Migration[] = r
     if (db.inTransaction) db.exec('ROLLBACK')
     throw error
   } finally {
-    db.pragma('busy_timeout = 0')
+    db.pragma(`busy_timeout = ${patience}`)
   }
 }
 
@@ -53,7 +54,7 @@ export function copyPath(file: string): string {
 }
 
 /** Copies through the backup API, which sees what is still in the WAL. Only the newest copy is kept. */
-async function keepCopy(db: Database): Promise<void> {
+async function keepCopy(db: Database, version: number): Promise<void> {
   const file = db.name
   const { bavail, bsize } = statfsSync(dirname(file))
   const size = statSync(file).size + (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0)
@@ -63,9 +64,13 @@ async function keepCopy(db: Database): Promise<void> {
     )
   }
   const unfinished = `${copyPath(file)}.${process.pid}`
+  rmSync(unfinished, { force: true })
   try {
+    // Made here, so that nobody else can read it.
+    closeSync(openSync(unfinished, 'wx', 0o600))
     await db.backup(unfinished)
-    renameSync(unfinished, copyPath(file))
+    // Otherwise another process has migrated meanwhile, and kept a copy of what was before.
+    if (schemaVersion(db) === version) renameSync(unfinished, copyPath(file))
   } finally {
     rmSync(unfinished, { force: true })
   }

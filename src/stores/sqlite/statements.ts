@@ -36,7 +36,8 @@ export function caller(db: Database): (call: Call) => Answer {
     const texts = typeof text === 'function' ? [text(filters)] : typeof text === 'string' ? [text] : text
     const made = texts.map(one => {
       const { sql, names } = compileQuery(one, () => '?')
-      return { statement: db.prepare(sql), names }
+      // A handle that was lent to us may give BigInts for its owner.
+      return { statement: db.prepare(sql).safeIntegers(false), names }
     })
     prepared.set(key, made)
     return made
