@@ -150,6 +150,17 @@ export const tailCases: readonly ContractCase[] = [
   },
   {
     area,
+    name: 'begins alike for every budget where something was said after a turn and outside any',
+    async run({ store }) {
+      const { branch } = await store.create()
+      const turn = { key: 't', step: 0 }
+      const { head } = await store.append(branch, null, talk('ua'), { turn })
+      const later = await store.append(branch, head, talk('aua'))
+      await checkTails(store, later.head)
+    },
+  },
+  {
+    area,
     name: 'is right for every budget on a long line with and without turns',
     async run({ store }) {
       const { branch } = await store.create()

@@ -55,14 +55,12 @@ export function* tail(id: MessageId, budget: TailBudget, options: ReadOptions): 
     older: oldest.depth,
     olderTokens: oldest.path_tokens - oldest.tokens,
   }
+}
 
-  /** Whether a turn, or what counts as one, begins with rows[i]. */
-  function beginsTurn(row: MessageRow, i: number): boolean {
-    if (row.parent_seq < 0) return true
-    if (row.turn !== null) return row.turn === row.seq
-    // Said outside any turn: a person's words begin one, and so does what follows a turn.
-    return row.role === 'user' || (i > 0 && rows[i - 1]!.turn !== null)
-  }
+/** Whether a turn begins here, or what counts as one: outside turns it is a person's words, or a root. */
+function beginsTurn(row: MessageRow): boolean {
+  if (row.turn !== null) return row.turn === row.seq
+  return row.role === 'user' || row.parent_seq < 0
 }
 
 /** The newest message above an open turn, or null if there is none. */
