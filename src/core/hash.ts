@@ -20,15 +20,16 @@ export function hashMessage(
   time: number,
   bodyHash: string,
 ): MessageId {
-  const digest = hash('sha256', `skein:1\n${parent}\n${role}\n${time}\n${bodyHash}\n`, 'buffer')
+  // As a string of bytes: a Buffer for each message costs more than the hash itself.
+  const digest = hash('sha256', `skein:1\n${parent}\n${role}\n${time}\n${bodyHash}\n`, 'binary')
   let id = ''
   // 160 bits are four groups of five bytes, and five bytes are four 10-bit numbers.
   for (let i = 0; i < 20; i += 5) {
-    const a = digest[i]!
-    const b = digest[i + 1]!
-    const c = digest[i + 2]!
-    const d = digest[i + 3]!
-    const e = digest[i + 4]!
+    const a = digest.charCodeAt(i)
+    const b = digest.charCodeAt(i + 1)
+    const c = digest.charCodeAt(i + 2)
+    const d = digest.charCodeAt(i + 3)
+    const e = digest.charCodeAt(i + 4)
     id += pairs[(a << 2) | (b >> 6)]! + pairs[((b & 63) << 4) | (c >> 4)]!
     id += pairs[((c & 15) << 6) | (d >> 2)]! + pairs[((d & 3) << 8) | e]!
   }

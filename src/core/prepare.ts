@@ -47,6 +47,7 @@ export function prepareMessage(message: NewMessage, field: string): PreparedMess
       throw new InvalidError(`${field}.meta`, `must be a JSON object, got ${kindOf(message.meta)}`)
     checkJson(message.meta, `${field}.meta`)
   }
+  const said = role === 'user' ? textOf(message) : null
   return {
     role,
     body: bodyOf(message, field),
@@ -56,7 +57,9 @@ export function prepareMessage(message: NewMessage, field: string): PreparedMess
         ? estimateTokens(message.blocks)
         : checkCount(message.tokens, `${field}.tokens`, 0, 2 ** 31 - 1),
     label: message.label === undefined ? null : checkName(message.label, `${field}.label`),
-    title: role === 'user' ? titleFrom(textOf(message)) : null,
+    get title() {
+      return said === null ? null : titleFrom(said)
+    },
   }
 }
 

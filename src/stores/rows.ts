@@ -75,9 +75,12 @@ export type HeadFields = Pick<
 >
 
 /** What an append reads before it writes, under the conversation's lock. */
-export interface AppendRow extends BranchRow {
+export interface AppendRow extends HeadFields {
   readonly conv: Conv
+  readonly name: string
   readonly next_seq: number
+  /** 1 if the conversation has a title. */
+  readonly titled: number
   readonly trashed_at: number | null
 }
 

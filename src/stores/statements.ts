@@ -116,8 +116,8 @@ export interface Statements {
       body_hash: Uint8Array
       body: string
     },
-    /** Empty if the id was taken. */
-    { seq: number },
+    /** Writes no row if the id was taken. */
+    never,
   ]
   /** After messages were stored: counters, times, title, expiry and version, in one go. */
   grow: [

@@ -200,7 +200,8 @@ export const conversationQueries = {
     WHERE tenant = @tenant::text AND conv = @conv::uuid AND seen_seq BETWEEN @lo::int AND @hi::int`,
   lockBranch: [
     lock,
-    `SELECT c.id AS conv, c.next_seq, c.trashed_at, ${branchColumns}
+    `SELECT c.id AS conv, c.next_seq, (c.title IS NOT NULL)::int AS titled, c.trashed_at,
+      b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens
     FROM skein.conversations c
     JOIN skein.branches b ON b.tenant = @tenant::text AND b.conv = @id::uuid AND b.name = @name::text
     WHERE c.tenant = @tenant::text AND c.id = @id::uuid`,

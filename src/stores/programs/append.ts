@@ -112,7 +112,7 @@ function* grow(
     const placed = yield* placeMessage(message, head, slot)
     ids.push(placed.id)
     head = placed
-    title ??= message.title
+    if (state.titled === 0) title ??= message.title
   }
   yield* run('setHead', { conv, name: branch, ...headFields(head), now })
   if (turn) yield* writeTurn(conv, ongoing, turn, { branch, first: start, last: head.seq, now })

@@ -1,8 +1,8 @@
 import { hashMessage } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
-import { first, type Program, run } from '../engine.ts'
-import type { BranchRow, Conv, HeadFields, PlaceRow } from '../rows.ts'
+import { count, type Program, run } from '../engine.ts'
+import type { Conv, HeadFields, PlaceRow } from '../rows.ts'
 
 /** A place before any message: where roots hang. */
 export const nowhere: PlaceRow = { seq: -1, id: null, run: 0, depth: -1, path_tokens: 0 }
@@ -27,40 +27,40 @@ export function* placeMessage(
   const { conv, seq, turn, step, now } = slot
   const above = (parent.id ?? slot.conversationId) as MessageId | ConversationId
   const follows = parent.id !== null && parent.seq === seq - 1
-  const place = {
-    seq,
-    run: follows ? parent.run : seq,
-    depth: parent.depth + 1,
-    path_tokens: parent.path_tokens + message.tokens,
-  }
+  const start = follows ? parent.run : seq
+  const depth = parent.depth + 1
+  const path_tokens = parent.path_tokens + message.tokens
   // The same words twice are two messages: if the id is taken, the later one moves on by a millisecond.
   for (let at = message.time ?? now; ; at++) {
     const id = hashMessage(above, message.role, at, message.body.hash)
-    const stored = yield* first('insertMessage', {
+    const stored = yield* count('insertMessage', {
       conv,
-      ...place,
       id,
+      seq,
       parent_seq: parent.seq,
+      run: start,
+      depth,
       role: message.role,
       at,
       tokens: message.tokens,
+      path_tokens,
       turn,
       step,
       label: message.label,
       body_hash: Buffer.from(message.body.hash, 'hex'),
       body: message.body.text,
     })
-    if (!stored) continue
+    if (stored === 0) continue
     for (const { hash, data } of message.body.blobs) {
       yield* run('putBlob', { hash, size: data.length, data })
       yield* run('putBlobRef', { conv, seq, hash })
     }
-    return { ...place, id }
+    return { seq, id, run: start, depth, path_tokens }
   }
 }
 
 /** A branch's head as the parent of what comes next. */
-export function headOf(branch: BranchRow): PlaceRow {
+export function headOf(branch: HeadFields): PlaceRow {
   return {
     seq: branch.head_seq,
     id: branch.head_id,

@@ -1,5 +1,5 @@
 import type { Queries } from '../query.ts'
-import { branchColumns, looseColumns, messageColumns } from './columns.ts'
+import { looseColumns, messageColumns } from './columns.ts'
 
 /** Recursive walks say CROSS JOIN, which fixes the order: left to itself the planner scans the whole
  *  conversation at each step (a thousand times slower at 5,000 messages). */
@@ -23,7 +23,8 @@ const listMessages = (order: 'ASC' | 'DESC') => `
 
 export const messageQueries = {
   lockBranch: `
-    SELECT c.c AS conv, c.next_seq, c.trashed_at, ${branchColumns}
+    SELECT c.c AS conv, c.next_seq, c.title IS NOT NULL AS titled, c.trashed_at,
+      b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens
     FROM skein_conversations c JOIN skein_branches b ON b.conv = c.c AND b.name = @name WHERE c.id = @id`,
   insertMessage: `
     INSERT INTO skein_messages (
@@ -31,8 +32,7 @@ export const messageQueries = {
     VALUES (
       @id, @conv, @seq, @parent_seq, @run, @depth, @role, @at, @tokens, @path_tokens, @turn, @step, @label,
       @body_hash, @body)
-    ON CONFLICT (id) DO NOTHING
-    RETURNING seq`,
+    ON CONFLICT (id) DO NOTHING`,
   grow: `
     UPDATE skein_conversations SET
       next_seq = @next_seq, messages = messages + @added, tokens = tokens + @tokens,
