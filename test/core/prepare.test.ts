@@ -168,5 +168,7 @@ describe('readRole', () => {
 it('refuses a message whose small blocks add up to more than a body can hold', () => {
   const block = { type: 'text', text: 'x'.repeat(16_000) } as const
   const blocks = Array.from({ length: 4_300 }, () => block)
-  expect(() => prepareMessage({ role: 'user', blocks }, 'message')).toThrow(/^message\.blocks: must be at most/)
+  expect(() => prepareMessage({ role: 'user', blocks }, 'message')).toThrow(
+    /^message\.blocks: must be at most/,
+  )
 })
