@@ -89,7 +89,7 @@ function paramsOf({ ref, expectedHead, messages, turn, now }: Request, ids: read
     tokens: messages.map(message => message.tokens),
     sums,
     labels: messages.map(message => message.label),
-    hashes: messages.map(message => message.body.hash),
+    hashes: messages.map(message => Buffer.from(message.body.hash, 'hex')),
     bodies: messages.map(message => message.body.text),
     count: messages.length,
     sum,

@@ -1,21 +1,19 @@
 import { notTrashed } from './columns.ts'
 
-/** The append for the plain case: one statement that locks, checks and writes all, or writes nothing and
- *  returns no row. Waiting for the lock, PostgreSQL reads the locked rows anew and checks them again; what
- *  is not locked is as old as the statement, so nothing is decided by it that a writer could have changed
- *  without moving the head. Two racers for one turn key, or one id, meet at the unique index. */
-function append({ join = '', lock = '', check, turn, write }: Variant): string {
+/** The append for the plain case: one statement that checks and writes all. Where something speaks against it,
+ *  it writes nothing and returns no row; where that shows only while it writes, `skein.lost_race` undoes it.
+ *
+ *  It updates the conversation first, which is the lock that every writer takes. Waiting for it, PostgreSQL
+ *  reads the row it updates anew and checks it again, and so for the branch and the turn. What it only reads
+ *  (p) is as old as the statement: nothing but what the head's id decides once and for all. That somebody has
+ *  opened a turn meanwhile shows in the head. Two racers for one turn key or one id meet at the unique index. */
+function append({ check = '', turn, step, write, written }: Variant): string {
   return `
-WITH s AS MATERIALIZED (
-  SELECT c.next_seq AS base, b.head_seq, b.head_depth, b.head_path_tokens, ${turn} AS turn,
-    CASE WHEN b.head_id IS NOT NULL AND b.head_seq = c.next_seq - 1 THEN b.head_run ELSE c.next_seq END AS run
-  FROM skein.conversations c
-  JOIN skein.branches b ON b.tenant = @tenant::text AND b.conv = @conv::uuid AND b.name = @name::text
-  ${join}
-  WHERE c.tenant = @tenant::text AND c.id = @conv::uuid AND ${notTrashed}
+WITH p AS MATERIALIZED (
+  SELECT b.head_seq, b.head_run, b.head_depth, b.head_path_tokens FROM skein.branches b
+  WHERE b.tenant = @tenant::text AND b.conv = @conv::uuid AND b.name = @name::text
     AND b.head_id IS NOT DISTINCT FROM @expected::text
-    AND ${check}
-  FOR NO KEY UPDATE OF c, b${lock}
+    ${check}
 ),
 c AS (
   UPDATE skein.conversations c SET
@@ -29,89 +27,102 @@ c AS (
       WHEN c.expires_at <= @now::bigint THEN @now::bigint + c.renew_ms
       ELSE c.expires_at END,
     version = c.version + 1
-  FROM s WHERE c.tenant = @tenant::text AND c.id = @conv::uuid
+  FROM p WHERE c.tenant = @tenant::text AND c.id = @conv::uuid AND ${notTrashed}
+  RETURNING c.next_seq - @count::int AS base
 ),
 b AS (
   UPDATE skein.branches b SET
-    head_seq = s.base + @count::int - 1, head_id = @head::text, head_run = s.run,
-    head_depth = s.head_depth + @count::int, head_path_tokens = s.head_path_tokens + @sum::bigint,
+    head_seq = c.base + @count::int - 1, head_id = @head::text,
+    head_run = CASE WHEN b.head_id IS NOT NULL AND b.head_seq = c.base - 1 THEN b.head_run ELSE c.base END,
+    head_depth = b.head_depth + @count::int, head_path_tokens = b.head_path_tokens + @sum::bigint,
     updated_at = greatest(b.updated_at, @now::bigint)
-  FROM s WHERE b.tenant = @tenant::text AND b.conv = @conv::uuid AND b.name = @name::text
+  FROM c
+  WHERE b.tenant = @tenant::text AND b.conv = @conv::uuid AND b.name = @name::text
+    AND b.head_id IS NOT DISTINCT FROM @expected::text
+  RETURNING c.base, b.head_run AS run
 )${write},
 m AS (
   INSERT INTO skein.messages (
     tenant, conv, seq, parent_seq, run, depth, tokens, turn, path_tokens, at, step, id, role, label, body_hash,
     body)
-  SELECT @tenant::text, @conv::uuid, s.base + u.n::int - 1,
-    CASE u.n WHEN 1 THEN s.head_seq ELSE s.base + u.n::int - 2 END, s.run, s.head_depth + u.n::int, u.tokens,
-    s.turn, s.head_path_tokens + u.sum, u.at, ${turn === 'NULL::int' ? 'NULL' : '@step::int'}, u.id, u.role,
-    u.label, decode(u.hash, 'hex'), u.body
-  FROM s, unnest(
+  SELECT @tenant::text, @conv::uuid, w.base + u.n::int - 1,
+    CASE u.n WHEN 1 THEN p.head_seq ELSE w.base + u.n::int - 2 END, w.run, p.head_depth + u.n::int, u.tokens,
+    ${turn}, p.head_path_tokens + u.sum, u.at, ${step}, u.id, u.role, u.label, u.hash, u.body
+  FROM ${written} w CROSS JOIN p CROSS JOIN unnest(
     @ids::text[], @roles::text[], @times::bigint[], @tokens::int[], @sums::bigint[], @labels::text[],
-    @hashes::text[], @bodies::text[]
+    @hashes::bytea[], @bodies::text[]
   ) WITH ORDINALITY AS u(id, role, at, tokens, sum, label, hash, body, n)
 )
-SELECT base FROM s`
+SELECT CASE WHEN EXISTS (SELECT FROM ${written}) THEN c.base ELSE skein.lost_race() END AS base FROM c`
 }
 
 interface Variant {
-  /** A row that must be there besides, and is locked. */
-  readonly join?: string
-  readonly lock?: string
-  readonly check: string
-  /** The first seq of the turn. */
+  /** What must hold besides. */
+  readonly check?: string
+  /** The first seq of the turn, and the step. */
   readonly turn: string
+  readonly step: string
   /** What else is written. */
   readonly write: string
+  /** The last of the writes that must have happened. */
+  readonly written: 'b' | 't'
 }
 
-const nobodyElse = (but: string) => `NOT EXISTS (
+const nobodyElse = (but: string) => `AND NOT EXISTS (
       SELECT FROM skein.turns o
       WHERE o.tenant = @tenant::text AND o.conv = @conv::uuid AND o.branch = @name::text AND o.status = 'open'${but})`
 
-export const appendOutsideTurns = append({ check: nobodyElse(''), turn: 'NULL::int', write: '' })
+export const appendOutsideTurns = append({
+  check: nobodyElse(''),
+  turn: 'NULL',
+  step: 'NULL',
+  write: '',
+  written: 'b',
+})
 
 /** The first step of a turn. */
 export const openTurn = append({
-  check: `${nobodyElse('')}
-    AND NOT EXISTS (
-      SELECT FROM skein.turns t
-      WHERE t.tenant = @tenant::text AND t.conv = @conv::uuid AND t.key = @key::text)`,
-  turn: 'c.next_seq',
+  check: nobodyElse(''),
+  turn: 'w.base',
+  step: '@step::int',
   write: `,
 t AS (
   INSERT INTO skein.turns (
     tenant, conv, key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until,
     started_at, ended_at)
-  SELECT @tenant::text, @conv::uuid, @key::text, @name::text, s.base, s.base + @count::int - 1, @step::int,
+  SELECT @tenant::text, @conv::uuid, @key::text, @name::text, b.base, b.base + @count::int - 1, @step::int,
     @status::text, @model::text, @prompt_hash::text, @usage::text, @holder::text, @lease_until::bigint,
     @now::bigint, @ended_at::bigint
-  FROM s
+  FROM b
 )`,
+  written: 'b',
 })
+
+const isMine = `t.tenant = @tenant::text AND t.conv = @conv::uuid AND t.key = @key::text AND t.status = 'open'
+    AND t.branch = @name::text AND t.last_step < @step::int AND t.holder IS NOT DISTINCT FROM @holder::text`
 
 /** A further step of a turn that is open. Usage adds up kind by kind; one that nobody reported stays absent. */
 export const continueTurn = append({
-  join: `JOIN skein.turns t ON t.tenant = @tenant::text AND t.conv = @conv::uuid AND t.key = @key::text`,
-  lock: ', t',
   check: `${nobodyElse(' AND o.key <> @key::text')}
-    AND t.status = 'open' AND t.branch = @name::text AND t.last_step < @step::int
-    AND t.holder IS NOT DISTINCT FROM @holder::text`,
-  turn: 't.first',
+    AND EXISTS (SELECT FROM skein.turns t WHERE ${isMine})`,
+  turn: 'w.first',
+  step: '@step::int',
   write: `,
 t AS (
   UPDATE skein.turns t SET
-    last = s.base + @count::int - 1, last_step = @step::int, status = @status::text,
+    last = b.base + @count::int - 1, last_step = @step::int, status = @status::text,
     model = coalesce(@model::text, t.model), prompt_hash = coalesce(@prompt_hash::text, t.prompt_hash),
     usage = CASE WHEN @usage::text = '{}' THEN t.usage ELSE (
       SELECT t.usage::jsonb || jsonb_object_agg(
         w.kind, coalesce((t.usage::jsonb ->> w.kind)::float8, 0) + (@usage::text::jsonb ->> w.kind)::float8)
       FROM jsonb_object_keys(@usage::text::jsonb) AS w(kind))::text END,
     lease_until = @lease_until::bigint, ended_at = @ended_at::bigint
-  FROM s WHERE t.tenant = @tenant::text AND t.conv = @conv::uuid AND t.key = @key::text
+  FROM b WHERE ${isMine}
+  RETURNING b.base, b.run, t.first
 ),
 d AS (
-  DELETE FROM skein.drafts d USING s
+  DELETE FROM skein.drafts d USING t
   WHERE d.tenant = @tenant::text AND d.conv = @conv::uuid AND d.turn = @key::text
 )`,
+  written: 't',
 })

@@ -182,7 +182,7 @@ describe('errors of the server', () => {
     const store = await openPostgresStore(url, { pool: { max: 2 } })
     await store.create()
     await pool.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'skein'`,
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'skein' and datname = current_database()`,
     )
     await expect
       .poll(() =>
