@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { Pool } from 'pg'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { BranchRef } from '../../../src/core/branch.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
@@ -183,6 +184,43 @@ it('stores and answers what the whole program would, whatever is asked of it', a
     { numRuns: 40 },
   )
 })
+
+describe('an append that waits for another writer', () => {
+  const changes = {
+    'the turn has ended': [`update skein.turns set status = 'interrupted'`, 'expired'],
+    'the turn is held by another': [`update skein.turns set holder = '["there","b",2,0]'`, 'expired'],
+    'the head has moved': [`update skein.branches set head_seq = -1, head_id = null`, 'conflict'],
+    'the branch is gone': [`delete from skein.branches`, 'not_found'],
+    'it is in the trash': [`update skein.conversations set trashed_at = 1`, 'not_found'],
+    'it is gone': [`delete from skein.conversations`, 'not_found'],
+  } as const
+
+  it.each(Object.entries(changes))('finds that %s', async (change, [sql, code]) => {
+    const pool = openPool(url)
+    const store = await postgresStore(pool, { tenant: change })
+    const { branch } = await store.create()
+    const turn = { key: 't', status: 'open', holder } as const
+    const { head } = await store.append(branch, null, say('ask'), { turn: { ...turn, step: 0 } })
+    const other = await pool.connect()
+    await other.query('begin')
+    await other.query('select from skein.conversations where tenant = $1 for update', [change])
+    const append = store.append(branch, head, say('answer'), { turn: { ...turn, step: 1 } })
+    const refused = expect(append).rejects.toMatchObject({ code })
+    await expect.poll(() => waiting(pool)).toBeGreaterThan(0)
+    await other.query(`${sql} where tenant = $1`, [change])
+    await other.query('commit')
+    other.release()
+    await refused
+    const left = await pool.query('select body from skein.messages where tenant = $1', [change])
+    expect(left.rowCount).toBe(1)
+  })
+})
+
+async function waiting(pool: Pool): Promise<number> {
+  const sql = `select count(*)::int as n from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`
+  return (await pool.query(sql)).rows[0].n
+}
 
 describe('many writers', () => {
   it('on one branch and on their own lose nothing and leave no gap, while turns come and go', async () => {
