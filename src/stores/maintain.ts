@@ -2,7 +2,7 @@ import { ReadOnlyError } from '../core/errors.ts'
 import type { ConversationId } from '../core/ids.ts'
 import type { SweepReceipt } from '../core/ports.ts'
 import type { Engine } from './engine.ts'
-import { hasUnindexed, indexSome } from './programs/search-index.ts'
+import { hasUnindexed, type IndexPass, indexSome, newPass } from './programs/search-index.ts'
 import * as sweep from './programs/sweep.ts'
 import { purgeSome } from './programs/trash.ts'
 
@@ -13,7 +13,13 @@ import { purgeSome } from './programs/trash.ts'
 export async function bringIndexUp(engine: Engine): Promise<number> {
   let count = 0
   try {
-    while (await engine.query(hasUnindexed)) count += await engine.write(indexSome, 'relaxed')
+    if (!(await engine.query(hasUnindexed))) return 0
+    for (let pass: IndexPass | null = newPass; pass; ) {
+      const from: IndexPass = pass
+      const done = await engine.write(() => indexSome(from), 'relaxed')
+      count += done.count
+      pass = done.next
+    }
   } catch (error) {
     if (!(error instanceof ReadOnlyError)) throw error
   }

@@ -25,6 +25,8 @@ export interface ConversationRow {
   readonly active_branch: string
   readonly next_seq: number
   readonly next_event: number
+  /** Every message with a seq below it is in the search index. */
+  readonly indexed_seq: number
   readonly messages: number
   readonly tokens: number
   readonly tokens_used: number

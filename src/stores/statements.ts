@@ -285,7 +285,8 @@ export interface Statements {
   purgeable: [{ before: number; sweeps: number; limit: number }, { id: string }]
 
   // Search
-  unindexed: [{ limit: number }, { conv: Conv; id: string; indexed_seq: number; next_seq: number }]
+  /** Conversations with messages that are not in the index, in the order of `conv`, from behind `after`. */
+  unindexed: [{ after: Conv | null; limit: number }, { conv: Conv; id: string }]
   setIndexed: [InConv & { indexed_seq: number }, never]
   /** `tokens` are separated by spaces. */
   putSearchEntry: [AtSeq & { at: number; tokens: string }, never]

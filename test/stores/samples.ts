@@ -149,7 +149,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   expiredTasks: { now, limit: 10 },
   countSweep: { now },
   purgeable: { before: now, sweeps: 2, limit: 10 },
-  unindexed: { limit: 10 },
+  unindexed: { after: null, limit: 10 },
   setIndexed: { conv, indexed_seq: 1 },
   putSearchEntry: { conv, seq: 0, at: now, tokens: '=all hello' },
   deleteSearchEntries: span,

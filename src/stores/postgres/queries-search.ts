@@ -4,8 +4,9 @@ import { at, looseColumns, span } from './columns.ts'
 /** The search index: what goes in, and what is asked of it. */
 export const searchQueries = {
   unindexed: `
-    SELECT id AS conv, id, indexed_seq, next_seq FROM skein.conversations
-    WHERE tenant = @tenant::text AND indexed_seq < next_seq ORDER BY id LIMIT @limit::bigint`,
+    SELECT id AS conv, id FROM skein.conversations
+    WHERE tenant = @tenant::text AND indexed_seq < next_seq AND (@after::uuid IS NULL OR id > @after::uuid)
+    ORDER BY id LIMIT @limit::bigint`,
   setIndexed: `
     UPDATE skein.conversations SET indexed_seq = @indexed_seq::int
     WHERE tenant = @tenant::text AND id = @conv::uuid`,

@@ -20,26 +20,42 @@ export const scopes = {
 }
 
 export function* hasUnindexed(): Program<boolean> {
-  return (yield* all('unindexed', { limit: 1 })).length > 0
+  return (yield* all('unindexed', { after: null, limit: 1 })).length > 0
 }
 
-/** Indexes what lies above the marks, a bounded part of it, and says how many messages it was. */
-export function* indexSome(): Program<number> {
+/** How far a pass over all conversations has come. */
+export interface IndexPass {
+  readonly after: Conv | null
+  /** The conversation it is in the middle of, and up to where it goes there. */
+  readonly within: { readonly conv: Conv; readonly end: number } | null
+}
+
+export const newPass: IndexPass = { after: null, within: null }
+
+/** Indexes a bounded part of what lies above the marks, and says how many messages it was and how to go on;
+ *  null at the end. A pass meets each conversation once, and there goes as far as it went then: whoever
+ *  writes on does not hold it up. */
+export function* indexSome(pass: IndexPass): Program<{ count: number; next: IndexPass | null }> {
+  let { after } = pass
   let left = batch
-  let count = 0
-  for (const { conv, id, indexed_seq, next_seq } of yield* all('unindexed', { limit: batch })) {
+  const found = yield* all('unindexed', { after, limit: batch })
+  for (const { conv, id } of found) {
     // What is erased or deleted from here on is taken out of the index again; without the lock its words
     // could get in behind that.
-    yield* first('lockConversation', { id })
-    const rows = yield* all('messagesBetween', { conv, lo: indexed_seq, hi: next_seq - 1, limit: left })
-    yield* indexRows(conv, rows)
-    count += rows.length
-    const whole = rows.length < left
-    yield* run('setIndexed', { conv, indexed_seq: whole ? next_seq : rows.at(-1)!.seq + 1 })
-    left -= rows.length
-    if (left <= 0) break
+    const row = yield* first('lockConversation', { id })
+    const end = pass.within?.conv === conv ? pass.within.end : (row?.next_seq ?? 0)
+    // Another process may have done it while this one waited.
+    if (row && row.indexed_seq < end) {
+      const rows = yield* all('messagesBetween', { conv, lo: row.indexed_seq, hi: end - 1, limit: left })
+      yield* indexRows(conv, rows)
+      const whole = rows.length < left
+      yield* run('setIndexed', { conv, indexed_seq: whole ? end : rows.at(-1)!.seq + 1 })
+      left -= rows.length
+      if (!whole) return { count: batch, next: { after, within: { conv, end } } }
+    }
+    after = conv
   }
-  return count
+  return { count: batch - left, next: found.length < batch ? null : { after, within: null } }
 }
 
 function* indexRows(conv: Conv, rows: readonly LooseMessageRow[]): Program<void> {

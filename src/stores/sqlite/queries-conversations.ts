@@ -6,7 +6,7 @@ const conversationColumns = `
   c.c AS conv, c.id, c.kind, c.title, c.model, c.label, c.channel, c.directory, c.project, c.task, c.owner,
   c.parent_id, c.parent_message, c.prompt_policy, c.prompt_hash,
   (SELECT p.text FROM skein_prompts p WHERE p.hash = c.prompt_hash) AS prompt_text,
-  c.tool_results, c.metadata, c.active_branch, c.next_seq, c.next_event, c.messages, c.tokens,
+  c.tool_results, c.metadata, c.active_branch, c.next_seq, c.next_event, c.indexed_seq, c.messages, c.tokens,
   c.tokens_used, c.cost, c.version, c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.renew_ms,
   c.trashed_at,
   c.purging,

@@ -3,9 +3,9 @@ import { messageColumns } from './columns.ts'
 
 export const searchQueries = {
   unindexed: `
-    SELECT c AS conv, id, indexed_seq, next_seq
+    SELECT c AS conv, id
     FROM skein_conversations INDEXED BY skein_conversations_unindexed
-    WHERE indexed_seq < next_seq ORDER BY c LIMIT @limit`,
+    WHERE indexed_seq < next_seq AND c > coalesce(@after, -1) ORDER BY c LIMIT @limit`,
   setIndexed: `UPDATE skein_conversations SET indexed_seq = @indexed_seq WHERE c = @conv`,
   // Times beyond the year 2248 share one millisecond here, so that 63 bits are enough.
   putSearchEntry: [
