@@ -1,0 +1,148 @@
+import fc from 'fast-check'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { MessageId } from '../../../src/core/ids.ts'
+import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
+import { migrate } from '../../../src/stores/postgres/migrate.ts'
+import { freshDatabase, openPool } from './database.ts'
+
+const url = await freshDatabase()
+const pool = openPool(url)
+beforeAll(() => migrate(pool))
+
+/** When messages were said: evenly, in a burst long ago and seldom since, in one millisecond, all over. */
+const times = {
+  evenly: 'i::bigint * 60000',
+  bursts: 'case when i < 2900 then 1000000 + i / 20 else i::bigint * 90000000 end',
+  'at once': '5::bigint',
+  'all over': '(hashint4(i)::bigint & 2147483647) * 100',
+  'to the end of time': '253402300799999 - i::bigint * 1000',
+}
+const tenants = Object.keys(times)
+
+describe('the newest that answer', () => {
+  beforeAll(async () => {
+    for (const [tenant, at] of Object.entries(times)) {
+      // Conversation 0 is in the trash; half of the others are in a directory.
+      await pool.query(
+        `insert into skein.conversations (tenant, id, kind, prompt_policy, tool_results, metadata, active_branch,
+           created_at, updated_at, directory, trashed_at)
+         select $1, lpad(c::text, 32, '0')::uuid, case when c % 3 = 0 then 'subagent' else 'main' end, '', '', '', '',
+           0, 0, case when c % 2 = 1 then '/d' end, case when c = 0 then 1 end
+         from generate_series(0, 9) c`,
+        [tenant],
+      )
+      await pool.query(
+        `insert into skein.search (tenant, conv, seq, at, tsv)
+         select $1, c.id, i, ${at}, array_to_tsvector(array_remove(array['all', case when i % 2 = 0 then 'half' end,
+           case when i % 50 = 0 then 'some' end, case when i % 700 = 3 then 'few' end,
+           case when i = 1234 then 'one' end, case when i < 600 then 'old' end], null)
+           || skein.marks($1, ${at}, c.directory, c.kind))
+         from generate_series(0, 2999) i
+         join skein.conversations c on c.tenant = $1 and c.id = lpad((i % 10)::text, 32, '0')::uuid`,
+        [tenant],
+      )
+    }
+  })
+
+  const asked = fc.record({
+    tenant: fc.constantFrom(...tenants),
+    match: fc.constantFrom(
+      `'all'`,
+      `'half'`,
+      `'some'`,
+      `'few'`,
+      `'one'`,
+      `'old'`,
+      `'none'`,
+      `'half' & !'some'`,
+      `'o':*`,
+      `'all' & 'few'`,
+    ),
+    limit: fc.constantFrom(1, 20, 200, 5_000),
+    from: fc.constantFrom(0, 0, 1_000_000, 90_000_000),
+    upto: fc.constantFrom(253_402_300_799_999, 253_402_300_799_999, 100_000_000, 1_000_100),
+    directory: fc.constantFrom(null, null, '/d', '/other'),
+    kind: fc.constantFrom(null, null, 'main', 'subagent'),
+  })
+
+  it('are found whenever they were said, whatever else is asked', async () => {
+    await fc.assert(
+      fc.asyncProperty(asked, async ({ tenant, match, limit, from, upto, directory, kind }) => {
+        const found = await pool.query(
+          'select at, seq from skein.find($1, $2::tsquery, $3::bigint, $4::bigint, $5, $6, $7::int)',
+          [tenant, match, from, upto, directory, kind, limit],
+        )
+        const wanted = await pool.query(
+          `select s.at, s.seq from skein.search s join skein.conversations c on c.tenant = s.tenant and c.id = s.conv
+           where s.tenant = $1 and s.tsv @@ $2::tsquery and s.at between $3::bigint and $4::bigint
+             and c.trashed_at is null and ($5::text is null or c.directory = $5) and ($6::text is null or c.kind = $6)
+           order by s.at desc`,
+          [tenant, match, from, upto, directory, kind],
+        )
+        // In one millisecond any order will do.
+        expect(found.rows.map(row => row.at)).toEqual(wanted.rows.slice(0, limit).map(row => row.at))
+        const known = new Set(wanted.rows.map(row => row.seq))
+        expect(new Set(found.rows.map(row => row.seq)).size).toBe(found.rows.length)
+        expect(found.rows.every(row => known.has(row.seq))).toBe(true)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('searching', () => {
+  const say = (blocks: string) => [{ role: 'user', blocks }] as const
+
+  it('ends while others write faster than it can index', async () => {
+    const store = await openPostgresStore(url, { tenant: 'busy' })
+    let writing = true
+    const writers = Array.from({ length: 4 }, async (_, i) => {
+      const { branch } = await store.create()
+      let head: MessageId | null = null
+      for (let n = 0; writing; n++) {
+        const many = Array.from(
+          { length: 20 },
+          () => ({ role: 'user', blocks: `word${i} and ${n}` }) as const,
+        )
+        head = (await store.append(branch, head, many as never)).head
+      }
+    })
+    const { branch } = await store.create()
+    await store.append(branch, null, say('a needle'))
+    expect((await store.search('needle')).items).toHaveLength(1)
+    writing = false
+    await Promise.all(writers)
+    await store.close()
+  })
+
+  it('does not bring words back that are erased while they are indexed', async () => {
+    const [one, two] = [
+      await postgresStore(pool, { tenant: 'erase' }),
+      await postgresStore(pool, { tenant: 'erase' }),
+    ]
+    const { branch } = await one.create()
+    let head: MessageId | null = null
+    for (let round = 0; round < 40; round++) {
+      const appended = await one.append(branch, head, say(`secret${round}`))
+      head = appended.head
+      await Promise.all([
+        one.search(`secret${round}`),
+        two.eraseMessages(appended.ids, { by: 'me', reason: 'asked' }),
+        two.search('other'),
+      ])
+      expect((await one.search(`secret${round}`)).items).toEqual([])
+    }
+    const { rows } = await pool.query(`select count(*)::int as n from skein.search where tenant = 'erase'`)
+    expect(rows).toEqual([{ n: 0 }])
+  })
+
+  it('by a directory follows a conversation that moves', async () => {
+    const store = await postgresStore(pool, { tenant: 'moving' })
+    const { conversation, branch } = await store.create({ directory: '/old' })
+    await store.append(branch, null, say('a needle'))
+    const found = async (directory: string) => (await store.search('needle', { directory })).items.length
+    expect([await found('/old'), await found('/new')]).toEqual([1, 0])
+    await store.updateConversation(conversation.id, { directory: '/new' })
+    expect([await found('/old'), await found('/new')]).toEqual([0, 1])
+  })
+})
