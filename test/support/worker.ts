@@ -1,0 +1,72 @@
+import BetterSqlite3 from 'better-sqlite3'
+import { Pool } from 'pg'
+import type { Store } from '../../src/core/ports.ts'
+import { openStore } from '../../src/stores/open.ts'
+// Loaded before `become`: afterwards the repository may be out of reach.
+import { openPostgresStore, postgresStore } from '../../src/stores/postgres/index.ts'
+import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
+
+/** What a worker is asked. Answers carry the same `n`. */
+export type Request = { readonly n: number } & (
+  | { readonly do: 'open'; readonly target: string; readonly unlocked: boolean }
+  | { readonly do: 'call'; readonly method: keyof Store; readonly args: readonly unknown[] }
+  | { readonly do: 'become'; readonly uid: number }
+)
+
+export interface Reply {
+  readonly n: number
+  readonly value?: unknown
+  readonly error?: { readonly name: string; readonly code?: string; readonly message: string }
+}
+
+/** A process of its own with a store of its own, told by messages what to do. It ends with its starter. */
+let store: Store | undefined
+
+process.on('message', (request: Request) => {
+  answer(request).then(
+    value => reply({ n: request.n, value }),
+    ({ name, code, message }) => reply({ n: request.n, error: { name, code, message } }),
+  )
+})
+process.on('disconnect', () => process.exit())
+reply({ n: -1, value: typeof openSqliteStore && typeof openPostgresStore })
+
+function reply(message: Reply): void {
+  process.send!(message)
+}
+
+async function answer(request: Request): Promise<unknown> {
+  switch (request.do) {
+    case 'open':
+      await store?.close()
+      store = await (request.unlocked ? openUnlocked(request.target) : openStore(request.target))
+      return null
+    case 'call':
+      return (store![request.method] as (...args: readonly unknown[]) => Promise<unknown>)(...request.args)
+    case 'become':
+      process.setgroups!([])
+      process.setgid!(request.uid)
+      process.setuid!(request.uid)
+      return null
+    default:
+      return request satisfies never
+  }
+}
+
+/** The negative control: the same store, whose writers do not lock before they look. */
+async function openUnlocked(target: string): Promise<Store> {
+  if (target.startsWith('postgres')) {
+    const pool = new Pool({ connectionString: target })
+    pool.on('error', () => {}) // the database may be dropped first
+    pool.on('connect', client => {
+      const { connection } = client as unknown as { connection: { parse(query: { text: string }): void } }
+      const parse = connection.parse.bind(connection)
+      connection.parse = query => parse({ ...query, text: query.text.replace(/FOR NO KEY UPDATE[^)]*/, '') })
+    })
+    return postgresStore(pool)
+  }
+  const db = new BetterSqlite3(target, { timeout: 0 })
+  const prepare = db.prepare.bind(db)
+  db.prepare = ((sql: string) => prepare(sql === 'BEGIN IMMEDIATE' ? 'BEGIN' : sql)) as typeof db.prepare
+  return sqliteStore(db)
+}
