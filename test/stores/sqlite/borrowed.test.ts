@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import BetterSqlite3, { type Database } from 'better-sqlite3'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Store } from '../../../src/core/ports.ts'
+import { holder, noMessage, say, start } from '../../../src/stores/contract/build.ts'
+import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
+
+/** A store on somebody else's handle, beside somebody else's tables. */
+
+let folder: string
+let db: Database
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'borrowed-'))
+  db = new BetterSqlite3(join(folder, 'application.db'))
+  db.exec(`CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO notes (text) VALUES ('mine')`)
+})
+afterEach(() => {
+  db.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const notes = () => db.prepare('SELECT text FROM notes ORDER BY id').pluck().all()
+const rows = (table: string) => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
+
+describe('a borrowed handle', () => {
+  it("keeps the application's tables, settings and schema version", async () => {
+    db.pragma('user_version = 7')
+    const names = ['journal_mode', 'synchronous', 'foreign_keys', 'busy_timeout', 'user_version']
+    names.push('wal_autocheckpoint', 'cache_size', 'recursive_triggers')
+    const settings = () => names.map(name => [name, db.pragma(name, { simple: true })])
+    const before = settings()
+    const store = await sqliteStore(db)
+    const { branch } = await start(store)
+    const turn = { key: 't', step: 0, status: 'open', holder: holder() } as const
+    const { head } = await store.getBranch(branch)
+    await store.append(branch, head, [say('question')], { turn })
+    await store.putDraft(branch.conversationId, 't', holder(), [{ n: 0, type: 'text', text: 'x' }])
+    expect(settings()).toEqual(before)
+    expect(notes()).toEqual(['mine'])
+    const ours = db.prepare(`SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'`).pluck().all()
+    expect(ours.filter(name => !(name as string).startsWith('skein_'))).toEqual(['notes'])
+  })
+
+  it('is left open by close(), and a second store finds what the first has stored', async () => {
+    const store = await sqliteStore(db)
+    const { conversation } = await start(store)
+    await store.close()
+    expect(db.open).toBe(true)
+    expect(await (await sqliteStore(db)).getConversation(conversation.id)).toMatchObject({ messages: 3 })
+  })
+
+  it('says that the store is unavailable once its owner has closed it', async () => {
+    const store = await sqliteStore(db)
+    db.close()
+    await expect(store.create()).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(store.countConversations()).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  it('works where foreign keys are off, and leaves no orphans', async () => {
+    db.pragma('foreign_keys = OFF')
+    const store = await sqliteStore(db)
+    const { conversation, branch, ids } = await start(store, { tags: ['a'], metadata: { k: 1 } })
+    await store.append(branch, ids[2], [say('x'.repeat(40_000))], { turn: { key: 't', step: 0 } })
+    await store.addEvents(conversation.id, [{ type: 'plan' }])
+    await store.setAgentLink(branch, { agent: 'a', directory: '/', foreignId: 'f', seen: null })
+    await store.claimSummary(conversation.id, { first: ids[0], last: ids[1] }, holder())
+    await store.search('one')
+    await store.deleteMessages([ids[2]], { recursive: true })
+    await store.trash(conversation.id)
+    await store.purge(conversation.id)
+    const tables = db
+      .prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'skein\\_%' ESCAPE '\\'`)
+      .pluck()
+      .all() as string[]
+    const shadows = /^skein_search_(data|idx|docsize|config|content)$/
+    const left = tables.filter(name => !shadows.test(name) && name !== 'skein_state' && rows(name) !== 0)
+    expect(left).toEqual([])
+  })
+
+  it('may give back integers as its owner likes', async () => {
+    db.defaultSafeIntegers(true)
+    const store = await sqliteStore(db)
+    const { conversation, ids } = await start(store)
+    expect(await store.getConversation(conversation.id)).toMatchObject({ messages: 3, version: 2 })
+    expect(await store.path(ids[2])).toHaveLength(3)
+    expect(await store.schemaVersion()).toBe(1)
+    expect(db.prepare('SELECT 1').pluck().get()).toBe(1n)
+  })
+})
+
+describe("a transaction of the handle's owner", () => {
+  let store: Store
+  beforeEach(async () => {
+    store = await sqliteStore(db)
+  })
+
+  it('takes our writes with it when it commits', async () => {
+    db.exec('BEGIN')
+    db.prepare('INSERT INTO notes (text) VALUES (?)').run('and more')
+    const { conversation, ids } = await start(store)
+    expect(await store.path(ids[2])).toHaveLength(3)
+    expect(db.inTransaction).toBe(true)
+    db.exec('COMMIT')
+    expect(notes()).toEqual(['mine', 'and more'])
+    expect(await store.getConversation(conversation.id)).toMatchObject({ messages: 3 })
+  })
+
+  it('takes our writes back when it rolls back', async () => {
+    db.exec('BEGIN')
+    const { conversation } = await start(store)
+    await store.search('one')
+    db.exec('ROLLBACK')
+    await expect(store.getConversation(conversation.id)).rejects.toMatchObject({ code: 'not_found' })
+    expect([rows('skein_messages'), rows('skein_search_map'), rows('skein_branches')]).toEqual([0, 0, 0])
+    await start(store)
+    expect((await store.search('one')).items).toHaveLength(1)
+  })
+
+  it('survives a write of ours that is refused, which leaves nothing', async () => {
+    db.exec('BEGIN')
+    db.prepare('INSERT INTO notes (text) VALUES (?)').run('kept')
+    const { branch, ids } = await start(store)
+    const late = store.append(branch, ids[0], [say('too late')])
+    await expect(late).rejects.toMatchObject({ code: 'conflict' })
+    const half = store.save(branch.conversationId, [
+      { message: say('stored first'), parent: null },
+      { message: say('and then refused'), parent: noMessage },
+    ])
+    await expect(half).rejects.toMatchObject({ code: 'not_found' })
+    expect(db.inTransaction).toBe(true)
+    db.exec('COMMIT')
+    expect(notes()).toEqual(['mine', 'kept'])
+    expect(rows('skein_messages')).toBe(3)
+  })
+
+  it('is not touched by making a store in it, where the tables are there', async () => {
+    db.exec('BEGIN')
+    db.prepare('INSERT INTO notes (text) VALUES (?)').run('kept')
+    await sqliteStore(db)
+    expect(db.inTransaction).toBe(true)
+    db.exec('COMMIT')
+    expect(notes()).toEqual(['mine', 'kept'])
+  })
+
+  it('is neither ended nor undone by a store that would have to make its tables in it', async () => {
+    const fresh = new BetterSqlite3(join(folder, 'other.db'))
+    try {
+      fresh.exec('CREATE TABLE notes (text TEXT); BEGIN; INSERT INTO notes VALUES (1)')
+      await expect(sqliteStore(fresh)).rejects.toMatchObject({ code: 'invalid' })
+      expect(fresh.inTransaction).toBe(true)
+      fresh.exec('COMMIT')
+      expect(fresh.prepare('SELECT count(*) FROM notes').pluck().get()).toBe(1)
+    } finally {
+      fresh.close()
+    }
+  })
+})

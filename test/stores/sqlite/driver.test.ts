@@ -1,0 +1,305 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import BetterSqlite3, { type Database } from 'better-sqlite3'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
+import type { Store } from '../../../src/core/ports.ts'
+import { holder, say } from '../../../src/stores/contract/build.ts'
+import { first, type Program, run } from '../../../src/stores/engine.ts'
+import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
+import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { migrate } from '../../../src/stores/sqlite/migrate.ts'
+import { storeOver } from '../../../src/stores/store.ts'
+import { systemSource } from '../../../src/stores/system.ts'
+
+let folder: string
+let file: string
+const opened: { close(): unknown }[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'driver-'))
+  file = join(folder, 'conversations.db')
+})
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** A handle as the driver makes it, with its store and engine in the open. */
+async function openHandle(path = file): Promise<{ db: Database; store: Store; engine: Engine }> {
+  const db = new BetterSqlite3(path, { timeout: 0 })
+  opened.push(db)
+  db.pragma('journal_mode = WAL')
+  db.pragma('synchronous = FULL')
+  // Whatever keeps the log small is not SQLite's own doing.
+  db.pragma('wal_autocheckpoint = 0')
+  await migrate(db)
+  const engine = sqliteEngine(db, { source: systemSource, owned: true })
+  return { db, engine, store: storeOver(engine, async () => 1) }
+}
+type Engine = ReturnType<typeof sqliteEngine>
+
+const count = (db: Database) => db.prepare('SELECT count(*) FROM skein_conversations').pluck().get() as number
+
+describe('a program of SQLite', () => {
+  function* failing(then: () => unknown): Program<void> {
+    yield* run('putState', { name: 'written', value: 1 })
+    then()
+  }
+  function* isWritten(): Program<boolean> {
+    return (yield* first('state', { name: 'written' })) !== undefined
+  }
+
+  it('that throws leaves nothing, and the next one runs', async () => {
+    const { engine, db } = await openHandle()
+    const fault = new Error('of the program')
+    const failed = engine.write(() =>
+      failing(() => {
+        throw fault
+      }),
+    )
+    await expect(failed).rejects.toBe(fault)
+    expect(db.inTransaction).toBe(false)
+    expect(await engine.query(isWritten)).toBe(false)
+    await engine.write(() => failing(() => {}))
+    expect(await engine.query(isWritten)).toBe(true)
+  })
+
+  it('that fails in a statement leaves nothing either', async () => {
+    const { engine } = await openHandle()
+    function* twice(): Program<void> {
+      yield* run('putState', { name: 'written', value: 1 })
+      yield* run('insertEvent', { conv: 99, n: 0, type: 'plan', at: 0, data: '{}' })
+    }
+    await expect(engine.write(twice)).rejects.toThrow('FOREIGN KEY')
+    expect(await engine.query(isWritten)).toBe(false)
+  })
+
+  it('reads one snapshot, whatever is written meanwhile', async () => {
+    const { engine } = await openHandle()
+    const { engine: other } = await openHandle()
+    let meanwhile: Promise<void> | undefined
+    function* look(): Program<boolean[]> {
+      const before = yield* isWritten()
+      meanwhile = other.write(() => failing(() => {}))
+      return [before, yield* isWritten()]
+    }
+    expect(await engine.read(look)).toEqual([false, false])
+    await meanwhile
+    expect(await engine.query(isWritten)).toBe(true)
+  })
+})
+
+describe('a handle of SQLite', () => {
+  it('sees at once what another in the same process has written', async () => {
+    const one = await openSqliteStore(file)
+    const two = await openSqliteStore(file)
+    opened.push(one, two)
+    const { branch } = await one.create({ key: 'k' })
+    const { head } = await two.append(branch, null, [say('by two')])
+    const answer = await one.append(branch, head, [say('by one')])
+    expect(await two.getBranch(branch)).toMatchObject({ head: answer.head })
+    await one.close()
+    await two.append(branch, answer.head, [say('one is closed')])
+  })
+
+  it('waits for a writer of another process, and gives up in time', { timeout: 20_000 }, async () => {
+    const { store } = await openHandle()
+    const { db: other } = await openHandle()
+    other.exec('BEGIN IMMEDIATE')
+    const patient = store.create()
+    setTimeout(() => other.exec('COMMIT'), 200)
+    await patient
+    other.exec('BEGIN IMMEDIATE')
+    const begun = performance.now()
+    await expect(store.create()).rejects.toMatchObject({ code: 'unavailable' })
+    expect(performance.now() - begun).toBeGreaterThan(4_000)
+    other.exec('COMMIT')
+    expect(count(other)).toBe(1)
+  })
+
+  it('waits for a process that has the whole file, when it opens it', async () => {
+    await (await openSqliteStore(file)).close()
+    const sqlite = createRequire(import.meta.url).resolve('better-sqlite3')
+    const holding = `
+      const db = new (require(${JSON.stringify(sqlite)}))(${JSON.stringify(file)})
+      db.pragma('locking_mode = EXCLUSIVE')
+      db.exec('BEGIN IMMEDIATE; COMMIT')
+      process.stdout.write('held')
+      setTimeout(() => db.close(), 300)`
+    const holder = spawn(process.execPath, ['-e', holding], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const gone = once(holder, 'exit')
+    await once(holder.stdout, 'data')
+    const impatient = new BetterSqlite3(file, { timeout: 0 })
+    expect(() => impatient.prepare('SELECT * FROM skein_state').all()).toThrow('locked')
+    impatient.close()
+    const store = await openSqliteStore(file)
+    opened.push(store)
+    expect(await store.countConversations()).toBe(0)
+    await gone
+  })
+
+  it('reads again where another process was just mending the log', async () => {
+    const { db, store } = await openHandle()
+    const prepare = db.prepare.bind(db)
+    let busy = 3
+    db.prepare = ((sql: string) => {
+      const statement = prepare(sql)
+      const all = statement.all.bind(statement)
+      statement.all = (...values) => {
+        if (busy-- > 0) throw new BetterSqlite3.SqliteError('database is locked', 'SQLITE_BUSY_RECOVERY')
+        return all(...values)
+      }
+      return statement
+    }) as typeof db.prepare
+    expect(await store.countConversations()).toBe(0)
+    busy = 3
+    expect(await store.findByKey('k')).toBeNull()
+    expect(db.inTransaction).toBe(false)
+  })
+
+  it.each([
+    ['full', 2],
+    ['normal', 1],
+  ] as const)('waits for the disk as durability %s says', async (durability, synchronous) => {
+    const settings: unknown[] = []
+    const pragma = BetterSqlite3.prototype.pragma
+    BetterSqlite3.prototype.pragma = function (this: Database, ...args) {
+      const answer = pragma.apply(this, args)
+      settings.push(pragma.call(this, 'synchronous', { simple: true }))
+      return answer
+    }
+    try {
+      opened.push(await openSqliteStore(file, { durability }))
+    } finally {
+      BetterSqlite3.prototype.pragma = pragma
+    }
+    expect(settings.at(-1)).toBe(synchronous)
+  })
+
+  it('waits for the disk again after drafts, also if they had to wait for the lock', async () => {
+    const { engine, db } = await openHandle()
+    const { db: other } = await openHandle()
+    const synchronous = () => db.pragma('synchronous', { simple: true })
+    function* look(): Program<unknown> {
+      yield* run('putState', { name: 'x', value: 1 })
+      return synchronous()
+    }
+    other.exec('BEGIN IMMEDIATE')
+    const writes = Promise.all([
+      engine.write(look, 'relaxed'),
+      engine.write(look),
+      engine.write(look, 'relaxed'),
+      engine.write(look),
+    ])
+    setTimeout(() => other.exec('COMMIT'), 100)
+    expect(await writes).toEqual([1, 2, 1, 2])
+    expect(synchronous()).toBe(2)
+  })
+
+  it('keeps the write-ahead log small, after the appends have been answered', async () => {
+    const { store, db } = await openHandle()
+    const { branch } = await store.create()
+    let head: MessageId | null = null
+    for (let i = 0; i < 300; i++) {
+      head = (await store.append(branch, head, [say('x'.repeat(4_000))])).head
+      await new Promise(setImmediate)
+    }
+    // Some 3,000 pages were written; a log that is never emptied has them all.
+    const [{ log }] = db.pragma('wal_checkpoint(PASSIVE)') as [{ log: number }]
+    expect(log).toBeLessThan(1_000)
+  })
+})
+
+describe('a closed store of SQLite', () => {
+  const id = '11111111-1111-4111-8111-111111111111' as ConversationId
+  const message = 'a'.repeat(32) as MessageId
+  const ref = { conversationId: id, name: 'main' }
+  const range = { first: message, last: message }
+  const calls: { [M in Exclude<keyof Store, 'close'>]: (store: Store) => Promise<unknown> } = {
+    getConversation: store => store.getConversation(id),
+    versionOf: store => store.versionOf(id),
+    getBranch: store => store.getBranch(ref),
+    listBranches: store => store.listBranches(id),
+    findByKey: store => store.findByKey('k'),
+    findByTask: store => store.findByTask('t'),
+    findByAgentLink: store => store.findByAgentLink('a', 'f'),
+    listAgentLinks: store => store.listAgentLinks(ref),
+    resolve: store => store.resolve('k'),
+    getMessages: store => store.getMessages([message]),
+    path: store => store.path(message),
+    tail: store => store.tail(message, { messages: 1 }),
+    structure: store => store.structure(id),
+    readBlob: store => store.readBlob('0'.repeat(64)),
+    listTurns: store => store.listTurns(id),
+    readDraft: store => store.readDraft(id, 't'),
+    listSummaries: store => store.listSummaries(id),
+    listEvents: store => store.listEvents(id),
+    create: store => store.create(),
+    findOrCreate: store => store.findOrCreate('k'),
+    updateConversation: store => store.updateConversation(id, { title: 't' }),
+    append: store => store.append(ref, null, [say('x')]),
+    save: store => store.save(id, [{ message: say('x'), parent: null }]),
+    setLabel: store => store.setLabel(message, 'l'),
+    createBranch: store => store.createBranch(id, null, { name: 'b' }),
+    renameBranch: store => store.renameBranch(ref, 'b'),
+    deleteBranch: store => store.deleteBranch(ref),
+    moveBranch: store => store.moveBranch(ref, null, null),
+    activateBranch: store => store.activateBranch(ref),
+    setKey: store => store.setKey(ref, 'k'),
+    setAgentLink: store =>
+      store.setAgentLink(ref, { agent: 'a', directory: '/', foreignId: 'f', seen: null }),
+    removeAgentLink: store => store.removeAgentLink(ref, 'a', '/'),
+    reset: store => store.reset(ref),
+    putDraft: store => store.putDraft(id, 't', holder(), [{ n: 0, type: 'text', text: 'x' }]),
+    renewTurn: store => store.renewTurn(id, 't', holder()),
+    endTurn: store => store.endTurn(id, 't', { status: 'complete', heldBy: holder() }),
+    addEvents: store => store.addEvents(id, [{ type: 'plan' }]),
+    claimSummary: store => store.claimSummary(id, range, holder()),
+    putSummary: store => store.putSummary(id, { ...range, tokens: 1, text: 't', holder: holder() }),
+    listConversations: store => store.listConversations(),
+    countConversations: store => store.countConversations(),
+    listMessages: store => store.listMessages({ conversationId: id }),
+    search: store => store.search('x'),
+    deleteMessages: store => store.deleteMessages([message]),
+    eraseMessages: store => store.eraseMessages([message], { by: 'b', reason: 'r' }),
+    trash: store => store.trash(id),
+    restore: store => store.restore(id),
+    purge: store => store.purge(id),
+    sweep: store => store.sweep(),
+    indexSearch: store => store.indexSearch(),
+    rebuildSearch: store => store.rebuildSearch(),
+    schemaVersion: store => store.schemaVersion(),
+  }
+
+  it.each(Object.entries(calls))('says so when it is asked to %s', async (_, call) => {
+    const store = await openSqliteStore(':memory:')
+    await store.close()
+    await expect(call(store)).rejects.toMatchObject({ name: 'UnavailableError', code: 'unavailable' })
+  })
+
+  it('can be closed again, and right after a write', async () => {
+    const store = await openSqliteStore(file)
+    for (let i = 0; i < 50; i++) await store.create()
+    await store.close()
+    await store.close()
+    await new Promise(setImmediate)
+    const again = await openSqliteStore(file)
+    opened.push(again)
+    expect(await again.countConversations()).toBe(50)
+  })
+})
+
+describe('a store in memory', () => {
+  it('is its own, each time', async () => {
+    const [one, two] = await Promise.all([openSqliteStore(':memory:'), openSqliteStore(':memory:')])
+    opened.push(one, two)
+    await one.create({ key: 'k' })
+    expect(await one.findByKey('k')).not.toBeNull()
+    expect(await two.findByKey('k')).toBeNull()
+  })
+})

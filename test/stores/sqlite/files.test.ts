@@ -1,0 +1,259 @@
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import BetterSqlite3, { type Database } from 'better-sqlite3'
+import { afterAll, afterEach, beforeEach, describe, expect, it, type TestContext } from 'vitest'
+import type { MessageId } from '../../../src/core/ids.ts'
+import type { Place, Store } from '../../../src/core/ports.ts'
+import { say, start } from '../../../src/stores/contract/build.ts'
+import { openSqliteStore, sqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { startWorker, type Worker } from '../../support/workers.ts'
+
+let folder: string
+let file: string
+const closing: (() => unknown)[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'files-'))
+  file = join(folder, 'store', 'conversations.db')
+})
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function open(path = file): Promise<Store> {
+  const store = await openSqliteStore(path)
+  closing.push(() => store.close())
+  return store
+}
+
+const modeOf = (path: string) => statSync(path).mode & 0o777
+
+/** The user `nobody` on most machines; any that owns nothing here will do. */
+const stranger = 65534
+
+let worker: Worker | undefined
+afterAll(() => worker?.kill())
+
+/** A process of another user. Only root can become one, and only root needs to: others' own modes hold. */
+async function asStranger(context: TestContext): Promise<Worker> {
+  if (process.getuid?.() !== 0) context.skip('only root can start a process of another user')
+  if (!worker) {
+    worker = await startWorker()
+    await worker.become(stranger)
+  }
+  return worker
+}
+
+describe('the files of a store', () => {
+  it('are for their owner alone, whatever the umask, and so are the folders made for them', async () => {
+    const before = process.umask(0)
+    try {
+      const store = await open(join(folder, 'a', 'b', 'conversations.db'))
+      await start(store)
+    } finally {
+      process.umask(before)
+    }
+    expect(modeOf(join(folder, 'a'))).toBe(0o700)
+    expect(modeOf(join(folder, 'a', 'b'))).toBe(0o700)
+    const files = readdirSync(join(folder, 'a', 'b')).sort()
+    expect(files).toEqual(['conversations.db', 'conversations.db-shm', 'conversations.db-wal'])
+    for (const name of files) expect(modeOf(join(folder, 'a', 'b', name)), name).toBe(0o600)
+  })
+
+  it('keep the modes that were there before', async () => {
+    mkdirSync(join(folder, 'store'))
+    chmodSync(join(folder, 'store'), 0o770)
+    writeFileSync(file, '')
+    chmodSync(file, 0o660)
+    await start(await open())
+    expect(modeOf(join(folder, 'store'))).toBe(0o770)
+    expect(modeOf(file)).toBe(0o660)
+  })
+
+  it('cannot be read by another user, also where the folder can be entered', async context => {
+    const store = await open()
+    await start(store)
+    chmodSync(folder, 0o755)
+    const other = await asStranger(context)
+    await expect(other.open(file)).rejects.toMatchObject({ code: 'unavailable' })
+    chmodSync(join(folder, 'store'), 0o755)
+    await expect(other.open(file)).rejects.toMatchObject({ code: 'unavailable' })
+    await store.close()
+    chmodSync(file, 0o644)
+    await other.open(file)
+  })
+})
+
+describe('a store that cannot be written', () => {
+  /** Reads go on, writes are refused by name, and nobody falls over. */
+  async function expectReadable(store: Store, place: Place, head: MessageId): Promise<void> {
+    const { id } = place.conversation
+    expect((await store.listConversations()).items.map(item => item.id)).toEqual([id])
+    expect(await store.getBranch(place.branch)).toMatchObject({ head })
+    expect(await store.path(head)).toHaveLength(3)
+    expect((await store.listMessages({ conversationId: id })).items).toHaveLength(3)
+    expect(await store.structure(id)).toHaveLength(1)
+    expect((await store.search('two')).items).toHaveLength(1)
+    expect(await store.findOrCreate('known')).toMatchObject({ created: false })
+    expect(await store.schemaVersion()).toBe(1)
+    const refused = { name: 'ReadOnlyError', code: 'read_only' }
+    await expect(store.create()).rejects.toMatchObject(refused)
+    await expect(store.findOrCreate('unknown')).rejects.toMatchObject(refused)
+    await expect(store.trash(id)).rejects.toMatchObject(refused)
+    // More than come between two checkpoints, which cannot be made either.
+    for (let i = 0; i < 60; i++) {
+      await expect(store.append(place.branch, head, [say('x')])).rejects.toMatchObject(refused)
+    }
+    expect(await store.path(head)).toHaveLength(3)
+  }
+
+  async function fill(): Promise<{ store: Store; place: Place; head: MessageId }> {
+    const store = await open()
+    const { ids, ...place } = await start(store, { key: 'known' })
+    await store.indexSearch()
+    return { store, place, head: ids[2] }
+  }
+
+  const cases = [
+    { what: 'file', modes: [0o444, 0o777], owner: 'gone' },
+    { what: 'file', modes: [0o444, 0o777], owner: 'there' },
+    { what: 'folder', modes: [0o666, 0o555], owner: 'gone' },
+    { what: 'folder and file', modes: [0o444, 0o555], owner: 'gone' },
+    { what: 'folder and file', modes: [0o444, 0o555], owner: 'there' },
+  ] as const
+  for (const { what, modes, owner } of cases) {
+    it(`is read where another user may not write the ${what}, its owner being ${owner}`, async context => {
+      const { store, place, head } = await fill()
+      if (owner === 'gone') await store.close()
+      const home = join(folder, 'store')
+      for (const name of readdirSync(home)) chmodSync(join(home, name), modes[0])
+      chmodSync(home, modes[1])
+      chmodSync(folder, 0o755)
+      const other = await asStranger(context)
+      await other.open(file)
+      await expectReadable(other.store, place, head)
+    })
+  }
+
+  it('says so if it is not there yet', async context => {
+    chmodSync(folder, 0o755)
+    const other = await asStranger(context)
+    await expect(other.open(join(folder, 'new', 'x.db'))).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(other.open(join(folder, 'x.db'))).rejects.toMatchObject({ code: 'unavailable' })
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('is not taken for whole while a log beside it, which cannot be used, holds a part of it', async context => {
+    await fill()
+    const copy = join(folder, 'copy')
+    mkdirSync(copy)
+    // As a copy of the two files that matter would leave them on a medium that cannot be written.
+    for (const suffix of ['', '-wal']) {
+      copyFileSync(file + suffix, join(copy, `a.db${suffix}`))
+      chmodSync(join(copy, `a.db${suffix}`), 0o444)
+    }
+    chmodSync(copy, 0o555)
+    chmodSync(folder, 0o755)
+    const other = await asStranger(context)
+    await expect(other.open(join(copy, 'a.db'))).rejects.toMatchObject({ code: 'unavailable' })
+  })
+})
+
+describe('a disk that is full', () => {
+  /** A store whose file may not grow by more than `pages`. */
+  async function openLimited(pages: number): Promise<{ db: Database; store: Store }> {
+    const db = new BetterSqlite3(join(folder, 'limited.db'))
+    closing.push(() => db.close())
+    db.pragma('journal_mode = WAL')
+    const store = await sqliteStore(db)
+    const used = db.pragma('page_count', { simple: true }) as number
+    db.pragma(`max_page_count = ${used + pages}`)
+    return { db, store }
+  }
+
+  it('is a StorageFullError; what was acknowledged is there, and it goes on when there is space', async () => {
+    const { db, store } = await openLimited(60)
+    const { branch } = await store.create()
+    let head: MessageId | null = null
+    let acknowledged = 0
+    const text = 'x'.repeat(3_000)
+    const fillUp = async () => {
+      for (;;) {
+        head = (await store.append(branch, head, [say(text), say(text, 'assistant')])).head
+        acknowledged += 2
+      }
+    }
+    await expect(fillUp()).rejects.toMatchObject({ name: 'StorageFullError', code: 'storage_full' })
+    expect(acknowledged).toBeGreaterThan(10)
+    expect(db.inTransaction).toBe(false)
+    expect(await store.path(head!)).toHaveLength(acknowledged)
+    expect(await store.getConversation(branch.conversationId)).toMatchObject({ messages: acknowledged })
+    expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
+
+    db.pragma('max_page_count = 100000')
+    await store.append(branch, head, [say('there is space again')])
+    expect(await store.getConversation(branch.conversationId)).toMatchObject({ messages: acknowledged + 1 })
+  })
+
+  it('leaves nothing of a blob that did not fit', async () => {
+    const { db, store } = await openLimited(40)
+    const { branch } = await store.create()
+    const large = store.append(branch, null, [say('before'), say('x'.repeat(400_000))])
+    await expect(large).rejects.toMatchObject({ code: 'storage_full' })
+    for (const table of ['messages', 'blobs', 'blob_refs', 'turns']) {
+      expect(db.prepare(`SELECT count(*) FROM skein_${table}`).pluck().get(), table).toBe(0)
+    }
+  })
+})
+
+describe('a file that is no store', () => {
+  it.each([
+    ['garbage', Buffer.from('this is no database, but long enough to be read as one. '.repeat(40))],
+    [
+      'a header and nothing behind it',
+      Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(4_080)]),
+    ],
+    ['a few bytes', Buffer.from('hello')],
+  ])('is a CorruptError: %s', async (_, bytes) => {
+    mkdirSync(join(folder, 'store'))
+    writeFileSync(file, bytes)
+    await expect(open()).rejects.toMatchObject({ name: 'CorruptError', code: 'corrupt' })
+    expect(readFileSync(file).equals(bytes)).toBe(true)
+  })
+
+  it('is a CorruptError where a page was damaged, and the rest goes on', async () => {
+    const store = await open()
+    const { conversation } = await start(store)
+    await store.close()
+    const bytes = readFileSync(file)
+    const db = new BetterSqlite3(file)
+    const page = db.prepare(`SELECT rootpage FROM sqlite_master WHERE name = 'skein_messages'`).pluck().get()
+    db.close()
+    bytes.fill(0x5a, ((page as number) - 1) * 4_096, (page as number) * 4_096)
+    writeFileSync(file, bytes)
+    const damaged = await open()
+    expect(await damaged.getConversation(conversation.id)).toMatchObject({ messages: 3 })
+    const read = damaged.listMessages({ conversationId: conversation.id })
+    await expect(read).rejects.toMatchObject({ name: 'CorruptError', code: 'corrupt' })
+    await damaged.create()
+  })
+
+  it('is unavailable where the path names a folder, or goes through a file', async () => {
+    mkdirSync(file, { recursive: true })
+    await expect(open()).rejects.toMatchObject({ code: 'unavailable' })
+    writeFileSync(join(folder, 'plain'), '')
+    await expect(open(join(folder, 'plain', 'x.db'))).rejects.toMatchObject({ code: 'unavailable' })
+  })
+})
