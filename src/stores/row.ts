@@ -10,6 +10,9 @@ import type { BranchRow, ConversationRow, LinkRow, MessageRow, SummaryRow, TurnR
 
 /** The only place where rows become values. */
 
+// What nearly every row holds need not be parsed.
+const fullResults = JSON.stringify('full')
+
 export function conversationOf(row: ConversationRow): Conversation {
   return {
     id: row.id as ConversationId,
@@ -31,9 +34,10 @@ export function conversationOf(row: ConversationRow): Conversation {
           },
     promptPolicy: row.prompt_policy as Conversation['promptPolicy'],
     prompt: row.prompt_hash === null ? null : { hash: row.prompt_hash, text: row.prompt_text ?? '' },
-    toolResults: JSON.parse(row.tool_results) as ToolResultPolicy,
-    metadata: JSON.parse(row.metadata) as Conversation['metadata'],
-    tags: JSON.parse(row.tags) as string[],
+    toolResults:
+      row.tool_results === fullResults ? 'full' : (JSON.parse(row.tool_results) as ToolResultPolicy),
+    metadata: row.metadata === '{}' ? {} : (JSON.parse(row.metadata) as Conversation['metadata']),
+    tags: row.tags === '[]' ? [] : (JSON.parse(row.tags) as string[]),
     activeBranch: row.active_branch,
     messages: row.messages,
     tokens: row.tokens,

@@ -3,11 +3,23 @@
 
 export type Conv = number | string
 
-export interface ConversationRow {
+/** What a program needs of a conversation that it has locked in order to write. */
+export interface LockRow {
   readonly conv: Conv
   readonly id: string
-  readonly kind: string
   readonly title: string | null
+  readonly active_branch: string
+  readonly next_seq: number
+  readonly next_event: number
+  /** Every message with a seq below it is in the search index. */
+  readonly indexed_seq: number
+  readonly trashed_at: number | null
+  /** 1 once a purge has begun: there is no way back. */
+  readonly purging: number
+}
+
+export interface ConversationRow extends LockRow {
+  readonly kind: string
   readonly model: string | null
   readonly label: string | null
   readonly channel: string | null
@@ -22,11 +34,6 @@ export interface ConversationRow {
   readonly prompt_text: string | null
   readonly tool_results: string
   readonly metadata: string
-  readonly active_branch: string
-  readonly next_seq: number
-  readonly next_event: number
-  /** Every message with a seq below it is in the search index. */
-  readonly indexed_seq: number
   readonly messages: number
   readonly tokens: number
   readonly tokens_used: number
@@ -38,9 +45,6 @@ export interface ConversationRow {
   readonly ttl_ms: number | null
   /** For how long an append renews it that comes after its expiry, where there is no time to live. */
   readonly renew_ms: number | null
-  readonly trashed_at: number | null
-  /** 1 once a purge has begun: there is no way back. */
-  readonly purging: number
   /** JSON list, in order. */
   readonly tags: string
 }
@@ -182,4 +186,6 @@ export interface ConversationFields {
   readonly expires_at: number | null
   readonly ttl_ms: number | null
   readonly renew_ms: number | null
+  /** JSON list, in order. */
+  readonly tags: string
 }

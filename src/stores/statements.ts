@@ -8,6 +8,7 @@ import type {
   HeadFields,
   LinkRow,
   LocatedRow,
+  LockRow,
   LooseMessageRow,
   MessageRow,
   PlaceRow,
@@ -39,8 +40,8 @@ type None = Readonly<Record<never, never>>
 export interface Statements {
   // Conversations
   conversationById: [{ id: string }, ConversationRow]
-  /** The same row, held until the transaction ends. */
-  lockConversation: [{ id: string }, ConversationRow]
+  /** Held until the transaction ends. */
+  lockConversation: [{ id: string }, LockRow]
   versionById: [{ id: string }, { version: number }]
   insertConversation: [
     ConversationFields & {
@@ -73,6 +74,7 @@ export interface Statements {
   // Branches
   branch: [OnBranch, BranchRow]
   branches: [InConv, BranchRow]
+  /** Writes nothing if the name is taken. */
   insertBranch: [OnBranch & HeadFields & { key: string | null; title: string | null; now: number }, never]
   setHead: [OnBranch & HeadFields & { now: number }, never]
   renameBranch: [OnBranch & { to: string }, never]

@@ -17,7 +17,7 @@ const fields = {
     prompt_hash: 'h',
     tool_results: '"full"',
   },
-  ...{ metadata: '{}', expires_at: now, ttl_ms: 1_000, renew_ms: 1_000 },
+  ...{ metadata: '{}', expires_at: now, ttl_ms: 1_000, renew_ms: 1_000, tags: '[]' },
 }
 const turn = {
   ...{

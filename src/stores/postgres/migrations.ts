@@ -32,6 +32,7 @@ CREATE TABLE skein.conversations (
   prompt_hash text COLLATE "C",
   tool_results text COLLATE "C" NOT NULL,
   metadata text COLLATE "C" NOT NULL,
+  tags text NOT NULL,
   active_branch text COLLATE "C" NOT NULL,
   next_seq int NOT NULL DEFAULT 0,
   next_event int NOT NULL DEFAULT 0,
@@ -285,21 +286,25 @@ END $$;
 
 -- The newest entries that answer. A word in every second message and one in none must both be quick, so it
 -- works backwards in stretches of time: the newest entries are read one by one, then the index is asked for
--- one stretch after another, each as long as the hits in the one before let expect that it will do.
--- OFFSET 0 and coalesce: the planner may not choose another way.
+-- one stretch after another, each as long as the hits in the one before let expect that it will do. Where a
+-- stretch has none, the word is rare, and all the rest is asked for at once.
+-- The words and the stretch are two conditions: the index then leaps from one to the next place where both
+-- can hold; in one it goes through all that its rarest word has. OFFSET 0 and coalesce: the planner may not
+-- choose another way.
 CREATE FUNCTION skein.find(
   _tenant text, _match tsquery, _from bigint, _upto bigint, _directory text, _kind text, _limit int
 ) RETURNS TABLE (conv uuid, seq int, at bigint) LANGUAGE plpgsql STABLE AS $$
 DECLARE
   _newest CONSTANT int := 128;
   _levels CONSTANT int[] := ARRAY[10, 15, 20, 25, 30, 35];
+  _mark text := skein.mark('b', _tenant);
   _oldest bigint;
   _lo bigint; -- the last moment before the stretch
   _hi bigint; -- the last one in it
   _width bigint;
   _bits int;
-  _stretch tsquery;
-  _mark text := skein.mark('b', _tenant);
+  _first tsquery;
+  _second tsquery;
   _left int := _limit;
   _found int;
 BEGIN
@@ -331,23 +336,30 @@ BEGIN
       SELECT s.at INTO _lo FROM skein.search s WHERE s.tenant = _tenant AND s.at <= _hi AND s.at >= _oldest
         ORDER BY s.at DESC OFFSET least(16384, greatest(1024, _left * _newest * 3 / (_found + 1) / 2)) LIMIT 1;
       _lo := coalesce(_lo, _oldest - 1);
+    ELSIF _found = 0 THEN
+      _lo := _oldest - 1;
     ELSE
-      _lo := greatest(_oldest - 1, _hi - _width * least(64, greatest(2, _left * 3 / (_found * 2 + 1))));
+      _lo := greatest(_oldest - 1, _hi - _width * least(16, greatest(2, _left * 3 / (_found * 2))));
     END IF;
     _width := greatest(1, _hi - _lo);
     SELECT min(b) INTO _bits FROM unnest(_levels) b WHERE (_hi >> b) - ((_lo + 1) >> b) < 32;
-    IF _bits IS NULL THEN
-      _stretch := ('''' || _mark || '''')::tsquery;
-    ELSE
+    IF _lo >= _oldest AND _bits IS NOT NULL THEN
       SELECT string_agg('''' || _mark || '/' || _bits || '/' || to_hex(n) || '''', '|')::tsquery
-        INTO _stretch FROM generate_series((_lo + 1) >> _bits, _hi >> _bits) n;
+        INTO _first FROM generate_series((_lo + 1) >> _bits, _hi >> _bits) n;
+      _second := _match;
+    ELSE
+      _first := _match;
+      -- Where there is but one tenant, its mark would say nothing.
+      SELECT CASE WHEN min(s.tenant) = max(s.tenant) THEN _match ELSE ('''' || _mark || '''')::tsquery END
+        INTO _second FROM skein.search s;
     END IF;
     RETURN QUERY
       SELECT s.conv, s.seq, s.at
       FROM (
         -- || '' and + 0 hide these columns from the planner: only the index on tsv may serve here.
         SELECT n.conv, n.seq, n.at FROM skein.search n
-        WHERE n.tsv @@ (_match && _stretch) AND n.tenant || '' = _tenant AND n.at + 0 > _lo AND n.at + 0 <= _hi
+        WHERE n.tsv @@ _first AND n.tsv @@ _second
+          AND n.tenant || '' = _tenant AND n.at + 0 > _lo AND n.at + 0 <= _hi
         ORDER BY n.at DESC OFFSET 0) s
       JOIN LATERAL (
         SELECT FROM skein.conversations c WHERE c.tenant = _tenant AND c.id = s.conv AND coalesce(c.trashed_at, -1) < 0

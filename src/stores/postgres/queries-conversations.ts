@@ -5,14 +5,13 @@ import { branchColumns, notTrashed } from './columns.ts'
 const conversationColumns = `
   c.id AS conv, c.id, c.kind, c.title, c.model, c.label, c.channel, c.directory, c.project, c.task, c.owner,
   c.parent_id, c.parent_message, c.prompt_policy, c.prompt_hash,
-  (SELECT p.text FROM skein.prompts p WHERE p.tenant = @tenant::text AND p.hash = c.prompt_hash) AS prompt_text,
+  CASE WHEN c.prompt_hash IS NOT NULL THEN (
+    SELECT p.text FROM skein.prompts p WHERE p.tenant = @tenant::text AND p.hash = c.prompt_hash) END AS prompt_text,
   c.tool_results, c.metadata, c.active_branch, c.next_seq, c.next_event, c.indexed_seq, c.messages, c.tokens,
   c.tokens_used, c.cost, c.version, c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.renew_ms,
   c.trashed_at,
   c.purging,
-  coalesce((
-    SELECT json_agg(t.tag ORDER BY t.tag) FROM skein.tags t WHERE t.tenant = @tenant::text AND t.conv = c.id
-  )::text, '[]') AS tags`
+  c.tags`
 
 const conversationById = `
   SELECT ${conversationColumns} FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.id = @id::uuid`
@@ -61,19 +60,23 @@ function where(filters: readonly ListFilter[]): string {
 /** Conversations, their branches, and how both are found. */
 export const conversationQueries = {
   conversationById,
-  lockConversation: [lock, conversationById],
+  lockConversation: [
+    lock,
+    `SELECT id AS conv, id, title, active_branch, next_seq, next_event, indexed_seq, trashed_at, purging
+    FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid`,
+  ],
   versionById: `SELECT version FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid`,
   insertConversation: `
     INSERT INTO skein.conversations (
       tenant, id, kind, title, title_folded, model, label, channel, directory, project, task, owner, parent_id,
       parent_message, prompt_policy, prompt_hash, tool_results, metadata, active_branch, created_at,
-      updated_at, expires_at, ttl_ms, renew_ms)
+      updated_at, expires_at, ttl_ms, renew_ms, tags)
     VALUES (
       @tenant::text, @id::uuid, @kind::text, @title::text, @title_folded::text, @model::text, @label::text,
       @channel::text, @directory::text, @project::text, @task::text, @owner::text, @parent_id::uuid,
       @parent_message::text, @prompt_policy::text, @prompt_hash::text, @tool_results::text, @metadata::text,
       'main', @now::bigint, @now::bigint, @expires_at::bigint, @ttl_ms::bigint,
-      @renew_ms::bigint)
+      @renew_ms::bigint, @tags::text)
     ON CONFLICT (tenant, id) DO NOTHING
     RETURNING id AS conv`,
   // The search entries hold the directory: where it changes, they are made anew.
@@ -83,7 +86,7 @@ export const conversationQueries = {
       channel = @channel::text, directory = @directory::text, project = @project::text, task = @task::text,
       owner = @owner::text, prompt_policy = @prompt_policy::text, prompt_hash = @prompt_hash::text,
       tool_results = @tool_results::text, metadata = @metadata::text, expires_at = @expires_at::bigint,
-      ttl_ms = @ttl_ms::bigint, renew_ms = @renew_ms::bigint,
+      ttl_ms = @ttl_ms::bigint, renew_ms = @renew_ms::bigint, tags = @tags::text,
       indexed_seq = CASE WHEN directory IS DISTINCT FROM @directory::text THEN 0 ELSE indexed_seq END,
       updated_at = greatest(updated_at, @now::bigint), version = version + 1
     WHERE tenant = @tenant::text AND id = @conv::uuid`,
@@ -156,7 +159,8 @@ export const conversationQueries = {
       updated_at)
     VALUES (
       @tenant::text, @conv::uuid, @name::text, @head_seq::int, @head_id::text, @head_run::int, @head_depth::int,
-      @head_path_tokens::bigint, @key::text, @title::text, @now::bigint, @now::bigint)`,
+      @head_path_tokens::bigint, @key::text, @title::text, @now::bigint, @now::bigint)
+    ON CONFLICT (tenant, conv, name) DO NOTHING`,
   setHead: `
     UPDATE skein.branches SET head_seq = @head_seq::int, head_id = @head_id::text, head_run = @head_run::int,
       head_depth = @head_depth::int, head_path_tokens = @head_path_tokens::bigint,

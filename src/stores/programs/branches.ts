@@ -44,18 +44,16 @@ export function* createBranch(
 ): Program<Branch> {
   const { conv } = yield* lockLiving(id)
   const head = at === null ? nowhere : yield* needMessageIn(id, at)
-  yield* checkNameFree(conv, branch.name)
   if (branch.key !== undefined) yield* takeKey(branch.key, now)
-  yield* run('insertBranch', {
-    conv,
+  const row = {
     name: branch.name,
     ...headFields(head),
     key: branch.key ?? null,
     title: branch.title ?? null,
-    now,
-  })
+  }
+  if ((yield* count('insertBranch', { conv, ...row, now })) === 0) throw nameTaken(branch.name)
   yield* run('bumpVersion', { conv })
-  return branchOf(id, yield* needBranch(conv, branch.name))
+  return branchOf(id, { ...row, former_key: null, trashed_key: null, created_at: now, updated_at: now })
 }
 
 export function* renameBranch(ref: BranchRef, to: string): Program<Branch> {
@@ -194,9 +192,11 @@ export function* removeAgentLink(ref: BranchRef, agent: string, directory: strin
 }
 
 function* checkNameFree(conv: Conv, name: string): Program<void> {
-  if (yield* first('branch', { conv, name })) {
-    throw new KeyReusedError(name, `there is a branch ${JSON.stringify(name)} already`)
-  }
+  if (yield* first('branch', { conv, name })) throw nameTaken(name)
+}
+
+function nameTaken(name: string): KeyReusedError {
+  return new KeyReusedError(name, `there is a branch ${JSON.stringify(name)} already`)
 }
 
 export function* checkNotHeld(conv: Conv, name: string): Program<void> {

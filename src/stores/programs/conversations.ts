@@ -86,7 +86,8 @@ export function* updateConversation(
   patch: ConversationPatch,
   now: number,
 ): Program<Conversation> {
-  const row = yield* lockLiving(id)
+  yield* lockLiving(id)
+  const row = yield* needConversation(id)
   if (typeof patch.prompt === 'string') yield* putPrompt(patch.prompt)
   yield* putDetails(row.conv, patch)
   yield* run('updateConversation', { conv: row.conv, ...fieldsOf(row, patch, now), now })
@@ -111,6 +112,7 @@ const emptyFields = (request: ConversationRequest, now: number): Described => ({
   metadata: '{}',
   expires_at: request.ttlMs === undefined ? null : now + request.ttlMs,
   renew_ms: null,
+  tags: '[]',
   ttl_ms: null,
 })
 
@@ -134,6 +136,7 @@ function fieldsOf(row: Described, change: ConversationPatch, now: number): Conve
     metadata: change.metadata === undefined ? row.metadata : JSON.stringify(change.metadata),
     ...expiryOf(row, change, now),
     ttl_ms: given(change.ttlMs, row.ttl_ms),
+    tags: change.tags === undefined ? row.tags : JSON.stringify(tagSet(change.tags)),
   }
 }
 
@@ -155,11 +158,16 @@ function* putPrompt(text: string): Program<void> {
   yield* run('putPrompt', { hash: sha256Hex(text), text })
 }
 
+/** Each once, in the order of their bytes. */
+function tagSet(tags: readonly string[]): string[] {
+  return [...new Set(tags)].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+}
+
 /** What stands beside the row: tags, and the metadata that lists filter by. */
 function* putDetails(conv: Conv, details: ConversationPatch): Program<void> {
   if (details.tags) {
     yield* run('clearTags', { conv })
-    for (const tag of details.tags) yield* run('putTag', { conv, tag })
+    for (const tag of tagSet(details.tags)) yield* run('putTag', { conv, tag })
   }
   if (details.metadata) {
     yield* run('clearMetadata', { conv })

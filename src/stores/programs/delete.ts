@@ -6,7 +6,7 @@ import { containsSeq, highestOutside, type SeqRange, subtreeRanges } from '../..
 import { titleFrom } from '../../core/title.ts'
 import { all, count, first, type Program, run } from '../engine.ts'
 import { dateOrNull, holderOf } from '../row.ts'
-import type { Conv, ConversationRow, LocatedRow } from '../rows.ts'
+import type { Conv, LocatedRow, LockRow } from '../rows.ts'
 import { dropBlobs, readLoose } from './content.ts'
 import { lockLiving } from './lookup.ts'
 import { headFields, nowhere } from './place.ts'
@@ -58,7 +58,7 @@ function* byConversation(ids: readonly MessageId[]): Program<[ConversationId, Lo
 }
 
 function* rangesToDelete(
-  conversation: ConversationRow,
+  conversation: LockRow,
   located: readonly LocatedRow[],
   recursive: boolean,
 ): Program<SeqRange[]> {
@@ -92,11 +92,7 @@ function* checkNotOpen(conv: Conv, ranges: readonly SeqRange[]): Program<void> {
 }
 
 /** Heads within what goes away move to the nearest ancestor that stays. */
-function* moveHeads(
-  conversation: ConversationRow,
-  ranges: readonly SeqRange[],
-  now: number,
-): Program<MovedBranch[]> {
+function* moveHeads(conversation: LockRow, ranges: readonly SeqRange[], now: number): Program<MovedBranch[]> {
   const { conv } = conversation
   const moved: MovedBranch[] = []
   for (const branch of yield* all('branches', { conv })) {

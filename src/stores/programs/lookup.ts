@@ -2,7 +2,7 @@ import type { BranchRef } from '../../core/branch.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { first, type Program } from '../engine.ts'
-import type { BranchRow, Conv, ConversationRow, LocatedRow } from '../rows.ts'
+import type { BranchRow, Conv, ConversationRow, LocatedRow, LockRow } from '../rows.ts'
 
 /** The conversation's row. Throws NotFoundError. */
 export function* needConversation(id: ConversationId): Program<ConversationRow> {
@@ -12,7 +12,7 @@ export function* needConversation(id: ConversationId): Program<ConversationRow> 
 }
 
 /** The conversation's row, locked, to be written. Throws NotFoundError, also for one in the trash. */
-export function* lockLiving(id: ConversationId): Program<ConversationRow> {
+export function* lockLiving(id: ConversationId): Program<LockRow> {
   const row = yield* first('lockConversation', { id })
   if (!row) throw new NotFoundError('conversation', id)
   if (row.trashed_at !== null) throw new NotFoundError('conversation', id, { trashed: true })
@@ -26,7 +26,7 @@ export function* needBranch(conv: Conv, name: string): Program<BranchRow> {
 }
 
 /** Locks the conversation of a branch and reads both. */
-export function* lockPlace(ref: BranchRef): Program<{ conversation: ConversationRow; branch: BranchRow }> {
+export function* lockPlace(ref: BranchRef): Program<{ conversation: LockRow; branch: BranchRow }> {
   const conversation = yield* lockLiving(ref.conversationId)
   return { conversation, branch: yield* needBranch(conversation.conv, ref.name) }
 }

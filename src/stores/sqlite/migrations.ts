@@ -27,6 +27,7 @@ CREATE TABLE skein_conversations (
   prompt_hash TEXT REFERENCES skein_prompts(hash),
   tool_results TEXT NOT NULL,
   metadata TEXT NOT NULL,
+  tags TEXT NOT NULL,
   active_branch TEXT NOT NULL,
   next_seq INTEGER NOT NULL DEFAULT 0,
   next_event INTEGER NOT NULL DEFAULT 0,

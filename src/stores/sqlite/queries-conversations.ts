@@ -5,12 +5,11 @@ import { branchColumns } from './columns.ts'
 const conversationColumns = `
   c.c AS conv, c.id, c.kind, c.title, c.model, c.label, c.channel, c.directory, c.project, c.task, c.owner,
   c.parent_id, c.parent_message, c.prompt_policy, c.prompt_hash,
-  (SELECT p.text FROM skein_prompts p WHERE p.hash = c.prompt_hash) AS prompt_text,
+  CASE WHEN c.prompt_hash IS NOT NULL
+    THEN (SELECT p.text FROM skein_prompts p WHERE p.hash = c.prompt_hash) END AS prompt_text,
   c.tool_results, c.metadata, c.active_branch, c.next_seq, c.next_event, c.indexed_seq, c.messages, c.tokens,
   c.tokens_used, c.cost, c.version, c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.renew_ms,
-  c.trashed_at,
-  c.purging,
-  (SELECT json_group_array(t.tag) FROM (SELECT tag FROM skein_tags WHERE conv = c.c ORDER BY tag) t) AS tags`
+  c.trashed_at, c.purging, c.tags`
 
 const conversationById = `SELECT ${conversationColumns} FROM skein_conversations c WHERE c.id = @id`
 
@@ -46,17 +45,19 @@ function where(filters: readonly ListFilter[]): string {
 export const conversationQueries = {
   conversationById,
   // The transaction holds the whole file: there is nothing more to lock.
-  lockConversation: conversationById,
+  lockConversation: `
+    SELECT c AS conv, id, title, active_branch, next_seq, next_event, indexed_seq, trashed_at, purging
+    FROM skein_conversations WHERE id = @id`,
   versionById: `SELECT version FROM skein_conversations WHERE id = @id`,
   insertConversation: `
     INSERT INTO skein_conversations (
       id, kind, title, title_folded, model, label, channel, directory, project, task, owner, parent_id,
       parent_message, prompt_policy, prompt_hash, tool_results, metadata, active_branch, created_at,
-      updated_at, expires_at, ttl_ms, renew_ms)
+      updated_at, expires_at, ttl_ms, renew_ms, tags)
     VALUES (
       @id, @kind, @title, @title_folded, @model, @label, @channel, @directory, @project, @task, @owner,
       @parent_id, @parent_message, @prompt_policy, @prompt_hash, @tool_results, @metadata, 'main', @now, @now,
-      @expires_at, @ttl_ms, @renew_ms)
+      @expires_at, @ttl_ms, @renew_ms, @tags)
     ON CONFLICT (id) DO NOTHING
     RETURNING c AS conv`,
   updateConversation: `
@@ -65,6 +66,7 @@ export const conversationQueries = {
       directory = @directory, project = @project, task = @task, owner = @owner,
       prompt_policy = @prompt_policy, prompt_hash = @prompt_hash, tool_results = @tool_results,
       metadata = @metadata, expires_at = @expires_at, ttl_ms = @ttl_ms, renew_ms = @renew_ms,
+      tags = @tags,
       updated_at = max(updated_at, @now), version = version + 1
     WHERE c = @conv`,
   bumpVersion: `UPDATE skein_conversations SET version = version + 1 WHERE c = @conv`,
@@ -107,7 +109,8 @@ export const conversationQueries = {
     INSERT INTO skein_branches (
       conv, name, head_seq, head_id, head_run, head_depth, head_path_tokens, key, title, created_at, updated_at)
     VALUES (
-      @conv, @name, @head_seq, @head_id, @head_run, @head_depth, @head_path_tokens, @key, @title, @now, @now)`,
+      @conv, @name, @head_seq, @head_id, @head_run, @head_depth, @head_path_tokens, @key, @title, @now, @now)
+    ON CONFLICT (conv, name) DO NOTHING`,
   setHead: `
     UPDATE skein_branches SET head_seq = @head_seq, head_id = @head_id, head_run = @head_run,
       head_depth = @head_depth, head_path_tokens = @head_path_tokens, updated_at = max(updated_at, @now)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { MessageId } from '../../../src/core/ids.ts'
+import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { migrate } from '../../../src/stores/postgres/migrate.ts'
 import { freshDatabase, openPool } from './database.ts'
@@ -22,15 +22,13 @@ const tenants = Object.keys(times)
 describe('the newest that answer', () => {
   beforeAll(async () => {
     for (const [tenant, at] of Object.entries(times)) {
-      // Conversation 0 is in the trash; half of the others are in a directory.
-      await pool.query(
-        `insert into skein.conversations (tenant, id, kind, prompt_policy, tool_results, metadata, active_branch,
-           created_at, updated_at, directory, trashed_at)
-         select $1, lpad(c::text, 32, '0')::uuid, case when c % 3 = 0 then 'subagent' else 'main' end, '', '', '', '',
-           0, 0, case when c % 2 = 1 then '/d' end, case when c = 0 then 1 end
-         from generate_series(0, 9) c`,
-        [tenant],
-      )
+      const store = await postgresStore(pool, { tenant })
+      for (let c = 0; c < 10; c++) {
+        const id = `00000000-0000-0000-0000-00000000000${c}` as ConversationId
+        const kind = c % 3 === 0 ? 'subagent' : 'main'
+        await store.create({ id, kind, ...(c % 2 === 1 && { directory: '/d' }) })
+        if (c === 0) await store.trash(id)
+      }
       await pool.query(
         `insert into skein.search (tenant, conv, seq, at, tsv)
          select $1, c.id, i, ${at}, array_to_tsvector(array_remove(array['all', case when i % 2 = 0 then 'half' end,
