@@ -1,0 +1,94 @@
+import BetterSqlite3, { type Database } from 'better-sqlite3'
+import { Pool } from 'pg'
+import type { Store } from '../../src/core/ports.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+
+/** A store that knows how many rows of messages and turns it has stepped over, found or not. */
+export interface RowMeter {
+  readonly store: Store
+  /** Rows that the engine looked at while `work` ran. */
+  rowsOf(work: () => Promise<unknown>): Promise<number>
+  /** Rows that one statement looks at; `$1` is the conversation. For calibration. */
+  rowsOfText(condition: string, conversationId: string): Promise<number>
+  close(): Promise<void>
+}
+
+/** A column that no statement binds to a constant, so that SQLite asks for it at every row. */
+const columns: Record<string, string> = { skein_messages: 'seq', skein_turns: 'first' }
+
+/** `FROM table [alias] [INDEXED BY index] WHERE …`, or the same with JOIN and ON. */
+const reading =
+  /\b(FROM|JOIN)\s+(skein_messages|skein_turns)(?:\s+(?!WHERE\b|ON\b|INDEXED\b)(\w+))?(\s+INDEXED BY \w+)?\s+(WHERE|ON)\b/g
+
+/** Adds a condition that is always true, and counts. It comes first and needs only what the index holds, so
+ *  it is asked before any other condition can reject the row. */
+export function countRows(sql: string): string {
+  return sql.replace(reading, (_, from, table: string, alias: string | undefined, index = '', where) => {
+    const column = `${alias ?? table}.${columns[table]}`
+    return `${from} ${table} ${alias ?? ''}${index} ${where} seen(${column}) AND`
+  })
+}
+
+export async function meterSqlite(): Promise<RowMeter & { readonly db: Database }> {
+  const db = new BetterSqlite3(':memory:')
+  let seen = 0
+  db.function('seen', { varargs: true }, () => ++seen)
+  const prepare = db.prepare.bind(db)
+  db.prepare = ((sql: string) => prepare(countRows(sql))) as typeof db.prepare
+  const rowsOf = async (work: () => Promise<unknown>) => {
+    seen = 0
+    await work()
+    return seen
+  }
+  return {
+    db,
+    store: await sqliteStore(db),
+    rowsOf,
+    rowsOfText: (condition, id) =>
+      rowsOf(async () => {
+        const conv = `(SELECT c.c FROM skein_conversations c WHERE c.id = ?)`
+        db.prepare(`SELECT id FROM skein_messages WHERE conv = ${conv} AND ${condition}`).all(id)
+      }),
+    close: async () => {
+      db.close()
+    },
+  }
+}
+
+/** PostgreSQL counts by itself: what scans have read of tables and indexes, statement by statement as they
+ *  really ran, with the plans that prepared statements have after a while. */
+export async function meterPostgres(url: string): Promise<RowMeter> {
+  const pool = new Pool({
+    connectionString: url,
+    max: 1,
+    options: '-c plan_cache_mode=force_generic_plan',
+  })
+  pool.on('error', () => {})
+  const rowsOf = async (work: () => Promise<unknown>) => {
+    const before = await readSoFar(pool)
+    await work()
+    return (await readSoFar(pool)) - before
+  }
+  return {
+    store: await postgresStore(pool),
+    rowsOf,
+    rowsOfText: (condition, id) =>
+      rowsOf(() =>
+        pool.query(
+          `SELECT id FROM skein.messages WHERE tenant = 'default' AND conv = $1::uuid AND ${condition}`,
+          [id],
+        ),
+      ),
+    close: () => pool.end(),
+  }
+}
+
+async function readSoFar(pool: Pool): Promise<number> {
+  // A connection reports now and then, unless it is told to: after this statement it does.
+  await pool.query('SELECT pg_stat_force_next_flush()')
+  const { rows } = await pool.query<{ rows: string }>(`
+    SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('messages', 'turns'))
+      + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname IN ('messages', 'turns')) AS rows`)
+  return Number(rows[0]!.rows)
+}
