@@ -81,6 +81,15 @@ describe('a batch', () => {
     expect(JSON.parse(first!.rows[0]!.seqs as string)).toEqual([1, 2])
     const empty = await runBatch(client, [bind(arrays, { names: [], seqs: [] })])
     expect(empty[0]!.rows).toEqual([{ names: '[]', seqs: '[]' }])
+    const numbers = [0, 1, -1, 2 ** 32, 2 ** 53 - 1, -(2 ** 53) + 1]
+    const others = prepare(
+      'select to_json(@big::bigint[])::text as big, to_json(@bytes::bytea[])::text as bytes',
+    )
+    const [third] = await runBatch(client, [
+      bind(others, { big: numbers, bytes: [Buffer.from([0, 255]), null] }),
+    ])
+    expect(JSON.parse(third!.rows[0]!.big as string)).toEqual(numbers)
+    expect(third!.rows[0]!.bytes).toBe('["\\\\x00ff",null]')
     const json = prepare('select * from json_to_recordset(@list::json) as w(lo int, hi text)')
     const [second] = await runBatch(client, [bind(json, { list: [{ lo: 1, hi: 'x' }] })])
     expect(second!.rows).toEqual([{ lo: 1, hi: 'x' }])

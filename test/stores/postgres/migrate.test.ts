@@ -76,6 +76,39 @@ describe('migrating', () => {
   })
 })
 
+describe('the schema', () => {
+  it('has no table that takes a row without a tenant, and orders every text by its bytes, whatever the server speaks', async () => {
+    const pool = openPool(await freshDatabase())
+    await migrate(pool)
+    const { rows } = await pool.query(`
+      select c.relname as name, a.attname as first, a.atttypid::regtype::text as type, a.attnotnull as needed
+      from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum = 1
+      where c.relnamespace = 'skein'::regnamespace and c.relkind = 'r' and c.relname <> 'schema_version'`)
+    expect(rows.length).toBeGreaterThan(10)
+    for (const row of rows) expect(row).toMatchObject({ first: 'tenant', type: 'skein.tenant', needed: true })
+    const state = (tenant: string | null) =>
+      pool.query('insert into skein.state values ($1, $2, 0)', [tenant, 'x'])
+    await expect(state('')).rejects.toMatchObject({ code: '23514' })
+    await expect(state(null)).rejects.toMatchObject({ code: '23502' })
+    const foreign = await pool.query(`
+      select c.relname, a.attname from pg_class c
+      join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      join pg_collation l on l.oid = a.attcollation
+      where c.relnamespace = 'skein'::regnamespace and c.relkind = 'r' and l.collname <> 'C'`)
+    expect(foreign.rows).toEqual([])
+  })
+
+  it('has the tenant first in every index, but the one of words that all share', async () => {
+    const pool = openPool(await freshDatabase())
+    await migrate(pool)
+    const { rows } = await pool.query(`
+      select indexname as name, indexdef as text from pg_indexes
+      where schemaname = 'skein' and tablename <> 'schema_version'`)
+    const without = rows.filter(({ text }) => !/USING btree \(tenant, /.test(text)).map(({ name }) => name)
+    expect(without).toEqual(['search_tsv'])
+  })
+})
+
 describe('a borrowed pool', () => {
   it('is left open when the store is closed', async () => {
     const pool = openPool(await freshDatabase())
