@@ -1,7 +1,6 @@
 import BetterSqlite3 from 'better-sqlite3'
 import { Pool } from 'pg'
 import type { Store } from '../../src/core/ports.ts'
-import { openStore } from '../../src/stores/open.ts'
 // Loaded before `become`: afterwards the repository may be out of reach.
 import { openPostgresStore, postgresStore } from '../../src/stores/postgres/index.ts'
 import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
@@ -29,7 +28,11 @@ process.on('message', (request: Request) => {
   )
 })
 process.on('disconnect', () => process.exit())
-reply({ n: -1, value: typeof openSqliteStore && typeof openPostgresStore })
+reply({ n: -1 })
+
+function open(target: string): Promise<Store> {
+  return target.startsWith('postgres') ? openPostgresStore(target) : openSqliteStore(target)
+}
 
 function reply(message: Reply): void {
   process.send!(message)
@@ -39,11 +42,13 @@ async function answer(request: Request): Promise<unknown> {
   switch (request.do) {
     case 'open':
       await store?.close()
-      store = await (request.unlocked ? openUnlocked(request.target) : openStore(request.target))
+      store = await (request.unlocked ? openUnlocked(request.target) : open(request.target))
       return null
     case 'call':
       return (store![request.method] as (...args: readonly unknown[]) => Promise<unknown>)(...request.args)
     case 'become':
+      // Loads what is loaded with the first handle.
+      await (await openSqliteStore(':memory:')).close()
       process.setgroups!([])
       process.setgid!(request.uid)
       process.setuid!(request.uid)

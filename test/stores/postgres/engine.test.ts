@@ -38,15 +38,14 @@ describe('a program', () => {
 
   it('is not run for ever: what stays wrong comes out as it is', async () => {
     let runs = 0
-    const head = { head_seq: -1, head_id: null, head_run: 0, head_depth: -1, head_path_tokens: 0 }
-    const branch = { conv: systemSource.uuid(), name: 'main', ...head, key: null, title: null, now: 0 }
+    const event = { conv: systemSource.uuid(), n: 0, type: 'plan', at: 0, data: '{}' }
     const twice = engineOn().write(function* () {
       runs++
-      yield* run('insertBranch', branch)
-      yield* run('insertBranch', branch)
-      yield* first('branch', branch)
+      yield* run('insertEvent', event)
+      yield* run('insertEvent', event)
+      yield* first('state', { name: 'seen' })
     })
-    await expect(twice).rejects.toMatchObject({ code: '23505', constraint: 'branches_pkey' })
+    await expect(twice).rejects.toMatchObject({ code: '23505', constraint: 'events_pkey' })
     expect(runs).toBe(10)
   })
 
@@ -87,11 +86,11 @@ describe('a program', () => {
     await put(1)
     const client = await pool.connect()
     await client.query('begin')
-    await client.query(`lock table skein.tags in access exclusive mode`)
+    await client.query(`lock table skein.turns in access exclusive mode`)
     const reading = engine.read(function* () {
       const before = yield* first('state', { name: 'seen' })
       // Waits for the lock, and with it for the other's write.
-      yield* first('conversationById', { id: systemSource.uuid() })
+      yield* first('openTurns', { conv: systemSource.uuid() })
       return [before, yield* first('state', { name: 'seen' })]
     })
     await expect.poll(() => waiting()).toBe(1)
