@@ -23,8 +23,8 @@ export interface PreparedMessage {
   readonly time: number | null
   readonly tokens: number
   readonly label: string | null
-  /** What a conversation without a title would be called after this message. */
-  readonly title: string | null
+  /** The text of what a person said; null for everybody else. */
+  readonly said: string | null
 }
 
 /** Checks messages and makes their stored form. Throws InvalidError naming the field. */
@@ -47,7 +47,6 @@ export function prepareMessage(message: NewMessage, field: string): PreparedMess
       throw new InvalidError(`${field}.meta`, `must be a JSON object, got ${kindOf(message.meta)}`)
     checkJson(message.meta, `${field}.meta`)
   }
-  const said = role === 'user' ? textOf(message) : null
   return {
     role,
     body: bodyOf(message, field),
@@ -57,9 +56,7 @@ export function prepareMessage(message: NewMessage, field: string): PreparedMess
         ? estimateTokens(message.blocks)
         : checkCount(message.tokens, `${field}.tokens`, 0, 2 ** 31 - 1),
     label: message.label === undefined ? null : checkName(message.label, `${field}.label`),
-    get title() {
-      return said === null ? null : titleFrom(said)
-    },
+    said: role === 'user' ? textOf(message) : null,
   }
 }
 
@@ -79,6 +76,15 @@ function bodyOf(message: NewMessage, field: string): Body {
     `${field}.blocks`,
     `must be at most ${longestBody} characters of JSON, large strings apart`,
   )
+}
+
+/** What a conversation without a title is called after these messages. */
+export function titleOf(messages: readonly PreparedMessage[]): string | null {
+  for (const { said } of messages) {
+    const title = said === null ? null : titleFrom(said)
+    if (title !== null) return title
+  }
+  return null
 }
 
 /** Reads a role as other systems write it. */

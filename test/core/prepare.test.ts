@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { encodeBody } from '../../src/core/body.ts'
 import { InvalidError } from '../../src/core/errors.ts'
 import type { NewMessage } from '../../src/core/message.ts'
-import { prepareMessage, prepareMessages, readRole } from '../../src/core/prepare.ts'
+import { prepareMessage, prepareMessages, readRole, titleOf } from '../../src/core/prepare.ts'
 
 /** What a careless caller could hand over. */
 const prepare = (message: unknown) => prepareMessage(message as NewMessage, 'messages[0]')
@@ -26,7 +26,7 @@ describe('prepareMessage', () => {
       time: null,
       tokens: 3,
       label: null,
-      title: 'hello there',
+      said: 'hello there',
     })
   })
 
@@ -38,24 +38,18 @@ describe('prepareMessage', () => {
       time: 7,
       tokens: 0,
       label: 'first',
-      title: 'hi',
+      said: 'hi',
     })
   })
 
   it('finds a title only in what a person said', () => {
-    expect(prepare({ role: 'assistant', blocks: 'hi' }).title).toBeNull()
-    expect(
-      prepare({ role: 'user', blocks: [{ type: 'image', mime: 'image/png', url: 'u' }] }).title,
-    ).toBeNull()
-    expect(
-      prepare({
-        role: 'user',
-        blocks: [
-          { type: 'text', text: 'look' },
-          { type: 'text', text: 'here' },
-        ],
-      }).title,
-    ).toBe('look here')
+    const titled = (...messages: NewMessage[]) => titleOf(messages.map(message => prepare(message)))
+    const image = { role: 'user', blocks: [{ type: 'image', mime: 'image/png', url: 'u' }] } as const
+    const text = (text: string) => ({ type: 'text', text }) as const
+    expect(titled({ role: 'assistant', blocks: 'hi' })).toBeNull()
+    expect(titled(image)).toBeNull()
+    expect(titled({ role: 'user', blocks: [text('look'), text('here')] })).toBe('look here')
+    expect(titled(image, { role: 'user', blocks: ' ' }, { role: 'user', blocks: 'a' })).toBe('a')
   })
 
   it.each([

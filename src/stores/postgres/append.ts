@@ -2,6 +2,7 @@ import { hashMessage } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { Appended, Store } from '../../core/ports.ts'
+import { titleOf } from '../../core/prepare.ts'
 import { fold } from '../../core/search/fold.ts'
 import { leaseMs } from '../../core/turn.ts'
 import { holderText } from '../row.ts'
@@ -78,7 +79,7 @@ function idsOf({ ref, expectedHead, messages, now }: Request): MessageId[] {
 function paramsOf({ ref, expectedHead, messages, turn, now }: Request, ids: readonly MessageId[]): object {
   let sum = 0
   const sums = messages.map(message => (sum += message.tokens))
-  const title = messages.find(message => message.title !== null)?.title ?? null
+  const title = titleOf(messages)
   return {
     conv: ref.conversationId,
     name: ref.name,

@@ -3,7 +3,7 @@ import { BusyError, ConflictError, NotFoundError, type SkeinError } from '../../
 import type { MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { Appended } from '../../core/ports.ts'
-import type { PreparedMessage } from '../../core/prepare.ts'
+import { type PreparedMessage, titleOf } from '../../core/prepare.ts'
 import { fold } from '../../core/search/fold.ts'
 import type { TurnStep } from '../../core/turn.ts'
 import { first, type Program, run } from '../engine.ts'
@@ -98,7 +98,7 @@ function* grow(
   const turnSeq = turn ? (ongoing?.first ?? start) : null
   const ids: MessageId[] = []
   let head = parent
-  let title: string | null = null
+  const title = state.titled === 0 ? titleOf(messages) : null
   for (const message of messages) {
     const seq = start + ids.length
     const slot = {
@@ -112,7 +112,6 @@ function* grow(
     const placed = yield* placeMessage(message, head, slot)
     ids.push(placed.id)
     head = placed
-    if (state.titled === 0) title ??= message.title
   }
   yield* run('setHead', { conv, name: branch, ...headFields(head), now })
   if (turn) yield* writeTurn(conv, ongoing, turn, { branch, first: start, last: head.seq, now })

@@ -1,6 +1,6 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
-import type { PreparedMessage } from '../../core/prepare.ts'
+import { type PreparedMessage, titleOf } from '../../core/prepare.ts'
 import { fold } from '../../core/search/fold.ts'
 import { type Program, run } from '../engine.ts'
 import type { PlaceRow } from '../rows.ts'
@@ -22,7 +22,6 @@ export function* save(
   const { conv } = conversation
   const placed: (PlaceRow & { id: MessageId })[] = []
   let tokens = 0
-  let title: string | null = null
   for (const { message, parent } of items) {
     const above =
       parent === null
@@ -34,8 +33,8 @@ export function* save(
     const slot = { conv, conversationId: id, seq, turn: null, step: null, now }
     placed.push(yield* placeMessage(message, above, slot))
     tokens += message.tokens
-    title ??= message.title
   }
+  const title = titleOf(items.map(({ message }) => message))
   yield* run('grow', {
     conv,
     next_seq: conversation.next_seq + placed.length,
