@@ -142,11 +142,13 @@ const pairs = Array.from({ length: 1_024 }, (_, n) => `${alphabet[n >> 5]}${alph
 
 /** The first 160 bits of SHA-256 over where it hangs and what it says, in base32. */
 function hashId(parent: string | null, message: WorkMessage, at: number, blocks: string): string {
-  const d = hash('sha256', `${parent}\n${message.role}\n${at}\n${blocks}`, 'buffer')
+  const d = hash('sha256', `${parent}\n${message.role}\n${at}\n${blocks}`, 'binary')
   let id = ''
   for (let i = 0; i < 20; i += 5) {
-    id += pairs[(d[i]! << 2) | (d[i + 1]! >> 6)]! + pairs[((d[i + 1]! & 63) << 4) | (d[i + 2]! >> 4)]!
-    id += pairs[((d[i + 2]! & 15) << 6) | (d[i + 3]! >> 2)]! + pairs[((d[i + 3]! & 3) << 8) | d[i + 4]!]!
+    const [a, b, c] = [d.charCodeAt(i), d.charCodeAt(i + 1), d.charCodeAt(i + 2)]
+    const [e, f] = [d.charCodeAt(i + 3), d.charCodeAt(i + 4)]
+    id += pairs[(a << 2) | (b >> 6)]! + pairs[((b & 63) << 4) | (c >> 4)]!
+    id += pairs[((c & 15) << 6) | (e >> 2)]! + pairs[((e & 3) << 8) | f]!
   }
   return id
 }
