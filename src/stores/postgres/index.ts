@@ -40,6 +40,8 @@ export async function openPostgresStore(url: string, options: OpenPostgresOption
     connectionString: url,
     fallback_application_name: 'skein',
     max: 10,
+    // One stays, so that a lone writer's connection is not timed between two appends.
+    min: 1,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     ...options.pool,

@@ -110,7 +110,9 @@ export const conversationQueries = {
     VALUES (@tenant::text, @conv::uuid, ${pair('@key::text', '@value::text')})`,
   conversationByKey: `
     SELECT c.id, b.name, c.expires_at FROM skein.branches b
-    JOIN skein.conversations c ON c.tenant = @tenant::text AND c.id = b.conv
+    JOIN LATERAL (
+      SELECT x.id, x.expires_at FROM skein.conversations x
+      WHERE x.tenant = @tenant::text AND x.id = b.conv OFFSET 0) c ON true
     WHERE b.tenant = @tenant::text AND b.key = @key::text`,
   conversationByTask: `
     SELECT c.id FROM (
@@ -120,9 +122,10 @@ export const conversationQueries = {
     ORDER BY c.updated_at DESC, c.id DESC LIMIT 1`,
   conversationByLink: `
     SELECT c.id, l.branch AS name FROM skein.agent_links l
-    JOIN skein.conversations c ON c.tenant = @tenant::text AND c.id = l.conv
+    JOIN LATERAL (
+      SELECT x.id, x.trashed_at FROM skein.conversations x
+      WHERE x.tenant = @tenant::text AND x.id = l.conv OFFSET 0) c ON ${notTrashed}
     WHERE l.tenant = @tenant::text AND l.agent = @agent::text AND l.foreign_id = @foreign_id::text
-      AND ${notTrashed}
     ORDER BY l.updated_at DESC, c.id LIMIT 1`,
   // A range of UUIDs for the index; the text decides.
   conversationsByPrefix: `
@@ -205,7 +208,14 @@ export const conversationQueries = {
   lockBranch: [
     lock,
     `SELECT c.id AS conv, c.next_seq, (c.title IS NOT NULL)::int AS titled, c.trashed_at,
-      b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens
+      b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens,
+      EXISTS (
+        SELECT FROM skein.turns t WHERE t.tenant = @tenant::text AND t.conv = @id::uuid AND t.key = @turn::text
+      )::int AS turn_known,
+      EXISTS (
+        SELECT FROM skein.turns t
+        WHERE t.tenant = @tenant::text AND t.conv = @id::uuid AND t.branch = @name::text AND t.status = 'open'
+      )::int AS held
     FROM skein.conversations c
     JOIN skein.branches b ON b.tenant = @tenant::text AND b.conv = @id::uuid AND b.name = @name::text
     WHERE c.tenant = @tenant::text AND c.id = @id::uuid`,
