@@ -88,6 +88,10 @@ export interface AppendRow extends HeadFields {
   /** 1 if the conversation has a title. */
   readonly titled: number
   readonly trashed_at: number | null
+  /** 1 if there is a turn of the key that was asked for. */
+  readonly turn_known: number
+  /** 1 if a turn is open on the branch. */
+  readonly held: number
 }
 
 export interface MessageRow {

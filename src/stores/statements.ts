@@ -100,7 +100,7 @@ export interface Statements {
   clearSeen: [SeqSpan, never]
 
   // Messages
-  lockBranch: [{ id: string; name: string }, AppendRow]
+  lockBranch: [{ id: string; name: string; turn: string | null }, AppendRow]
   insertMessage: [
     InConv & {
       id: string

@@ -75,7 +75,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   deleteLink: { conv, name, agent: 'a', directory: '/d' },
   deleteLinks: { conv, name },
   clearSeen: span,
-  lockBranch: { id, name },
+  lockBranch: { id, name, turn: 'k' },
   insertMessage: {
     ...{ conv, id: message, seq: 0, parent_seq: -1, run: 0, depth: 0, role: 'user', at: now, tokens: 5 },
     ...{ path_tokens: 5, turn: null, step: null, label: null, body_hash: new Uint8Array(32), body: '{}' },

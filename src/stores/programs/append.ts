@@ -27,8 +27,9 @@ export interface AppendRequest {
  *  stored is answered before anybody asks who holds the branch or where its head is. */
 export function* append(request: AppendRequest): Program<Appended> {
   const { ref, turn } = request
-  const state = yield* lockForAppend(ref)
-  const ongoing = turn ? yield* first('turn', { conv: state.conv, key: turn.key }) : undefined
+  const state = yield* lockForAppend(ref, turn)
+  const ongoing =
+    turn && state.turn_known === 1 ? yield* first('turn', { conv: state.conv, key: turn.key }) : undefined
   if (turn && ongoing) {
     const replayed = yield* replayStep(ref.conversationId, state.conv, ongoing, turn, request.messages)
     if (replayed) return replayed
@@ -40,8 +41,12 @@ export function* append(request: AppendRequest): Program<Appended> {
   return yield* growSibling(request, state)
 }
 
-function* lockForAppend(ref: BranchRef): Program<AppendRow> {
-  const state = yield* first('lockBranch', { id: ref.conversationId, name: ref.name })
+function* lockForAppend(ref: BranchRef, turn: TurnStep | undefined): Program<AppendRow> {
+  const state = yield* first('lockBranch', {
+    id: ref.conversationId,
+    name: ref.name,
+    turn: turn?.key ?? null,
+  })
   if (!state) {
     yield* needConversation(ref.conversationId)
     throw new NotFoundError('branch', ref.name)
@@ -52,6 +57,7 @@ function* lockForAppend(ref: BranchRef): Program<AppendRow> {
 }
 
 function* heldByAnother(state: AppendRow, turn: TurnStep | undefined): Program<SkeinError | undefined> {
+  if (state.held === 0) return undefined
   const open = yield* first('openTurnOn', { conv: state.conv, name: state.name })
   if (!open || open.key === turn?.key) return undefined
   return new BusyError(

@@ -24,7 +24,11 @@ const listMessages = (order: 'ASC' | 'DESC') => `
 export const messageQueries = {
   lockBranch: `
     SELECT c.c AS conv, c.next_seq, c.title IS NOT NULL AS titled, c.trashed_at,
-      b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens
+      b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens,
+      EXISTS (SELECT 1 FROM skein_turns t WHERE t.conv = c.c AND t.key = @turn) AS turn_known,
+      EXISTS (
+        SELECT 1 FROM skein_turns t INDEXED BY skein_turns_open
+        WHERE t.conv = c.c AND t.branch = b.name AND t.status = 'open') AS held
     FROM skein_conversations c JOIN skein_branches b ON b.conv = c.c AND b.name = @name WHERE c.id = @id`,
   insertMessage: `
     INSERT INTO skein_messages (

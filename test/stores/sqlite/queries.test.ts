@@ -137,7 +137,14 @@ describe('the plans of SQLite', () => {
 
   const seq = 'USING INDEX skein_messages_seq'
   it.each<[StatementName, string[]]>([
-    ['lockBranch', ['SEARCH c USING INDEX sqlite_autoindex_skein_conversations_1 (id=?)']],
+    [
+      'lockBranch',
+      [
+        'SEARCH c USING INDEX sqlite_autoindex_skein_conversations_1 (id=?)',
+        'SEARCH t USING PRIMARY KEY (conv=? AND key=?)',
+        'SEARCH t USING COVERING INDEX skein_turns_open (conv=? AND branch=?)',
+      ],
+    ],
     ['conversationByKey', ['SEARCH b USING COVERING INDEX skein_branches_key (key=?)']],
     ['openTurnOn', ['SEARCH skein_turns USING INDEX skein_turns_open (conv=? AND branch=?)']],
     ['openTurns', ['SEARCH skein_turns USING INDEX skein_turns_open (conv=?)']],
