@@ -97,7 +97,7 @@ export const conversationQueries = {
       b.title AS branch_title, b.created_at AS branch_created_at, b.updated_at AS branch_updated_at
     FROM skein_conversations c LEFT JOIN skein_branches b ON b.conv = c.c AND b.name = c.active_branch
     WHERE ${where(filters)}
-    ORDER BY c.updated_at DESC, c.id DESC LIMIT @limit`,
+    ORDER BY c.updated_at DESC, c.id DESC LIMIT +@limit`,
   countConversations: filters => `
     SELECT count(*) AS count FROM skein_conversations c WHERE ${where(filters)}`,
 

@@ -53,12 +53,12 @@ export const deletingQueries = {
       AND NOT EXISTS (
         SELECT 1 FROM skein_turns t INDEXED BY skein_turns_open
         WHERE t.conv = skein_conversations.c AND t.status = 'open' AND t.lease_until > @now)
-    ORDER BY expires_at LIMIT @limit`,
+    ORDER BY expires_at LIMIT +@limit`,
   countSweep: `
     UPDATE skein_conversations SET trash_sweeps = trash_sweeps + 1
     WHERE trashed_at IS NOT NULL AND trashed_at <= @now`,
   purgeable: `
     SELECT id FROM skein_conversations
     WHERE trashed_at IS NOT NULL AND (purging = 1 OR trashed_at <= @before AND trash_sweeps >= @sweeps)
-    ORDER BY trashed_at, id LIMIT @limit`,
+    ORDER BY trashed_at, id LIMIT +@limit`,
 } satisfies Partial<Queries>

@@ -19,7 +19,7 @@ const listMessages = (order: 'ASC' | 'DESC') => `
   WHERE m.conv = @conv AND m.seq > @above AND m.seq < @below
     AND (@roles IS NULL OR m.role IN (SELECT value FROM json_each(@roles)))
     AND (@label IS NULL OR m.label = @label)
-  ORDER BY m.seq ${order} LIMIT @limit OFFSET @offset`
+  ORDER BY m.seq ${order} LIMIT +@limit OFFSET @offset`
 
 export const messageQueries = {
   lockBranch: `
@@ -83,7 +83,7 @@ export const messageQueries = {
   pathRuns: `WITH RECURSIVE ${runsOfPath} SELECT lo, hi FROM r`,
   messagesBetween: `
     SELECT ${looseColumns} FROM skein_messages m
-    WHERE m.conv = @conv AND m.seq BETWEEN @lo AND @hi ORDER BY m.seq LIMIT @limit`,
+    WHERE m.conv = @conv AND m.seq BETWEEN @lo AND @hi ORDER BY m.seq LIMIT +@limit`,
   idsBetween: `
     SELECT seq, id FROM skein_messages WHERE conv = @conv AND seq BETWEEN @lo AND @hi ORDER BY seq`,
   listMessages: listMessages('ASC'),

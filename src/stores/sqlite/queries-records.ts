@@ -66,5 +66,5 @@ export const recordQueries = {
   events: `
     SELECT n, type, at, data FROM skein_events
     WHERE conv = @conv AND n > @after AND (@types IS NULL OR type IN (SELECT value FROM json_each(@types)))
-    ORDER BY n LIMIT @limit`,
+    ORDER BY n LIMIT +@limit`,
 } satisfies Partial<Queries>

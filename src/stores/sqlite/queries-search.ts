@@ -5,7 +5,7 @@ export const searchQueries = {
   unindexed: `
     SELECT c AS conv, id
     FROM skein_conversations INDEXED BY skein_conversations_unindexed
-    WHERE indexed_seq < next_seq AND c > coalesce(@after, -1) ORDER BY c LIMIT @limit`,
+    WHERE indexed_seq < next_seq AND c > coalesce(@after, -1) ORDER BY c LIMIT +@limit`,
   setIndexed: `UPDATE skein_conversations SET indexed_seq = @indexed_seq WHERE c = @conv`,
   // Times beyond the year 2248 share one millisecond here, so that 63 bits are enough.
   putSearchEntry: [
@@ -49,7 +49,7 @@ export const searchQueries = {
       AND m.at >= @from AND m.at <= @upto
       AND c.trashed_at IS NULL
       AND (@directory IS NULL OR c.directory = @directory) AND (@kind IS NULL OR c.kind = @kind)
-    ORDER BY skein_search.rowid DESC LIMIT @limit`,
+    ORDER BY skein_search.rowid DESC LIMIT +@limit`,
   branchesHolding: `
     SELECT c.c AS conv, w.value ->> 'seq' AS seq, b.name, b.name = c.active_branch AS active
     FROM json_each(@places) w

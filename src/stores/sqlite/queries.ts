@@ -5,7 +5,8 @@ import { messageQueries } from './queries-messages.ts'
 import { recordQueries } from './queries-records.ts'
 import { searchQueries } from './queries-search.ts'
 
-/** All the SQL the SQLite store runs, and nothing else. */
+/** All the SQL the SQLite store runs, and nothing else. `LIMIT +@limit`, because SQLite looks at a bare parameter
+ *  there when it plans, and so compiles the statement anew whenever one is bound: half of what a list cost. */
 export const queries: Queries = {
   ...conversationQueries,
   ...messageQueries,

@@ -135,6 +135,13 @@ describe('the plans of SQLite', () => {
     expect(scans).toEqual(['resetIndexed: SCAN skein_conversations'])
   })
 
+  it('are compiled once, and not for each limit', () => {
+    const compiledOften = names.filter(name =>
+      textsOf(queries, name, ['living']).some(text => /\bLIMIT\s+@/i.test(text)),
+    )
+    expect(compiledOften).toEqual([])
+  })
+
   const seq = 'USING INDEX skein_messages_seq'
   it.each<[StatementName, string[]]>([
     [
