@@ -6,14 +6,14 @@ import type { ConversationId, MessageId } from '../core/ids.ts'
 import type { Erasure, Message } from '../core/message.ts'
 import type { Summary } from '../core/records.ts'
 import type { Turn, Usage } from '../core/turn.ts'
-import type { BranchRow, ConversationRow, LinkRow, MessageRow, SummaryRow, TurnRow } from './rows.ts'
+import type { BranchRow, LinkRow, MessageRow, ShownRow, SummaryRow, TurnRow } from './rows.ts'
 
 /** The only place where rows become values. */
 
 // What nearly every row holds need not be parsed.
 const fullResults = JSON.stringify('full')
 
-export function conversationOf(row: ConversationRow): Conversation {
+export function conversationOf(row: ShownRow): Conversation {
   return {
     id: row.id as ConversationId,
     kind: row.kind as Conversation['kind'],
@@ -52,7 +52,12 @@ export function conversationOf(row: ConversationRow): Conversation {
   }
 }
 
-export function branchOf(conversationId: ConversationId, row: BranchRow): Branch {
+type ShownBranch = Pick<
+  BranchRow,
+  'name' | 'head_id' | 'key' | 'former_key' | 'title' | 'created_at' | 'updated_at'
+>
+
+export function branchOf(conversationId: ConversationId, row: ShownBranch): Branch {
   return {
     conversationId,
     name: row.name,

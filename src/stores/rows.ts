@@ -49,6 +49,23 @@ export interface ConversationRow extends LockRow {
   readonly tags: string
 }
 
+/** A conversation as it is shown. */
+export type ShownRow = Omit<
+  ConversationRow,
+  'conv' | 'next_seq' | 'next_event' | 'indexed_seq' | 'renew_ms' | 'purging'
+>
+
+/** A conversation in a list, with what is shown of its active branch. */
+export interface ListedRow extends ShownRow {
+  readonly branch_head_id: string | null
+  readonly branch_key: string | null
+  readonly branch_former_key: string | null
+  readonly branch_title: string | null
+  /** Null if the branch is missing. */
+  readonly branch_created_at: number | null
+  readonly branch_updated_at: number | null
+}
+
 /** Where a message stands; also what a branch knows of its head. An empty branch has seq -1. */
 export interface PlaceRow {
   readonly seq: number

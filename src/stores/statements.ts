@@ -7,6 +7,7 @@ import type {
   ConversationRow,
   HeadFields,
   LinkRow,
+  ListedRow,
   LocatedRow,
   LockRow,
   LooseMessageRow,
@@ -68,7 +69,7 @@ export interface Statements {
   conversationByLink: [{ agent: string; foreign_id: string }, { id: string; name: string }]
   /** Ids from `lo` up to, not including, `hi`; eleven at most. */
   conversationsByPrefix: [{ lo: string; hi: string }, { id: string }]
-  listConversations: [ListParams, ConversationRow & { [K in keyof BranchRow as `branch_${K}`]: BranchRow[K] }]
+  listConversations: [ListParams, ListedRow]
   countConversations: [ListParams, { count: number }]
 
   // Branches

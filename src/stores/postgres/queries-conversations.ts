@@ -2,19 +2,17 @@ import type { Queries } from '../query.ts'
 import type { ListFilter } from '../statements.ts'
 import { branchColumns, notTrashed } from './columns.ts'
 
-const conversationColumns = `
-  c.id AS conv, c.id, c.kind, c.title, c.model, c.label, c.channel, c.directory, c.project, c.task, c.owner,
+const shownColumns = `
+  c.id, c.kind, c.title, c.model, c.label, c.channel, c.directory, c.project, c.task, c.owner,
   c.parent_id, c.parent_message, c.prompt_policy, c.prompt_hash,
   CASE WHEN c.prompt_hash IS NOT NULL THEN (
     SELECT p.text FROM skein.prompts p WHERE p.tenant = @tenant::text AND p.hash = c.prompt_hash) END AS prompt_text,
-  c.tool_results, c.metadata, c.active_branch, c.next_seq, c.next_event, c.indexed_seq, c.messages, c.tokens,
-  c.tokens_used, c.cost, c.version, c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.renew_ms,
-  c.trashed_at,
-  c.purging,
-  c.tags`
+  c.tool_results, c.metadata, c.active_branch, c.messages, c.tokens, c.tokens_used, c.cost, c.version,
+  c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.trashed_at, c.tags`
 
 const conversationById = `
-  SELECT ${conversationColumns} FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.id = @id::uuid`
+  SELECT c.id AS conv, ${shownColumns}, c.next_seq, c.next_event, c.indexed_seq, c.renew_ms, c.purging
+  FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.id = @id::uuid`
 
 /** Takes the lock and nothing else. What is read under it is read by a second statement: it then sees
  *  what the writer before us has left, also in other tables, of which a locking read would see an
@@ -136,12 +134,9 @@ export const conversationQueries = {
       AND id::text COLLATE "C" >= @lo::text AND id::text COLLATE "C" < @hi::text
     ORDER BY id LIMIT 11`,
   listConversations: filters => `
-    SELECT ${conversationColumns},
-      b.name AS branch_name, b.head_seq AS branch_head_seq, b.head_id AS branch_head_id,
-      b.head_run AS branch_head_run, b.head_depth AS branch_head_depth,
-      b.head_path_tokens AS branch_head_path_tokens, b.key AS branch_key, b.former_key AS branch_former_key,
-      b.trashed_key AS branch_trashed_key,
-      b.title AS branch_title, b.created_at AS branch_created_at, b.updated_at AS branch_updated_at
+    SELECT ${shownColumns}, b.head_id AS branch_head_id, b.key AS branch_key,
+      b.former_key AS branch_former_key, b.title AS branch_title, b.created_at AS branch_created_at,
+      b.updated_at AS branch_updated_at
     FROM skein.conversations c LEFT JOIN LATERAL (
       SELECT * FROM skein.branches x
       WHERE x.tenant = @tenant::text AND x.conv = c.id AND x.name = c.active_branch OFFSET 0) b ON true

@@ -53,7 +53,7 @@ export function* createBranch(
   }
   if ((yield* count('insertBranch', { conv, ...row, now })) === 0) throw nameTaken(branch.name)
   yield* run('bumpVersion', { conv })
-  return branchOf(id, { ...row, former_key: null, trashed_key: null, created_at: now, updated_at: now })
+  return branchOf(id, { ...row, former_key: null, created_at: now, updated_at: now })
 }
 
 export function* renameBranch(ref: BranchRef, to: string): Program<Branch> {

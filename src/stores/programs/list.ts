@@ -10,8 +10,8 @@ import type { Message } from '../../core/message.ts'
 import { fold } from '../../core/search/fold.ts'
 import { all, first, type Program } from '../engine.ts'
 import { branchOf, conversationOf } from '../row.ts'
-import type { BranchRow, LooseMessageRow } from '../rows.ts'
-import type { ListFilter, ListParams, RowOf } from '../statements.ts'
+import type { ListedRow, LooseMessageRow } from '../rows.ts'
+import type { ListFilter, ListParams } from '../statements.ts'
 import { readLoose } from './content.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import { needConversation } from './lookup.ts'
@@ -40,23 +40,19 @@ export function* countConversations(filter: ConversationFilter): Program<number>
   return row?.count ?? 0
 }
 
-function listedOf(row: RowOf<'listConversations'>): ListedConversation {
-  const conversation = conversationOf(row)
-  if (row.branch_name === null) throw new Error(`branch ${row.active_branch} is missing`)
-  const branch: BranchRow = {
-    name: row.branch_name,
-    head_seq: row.branch_head_seq,
+function listedOf(row: ListedRow): ListedConversation {
+  const { branch_created_at: created_at, branch_updated_at: updated_at } = row
+  if (created_at === null || updated_at === null) throw new Error(`branch ${row.active_branch} is missing`)
+  const branch = {
+    name: row.active_branch,
     head_id: row.branch_head_id,
-    head_run: row.branch_head_run,
-    head_depth: row.branch_head_depth,
-    head_path_tokens: row.branch_head_path_tokens,
     key: row.branch_key,
     former_key: row.branch_former_key,
-    trashed_key: row.branch_trashed_key,
     title: row.branch_title,
-    created_at: row.branch_created_at,
-    updated_at: row.branch_updated_at,
+    created_at,
+    updated_at,
   }
+  const conversation = conversationOf(row)
   return { ...conversation, branch: branchOf(conversation.id, branch) }
 }
 

@@ -48,10 +48,10 @@ CREATE TABLE skein_conversations (
   purging INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 -- Lists, newest first. Partial, so that a conversation without the link pays nothing.
-CREATE INDEX skein_conversations_recent ON skein_conversations(updated_at) WHERE trashed_at IS NULL;
-CREATE INDEX skein_conversations_directory ON skein_conversations(directory, updated_at) WHERE directory IS NOT NULL AND trashed_at IS NULL;
-CREATE INDEX skein_conversations_channel ON skein_conversations(channel, updated_at) WHERE channel IS NOT NULL AND trashed_at IS NULL;
-CREATE INDEX skein_conversations_project ON skein_conversations(project, updated_at) WHERE project IS NOT NULL AND trashed_at IS NULL;
+CREATE INDEX skein_conversations_recent ON skein_conversations(updated_at, id) WHERE trashed_at IS NULL;
+CREATE INDEX skein_conversations_directory ON skein_conversations(directory, updated_at, id) WHERE directory IS NOT NULL AND trashed_at IS NULL;
+CREATE INDEX skein_conversations_channel ON skein_conversations(channel, updated_at, id) WHERE channel IS NOT NULL AND trashed_at IS NULL;
+CREATE INDEX skein_conversations_project ON skein_conversations(project, updated_at, id) WHERE project IS NOT NULL AND trashed_at IS NULL;
 -- Without updated_at: appends leave them alone.
 CREATE INDEX skein_conversations_task ON skein_conversations(task) WHERE task IS NOT NULL;
 CREATE INDEX skein_conversations_parent ON skein_conversations(parent_id) WHERE parent_id IS NOT NULL;

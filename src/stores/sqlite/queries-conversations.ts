@@ -2,16 +2,17 @@ import type { Queries } from '../query.ts'
 import type { ListFilter } from '../statements.ts'
 import { branchColumns } from './columns.ts'
 
-const conversationColumns = `
-  c.c AS conv, c.id, c.kind, c.title, c.model, c.label, c.channel, c.directory, c.project, c.task, c.owner,
+const shownColumns = `
+  c.id, c.kind, c.title, c.model, c.label, c.channel, c.directory, c.project, c.task, c.owner,
   c.parent_id, c.parent_message, c.prompt_policy, c.prompt_hash,
   CASE WHEN c.prompt_hash IS NOT NULL
     THEN (SELECT p.text FROM skein_prompts p WHERE p.hash = c.prompt_hash) END AS prompt_text,
-  c.tool_results, c.metadata, c.active_branch, c.next_seq, c.next_event, c.indexed_seq, c.messages, c.tokens,
-  c.tokens_used, c.cost, c.version, c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.renew_ms,
-  c.trashed_at, c.purging, c.tags`
+  c.tool_results, c.metadata, c.active_branch, c.messages, c.tokens, c.tokens_used, c.cost, c.version,
+  c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.trashed_at, c.tags`
 
-const conversationById = `SELECT ${conversationColumns} FROM skein_conversations c WHERE c.id = @id`
+const conversationById = `
+  SELECT c.c AS conv, ${shownColumns}, c.next_seq, c.next_event, c.indexed_seq, c.renew_ms, c.purging
+  FROM skein_conversations c WHERE c.id = @id`
 
 const filterSql: Record<ListFilter, string> = {
   channel: `c.channel = @channel`,
@@ -90,11 +91,9 @@ export const conversationQueries = {
     ORDER BY l.updated_at DESC, c.id LIMIT 1`,
   conversationsByPrefix: `SELECT id FROM skein_conversations WHERE id >= @lo AND id < @hi ORDER BY id LIMIT 11`,
   listConversations: filters => `
-    SELECT ${conversationColumns},
-      b.name AS branch_name, b.head_seq AS branch_head_seq, b.head_id AS branch_head_id,
-      b.head_run AS branch_head_run, b.head_depth AS branch_head_depth,
-      b.head_path_tokens AS branch_head_path_tokens, b.key AS branch_key, b.former_key AS branch_former_key, b.trashed_key AS branch_trashed_key,
-      b.title AS branch_title, b.created_at AS branch_created_at, b.updated_at AS branch_updated_at
+    SELECT ${shownColumns}, b.head_id AS branch_head_id, b.key AS branch_key,
+      b.former_key AS branch_former_key, b.title AS branch_title, b.created_at AS branch_created_at,
+      b.updated_at AS branch_updated_at
     FROM skein_conversations c LEFT JOIN skein_branches b ON b.conv = c.c AND b.name = c.active_branch
     WHERE ${where(filters)}
     ORDER BY c.updated_at DESC, c.id DESC LIMIT +@limit`,
