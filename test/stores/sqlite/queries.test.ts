@@ -197,7 +197,10 @@ describe('the plans of SQLite', () => {
     [['after'], 'SEARCH c USING INDEX skein_conversations_recent ((updated_at,id)<(?,?))'],
     [['directory'], 'SEARCH c USING INDEX skein_conversations_directory (directory=?)'],
     [['channel'], 'SEARCH c USING INDEX skein_conversations_channel (channel=?)'],
-    [['project', 'after'], 'SEARCH c USING INDEX skein_conversations_project (project=? AND (updated_at,id)<(?,?))'],
+    [
+      ['project', 'after'],
+      'SEARCH c USING INDEX skein_conversations_project (project=? AND (updated_at,id)<(?,?))',
+    ],
   ])('of lists narrowed by %j read newest first and stop', (filters, line) => {
     const plan = textsOf(queries, 'listConversations', ['living', ...filters]).flatMap(planOf)
     expect(plan).toContain(line)
