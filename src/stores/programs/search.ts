@@ -75,7 +75,8 @@ function* newestAnswers(
   wanted: number,
   after: readonly (string | number)[] | null,
 ): Program<Answer[]> {
-  const exact = [...query.all, ...query.none].every(term => !term.check && !term.prefix)
+  // What the index decides alone: words and prefixes that must occur, and words that must not.
+  const exact = query.all.every(term => !term.check) && query.none.every(term => !term.check && !term.prefix)
   const answers: Answer[] = []
   let upto = after ? (after[0] as number) : latestTime
   // A few more than wanted; many more where most candidates may turn out to be none.
