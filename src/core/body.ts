@@ -97,7 +97,7 @@ function mapSame<T extends Json>(list: readonly T[], change: (member: T) => Json
 /** What a body refers to. In JSON a string's own quotes stand behind a backslash, never behind a brace, so
  *  that no text can fake a reference. */
 export function blobHashesIn(body: string): string[] {
-  if (!body.includes('{"$blob"')) return []
+  if (!body.includes('$blob"')) return []
   return [...body.matchAll(/\{"\$blob":"([0-9a-f]{64})"/g)].map(match => match[1]!)
 }
 

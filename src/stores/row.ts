@@ -6,7 +6,7 @@ import type { ConversationId, MessageId } from '../core/ids.ts'
 import type { Erasure, Message } from '../core/message.ts'
 import type { Summary } from '../core/records.ts'
 import type { Turn, Usage } from '../core/turn.ts'
-import type { BranchRow, LinkRow, MessageRow, ShownRow, SummaryRow, TurnRow } from './rows.ts'
+import type { BranchRow, LinkRow, PathRow, ShownRow, SummaryRow, TurnRow } from './rows.ts'
 
 /** The only place where rows become values. */
 
@@ -74,11 +74,13 @@ export function branchOf(conversationId: ConversationId, row: ShownBranch): Bran
 export interface MessageSurroundings {
   readonly conversationId: string
   readonly parentId: string | null
+  readonly depth: number
+  readonly pathTokens: number
   readonly loadBlob: (hash: string) => LoadedBlob
 }
 
 /** Throws CorruptError if the body cannot be read. */
-export function messageOf(row: MessageRow, around: MessageSurroundings): Message {
+export function messageOf(row: PathRow, around: MessageSurroundings): Message {
   const erased = row.erased === null ? null : erasureOf(row.erased)
   const content =
     row.body === null ? { blocks: [], plain: false, meta: null, blobs: [] } : readBody(row, row.body, around)
@@ -87,14 +89,14 @@ export function messageOf(row: MessageRow, around: MessageSurroundings): Message
     conversationId: around.conversationId as ConversationId,
     parentId: around.parentId as MessageId | null,
     seq: row.seq,
-    depth: row.depth,
+    depth: around.depth,
     role: row.role as Message['role'],
     blocks: content.blocks,
     plain: content.plain,
     meta: content.meta,
     createdAt: new Date(row.at),
     tokens: row.tokens,
-    pathTokens: row.path_tokens,
+    pathTokens: around.pathTokens,
     turn: row.turn,
     step: row.step,
     label: row.label,
@@ -103,7 +105,7 @@ export function messageOf(row: MessageRow, around: MessageSurroundings): Message
   }
 }
 
-function readBody(row: MessageRow, body: string, around: MessageSurroundings) {
+function readBody(row: PathRow, body: string, around: MessageSurroundings) {
   try {
     return decodeBody(body, around.loadBlob)
   } catch (cause) {

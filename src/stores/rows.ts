@@ -111,20 +111,24 @@ export interface AppendRow extends HeadFields {
   readonly held: number
 }
 
-export interface MessageRow {
+/** A message on a path from its root: where it stands follows from those before it. */
+export interface PathRow {
   readonly id: string
   readonly seq: number
-  readonly parent_seq: number
-  readonly depth: number
   readonly role: string
   readonly at: number
   readonly tokens: number
-  readonly path_tokens: number
   readonly turn: number | null
   readonly step: number | null
   readonly label: string | null
   readonly body: string | null
   readonly erased: string | null
+}
+
+export interface MessageRow extends PathRow {
+  readonly parent_seq: number
+  readonly depth: number
+  readonly path_tokens: number
 }
 
 /** A message found by itself: its conversation and parent come along. */

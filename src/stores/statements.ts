@@ -12,6 +12,7 @@ import type {
   LockRow,
   LooseMessageRow,
   MessageRow,
+  PathRow,
   PlaceRow,
   SummaryRow,
   TurnRow,
@@ -142,7 +143,7 @@ export interface Statements {
   placesAt: [InConv & { seqs: readonly number[] }, PlaceRow & { id: string }]
   messagesByIds: [{ ids: readonly string[] }, LooseMessageRow]
   /** In any order; at most from the root to the message. */
-  path: [InConv & { seq: number }, MessageRow]
+  path: [InConv & { seq: number }, PathRow]
   /** The newest of a path while `tokens` and `messages` last, in any order; a few more may come. */
   tail: [AtSeq & { tokens: number; messages: number }, MessageRow]
   /** The runs of a path, newest first. */

@@ -1,5 +1,5 @@
 import type { Queries } from '../query.ts'
-import { at, looseColumns, messageColumns, span } from './columns.ts'
+import { at, looseColumns, messageColumns, pathColumns, span } from './columns.ts'
 
 /** The planner's choices are taken from it with LATERAL … OFFSET 0: on a table that is new or growing it
  *  joins by scanning the whole conversation. */
@@ -72,7 +72,7 @@ export const messageQueries = {
   // Unsorted: a server's sort of wide rows spills to disk, the caller's does not.
   path: `
     WITH RECURSIVE ${runsOfPath}
-    SELECT ${messageColumns} FROM r JOIN ${between('r.lo', 'r.hi')} m ON true`,
+    SELECT ${pathColumns} FROM r JOIN ${between('r.lo', 'r.hi')} m ON true`,
   // In steps inside a run, so that a long run is not read to its beginning. What stands before the
   // budget's edge (base) or above the depth (floor) is left out.
   tail: `

@@ -4,7 +4,7 @@ import type { BlobMode } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import { all, first, type Program, run } from '../engine.ts'
 import { messageOf } from '../row.ts'
-import type { LooseMessageRow, MessageRow } from '../rows.ts'
+import type { LooseMessageRow, PathRow } from '../rows.ts'
 import type { ParamsOf } from '../statements.ts'
 
 /** More than any blob has. */
@@ -14,21 +14,40 @@ const everything = 2 ** 31 - 1
 export function* readLoose(rows: readonly LooseMessageRow[], mode: BlobMode): Program<Message[]> {
   const loadBlob = yield* loadBlobs(rows, mode === 'preview' ? previewBytes : everything)
   return rows.map(row =>
-    messageOf(row, { conversationId: row.conversation_id, parentId: row.parent_id, loadBlob }),
+    messageOf(row, {
+      conversationId: row.conversation_id,
+      parentId: row.parent_id,
+      depth: row.depth,
+      pathTokens: row.path_tokens,
+      loadBlob,
+    }),
   )
+}
+
+/** What lies before the first message of a chain. */
+export interface ChainStart {
+  readonly conversationId: string
+  readonly parentId: string | null
+  /** How many messages, and how many tokens. */
+  readonly depth: number
+  readonly tokens: number
 }
 
 /** Rows of one path, oldest first, as messages: each is its follower's parent. */
 export function* readChain(
-  rows: readonly MessageRow[],
-  conversationId: string,
-  firstParent: string | null,
+  rows: readonly PathRow[],
+  { conversationId, parentId, depth, tokens }: ChainStart,
   mode: BlobMode,
 ): Program<Message[]> {
   const loadBlob = yield* loadBlobs(rows, mode === 'preview' ? previewBytes : everything)
-  return rows.map((row, i) =>
-    messageOf(row, { conversationId, parentId: i === 0 ? firstParent : rows[i - 1]!.id, loadBlob }),
-  )
+  let above = parentId
+  let pathTokens = tokens
+  return rows.map((row, i) => {
+    pathTokens += row.tokens
+    const around = { conversationId, parentId: above, depth: depth + i, pathTokens, loadBlob }
+    above = row.id
+    return messageOf(row, around)
+  })
 }
 
 /** Loads what the bodies refer to, the first `most` bytes of each, all in one go. */

@@ -3,7 +3,7 @@ import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { ReadOptions, Tail, TailBudget } from '../../core/ports.ts'
 import { all, type Program } from '../engine.ts'
-import type { Conv, LocatedRow, MessageRow } from '../rows.ts'
+import type { Conv, LocatedRow, MessageRow, PathRow } from '../rows.ts'
 import { readChain, readLoose } from './content.ts'
 import { needMessage } from './lookup.ts'
 
@@ -28,7 +28,8 @@ export function* getMessages(ids: readonly MessageId[], options: ReadOptions): P
 export function* path(id: MessageId, options: ReadOptions): Program<readonly Message[]> {
   const { conv, seq, conversation_id } = yield* needMessage(id)
   const rows = yield* all('path', { conv, seq })
-  const messages = yield* readChain([...rows].sort(bySeq), conversation_id, null, options.blobs ?? 'whole')
+  const start = { conversationId: conversation_id, parentId: null, depth: 0, tokens: 0 }
+  const messages = yield* readChain(inOrder(rows), start, options.blobs ?? 'whole')
   return yield* withoutOpen(conv, messages, options)
 }
 
@@ -48,12 +49,14 @@ export function* tail(id: MessageId, budget: TailBudget, options: ReadOptions): 
     from = rows.findLastIndex(beginsTurn)
   }
   const oldest = rows[from]!
-  const firstParent = oldest.parent_seq < 0 ? null : yield* idAt(end.conv, oldest.parent_seq)
-  const kept = yield* readChain(rows.slice(from), end.conversation_id, firstParent, options.blobs ?? 'whole')
+  const older = { depth: oldest.depth, tokens: oldest.path_tokens - oldest.tokens }
+  const parentId = oldest.parent_seq < 0 ? null : yield* idAt(end.conv, oldest.parent_seq)
+  const start = { conversationId: end.conversation_id, parentId, ...older }
+  const kept = yield* readChain(rows.slice(from), start, options.blobs ?? 'whole')
   return {
     messages: yield* withoutOpen(end.conv, kept, options),
-    older: oldest.depth,
-    olderTokens: oldest.path_tokens - oldest.tokens,
+    older: older.depth,
+    olderTokens: older.tokens,
   }
 }
 
@@ -76,8 +79,8 @@ function* beforeOpenTurn(message: LocatedRow): Program<LocatedRow | null> {
   return end
 }
 
-function* readBack(end: LocatedRow, tokens: number, messages: number): Program<MessageRow[]> {
-  return [...(yield* all('tail', { conv: end.conv, seq: end.seq, tokens, messages }))].sort(bySeq)
+function* readBack(end: LocatedRow, tokens: number, messages: number): Program<readonly MessageRow[]> {
+  return inOrder(yield* all('tail', { conv: end.conv, seq: end.seq, tokens, messages }))
 }
 
 function* idAt(conv: Conv, seq: number): Program<string | null> {
@@ -99,6 +102,8 @@ function* openTurns(conv: Conv): Program<ReadonlySet<number>> {
   return new Set((yield* all('openTurns', { conv })).map(turn => turn.first))
 }
 
-function bySeq(a: MessageRow, b: MessageRow): number {
-  return a.seq - b.seq
+/** Runs come in any order, but mostly there is only one. */
+function inOrder<Row extends PathRow>(rows: readonly Row[]): readonly Row[] {
+  const sorted = rows.every((row, i) => i === 0 || rows[i - 1]!.seq < row.seq)
+  return sorted ? rows : [...rows].sort((a, b) => a.seq - b.seq)
 }

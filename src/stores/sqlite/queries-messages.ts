@@ -1,5 +1,5 @@
 import type { Queries } from '../query.ts'
-import { looseColumns, messageColumns } from './columns.ts'
+import { looseColumns, messageColumns, pathColumns } from './columns.ts'
 
 /** Recursive walks say CROSS JOIN, which fixes the order: left to itself the planner scans the whole
  *  conversation at each step (a thousand times slower at 5,000 messages). */
@@ -64,7 +64,7 @@ export const messageQueries = {
     SELECT ${looseColumns} FROM json_each(@ids) w CROSS JOIN skein_messages m ON m.id = w.value`,
   path: `
     WITH RECURSIVE ${runsOfPath}
-    SELECT ${messageColumns} FROM r CROSS JOIN skein_messages m ON m.conv = @conv AND m.seq BETWEEN r.lo AND r.hi`,
+    SELECT ${pathColumns} FROM r CROSS JOIN skein_messages m ON m.conv = @conv AND m.seq BETWEEN r.lo AND r.hi`,
   // In steps inside a run, so that a long run is not read to its beginning. What stands before the
   // budget's edge (base) or above the depth (floor) is left out.
   tail: `
