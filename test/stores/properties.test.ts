@@ -1,0 +1,192 @@
+import { strict as assert } from 'node:assert'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { ConversationId } from '../../src/core/ids.ts'
+import { textOf } from '../../src/core/message.ts'
+import type { Store } from '../../src/core/ports.ts'
+import type { Run } from '../../src/core/records.ts'
+import type { Source } from '../../src/core/source.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import { Model, type ModelConversation, type ModelMessage, pathOf } from '../support/model.ts'
+import { compareSearch, keys, operation, run, words } from '../support/model-operations.ts'
+import { freshDatabase, openPool } from './postgres/database.ts'
+
+/** Random sequences of operations, the same on a driver and on a model, which must never differ in what they
+ *  say or in what is there afterwards. A failure prints its seed; PROPERTY_SEED runs it again, and
+ *  PROPERTY_RUNS makes the run longer. */
+const seed = Number(process.env.PROPERTY_SEED ?? 20_260_101)
+const numRuns = Number(process.env.PROPERTY_RUNS ?? 100)
+const longest = 80
+
+const pool = openPool(await freshDatabase(), { max: 4 })
+let tenants = 0
+
+const drivers: { name: string; open(source: Source): Promise<Store> }[] = [
+  { name: 'SQLite', open: source => openSqliteStore(':memory:', { source }) },
+  {
+    name: 'PostgreSQL',
+    open: source => postgresStore(pool, { source, tenant: `tenant ${++tenants}` }),
+  },
+]
+
+describe.each(drivers)('on $name', ({ open }) => {
+  it('any sequence of operations does what the model does', { timeout: 120_000 }, async () => {
+    const done = new Map<string, number>()
+    const sequences = fc.array(operation, { minLength: 1, maxLength: longest, size: 'max' })
+    await fc.assert(
+      fc.asyncProperty(sequences, async operations => {
+        const model = new Model()
+        let made = 0
+        const store = await open({
+          now: () => 1_767_225_600_000 + model.now,
+          uuid: () => `00000000-0000-4000-8000-${(++made).toString(16).padStart(12, '0')}`,
+        })
+        try {
+          for (const one of operations) {
+            if (await run(one, model, store)) done.set(one.do, (done.get(one.do) ?? 0) + 1)
+          }
+          await compare(model, store)
+        } finally {
+          await store.close()
+        }
+      }),
+      // Left to itself it prefers short sequences, in which little can happen.
+      { seed, numRuns, unbiased: true },
+    )
+    // Where both refuse everything, nothing is proved.
+    expect([...done].filter(([, times]) => times >= 3)).toHaveLength(20)
+  })
+})
+
+/** All that can be seen of a store must be what the model holds. */
+async function compare(model: Model, store: Store): Promise<void> {
+  for (const conversation of model.conversations) {
+    if (conversation.purged) {
+      await assert.rejects(store.getConversation(conversation.id), { code: 'not_found' })
+      await assert.rejects(store.listBranches(conversation.id), { code: 'not_found' })
+    } else await compareConversation(model, conversation, store)
+  }
+  await compareLists(model, store)
+  for (const word of words) await compareSearch(word, model, store)
+}
+
+async function compareConversation(
+  model: Model,
+  conversation: ModelConversation,
+  store: Store,
+): Promise<void> {
+  const { id } = conversation
+  const living = conversation.messages.filter(message => message.alive)
+  const stored = await store.getConversation(id)
+  const { items } = await store.listMessages({ conversationId: id, order: 'ascending', limit: 1_000 })
+  assert.deepEqual(
+    items.map(one => [one.seq, one.id, one.parentId, one.erased === null && textOf(one), one.label]),
+    living.map(one => [one.seq, one.id, one.parent?.id ?? null, !one.erased && one.text, one.label]),
+  )
+  assert.deepEqual(
+    [
+      stored.messages,
+      stored.tokens,
+      stored.activeBranch,
+      stored.trashedAt !== null,
+      stored.updatedAt.getTime(),
+    ],
+    [
+      living.length,
+      items.reduce((sum, one) => sum + one.tokens, 0),
+      conversation.active,
+      conversation.trashed,
+      1_767_225_600_000 + conversation.updatedAt,
+    ],
+  )
+  const turns = (await store.listTurns(id)).map(one => [one.key, one.branch, one.first, one.last, one.status])
+  const expected = conversation.turns.map(one => [one.key, one.branch, one.first, one.last, one.status])
+  assert.deepEqual(turns, expected)
+  await compareBranches(model, conversation, store)
+  assert.deepEqual((await store.structure(id)).map(shapeOf), runsOf(living))
+}
+
+async function compareBranches(model: Model, conversation: ModelConversation, store: Store): Promise<void> {
+  const branches = model.branchesOf(conversation)
+  const trunk = new Set(pathOf(branches[0]!.head))
+  assert.deepEqual(
+    (await store.listBranches(conversation.id)).map(one => [
+      ...[one.name, one.head, one.key, one.formerKey, one.active, one.base, one.messagesSinceBase],
+    ]),
+    branches.map((one, i) => {
+      const path = pathOf(one.head)
+      const base = i === 0 ? undefined : path.findLast(message => trunk.has(message))
+      const since = path.length - (base ? path.indexOf(base) + 1 : 0)
+      const active = one.name === conversation.active
+      return [one.name, one.head?.id ?? null, one.key, one.formerKey, active, base?.id ?? null, since]
+    }),
+  )
+  for (const { head } of branches) {
+    if (!head) continue
+    const path = pathOf(head).map(message => message.id)
+    const read = await store.path(head.id)
+    assert.deepEqual(
+      read.map(message => message.id),
+      path,
+    )
+    assert.equal(
+      read.at(-1)!.pathTokens,
+      read.reduce((sum, message) => sum + message.tokens, 0),
+    )
+    const tail = await store.tail(head.id, { messages: 3 })
+    assert.deepEqual(
+      tail.messages.map(message => message.id),
+      path.slice(tail.older),
+    )
+  }
+}
+
+const shapeOf = (one: Run) => [one.firstSeq, one.first, one.last, one.parent, one.messages]
+
+/** The stretches of a tree in which each message has one child, which was stored right after it. */
+function runsOf(living: readonly ModelMessage[]): unknown[] {
+  const children = Map.groupBy(living, message => message.parent)
+  const follows = ({ parent, seq }: ModelMessage) =>
+    parent !== null && parent.seq === seq - 1 && children.get(parent)!.length === 1
+  const runs: ModelMessage[][] = []
+  for (const message of living) {
+    if (follows(message)) runs.at(-1)!.push(message)
+    else runs.push([message])
+  }
+  return runs.map(run => {
+    const [first] = run
+    return [first!.seq, first!.id, run.at(-1)!.id, first!.parent?.id ?? null, run.length]
+  })
+}
+
+async function compareLists(model: Model, store: Store): Promise<void> {
+  const newestFirst = (a: ModelConversation, b: ModelConversation) =>
+    b.updatedAt - a.updatedAt || (a.id < b.id ? 1 : -1)
+  for (const trashed of [false, true]) {
+    const expected = model.conversations
+      .filter(one => !one.purged && one.trashed === trashed)
+      .sort(newestFirst)
+      .map(one => one.id)
+    const filter = trashed ? ({ trashed } as const) : {}
+    assert.deepEqual(await listAll(store, filter), expected)
+    assert.equal(await store.countConversations(filter), expected.length)
+  }
+  for (const key of keys) {
+    const held = model.holderOfKey(key)
+    const found = await store.findByKey(key)
+    const expected = held && [held.conversation.id, held.branch.name]
+    assert.deepEqual(found && [found.conversation.id, found.branch.name], expected)
+  }
+}
+
+/** In pages of two, so that the cursor is used. */
+async function listAll(store: Store, filter: { trashed?: true }): Promise<ConversationId[]> {
+  const ids: ConversationId[] = []
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = await store.listConversations({ ...filter, limit: 2, ...(after && { after }) })
+    ids.push(...page.items.map(one => one.id))
+    after = page.next
+  }
+  return ids
+}
