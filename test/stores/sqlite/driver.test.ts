@@ -215,6 +215,30 @@ describe('a handle of SQLite', () => {
   })
 })
 
+describe('the search index of SQLite', () => {
+  /** No search can show it: what the index finds is read again before it is an answer. */
+  it('keeps no word that was erased, deleted or purged', async () => {
+    const { store, db } = await openHandle()
+    const found = (word: string) =>
+      db.prepare('SELECT count(*) FROM skein_search WHERE skein_search MATCH ?').pluck().get(`"${word}"`)
+    const { branch } = await store.create()
+    const { ids } = await store.append(branch, null, [say('erased'), say('deleted'), say('purged')])
+    await store.indexSearch()
+    const words = ['erased', 'deleted', 'purged']
+    expect(words.map(found)).toEqual([1, 1, 1])
+    await store.eraseMessages([ids[0]], { by: 'me', reason: 'private' })
+    expect(words.map(found)).toEqual([0, 1, 1])
+    await store.deleteMessages([ids[2]!])
+    await store.append(branch, ids[1]!, [say('purged')])
+    await store.indexSearch()
+    expect(words.map(found)).toEqual([0, 1, 1])
+    await store.trash(branch.conversationId)
+    await store.purge(branch.conversationId)
+    expect(words.map(found)).toEqual([0, 0, 0])
+    expect(db.prepare('SELECT count(*) FROM skein_search_map').pluck().get()).toBe(0)
+  })
+})
+
 describe('a closed store of SQLite', () => {
   const id = '11111111-1111-4111-8111-111111111111' as ConversationId
   const message = 'a'.repeat(32) as MessageId
