@@ -1,6 +1,7 @@
 import {
   chmodSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -12,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
-import { afterAll, afterEach, beforeEach, describe, expect, it, type TestContext } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { MessageId } from '../../../src/core/ids.ts'
 import type { Place, Store } from '../../../src/core/ports.ts'
 import { say, start } from '../../../src/stores/contract/build.ts'
@@ -29,6 +30,9 @@ beforeEach(() => {
 })
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()
+  for (const path of [folder, join(folder, 'store'), join(folder, 'copy')]) {
+    if (existsSync(path)) chmodSync(path, 0o700)
+  }
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -46,12 +50,13 @@ const stranger = 65534
 let worker: Worker | undefined
 afterAll(() => worker?.kill())
 
-/** A process of another user. Only root can become one, and only root needs to: others' own modes hold. */
-async function asStranger(context: TestContext): Promise<Worker> {
-  if (process.getuid?.() !== 0) context.skip('only root can start a process of another user')
+const isRoot = process.getuid?.() === 0
+
+/** A process for which modes hold. For root they do not, so that it goes on as another user. */
+async function startBound(): Promise<Worker> {
   if (!worker) {
     worker = await startWorker()
-    await worker.become(stranger)
+    if (isRoot) await worker.become(stranger)
   }
   return worker
 }
@@ -83,10 +88,11 @@ describe('the files of a store', () => {
   })
 
   it('cannot be read by another user, also where the folder can be entered', async context => {
+    if (!isRoot) context.skip('only root can start a process of another user')
     const store = await open()
     await start(store)
     chmodSync(folder, 0o755)
-    const other = await asStranger(context)
+    const other = await startBound()
     await expect(other.open(file)).rejects.toMatchObject({ code: 'unavailable' })
     chmodSync(join(folder, 'store'), 0o755)
     await expect(other.open(file)).rejects.toMatchObject({ code: 'unavailable' })
@@ -134,28 +140,28 @@ describe('a store that cannot be written', () => {
     { what: 'folder and file', modes: [0o444, 0o555], owner: 'there' },
   ] as const
   for (const { what, modes, owner } of cases) {
-    it(`is read where another user may not write the ${what}, its owner being ${owner}`, async context => {
+    it(`is read where another user may not write the ${what}, its owner being ${owner}`, async () => {
       const { store, place, head } = await fill()
       if (owner === 'gone') await store.close()
       const home = join(folder, 'store')
       for (const name of readdirSync(home)) chmodSync(join(home, name), modes[0])
       chmodSync(home, modes[1])
       chmodSync(folder, 0o755)
-      const other = await asStranger(context)
+      const other = await startBound()
       await other.open(file)
       await expectReadable(other.store, place, head)
     })
   }
 
-  it('says so if it is not there yet', async context => {
-    chmodSync(folder, 0o755)
-    const other = await asStranger(context)
+  it('says so if it is not there yet', async () => {
+    chmodSync(folder, 0o555)
+    const other = await startBound()
     await expect(other.open(join(folder, 'new', 'x.db'))).rejects.toMatchObject({ code: 'unavailable' })
     await expect(other.open(join(folder, 'x.db'))).rejects.toMatchObject({ code: 'unavailable' })
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('is not taken for whole while a log beside it, which cannot be used, holds a part of it', async context => {
+  it('is not taken for whole while a log beside it, which cannot be used, holds a part of it', async () => {
     await fill()
     const copy = join(folder, 'copy')
     mkdirSync(copy)
@@ -166,7 +172,7 @@ describe('a store that cannot be written', () => {
     }
     chmodSync(copy, 0o555)
     chmodSync(folder, 0o755)
-    const other = await asStranger(context)
+    const other = await startBound()
     await expect(other.open(join(copy, 'a.db'))).rejects.toMatchObject({ code: 'unavailable' })
   })
 })
