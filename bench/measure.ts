@@ -16,21 +16,23 @@ export async function timeEach(count: number, call: (i: number) => unknown): Pro
   return times
 }
 
-/** A ratio, from one pair of measurements a round. */
+/** What one contender measured: for each round, its groups in order. */
+export type Series = readonly (readonly number[])[]
+
 export interface Ratio {
   readonly middle: number
+  /** The least and the greatest of the rounds. */
   readonly least: number
   readonly most: number
-  readonly rounds: number
 }
 
-/** Compares round by round, so that a slow moment of the machine meets both, and takes the middle. */
-export function pairedRatio(ours: readonly number[], theirs: readonly number[]): Ratio {
-  const ratios = ours.map((value, i) => value / theirs[i]!)
-  return {
-    middle: median(ratios),
-    least: Math.min(...ratios),
-    most: Math.max(...ratios),
-    rounds: ratios.length,
-  }
+/** Compares group by group, which were measured one right after the other, so that a slow moment of the machine
+ *  meets both. A round's ratio is the middle of its groups', the ratio that of its rounds'. */
+export function pairedRatio(ours: Series, theirs: Series): Ratio {
+  const rounds = ours.map((groups, round) => median(groups.map((value, i) => value / theirs[round]![i]!)))
+  return { middle: median(rounds), least: Math.min(...rounds), most: Math.max(...rounds) }
+}
+
+export function middleOf(series: Series): number {
+  return median(series.flat())
 }

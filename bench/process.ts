@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 
 /** What a fresh process is asked to do: one of the tasks of a suite. */
 export interface Task {
@@ -9,20 +10,37 @@ export interface Task {
   readonly args: object
 }
 
-/** Runs a task in a fresh process, so that no contender is warmed by another, and returns what it measured. */
+/** A process that measures a group whenever it is told to, and rests in between. */
+export interface Steps<T> {
+  /** Null once it has nothing more to measure. */
+  next(): Promise<T | null>
+}
+
+/** Runs a task in a fresh process, so that no contender is warmed by another, and returns its answer. */
 export async function inFreshProcess<T>(task: Task): Promise<T> {
+  const answer = await startSteps<T>(task).next()
+  return answer as T
+}
+
+/** Starts a task that goes by steps. SKEIN_BENCH_NODE_FLAGS go to its Node, `--cpu-prof` for instance. */
+export function startSteps<T>(task: Task): Steps<T> {
   const { NODE_EXTRA_CA_CERTS: _, NODE_OPTIONS: __, ...env } = process.env
   const flags = process.env.SKEIN_BENCH_NODE_FLAGS?.split(' ') ?? []
-  const child = spawn(
-    process.execPath,
-    [...flags, join(import.meta.dirname, 'worker.ts'), JSON.stringify(task)],
-    { env, stdio: ['ignore', 'pipe', 'inherit'] },
-  )
-  let output = ''
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    output += chunk
+  const worker = join(import.meta.dirname, 'worker.ts')
+  const child = spawn(process.execPath, [...flags, worker, JSON.stringify(task)], {
+    env,
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
-  const [code] = await once(child, 'close')
-  if (code !== 0) throw new Error(`${task.suite} ${task.task} ended with ${code}`)
-  return JSON.parse(output) as T
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const ended = once(child, 'close')
+  return {
+    async next() {
+      child.stdin.write('go\n')
+      const line = await lines.next()
+      if (!line.done && line.value !== 'null') return JSON.parse(line.value as string) as T
+      const [code] = await ended
+      if (code !== 0) throw new Error(`${task.suite} ${task.task} ended with ${code}`)
+      return null
+    },
+  }
 }

@@ -1,17 +1,18 @@
 import { statSync } from 'node:fs'
 import BetterSqlite3 from 'better-sqlite3'
 import { type Contender, type ContenderName, type Durability, openContender } from '../contender.ts'
-import { median, pairedRatio } from '../measure.ts'
+import { median, middleOf, pairedRatio } from '../measure.ts'
 import { inFreshProcess } from '../process.ts'
-import { type Line, rounds, type Suite, time } from '../suite.ts'
-import { makeTurn, type WorkTurn } from '../workload.ts'
+import { type Bench, type Line, rounds, type Suite, seriesOf, time } from '../suite.ts'
+import { makeTurn, makeTurns } from '../workload.ts'
 import { deep, makeWorld, nextTurn, setsFor, short, worldFile } from '../world.ts'
 
 const names = ['floor', 'floor-hash', 'ours'] as const
 
-/** Groups of twenty turns, one to a conversation: first short conversations, then long ones. */
-const groups = 12
-const warmUp = 500
+/** A group is three turns to each of twenty short conversations, and three to each of twenty long ones. */
+const groups = 6
+const size = 60
+const warmUp = 600
 
 interface AppendArgs {
   readonly name: ContenderName
@@ -21,32 +22,30 @@ interface AppendArgs {
   readonly from: number
 }
 
+/** Microseconds a turn. */
 interface Appends {
-  /** Microseconds a turn, the middle one. */
   readonly at100: number
   readonly at5000: number
-  /** All that passed, checkpoints between turns included, divided by the turns. */
+  /** All that passed, checkpoints between turns included. */
   readonly whole: number
   readonly cpu: number
 }
 
-async function append({ name, file, durability, set, from }: AppendArgs): Promise<Appends> {
+async function* append({ name, file, durability, set, from }: AppendArgs): AsyncGenerator<Appends> {
   const contender = await openContender(name, file, durability)
   const heads = await headsOf(contender, [...short(0), ...short(set), ...deep])
-  const turns = Array.from({ length: warmUp + groups * 40 }, (_, i) => makeTurn(from + i))
+  const turns = makeTurns(from, warmUp + groups * 2 * size)
   await write(short(0), warmUp)
-  const at100: number[] = []
-  const at5000: number[] = []
-  const cpu = process.cpuUsage()
-  const start = performance.now()
   for (let group = 0; group < groups; group++) {
-    at100.push(...(await write(short(set), 20)))
-    at5000.push(...(await write(deep, 20)))
+    const cpu = process.cpuUsage()
+    const start = performance.now()
+    const at100 = median(await write(short(set), size))
+    const at5000 = median(await write(deep, size))
+    const whole = ((performance.now() - start) * 1_000) / (2 * size)
+    const { user, system } = process.cpuUsage(cpu)
+    yield { at100, at5000, whole, cpu: (user + system) / (2 * size) }
   }
-  const whole = ((performance.now() - start) * 1_000) / (groups * 40)
-  const { user, system } = process.cpuUsage(cpu)
   await contender.close()
-  return { at100: median(at100), at5000: median(at5000), whole, cpu: (user + system) / (groups * 40) }
 
   async function write(ids: readonly string[], count: number): Promise<number[]> {
     const times: number[] = []
@@ -74,22 +73,21 @@ async function headsOf(contender: Contender, ids: readonly string[]): Promise<Ma
 async function frames({ name, file, from }: AppendArgs): Promise<number> {
   const contender = await openContender(name, file, 'normal')
   const heads = await headsOf(contender, deep)
+  const write = async (turn: number) => {
+    const id = deep[turn % deep.length]!
+    heads.set(id, await contender.append(id, heads.get(id)!, makeTurn(from + turn)))
+  }
+  await write(0)
   // A reader that stays keeps the log from beginning anew.
   const reader = new BetterSqlite3(file, { readonly: true })
-  await appendTo(deep, makeTurn(from))
   reader.exec('BEGIN; SELECT count(*) FROM sqlite_master')
   const before = framesIn(file)
   const count = 200
-  for (let i = 0; i < count; i++) await appendTo([deep[i % deep.length]!], makeTurn(from + 1 + i))
+  for (let turn = 1; turn <= count; turn++) await write(turn)
   const after = framesIn(file)
   reader.close()
   await contender.close()
   return (after - before) / count
-
-  async function appendTo(ids: readonly string[], turn: WorkTurn): Promise<void> {
-    const id = ids[0]!
-    heads.set(id, await contender.append(id, heads.get(id)!, turn))
-  }
 }
 
 function framesIn(file: string): number {
@@ -100,7 +98,7 @@ export const appendSuite: Suite = {
   name: 'append',
   tasks: { append, frames },
   async run(bench) {
-    for (const name of names) await makeWorld(bench, name)
+    await Promise.all(names.map(name => makeWorld(bench, name)))
     const lines: Line[] = []
     for (const [i, durability] of (['full', 'normal'] as const).entries()) {
       const measured = await rounds<ContenderName, Appends>(
@@ -109,40 +107,22 @@ export const appendSuite: Suite = {
         { suite: 'append', task: 'append' },
         (name, round): AppendArgs => {
           const set = 1 + i * bench.scale.rounds + round
-          const from = nextTurn + set * 10_000
-          return { name, file: worldFile(bench, name), durability, set, from }
+          return { name, file: worldFile(bench, name), durability, set, from: nextTurn + set * 10_000 }
         },
       )
       lines.push(...linesOf(durability, measured))
     }
-    const perTurn: string[] = []
-    const ratios: number[] = []
-    for (const name of names) {
-      const from = nextTurn + setsFor(bench) * 10_000
-      const args: AppendArgs = { name, file: worldFile(bench, name), durability: 'normal', set: 0, from }
-      const count = await inFreshProcess<number>({ suite: 'append', task: 'frames', args })
-      perTurn.push(count.toFixed(1))
-      ratios.push(count)
-    }
-    const [floor, hash, ours] = perTurn
-    lines.push({
-      work: 'log pages a turn, at 5,000',
-      floor: floor!,
-      ours: ours!,
-      ratio: ratios[2]! / ratios[0]!,
-      note: `floor-hash ${hash}`,
-    })
-    return lines
+    return [...lines, await framesLine(bench)]
   },
 }
 
-function linesOf(durability: 'full' | 'normal', measured: Record<ContenderName, Appends[]>): Line[] {
-  const pick = (name: ContenderName, key: keyof Appends) => measured[name].map(appends => appends[key])
+function linesOf(durability: 'full' | 'normal', measured: Record<ContenderName, Appends[][]>): Line[] {
+  const pick = (name: ContenderName, key: keyof Appends) => seriesOf(measured[name], key)
   const label = durability.toUpperCase()
   const against = (floor: 'floor' | 'floor-hash', key: keyof Appends, work: string, goal?: number): Line => ({
     work: floor === 'floor' ? work : `${work}, against floor-hash`,
-    floor: time(median(pick(floor, key))),
-    ours: time(median(pick('ours', key))),
+    floor: time(middleOf(pick(floor, key))),
+    ours: time(middleOf(pick('ours', key))),
     ratio: pairedRatio(pick('ours', key), pick(floor, key)),
     ...(goal !== undefined && { goal }),
   })
@@ -162,4 +142,21 @@ function linesOf(durability: 'full' | 'normal', measured: Record<ContenderName, 
     against('floor', 'whole', `append with the checkpoints between turns, ${label}`),
     against('floor', 'cpu', `processor time of an append, ${label}`),
   ]
+}
+
+async function framesLine(bench: Bench): Promise<Line> {
+  const pages: number[] = []
+  for (const name of names) {
+    const from = nextTurn + setsFor(bench) * 10_000
+    const args: AppendArgs = { name, file: worldFile(bench, name), durability: 'normal', set: 0, from }
+    pages.push(await inFreshProcess<number>({ suite: 'append', task: 'frames', args }))
+  }
+  const [floor, hash, ours] = pages as [number, number, number]
+  return {
+    work: 'log pages a turn, at 5,000',
+    floor: floor.toFixed(1),
+    ours: ours.toFixed(1),
+    ratio: ours / floor,
+    note: `floor-hash ${hash.toFixed(1)}`,
+  }
 }

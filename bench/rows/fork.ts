@@ -1,9 +1,10 @@
 import { type ContenderName, openContender } from '../contender.ts'
-import { median, pairedRatio, timeEach } from '../measure.ts'
-import { type Line, rounds, type Suite, time } from '../suite.ts'
+import { median, middleOf, pairedRatio, timeEach } from '../measure.ts'
+import { type Line, rounds, type Suite, seriesOf, time } from '../suite.ts'
 import { deep, makeWorld, short, worldFile } from '../world.ts'
 
 const names = ['floor', 'ours'] as const
+const groups = 6
 
 interface ForkArgs {
   readonly name: ContenderName
@@ -11,51 +12,54 @@ interface ForkArgs {
   readonly round: number
 }
 
+/** Microseconds. */
 interface Forks {
   readonly at100: number
   readonly at5000: number
 }
 
-async function fork({ name, file, round }: ForkArgs): Promise<Forks> {
+async function* fork({ name, file, round }: ForkArgs): AsyncGenerator<Forks> {
   const contender = await openContender(name, file, 'normal')
-  const of = async (id: string) => {
-    const at = await contender.head(id)
-    const one = (label: string) => (i: number) => contender.fork(id, at!, `fork-${round}-${label}-${i}`)
-    await timeEach(300, one('warm'))
-    return median(await timeEach(300, one('timed')))
+  let forks = 0
+  const forker = async (id: string) => {
+    const at = (await contender.head(id))!
+    return () => contender.fork(id, at, `fork-${round}-${forks++}`)
   }
-  const forks = { at100: await of(short(1)[0]!), at5000: await of(deep[0]!) }
+  const fork100 = await forker(short(1)[0]!)
+  const fork5000 = await forker(deep[0]!)
+  await timeEach(500, fork100)
+  for (let group = 0; group < groups; group++) {
+    yield { at100: median(await timeEach(150, fork100)), at5000: median(await timeEach(150, fork5000)) }
+  }
   await contender.close()
-  return forks
 }
 
 export const forkSuite: Suite = {
   name: 'fork',
   tasks: { fork },
   async run(bench) {
-    for (const name of names) await makeWorld(bench, name)
-    const measured = await rounds<(typeof names)[number], Forks>(
+    await Promise.all(names.map(name => makeWorld(bench, name)))
+    const { floor, ours } = await rounds<(typeof names)[number], Forks>(
       bench.scale.rounds,
       names,
       { suite: 'fork', task: 'fork' },
       (name, round): ForkArgs => ({ name, file: worldFile(bench, name), round }),
     )
-    const pick = (name: 'floor' | 'ours', key: keyof Forks) => measured[name].map(forks => forks[key])
-    const lines = (['at100', 'at5000'] as const).map(
-      (key): Line => ({
-        work: `fork at the head of ${key === 'at100' ? '100' : '5,000'} messages, NORMAL`,
-        floor: time(median(pick('floor', key))),
-        ours: time(median(pick('ours', key))),
-        ratio: pairedRatio(pick('ours', key), pick('floor', key)),
-        goal: 2,
-      }),
-    )
+    const line = (key: keyof Forks, length: string): Line => ({
+      work: `fork at the head of ${length} messages, NORMAL`,
+      floor: time(middleOf(seriesOf(floor, key))),
+      ours: time(middleOf(seriesOf(ours, key))),
+      ratio: pairedRatio(seriesOf(ours, key), seriesOf(floor, key)),
+      goal: 2,
+    })
     return [
-      ...lines,
+      line('at100', '100'),
+      line('at5000', '5,000'),
       {
         work: 'fork at 5,000 ÷ at 100',
+        floor: pairedRatio(seriesOf(floor, 'at5000'), seriesOf(floor, 'at100')).middle.toFixed(2),
         ours: 'see above',
-        ratio: pairedRatio(pick('ours', 'at5000'), pick('ours', 'at100')),
+        ratio: pairedRatio(seriesOf(ours, 'at5000'), seriesOf(ours, 'at100')),
         goal: 1.2,
       },
     ]

@@ -1,16 +1,23 @@
 import { join } from 'node:path'
 import { type ContenderName, openContender } from '../contender.ts'
-import { median, pairedRatio, timeEach } from '../measure.ts'
+import { median, middleOf, pairedRatio, timeEach } from '../measure.ts'
 import { inFreshProcess } from '../process.ts'
-import { type Bench, type Line, rounds, type Suite, time } from '../suite.ts'
+import { type Line, rounds, type Suite, seriesOf, time } from '../suite.ts'
 import { workId } from '../workload.ts'
 
 const names = ['floor', 'ours'] as const
+const groups = 12
 
 interface FillArgs {
   readonly name: ContenderName
   readonly file: string
   readonly count: number
+}
+
+interface ListArgs {
+  readonly name: ContenderName
+  readonly few: string
+  readonly many: string
 }
 
 async function fill({ name, file, count }: FillArgs): Promise<null> {
@@ -22,15 +29,25 @@ async function fill({ name, file, count }: FillArgs): Promise<null> {
   return null
 }
 
-async function list({ name, file }: FillArgs): Promise<number> {
-  const contender = await openContender(name, file, 'normal')
-  const one = async () => {
-    if ((await contender.list()) !== 20) throw new Error(`${name} did not list 20`)
+/** Microseconds. */
+interface Lists {
+  readonly atFew: number
+  readonly atMany: number
+}
+
+async function* list({ name, few, many }: ListArgs): AsyncGenerator<Lists> {
+  const lister = async (file: string) => {
+    const contender = await openContender(name, file, 'normal')
+    return async () => {
+      if ((await contender.list()) !== 20) throw new Error(`${name} did not list 20`)
+    }
   }
-  await timeEach(2_000, one)
-  const middle = median(await timeEach(2_000, one))
-  await contender.close()
-  return middle
+  const [listFew, listMany] = [await lister(few), await lister(many)]
+  await timeEach(1_000, listFew)
+  await timeEach(1_000, listMany)
+  for (let group = 0; group < groups; group++) {
+    yield { atFew: median(await timeEach(100, listFew)), atMany: median(await timeEach(100, listMany)) }
+  }
 }
 
 export const listSuite: Suite = {
@@ -38,38 +55,32 @@ export const listSuite: Suite = {
   tasks: { fill, list },
   async run(bench) {
     const [few, many] = bench.scale.conversations
-    const atFew = await listAt(bench, few)
-    const atMany = await listAt(bench, many)
+    const file = (name: ContenderName, count: number) => join(bench.place, `list-${name}-${count}.db`)
+    const fills = names.flatMap(name => [few, many].map(count => ({ name, file: file(name, count), count })))
+    for (const args of fills) await inFreshProcess({ suite: 'list', task: 'fill', args })
+    const { floor, ours } = await rounds<(typeof names)[number], Lists>(
+      bench.scale.rounds,
+      names,
+      { suite: 'list', task: 'list' },
+      (name): ListArgs => ({ name, few: file(name, few), many: file(name, many) }),
+    )
+    const line = (key: keyof Lists, count: number): Line => ({
+      work: `list 20 of ${count.toLocaleString('en')} conversations`,
+      floor: time(middleOf(seriesOf(floor, key))),
+      ours: time(middleOf(seriesOf(ours, key))),
+      ratio: pairedRatio(seriesOf(ours, key), seriesOf(floor, key)),
+      goal: 2,
+    })
     return [
-      lineOf(few, atFew),
-      lineOf(many, atMany),
+      line('atFew', few),
+      line('atMany', many),
       {
         work: `list at ${many.toLocaleString('en')} ÷ at ${few.toLocaleString('en')}`,
-        floor: pairedRatio(atMany.floor, atFew.floor).middle.toFixed(2),
+        floor: pairedRatio(seriesOf(floor, 'atMany'), seriesOf(floor, 'atFew')).middle.toFixed(2),
         ours: 'see above',
-        ratio: pairedRatio(atMany.ours, atFew.ours),
+        ratio: pairedRatio(seriesOf(ours, 'atMany'), seriesOf(ours, 'atFew')),
         goal: 1.2,
       },
     ]
   },
-}
-
-async function listAt(bench: Bench, count: number): Promise<Record<'floor' | 'ours', number[]>> {
-  const args = (name: ContenderName): FillArgs => ({
-    name,
-    file: join(bench.place, `list-${name}-${count}.db`),
-    count,
-  })
-  for (const name of names) await inFreshProcess({ suite: 'list', task: 'fill', args: args(name) })
-  return rounds(bench.scale.rounds, names, { suite: 'list', task: 'list' }, args)
-}
-
-function lineOf(count: number, { floor, ours }: Record<'floor' | 'ours', number[]>): Line {
-  return {
-    work: `list 20 of ${count.toLocaleString('en')} conversations`,
-    floor: time(median(floor)),
-    ours: time(median(ours)),
-    ratio: pairedRatio(ours, floor),
-    goal: 2,
-  }
 }

@@ -4,13 +4,16 @@ import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
 import { makeFloorTables, openPostgresFloor, type PostgresContender } from '../floor-postgres.ts'
-import { median, pairedRatio } from '../measure.ts'
+import { median, middleOf, pairedRatio, timeEach } from '../measure.ts'
 import { inFreshProcess } from '../process.ts'
-import { type Line, rounds, type Suite, time } from '../suite.ts'
-import { makeTurn, workId } from '../workload.ts'
+import { type Line, rounds, type Suite, seriesOf, time } from '../suite.ts'
+import { makeTurn, makeTurns, workId } from '../workload.ts'
 
 const names = ['floor', 'ours'] as const
 type Name = (typeof names)[number]
+
+const warmUp = 300
+const groups = 12
 
 /** Conversations that grow interleaved, and two that are only read. */
 const growing = Array.from({ length: 20 }, (_, i) => workId(i))
@@ -62,34 +65,27 @@ async function fill({ name, url }: Args): Promise<null> {
   return null
 }
 
-async function measure({ name, url, from }: Args): Promise<Measured> {
+async function* measure({ name, url, from }: Args): AsyncGenerator<Measured> {
   const contender = await open(name, url)
   const heads = new Map<string, string | null>()
   for (const id of [...growing, of500, of5000]) heads.set(id, await contender.head(id))
-  const turns = Array.from({ length: 500 }, (_, i) => makeTurn(from + i))
-  const times: number[] = []
-  for (const [i, turn] of turns.entries()) {
+  const turns = makeTurns(from, warmUp + groups * 20)
+  const append = async (i: number) => {
     const id = growing[i % growing.length]!
-    const begin = performance.now()
-    heads.set(id, await contender.append(id, heads.get(id)!, turn))
-    times.push((performance.now() - begin) * 1_000)
+    heads.set(id, await contender.append(id, heads.get(id)!, turns.pop()!))
   }
-  const loads = async (id: string, warmUp: number, count: number) => {
-    const each: number[] = []
-    for (let i = 0; i < warmUp + count; i++) {
-      const begin = performance.now()
-      await contender.load(id, heads.get(id)!)
-      each.push((performance.now() - begin) * 1_000)
+  const loader = (id: string) => () => contender.load(id, heads.get(id)!)
+  await timeEach(warmUp, append)
+  await timeEach(20, loader(of500))
+  await timeEach(3, loader(of5000))
+  for (let group = 0; group < groups; group++) {
+    yield {
+      append: median(await timeEach(20, append)),
+      of500: median(await timeEach(3, loader(of500))),
+      of5000: median(await timeEach(1, loader(of5000))),
     }
-    return median(each.slice(warmUp))
-  }
-  const measured = {
-    append: median(times.slice(200)),
-    of500: await loads(of500, 20, 30),
-    of5000: await loads(of5000, 4, 10),
   }
   await contender.close()
-  return measured
 }
 
 function open(name: Name, url: string): Promise<PostgresContender> {
@@ -119,11 +115,11 @@ export const postgresSuite: Suite = {
         args,
       )
       const line = (work: string, key: keyof Measured, goal: number): Line => {
-        const [floor, ours] = names.map(name => measured[name].map(one => one[key])) as [number[], number[]]
+        const [floor, ours] = [seriesOf(measured.floor, key), seriesOf(measured.ours, key)]
         return {
           work: `PostgreSQL: ${work}`,
-          floor: time(median(floor)),
-          ours: time(median(ours)),
+          floor: time(middleOf(floor)),
+          ours: time(middleOf(ours)),
           ratio: pairedRatio(ours, floor),
           goal,
         }

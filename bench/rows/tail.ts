@@ -4,7 +4,7 @@ import type { BranchRef } from '../../src/core/branch.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
-import { median, pairedRatio, timeEach } from '../measure.ts'
+import { median, pairedRatio } from '../measure.ts'
 import { inFreshProcess } from '../process.ts'
 import { type Line, rounds, type Suite, time } from '../suite.ts'
 import { makeTurn, workId } from '../workload.ts'
@@ -12,7 +12,15 @@ import { makeTurn, workId } from '../workload.ts'
 const budget = 128_000
 const branches = 50
 
+const warmUp = 30
+const groups = 40
+
 type Tree = 'short' | 'long' | 'interleaved' | 'forked'
+
+interface TailArgs {
+  readonly file: string
+  readonly heads: Record<Tree, string>
+}
 
 interface Measured {
   readonly us: number
@@ -74,31 +82,19 @@ async function fill({ file, history }: { file: string; history: number }): Promi
   }
 }
 
-async function tail({
-  file,
-  heads,
-}: {
-  file: string
-  heads: Record<Tree, string>
-}): Promise<Record<Tree, Measured>> {
+async function* tail({ file, heads }: TailArgs): AsyncGenerator<Record<Tree, Measured>> {
   const store: Store = await openSqliteStore(file, { durability: 'normal' })
-  const measured = {} as Record<Tree, Measured>
-  const times = { short: [], long: [], interleaved: [], forked: [] } as Record<Tree, number[]>
   // In turn, so that a slow moment meets all of them.
-  for (let i = 0; i < 80; i++) {
+  for (let group = 0; group < warmUp + groups; group++) {
+    const measured = {} as Record<Tree, Measured>
     for (const [tree, head] of Object.entries(heads) as [Tree, MessageId][]) {
-      const [us] = await timeEach(1, async () => {
-        const { messages } = await store.tail(head, { tokens: budget })
-        measured[tree] = { us: 0, messages: messages.length }
-      })
-      if (i >= 30) times[tree].push(us!)
+      const start = performance.now()
+      const { messages } = await store.tail(head, { tokens: budget })
+      measured[tree] = { us: (performance.now() - start) * 1_000, messages: messages.length }
     }
+    if (group >= warmUp) yield measured
   }
   await store.close()
-  for (const tree of Object.keys(times) as Tree[]) {
-    measured[tree] = { us: median(times[tree]), messages: measured[tree].messages }
-  }
-  return measured
 }
 
 export const tailSuite: Suite = {
@@ -119,9 +115,12 @@ export const tailSuite: Suite = {
       () => ({ file, heads }),
     )
     const all = history.toLocaleString('en')
-    const each = (tree: Tree) => ours.map(round => round[tree].us / round[tree].messages)
-    const shown = (tree: Tree) =>
-      `${time(median(ours.map(round => round[tree].us)))}, ${ours[0]![tree].messages} messages`
+    const each = (tree: Tree) =>
+      ours.map(groups => groups.map(group => group[tree].us / group[tree].messages))
+    const shown = (tree: Tree) => {
+      const groups = ours.flat().map(group => group[tree])
+      return `${time(median(groups.map(({ us }) => us)))}, ${groups[0]!.messages} messages`
+    }
     const line = (work: string, tree: Tree, than: Tree, goal: number): Line => ({
       work,
       floor: shown(than),
