@@ -35,15 +35,18 @@ function mulberry(seed: number): () => number {
   }
 }
 
-/** Text of about this many characters, with line breaks and quotes as prose and code have them. */
+/** Text of about this many characters, with line breaks and quotes as prose and code have them. Joined at the end,
+ *  so that it is one flat string like what comes from a network, and not a tree of its pieces. */
 function prose(random: () => number, characters: number): string {
-  let text = ''
-  while (text.length < characters) {
-    text += words[Math.floor(random() * words.length)]!
+  const pieces: string[] = []
+  for (let length = 0; length < characters; ) {
+    const word = words[Math.floor(random() * words.length)]!
     const end = random()
-    text += end < 0.06 ? '.\n' : end < 0.1 ? ', "' : end < 0.14 ? '" ' : ' '
+    const mark = end < 0.06 ? '.\n' : end < 0.1 ? ', "' : end < 0.14 ? '" ' : ' '
+    pieces.push(word, mark)
+    length += word.length + mark.length
   }
-  return text
+  return pieces.join('')
 }
 
 /** The turn of this number: 4 messages, 7 blocks, about 3,900 characters of text. */
