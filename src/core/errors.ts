@@ -15,6 +15,9 @@ export type ErrorCode =
   | 'outcome_unknown'
   | 'unavailable'
   | 'expired'
+  | 'model_failed'
+  | 'context_length'
+  | 'missing_key'
 
 /** The base of every error that Skein throws on purpose. */
 export abstract class SkeinError extends Error {
@@ -178,6 +181,57 @@ export class UnavailableError extends SkeinError {
 /** A lease ran out and somebody else took over: this turn or summary is no longer the caller's to write. */
 export class ExpiredError extends SkeinError {
   readonly code = 'expired'
+}
+
+/** The provider, or the way to it, failed. `retryable` says whether the same call may succeed later. */
+export class ModelError extends SkeinError {
+  readonly code = 'model_failed'
+  readonly model: string
+  /** The HTTP status, where there was one. */
+  readonly status: number | null
+  readonly retryable: boolean
+  /** How long the provider asked to wait. */
+  readonly retryAfterMs: number | null
+
+  constructor(
+    model: string,
+    problem: string,
+    facts: { status?: number; retryable?: boolean; retryAfterMs?: number; cause?: unknown } = {},
+  ) {
+    super(`${model}: ${problem}`, facts.cause === undefined ? undefined : { cause: facts.cause })
+    this.model = model
+    this.status = facts.status ?? null
+    this.retryable = facts.retryable ?? false
+    this.retryAfterMs = facts.retryAfterMs ?? null
+  }
+}
+
+/** What has to be sent does not fit into the model's window: said by the provider, or known before asking. */
+export class ContextLengthError extends SkeinError {
+  readonly code = 'context_length'
+  /** The window in tokens, where it is known. */
+  readonly limit: number | null
+  /** Tokens that were, or would have been, sent. */
+  readonly needed: number | null
+
+  constructor(problem: string, facts: { limit?: number; needed?: number; cause?: unknown } = {}) {
+    super(problem, facts.cause === undefined ? undefined : { cause: facts.cause })
+    this.limit = facts.limit ?? null
+    this.needed = facts.needed ?? null
+  }
+}
+
+/** A provider's key is not set. `variable` is the environment variable that would hold it. */
+export class MissingKeyError extends SkeinError {
+  readonly code = 'missing_key'
+  readonly provider: string
+  readonly variable: string
+
+  constructor(provider: string, variable: string) {
+    super(`there is no key for ${provider}: set ${variable}`)
+    this.provider = provider
+    this.variable = variable
+  }
 }
 
 /** Quotes what a caller gave, shortened, so that it cannot be taken for the words around it. */

@@ -1,0 +1,77 @@
+import type { BranchRef } from '../core/branch.ts'
+import type { MessageId } from '../core/ids.ts'
+import type { NewMessage, NonEmpty } from '../core/message.ts'
+import type { ConversationReader, ConversationWriter, MessageReader, TurnWriter } from '../core/ports.ts'
+import type { NewEvent } from '../core/records.ts'
+import type { TurnStatus, Usage } from '../core/turn.ts'
+
+/** What a recorder needs of a store. */
+export type RecordStore = ConversationReader & MessageReader & ConversationWriter & TurnWriter
+
+/** What went wrong with the storage while a turn was running. The turn goes on. */
+export interface Trouble {
+  /** `degraded` once, when writes begin to wait; `recovered` once, when all of them are stored;
+   *  `unsaved` if the person's words were not stored within two seconds; `lost` for what will never be stored. */
+  readonly kind: 'degraded' | 'recovered' | 'unsaved' | 'lost'
+  readonly error: unknown
+  /** Writes that wait. */
+  readonly waiting: number
+}
+
+export interface BeginTurn {
+  /** What opens the turn, usually the one message of the user. Stored before `beginTurn` returns. Empty for a
+   *  turn that goes on where an interrupted one stopped: then nothing is stored before the first step. */
+  readonly words: readonly NewMessage[]
+  /** Names the turn; a retry with the same key and words is not a second one. Random unless given. */
+  readonly key?: string
+  /** `live` (default) stores each step as it ends; `at_once` stores the whole turn in one transaction at its end. */
+  readonly mode?: 'live' | 'at_once'
+  /** Where another's turn holds the branch: throw BusyError (default), wait for it, or go on beside it. */
+  readonly onBusy?: 'refuse' | 'wait' | 'fork'
+  /** The message the caller saw as the newest; the branch's own head unless given. Where the branch has moved on,
+   *  `onMoved` decides: throw ConflictError (default), or go on beside it. */
+  readonly expectedHead?: MessageId | null
+  readonly onMoved?: 'refuse' | 'fork'
+  readonly model?: string
+  /** The system prompt of this turn, whose hash is kept with it. */
+  readonly prompt?: string
+  readonly onTrouble?: (trouble: Trouble) => void
+  /** Gives up waiting for the branch. */
+  readonly signal?: AbortSignal
+}
+
+/** A step that was handed over. `ids` is null if it waits to be stored, or in the mode `at_once`. */
+export interface Recorded {
+  readonly ids: NonEmpty<MessageId> | null
+}
+
+/** How a turn was ended, and what of it is on the disk. */
+export interface TurnReport {
+  readonly status: Exclude<TurnStatus, 'open'>
+  readonly branch: BranchRef
+  readonly head: MessageId | null
+  /** True if everything that was said is stored. */
+  readonly saved: boolean
+  /** What is not, in order: the caller still has it. */
+  readonly unsaved: readonly NewMessage[]
+}
+
+/** One turn being recorded. Calls are stored in the order they are made. */
+export interface TurnRecording {
+  readonly key: string
+  /** Where it is stored: a sibling branch if that was asked for and needed. */
+  readonly branch: BranchRef
+  /** True if it went beside the branch that was named. */
+  readonly forked: boolean
+  /** The newest stored message. */
+  readonly head: MessageId | null
+  /** A piece of the answer that is arriving. Returns at once; on the disk within 200 ms. */
+  draft(piece: { readonly type: 'text' | 'thinking'; readonly text: string }): void
+  /** Stores what a step brought: an answer, or results of tools. Resolves when it is durable, or when it waits
+   *  in the queue because the storage fails. Throws ExpiredError if the turn was taken over by another. */
+  add(messages: NonEmpty<NewMessage>, facts?: { readonly usage?: Usage; readonly model?: string }): Promise<Recorded>
+  /** Stores trace records; durable, or waiting, when it resolves. */
+  trace(events: NonEmpty<NewEvent>): Promise<void>
+  /** Ends the turn; what had arrived of an answer becomes its last message. Never throws for the storage's sake. */
+  end(status: Exclude<TurnStatus, 'open'>, facts?: { readonly usage?: Usage }): Promise<TurnReport>
+}
