@@ -26,10 +26,13 @@ export {
   AmbiguousIdError,
   BusyError,
   ConflictError,
+  ContextLengthError,
   CorruptError,
   ExpiredError,
   InvalidError,
   KeyReusedError,
+  MissingKeyError,
+  ModelError,
   NotFoundError,
   OutcomeUnknownError,
   ReadOnlyError,
@@ -54,6 +57,15 @@ export type {
 } from './core/listing.ts'
 export type { BlobRef, Erasure, Message, NewMessage, NonEmpty, Role, RoleInput } from './core/message.ts'
 export { contentOf, textOf } from './core/message.ts'
+export type {
+  Answer,
+  ContextMessage,
+  Finish,
+  Model,
+  ModelEvent,
+  ModelRequest,
+  ToolSpec,
+} from './core/model.ts'
 export type { PathReader } from './core/path.ts'
 export { pathOf } from './core/path.ts'
 export type {

@@ -3,11 +3,14 @@ import {
   AmbiguousIdError,
   BusyError,
   ConflictError,
+  ContextLengthError,
   CorruptError,
   type ErrorCode,
   ExpiredError,
   InvalidError,
   KeyReusedError,
+  MissingKeyError,
+  ModelError,
   NotFoundError,
   OutcomeUnknownError,
   ReadOnlyError,
@@ -51,6 +54,12 @@ const examples: Record<ErrorCode, readonly [SkeinError, string]> = {
   outcome_unknown: [new OutcomeUnknownError('the connection broke'), 'the connection broke'],
   unavailable: [new UnavailableError('the store is locked'), 'the store is locked'],
   expired: [new ExpiredError('the lease ran out'), 'the lease ran out'],
+  model_failed: [new ModelError('openai/gpt-5', 'too many requests'), 'openai/gpt-5: too many requests'],
+  context_length: [new ContextLengthError('too much was said'), 'too much was said'],
+  missing_key: [
+    new MissingKeyError('openai', 'OPENAI_API_KEY'),
+    'there is no key for openai: set OPENAI_API_KEY',
+  ],
 }
 
 describe('every error', () => {
