@@ -25,6 +25,7 @@ it('skein exports these names', () => {
     'SkeinError',
     'StorageFullError',
     'UnavailableError',
+    'addUsage',
     'buildForest',
     'byActivity',
     'childrenOf',

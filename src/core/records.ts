@@ -65,6 +65,8 @@ export interface EventListing {
   /** Only events behind this one. */
   readonly after?: number
   readonly types?: readonly EventType[]
+  /** The newest ones up to the limit, instead of the oldest; in order all the same. */
+  readonly newest?: true
   /** 1,000 unless said otherwise, 100,000 at most; go on with `after`. */
   readonly limit?: number
 }

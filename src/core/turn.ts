@@ -13,6 +13,15 @@ export interface Usage {
   readonly cost?: number
 }
 
+/** Sums what is there; a kind of token that nobody reported stays absent. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  const sum: { -readonly [K in keyof Usage]: number } = { ...a } as never
+  for (const kind of ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'cost'] as const) {
+    if (b[kind] !== undefined) sum[kind] = (a[kind] ?? 0) + b[kind]
+  }
+  return sum
+}
+
 /** A user message and all that follows until the agent hands back. */
 export interface Turn {
   readonly conversationId: ConversationId

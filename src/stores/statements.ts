@@ -36,6 +36,17 @@ interface SeqSpan extends InConv {
   readonly lo: number
   readonly hi: number
 }
+interface EventParams extends InConv {
+  readonly after: number
+  readonly types: readonly string[] | null
+  readonly limit: number
+}
+interface EventRow {
+  readonly n: number
+  readonly type: string
+  readonly at: number
+  readonly data: string
+}
 type None = Readonly<Record<never, never>>
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
@@ -262,10 +273,9 @@ export interface Statements {
   deleteSummaries: [SeqSpan, never]
   insertEvent: [InConv & { n: number; type: string; at: number; data: string }, never]
   setNextEvent: [InConv & { next_event: number }, never]
-  events: [
-    InConv & { after: number; types: readonly string[] | null; limit: number },
-    { n: number; type: string; at: number; data: string },
-  ]
+  events: [EventParams, EventRow]
+  /** The same from the other end, newest first. */
+  newestEvents: [EventParams, EventRow]
 
   // Deleting
   spanFacts: [SeqSpan, { count: number; tokens: number }]

@@ -134,6 +134,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   insertEvent: { conv, n: 0, type: 'plan', at: now, data: '{}' },
   setNextEvent: { conv, next_event: 1 },
   events: { conv, after: -1, types: ['plan'], limit: 10 },
+  newestEvents: { conv, after: -1, types: ['plan'], limit: 10 },
   spanFacts: span,
   buryMessages: { ...span, now, reason: null },
   deleteMessages: span,

@@ -70,6 +70,10 @@ export const eventsCases: readonly ContractCase[] = [
     assert.deepEqual(await numbers({ limit: 2 }), [0, 1])
     assert.deepEqual(await numbers({ after: 0, limit: 3 }), [1, 2, 3])
     assert.deepEqual(await numbers({ after: 1, types: ['tool_started', 'turn_ended'], limit: 1 }), [3])
+    assert.deepEqual(await numbers({ newest: true }), [0, 1, 2, 3, 4, 5])
+    assert.deepEqual(await numbers({ newest: true, limit: 2 }), [4, 5])
+    assert.deepEqual(await numbers({ newest: true, types: ['tool_started', 'tool_ended'], limit: 2 }), [2, 5])
+    assert.deepEqual(await numbers({ newest: true, after: 4 }), [5])
   }),
 
   events('can be many, and are read in pages without gaps or doubles', async ({ store }) => {

@@ -78,4 +78,8 @@ export const recordQueries = {
     SELECT n, type, at, data FROM skein.events
     WHERE ${inConv} AND n > @after::int AND (@types::text[] IS NULL OR type = any(@types::text[]))
     ORDER BY n LIMIT @limit::bigint`,
+  newestEvents: `
+    SELECT n, type, at, data FROM skein.events
+    WHERE ${inConv} AND n > @after::int AND (@types::text[] IS NULL OR type = any(@types::text[]))
+    ORDER BY n DESC LIMIT @limit::bigint`,
 } satisfies Partial<Queries>

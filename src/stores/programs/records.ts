@@ -109,12 +109,15 @@ export function* addEvents(id: ConversationId, events: NonEmpty<NewEvent>, now: 
 
 export function* listEvents(id: ConversationId, options: EventListing): Program<readonly TraceEvent[]> {
   const { conv } = yield* needConversation(id)
-  const rows = yield* all('events', {
+  const params = {
     conv,
     after: options.after ?? -1,
     types: options.types ?? null,
     limit: options.limit ?? 1_000,
-  })
+  }
+  const rows = options.newest
+    ? (yield* all('newestEvents', params)).toReversed()
+    : yield* all('events', params)
   return rows.map(row => ({
     conversationId: id,
     n: row.n,

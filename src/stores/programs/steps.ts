@@ -3,7 +3,7 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { Appended } from '../../core/ports.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
-import { leaseMs, type TurnStep, type Usage } from '../../core/turn.ts'
+import { addUsage, leaseMs, type TurnStep, type Usage } from '../../core/turn.ts'
 import { all, type Program, run } from '../engine.ts'
 import { holderText } from '../row.ts'
 import type { Conv, TurnRow } from '../rows.ts'
@@ -108,13 +108,4 @@ export function* writeTurn(
 /** What usage adds to a conversation's totals. */
 export function charged(usage: Usage | undefined): { tokens_used: number; cost: number } {
   return { tokens_used: (usage?.input ?? 0) + (usage?.output ?? 0), cost: usage?.cost ?? 0 }
-}
-
-/** Sums what is there; a kind of token that nobody reported stays absent. */
-export function addUsage(a: Usage, b: Usage): Usage {
-  const sum: { -readonly [K in keyof Usage]: number } = { ...a } as never
-  for (const kind of ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'cost'] as const) {
-    if (b[kind] !== undefined) sum[kind] = (a[kind] ?? 0) + b[kind]
-  }
-  return sum
 }

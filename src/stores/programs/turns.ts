@@ -4,6 +4,7 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
 import { prepareMessage } from '../../core/prepare.ts'
 import {
+  addUsage,
   type DraftPiece,
   type EndedTurn,
   leaseMs,
@@ -16,7 +17,7 @@ import { holderText, turnOf } from '../row.ts'
 import type { Conv, TurnRow } from '../rows.ts'
 import { lockLiving, needBranch, needConversation } from './lookup.ts'
 import { headFields, headOf, placeMessage } from './place.ts'
-import { addUsage, charged, checkHolder } from './steps.ts'
+import { charged, checkHolder } from './steps.ts'
 
 export function* listTurns(id: ConversationId, status: string | null): Program<readonly Turn[]> {
   const { conv } = yield* needConversation(id)

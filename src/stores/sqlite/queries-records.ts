@@ -67,4 +67,8 @@ export const recordQueries = {
     SELECT n, type, at, data FROM skein_events
     WHERE conv = @conv AND n > @after AND (@types IS NULL OR type IN (SELECT value FROM json_each(@types)))
     ORDER BY n LIMIT +@limit`,
+  newestEvents: `
+    SELECT n, type, at, data FROM skein_events
+    WHERE conv = @conv AND n > @after AND (@types IS NULL OR type IN (SELECT value FROM json_each(@types)))
+    ORDER BY n DESC LIMIT +@limit`,
 } satisfies Partial<Queries>
