@@ -1,0 +1,14 @@
+/** Reads foreign JSON without believing it: what is missing or of another kind is undefined or empty. */
+export type Item = { readonly [field: string]: unknown }
+
+export function item(value: unknown): Item {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Item) : {}
+}
+
+export function items(value: unknown): readonly Item[] {
+  return Array.isArray(value) ? value.map(item) : []
+}
+
+export function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
