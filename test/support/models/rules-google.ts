@@ -20,10 +20,10 @@ export const googleRules: Rules = {
       ? 'Please ensure that multiturn requests alternate between user and model, beginning with user.'
       : null,
 
-  'roles alternate': body =>
+  'calls come after the user': body =>
     firstFault(items(body.contents), (content, at) =>
-      at > 0 && items(body.contents)[at - 1]?.role === content.role
-        ? 'Please ensure that multiturn requests alternate between user and model.'
+      at > 0 && callsOf(content).length > 0 && items(body.contents)[at - 1]?.role === 'model'
+        ? 'Please ensure that function call turn comes immediately after a user turn or after a function response turn.'
         : null,
     ),
 
