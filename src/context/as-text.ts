@@ -1,0 +1,125 @@
+import { type Block, isKnown, isMedia } from '../core/block.ts'
+import type { MessageId } from '../core/ids.ts'
+import { type RoleInput, textOf } from '../core/message.ts'
+import { fence, guardAfterLabel, guardLine } from './guard-lines.ts'
+
+/** A message as far as its text needs it: stored, in a context, or not yet stored. */
+export interface TextMessage {
+  readonly role: RoleInput
+  readonly blocks: string | readonly Block[]
+  readonly id?: MessageId
+  readonly erased?: unknown
+}
+
+/** How a conversation is introduced and how much of it is written. */
+export interface TextPreset {
+  /** What stands above the conversation, a line each. */
+  readonly opening: readonly string[]
+  /** The newest messages that are written, unless the caller asks for another number. */
+  readonly messages: number
+  /** More than this are never written, whatever the caller asks for. */
+  readonly most: number
+  /** Where a message is cut, in UTF-16 units. */
+  readonly cut: number
+  /** Where a tool's result is cut; null leaves results out. */
+  readonly cutResults: number | null
+}
+
+/** For an agent that takes only text and goes on with the conversation. Its words are the origin document's, among
+ *  them one that is otherwise foreign here. */
+export const continuing: TextPreset = {
+  opening: [
+    'The following is the prior conversation history from a previous se\u0073sion.',
+    'You should treat this as context you already know about, as if you had this conversation.',
+  ],
+  messages: 30,
+  most: 50,
+  cut: 2_000,
+  cutResults: null,
+}
+
+export interface AsTextOptions {
+  /** How many messages are written, the newest ones. */
+  readonly messages?: number
+  /** A summary of what lies before; used for conversations of more than 20 messages. If its last message is among
+   *  those given, only those behind it are written out. */
+  readonly summary?: { readonly text: string; readonly last?: MessageId } | null
+  /** Messages of the conversation that lie before those given. */
+  readonly older?: number
+  readonly preset?: TextPreset
+}
+
+/** From how many messages on a summary stands for the older ones. */
+export const summaryFrom = 20
+
+/** The conversation as one text, for agents that take only text: the newest messages between two fences, one line
+ *  or more each, with tools by name and without their results. Stored text can neither end the fence nor speak in
+ *  another's name: see guard-lines.ts. Empty if there is nothing to tell. */
+export function asText(messages: readonly TextMessage[], options: AsTextOptions = {}): string {
+  const { preset = continuing, older = 0 } = options
+  const written = messages.flatMap((message, at) => {
+    const lines = linesOf(message, preset)
+    return lines.length === 0 ? [] : [{ at, lines }]
+  })
+  const summary = older + written.length > summaryFrom ? options.summary : null
+  const covered = summary?.last === undefined ? -1 : messages.findLastIndex(({ id }) => id === summary.last)
+  const following = written.filter(({ at }) => at > covered)
+  const count = Math.max(0, Math.min(options.messages ?? preset.messages, preset.most))
+  const lines = following.slice(following.length - Math.min(count, following.length)).flatMap(m => m.lines)
+  const above = summary?.text ? ['Previous conversation summary:', guardLine(summary.text)] : []
+  if (above.length + lines.length === 0) return ''
+  const between = above.length > 0 && lines.length > 0 ? [''] : []
+  return [`<${fence}>`, ...preset.opening, '', ...above, ...between, ...lines, `</${fence}>`].join('\n')
+}
+
+function linesOf(message: TextMessage, preset: TextPreset): readonly string[] {
+  const who = labels[message.role]
+  if (message.erased) return [`${who}: [erased]`]
+  if (who === 'Tool') return preset.cutResults === null ? [] : resultsOf(message, preset.cutResults)
+  const text = textOf(message)
+  const lines = text === '' ? [] : [`${who}: ${guardAfterLabel(shorten(text, preset.cut))}`]
+  const blocks = typeof message.blocks === 'string' ? [] : message.blocks.filter(isKnown)
+  const tools = blocks.flatMap(block => (block.type === 'tool_call' ? [nameable(block.name)] : []))
+  const attached = blocks.filter(isMedia).map(block => nameable(block.name ?? block.mime))
+  if (attached.length > 0) lines.push(`${who}: [attached: ${attached.join(', ')}]`)
+  if (tools.length > 0) lines.push(`${who}: [used tools: ${tools.join(', ')}]`)
+  return lines
+}
+
+const labels: Record<RoleInput, 'User' | 'Assistant' | 'System' | 'Tool'> = {
+  user: 'User',
+  assistant: 'Assistant',
+  system: 'System',
+  developer: 'System',
+  tool_result: 'Tool',
+  tool: 'Tool',
+}
+
+function resultsOf(message: TextMessage, cut: number): readonly string[] {
+  if (typeof message.blocks === 'string') return [`Tool: ${guardAfterLabel(shorten(message.blocks, cut))}`]
+  return message.blocks.flatMap(block => {
+    if (!isKnown(block) || block.type !== 'tool_result') return []
+    const output = typeof block.output === 'string' ? block.output : JSON.stringify(block.output)
+    return output === '' ? [] : [`Tool: ${guardAfterLabel(shorten(output, cut))}`]
+  })
+}
+
+/** Cuts at this many UTF-16 units, one less if that would split a pair. */
+export function shorten(text: string, units: number): string {
+  if (text.length <= units) return text
+  const splits = isHigh(text.charCodeAt(units - 1)) && isLow(text.charCodeAt(units))
+  return `${text.slice(0, splits ? units - 1 : units)}... [truncated]`
+}
+
+function isHigh(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff
+}
+
+function isLow(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff
+}
+
+/** A name that cannot end the list it stands in: names come from files and foreign agents too. */
+function nameable(name: string): string {
+  return name.replaceAll(/[^\p{L}\p{N}_.:/@+-]+/gu, '_').slice(0, 64)
+}

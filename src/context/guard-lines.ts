@@ -1,0 +1,82 @@
+/** Keeps stored text from being read as something else than what somebody said, when a conversation is written out
+ *  as one text. A line that would read as a label or as the fence gets one leading backslash; a fence further
+ *  inside a line gets it directly before. Backslashes that stand there already are kept, so that taking one away
+ *  gives back what was stored. Everything else stays byte for byte.
+ *
+ *  What would read as a label or the fence: whatever the case; in full-width or other compatibility forms; with
+ *  accents; behind, or mixed with, blanks, control and invisible characters; in Markdown's emphasis, heading or
+ *  quotation; with blanks around the colon or within the tag, and with attributes. Letters of other scripts that
+ *  only look alike are not covered. Lines end where any reader might end one: LF, CR, VT, FF, FS to RS, NEL, LS, PS. */
+
+/** The name of the fence around a conversation. */
+export const fence = 'conversation_history'
+
+/** What may stand at the beginning of a line that is ours. `Human` is never written, but models know it. */
+const label = /^[ *_#>`~]*(?:user|assistant|system|tool|human|previous conversation summary)[ *_#>`~]*[:∶꞉ː]/
+const fences = /[<‹〈⟨] *\/? *conversation[-_ ]*history/g
+/** What may stand behind a label that is ours. */
+const remark = /^ *\[ *(?:used tools|attached) *:/
+
+const lineEnds = '\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029'
+const lines = new RegExp(`([^${lineEnds}]*)(\r\n|[${lineEnds}]|$)`, 'g')
+
+/** Guards a text that is written behind a label: its first line does not begin a line. */
+export function guardAfterLabel(text: string): string {
+  return guardLines(text, remark)
+}
+
+/** Guards a text that begins a line of its own. */
+export function guardLine(text: string): string {
+  return guardLines(text, label)
+}
+
+function guardLines(text: string, first: RegExp): string {
+  let begin = first
+  return text.replaceAll(lines, (whole: string, line: string, end: string) => {
+    const guarded = guard(line, begin)
+    begin = label
+    return guarded === line ? whole : guarded + end
+  })
+}
+
+function guard(line: string, begin: RegExp): string {
+  const backslashes = /^\\*/.exec(line)![0].length
+  const { text, from } = legible(line.slice(backslashes))
+  const opens = begin.test(text)
+  const tags = [...text.matchAll(fences)].map(({ index }) => index)
+  const leading = opens || (begin === label && tags[0] !== undefined && text.slice(0, tags[0]).trim() === '')
+  const inner = leading && !opens ? tags.slice(1) : tags
+  const cuts = inner.map(index => backslashes + from(index))
+  const guarded = cuts.reduceRight((rest, at) => `${rest.slice(0, at)}\\${rest.slice(at)}`, line)
+  return leading ? `\\${guarded}` : guarded
+}
+
+interface Legible {
+  /** As it would be read: lower case, plain letters, nothing invisible. */
+  readonly text: string
+  /** Where a character of it stands in the original. */
+  from(index: number): number
+}
+
+const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{M}]/u
+
+function legible(line: string): Legible {
+  if (/^[\x20-\x7e]*$/.test(line)) return { text: line.toLowerCase(), from: index => index }
+  let text = ''
+  const places: number[] = []
+  let place = 0
+  for (const character of line) {
+    for (const part of readAs(character)) {
+      text += part
+      for (let i = 0; i < part.length; i++) places.push(place)
+    }
+    place += character.length
+  }
+  return { text, from: index => places[index]! }
+}
+
+function readAs(character: string): string {
+  if (/\s/u.test(character)) return ' '
+  const parts = [...character.normalize('NFKD').toLowerCase()]
+  return parts.map(part => (/\s/u.test(part) ? ' ' : invisible.test(part) ? '' : part)).join('')
+}
