@@ -1,0 +1,240 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Block } from '../../../src/core/block.ts'
+import { type NewMessage, textOf } from '../../../src/core/message.ts'
+import { align, splitAtQuestion } from '../../../src/recorder/align.ts'
+import { faceOf } from '../../../src/recorder/align-face.ts'
+
+const user = (text: string): NewMessage => ({ role: 'user', blocks: text })
+const said = (...blocks: (string | Block)[]): NewMessage => ({
+  role: 'assistant',
+  blocks: blocks.map(block => (typeof block === 'string' ? { type: 'text', text: block } : block)),
+})
+const call = (callId: string, input: Record<string, number | string> = {}): Block => ({
+  type: 'tool_call',
+  callId,
+  name: 'look',
+  input,
+})
+const result = (callId: string, output = 'seen'): Block => ({ type: 'tool_result', callId, output })
+const results = (...blocks: Block[]): NewMessage => ({ role: 'tool_result', blocks })
+const lay = (prompt: readonly NewMessage[], path: readonly NewMessage[], rooted = true) =>
+  align(prompt, path.map(faceOf), rooted)
+
+describe('a prompt and a path', () => {
+  const path = [user('a'), said('b'), user('c'), said('d')]
+
+  it('go on where the path ends', () => {
+    expect(lay([...path, user('e')], path)).toEqual({ fit: 'end', kept: 4, shared: 4, fresh: [user('e')] })
+    expect(lay(path, path)).toMatchObject({ fit: 'end', kept: 4, fresh: [] })
+    expect(lay([user('e')], [])).toMatchObject({ fit: 'end', kept: 0, fresh: [user('e')] })
+  })
+
+  it('part at the first difference', () => {
+    const edited = [user('a'), said('b'), user('x'), said('d')]
+    expect(lay(edited, path)).toMatchObject({ fit: 'inside', kept: 2, fresh: [user('x'), said('d')] })
+  })
+
+  it('part where the prompt stops: the same question is asked again', () => {
+    expect(lay(path.slice(0, 3), path)).toMatchObject({ fit: 'inside', kept: 3, fresh: [] })
+  })
+
+  it('meet in the tail where the prompt begins later', () => {
+    expect(lay([user('c'), said('d'), user('e')], path)).toMatchObject({ fit: 'end', kept: 4, shared: 2 })
+    expect(lay([user('c'), said('d'), user('e')], path.slice(2), false)).toMatchObject({
+      fit: 'end',
+      kept: 2,
+    })
+    expect(lay([user('c'), said('x')], path)).toMatchObject({ fit: 'inside', kept: 3, fresh: [said('x')] })
+  })
+
+  it('share nothing if the first message is found nowhere', () => {
+    expect(lay([user('x'), said('b'), user('c')], path)).toMatchObject({ fit: 'nowhere', kept: 0 })
+    expect(lay([user('x')], path.slice(2), false)).toMatchObject({ fit: 'nowhere', fresh: [user('x')] })
+  })
+
+  it('are compared by position: the same words twice are two messages', () => {
+    const twice = [user('ok'), said('ok')]
+    expect(lay([...twice, user('ok')], twice)).toMatchObject({ fit: 'end', fresh: [user('ok')] })
+    const longer = [...twice, ...twice]
+    expect(lay([...twice, user('ok')], longer)).toMatchObject({ fit: 'end', kept: 4, fresh: [user('ok')] })
+  })
+
+  it('are an edit, not a window, where the new part has an answer', () => {
+    const repeated = [user('ok'), said('b'), user('ok')]
+    const edited = [user('ok'), said('x'), user('y')]
+    expect(lay(edited, repeated)).toMatchObject({ fit: 'inside', kept: 1, fresh: [said('x'), user('y')] })
+  })
+})
+
+describe('what makes no difference', () => {
+  const same = (prompt: NewMessage, stored: NewMessage) =>
+    expect(lay([prompt, user('next')], [stored])).toMatchObject({
+      fit: 'end',
+      shared: 1,
+      fresh: [user('next')],
+    })
+  const differs = (prompt: NewMessage, stored: NewMessage) =>
+    expect(lay([prompt, user('next')], [stored])).toMatchObject({ fit: 'nowhere' })
+
+  it('is a string or one text, whole or in pieces, with options or without', () => {
+    same(user('hi'), { role: 'user', blocks: [{ type: 'text', text: 'hi' }] })
+    same(said('hi'), said('h', 'i'))
+    same(said({ type: 'text', text: 'hi', metadata: { provider: { openai: { itemId: '1' } } } }), said('hi'))
+    differs(user('hi'), user('ho'))
+    differs(user('hi'), said('hi'))
+  })
+
+  it('is reasoning that the caller leaves out, but not reasoning that it changes', () => {
+    const thinking = (text: string): Block => ({ type: 'thinking', text })
+    same(said('hi'), said(thinking('hm'), 'hi'))
+    same(said(thinking('hm'), 'hi'), said(thinking('hm'), 'hi'))
+    differs(said(thinking('no'), 'hi'), said(thinking('hm'), 'hi'))
+  })
+
+  it('are sources and approvals, which no caller sends back', () => {
+    same(said('hi'), said('hi', { type: 'source', url: 'https://example.org' }))
+    same(said(call('1')), said(call('1'), { type: 'tool_approval_request', approvalId: 'a', callId: '1' }))
+  })
+
+  it('is the order of keys, and what a schema makes of an input', () => {
+    same(said(call('1', { a: 1, b: 2 })), said(call('1', { b: 2, a: 1 })))
+    same(said(call('1', { a: 1, limit: 10 })), said(call('1', { a: '1', unknown: 'x' })))
+    differs(said(call('1', { a: 2 })), said(call('1', { a: 1 })))
+    differs(said(call('2')), said(call('1')))
+  })
+
+  it('is an answer that says nothing', () => {
+    const path = [user('a'), said(), said({ type: 'source', url: 'https://example.org' })]
+    expect(lay([user('a'), user('b')], path)).toMatchObject({ fit: 'end', kept: 3, fresh: [user('b')] })
+    expect(lay([user('a'), said(), user('b')], [user('a')])).toMatchObject({ fresh: [user('b')] })
+  })
+
+  it('is an image in bytes or base64, but not another image', () => {
+    const image = (data: string): NewMessage => ({
+      role: 'user',
+      blocks: [{ type: 'image', mime: 'image/png', data }],
+    })
+    same(image('AAAA'), image('AAAA'))
+    differs(image('AAAA'), image('AAAB'))
+  })
+
+  it('is a system message that the path begins with', () => {
+    const path: NewMessage[] = [{ role: 'system', blocks: 'be kind' }, user('a')]
+    expect(lay([user('a'), user('b')], path)).toMatchObject({ fit: 'end', kept: 2, fresh: [user('b')] })
+  })
+
+  it('are words that were erased, unless new ones would be taken for them', () => {
+    const erased = (role: 'user' | 'assistant') => faceOf({ role, blocks: [], erased: {} })
+    const path = [erased('user'), faceOf(said('b')), faceOf(user('c')), erased('assistant')]
+    const prompt = [user('a'), said('b'), user('c'), said('d'), user('e')]
+    expect(align(prompt, path, true)).toMatchObject({ fit: 'end', kept: 4, fresh: [user('e')] })
+    expect(align([user('new')], [erased('user')], true)).toMatchObject({
+      fit: 'nowhere',
+      fresh: [user('new')],
+    })
+  })
+})
+
+describe('results of tools', () => {
+  const asked = [user('a'), said(call('1'), call('2'), call('3'))]
+
+  it('are the same, merged or split, in any order', () => {
+    const stored = [...asked, results(result('3')), results(result('1')), results(result('2'))]
+    const sent = [...asked, results(result('1'), result('2'), result('3'))]
+    expect(lay(sent, stored)).toMatchObject({ fit: 'end', kept: 5, fresh: [] })
+    expect(lay(stored, sent)).toMatchObject({ fit: 'end', kept: 3, fresh: [] })
+  })
+
+  it('are new where they are not stored yet, each for itself', () => {
+    const stored = [...asked, results(result('3'))]
+    const sent = [...asked, results(result('1'), result('2'), result('3')), user('b')]
+    const fresh = [results(result('1'), result('2')), user('b')]
+    expect(lay(sent, stored)).toMatchObject({ fit: 'end', kept: 3, fresh })
+  })
+
+  it('part where one was changed', () => {
+    const stored = [...asked, results(result('1')), results(result('2')), results(result('3'))]
+    const sent = [...asked, results(result('1'), result('2', 'other'), result('3'))]
+    const fresh = [results(result('2', 'other'), result('3'))]
+    expect(lay(sent, stored)).toMatchObject({ fit: 'inside', kept: 3, fresh })
+  })
+
+  it('are known by their call where the policy has cut them', () => {
+    const cut: Block = { ...result('1', 'se'), metadata: { kept: { policy: 'truncate' } } }
+    const stored = [user('a'), said(call('1')), results(cut)]
+    expect(lay([user('a'), said(call('1')), results(result('1'))], stored)).toMatchObject({ fresh: [] })
+  })
+
+  it('include approvals, which are stored once', () => {
+    const approval: Block = { type: 'tool_approval_response', approvalId: 'x', approved: true }
+    const stored = [...asked, results(result('1'))]
+    const sent = [...asked, results(approval, result('1'))]
+    expect(lay(sent, stored)).toMatchObject({ fresh: [results(approval)] })
+    expect(lay(sent, [...stored, results(approval)])).toMatchObject({ fit: 'end', fresh: [] })
+  })
+})
+
+describe('what is new', () => {
+  it('is split where the newest exchange begins', () => {
+    const fresh = [user('a'), said('b'), user('c'), user('d')]
+    expect(splitAtQuestion(fresh)).toEqual({ before: fresh.slice(0, 2), words: fresh.slice(2), asked: true })
+    expect(splitAtQuestion([results(result('1'))])).toMatchObject({ before: [], asked: false })
+  })
+})
+
+describe('whatever a caller does with its own array', () => {
+  type Act =
+    | { readonly do: 'ask'; readonly word: string }
+    | { readonly do: 'edit'; readonly at: number; readonly word: string }
+    | { readonly do: 'trim'; readonly at: number }
+    | { readonly do: 'again'; readonly at: number }
+  // Few words, so that the same ones come again and again.
+  const word = fc.constantFrom('ok', 'yes', 'go on')
+  const act: fc.Arbitrary<Act> = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('ask' as const), word }) },
+    fc.record({ do: fc.constant('edit' as const), at: fc.nat(9), word: fc.oneof(word, fc.constant('new')) }),
+    fc.record({ do: fc.constant('trim' as const), at: fc.nat(9) }),
+    fc.record({ do: fc.constant('again' as const), at: fc.nat(9) }),
+  )
+
+  it('the stored path ends with what the model was given, and nothing is stored twice (S3-70, S3-73)', () => {
+    let forks = 0
+    fc.assert(
+      fc.property(
+        fc.array(act, { minLength: 1, maxLength: 25 }),
+        fc.array(word, { minLength: 1 }),
+        (acts, answers) => {
+          let path: readonly NewMessage[] = []
+          let own: NewMessage[] = []
+          for (const [n, one] of acts.entries()) {
+            own = change(own, one)
+            if (own.length === 0) continue
+            const { kept, shared, fresh, fit } = lay(own, path)
+            if (fit !== 'end') forks++
+            path = [...(fit === 'nowhere' ? [] : path.slice(0, kept)), ...fresh]
+            expect(path.slice(-own.length).map(plain)).toEqual(own.map(plain))
+            expect(shared + fresh.length).toBe(own.length)
+            // A caller that only ever adds stays on one path.
+            if (acts.every(({ do: what }) => what === 'ask')) expect(fit).toBe('end')
+            const answer = said(answers[n % answers.length]!)
+            path = [...path, answer]
+            own = [...own, answer]
+          }
+        },
+      ),
+      { seed: 20_260_101, numRuns: 1_000 },
+    )
+    expect(forks).toBeGreaterThan(500)
+  })
+
+  const plain = (message: NewMessage) => `${message.role}: ${textOf(message)}`
+
+  function change(own: NewMessage[], one: Act): NewMessage[] {
+    const at = one.do === 'ask' ? 0 : Math.min(one.at, own.length)
+    if (one.do === 'ask') return [...own, user(one.word)]
+    if (one.do === 'again') return own.slice(0, at)
+    if (one.do === 'trim') return [...own.slice(at), user('ok')]
+    return own.map((message, i) => (i === at ? { ...message, blocks: one.word } : message))
+  }
+})
