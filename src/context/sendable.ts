@@ -1,0 +1,117 @@
+import { type Block, isKnown, isMedia, type MediaBlock, type ToolCallBlock } from '../core/block.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { Message, Role } from '../core/message.ts'
+
+/** What a message shows whose words were erased. */
+const erasedText: readonly Block[] = [{ type: 'text', text: '[erased]' }]
+
+/** The blocks of a stored message that a model can be given under its role: the same list if all of them can.
+ *  - Text of white space alone is left out: providers refuse it. So are blocks of unknown types, thinking and
+ *    calls of anybody but the assistant, and thinking at the end of a message, with nothing that it led to.
+ *  - Media stand only in what the user said; elsewhere, or where only the beginning was read, a text names them.
+ *  - Text is well-formed: half a surrogate pair is refused as no text at all.
+ *  - Calls have names and inputs that every provider takes.
+ *  A thinking block with metadata is never changed: its signature is over its words. */
+export function sendableBlocks(message: Message): readonly Block[] {
+  if (message.erased !== null) return erasedText
+  const { role, blocks } = message
+  let changed: Block[] | null = null
+  for (let i = 0; i < blocks.length; i++) {
+    const block = blocks[i]!
+    const shown = showBlock(block, role, message, i)
+    if (shown === block) changed?.push(block)
+    else {
+      changed ??= blocks.slice(0, i)
+      if (shown !== null) changed.push(shown)
+    }
+  }
+  return withoutTrailingThinking(changed ?? blocks)
+}
+
+function showBlock(block: Block, role: Role, message: Message, index: number): Block | null {
+  if (!isKnown(block)) return null
+  switch (block.type) {
+    case 'text': {
+      if (isBlank(block.text)) return null
+      return block.text.isWellFormed() ? block : { ...block, text: block.text.toWellFormed() }
+    }
+    case 'thinking':
+      if (role !== 'assistant') return null
+      if (block.metadata !== undefined) return block
+      if (isBlank(block.text)) return null
+      return block.text.isWellFormed() ? block : { ...block, text: block.text.toWellFormed() }
+    case 'tool_call':
+      return role === 'assistant' ? showCall(block) : null
+    case 'tool_result': {
+      const output = wellFormed(block.output)
+      return output === block.output ? block : { ...block, output }
+    }
+    case 'image':
+    case 'audio':
+    case 'video':
+    case 'file':
+      return (role === 'user' || role === 'tool_result') && isWhole(message, index) ? block : named(block)
+    default:
+      return block satisfies never
+  }
+}
+
+const callName = /^[a-zA-Z0-9_-]{1,64}$/
+
+/** Anthropic wants an object as input; both want names of letters, digits, `_` and `-`. */
+function showCall(block: ToolCallBlock): ToolCallBlock {
+  const name = callName.test(block.name) ? block.name : safeName(block.name)
+  const input = inputObject(block.input)
+  return name === block.name && input === block.input ? block : { ...block, name, input }
+}
+
+function safeName(name: string): string {
+  return name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'tool'
+}
+
+function inputObject(input: Json): JsonObject {
+  if (typeof input === 'object' && input !== null && !isList(input)) return wellFormed(input) as JsonObject
+  return input === null ? {} : { input: wellFormed(input) }
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
+/** The same value if every text in it is well-formed. */
+function wellFormed(value: Json): Json {
+  if (typeof value === 'string') return value.isWellFormed() ? value : value.toWellFormed()
+  if (typeof value !== 'object' || value === null) return value
+  if (isList(value)) {
+    const list = value.map(wellFormed)
+    return list.every((one, i) => one === value[i]) ? value : list
+  }
+  const members = Object.entries(value).map(([key, one]) => [key.toWellFormed(), wellFormed(one)] as const)
+  const same = members.every(([key, one]) => Object.hasOwn(value, key) && one === value[key])
+  return same ? value : Object.fromEntries(members)
+}
+
+/** False if the message was read with previews and holds only the beginning of this payload. */
+function isWhole(message: Message, index: number): boolean {
+  return message.blobs.every(blob => blob.whole || blob.pointer !== `/blocks/${index}/data`)
+}
+
+function named(block: MediaBlock): Block {
+  const name = block.name === undefined ? '' : `${block.name.toWellFormed()}, `
+  return { type: 'text', text: `[${block.type}: ${name}${block.mime.toWellFormed()}]` }
+}
+
+function withoutTrailingThinking(blocks: readonly Block[]): readonly Block[] {
+  let end = blocks.length
+  while (end > 0 && blocks[end - 1]!.type === 'thinking') end--
+  return end === blocks.length ? blocks : blocks.slice(0, end)
+}
+
+function isBlank(text: string): boolean {
+  return !/\S/.test(text)
+}
+
+/** True for what stays in a message of the user once its tool results are taken out. */
+export function isSaid(block: Block): boolean {
+  return block.type === 'text' || isMedia(block)
+}
