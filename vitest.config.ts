@@ -7,6 +7,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     // Processes, not threads: better-sqlite3 is native, and some tests end their own process.
     pool: 'forks',
+    // Here and not in the linter, which takes every call of our own `fit` for a focused test.
+    allowOnly: false,
     maxWorkers: Math.max(2, availableParallelism()),
     // Two cores are shared with PostgreSQL: a slow moment is not a failure, a hang still is one.
     testTimeout: 30_000,
