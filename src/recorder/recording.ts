@@ -4,6 +4,7 @@ import type { NewMessage, NonEmpty } from '../core/message.ts'
 import type { ConversationReader, ConversationWriter, MessageReader, TurnWriter } from '../core/ports.ts'
 import type { NewEvent } from '../core/records.ts'
 import type { TurnStatus, Usage } from '../core/turn.ts'
+import type { RecorderLimits } from './limits.ts'
 
 /** What a recorder needs of a store. */
 export type RecordStore = ConversationReader & MessageReader & ConversationWriter & TurnWriter
@@ -11,8 +12,10 @@ export type RecordStore = ConversationReader & MessageReader & ConversationWrite
 /** What went wrong with the storage while a turn was running. The turn goes on. */
 export interface Trouble {
   /** `degraded` once, when writes begin to wait; `recovered` once, when all of them are stored;
-   *  `unsaved` if the person's words were not stored within two seconds; `lost` for what will never be stored. */
-  readonly kind: 'degraded' | 'recovered' | 'unsaved' | 'lost'
+   *  `unsaved` if the person's words were not stored within two seconds; `lost` for what will never be stored;
+   *  `taken_over` if another ended the turn, as it had been silent for too long, or moved its branch: what
+   *  follows goes beside it where it must, under a new key, and nothing is lost. */
+  readonly kind: 'degraded' | 'recovered' | 'unsaved' | 'lost' | 'taken_over'
   readonly error: unknown
   /** Writes that wait. */
   readonly waiting: number
@@ -38,6 +41,7 @@ export interface BeginTurn {
   readonly onTrouble?: (trouble: Trouble) => void
   /** Gives up waiting for the branch. */
   readonly signal?: AbortSignal
+  readonly limits?: Partial<RecorderLimits>
 }
 
 /** A step that was handed over. `ids` is null if it waits to be stored, or in the mode `at_once`. */
@@ -54,11 +58,18 @@ export interface TurnReport {
   readonly saved: boolean
   /** What is not, in order: the caller still has it. */
   readonly unsaved: readonly NewMessage[]
+  /** How many messages were let go because more waited than there is room for; absent if none were. They come
+   *  after those in `unsaved`. */
+  readonly lost?: number
 }
 
 /** One turn being recorded. Calls are stored in the order they are made. */
 export interface TurnRecording {
+  /** The turn's key: another one than was given if it goes on after an end (`replayed`, `taken_over`). */
   readonly key: string
+  /** If the same words had been stored under the same key before: how that turn ended. They were not stored
+   *  again, and what is added goes on at the end of the branch. Absent otherwise. */
+  readonly replayed?: Exclude<TurnStatus, 'open'>
   /** Where it is stored: a sibling branch if that was asked for and needed. */
   readonly branch: BranchRef
   /** True if it went beside the branch that was named. */
@@ -68,8 +79,12 @@ export interface TurnRecording {
   /** A piece of the answer that is arriving. Returns at once; on the disk within 200 ms. */
   draft(piece: { readonly type: 'text' | 'thinking'; readonly text: string }): void
   /** Stores what a step brought: an answer, or results of tools. Resolves when it is durable, or when it waits
-   *  in the queue because the storage fails. Throws ExpiredError if the turn was taken over by another. */
-  add(messages: NonEmpty<NewMessage>, facts?: { readonly usage?: Usage; readonly model?: string }): Promise<Recorded>
+   *  in the queue because the storage fails. Throws InvalidError for what cannot be stored. If the turn was taken
+   *  over by another, it goes on beside it: see `branch`, `forked` and the trouble `taken_over`. */
+  add(
+    messages: NonEmpty<NewMessage>,
+    facts?: { readonly usage?: Usage; readonly model?: string },
+  ): Promise<Recorded>
   /** Stores trace records; durable, or waiting, when it resolves. */
   trace(events: NonEmpty<NewEvent>): Promise<void>
   /** Ends the turn; what had arrived of an answer becomes its last message. Never throws for the storage's sake. */

@@ -1,0 +1,55 @@
+import type { BranchRef } from '../core/branch.ts'
+import { checkName } from '../core/check.ts'
+import { BusyError } from '../core/errors.ts'
+import type { NewMessage, NonEmpty } from '../core/message.ts'
+import { prepareMessages } from '../core/prepare.ts'
+import { recordAtOnce } from './at-once.ts'
+import { defaultLimits } from './limits.ts'
+import { recordLive } from './live.ts'
+import type { Opening } from './opening.ts'
+import type { BeginTurn, RecordStore, TurnRecording } from './recording.ts'
+import { type RecorderSource, systemRecorderSource } from './source.ts'
+
+const firstPauseMs = 50
+const longestPauseMs = 1_000
+
+/** Begins a turn: stores the words that open it and holds the branch until its end. Where another's turn holds the
+ *  branch it is taken over if nobody goes on with it; otherwise `onBusy` decides. Throws what is the caller's to
+ *  know (InvalidError, NotFoundError, BusyError, ConflictError, KeyReusedError). Failing storage is none of it:
+ *  the turn goes on, and `onTrouble` is told. */
+export async function beginTurn(
+  store: RecordStore,
+  branch: BranchRef,
+  options: BeginTurn,
+  source: RecorderSource = systemRecorderSource,
+): Promise<TurnRecording> {
+  const key = options.key === undefined ? source.uuid() : checkName(options.key, 'key')
+  if (options.words.length > 0) prepareMessages(options.words as NonEmpty<NewMessage>, 'words')
+  const ref = { conversationId: branch.conversationId, name: branch.name }
+  const opening: Opening = { store, ref, options, key, source }
+  const limits = { ...defaultLimits, ...options.limits }
+  const record = options.mode === 'at_once' ? recordAtOnce : recordLive
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
+    try {
+      return await record(opening, limits)
+    } catch (error) {
+      if (!(error instanceof BusyError) || options.onBusy !== 'wait') throw error
+    }
+    await pause(pauseMs, source, options.signal)
+  }
+}
+
+function pause(ms: number, source: RecorderSource, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const onAbort = () => {
+      callOff()
+      reject(signal!.reason)
+    }
+    const callOff = source.after(ms, () => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    })
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}

@@ -1,0 +1,192 @@
+import { InvalidError } from '../core/errors.ts'
+import type { MessageId } from '../core/ids.ts'
+import type { NewMessage, NonEmpty } from '../core/message.ts'
+import { prepareMessages } from '../core/prepare.ts'
+import type { NewEvent } from '../core/records.ts'
+import type { TurnEnd, Usage } from '../core/turn.ts'
+import { type AnswerDraft, answerDraft } from './answer-draft.ts'
+import type { RecorderLimits } from './limits.ts'
+import type { Opening } from './opening.ts'
+import { type Outages, outages } from './outages.ts'
+import { writeQueue } from './queue.ts'
+import type { Recorded, TurnRecording, TurnReport } from './recording.ts'
+import { charactersOf, dated, isForTheCaller } from './said.ts'
+import { shown } from './shown.ts'
+import { type StepFacts, turnWrites } from './turn-writes.ts'
+
+/** Records a turn as it happens: each step is stored as it ends, an answer while it arrives. */
+export async function recordLive(opening: Opening, limits: RecorderLimits): Promise<TurnRecording> {
+  const { store, ref, options, source } = opening
+  const { tell, trace: traceOutage }: Outages = outages(opening)
+  const queue = writeQueue({ limits, source, tell, recovered: traceOutage })
+  const writes = turnWrites(opening, error => tell({ kind: 'taken_over', error, waiting: queue.waiting }))
+  let draft = answerDraft()
+  /** The draft that has a write on its way, or that cannot have any. */
+  let flushing: AnswerDraft | null = null
+  let callOffFlush: (() => void) | null = null
+  let callOffRenewal: (() => void) | null = null
+  let lastWrite = source.now()
+  let ended: Promise<TurnReport> | null = null
+
+  await begin(options.words)
+  renewAfter(limits.renewEveryMs)
+  return shown(opening, writes, {
+    draft(piece) {
+      if (ended) return
+      draft.add(piece)
+      callOffFlush ??= source.after(limits.draftEveryMs, flush, { idle: true })
+    },
+    add,
+    trace,
+    end: (status, facts = {}) => {
+      ended ??= end(status, facts.usage)
+      return ended
+    },
+  })
+
+  async function begin(words: readonly NewMessage[]): Promise<void> {
+    const at = source.now()
+    // Once nobody waits to be asked, the words go where they can.
+    let asked = false
+    const stored = await queue.push(
+      {
+        kind: 'said',
+        messages: words,
+        characters: charactersOf(words),
+        refuses: isForTheCaller,
+        async run(attempt) {
+          const manners = asked ? ({ onBusy: 'fork', onMoved: 'fork' } as const) : options
+          if (!isNonEmpty(words)) await writes.findPlace(manners)
+          else await writes.open(attempt === 0 ? words : dated(words, at), manners)
+          lastWrite = source.now()
+        },
+      },
+      true,
+    )
+    asked = true
+    if (!stored && words.length > 0)
+      tell({ kind: 'unsaved', error: queue.outage?.error, waiting: queue.waiting })
+  }
+
+  async function add(messages: NonEmpty<NewMessage>, facts: StepFacts = {}): Promise<Recorded> {
+    mustBeOpen()
+    // While writes wait there is nobody to refuse anything to later.
+    if (queue.outage) prepareMessages(messages)
+    const at = source.now()
+    const superseded = draft
+    draft = answerDraft()
+    let ids: NonEmpty<MessageId> | null = null
+    try {
+      await queue.push({
+        kind: 'said',
+        messages,
+        characters: charactersOf(messages),
+        refuses: error => error instanceof InvalidError,
+        async run(attempt) {
+          ids = await writes.append(attempt === 0 ? messages : dated(messages, at), facts)
+          lastWrite = source.now()
+        },
+      })
+    } catch (error) {
+      // It supersedes nothing then.
+      if (!draft.waits) draft = superseded
+      throw error
+    }
+    return { ids }
+  }
+
+  async function trace(events: NonEmpty<NewEvent>): Promise<void> {
+    mustBeOpen()
+    const at = source.now()
+    await queue.push({
+      kind: 'trace',
+      messages: [],
+      characters: JSON.stringify(events).length,
+      refuses: error => error instanceof InvalidError,
+      run: attempt => store.addEvents(ref.conversationId, attempt === 0 ? events : dated(events, at)),
+    })
+  }
+
+  /** Stores what has arrived of the answer. Never two of them at once: what comes meanwhile goes with the next. */
+  function flush(): void {
+    callOffFlush = null
+    if (ended || flushing === draft) return
+    const flushed = draft
+    flushing = flushed
+    void queue.push({
+      kind: 'draft',
+      messages: [],
+      get characters() {
+        return flushed.characters
+      },
+      async run() {
+        // The answer may have come whole meanwhile.
+        if (flushed !== draft || !(await writes.putDraft(flushed))) return
+        lastWrite = source.now()
+        if (flushing === flushed) flushing = null
+        if (flushed === draft && flushed.waits && !ended)
+          callOffFlush ??= source.after(limits.draftEveryMs, flush, { idle: true })
+      },
+      drop: () => flushed.drop(),
+    })
+  }
+
+  /** A turn that goes on without a write, while a tool runs for instance, has to be kept. */
+  function renewAfter(ms: number): void {
+    callOffRenewal = source.after(ms, () => void renew(), { idle: true })
+  }
+
+  async function renew(): Promise<void> {
+    const silent = source.now() - lastWrite
+    if (silent >= 0 && silent < limits.renewEveryMs) return renewAfter(limits.renewEveryMs - silent)
+    renewAfter(limits.renewEveryMs)
+    // While writes wait, they are what shows that we live, once they get through.
+    if (queue.waiting > 0) return
+    await queue.push({
+      kind: 'draft',
+      messages: [],
+      characters: 0,
+      async run() {
+        if (!ended && (await writes.renew())) lastWrite = source.now()
+      },
+    })
+  }
+
+  async function end(status: TurnEnd['status'], usage: Usage | undefined): Promise<TurnReport> {
+    callOffFlush?.()
+    callOffRenewal?.()
+    const last = draft
+    let stored = status
+    void queue.push({
+      kind: 'end',
+      get messages() {
+        const message = last.message(status)
+        return message ? [message] : []
+      },
+      characters: 0,
+      async run() {
+        // What is stored is not the whole turn then.
+        const asked = queue.lost > 0 && status === 'complete' ? 'interrupted' : status
+        stored = await writes.end(asked, usage, last)
+      },
+    })
+    const unsaved = await queue.finish(limits.endWithinMs)
+    const { lost } = queue
+    return {
+      status: stored,
+      branch: writes.standing?.branch ?? ref,
+      head: writes.standing?.head ?? null,
+      saved: unsaved.length === 0 && lost === 0,
+      unsaved,
+      ...(lost > 0 && { lost }),
+    }
+  }
+
+  function mustBeOpen(): void {
+    if (ended) throw new InvalidError('turn', 'has ended')
+  }
+}
+
+function isNonEmpty<T>(list: readonly T[]): list is NonEmpty<T> {
+  return list.length > 0
+}

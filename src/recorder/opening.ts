@@ -1,0 +1,176 @@
+import type { BranchRef } from '../core/branch.ts'
+import { BusyError, ConflictError } from '../core/errors.ts'
+import { sha256Hex } from '../core/hash.ts'
+import type { MessageId } from '../core/ids.ts'
+import type { NewMessage, NonEmpty } from '../core/message.ts'
+import type { Appended } from '../core/ports.ts'
+import type { Turn, TurnStatus, TurnStep } from '../core/turn.ts'
+import type { BeginTurn, RecordStore } from './recording.ts'
+import type { RecorderSource } from './source.ts'
+import { takeOver } from './take-over.ts'
+
+/** What it takes to begin a turn. */
+export interface Opening {
+  readonly store: RecordStore
+  readonly ref: BranchRef
+  readonly options: BeginTurn
+  readonly key: string
+  readonly source: RecorderSource
+}
+
+/** Where a turn stands. */
+export interface Standing {
+  readonly key: string
+  /** The number of its next write. */
+  readonly step: number
+  /** Whether it is in the store, open and ours. */
+  readonly begun: boolean
+  readonly branch: BranchRef
+  readonly head: MessageId | null
+  /** Whether it went beside the branch that was named. */
+  readonly forked: boolean
+  readonly replayed: Exclude<TurnStatus, 'open'> | null
+}
+
+/** What to do where the branch is held or has moved. */
+export type Manners = Pick<BeginTurn, 'onBusy' | 'onMoved'>
+
+const fresh = { forked: false, replayed: null }
+
+/** Others may keep moving a branch; nobody loses this often by chance. */
+const mostTries = 50
+
+/** Stores the words that begin a turn, which is open and ours from then on. A branch whose turn nobody goes on
+ *  with is taken over. Throws BusyError, ConflictError or KeyReusedError as the manners ask for. */
+export async function openTurn(
+  opening: Opening,
+  words: NonEmpty<NewMessage>,
+  manners: Manners,
+): Promise<Standing> {
+  const { store, ref, options } = opening
+  for (let tries = 0; ; tries++) {
+    const head = options.expectedHead === undefined ? await headNow(opening) : options.expectedHead
+    try {
+      return await write(head, 'refuse')
+    } catch (error) {
+      if (error instanceof BusyError) {
+        const ended = await takeOver(store, ref.conversationId, ref.name, opening.source)
+        // Asked a second time even so: somebody else may just have ended it.
+        if (ended.length > 0 || tries === 0) continue
+        if (manners.onBusy === 'fork') return write(await besideOpenTurn(opening, head), 'sibling')
+      } else if (error instanceof ConflictError) {
+        if (options.expectedHead === undefined && tries < mostTries) continue
+        if (manners.onMoved === 'fork') return write(head, 'sibling')
+      }
+      throw error
+    }
+  }
+
+  async function write(head: MessageId | null, onConflict: 'refuse' | 'sibling'): Promise<Standing> {
+    const turn = firstStep(opening, 'open')
+    const appended = await store.append(ref, head, words, { turn, onConflict })
+    return appended.outcome === 'replayed' ? goOn(opening, appended) : standingAfter(turn, appended, fresh)
+  }
+}
+
+/** Where a turn will begin whose first words are not stored yet. Throws as `openTurn` does. */
+export async function findPlace(opening: Opening, manners: Manners): Promise<Standing> {
+  const { store, ref, options, key } = opening
+  const found = await store.getBranch(ref)
+  const given = options.expectedHead
+  const place = { key, step: 0, begun: false, branch: ref, ...fresh }
+  const open = await openTurnOn(opening)
+  if (open) {
+    const ended = await takeOver(store, ref.conversationId, ref.name, opening.source)
+    if (ended.length > 0) return findPlace(opening, manners)
+    if (manners.onBusy !== 'fork')
+      throw new BusyError(`branch ${JSON.stringify(ref.name)}`, open.holder, open.leaseUntil)
+    return { ...place, head: given === undefined ? await besideOpenTurn(opening, found.head) : given }
+  }
+  if (given !== undefined && given !== found.head && manners.onMoved !== 'fork')
+    throw new ConflictError(ref.name, given, found.head)
+  return { ...place, head: given === undefined ? found.head : given }
+}
+
+/** The part of a turn that its first write carries. */
+export function firstStep(opening: Opening, status: TurnStatus, key = opening.key): TurnStep {
+  const { model, prompt } = opening.options
+  return {
+    key,
+    step: 0,
+    status,
+    holder: opening.source.holder(),
+    ...(model !== undefined && { model }),
+    ...(prompt !== undefined && { promptHash: sha256Hex(prompt) }),
+  }
+}
+
+/** Where a turn stands after a write of it. */
+export function standingAfter(
+  turn: TurnStep,
+  appended: Appended,
+  before: Pick<Standing, 'forked' | 'replayed'>,
+): Standing {
+  return {
+    key: turn.key,
+    step: turn.step + 1,
+    begun: turn.status === 'open',
+    branch: appended.branch,
+    head: appended.head,
+    forked: before.forked || appended.outcome === 'sibling',
+    replayed: before.replayed,
+  }
+}
+
+/** These words were stored before under this key: by an attempt of our own whose outcome was unknown, or in an
+ *  earlier life. They are not said twice. */
+async function goOn(opening: Opening, appended: Appended): Promise<Standing> {
+  const { store, key, source } = opening
+  const { conversationId } = appended.branch
+  const turns = await store.listTurns(conversationId)
+  const turn = turns.find(turn => turn.key === key)!
+  const branch = { conversationId, name: turn.branch }
+  const forked = turn.branch !== opening.ref.name
+  if (turn.status === 'open' && isSame(turn, source)) {
+    const head = turn.lastStep === 0 ? appended.head : (await store.getBranch(branch)).head
+    return { key, step: turn.lastStep + 1, begun: true, branch, head, forked, replayed: null }
+  }
+  const ended =
+    turn.status === 'open' ? await takeOver(store, conversationId, turn.branch, source) : [{ turn }]
+  const replayed = ended.find(({ turn }) => turn.key === key)?.turn.status
+  if (replayed === undefined || replayed === 'open')
+    throw new BusyError(`turn ${JSON.stringify(key)}`, turn.holder, turn.leaseUntil)
+  const { head } = await store.getBranch(branch)
+  return { key: source.uuid(), step: 0, begun: false, branch, head, forked, replayed }
+}
+
+function isSame(turn: Turn, source: RecorderSource): boolean {
+  const us = source.holder()
+  const { holder } = turn
+  if (!holder) return false
+  return (
+    holder.host === us.host &&
+    holder.boot === us.boot &&
+    holder.pid === us.pid &&
+    holder.startedAt === us.startedAt
+  )
+}
+
+async function headNow({ store, ref }: Opening): Promise<MessageId | null> {
+  return (await store.getBranch(ref)).head
+}
+
+async function openTurnOn({ store, ref }: Opening): Promise<Turn | undefined> {
+  const open = await store.listTurns(ref.conversationId, { status: 'open' })
+  return open.find(turn => turn.branch === ref.name)
+}
+
+/** Where to go on beside a turn that is still open: before it, as it is not whole. */
+async function besideOpenTurn(
+  { store, options }: Opening,
+  head: MessageId | null,
+): Promise<MessageId | null> {
+  if (options.expectedHead !== undefined || head === null) return head
+  const { messages } = await store.tail(head, { messages: 1 }, { wholeTurns: true, blobs: 'preview' })
+  return messages.at(-1)?.id ?? null
+}

@@ -1,0 +1,281 @@
+import { SkeinError, UnavailableError } from '../core/errors.ts'
+import type { NewMessage } from '../core/message.ts'
+import type { RecorderLimits } from './limits.ts'
+import type { Trouble } from './recording.ts'
+import type { RecorderSource } from './source.ts'
+
+/** One write of a turn. */
+export interface Write {
+  /** What was said is kept to the last. A draft and a trace go first when there is no more room. */
+  readonly kind: 'said' | 'draft' | 'trace' | 'end'
+  /** What it says, in case it never gets stored. */
+  readonly messages: readonly NewMessage[]
+  readonly characters: number
+  /** Does it. It may be called again after it failed, whatever became of the first attempt. */
+  run(attempt: number): Promise<void>
+  /** Whether an error is for whoever asked, as long as they wait: then it is not tried again. */
+  refuses?(error: unknown): boolean
+  /** Called if it is given up. */
+  drop?(): void
+}
+
+export interface QueueOptions {
+  readonly limits: RecorderLimits
+  readonly source: Pick<RecorderSource, 'after' | 'now'>
+  tell(trouble: Trouble): void
+  /** Leaves a trace of an outage once it is over. */
+  recovered(outage: Outage): Promise<void>
+}
+
+/** A time in which the storage failed. */
+export interface Outage {
+  readonly since: number
+  readonly error: unknown
+}
+
+/** The writes of one turn, one after the other. What fails waits and is tried again, in order: what is stored is
+ *  always the beginning of what was said. */
+export interface WriteQueue {
+  /** True once it is stored, false if it waits: after a first failure, or, for those who are `patient`, only
+   *  after `writeWithinMs`. Throws what the write refuses. */
+  push(write: Write, patient?: boolean): Promise<boolean>
+  /** Set while writes wait because the storage fails. */
+  readonly outage: Outage | null
+  /** Writes that are not stored yet. */
+  readonly waiting: number
+  /** Tries what waits for so long, and nothing after that. Returns what is not stored. */
+  finish(ms: number): Promise<readonly NewMessage[]>
+  /** Messages that are neither stored nor kept. */
+  readonly lost: number
+}
+
+interface Entry {
+  readonly write: Write
+  attempts: number
+  /** Lets the one who pushed it go on; afterwards there is nobody to refuse anything to. */
+  release: ((stored: boolean) => void) | null
+  readonly refuse: (error: unknown) => void
+  readonly patient: boolean
+}
+
+const firstPauseMs = 100
+const longestPauseMs = 5_000
+/** While somebody waits for the end, or for their words to be stored. */
+const longestPauseAttendedMs = 250
+
+export function writeQueue(options: QueueOptions): WriteQueue {
+  const { limits, source } = options
+  const waiting: Entry[] = []
+  let running = false
+  let outage: Outage | null = null
+  /** Nothing more can be stored: the conversation is gone, or the turn has ended. */
+  let stopped = false
+  let full = false
+  let lost = 0
+  let toldLost = false
+  let pauseMs = firstPauseMs
+  let callOffRetry: (() => void) | null = null
+  let finishing: (() => void) | null = null
+
+  return {
+    push,
+    get outage() {
+      return outage
+    },
+    get waiting() {
+      return waiting.length
+    },
+    finish,
+    get lost() {
+      return lost
+    },
+  }
+
+  function push(write: Write, patient = false): Promise<boolean> {
+    if (full && write.kind !== 'end') return giveUp(write)
+    return new Promise((resolve, reject) => {
+      const callOff = source.after(limits.writeWithinMs, () => letGo(entry))
+      const entry: Entry = {
+        write,
+        attempts: 0,
+        patient,
+        release: stored => {
+          entry.release = null
+          callOff()
+          resolve(stored)
+        },
+        refuse: error => {
+          callOff()
+          reject(error)
+        },
+      }
+      waiting.push(entry)
+      makeRoom(entry)
+      if (stopped || (outage && !patient)) entry.release?.(false)
+      void drain()
+    })
+  }
+
+  /** It takes too long, whether it fails or only hangs. */
+  function letGo(entry: Entry): void {
+    degrade(new UnavailableError('the store takes too long to answer'))
+    entry.release?.(false)
+  }
+
+  async function drain(): Promise<void> {
+    if (running || stopped || callOffRetry) return
+    running = true
+    for (let entry = waiting[0]; entry && !stopped; entry = waiting[0]) {
+      try {
+        await entry.write.run(entry.attempts++)
+      } catch (error) {
+        if (stopped) break
+        if (entry.release && entry.write.refuses?.(error)) {
+          waiting.shift()
+          entry.refuse(error)
+          continue
+        }
+        if (!isStorageTrouble(error) && isMinor(entry.write)) {
+          // Nobody is there to be told, and it is not worth the rest.
+          waiting.shift()
+          void giveUp(entry.write)
+          continue
+        }
+        if (isStorageTrouble(error)) retryLater(error)
+        else breakDown(error)
+        running = false
+        return
+      }
+      waiting.shift()
+      entry.release?.(true)
+      pauseMs = firstPauseMs
+    }
+    if (outage && !stopped) await recover(outage)
+    running = false
+    if (waiting.length > 0) void drain()
+    else if (!outage) finishing?.()
+  }
+
+  async function recover(over: Outage): Promise<void> {
+    try {
+      await options.recovered(over)
+    } catch (error) {
+      // All that was said is stored; only the trace of the outage is not.
+      if (isStorageTrouble(error)) return retryLater(error)
+    }
+    // Whatever was pushed meanwhile is stored before anybody hears that all is well.
+    if (waiting.length > 0 || stopped) return
+    outage = null
+    options.tell({ kind: 'recovered', error: over.error, waiting: 0 })
+  }
+
+  function retryLater(error: unknown): void {
+    degrade(error)
+    const attended = finishing !== null || waiting.some(entry => entry.patient && entry.release)
+    const ms = attended ? Math.min(pauseMs, longestPauseAttendedMs) : pauseMs
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+    callOffRetry = source.after(ms, retryNow, { idle: true })
+  }
+
+  function retryNow(): void {
+    callOffRetry?.()
+    callOffRetry = null
+    void drain()
+  }
+
+  function degrade(error: unknown): void {
+    if (!outage && !stopped) {
+      outage = { since: source.now(), error }
+      options.tell({ kind: 'degraded', error, waiting: waiting.length })
+    }
+    for (const entry of waiting) if (!entry.patient) entry.release?.(false)
+  }
+
+  /** No retry can help: what waits, and what is still to come, stays with the caller. */
+  function breakDown(error: unknown): void {
+    stopped = true
+    options.tell({ kind: 'lost', error, waiting: waiting.length })
+    for (const entry of waiting) entry.release?.(false)
+    finishing?.()
+  }
+
+  /** The oldest drafts and traces go first. If that is not enough, the newest words go, and all that follow: a
+   *  hole in what was said would be worse than its end missing. */
+  function makeRoom(newest: Entry): void {
+    while (isOver()) {
+      const from = running ? 1 : 0
+      const i = waiting.findIndex(({ write }, i) => i >= from && isMinor(write))
+      if (i < 0) break
+      const [entry] = waiting.splice(i, 1)
+      entry!.write.drop?.()
+      entry!.release?.(false)
+      tellLost()
+    }
+    if (!isOver() || newest.write.kind === 'end' || waiting.at(-1) !== newest || waiting.length === 1) return
+    waiting.pop()
+    void giveUp(newest.write)
+    newest.release?.(false)
+  }
+
+  function isOver(): boolean {
+    if (waiting.length > limits.waitingWrites) return true
+    return waiting.reduce((sum, { write }) => sum + write.characters, 0) > limits.waitingCharacters
+  }
+
+  async function giveUp(write: Write): Promise<boolean> {
+    if (write.kind === 'said') {
+      full = true
+      lost += write.messages.length
+    }
+    write.drop?.()
+    tellLost()
+    return false
+  }
+
+  function tellLost(): void {
+    if (toldLost) return
+    toldLost = true
+    const error = outage?.error ?? new UnavailableError('more is waiting to be stored than there is room for')
+    options.tell({ kind: 'lost', error, waiting: waiting.length })
+  }
+
+  async function finish(ms: number): Promise<readonly NewMessage[]> {
+    if ((waiting.length > 0 || running || outage) && !stopped) {
+      await new Promise<void>(resolve => {
+        const callOff = source.after(ms, resolve)
+        finishing = () => {
+          callOff()
+          resolve()
+        }
+        pauseMs = firstPauseMs
+        if (callOffRetry) retryNow()
+      })
+    }
+    stopped = true
+    callOffRetry?.()
+    for (const entry of waiting) entry.release?.(false)
+    return waiting.flatMap(({ write }) => write.messages)
+  }
+}
+
+function isMinor({ kind }: Write): boolean {
+  return kind === 'draft' || kind === 'trace'
+}
+
+/** Whether the storage is at fault, or something nobody thought of: then it may help to try again. */
+function isStorageTrouble(error: unknown): boolean {
+  if (!(error instanceof SkeinError)) return true
+  switch (error.code) {
+    case 'unavailable':
+    case 'storage_full':
+    case 'read_only':
+    case 'outcome_unknown':
+    case 'corrupt':
+    case 'schema_too_new':
+    case 'busy':
+    case 'conflict':
+      return true
+    default:
+      return false
+  }
+}

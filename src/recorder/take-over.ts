@@ -1,0 +1,32 @@
+import { ExpiredError } from '../core/errors.ts'
+import type { ConversationId } from '../core/ids.ts'
+import type { MessageReader, TurnWriter } from '../core/ports.ts'
+import type { EndedTurn, Turn } from '../core/turn.ts'
+import { type RecorderSource, systemRecorderSource } from './source.ts'
+
+/** Ends the turns that nobody goes on with, as interrupted: those whose lease ran out, and those whose holder was
+ *  on this host and is surely dead. What had arrived of their answers becomes their last message. The turns of
+ *  living processes are left alone. Returns what was ended here; if another was quicker, that is no error. */
+export async function takeOver(
+  store: Pick<MessageReader, 'listTurns'> & Pick<TurnWriter, 'endTurn'>,
+  id: ConversationId,
+  branch?: string,
+  source: Pick<RecorderSource, 'now' | 'isDead'> = systemRecorderSource,
+): Promise<readonly EndedTurn[]> {
+  const ended: EndedTurn[] = []
+  for (const turn of await store.listTurns(id, { status: 'open' })) {
+    if (branch !== undefined && turn.branch !== branch) continue
+    if (turn.holder === null || !isAbandoned(turn, source)) continue
+    try {
+      ended.push(await store.endTurn(id, turn.key, { status: 'interrupted', heldBy: turn.holder }))
+    } catch (error) {
+      if (!(error instanceof ExpiredError)) throw error
+    }
+  }
+  return ended
+}
+
+function isAbandoned(turn: Turn, source: Pick<RecorderSource, 'now' | 'isDead'>): boolean {
+  if (turn.leaseUntil === null || turn.leaseUntil.getTime() <= source.now()) return true
+  return turn.holder !== null && source.isDead(turn.holder)
+}
