@@ -1,0 +1,83 @@
+import { isKnown } from '../core/block.ts'
+import { textOf } from '../core/message.ts'
+import type { ContextMessage } from '../core/model.ts'
+
+/** What the scripted model finds in the messages it was given. It has no other memory. */
+export interface Memory {
+  /** What the user said before the newest message, oldest first. */
+  readonly said: readonly string[]
+  /** What the assistant said, oldest first. */
+  readonly answered: readonly string[]
+  /** System texts: the prompt, a summary, notes. */
+  readonly told: readonly string[]
+  /** Messages of the user and the assistant, the newest included. */
+  readonly messages: number
+  /** `my <thing> is <value>`: the newest value of each thing, in lower case. */
+  readonly facts: ReadonlyMap<string, string>
+}
+
+/** Reads the context, but for the newest user message. */
+export function remember(messages: readonly ContextMessage[]): Memory {
+  const newest = messages.findLastIndex(message => message.role === 'user')
+  const before = messages.slice(0, Math.max(newest, 0))
+  const of = (role: ContextMessage['role']) =>
+    before
+      .filter(message => message.role === role)
+      .map(textOf)
+      .filter(text => text.trim() !== '')
+  const told = messages.filter(message => message.role === 'system').map(textOf)
+  const said = of('user')
+  return {
+    said,
+    answered: of('assistant'),
+    told,
+    messages: messages.filter(message => message.role === 'user' || message.role === 'assistant').length,
+    facts: factsOf([...told, ...said]),
+  }
+}
+
+/** Things that texts state: `my name is Ada`, `my favourite colour is blue`, `call me Ada`. Later ones win. */
+export function factsOf(texts: readonly string[]): ReadonlyMap<string, string> {
+  const facts = new Map<string, string>()
+  for (const text of texts) {
+    for (const [, thing, value] of text.matchAll(
+      /\bmy ([\p{L} '-]{1,40}?) (?:is|are|=) ([^.!?\n;"”]{1,120})/giu,
+    )) {
+      if (!/^(what|who|where|how)\b/i.test(value ?? '')) facts.set(plain(thing ?? ''), (value ?? '').trim())
+    }
+    const name = /\b(?:call me|i am called|i'm called) ([\p{L}][\p{L}'-]*)/iu.exec(text)?.[1]
+    if (name !== undefined) facts.set('name', name)
+  }
+  return facts
+}
+
+export function plain(thing: string): string {
+  return thing
+    .trim()
+    .toLowerCase()
+    .replace(/\s+/g, ' ')
+    .replace(/\bfavorite\b/, 'favourite')
+    .replace(/\bcolor\b/, 'colour')
+}
+
+/** The results of tools that came after the newest user message, if the conversation stands there. */
+export function newResults(
+  messages: readonly ContextMessage[],
+): readonly { name: string; output: string; failed: boolean }[] {
+  const since = messages.slice(
+    messages.findLastIndex(message => message.role === 'user' || message.role === 'assistant'),
+  )
+  const blocks = since.flatMap(message => message.blocks.filter(isKnown))
+  const names = new Map(
+    messages
+      .flatMap(message => message.blocks.filter(isKnown))
+      .flatMap(block => (block.type === 'tool_call' ? [[block.callId, block.name] as const] : [])),
+  )
+  return blocks.flatMap(block => {
+    if (block.type !== 'tool_result') return []
+    const output = typeof block.output === 'string' ? block.output : JSON.stringify(block.output)
+    return [
+      { name: block.name ?? names.get(block.callId) ?? 'the tool', output, failed: block.isError === true },
+    ]
+  })
+}

@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto'
+import type { Block, TextBlock } from '../core/block.ts'
+import { ContextLengthError, ModelError } from '../core/errors.ts'
+import type { Json } from '../core/json.ts'
+import type { Answer, Finish, Model, ModelEvent, ModelRequest } from '../core/model.ts'
+import { estimateTokens } from '../core/tokens.ts'
+import type { Usage } from '../core/turn.ts'
+import { answerFor } from './scripted-answers.ts'
+import { orAborted, sleep as realSleep, type Sleep } from './sleep.ts'
+
+/** A tool call in a script. The id is a new one unless given. */
+export interface ScriptedCall {
+  readonly name: string
+  readonly input: Json
+  readonly id?: string
+}
+
+/** An answer as the script has it: thinking first, then words, then calls. */
+export interface ScriptedAnswer {
+  readonly thinking?: string
+  readonly text?: string
+  readonly calls?: readonly ScriptedCall[]
+  /** `tool_calls` if there are calls, otherwise `stop`. */
+  readonly finish?: Finish
+  readonly usage?: Usage
+  /** Waits so long before each piece. */
+  readonly delayMs?: number
+  /** Waits before the n-th piece, counted from 0, until it resolves. */
+  readonly gate?: (n: number) => PromiseLike<unknown>
+  /** Breaks off after so many pieces, as a connection does. */
+  readonly breakAfter?: number
+}
+
+/** What to do on a call: answer, fail with a status, or say that the window is too small. */
+export type ScriptedReply =
+  | string
+  | ScriptedAnswer
+  | { readonly fail: number; readonly message?: string; readonly retryAfterMs?: number }
+  | { readonly overflow: number }
+
+export interface ScriptedOptions {
+  /** `scripted` unless given. */
+  readonly id?: string
+  /** Replies for the first calls, in order; afterwards it answers by itself. A function is asked on every call and
+   *  may return null to let it answer by itself. */
+  readonly script?: readonly ScriptedReply[] | ((request: ModelRequest, call: number) => ScriptedReply | null)
+  /** Refuses a context with more tokens than this, as a provider would. */
+  readonly window?: number
+  /** Names a call. Random unless given: two calls of one conversation must never share an id. */
+  readonly newId?: () => string
+  /** Waits so long before each piece of an answer that does not say otherwise. */
+  readonly delayMs?: number
+  readonly sleep?: Sleep
+}
+
+/** A model without a provider: offline, deterministic, for tests, demos and first use. It answers from the messages
+ *  it is given and from nothing else, so what is not in the context it does not know. A message may tell it what to
+ *  do with a line such as `/tool name {…}`, `/slow words` or `/fail 429`: see `directed`. */
+export function scripted(options: ScriptedOptions = {}): Model {
+  const id = options.id ?? 'scripted'
+  let calls = 0
+  return {
+    id,
+    stream(request) {
+      const call = calls++
+      const { script } = options
+      const given = typeof script === 'function' ? script(request, call) : script?.[call]
+      return play(id, request, given ?? answerFor(request), options)
+    },
+  }
+}
+
+async function* play(
+  id: string,
+  request: ModelRequest,
+  reply: ScriptedReply,
+  options: ScriptedOptions,
+): AsyncGenerator<ModelEvent> {
+  request.signal?.throwIfAborted()
+  const input = tokensOf(request)
+  if (options.window !== undefined && input > options.window) throw tooLong(id, options.window, input)
+  if (typeof reply === 'object' && 'overflow' in reply) throw tooLong(id, reply.overflow, input)
+  if (typeof reply === 'object' && 'fail' in reply) throw failure(id, reply)
+  const answer = typeof reply === 'string' ? { text: reply } : (reply as ScriptedAnswer)
+  const { blocks, finish } = shortened(
+    blocksOf(answer, options.newId ?? randomId),
+    finishOf(answer),
+    request.maxOutput,
+  )
+  let n = 0
+  for (const piece of blocks.flatMap(piecesOf)) {
+    if (n === answer.breakAfter) throw new ModelError(id, 'the answer broke off', { retryable: true })
+    if (answer.gate !== undefined) await orAborted(answer.gate(n), request.signal)
+    const delayMs = answer.delayMs ?? options.delayMs
+    if (delayMs !== undefined) await (options.sleep ?? realSleep)(delayMs, request.signal)
+    request.signal?.throwIfAborted()
+    yield piece
+    n++
+  }
+  if (answer.breakAfter !== undefined) throw new ModelError(id, 'the answer broke off', { retryable: true })
+  request.signal?.throwIfAborted()
+  const usage = answer.usage ?? { input, output: estimateTokens(blocks) }
+  yield { type: 'answer', answer: { blocks, finish, usage, model: id } satisfies Answer }
+}
+
+function tooLong(id: string, limit: number, needed: number): ContextLengthError {
+  return new ContextLengthError(`${id}: the context has ${needed} tokens, the window ${limit}`, {
+    limit,
+    needed,
+  })
+}
+
+function failure(
+  id: string,
+  { fail, message, retryAfterMs }: Extract<ScriptedReply, { fail: number }>,
+): ModelError {
+  const retryable = fail === 408 || fail === 429 || fail >= 500
+  const facts = { status: fail, retryable, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  return new ModelError(id, message ?? `answered ${fail}, as it was told to`, facts)
+}
+
+function tokensOf({ messages, tools }: ModelRequest): number {
+  const described = tools === undefined || tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools))
+  return messages.reduce((sum, message) => sum + estimateTokens(message.blocks), described)
+}
+
+function blocksOf(answer: ScriptedAnswer, newId: () => string): readonly Block[] {
+  const blocks: Block[] = []
+  if (answer.thinking) blocks.push({ type: 'thinking', text: answer.thinking })
+  if (answer.text) blocks.push({ type: 'text', text: answer.text })
+  for (const call of answer.calls ?? []) {
+    const callId = call.id ?? newId()
+    blocks.push({ type: 'tool_call', callId, name: call.name, input: call.input })
+  }
+  return blocks
+}
+
+function randomId(): string {
+  return `call_${randomBytes(9).toString('hex')}`
+}
+
+function finishOf(answer: ScriptedAnswer): Finish {
+  return answer.finish ?? ((answer.calls?.length ?? 0) > 0 ? 'tool_calls' : 'stop')
+}
+
+/** Cuts the words where the request allows no more. */
+function shortened(blocks: readonly Block[], finish: Finish, maxOutput: number | undefined) {
+  if (maxOutput === undefined || estimateTokens(blocks) <= maxOutput) return { blocks, finish }
+  const cut = blocks.map(block =>
+    isText(block) ? { ...block, text: block.text.slice(0, maxOutput * 4) } : block,
+  )
+  return blocks.some(isText) ? { blocks: cut, finish: 'length' as const } : { blocks, finish }
+}
+
+function isText(block: Block): block is TextBlock {
+  return block.type === 'text'
+}
+
+/** Word by word, as models stream. */
+function piecesOf(block: Block): readonly ModelEvent[] {
+  if (block.type !== 'text' && block.type !== 'thinking') return []
+  const { type } = block
+  return (String(block.text).match(/\s*\S+|\s+$/g) ?? []).map(text => ({ type, text }))
+}

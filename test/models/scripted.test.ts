@@ -1,0 +1,267 @@
+import { describe, expect, it } from 'vitest'
+import type { Block } from '../../src/core/block.ts'
+import { ContextLengthError, ModelError } from '../../src/core/errors.ts'
+import type { Answer, ContextMessage, Model, ModelEvent, ModelRequest } from '../../src/core/model.ts'
+import { estimateTokens } from '../../src/core/tokens.ts'
+import { scripted } from '../../src/models/scripted.ts'
+
+const text = (words: string): Block => ({ type: 'text', text: words })
+const user = (words: string): ContextMessage => ({ role: 'user', blocks: [text(words)] })
+const bot = (words: string): ContextMessage => ({ role: 'assistant', blocks: [text(words)] })
+const system = (words: string): ContextMessage => ({ role: 'system', blocks: [text(words)] })
+const look = { name: 'look', description: 'looks', schema: { type: 'object' } }
+
+async function events(model: Model, request: ModelRequest): Promise<readonly ModelEvent[]> {
+  const all: ModelEvent[] = []
+  for await (const event of model.stream(request)) all.push(event)
+  return all
+}
+
+async function answer(model: Model, request: ModelRequest): Promise<Answer> {
+  const last = (await events(model, request)).at(-1)
+  if (last?.type !== 'answer') throw new Error('the stream did not end with an answer')
+  return last.answer
+}
+
+async function says(...messages: readonly ContextMessage[]): Promise<string> {
+  const { blocks } = await answer(scripted(), { messages })
+  return blocks.map(block => (block.type === 'text' ? String(block.text) : `[${block.type}]`)).join('')
+}
+
+describe('the scripted model by itself', () => {
+  it('greets', async () => {
+    expect(await says(user('hello'))).toMatch(/^Hello! I am the scripted model/)
+  })
+
+  it('knows what was said first and last, and nothing that is not in its context (settled 17)', async () => {
+    const talk = [user('the sky is green'), bot('ok'), user('grass is blue'), bot('ok')]
+    expect(await says(...talk, user('What did I say first?'))).toBe(
+      'The first thing you said was: "the sky is green"',
+    )
+    expect(await says(...talk, user('what did I say before?'))).toBe('Before this you said: "grass is blue"')
+    expect(await says(...talk.slice(2), user('What did I say first?'))).toBe(
+      'The first thing you said was: "grass is blue"',
+    )
+    expect(await says(user('What did I say first?'))).toBe('You have said nothing before this.')
+    expect(await says(...talk, user('what did you say last?'))).toBe('I said: "ok"')
+  })
+
+  it('remembers names and things, the newest first, also from a summary', async () => {
+    expect(await says(user('My name is Ada.'))).toBe('Nice to meet you, Ada.')
+    expect(await says(user('My name is Ada.'), bot('Hi'), user('what is my name?'))).toBe('Your name is Ada.')
+    expect(
+      await says(
+        user('my name is Ada, my colour is red'),
+        bot('Hi'),
+        user('call me Eve'),
+        bot('ok'),
+        user('who am I?'),
+      ),
+    ).toBe('Your name is Eve.')
+    expect(
+      await says(user('my favorite color is dark red'), bot('k'), user("What's my favourite colour?")),
+    ).toBe('Your favourite colour is dark red.')
+    const summary = system('Previous conversation summary: My name is Ada. We spoke of trees.')
+    expect(await says(summary, user('what is my name?'))).toBe('Your name is Ada.')
+    expect(await says(user('what is my name?'))).toBe('You have not told me your name.')
+  })
+
+  it('counts messages, adds numbers and counts to a number', async () => {
+    expect(await says(user('a'), bot('b'), user('how many messages are there?'))).toBe(
+      'I was given 3 messages, 2 of them yours, this one included.',
+    )
+    expect(await says(user('what is 12 * 7?'))).toBe('12 * 7 = 84')
+    expect(await says(user('0.1 + 0.2'))).toBe('0.1 + 0.2 = 0.3')
+    expect(await says(user('count to 5'))).toBe('1, 2, 3, 4, 5')
+  })
+
+  it('says what it heard, and once how to get a real model', async () => {
+    const first = await says(user('why is the build red?'))
+    expect(first).toMatch(/^You said: "why is the build red\?" .*ANTHROPIC_API_KEY/)
+    const second = await says(user('why is the build red?'), bot(first), user('and now?'))
+    expect(second).toBe('You said: "and now?" To that I have no answer of my own.')
+  })
+
+  it('gives a digest that keeps what was stated, and that stays one when digested again', async () => {
+    const talk = [
+      user('Hello there. My name is Ada.'),
+      bot('Nice. It is late.'),
+      user('We decided to use SQLite.'),
+      bot('Good.'),
+    ]
+    const digest = await says(...talk, user('Summarise the conversation so far.'))
+    expect(digest).toMatch(/My name is Ada\./)
+    expect(digest).toMatch(/We decided to use SQLite\./)
+    const again = await says(
+      system('Summarise what follows in a few sentences.'),
+      user(`Previous conversation summary: ${digest}\nUser: my dog is Rex`),
+    )
+    expect(again).toMatch(/My name is Ada\./)
+    expect(again).toMatch(/my dog is Rex/)
+    expect(again).not.toMatch(/Summarise/)
+  })
+
+  it('answers the same to the same context', async () => {
+    const messages = [user('tell me a story')]
+    expect(await events(scripted(), { messages })).toEqual(await events(scripted(), { messages }))
+  })
+})
+
+describe('the scripted model told what to do in a message', () => {
+  it('calls the tools that are offered, in parallel, and tells what they returned', async () => {
+    const asked = user('/tool look {"at": 1}\n/tool look {"at": 2}')
+    const { blocks, finish } = await answer(scripted(), { messages: [asked], tools: [look] })
+    expect(finish).toBe('tool_calls')
+    expect(blocks).toMatchObject([
+      { type: 'tool_call', name: 'look', input: { at: 1 } },
+      { type: 'tool_call', name: 'look', input: { at: 2 } },
+    ])
+    const ids = blocks.map(block => String((block as { callId?: unknown }).callId))
+    expect(new Set(ids).size).toBe(2)
+    const results = ids.map((callId, n): Block => ({ type: 'tool_result', callId, output: `seen ${n}` }))
+    const after = [
+      asked,
+      { role: 'assistant', blocks } as const,
+      { role: 'tool_result', blocks: results } as const,
+    ]
+    expect(await says(...after)).toBe('look returned: "seen 0"\nlook returned: "seen 1"')
+    expect(await says(...after, bot('so'), user('what did I say first?'))).toMatch(
+      /^The first thing you said was: "\/tool/,
+    )
+  })
+
+  it('says so when a tool is not offered or its input is not JSON', async () => {
+    expect(await says(user('/tool look {}'))).toBe('I cannot call look: no tools are offered.')
+    const { blocks } = await answer(scripted(), { messages: [user('/tool look {')], tools: [look] })
+    expect(blocks).toEqual([text('I cannot call look: what follows its name is not JSON.')])
+  })
+
+  it('fails, overflows, thinks and repeats', async () => {
+    await expect(says(user('/fail 429'))).rejects.toMatchObject({
+      code: 'model_failed',
+      status: 429,
+      retryable: true,
+    })
+    await expect(says(user('/fail 400'))).rejects.toMatchObject({ retryable: false })
+    await expect(says(user('/overflow 5'))).rejects.toMatchObject({ code: 'context_length', limit: 5 })
+    const { blocks } = await answer(scripted(), { messages: [user('/think hm\n/say so it is')] })
+    expect(blocks).toEqual([{ type: 'thinking', text: 'hm' }, text('so it is')])
+    expect(await says(user('/long 3'))).toBe('word1 word2 word3')
+  })
+
+  it('is slow when asked, with the pauses in the hands of the caller', async () => {
+    const slept: number[] = []
+    const model = scripted({ sleep: async ms => void slept.push(ms) })
+    await events(model, { messages: [user('/slow 30 one two three')] })
+    expect(slept).toEqual([30, 30, 30])
+  })
+})
+
+describe('the scripted model with a script', () => {
+  it('streams word by word, and the pieces make the answer', async () => {
+    const all = await events(scripted({ script: [{ thinking: 'let me see', text: ' two  words\n' }] }), {
+      messages: [user('x')],
+    })
+    const joined = (type: string) =>
+      all.map(event => (event.type === type && 'text' in event ? event.text : '')).join('')
+    expect(joined('thinking')).toBe('let me see')
+    expect(joined('text')).toBe(' two  words\n')
+    expect(all.at(-1)).toMatchObject({
+      type: 'answer',
+      answer: { finish: 'stop', usage: { input: 1, output: 6 }, model: 'scripted' },
+    })
+  })
+
+  it('takes the replies one after the other, then answers by itself', async () => {
+    const model = scripted({ script: ['one', { fail: 503, retryAfterMs: 20 }, { overflow: 9 }] })
+    const request = { messages: [user('hello')] }
+    expect((await answer(model, request)).blocks).toEqual([text('one')])
+    await expect(answer(model, request)).rejects.toThrow(ModelError)
+    await expect(answer(model, request)).rejects.toThrow(ContextLengthError)
+    expect((await answer(model, request)).blocks).toMatchObject([{ text: expect.stringMatching(/^Hello!/) }])
+  })
+
+  it('asks a function on every call', async () => {
+    const model = scripted({
+      script: ({ messages }, call) => (call === 1 ? null : `${call}: ${messages.length}`),
+    })
+    expect((await answer(model, { messages: [user('hello')] })).blocks).toEqual([text('0: 1')])
+    expect((await answer(model, { messages: [user('count to 2')] })).blocks).toEqual([text('1, 2')])
+  })
+
+  it('breaks off after some pieces, as a connection does', async () => {
+    const seen: ModelEvent[] = []
+    const run = async () => {
+      for await (const event of scripted({ script: [{ text: 'a b c', breakAfter: 2 }] }).stream({
+        messages: [user('x')],
+      }))
+        seen.push(event)
+    }
+    await expect(run()).rejects.toMatchObject({ code: 'model_failed', retryable: true })
+    expect(seen).toEqual([
+      { type: 'text', text: 'a' },
+      { type: 'text', text: ' b' },
+    ])
+  })
+
+  it('refuses a context that is larger than its window, tools included, and takes one that just fits', async () => {
+    const messages = [user('x'.repeat(400))]
+    expect((await answer(scripted({ window: 100 }), { messages })).usage.input).toBe(100)
+    await expect(answer(scripted({ window: 99 }), { messages })).rejects.toMatchObject({
+      limit: 99,
+      needed: 100,
+    })
+    await expect(answer(scripted({ window: 100 }), { messages, tools: [look] })).rejects.toThrow(
+      ContextLengthError,
+    )
+  })
+
+  it('keeps to maxOutput', async () => {
+    const { blocks, finish } = await answer(scripted({ script: ['x'.repeat(100)] }), {
+      messages: [user('x')],
+      maxOutput: 5,
+    })
+    expect(finish).toBe('length')
+    expect(estimateTokens(blocks)).toBe(5)
+  })
+
+  it('stops with the signal’s reason, before, between pieces and while it waits', async () => {
+    const before = new AbortController()
+    before.abort(new Error('not at all'))
+    await expect(answer(scripted(), { messages: [user('x')], signal: before.signal })).rejects.toThrow(
+      'not at all',
+    )
+
+    const between = new AbortController()
+    const seen: ModelEvent[] = []
+    const run = async () => {
+      for await (const event of scripted({ script: ['a b c'] }).stream({
+        messages: [user('x')],
+        signal: between.signal,
+      })) {
+        seen.push(event)
+        between.abort(new Error('enough'))
+      }
+    }
+    await expect(run()).rejects.toThrow('enough')
+    expect(seen).toEqual([{ type: 'text', text: 'a' }])
+
+    const waiting = new AbortController()
+    const slow = answer(scripted({ delayMs: 3_600_000 }), { messages: [user('x')], signal: waiting.signal })
+    waiting.abort(new Error('too slow'))
+    await expect(slow).rejects.toThrow('too slow')
+
+    const closed = new AbortController()
+    const script = [{ text: 'a', gate: () => new Promise(() => {}) }]
+    const gated = answer(scripted({ script }), { messages: [user('x')], signal: closed.signal })
+    closed.abort(new Error('never opened'))
+    await expect(gated).rejects.toThrow('never opened')
+  })
+
+  it('waits for the gate before each piece', async () => {
+    const opened: number[] = []
+    const script = [{ text: 'a b', gate: async (n: number) => void opened.push(n) }]
+    await answer(scripted({ script }), { messages: [user('x')] })
+    expect(opened).toEqual([0, 1])
+  })
+})
