@@ -3,23 +3,18 @@ import type { Message } from '../core/message.ts'
 import type { ContextMessage } from '../core/model.ts'
 import { budgetOf } from './budget.ts'
 import { charactersOf, countByCharacters } from './count.ts'
-import {
-  exchangesOf,
-  messagesOf,
-  type Sized,
-  type Talk,
-  unaskedExchange,
-  withoutCovered,
-} from './exchange.ts'
+import { withoutCovered } from './exchange.ts'
 import type { CountTokens, Fitted, LeftReason, Pinned, Window } from './fitted.ts'
 import { leftovers } from './leftovers.ts'
 import { noticeText, pin } from './pin.ts'
-import { type Room, squeeze, type Weigh } from './squeeze.ts'
-import { type Item, viewOf } from './view.ts'
+import { exceeds, type Room, roomFor } from './room.ts'
+import { type Squeezed, squeeze } from './squeeze.ts'
+import { type Item, viewOf, type Weigh } from './view.ts'
 
 /** Makes a context: pinned things first, then the newest whole exchanges that fit, as `repair` shows them. If
  *  everything fits, everything is there, unchanged. The newest message of the user is always there, with the last
  *  step of what it began; if it does not fit, long results, old steps and long texts of its exchange give way.
+ *  What was said before the first question by anybody but the system is left out.
  *  Counts are those stored with the messages, unless `count` is given. `pinned.older` counts messages that lie
  *  before the path and that no summary stands for.
  *  Throws ContextLengthError if even the least that has to be sent is too much. */
@@ -30,77 +25,72 @@ export function fit(
   count?: CountTokens,
 ): Fitted {
   const weigh = scales(window, count)
-  const { covered, missing, talk } = arrange(path, pinned, weigh)
+  const { items, covered, unasked, missing } = arrange(path, pinned, weigh)
   const pins = pin(pinned, count ?? countByCharacters)
   const left = leftovers()
   left.add(covered, 'summarised')
-  left.add(talk.unasked, 'no_question')
+  left.add(unasked, 'no_question')
 
   const budget = budgetOf(window)
-  const older = missing + left.truncated()
-  const room = (notice: number): Room => ({
-    tokens: budget - pins.tokens - notice,
+  const noticed = (messages: number) => (messages > 0 ? pins.notice(noticeText(messages)) : 0)
+  const roomBeside = (messages: number): Room => ({
+    tokens: budget - pins.tokens - noticed(messages),
     messages: window.maxMessages ?? Number.POSITIVE_INFINITY,
     characters: window.maxChars ?? Number.POSITIVE_INFINITY,
   })
-  const noticed = (messages: number) => (messages > 0 ? pins.notice(noticeText(messages)) : 0)
   const chosen =
-    everything(talk, room(noticed(older))) ??
-    newest(talk, room(noticed(missing + path.length)), window.keepRecent ?? 10, weigh)
-  for (const { sized, reason } of chosen.left) left.add([sized], reason)
+    everything(items, roomBeside(missing + left.truncated())) ??
+    newest(items, roomBeside(missing + path.length), window.keepRecent ?? 10, weigh)
+  left.add(chosen.older, chosen.reason ?? 'window')
+  for (const { item, reason } of chosen.left) left.add([item], reason)
 
   const truncated = missing + left.truncated()
-  const notice = truncated > 0 ? noticeText(truncated) : null
-  const messages = chosen.kept.reduce((sum, { tokens }) => sum + tokens, 0)
-  const tokens = { ...pins.parts, notice: noticed(truncated), messages }
-  const total = pins.tokens + tokens.notice + messages
+  const parts = { ...pins.parts, notice: noticed(truncated), messages: roomFor(chosen.kept).tokens }
+  const total = pins.tokens + parts.notice + parts.messages
   if (!chosen.fits) throw tooLong(window, budget, total)
   return {
-    messages: [...pins.messages(notice), ...chosen.kept.map(({ item }) => item.message)],
+    messages: pins.messages(truncated).concat(chosen.kept.map(item => item.message)),
     left: left.list(),
     cut: chosen.cut.flatMap(([before, after]) => {
-      const { id } = after.item.message
+      const { id } = after.message
       return id === undefined ? [] : [{ id, tokensBefore: before.tokens, tokensAfter: after.tokens }]
     }),
-    tokens: { ...tokens, total, budget },
+    tokens: { ...parts, total, budget },
   }
 }
 
 function scales(window: Window, count: CountTokens | undefined): Weigh {
-  const measure = count ?? countByCharacters
-  return item => {
-    const { blocks } = item.message
-    return {
-      item,
-      tokens: count ? count(blocks) : (item.tokens ?? measure(blocks)),
-      characters: window.maxChars === undefined ? 0 : charactersOf(blocks),
-    }
-  }
+  return (blocks, stored) => ({
+    tokens: count ? count(blocks) : (stored ?? countByCharacters(blocks)),
+    characters: window.maxChars === undefined ? 0 : charactersOf(blocks),
+  })
 }
 
 interface Arranged {
-  readonly talk: Talk
+  /** What could be sent: texts of the system, then exchanges. */
+  readonly items: readonly Item[]
   /** What the summary stands for, of the path. */
-  readonly covered: readonly Sized[]
+  readonly covered: readonly Item[]
+  /** What was said before anybody asked. */
+  readonly unasked: readonly Item[]
   /** Messages before the path that nothing stands for. */
   readonly missing: number
 }
 
-/** Groups the view of the path and takes out what the summary stands for. If the summary's last message is not
- *  in the path, it lies before it. */
+/** Takes out what the summary stands for and what answers nothing. If the summary's last message is not in the
+ *  path, it lies before it. */
 function arrange(path: readonly Message[], { summary, older = 0 }: Pinned, weigh: Weigh): Arranged {
-  const view = viewOf(path).map(weigh)
+  const view = viewOf(path, weigh)
   const end = summary ? path.findLastIndex(({ id }) => id === summary.last) : -1
-  const whole = asked(exchangesOf(view), weigh)
-  if (end === -1) return { talk: whole, covered: [], missing: older }
-  const remain = ({ item }: Sized) => item.last > end
-  const talk = {
-    preface: whole.preface.filter(remain),
-    unasked: whole.unasked.filter(remain),
-    exchanges: withoutCovered(whole.exchanges, end),
-  }
-  const kept = new Set([...talk.preface, ...talk.unasked, ...talk.exchanges.flatMap(messagesOf)])
-  return { talk, covered: view.filter(sized => !kept.has(sized)), missing: 0 }
+  const all = view.some(item => item.opens) ? view : withQuestion(view, weigh)
+  const first = all.findIndex(item => item.opens)
+  const isUnasked = (item: Item, i: number) => i < first && item.message.role !== 'system' && item.last > end
+  const unasked = all.filter(isUnasked)
+  const asked = unasked.length === 0 ? all : all.filter((item, i) => !isUnasked(item, i))
+  if (end === -1) return { items: asked, covered: [], unasked, missing: older }
+  const items = withoutCovered(asked, end)
+  const kept = new Set(items)
+  return { items, covered: asked.filter(item => !kept.has(item)), unasked, missing: 0 }
 }
 
 const opening: ContextMessage = {
@@ -109,74 +99,55 @@ const opening: ContextMessage = {
 }
 
 /** A conversation must begin with the user. Where no user ever spoke, a label stands for the question. */
-function asked(talk: Talk, weigh: Weigh): Talk {
-  if (talk.exchanges.length > 0 || talk.unasked.length === 0) return talk
-  const label: Item = { message: opening, opens: true, tokens: null, stands: 0, last: -1 }
-  return { ...talk, unasked: [], exchanges: [unaskedExchange(weigh(label), talk.unasked)] }
+function withQuestion(view: readonly Item[], weigh: Weigh): readonly Item[] {
+  const start = view.findIndex(item => item.message.role !== 'system')
+  if (start === -1) return view
+  const label: Item = { message: opening, opens: true, stands: 0, last: -1, ...weigh(opening.blocks, null) }
+  return view.toSpliced(start, 0, label)
 }
 
-interface Chosen {
-  readonly kept: readonly Sized[]
-  readonly left: readonly { readonly sized: Sized; readonly reason: LeftReason }[]
-  readonly cut: readonly (readonly [before: Sized, after: Sized])[]
-  readonly fits: boolean
+interface Chosen extends Squeezed {
+  /** What lies before the exchanges that are kept, and why it is not. */
+  readonly older: readonly Item[]
+  readonly reason: LeftReason | null
 }
 
-function everything({ preface, exchanges }: Talk, room: Room): Chosen | null {
-  const kept = [...preface, ...exchanges.flatMap(messagesOf)]
-  return exceeds(weightOf(kept), room) ? null : { kept, left: [], cut: [], fits: true }
+function everything(items: readonly Item[], room: Room): Chosen | null {
+  if (exceeds(roomFor(items), room) !== null) return null
+  return { kept: items, left: [], cut: [], fits: true, older: [], reason: null }
 }
 
 /** The newest exchanges in a row that fit; if not even the last one does, what can be made of it. */
-function newest({ preface, exchanges }: Talk, room: Room, keepRecent: number, weigh: Weigh): Chosen {
-  const last = exchanges.at(-1)
-  const groups = [preface, ...exchanges.slice(0, -1).map(messagesOf)].filter(group => group.length > 0)
-  const least = squeeze(last ?? { head: [], steps: [] }, room, keepRecent, weigh)
-  let taken = weightOf(least.kept)
+function newest(items: readonly Item[], room: Room, keepRecent: number, weigh: Weigh): Chosen {
+  const last = Math.max(
+    0,
+    items.findLastIndex(item => item.opens),
+  )
+  const least = squeeze(items.slice(last), room, keepRecent, weigh)
   // Where the last exchange had to give way, nothing older may take the place.
   let reason: LeftReason | null = least.left[0]?.reason ?? (least.cut.length > 0 ? 'window' : null)
-  const kept: Sized[][] = [[...least.kept]]
-  const left = [...least.left]
-  for (const group of groups.toReversed()) {
-    const weight = weightOf(group)
-    const sum = {
-      tokens: taken.tokens + weight.tokens,
-      messages: taken.messages + weight.messages,
-      characters: taken.characters + weight.characters,
-    }
-    reason ??= exceeds(sum, room)
-    if (reason !== null) {
-      for (const sized of group) left.push({ sized, reason })
-      continue
-    }
-    taken = sum
-    kept.push([...group])
+  const taken = roomFor(least.kept)
+  let from = last
+  for (let i = last - 1; i >= 0 && reason === null; i--) {
+    taken.tokens += items[i]!.tokens
+    taken.messages++
+    taken.characters += items[i]!.characters
+    reason = exceeds(taken, room)
+    const isWhole = items[i]!.opens || i === 0
+    if (reason === null && isWhole) from = i
   }
-  return { ...least, kept: kept.reverse().flat(), left }
-}
-
-function weightOf(messages: readonly Sized[]): Room {
-  let tokens = 0
-  let characters = 0
-  for (const sized of messages) {
-    tokens += sized.tokens
-    characters += sized.characters
-  }
-  return { tokens, messages: messages.length, characters }
-}
-
-function exceeds(weight: Room, room: Room): LeftReason | null {
-  if (weight.tokens > room.tokens) return 'window'
-  if (weight.messages > room.messages) return 'max_messages'
-  return weight.characters > room.characters ? 'max_chars' : null
+  return { ...least, kept: items.slice(from, last).concat(least.kept), older: items.slice(0, from), reason }
 }
 
 function tooLong(window: Window, budget: number, needed: number): ContextLengthError {
-  const limit = window.limit
-  if (needed <= budget)
-    return new ContextLengthError(`the newest message has more than ${window.maxChars} characters`, { limit })
+  const { limit, maxChars } = window
+  if (needed <= budget) {
+    return new ContextLengthError(`the newest message has more than the ${maxChars} characters allowed`, {
+      limit,
+    })
+  }
   return new ContextLengthError(
-    `the newest message needs ${needed} tokens with all that has to go with it: ${Math.max(0, budget)} of the window of ${limit} may be used`,
+    `the newest message and what has to go with it need ${needed} tokens, and ${Math.max(0, budget)} of the window of ${limit} may be used`,
     { limit, needed },
   )
 }

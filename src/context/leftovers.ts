@@ -1,10 +1,10 @@
-import type { Sized } from './exchange.ts'
 import type { LeftOut, LeftReason } from './fitted.ts'
+import type { Item } from './view.ts'
 
 /** Adds up what is left out, by reason. */
 export interface Leftovers {
-  add(messages: readonly Sized[], reason: LeftReason): void
-  /** Messages that nothing stands for. */
+  add(items: readonly Item[], reason: LeftReason): void
+  /** Messages of the path that nothing stands for. */
   truncated(): number
   list(): readonly LeftOut[]
 }
@@ -12,12 +12,13 @@ export interface Leftovers {
 export function leftovers(): Leftovers {
   const byReason = new Map<LeftReason, { messages: number; tokens: number }>()
   return {
-    add(messages, reason) {
-      for (const { item, tokens } of messages) {
-        const sum = byReason.get(reason) ?? { messages: 0, tokens: 0 }
-        sum.messages += item.stands
+    add(items, reason) {
+      if (items.length === 0) return
+      const sum = byReason.get(reason) ?? { messages: 0, tokens: 0 }
+      byReason.set(reason, sum)
+      for (const { stands, tokens } of items) {
+        sum.messages += stands
         sum.tokens += tokens
-        byReason.set(reason, sum)
       }
     },
     truncated() {

@@ -26,20 +26,15 @@ interface Answer {
   readonly at: number
 }
 
-/** The calls and results of a path, joined. Both by message, in the order of their blocks. */
+/** The calls and results of a path, joined. Both by message, in the order of their blocks; nothing for a message
+ *  that has none. */
 export interface Pairs {
-  readonly calls: ReadonlyMap<number, readonly Call[]>
+  readonly calls: readonly (readonly Call[] | undefined)[]
   /** For each result of a message, whether a call claims it. */
-  readonly claims: ReadonlyMap<number, readonly boolean[]>
+  readonly claims: readonly (readonly boolean[] | undefined)[]
 }
 
-interface Open {
-  readonly at: number
-  readonly call: Call
-}
-
-interface Early {
-  readonly answer: Answer
+interface Early extends Answer {
   readonly claims: boolean[]
   readonly index: number
 }
@@ -48,56 +43,59 @@ interface Early {
  *  unanswered call of this id, and there to the first such call. What finds none may belong to a call that
  *  follows it in the same exchange; otherwise it stays alone, and so does a second result of one call. */
 export function pairUp(path: readonly Shown[]): Pairs {
-  const calls = new Map<number, Call[]>()
-  const claims = new Map<number, boolean[]>()
-  const open = new Map<string, Open[]>()
+  const calls: (Call[] | undefined)[] = new Array(path.length)
+  const claims: (boolean[] | undefined)[] = new Array(path.length)
+  const open = new Map<string, Call[]>()
   const early = new Map<string, Early[]>()
   const freeId = idSource()
   for (let at = 0; at < path.length; at++) {
     const { message, blocks } = path[at]!
-    if (message.role === 'system') continue
+    if (message.role === 'system' || !blocks.some(isTools)) continue
+    const made: Call[] = []
+    const claimed: boolean[] = []
     for (const block of blocks) {
       if (isCall(block)) {
         const call: Call = { block, id: freeId(block.callId), at, answer: null }
-        entry(calls, at).push(call)
-        entry(open, block.callId).push({ at, call })
+        made.push(call)
+        enter(open, block.callId, call)
       } else if (isResult(block)) {
-        const made = entry(claims, at)
-        const call = takeNewest(open.get(block.callId))
-        const answer = { block, at }
-        if (call) call.answer = answer
-        else entry(early, block.callId).push({ answer, claims: made, index: made.length })
-        made.push(call !== undefined)
+        const call = takeNewest(open, block.callId)
+        if (call) call.answer = { block, at }
+        else enter(early, block.callId, { block, at, claims: claimed, index: claimed.length })
+        claimed.push(call !== undefined)
       }
     }
+    if (made.length > 0) calls[at] = made
+    if (claimed.length > 0) claims[at] = claimed
   }
   if (early.size > 0) claimEarly(path, calls, early)
   return { calls, claims }
 }
 
-function takeNewest(open: Open[] | undefined): Call | undefined {
-  const newest = open?.at(-1)
-  if (!open || !newest) return undefined
-  let first = open.length - 1
-  while (first > 0 && open[first - 1]!.at === newest.at) first--
-  return open.splice(first, 1)[0]!.call
+function takeNewest(open: Map<string, Call[]>, id: string): Call | undefined {
+  const calls = open.get(id)
+  if (!calls) return undefined
+  let first = calls.length - 1
+  while (first > 0 && calls[first - 1]!.at === calls[first]!.at) first--
+  if (calls.length === 1) open.delete(id)
+  return calls.splice(first, 1)[0]
 }
 
 function claimEarly(
   path: readonly Shown[],
-  calls: ReadonlyMap<number, readonly Call[]>,
+  calls: readonly (readonly Call[] | undefined)[],
   early: ReadonlyMap<string, readonly Early[]>,
 ): void {
-  for (const call of [...calls.values()].flat()) {
+  for (const call of calls.flatMap(made => made ?? [])) {
     if (call.answer) continue
     const found = early
       .get(call.block.callId)
       ?.find(
-        ({ answer, claims, index }) =>
-          !claims[index] && answer.at < call.at && path[answer.at]!.exchange === path[call.at]!.exchange,
+        ({ at, claims, index }) =>
+          !claims[index] && at < call.at && path[at]!.exchange === path[call.at]!.exchange,
       )
     if (!found) continue
-    call.answer = found.answer
+    call.answer = found
     found.claims[found.index] = true
   }
 }
@@ -123,10 +121,14 @@ function idSource(): (id: string) => string {
   }
 }
 
-function entry<Key, T>(map: Map<Key, T[]>, key: Key): T[] {
-  const list = map.get(key) ?? []
-  if (list.length === 0) map.set(key, list)
-  return list
+function enter<T>(map: Map<string, T[]>, key: string, value: T): void {
+  const list = map.get(key)
+  if (list) list.push(value)
+  else map.set(key, [value])
+}
+
+function isTools(block: Block): boolean {
+  return isCall(block) || isResult(block)
 }
 
 export function isCall(block: Block): block is ToolCallBlock {

@@ -8,8 +8,8 @@ export interface Pins {
   readonly parts: { system: number; notes: number; summary: number; overhead: number }
   /** Tokens of a notice. */
   notice(text: string): number
-  /** In this order: the system prompt, notes, the summary, the notice. */
-  messages(notice: string | null): readonly ContextMessage[]
+  /** In this order: the system prompt, notes, the summary, the notice if so many messages are missing. */
+  messages(missing: number): readonly ContextMessage[]
 }
 
 /** The words of S2-43. */
@@ -36,7 +36,7 @@ export function pin({ system, notes = [], summary, overhead = 0 }: Pinned, count
     tokens: parts.system + parts.notes + parts.summary + overhead,
     parts,
     notice: text => tokensOf(said([text]), count),
-    messages: notice => [...prompt, ...noted, ...summed, ...said(notice === null ? [] : [notice])],
+    messages: missing => [...prompt, ...noted, ...summed, ...said(missing > 0 ? [noticeText(missing)] : [])],
   }
 }
 

@@ -2,6 +2,8 @@ import type { Message } from '../core/message.ts'
 import type { ContextMessage } from '../core/model.ts'
 import { viewOf } from './view.ts'
 
+const weightless = () => ({ tokens: 0, characters: 0 })
+
 /** Shows a path so that no provider refuses it for its shape. Nothing is stored.
  *  - Each answer with tool calls is followed at once by one message with their results, in the order of the
  *    calls, from wherever they were stored. A call without a result gets one that says why it has none:
@@ -13,5 +15,5 @@ import { viewOf } from './view.ts'
  *    system messages only at the beginning; what it said before the first question stands there.
  *  - Erased messages show `[erased]`; messages with nothing to show are not there. */
 export function repair(path: readonly Message[]): readonly ContextMessage[] {
-  return viewOf(path).map(item => item.message)
+  return viewOf(path, weightless).map(item => item.message)
 }

@@ -56,9 +56,9 @@ function showBlock(block: Block, role: Role, message: Message, index: number): B
   }
 }
 
-const callName = /^[a-zA-Z0-9_-]{1,64}$/
+const callName = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/
 
-/** Anthropic wants an object as input; both want names of letters, digits, `_` and `-`. */
+/** Anthropic wants an object as input; all want names of letters, digits, `_` and `-`, Google not a digit first. */
 function showCall(block: ToolCallBlock): ToolCallBlock {
   const name = callName.test(block.name) ? block.name : safeName(block.name)
   const input = inputObject(block.input)
@@ -66,7 +66,8 @@ function showCall(block: ToolCallBlock): ToolCallBlock {
 }
 
 function safeName(name: string): string {
-  return name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'tool'
+  const plain = name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
+  return (/^[a-zA-Z_]/.test(plain) ? plain : `_${plain}`).slice(0, 64)
 }
 
 function inputObject(input: Json): JsonObject {
@@ -80,15 +81,19 @@ function isList(value: Json): value is readonly Json[] {
 
 /** The same value if every text in it is well-formed. */
 function wellFormed(value: Json): Json {
-  if (typeof value === 'string') return value.isWellFormed() ? value : value.toWellFormed()
-  if (typeof value !== 'object' || value === null) return value
-  if (isList(value)) {
-    const list = value.map(wellFormed)
-    return list.every((one, i) => one === value[i]) ? value : list
-  }
-  const members = Object.entries(value).map(([key, one]) => [key.toWellFormed(), wellFormed(one)] as const)
-  const same = members.every(([key, one]) => Object.hasOwn(value, key) && one === value[key])
-  return same ? value : Object.fromEntries(members)
+  if (isWellFormed(value)) return value
+  if (typeof value === 'string') return value.toWellFormed()
+  if (isList(value)) return value.map(wellFormed)
+  const members = Object.entries(value as JsonObject)
+  return Object.fromEntries(members.map(([key, one]) => [key.toWellFormed(), wellFormed(one)]))
+}
+
+function isWellFormed(value: Json): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  if (isList(value)) return value.every(isWellFormed)
+  for (const key in value) if (!key.isWellFormed() || !isWellFormed(value[key]!)) return false
+  return true
 }
 
 /** False if the message was read with previews and holds only the beginning of this payload. */
@@ -108,7 +113,8 @@ function withoutTrailingThinking(blocks: readonly Block[]): readonly Block[] {
 }
 
 function isBlank(text: string): boolean {
-  return !/\S/.test(text)
+  // Nearly every text begins with something visible.
+  return !(text.charCodeAt(0) > 32 && text.charCodeAt(0) < 127) && !/\S/.test(text)
 }
 
 /** True for what stays in a message of the user once its tool results are taken out. */

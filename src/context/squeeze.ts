@@ -1,71 +1,61 @@
 import type { Block } from '../core/block.ts'
 import { type Cuttable, cutBlock, cuttableLength } from './cut.ts'
-import { type Exchange, messagesOf, type Sized } from './exchange.ts'
+import { exchangeOf } from './exchange.ts'
 import type { LeftReason } from './fitted.ts'
-import type { Item } from './view.ts'
-
-/** What messages may take up. */
-export interface Room {
-  readonly tokens: number
-  readonly messages: number
-  readonly characters: number
-}
-
-/** Weighs what was changed. */
-export type Weigh = (item: Item) => Sized
+import { exceeds, type Room, roomFor } from './room.ts'
+import type { Item, Weigh } from './view.ts'
 
 export interface Squeezed {
-  readonly kept: readonly Sized[]
-  readonly left: readonly { readonly sized: Sized; readonly reason: LeftReason }[]
+  readonly kept: readonly Item[]
+  readonly left: readonly { readonly item: Item; readonly reason: LeftReason }[]
   /** What was cut, before and after. */
-  readonly cut: readonly (readonly [before: Sized, after: Sized])[]
+  readonly cut: readonly (readonly [before: Item, after: Item])[]
   /** False if it is still too much. */
   readonly fits: boolean
 }
 
-/** What counts as long, in characters: first generously, and if that does not help, anything. */
+/** What counts as long, in characters: first generously, and if that does not help, nearly anything. */
 const longEnough = [1_000, 100] as const
 
 /** Makes the newest exchange small enough: the question and the last step always stay. Old results are cut first,
  *  then old steps left out, and only then is anything done to the newest `keepRecent` messages: their results are
  *  cut, all steps but the last left out, texts cut from the oldest on, the question last of all. */
-export function squeeze(exchange: Exchange, room: Room, keepRecent: number, weigh: Weigh): Squeezed {
-  let steps = exchange.steps.map(step => [...step])
+export function squeeze(items: readonly Item[], room: Room, keepRecent: number, weigh: Weigh): Squeezed {
+  const total = roomFor(items)
+  if (exceeds(total, room) === null) return { kept: items, left: [], cut: [], fits: true }
+  const exchange = exchangeOf(items)
   const head = [...exchange.head]
-  const originals = new Map<Sized, Sized>()
-  const left: { sized: Sized; reason: LeftReason }[] = []
-  const total = { tokens: 0, messages: 0, characters: 0 }
-  for (const sized of messagesOf(exchange)) add(sized, 1)
+  let steps = exchange.steps.map(step => [...step])
+  const originals = new Map<Item, Item>()
+  const left: { item: Item; reason: LeftReason }[] = []
+  /** What is too much but for the number of messages, which cutting does not change. */
+  const exceeded = () => exceeds({ ...total, messages: 0 }, room)
 
-  function add({ tokens, characters }: Sized, sign: 1 | -1): void {
+  function add({ tokens, characters }: Item, sign: 1 | -1): void {
     total.tokens += sign * tokens
     total.messages += sign
     total.characters += sign * characters
   }
-  function exceeded(): LeftReason | null {
-    if (total.tokens > room.tokens) return 'window'
-    return total.characters > room.characters ? 'max_chars' : null
-  }
-  function leaveSteps(most: number, reason: () => LeftReason | null): void {
+  function leaveSteps(least: number, reason: () => LeftReason | null): void {
     let gone = 0
-    for (let why = reason(); why !== null && steps.length - gone > Math.max(1, most); why = reason()) {
-      for (const sized of steps[gone]!) {
-        add(sized, -1)
-        left.push({ sized: originals.get(sized) ?? sized, reason: why })
+    for (let why = reason(); why !== null && steps.length - gone > least; why = reason()) {
+      for (const item of steps[gone]!) {
+        add(item, -1)
+        left.push({ item: originals.get(item) ?? item, reason: why })
       }
       gone++
     }
     steps = steps.slice(gone)
   }
-  function cutIn(place: Sized[], index: number, what: Cuttable, long: number): void {
-    const { blocks } = place[index]!.item.message
+  function cutIn(place: Item[], index: number, what: Cuttable, long: number): void {
+    const { blocks } = place[index]!.message
     for (let i = 0; i < blocks.length && exceeded() !== null; i++) {
       let length = cuttableLength(blocks[i]!, what)
       while (length > long && exceeded() !== null) {
         const before = place[index]!
         const most = Math.max(long, length - tooMany())
-        const after = weigh(withBlock(before.item, i, cutBlock(before.item.message.blocks[i]!, most)))
-        const shorter = cuttableLength(after.item.message.blocks[i]!, what)
+        const after = withBlock(before, i, cutBlock(before.message.blocks[i]!, most), weigh)
+        const shorter = cuttableLength(after.message.blocks[i]!, what)
         if (shorter >= length) break
         length = shorter
         add(before, -1)
@@ -75,12 +65,14 @@ export function squeeze(exchange: Exchange, room: Room, keepRecent: number, weig
       }
     }
   }
-  /** At least a fifth of what is too much at a time, where the guess of four characters a token is far off. */
+  /** In characters. That a token has four of them is a guess: where it is wrong, more is cut the next time. */
   function tooMany(): number {
-    return Math.max(total.characters - room.characters, (total.tokens - room.tokens) * 4, 1)
+    return Math.max(total.characters - room.characters, (total.tokens - room.tokens) * 4)
   }
   function cutAll(what: Cuttable, long: number, until = steps.length): void {
-    for (const step of steps.slice(0, until)) for (let i = 0; i < step.length; i++) cutIn(step, i, what, long)
+    for (const step of steps.slice(0, until)) {
+      for (let i = 0; i < step.length; i++) cutIn(step, i, what, long)
+    }
     if (until < steps.length) return
     for (let i = head.length - 1; i >= 0; i--) cutIn(head, i, what, long)
   }
@@ -95,7 +87,7 @@ export function squeeze(exchange: Exchange, room: Room, keepRecent: number, weig
   cutAll('results', longEnough[1])
   cutAll('texts', longEnough[1])
 
-  const kept = messagesOf({ head, steps })
+  const kept = head.concat(...steps)
   return {
     kept,
     left,
@@ -108,18 +100,18 @@ export function squeeze(exchange: Exchange, room: Room, keepRecent: number, weig
 }
 
 /** How many of the last steps hold the newest `keepRecent` messages, one at least. */
-function recentSteps(steps: readonly (readonly Sized[])[], keepRecent: number): number {
+function recentSteps(steps: readonly (readonly Item[])[], keepRecent: number): number {
   let messages = 0
   let recent = 0
-  for (let i = steps.length - 1; i >= 0; i--) {
-    messages += steps[i]!.length
+  for (const step of steps.toReversed()) {
+    messages += step.length
     if (messages > keepRecent && recent > 0) break
     recent++
   }
-  return recent
+  return Math.max(1, recent)
 }
 
-function withBlock(item: Item, index: number, block: Block): Item {
+function withBlock(item: Item, index: number, block: Block, weigh: Weigh): Item {
   const blocks = item.message.blocks.with(index, block)
-  return { ...item, message: { ...item.message, blocks }, tokens: null }
+  return { ...item, message: { ...item.message, blocks }, ...weigh(blocks, null) }
 }
