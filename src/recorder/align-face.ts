@@ -20,7 +20,8 @@ export interface Face {
 
 interface ResultFace {
   readonly output: string
-  /** The conversation's policy has cut it: the id of its call is all that can be compared. */
+  /** The conversation's policy has cut it, or it holds files, whose form depends on the way they went: the id of its
+   *  call is all that can be compared. */
   readonly cut: boolean
 }
 
@@ -78,7 +79,7 @@ function resultFace(block: Block): ResultFace {
     return { output: canonical(block as JsonObject), cut: false }
   return {
     output: sha256Hex(canonical([block.output, block.isError ?? false])),
-    cut: block.metadata?.kept !== undefined,
+    cut: block.metadata?.kept !== undefined || block.metadata?.output === 'content',
   }
 }
 
