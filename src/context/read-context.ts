@@ -4,7 +4,7 @@ import type { ReadOptions, Tail } from '../core/ports.ts'
 import type { Summary } from '../core/records.ts'
 import { estimateTokens } from '../core/tokens.ts'
 import { budgetOf } from './budget.ts'
-import { fit as fitInto } from './fit.ts'
+import { fit } from './fit.ts'
 import type { CountTokens, Fitted, Pinned, Window } from './fitted.ts'
 import { type Covering, newestSummary, type SummaryReader } from './newest-summary.ts'
 import { shortenResults } from './shorten-results.ts'
@@ -25,9 +25,8 @@ export interface ReadContextOptions {
   readonly wholeTurns?: true
 }
 
-/** The context at a message, and what it was made of. */
-export interface ReadContext {
-  readonly fitted: Fitted
+/** The newest part of a path, as much as a window needs, and what stands for the rest. */
+export interface ReadHistory {
   /** The end of the path, as far as it was read, oldest first. */
   readonly messages: readonly Message[]
   /** Messages of the path that lie before those, and their tokens. */
@@ -35,14 +34,21 @@ export interface ReadContext {
   readonly olderTokens: number
   /** The summary that stands for the beginning of the path, if there is one and it was asked for. */
   readonly summary: Summary | null
-  /** What no summary stands for. With the summary's own tokens it tells whether the next one is due:
-   *  see `needsSummary`. */
+  /** How many of the older ones no summary stands for: what `fit` wants to know as `pinned.older`. */
+  readonly missing: number
+  /** Messages and tokens of the whole path that no summary stands for. They tell whether the next one is due: see
+   *  `needsSummary`. */
   readonly uncovered: { readonly messages: number; readonly tokens: number }
+}
+
+/** The context at a message, and what it was made of. */
+export interface ReadContext extends ReadHistory {
+  readonly fitted: Fitted
 }
 
 /** Reads what a model is to be given at this message: the newest part of its path, as much as the window holds, and
  *  the summary of what lies before, if there is one. Asks the store for a tail, never for the whole history. `head`
- *  is null where nothing has been said. */
+ *  is null where nothing has been said. Throws what `fit` throws. */
 export async function readContext(
   reader: ContextReader,
   head: MessageId | null,
@@ -50,32 +56,40 @@ export async function readContext(
   pinned: Omit<Pinned, 'summary' | 'older'> = {},
   options: ReadContextOptions = {},
 ): Promise<ReadContext> {
+  const history = await readHistory(reader, head, window, options)
+  const given: Pinned = { ...pinned, summary: history.summary, older: history.missing }
+  return { ...history, fitted: fit(history.messages, window, given, countOf(options)) }
+}
+
+/** The same without the last step: for a caller that adds messages of its own before it calls `fit`. */
+export async function readHistory(
+  reader: ContextReader,
+  head: MessageId | null,
+  window: Window,
+  options: ReadContextOptions = {},
+): Promise<ReadHistory> {
   const tail = head === null ? nothing : await readTail(reader, head, window, options)
   const covering = options.summary === 'none' ? null : await newestSummary(reader, tail.messages)
-  const given: Pinned = { ...pinned, ...covered(tail, covering) }
-  const newest = tail.messages.at(-1)
   return {
-    fitted: fitInto(tail.messages, window, given, countOf(options)),
     messages: tail.messages,
     older: tail.older,
     olderTokens: tail.olderTokens,
     summary: covering?.summary ?? null,
-    uncovered: {
-      messages: newest ? newest.depth + 1 - (covering?.messages ?? 0) : 0,
-      tokens: newest ? newest.pathTokens - (covering?.tokens ?? 0) : 0,
-    },
+    missing: Math.max(0, tail.older - (covering?.messages ?? 0)),
+    uncovered: uncovered(tail, covering, countOf(options)),
   }
 }
 
 const nothing: Tail = { messages: [], older: 0, olderTokens: 0 }
 
-/** What the summary stands for is not missing: only what lies between it and the tail is. */
-function covered(tail: Tail, covering: Covering | null): Pick<Pinned, 'summary' | 'older'> {
-  if (!covering) return { older: tail.older }
-  const { summary, messages } = covering
+/** Of what was read, what is shown counts; of what lies before, what was stored. */
+function uncovered(tail: Tail, covering: Covering | null, count: CountTokens | undefined) {
+  const from = covering?.messages ?? 0
+  const read = tail.messages.filter(message => message.depth >= from)
+  const before = Math.max(0, tail.olderTokens - (covering?.tokens ?? 0))
   return {
-    summary: { text: summary.text, last: summary.last },
-    older: Math.max(0, tail.older - messages),
+    messages: Math.max(0, tail.older - from) + read.length,
+    tokens: before + sum(read, message => (count ? count(message.blocks) : message.tokens)),
   }
 }
 
