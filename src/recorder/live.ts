@@ -70,8 +70,8 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
 
   async function add(messages: NonEmpty<NewMessage>, facts: StepFacts = {}): Promise<Recorded> {
     mustBeOpen()
-    // While writes wait there is nobody to refuse anything to later.
-    if (queue.outage) prepareMessages(messages)
+    // Now, as there is nobody to refuse anything to later, should it have to wait.
+    prepareMessages(messages)
     const at = source.now()
     const superseded = draft
     draft = answerDraft()

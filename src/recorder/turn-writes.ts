@@ -73,7 +73,7 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
     } catch (error) {
       if (!isOfAnother(error)) throw error
       if (await followRenamed()) return write(kept, facts)
-      await leave(error)
+      leave(error)
       return begin(kept, facts)
     }
   }
@@ -114,17 +114,9 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
   }
 
   /** The turn is no longer ours: what follows is another one. */
-  async function leave(error: unknown): Promise<void> {
-    const { key } = standing!
+  function leave(error: unknown): void {
     standing = { ...standing!, key: source.uuid(), step: 0, begun: false }
     onTakenOver(error)
-    if (error instanceof ExpiredError) return
-    try {
-      // It holds a branch that somebody has moved; nobody else would end it before its lease runs out.
-      await store.endTurn(conversationId, key, { status: 'interrupted', heldBy: source.holder() })
-    } catch {
-      // Then its lease ends it.
-    }
   }
 
   /** Whether the branch only has another name now. */
@@ -189,7 +181,7 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
     { key, branch }: Pick<Standing, 'key' | 'branch'>,
   ): Promise<TurnEnd['status']> {
     if (draft.waits) {
-      await leave(new ExpiredError(`turn ${JSON.stringify(key)} was ended before its answer`))
+      leave(new ExpiredError(`turn ${JSON.stringify(key)} was ended before its answer`))
       return endUnbegun(facts, draft)
     }
     const turn = (await store.listTurns(conversationId)).find(turn => turn.key === key)

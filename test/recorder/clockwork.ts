@@ -1,0 +1,54 @@
+import { thisHolder } from '../../src/recorder/holder.ts'
+import type { RecorderSource } from '../../src/recorder/source.ts'
+
+/** A process whose time passes only when it is told to. */
+export interface Clockwork extends RecorderSource {
+  /** Lets time pass: timers go off one after the other, and what they begin gets its chance in between. */
+  advance(ms: number): Promise<void>
+  /** Timers that have not gone off, and how many of them keep the process alive. */
+  readonly timers: { readonly all: number; readonly lively: number }
+}
+
+interface Timer {
+  readonly at: number
+  readonly run: () => void
+  readonly idle: boolean
+}
+
+export function clockwork(start = Date.UTC(2026, 0, 1)): Clockwork {
+  let now = start
+  let made = 0
+  const timers = new Set<Timer>()
+  return {
+    now: () => now,
+    uuid: () => `uuid-${made++}`,
+    holder: thisHolder,
+    isDead: () => false,
+    after(ms, run, { idle = false } = {}) {
+      const timer = { at: now + Math.ceil(ms), run, idle }
+      timers.add(timer)
+      return () => timers.delete(timer)
+    },
+    async advance(ms) {
+      const until = now + ms
+      await settle()
+      for (;;) {
+        const [next] = [...timers].filter(timer => timer.at <= until).sort((a, b) => a.at - b.at)
+        if (!next) break
+        timers.delete(next)
+        now = next.at
+        next.run()
+        await settle()
+      }
+      now = until
+    },
+    get timers() {
+      return { all: timers.size, lively: [...timers].filter(timer => !timer.idle).length }
+    },
+  }
+}
+
+/** Lets everything happen that waits for nothing but its turn. */
+export async function settle(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise(setImmediate)
+}

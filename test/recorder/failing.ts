@@ -1,0 +1,43 @@
+import type { Store } from '../../src/core/ports.ts'
+
+/** What becomes of one call: it fails before or after the store does it, or it hangs until `heal`. */
+export type Fate = null | { readonly before: Error } | { readonly after: Error } | 'hangs'
+
+export interface FailingStore {
+  readonly store: Store
+  /** Decides about each call; null lets it through. */
+  fate: (method: keyof Store, call: number) => Fate
+  /** Every call so far, in order. */
+  readonly calls: (keyof Store)[]
+  /** Lets the calls go on that hang. */
+  heal(): void
+}
+
+/** A real store behind a line that can be made to fail. */
+export function failingStore(real: Store): FailingStore {
+  const hanging: (() => void)[] = []
+  const failing: FailingStore = {
+    store: new Proxy(real, {
+      get(target, name) {
+        const method = name as keyof Store
+        const call = target[method] as (...args: unknown[]) => Promise<unknown>
+        if (typeof call !== 'function') return call
+        return async (...args: unknown[]) => {
+          const fate = failing.fate(method, failing.calls.push(method) - 1)
+          if (fate === 'hangs') await new Promise<void>(resolve => hanging.push(resolve))
+          else if (fate && 'before' in fate) throw fate.before
+          const result = await call.apply(target, args)
+          if (fate && fate !== 'hangs' && 'after' in fate) throw fate.after
+          return result
+        }
+      },
+    }),
+    fate: () => null,
+    calls: [],
+    heal() {
+      failing.fate = () => null
+      for (const go of hanging.splice(0)) go()
+    },
+  }
+  return failing
+}

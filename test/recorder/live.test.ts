@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest'
+import { InvalidError, KeyReusedError, NotFoundError } from '../../src/core/errors.ts'
+import { sha256Hex } from '../../src/core/hash.ts'
+import type { ConversationId } from '../../src/core/ids.ts'
+import { beginTurn } from '../../src/recorder/index.ts'
+import { assistant, place, text, user } from './place.ts'
+
+describe('a turn as it happens', () => {
+  it('stores the words before it begins, each step as it ends, and its status (S0-34, S1-32)', async () => {
+    const { store, branch, id, said, clock } = await place()
+    const turn = await beginTurn(store, branch, { words: [user('What is 2 + 2?')], key: 't' }, clock)
+    expect(await said()).toEqual(['What is 2 + 2?'])
+    expect(await store.listTurns(id)).toMatchObject([{ key: 't', status: 'open', holder: clock.holder() }])
+    const { ids } = await turn.add([assistant('Let me see.')])
+    expect(ids).toEqual([turn.head])
+    expect(await said()).toEqual(['What is 2 + 2?', 'Let me see.'])
+    await turn.add([assistant('4'), assistant('Four.')])
+    const report = await turn.end('complete')
+    expect(report).toEqual({
+      status: 'complete',
+      branch,
+      head: turn.head,
+      saved: true,
+      unsaved: [],
+    })
+    expect(await said()).toEqual(['What is 2 + 2?', 'Let me see.', '4', 'Four.'])
+    expect(await store.listTurns(id)).toMatchObject([{ status: 'complete', lastStep: 2, first: 0, last: 3 }])
+    expect((await store.getBranch(branch)).head).toBe(report.head)
+  })
+
+  it('keeps model, prompt and usage with the turn, and counts them for the conversation (S1-33)', async () => {
+    const { store, branch, id, clock } = await place()
+    const before = await store.getConversation(id)
+    const turn = await beginTurn(
+      store,
+      branch,
+      { words: [user('a')], model: 'x/y', prompt: 'Be kind.' },
+      clock,
+    )
+    await clock.advance(1_000)
+    await turn.add([assistant('b')], { usage: { input: 10, output: 2 } })
+    await turn.add([assistant('c')], { usage: { input: 20, output: 3, cost: 0.5 }, model: 'x/z' })
+    await turn.end('complete', { usage: { reasoning: 7 } })
+    const [stored] = await store.listTurns(id)
+    expect(stored).toMatchObject({
+      model: 'x/z',
+      promptHash: sha256Hex('Be kind.'),
+      usage: { input: 30, output: 5, cost: 0.5, reasoning: 7 },
+    })
+    const after = await store.getConversation(id)
+    expect(after.tokensUsed).toBe(35)
+    expect(after.updatedAt.getTime()).toBe(before.updatedAt.getTime() + 1_000)
+  })
+
+  it('stores calls in the order they are made, awaited or not', async () => {
+    const { store, branch, said, clock } = await place()
+    const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
+    const adding = ['a', 'b', 'c', 'd'].map(name => turn.add([assistant(name)]))
+    const report = await turn.end('complete')
+    await Promise.all(adding)
+    expect(report.saved).toBe(true)
+    expect(await said()).toEqual(['go', 'a', 'b', 'c', 'd'])
+  })
+
+  it('stores trace records beside the words', async () => {
+    const { store, branch, id, clock } = await place()
+    const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
+    await turn.trace([{ type: 'tool_started', data: { callId: 'c1' } }])
+    expect(await store.listEvents(id)).toMatchObject([{ type: 'tool_started', data: { callId: 'c1' } }])
+    await turn.end('complete')
+  })
+
+  it.each(['interrupted', 'failed'] as const)(
+    'keeps the question and what had arrived when it is %s (S3-76, R27)',
+    async status => {
+      const { store, branch, id, said, clock } = await place()
+      const turn = await beginTurn(store, branch, { words: [user('Tell me all.')] }, clock)
+      turn.draft({ type: 'thinking', text: 'Hm.' })
+      turn.draft(text('It was a dark '))
+      await clock.advance(150)
+      turn.draft(text('and stormy'))
+      const report = await turn.end(status)
+      expect(report).toMatchObject({ status, saved: true })
+      expect(await said()).toEqual(['Tell me all.', 'It was a dark and stormy'])
+      const [message] = await store.getMessages([report.head!])
+      expect(message).toMatchObject({ role: 'assistant', meta: { [status]: true } })
+      expect(message?.blocks[0]).toEqual({ type: 'thinking', text: 'Hm.' })
+      expect(await store.listTurns(id)).toMatchObject([{ status }])
+    },
+  )
+
+  it('ends once, whatever is asked afterwards', async () => {
+    const { store, branch, said, clock } = await place()
+    const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
+    const report = await turn.end('complete')
+    expect(await turn.end('failed')).toBe(report)
+    turn.draft(text('late'))
+    await expect(turn.add([assistant('late')])).rejects.toBeInstanceOf(InvalidError)
+    await expect(turn.trace([{ type: 'plan' }])).rejects.toBeInstanceOf(InvalidError)
+    await clock.advance(60_000)
+    expect(await said()).toEqual(['go'])
+    expect(clock.timers.all).toBe(0)
+  })
+
+  it('goes on where an interrupted turn stopped, without words of its own', async () => {
+    const { store, branch, id, said, clock } = await place()
+    const first = await beginTurn(store, branch, { words: [user('go')] }, clock)
+    await first.end('interrupted')
+    const second = await beginTurn(store, branch, { words: [] }, clock)
+    expect(second.head).toBe(first.head)
+    expect(await said()).toEqual(['go'])
+    await second.add([assistant('gone')])
+    await second.end('complete')
+    expect(await said()).toEqual(['go', 'gone'])
+    expect((await store.listTurns(id)).map(turn => turn.status)).toEqual(['interrupted', 'complete'])
+  })
+
+  it('stores what had arrived of an answer where no step has opened the turn yet', async () => {
+    const { store, branch, said, clock } = await place()
+    const turn = await beginTurn(store, branch, { words: [] }, clock)
+    turn.draft(text('half'))
+    await clock.advance(500)
+    const report = await turn.end('interrupted')
+    expect(report).toMatchObject({ saved: true, status: 'interrupted' })
+    expect(await said()).toEqual(['half'])
+  })
+
+  it('leaves nothing behind of a turn in which nothing was said', async () => {
+    const { store, branch, id, clock } = await place()
+    const turn = await beginTurn(store, branch, { words: [] }, clock)
+    expect(await turn.end('complete')).toMatchObject({ saved: true, head: null })
+    expect(await store.listTurns(id)).toEqual([])
+  })
+})
+
+describe('what a caller cannot ask for', () => {
+  it('is thrown, and leaves nothing behind', async () => {
+    const { store, branch, id, clock } = await place()
+    const begin = (words: string, options = {}) =>
+      beginTurn(store, branch, { words: [user(words)], ...options }, clock)
+    const nobody = { role: 'nobody', blocks: 'x' } as never
+    await expect(beginTurn(store, branch, { words: [nobody] }, clock)).rejects.toBeInstanceOf(InvalidError)
+    await expect(begin('x', { key: '' })).rejects.toBeInstanceOf(InvalidError)
+    const conversationId = 'ffffffff-ffff-4fff-bfff-ffffffffffff' as ConversationId
+    const elsewhere = beginTurn(store, { conversationId, name: 'main' }, { words: [user('x')] }, clock)
+    await expect(elsewhere).rejects.toBeInstanceOf(NotFoundError)
+    const noBranch = beginTurn(store, { conversationId: id, name: 'nope' }, { words: [user('x')] }, clock)
+    await expect(noBranch).rejects.toBeInstanceOf(NotFoundError)
+    expect(await store.listTurns(id)).toEqual([])
+    const turn = await begin('a', { key: 't' })
+    await turn.end('complete')
+    await expect(begin('b', { key: 't' })).rejects.toBeInstanceOf(KeyReusedError)
+    expect(clock.timers.all).toBe(0)
+  })
+
+  it('is refused in the middle too, and the turn goes on, with what had arrived of the answer', async () => {
+    const { store, branch, said, clock } = await place()
+    const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
+    turn.draft(text('half an '))
+    await clock.advance(200)
+    const bad = turn.add([{ role: 'assistant', blocks: [{ type: 'text' }] } as never])
+    await expect(bad).rejects.toBeInstanceOf(InvalidError)
+    turn.draft(text('answer'))
+    await turn.end('interrupted')
+    expect(await said()).toEqual(['go', 'half an answer'])
+  })
+})
+
+describe('a key that was used before', () => {
+  it('does not say the words twice, tells how the turn ended, and goes on at the end (P4)', async () => {
+    const { store, branch, id, said, clock } = await place()
+    const begin = () => beginTurn(store, branch, { words: [user('once')], key: 'discord:1' }, clock)
+    const first = await begin()
+    await first.add([assistant('half')])
+    await first.end('interrupted')
+    const again = await begin()
+    expect(again.replayed).toBe('interrupted')
+    expect(again.key).not.toBe('discord:1')
+    await again.add([assistant('whole')])
+    await again.end('complete')
+    expect(await said()).toEqual(['once', 'half', 'whole'])
+    expect((await store.listTurns(id)).map(turn => turn.status)).toEqual(['interrupted', 'complete'])
+    expect((await begin()).replayed).toBe('interrupted')
+  })
+
+  it('goes on with a turn that is still open and its own', async () => {
+    const { store, branch, said, clock } = await place()
+    const begin = () => beginTurn(store, branch, { words: [user('once')], key: 'k' }, clock)
+    const first = await begin()
+    await first.add([assistant('one')])
+    const again = await begin()
+    expect([again.key, again.replayed]).toEqual(['k', undefined])
+    await again.add([assistant('two')])
+    await again.end('complete')
+    expect(await said()).toEqual(['once', 'one', 'two'])
+  })
+})
