@@ -1,0 +1,241 @@
+import { readFileSync } from 'node:fs'
+import type { CallToolResult, Client, Tool, Transport } from '@modelcontextprotocol/client'
+import { InvalidError } from '../core/errors.ts'
+import type { JsonObject } from '../core/json.ts'
+import { type ProcessServer, type ProcessTransport, processTransport } from './mcp-process.ts'
+
+/** A server that is reached over streamable HTTP. */
+export interface HttpServer {
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Where the tools of an MCP server are: a command to start, or an address. */
+export type McpServer = ProcessServer | HttpServer
+
+export interface McpLimits {
+  /** How long a server may take until its tools are known. */
+  readonly startMs: number
+  /** How long a call may take, counted anew whenever the server reports progress. */
+  readonly callMs: number
+  /** How long a process may take to end when asked to, before it is made to. */
+  readonly graceMs: number
+}
+
+/** One server. It is started when it is first needed, and again by the first call after it has died. */
+export interface McpConnection {
+  list(): Promise<readonly Tool[]>
+  /** Throws the signal's reason when it is aborted: the server has then been told. Any other error names the server. */
+  call(tool: Tool, input: JsonObject, signal: AbortSignal): Promise<CallToolResult>
+  /** Ends it, also while it is starting. */
+  close(): Promise<void>
+}
+
+interface Line {
+  readonly client: Client
+  readonly transport: Transport | ProcessTransport
+  /** The end of what the server printed to its standard error. */
+  heard(): string
+}
+
+/** `onDeath` is told once for each connection that broke without our doing. */
+export function mcpConnection(
+  name: string,
+  server: McpServer,
+  limits: McpLimits,
+  onDeath: (error: Error) => void,
+): McpConnection {
+  const ending = new AbortController()
+  const open = new Set<Line>()
+  let current: Promise<Line> | null = null
+
+  function line(): Promise<Line> {
+    current ??= connect().catch(error => {
+      current = null
+      throw error
+    })
+    return current
+  }
+
+  async function connect(): Promise<Line> {
+    const limit = AbortSignal.any([ending.signal, AbortSignal.timeout(limits.startMs)])
+    try {
+      return await tryEra('legacy', limit)
+    } catch (error) {
+      if (limit.aborted || !speaksOnlyNewer(error)) throw failed('did not start', error)
+    }
+    return tryEra('auto', limit).catch(error => Promise.reject(failed('did not start', error)))
+  }
+
+  async function tryEra(mode: 'legacy' | 'auto', limit: AbortSignal): Promise<Line> {
+    const { Client } = await import('@modelcontextprotocol/client')
+    const { transport, heard } = await transportTo(server, limits.graceMs)
+    const client = new Client({ name: 'skein', version: ownVersion() }, { versionNegotiation: { mode } })
+    const made: Line = { client, transport, heard }
+    open.add(made)
+    // Reported where it matters: by the call that fails, and by onclose.
+    client.onerror = () => {}
+    try {
+      await unlessAborted(client.connect(transport, { signal: limit, timeout: limits.startMs }), limit)
+    } catch (error) {
+      const late = limit.aborted ? withPrinted(reasonOf(), made) : null
+      await end(made)
+      throw late ?? withPrinted(error, made)
+    }
+    client.onclose = () => drop(made, new Error('it has ended'))
+    return made
+  }
+
+  /** A broken line is not used again; the next call makes a new one. */
+  function drop(broken: Line, error: unknown): void {
+    if (!open.has(broken) || ending.signal.aborted) return
+    current = null
+    void end(broken)
+    onDeath(failed('was lost', withPrinted(error, broken)))
+  }
+
+  async function end(made: Line): Promise<void> {
+    open.delete(made)
+    // A transport that never started is no concern of the client, and the other way round.
+    await Promise.allSettled([made.client.close(), made.transport.close()])
+  }
+
+  function reasonOf(): Error {
+    return new Error(ending.signal.aborted ? 'it is being closed' : `it took more than ${limits.startMs} ms`)
+  }
+
+  function failed(what: string, error: unknown): Error {
+    return new Error(`the MCP server ${JSON.stringify(name)} ${what}: ${messageOf(error)}`, { cause: error })
+  }
+
+  return {
+    async list() {
+      const { client } = await line()
+      if (client.getServerCapabilities()?.tools === undefined) return []
+      const limit = AbortSignal.any([ending.signal, AbortSignal.timeout(limits.startMs)])
+      try {
+        const { tools } = await unlessAborted(client.listTools(undefined, { signal: limit }), limit)
+        return tools
+      } catch (error) {
+        throw failed('did not list its tools', limit.aborted ? reasonOf() : error)
+      }
+    },
+
+    async call(tool, input, signal) {
+      signal.throwIfAborted()
+      if (ending.signal.aborted) throw new Error(`the MCP server ${JSON.stringify(name)} has been closed`)
+      const used = await unlessAborted(line(), signal)
+      // Without its output schema: what a server sends is kept as it came, and not refused for its shape.
+      const { outputSchema: _, ...toolDefinition } = tool
+      try {
+        return (await used.client.callTool(
+          { name: tool.name, arguments: input },
+          {
+            signal,
+            timeout: limits.callMs,
+            resetTimeoutOnProgress: true,
+            onprogress: () => {},
+            toolDefinition,
+          },
+        )) as CallToolResult
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!(await isBroken(error))) throw failed(`failed in ${JSON.stringify(tool.name)}`, error)
+        const printed = withPrinted(error, used)
+        drop(used, error)
+        throw failed(
+          `was lost during ${JSON.stringify(tool.name)}, so whether it was done is not known`,
+          printed,
+        )
+      }
+    },
+
+    async close() {
+      ending.abort(new Error('closed'))
+      await Promise.allSettled([...open].map(end))
+      await current?.catch(() => {})
+    },
+  }
+}
+
+async function transportTo(server: McpServer, graceMs: number): Promise<Pick<Line, 'transport' | 'heard'>> {
+  if ('command' in server === 'url' in server) {
+    throw new InvalidError('server', 'must have either a command or a url')
+  }
+  const sdk = await import('@modelcontextprotocol/client')
+  if ('url' in server) {
+    const requestInit = { headers: { ...server.headers } }
+    const transport = new sdk.StreamableHTTPClientTransport(new URL(server.url), { requestInit })
+    return { transport, heard: () => '' }
+  }
+  const { StdioClientTransport, getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio')
+  let printed = ''
+  const onStderr = (text: string) => {
+    printed = (printed + text).slice(-2_000)
+  }
+  const heard = () => printed
+  const { command, args = [], env = {}, cwd } = server
+  if (process.platform !== 'win32') {
+    const options = { env: getDefaultEnvironment(), graceMs, onStderr }
+    return { transport: processTransport(server, options, sdk), heard }
+  }
+  // Windows has no process groups, and its .cmd files need the SDK's way of starting them.
+  const place = cwd === undefined ? {} : { cwd }
+  const transport = new StdioClientTransport({
+    command,
+    args: [...args],
+    env: { ...env },
+    ...place,
+    stderr: 'pipe',
+  })
+  transport.stderr?.on('data', chunk => onStderr(String(chunk)))
+  return { transport, heard }
+}
+
+/** Whether a server has refused the older handshake, which nearly all understand, for its age alone. */
+function speaksOnlyNewer(error: unknown): boolean {
+  return /unsupported.{0,20}protocol.{0,20}version/i.test(messageOf(error))
+}
+
+/** Whether the way to the server is broken: everything but an answer, be it an error, and a time limit. */
+async function isBroken(error: unknown): Promise<boolean> {
+  const { ProtocolError, SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client')
+  if (error instanceof ProtocolError) return false
+  return !(error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+}
+
+function withPrinted(error: unknown, { transport, heard }: Line): Error {
+  const how = 'ending' in transport && transport.ending !== null ? ` (${transport.ending})` : ''
+  const printed = heard().trim()
+  const words = printed === '' ? '' : `; it printed: ${printed.slice(-500)}`
+  return new Error(`${messageOf(error)}${how}${words}`, { cause: error })
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if ('status' in error && typeof error.status === 'number') return `HTTP ${error.status}: ${error.message}`
+  // fetch says only that it failed; the reason is one deeper.
+  return error.cause instanceof Error && !error.message.includes(error.cause.message)
+    ? `${error.message} (${error.cause.message})`
+    : error.message
+}
+
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** The version of the package: its file lies two folders up from `src/agent/` and from `dist/agent/`. */
+function ownVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
