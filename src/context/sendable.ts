@@ -13,7 +13,8 @@ const erasedText: readonly Block[] = [{ type: 'text', text: '[erased]' }]
  *  - Calls have names and inputs that every provider takes.
  *  A thinking block with metadata is never changed: its signature is over its words. */
 export function sendableBlocks(message: Message): readonly Block[] {
-  if (message.erased !== null) return erasedText
+  // An erased result shows as the missing result of its call.
+  if (message.erased !== null) return message.role === 'tool_result' ? [] : erasedText
   const { role, blocks } = message
   let changed: Block[] | null = null
   for (let i = 0; i < blocks.length; i++) {

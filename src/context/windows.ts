@@ -21,9 +21,8 @@ export const unknownWindow = { limit: 32_768, output: 4_096 } as const
  *  without a word. On small machines it is 4,096 tokens: then set `OLLAMA_CONTEXT_LENGTH`, or say so here. */
 const ollamaLimit = 32_768
 
-/** Beginnings of names, in lower case, without provider; the longest that fits counts. Limit, then output. Seen at
- *  the providers' model pages in November 2026; where a provider has a larger window on request only, the plain
- *  one stands here. */
+/** Beginnings of names, in lower case, without provider; the longest that fits counts. Limit, then output. As known
+ *  in November 2026; where a provider grants a larger window only on request, the plain one stands here. */
 const families: Readonly<Record<string, readonly [limit: number, output: number]>> = {
   scripted: [128_000, 8_192],
 
@@ -160,7 +159,7 @@ export function windowOf(model: string, overrides: WindowOverrides = {}): ModelW
 }
 
 function tableWindow(name: string): ModelWindow {
-  const family = longest(Object.keys(families), key => begins(bareName(name), key))
+  const family = longest(Object.keys(families), key => begins(name, key) || begins(bareName(name), key))
   if (family === undefined) return { ...unknownWindow, known: false }
   const [limit, output] = families[family]!
   return { limit, output, known: true }

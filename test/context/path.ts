@@ -1,0 +1,82 @@
+import type { Block, ToolCallBlock, ToolResultBlock } from '../../src/core/block.ts'
+import type { ConversationId, MessageId } from '../../src/core/ids.ts'
+import type { Json, JsonObject } from '../../src/core/json.ts'
+import { type Message, type Role, textOf } from '../../src/core/message.ts'
+import type { ContextMessage } from '../../src/core/model.ts'
+import { estimateTokens } from '../../src/core/tokens.ts'
+
+/** What a test says of a message; the rest is filled in. */
+export interface Said {
+  readonly role: Role
+  readonly blocks: string | readonly Block[]
+  readonly meta?: JsonObject
+  readonly tokens?: number
+  readonly erased?: true
+}
+
+/** A path of stored messages, with ids `m0`, `m1` … */
+export function pathOf(...said: readonly Said[]): readonly Message[] {
+  let pathTokens = 0
+  return said.map((one, seq) => {
+    const blocks = typeof one.blocks === 'string' ? [{ type: 'text', text: one.blocks }] : one.blocks
+    const tokens = one.tokens ?? estimateTokens(blocks)
+    pathTokens += tokens
+    return {
+      id: `m${seq}` as MessageId,
+      conversationId: 'c' as ConversationId,
+      parentId: seq === 0 ? null : (`m${seq - 1}` as MessageId),
+      seq,
+      depth: seq,
+      role: one.role,
+      blocks: one.erased ? [] : blocks,
+      plain: typeof one.blocks === 'string',
+      meta: one.meta ?? null,
+      createdAt: new Date(seq),
+      tokens,
+      pathTokens,
+      turn: null,
+      step: null,
+      label: null,
+      erased: one.erased ? { at: new Date(0), by: 'a test', reason: 'it asked' } : null,
+      blobs: [],
+    }
+  })
+}
+
+export const user = (blocks: Said['blocks'], tokens?: number): Said => said('user', blocks, tokens)
+export const assistant = (blocks: Said['blocks'], tokens?: number): Said => said('assistant', blocks, tokens)
+export const system = (blocks: Said['blocks']): Said => said('system', blocks)
+export const results = (...blocks: readonly Block[]): Said => said('tool_result', blocks)
+
+function said(role: Role, blocks: Said['blocks'], tokens?: number): Said {
+  return { role, blocks, ...(tokens !== undefined && { tokens }) }
+}
+
+export const text = (words: string): Block => ({ type: 'text', text: words })
+export const call = (callId: string, input: Json = {}): ToolCallBlock => ({
+  type: 'tool_call',
+  callId,
+  name: 'read',
+  input,
+})
+export const result = (callId: string, output: Json = `result of ${callId}`): ToolResultBlock => ({
+  type: 'tool_result',
+  callId,
+  name: 'read',
+  output,
+})
+export const thought = (words: string, signature?: string): Block =>
+  signature === undefined
+    ? { type: 'thinking', text: words }
+    : { type: 'thinking', text: words, metadata: { anthropic: { signature } } }
+
+/** A context in short: one line a message. */
+export function lines(messages: readonly ContextMessage[]): readonly string[] {
+  return messages.map(({ role, blocks }) => `${role}: ${blocks.map(inShort).join(' + ')}`)
+}
+
+function inShort(block: Block): string {
+  if (block.type === 'tool_call') return `call ${block.callId}`
+  if (block.type === 'tool_result') return `${block.callId} = ${JSON.stringify(block.output)}`
+  return block.type === 'text' ? textOf({ blocks: [block] }) : block.type
+}
