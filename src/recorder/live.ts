@@ -54,10 +54,10 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
         messages: words,
         characters: charactersOf(words),
         refuses: isForTheCaller,
-        async run(attempt) {
+        async run(late) {
           const manners = asked ? ({ onBusy: 'fork', onMoved: 'fork' } as const) : options
           if (!isNonEmpty(words)) await writes.findPlace(manners)
-          else await writes.open(attempt === 0 ? words : dated(words, at), manners)
+          else await writes.open(late ? dated(words, at) : words, manners)
           lastWrite = source.now()
         },
       },
@@ -82,8 +82,8 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
         messages,
         characters: charactersOf(messages),
         refuses: error => error instanceof InvalidError,
-        async run(attempt) {
-          ids = await writes.append(attempt === 0 ? messages : dated(messages, at), facts)
+        async run(late) {
+          ids = await writes.append(late ? dated(messages, at) : messages, facts)
           lastWrite = source.now()
         },
       })
@@ -103,7 +103,7 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
       messages: [],
       characters: JSON.stringify(events).length,
       refuses: error => error instanceof InvalidError,
-      run: attempt => store.addEvents(ref.conversationId, attempt === 0 ? events : dated(events, at)),
+      run: late => store.addEvents(ref.conversationId, late ? dated(events, at) : events),
     })
   }
 
@@ -117,7 +117,7 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
       kind: 'draft',
       messages: [],
       get characters() {
-        return flushed.characters
+        return flushed === draft ? flushed.characters : 0
       },
       async run() {
         // The answer may have come whole meanwhile.

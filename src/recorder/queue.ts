@@ -10,9 +10,11 @@ export interface Write {
   readonly kind: 'said' | 'draft' | 'trace' | 'end'
   /** What it says, in case it never gets stored. */
   readonly messages: readonly NewMessage[]
+  /** How much room it takes while it waits; nothing if there is nothing to lose in it. */
   readonly characters: number
-  /** Does it. It may be called again after it failed, whatever became of the first attempt. */
-  run(attempt: number): Promise<void>
+  /** Does it. It may be called again after it failed, whatever became of the first attempt; `late` says that
+   *  whoever asked for it did not wait. */
+  run(late: boolean): Promise<void>
   /** Whether an error is for whoever asked, as long as they wait: then it is not tried again. */
   refuses?(error: unknown): boolean
   /** Called if it is given up. */
@@ -51,7 +53,7 @@ export interface WriteQueue {
 
 interface Entry {
   readonly write: Write
-  attempts: number
+  tried: boolean
   /** Lets the one who pushed it go on; afterwards there is nobody to refuse anything to. */
   release: ((stored: boolean) => void) | null
   readonly refuse: (error: unknown) => void
@@ -97,7 +99,7 @@ export function writeQueue(options: QueueOptions): WriteQueue {
       const callOff = source.after(limits.writeWithinMs, () => letGo(entry))
       const entry: Entry = {
         write,
-        attempts: 0,
+        tried: false,
         patient,
         release: stored => {
           entry.release = null
@@ -127,7 +129,9 @@ export function writeQueue(options: QueueOptions): WriteQueue {
     running = true
     for (let entry = waiting[0]; entry && !stopped; entry = waiting[0]) {
       try {
-        await entry.write.run(entry.attempts++)
+        const late = entry.tried || entry.release === null
+        entry.tried = true
+        await entry.write.run(late)
       } catch (error) {
         if (stopped) break
         if (entry.release && entry.write.refuses?.(error)) {
@@ -207,9 +211,8 @@ export function writeQueue(options: QueueOptions): WriteQueue {
       const i = waiting.findIndex(({ write }, i) => i >= from && isMinor(write))
       if (i < 0) break
       const [entry] = waiting.splice(i, 1)
-      entry!.write.drop?.()
+      void giveUp(entry!.write)
       entry!.release?.(false)
-      tellLost()
     }
     if (!isOver() || newest.write.kind === 'end' || waiting.at(-1) !== newest || waiting.length === 1) return
     waiting.pop()
@@ -227,8 +230,8 @@ export function writeQueue(options: QueueOptions): WriteQueue {
       full = true
       lost += write.messages.length
     }
+    if (write.characters > 0) tellLost()
     write.drop?.()
-    tellLost()
     return false
   }
 

@@ -1,0 +1,157 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { UnavailableError } from '../../src/core/errors.ts'
+import { answerDraft } from '../../src/recorder/answer-draft.ts'
+import { beginTurn, type Trouble } from '../../src/recorder/index.ts'
+import { settle } from './clockwork.ts'
+import { assistant, place, text, user } from './place.ts'
+
+const away = { before: new UnavailableError('away') }
+
+describe('an answer while it arrives', () => {
+  it('is stored 100 ms after its first piece, pieces of one type as one', async () => {
+    const { failing, store, branch, id, clock } = await place()
+    const turn = await beginTurn(failing.store, branch, { words: [user('q')], key: 't' }, clock)
+    for (const word of ['It ', 'was ', 'a ']) turn.draft({ type: 'thinking', text: word })
+    for (const word of ['dark ', '', 'and ']) turn.draft(text(word))
+    await clock.advance(99)
+    expect(await store.readDraft(id, 't')).toEqual([])
+    await clock.advance(1)
+    const first = [
+      { n: 0, type: 'thinking', text: 'It was a ' },
+      { n: 1, type: 'text', text: 'dark and ' },
+    ]
+    expect(await store.readDraft(id, 't')).toEqual(first)
+    await clock.advance(10_000)
+    expect(failing.calls.filter(method => method === 'putDraft')).toHaveLength(1)
+    turn.draft(text('stormy'))
+    await clock.advance(100)
+    expect(await store.readDraft(id, 't')).toEqual([...first, { n: 2, type: 'text', text: 'stormy' }])
+    await turn.end('complete')
+  })
+
+  it('is superseded by the step it belongs to, and the next one counts from 0', async () => {
+    const { store, branch, id, said, clock } = await place()
+    const turn = await beginTurn(store, branch, { words: [user('q')], key: 't' }, clock)
+    turn.draft(text('one'))
+    await clock.advance(150)
+    turn.draft(text(' and'))
+    const adding = turn.add([assistant('one and a half')])
+    turn.draft(text('two'))
+    await adding
+    await clock.advance(100)
+    expect(await store.readDraft(id, 't')).toEqual([{ n: 0, type: 'text', text: 'two' }])
+    await turn.add([assistant('two')])
+    await clock.advance(500)
+    expect(await store.readDraft(id, 't')).toEqual([])
+    await turn.end('complete')
+    expect(await said()).toEqual(['q', 'one and a half', 'two'])
+  })
+
+  it('never has two writes under way: what comes meanwhile goes with the next', async () => {
+    const { failing, store, branch, id, clock } = await place()
+    const turn = await beginTurn(failing.store, branch, { words: [user('q')], key: 't' }, clock)
+    const drafts = () => failing.calls.filter(method => method === 'putDraft').length
+    failing.fate = method => (method === 'putDraft' ? 'hangs' : null)
+    turn.draft(text('a'))
+    await clock.advance(150)
+    for (const letter of 'bcdef') {
+      turn.draft(text(letter))
+      await clock.advance(150)
+    }
+    expect(drafts()).toBe(1)
+    failing.heal()
+    await settle()
+    await clock.advance(150)
+    expect(drafts()).toBe(2)
+    expect(await store.readDraft(id, 't')).toEqual([
+      { n: 0, type: 'text', text: 'a' },
+      { n: 1, type: 'text', text: 'bcdef' },
+    ])
+    await turn.end('complete')
+  })
+
+  it('never throws into the stream: what fails is kept and tried again', async () => {
+    const { failing, store, branch, id, said, clock } = await place()
+    const troubles: Trouble['kind'][] = []
+    const onTrouble = ({ kind }: Trouble) => troubles.push(kind)
+    const turn = await beginTurn(failing.store, branch, { words: [user('q')], key: 't', onTrouble }, clock)
+    failing.fate = method => (method === 'putDraft' ? away : null)
+    for (const letter of 'abcdefgh') {
+      turn.draft(text(letter))
+      await clock.advance(150)
+    }
+    expect(troubles).toEqual(['degraded'])
+    failing.heal()
+    await clock.advance(5_000)
+    expect(troubles).toEqual(['degraded', 'recovered'])
+    expect((await store.readDraft(id, 't')).map(piece => piece.text).join('')).toBe('abcdefgh')
+    turn.draft(text('i'))
+    await turn.end('interrupted')
+    expect(await said()).toEqual(['q', 'abcdefghi'])
+    expect((await store.listEvents(id)).map(event => event.type)).toEqual(['degraded', 'recovered'])
+  })
+
+  it('is on the disk within 200 ms in a stream that does not pause, by the real clock', async () => {
+    const { store, branch, id } = await place()
+    const turn = await beginTurn(store, branch, { words: [user('q')], key: 't' })
+    const sent: { readonly at: number; readonly length: number }[] = []
+    let length = 0
+    const started = performance.now()
+    let late = 0
+    while (performance.now() - started < 1_000) {
+      turn.draft(text('word '))
+      length += 5
+      sent.push({ at: performance.now(), length })
+      await new Promise(resolve => setTimeout(resolve, 2))
+      const stored = (await store.readDraft(id, 't')).reduce((sum, piece) => sum + piece.text.length, 0)
+      const missing = sent.find(piece => piece.length > stored)
+      if (missing) late = Math.max(late, performance.now() - missing.at)
+    }
+    await turn.end('complete')
+    // Other work on the machine may hold a timer up for a moment.
+    expect(late).toBeLessThan(400)
+    expect(late).toBeGreaterThan(50)
+  })
+})
+
+describe('a draft', () => {
+  const pieces = fc.array(
+    fc.record({
+      type: fc.constantFrom('text' as const, 'thinking' as const),
+      text: fc.string({ maxLength: 4 }),
+    }),
+    { maxLength: 30 },
+  )
+  const steps = fc.array(fc.constantFrom('store', 'fail', 'add', 'add', 'add'), { maxLength: 60 })
+
+  it('gives every number to the same words, without a gap, however often storing fails', () => {
+    fc.assert(
+      fc.property(pieces, steps, (arriving, happenings) => {
+        const draft = answerDraft()
+        const seen = new Map<number, string>()
+        const queue = [...arriving]
+        let said = ''
+        for (const what of [...happenings, ...queue.map(() => 'add'), 'store']) {
+          const next = what === 'add' ? queue.shift() : undefined
+          if (next) {
+            draft.add(next)
+            said += next.text
+          }
+          const rest = what === 'add' ? null : draft.unstored()
+          for (const piece of rest ?? []) {
+            const words = JSON.stringify(piece)
+            expect(seen.get(piece.n) ?? words).toBe(words)
+            seen.set(piece.n, words)
+          }
+          if (what === 'store' && rest) draft.stored(rest.at(-1)!)
+        }
+        expect([...seen.keys()].sort((a, b) => a - b)).toEqual([...seen.keys()].map((_, i) => i))
+        const stored = [...seen.entries()].sort(([a], [b]) => a - b)
+        expect(stored.map(([, words]) => JSON.parse(words).text).join('')).toBe(said)
+        expect([draft.waits, draft.characters]).toEqual([false, 0])
+      }),
+      { seed: 20261116, numRuns: 300 },
+    )
+  })
+})
