@@ -1,0 +1,283 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import type { BranchRef } from '../core/branch.ts'
+import { BusyError } from '../core/errors.ts'
+import type { MessageId } from '../core/ids.ts'
+import type { NewMessage } from '../core/message.ts'
+import { align, isNonEmpty, splitAtQuestion } from './align.ts'
+import { type Face, faceOf } from './align-face.ts'
+import { beginTurn } from './begin-turn.ts'
+import { type Line, lineOf, type Patience } from './recorded-line.ts'
+import { findSpot, newestOf, type Spot } from './recorded-spot.ts'
+import type { ToolWatcher } from './recorded-tools.ts'
+import type { BeginTurn, RecordStore, Trouble, TurnRecording, TurnReport } from './recording.ts'
+import type { RecorderSource } from './source.ts'
+import { readPrompt } from './v4-blocks.ts'
+
+/** A call went beside the branch. `edited`: one of its messages differs from what is stored. `earlier`: it asks again
+ *  what has an answer. `unknown`: nothing of it is stored; it begins a new root. `busy`: the branch is another's, or has
+ *  moved on. */
+export interface Beside {
+  readonly why: 'edited' | 'earlier' | 'unknown' | 'busy'
+  readonly from: BranchRef
+  /** The last message that both have; null if there is none. */
+  readonly at: MessageId | null
+}
+
+export interface ExchangeOptions {
+  /** Where another's turn holds the branch: go on beside it (default), wait for it, or refuse the call. */
+  readonly onBusy: NonNullable<BeginTurn['onBusy']>
+  /** Hears when a call goes beside the branch instead of along it. */
+  readonly onBeside?: (beside: Beside) => void
+  /** Hears of failing storage. The call goes on. */
+  readonly onTrouble?: (trouble: Trouble) => void
+  readonly mode?: NonNullable<BeginTurn['mode']>
+  readonly patience: Patience
+}
+
+/** A call that is recorded. */
+export interface Entered {
+  readonly line: Line
+  /** Says which calls of tools belong to it. */
+  readonly expect: (calls: readonly string[]) => void
+}
+
+/** The exchanges that one recorder has to do with. */
+export interface Exchanges {
+  /** Finds or begins the exchange that a call belongs to, and stores what is new in its prompt. Null if that failed for
+   *  the storage's sake: the next call brings the same messages again. */
+  enter(params: LanguageModelV4CallOptions, model: LanguageModelV4): Promise<Entered | null>
+  readonly tools: ToolWatcher
+  place(): Promise<BranchRef>
+  end(): Promise<readonly TurnReport[]>
+}
+
+/** Where an exchange left a branch. */
+interface Left {
+  readonly branch: BranchRef
+  readonly head: MessageId | null
+  readonly known: readonly Face[]
+}
+
+export function exchanges(
+  store: RecordStore,
+  findHome: () => Promise<BranchRef>,
+  source: RecorderSource,
+  options: ExchangeOptions,
+): Exchanges {
+  const open = new Set<Line>()
+  /** By the name of the branch, the newest last. */
+  const left = new Map<string, Left>()
+  const byCall = new Map<string, Line>()
+  let newest: { readonly branch: BranchRef } | null = null
+  let prompted: string | null = null
+  let late: Promise<void> = Promise.resolve()
+
+  return { enter, tools: { started, ended }, place, end }
+
+  async function place(): Promise<BranchRef> {
+    return newest?.branch ?? (await findHome())
+  }
+
+  async function end(): Promise<readonly TurnReport[]> {
+    await late
+    return Promise.all([...open].map(line => line.end()))
+  }
+
+  async function enter(params: LanguageModelV4CallOptions, model: LanguageModelV4): Promise<Entered | null> {
+    const home = await findHome()
+    const signal = params.abortSignal
+    try {
+      const { system, messages } = readPrompt(params.prompt)
+      const going = openFor(messages)
+      const line = going
+        ? await goOn(going.line, going.fresh, messages)
+        : await begin(leftFor(messages) ?? (await findSpot(store, await place(), home, messages)), messages)
+      newest = line
+      await keepPrompt(home, system)
+      return { line, expect: calls => expect(calls, line) }
+
+      async function goOn(
+        line: Line,
+        fresh: readonly NewMessage[],
+        all: readonly NewMessage[],
+      ): Promise<Line> {
+        const { before, words, asked } = splitAtQuestion(fresh)
+        const { status } = line
+        await line.goOn(asked ? before : fresh, signal)
+        if (!asked) return line
+        const { saved, branch, head } = await line.end(status)
+        const spot = saved
+          ? { branch, head, fresh: words, found: 'end' as const }
+          : await findSpot(store, branch, home, all)
+        return begin(spot, all)
+      }
+
+      async function begin(spot: Spot, all: readonly NewMessage[]): Promise<Line> {
+        const at = await settle(spot)
+        const turn = await beginTurn(
+          store,
+          at.branch,
+          {
+            words: at.fresh,
+            expectedHead: at.head,
+            onMoved: 'fork',
+            onBusy: options.onBusy,
+            model: nameOf(model),
+            ...(system !== null && { prompt: system }),
+            ...(options.mode !== undefined && { mode: options.mode }),
+            ...(options.onTrouble !== undefined && { onTrouble: options.onTrouble }),
+            ...(signal !== undefined && { signal }),
+          },
+          source,
+        )
+        await sayBeside(spot, turn)
+        return keep(turn, all.map(faceOf), signal)
+      }
+    } catch (error) {
+      if (signal?.aborted || (error instanceof BusyError && options.onBusy === 'refuse')) throw error
+      tell(error)
+      return null
+    }
+  }
+
+  /** The exchange whose next call this is: what it knows stands in the prompt, up to the last word of it. */
+  function openFor(messages: readonly NewMessage[]): { line: Line; fresh: readonly NewMessage[] } | null {
+    for (const line of [...open].reverse()) {
+      if (line.state !== 'resting') continue
+      const { fit, shared, fresh } = align(messages, line.known, true)
+      if (fit === 'end' && shared > 0) return { line, fresh }
+    }
+    return null
+  }
+
+  /** The branch that this recorder left just where the prompt goes on. */
+  function leftFor(messages: readonly NewMessage[]): Spot | null {
+    for (const { branch, head, known } of [...left.values()].reverse()) {
+      const { fit, shared, fresh } = align(messages, known, true)
+      if (fit === 'end' && shared > 0) return { branch, head, fresh, found: 'end' }
+    }
+    return null
+  }
+
+  /** What was said before this exchange is history, which is stored outside of its turn. */
+  async function settle(spot: Spot): Promise<Spot> {
+    const { before, words } = splitAtQuestion(spot.fresh)
+    if (!isNonEmpty(before)) return spot
+    try {
+      const { branch, head } = await store.append(spot.branch, spot.head, before, { onConflict: 'sibling' })
+      return { ...spot, branch, head, fresh: words }
+    } catch {
+      // Whatever it is, the turn will meet it too, and has its ways.
+      return spot
+    }
+  }
+
+  async function sayBeside({ found, branch, head }: Spot, turn: TurnRecording): Promise<void> {
+    const why = found === 'end' ? (turn.forked ? 'busy' : null) : found
+    if (why === null) return
+    options.onBeside?.({ why, from: branch, at: head })
+    const outcome = why === 'unknown' ? 'fresh' : 'beside'
+    await guard(() => turn.trace([{ type: 'resume', data: { outcome, why, from: branch.name, at: head } }]))
+  }
+
+  function keep(
+    turn: TurnRecording,
+    known: readonly Face[],
+    signal: AbortSignal | undefined,
+    awaits?: readonly string[],
+  ): Line {
+    const line: Line = lineOf(turn, known, {
+      ...{ signal, source, guard, patience: options.patience },
+      ...(awaits !== undefined && { awaits }),
+      ended({ saved, branch, head }) {
+        open.delete(line)
+        left.delete(branch.name)
+        if (saved) remember(left, branch.name, { branch, head, known: line.known }, 16)
+      },
+    })
+    open.add(line)
+    return line
+  }
+
+  function expect(calls: readonly string[], line: Line): void {
+    for (const callId of calls) remember(byCall, callId, line, 1_000)
+  }
+
+  async function started(callId: string, name: string): Promise<void> {
+    await byCall.get(callId)?.toolStarted(callId, name)
+  }
+
+  async function ended(callId: string, name: string, message: NewMessage): Promise<void> {
+    const taken = await byCall.get(callId)?.toolEnded(callId, name, message)
+    if (taken) {
+      byCall.delete(callId)
+      return
+    }
+    late = late.then(() => guard(() => takeLate(callId, name, message)))
+    await late
+  }
+
+  /** A result whose exchange has ended, or was begun by another process: it goes on with the result, if nothing else has
+   *  been said since. Otherwise the next call brings it. */
+  async function takeLate(callId: string, name: string, message: NewMessage): Promise<void> {
+    if (await byCall.get(callId)?.toolEnded(callId, name, message)) return
+    const branch = byCall.get(callId)?.branch ?? (await place())
+    const path = await newestOf(store, branch, 64)
+    const asking = path.findLastIndex(({ face }) => face.calls.some(call => call.callId === callId))
+    const after = path.slice(asking + 1)
+    const given = new Set(after.flatMap(({ face }) => [...face.results.keys()]))
+    if (asking === -1 || after.some(({ face }) => face.role !== 'tool_result') || given.has(`call ${callId}`))
+      return
+    const turn = await beginTurn(
+      store,
+      branch,
+      {
+        words: [message],
+        expectedHead: path.at(-1)!.id,
+        ...(options.onTrouble !== undefined && { onTrouble: options.onTrouble }),
+      },
+      source,
+    )
+    const calls = path[asking]!.face.calls.map(call => call.callId)
+    const awaits = calls.filter(id => id !== callId && !given.has(`call ${id}`))
+    const known = [...path.map(({ face }) => face), faceOf(message)]
+    const line = keep(turn, known, undefined, awaits)
+    expect(awaits, line)
+    newest = line
+  }
+
+  /** The system prompt belongs to the conversation, not into the tree. */
+  async function keepPrompt({ conversationId }: BranchRef, system: string | null): Promise<void> {
+    if (system === null || system === prompted) return
+    prompted = system
+    await guard(async () => {
+      const { prompt, promptPolicy } = await store.getConversation(conversationId)
+      if (prompt?.text === system || (prompt !== null && promptPolicy !== 'rebuild')) return
+      await store.updateConversation(conversationId, { prompt: system })
+    })
+  }
+
+  async function guard(write: () => Promise<unknown>): Promise<void> {
+    try {
+      await write()
+    } catch (error) {
+      tell(error)
+    }
+  }
+
+  function tell(error: unknown): void {
+    options.onTrouble?.({ kind: 'lost', error, waiting: 0 })
+  }
+}
+
+/** Keeps the newest entries, so that a recorder that lives for long does not grow. */
+function remember<T>(map: Map<string, T>, key: string, value: T, most: number): void {
+  map.set(key, value)
+  const [oldest] = map.keys()
+  if (map.size > most && oldest !== undefined) map.delete(oldest)
+}
+
+/** As `openModel` would name it: `openai/gpt-5`. */
+function nameOf({ provider, modelId }: LanguageModelV4): string {
+  return `${provider.split('.')[0]}/${modelId}`
+}

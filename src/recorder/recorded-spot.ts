@@ -1,0 +1,100 @@
+import type { Branch, BranchRef } from '../core/branch.ts'
+import type { MessageId } from '../core/ids.ts'
+import type { NewMessage } from '../core/message.ts'
+import { type Aligned, align } from './align.ts'
+import { type Face, faceOf } from './align-face.ts'
+import type { RecordStore } from './recording.ts'
+
+/** Where what a prompt brings belongs in the store. */
+export interface Spot {
+  readonly branch: BranchRef
+  /** The message that it follows; null for a new root. */
+  readonly head: MessageId | null
+  /** What is not stored yet. */
+  readonly fresh: readonly NewMessage[]
+  /** `end`: at the end of the branch. `edited`: beside what the branch has there. `earlier`: another answer to what was
+   *  asked before. `unknown`: nothing of the prompt is found. */
+  readonly found: 'end' | 'edited' | 'earlier' | 'unknown'
+}
+
+/** Siblings that are looked at before another one is begun: a caller may go back to an earlier version of its array. */
+const mostSiblings = 16
+
+/** Finds where a prompt goes on: at the end of the branch, of one of its siblings, or beside the branch. `home` is the
+ *  one of them that the caller named. Reads as much of
+ *  a path as the prompt is long; more only where the prompt is found to differ. */
+export async function findSpot(
+  store: RecordStore,
+  ref: BranchRef,
+  home: BranchRef,
+  prompt: readonly NewMessage[],
+): Promise<Spot> {
+  const here = await layOnBranch(store, await store.getBranch(ref), prompt)
+  if (here.aligned.fit === 'end') return spotOf(here, prompt)
+  for (const sibling of await siblingsOf(store, ref, home)) {
+    const there = await layOnBranch(store, sibling, prompt)
+    const { fit, shared } = there.aligned
+    if (fit === 'end' && shared > 0 && shared >= here.aligned.shared) return spotOf(there, prompt)
+  }
+  return spotOf(here, prompt)
+}
+
+interface OnBranch {
+  readonly branch: BranchRef
+  readonly aligned: Aligned
+  readonly ids: readonly MessageId[]
+}
+
+async function layOnBranch(
+  store: RecordStore,
+  { conversationId, name, head }: Branch,
+  prompt: readonly NewMessage[],
+): Promise<OnBranch> {
+  const branch = { conversationId, name }
+  if (head === null) return { branch, aligned: align(prompt, [], true), ids: [] }
+  for (let length = lengthOf(prompt); ; length *= 4) {
+    const { messages, older } = await store.tail(head, { messages: length })
+    const aligned = align(prompt, messages.map(faceOf), older === 0)
+    if (aligned.fit === 'end' || older === 0) return { branch, aligned, ids: messages.map(({ id }) => id) }
+  }
+}
+
+/** Messages that a prompt may stand for in the store, where each result has one of its own, and some to spare. */
+function lengthOf(prompt: readonly NewMessage[]): number {
+  return prompt.reduce((sum, { role, blocks }) => sum + (role === 'tool_result' ? blocks.length : 1), 16)
+}
+
+/** The branches that went beside this one, or that it went beside, newest first. Those with a key are somebody's own. */
+async function siblingsOf(store: RecordStore, ref: BranchRef, home: BranchRef): Promise<readonly Branch[]> {
+  const family = familyOf(ref.name)
+  return (await store.listBranches(ref.conversationId))
+    .filter(({ name }) => name !== ref.name && familyOf(name) === family)
+    .filter(({ name, key }) => key === null || name === home.name)
+    .sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime())
+    .slice(0, mostSiblings)
+}
+
+/** `main` for `main`, `main-2`, `main-3` … */
+function familyOf(name: string): string {
+  return name.replace(/-\d{1,9}$/, '')
+}
+
+function spotOf({ branch, aligned, ids }: OnBranch, prompt: readonly NewMessage[]): Spot {
+  const { fit, kept, fresh } = aligned
+  const head = fit === 'nowhere' || kept === 0 ? null : ids[kept - 1]!
+  if (fit === 'end') return { branch, head, fresh, found: 'end' }
+  if (fit === 'nowhere') return { branch, head: null, fresh, found: 'unknown' }
+  return { branch, head, fresh, found: fresh.length === 0 && prompt.length > 0 ? 'earlier' : 'edited' }
+}
+
+/** The faces of a branch's newest messages, with their ids. */
+export async function newestOf(
+  store: RecordStore,
+  ref: BranchRef,
+  messages: number,
+): Promise<readonly { readonly id: MessageId; readonly face: Face }[]> {
+  const { head } = await store.getBranch(ref)
+  if (head === null) return []
+  const tail = await store.tail(head, { messages })
+  return tail.messages.map(message => ({ id: message.id, face: faceOf(message) }))
+}

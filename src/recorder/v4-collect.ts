@@ -1,0 +1,153 @@
+import type {
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata,
+} from '@ai-sdk/provider'
+import type { Finish } from '../core/model.ts'
+import type { DraftPiece, Usage } from '../core/turn.ts'
+
+/** An answer of the AI SDK that is arriving, put together part by part. */
+export interface CollectedAnswer {
+  /** Takes the next part. Returns the words in it, if it has any. */
+  take(part: LanguageModelV4StreamPart): Omit<DraftPiece, 'n'> | null
+  /** What has arrived so far, in the order it began. */
+  readonly content: readonly LanguageModelV4Content[]
+  /** The model that answers, if the provider has said so. */
+  readonly model: string | null
+  /** How it ended; null while it arrives. */
+  readonly end: { readonly usage: Usage; readonly reason: LanguageModelV4FinishReason['unified'] } | null
+}
+
+interface Growing {
+  readonly type: 'text' | 'reasoning'
+  readonly pieces: string[]
+  metadata: SharedV4ProviderMetadata | undefined
+  citations: Extract<LanguageModelV4Content, { type: 'text' }>['citations']
+}
+
+/** Begins an empty answer. */
+export function collectAnswer(): CollectedAnswer {
+  const parts: (Growing | LanguageModelV4Content)[] = []
+  const growing = new Map<string, Growing>()
+  let model: string | null = null
+  let end: CollectedAnswer['end'] = null
+
+  return {
+    take,
+    get content() {
+      return parts.map(part => ('pieces' in part ? grown(part) : part)).filter(part => !isNothing(part))
+    },
+    get model() {
+      return model
+    },
+    get end() {
+      return end
+    },
+  }
+
+  function take(part: LanguageModelV4StreamPart): Omit<DraftPiece, 'n'> | null {
+    switch (part.type) {
+      case 'text-start':
+      case 'reasoning-start':
+        grow(part, kindOf(part.type))
+        return null
+      case 'text-delta':
+      case 'reasoning-delta': {
+        const type = kindOf(part.type)
+        grow(part, type).pieces.push(part.delta)
+        return part.delta === '' ? null : { type: type === 'text' ? 'text' : 'thinking', text: part.delta }
+      }
+      case 'text-end':
+      case 'reasoning-end': {
+        const one = grow(part, kindOf(part.type))
+        if ('citations' in part && part.citations !== undefined) one.citations = part.citations
+        growing.delete(`${one.type} ${part.id}`)
+        return null
+      }
+      case 'tool-call':
+      case 'tool-result':
+      case 'tool-approval-request':
+      case 'custom':
+      case 'file':
+      case 'reasoning-file':
+      case 'source':
+        parts.push(part)
+        return null
+      case 'response-metadata':
+        model = part.modelId ?? model
+        return null
+      case 'finish':
+        end = { usage: readUsage(part.usage), reason: part.finishReason.unified }
+        return null
+      default:
+        return null
+    }
+  }
+
+  /** The text that a part belongs to. What a provider says of it may come with any of its parts; the last word counts. */
+  function grow(
+    part: { readonly id: string; readonly providerMetadata?: SharedV4ProviderMetadata },
+    type: Growing['type'],
+  ): Growing {
+    const key = `${type} ${part.id}`
+    let one = growing.get(key)
+    if (one === undefined) {
+      one = { type, pieces: [], metadata: undefined, citations: undefined }
+      growing.set(key, one)
+      parts.push(one)
+    }
+    if (part.providerMetadata !== undefined) one.metadata = part.providerMetadata
+    return one
+  }
+}
+
+function kindOf(type: `${'text' | 'reasoning'}-${string}`): Growing['type'] {
+  return type.startsWith('text') ? 'text' : 'reasoning'
+}
+
+function grown({ type, pieces, metadata, citations }: Growing): LanguageModelV4Content {
+  return {
+    type,
+    text: pieces.join(''),
+    ...(metadata !== undefined && { providerMetadata: metadata }),
+    ...(citations !== undefined && { citations }),
+  }
+}
+
+/** A text that began and never came. */
+function isNothing(part: LanguageModelV4Content): boolean {
+  return (
+    (part.type === 'text' || part.type === 'reasoning') &&
+    part.text === '' &&
+    part.providerMetadata === undefined
+  )
+}
+
+/** What a provider charged, in our words. */
+export function readUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
+  const counts = {
+    input: inputTokens.total,
+    output: outputTokens.total,
+    cacheRead: inputTokens.cacheRead,
+    cacheWrite: inputTokens.cacheWrite,
+    reasoning: outputTokens.reasoning,
+  }
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== undefined))
+}
+
+const finishes: Record<LanguageModelV4FinishReason['unified'], Finish> = {
+  stop: 'stop',
+  'tool-calls': 'tool_calls',
+  length: 'length',
+  'content-filter': 'filtered',
+  error: 'other',
+  interrupted: 'other',
+  other: 'other',
+}
+
+/** Why an answer ended, in our words. */
+export function readFinish(reason: LanguageModelV4FinishReason['unified']): Finish {
+  return finishes[reason] ?? 'other'
+}

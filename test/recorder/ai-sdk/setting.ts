@@ -1,0 +1,76 @@
+import { createAnthropic } from '@ai-sdk/anthropic'
+import { createOpenAI } from '@ai-sdk/openai'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import type { LanguageModelV4 } from '@ai-sdk/provider'
+import { onTestFinished } from 'vitest'
+import type { BranchRef } from '../../../src/core/branch.ts'
+import type { Message } from '../../../src/core/message.ts'
+import type { Store } from '../../../src/core/ports.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import type { Reply } from '../../support/models/reply.ts'
+import { type ModelServer, type SeenRequest, startModelServer } from '../../support/models/server.ts'
+
+export const providers = ['openai', 'openai-chat', 'anthropic'] as const
+export type Provider = (typeof providers)[number]
+
+export interface Setting {
+  readonly store: Store
+  readonly server: ModelServer
+  model(provider?: Provider): LanguageModelV4
+}
+
+/** A store and a model server for one test. The n-th request gets the n-th reply, the last one for ever after. */
+export async function setUp(
+  ...replies: (Reply | ((request: SeenRequest) => Reply | Promise<Reply>))[]
+): Promise<Setting> {
+  const server = await startModelServer({
+    reply(request) {
+      const reply = replies[Math.min(request.n, replies.length - 1)] ?? 'ok'
+      return typeof reply === 'function' ? reply(request) : reply
+    },
+  })
+  const store = await openStore(':memory:')
+  onTestFinished(async () => {
+    await server.close()
+    await store.close()
+  })
+  return { store, server, model: (provider = 'openai') => modelOf(provider, server) }
+}
+
+export function modelOf(provider: Provider, { baseUrls }: Pick<ModelServer, 'baseUrls'>): LanguageModelV4 {
+  const apiKey = 'key'
+  if (provider === 'anthropic')
+    return createAnthropic({ apiKey, baseURL: baseUrls.anthropic })('claude-sonnet-4-5')
+  if (provider === 'openai') return createOpenAI({ apiKey, baseURL: baseUrls.openai })('gpt-5')
+  return createOpenAICompatible({ apiKey, baseURL: baseUrls.compatible, name: 'local' })('llama')
+}
+
+/** The messages of a branch, one line each: `user: hi`, `assistant: [look {"at":"x"}]`, `tool_result: look → seen`. */
+export async function said(store: Store, branch: BranchRef): Promise<readonly string[]> {
+  const { head } = await store.getBranch(branch)
+  return head === null ? [] : (await store.path(head)).map(lineOf)
+}
+
+export function lineOf({ role, blocks }: Pick<Message, 'role' | 'blocks'>): string {
+  const parts = blocks.map(block => {
+    if (block.type === 'text') return String(block.text)
+    if (block.type === 'thinking') return `(${block.text})`
+    if (block.type === 'tool_call') return `[${block.name} ${JSON.stringify(block.input)}]`
+    if (block.type === 'tool_result')
+      return `${block.name} ${block.isError ? '✗' : '→'} ${typeof block.output === 'string' ? block.output : JSON.stringify(block.output)}`
+    return `<${block.type}>`
+  })
+  return `${role}: ${parts.join(' ')}`
+}
+
+/** Turns of the conversation: `complete main 0-3`. */
+export async function turns(store: Store, { conversationId }: BranchRef): Promise<readonly string[]> {
+  return (await store.listTurns(conversationId)).map(
+    ({ status, branch, first, last }) => `${status} ${branch} ${first}-${last}`,
+  )
+}
+
+/** How many messages there are in the whole forest: what is stored twice would show here. */
+export async function count(store: Store, { conversationId }: BranchRef): Promise<number> {
+  return (await store.getConversation(conversationId)).messages
+}
