@@ -1,3 +1,6 @@
+export { type Dialect, plainDialect } from './dialect.ts'
+export { type OpenModelOptions, openModel, type ProviderName } from './open.ts'
+export { type RetryPolicy, retried } from './retry.ts'
 export {
   type ScriptedAnswer,
   type ScriptedCall,
@@ -6,3 +9,4 @@ export {
   scripted,
 } from './scripted.ts'
 export type { Sleep } from './sleep.ts'
+export { type ModelOfOptions, modelOf } from './wrap.ts'

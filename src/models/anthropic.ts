@@ -1,0 +1,18 @@
+import type { Model } from '../core/model.ts'
+import { anthropicDialect } from './dialect.ts'
+import { neededKey, type Settings, setting, versioned } from './settings.ts'
+import { modelOf } from './wrap.ts'
+
+export async function openAnthropic(name: string, settings: Settings): Promise<Model> {
+  const apiKey = neededKey('anthropic', ['ANTHROPIC_API_KEY'], settings)
+  const given =
+    settings.baseUrls.anthropic ?? setting(settings, 'ANTHROPIC_BASE_URL') ?? 'https://api.anthropic.com'
+  const { createAnthropic } = await import('@ai-sdk/anthropic')
+  const provider = createAnthropic({ apiKey, baseURL: versioned(given, 'v1'), ...settings.fetch })
+  return modelOf(provider(name), {
+    ...settings.model,
+    id: `anthropic/${name}`,
+    keys: [apiKey],
+    dialect: anthropicDialect,
+  })
+}

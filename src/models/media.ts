@@ -1,0 +1,45 @@
+import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider'
+import type { MediaBlock } from '../core/block.ts'
+import type { Dialect } from './dialect.ts'
+
+/** A block of media as a part of a message. Text files are shown as their text, because every provider takes that;
+ *  what the provider does not take is named in words, never left out. */
+export function mediaPart(
+  block: MediaBlock,
+  dialect: Dialect,
+): LanguageModelV4FilePart | LanguageModelV4TextPart {
+  const mediaType = block.mime.toLowerCase().replace(/;.*/s, '').trim()
+  const named = block.name === undefined ? {} : { filename: block.name }
+  const data = block.data ?? embedded(block.url)
+  if (data !== undefined) {
+    if (isText(mediaType)) return { type: 'text', text: `${titleOf(block)}:\n${decoded(data)}` }
+    if (dialect.takes(mediaType, 'data'))
+      return { type: 'file', mediaType, data: { type: 'data', data }, ...named }
+  } else if (block.url !== undefined && /^https?:/.test(block.url) && URL.canParse(block.url)) {
+    if (dialect.takes(mediaType, 'url')) {
+      return { type: 'file', mediaType, data: { type: 'url', url: new URL(block.url) }, ...named }
+    }
+    return { type: 'text', text: `[${titleOf(block)}: ${block.url}]` }
+  }
+  return { type: 'text', text: `[${titleOf(block)}: not shown, this model does not take it]` }
+}
+
+/** `image photo.png (image/png)` */
+export function titleOf(block: MediaBlock): string {
+  return `${block.type}${block.name === undefined ? '' : ` ${block.name}`} (${block.mime})`
+}
+
+function isText(mime: string): boolean {
+  return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|javascript|typescript|x-sh|sql|[\w.-]+\+(json|xml))$/.test(
+    mime,
+  )
+}
+
+function decoded(base64: string): string {
+  return Buffer.from(base64, 'base64').toString('utf8')
+}
+
+/** The bytes of a `data:` URL. */
+function embedded(url: string | undefined): string | undefined {
+  return /^data:[^,]*;base64,(.*)$/s.exec(url ?? '')?.[1]
+}

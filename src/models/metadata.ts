@@ -1,0 +1,44 @@
+import type { SharedV4ProviderMetadata, SharedV4ProviderOptions } from '@ai-sdk/provider'
+import type { Json, JsonObject } from '../core/json.ts'
+
+/** What a provider wants back with a block, as the block keeps it: `metadata.provider` holds what the provider said, by
+ *  its name (`{"anthropic": {"signature": "…"}}`), and `metadata.model` the model that said it. It goes back unchanged to
+ *  the provider of that name, and to no other. */
+export function keptMetadata(
+  said: SharedV4ProviderMetadata | undefined,
+  model: string,
+): JsonObject | undefined {
+  if (said === undefined || Object.keys(said).length === 0) return undefined
+  return { provider: plainJson(said), model }
+}
+
+/** What goes back to the provider with this name; undefined if the block is not its own. */
+export function ownOptions(
+  metadata: JsonObject | undefined,
+  key: string,
+): SharedV4ProviderOptions | undefined {
+  const said = metadata?.provider
+  if (!isObject(said) || !Object.hasOwn(said, key)) return undefined
+  const own = said[key]
+  return isObject(own) ? { [key]: own as SharedV4ProviderOptions[string] } : undefined
+}
+
+/** Later facts win over earlier ones, provider by provider. */
+export function merged(
+  before: SharedV4ProviderMetadata | undefined,
+  now: SharedV4ProviderMetadata | undefined,
+): SharedV4ProviderMetadata | undefined {
+  if (before === undefined || now === undefined) return now ?? before
+  const all = { ...before }
+  for (const [key, facts] of Object.entries(now)) all[key] = { ...all[key], ...facts }
+  return all
+}
+
+/** As it would come back from a file: without what JSON does not have. */
+export function plainJson(value: unknown): Json {
+  return value === undefined ? null : (JSON.parse(JSON.stringify(value)) as Json)
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,93 @@
+import type { Model } from '../core/model.ts'
+import { openAnthropic } from './anthropic.ts'
+import { openCompatible, openOllama } from './compatible.ts'
+import { badName } from './errors.ts'
+import { openGoogle } from './google.ts'
+import { openOpenai } from './openai.ts'
+import { scripted } from './scripted.ts'
+import type { Settings } from './settings.ts'
+import type { ModelOfOptions } from './wrap.ts'
+
+/** The providers that `openModel` knows. */
+export type ProviderName = 'openai' | 'anthropic' | 'google' | 'ollama' | 'compatible'
+
+export interface OpenModelOptions {
+  /** The environment: that of this process unless given. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly keys?: Readonly<Partial<Record<ProviderName, string>>>
+  readonly baseUrls?: Readonly<Partial<Record<ProviderName, string>>>
+  readonly fetch?: typeof globalThis.fetch
+  readonly retry?: ModelOfOptions['retry']
+  readonly providerOptions?: ModelOfOptions['providerOptions']
+}
+
+const providers: Readonly<Record<ProviderName, (name: string, settings: Settings) => Promise<Model>>> = {
+  openai: openOpenai,
+  anthropic: openAnthropic,
+  google: openGoogle,
+  ollama: openOllama,
+  compatible: openCompatible,
+}
+
+const example: Readonly<Record<ProviderName, string>> = {
+  openai: 'openai/gpt-5',
+  anthropic: 'anthropic/claude-sonnet-4-5',
+  google: 'google/gemini-2.5-pro',
+  ollama: 'ollama/llama3.2',
+  compatible: 'compatible/my-model',
+}
+
+/** Opens a model by provider and name: `openai/gpt-5`, `anthropic/…`, `google/…`, `ollama/…`, `compatible/…`, or `scripted`,
+ *  which needs no key. Loads the provider's client, and makes no call. Throws MissingKeyError or InvalidError. */
+export async function openModel(name: string, options: OpenModelOptions = {}): Promise<Model> {
+  const wanted = name.trim()
+  if (wanted === 'scripted') return scripted()
+  const slash = wanted.indexOf('/')
+  const [provider, model] =
+    slash === -1 ? ['', wanted] : [wanted.slice(0, slash).toLowerCase(), wanted.slice(slash + 1)]
+  if (!isProvider(provider))
+    throw badName(name, slash === -1 ? withoutProvider(wanted) : unknownProvider(provider))
+  if (model.trim() === '') throw badName(name, `names no model: ${example[provider]} would be one`)
+  return providers[provider](model, {
+    env: options.env ?? process.env,
+    keys: options.keys ?? {},
+    baseUrls: filled(options.baseUrls),
+    fetch: options.fetch === undefined ? {} : { fetch: options.fetch },
+    model: {
+      ...(options.retry !== undefined && { retry: options.retry }),
+      ...(options.providerOptions !== undefined && { providerOptions: options.providerOptions }),
+    },
+  })
+}
+
+function isProvider(name: string): name is ProviderName {
+  return Object.hasOwn(providers, name)
+}
+
+/** Options that are empty count as not given, as in the environment. */
+function filled(values: Readonly<Record<string, string | undefined>> = {}): Readonly<Record<string, string>> {
+  const all = Object.entries(values).flatMap(([key, value]) =>
+    value?.trim() ? [[key, value.trim()] as const] : [],
+  )
+  return Object.fromEntries(all)
+}
+
+function unknownProvider(provider: string): string {
+  const near = Object.keys(providers).find(known => known.startsWith(provider.slice(0, 3)) && provider !== '')
+  const meant = near === undefined ? '' : `did you mean ${near}/…? `
+  return `is of an unknown provider: ${meant}known are ${Object.values(example).join(', ')} and scripted`
+}
+
+function withoutProvider(model: string): string {
+  const likely = likelyProvider(model)
+  if (likely !== null && model !== '') return `has no provider: did you mean ${likely}/${model}?`
+  return `has no provider: write it as ${Object.values(example).join(', ')} or scripted`
+}
+
+function likelyProvider(model: string): ProviderName | null {
+  if (isProvider(model.toLowerCase())) return null
+  if (/^(gpt|o\d|chatgpt|codex)/i.test(model)) return 'openai'
+  if (/^(claude|sonnet|opus|haiku)/i.test(model)) return 'anthropic'
+  if (/^(gemini|gemma-\d+b-it$)/i.test(model)) return 'google'
+  return /^(llama|mistral|qwen|gemma|phi|deepseek|codellama|mixtral)|:/i.test(model) ? 'ollama' : null
+}

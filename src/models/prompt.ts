@@ -1,0 +1,232 @@
+import type { JSONValue, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { type Block, isKnown, type KnownBlock, type OtherBlock, type ToolResultBlock } from '../core/block.ts'
+import { InvalidError } from '../core/errors.ts'
+import { textOf } from '../core/message.ts'
+import type { ContextMessage, ModelRequest } from '../core/model.ts'
+import { type CallIds, callIds } from './call-ids.ts'
+import type { Dialect } from './dialect.ts'
+import { mediaPart, titleOf } from './media.ts'
+import { isObject, ownOptions } from './metadata.ts'
+import type { ToolNames } from './tool-names.ts'
+import { toolOutput } from './tool-output.ts'
+
+type Of<R extends LanguageModelV4Message['role']> = Extract<LanguageModelV4Message, { role: R }>
+type AnswerPart = Of<'assistant'>['content'][number]
+type UserPart = Of<'user'>['content'][number]
+type ResultPart = Extract<Of<'tool'>['content'][number], { type: 'tool-result' }>
+
+/** One side's say between two of the other's. Results of tools come before words: providers want them at once. */
+type Side =
+  | { readonly by: 'assistant'; readonly parts: AnswerPart[] }
+  | { readonly by: 'user'; readonly results: ResultPart[]; readonly said: (Of<'user'> | Of<'system'>)[] }
+
+/** A context as the prompt of a language model, in a form that the dialect's provider accepts: system texts first, then
+ *  the user and the assistant in turn, beginning and ending with the user, every result right behind its call, nothing
+ *  empty. What the provider cannot take is named in words; blocks that nobody knows are skipped. */
+export function promptOf(
+  request: ModelRequest,
+  dialect: Dialect,
+  names: ToolNames,
+  model: string,
+): LanguageModelV4Prompt {
+  const { messages } = request
+  if (messages.length === 0) throw new InvalidError('messages', 'there is nothing to send')
+  const first = messages.findIndex(message => message.role !== 'system')
+  const leading = first === -1 ? messages : messages.slice(0, first)
+  const rest = first === -1 ? [] : messages.slice(first)
+  const write = writer(dialect, names, callIds(), model, currentTurn(rest))
+  const sides = alternating(rest, write)
+  if (sides[0]?.by !== 'user') sides.unshift(words('(The conversation begins here.)'))
+  if (sides.at(-1)?.by !== 'user') sides.push(words('(Please go on.)'))
+  return marked([...systemOf(leading, dialect), ...sides.flatMap(side => messagesOf(side, dialect))], dialect)
+}
+
+function systemOf(messages: readonly ContextMessage[], dialect: Dialect): Of<'system'>[] {
+  const texts = messages.map(textOf).filter(isFilled)
+  if (!dialect.oneText || texts.length === 0) return texts.map(content => ({ role: 'system', content }))
+  return [{ role: 'system', content: texts.join('\n\n') }]
+}
+
+function alternating(messages: readonly ContextMessage[], write: Writer): Side[] {
+  const sides: Side[] = []
+  const side = <B extends Side['by']>(by: B): Extract<Side, { by: B }> => {
+    if (sides.at(-1)?.by !== by)
+      sides.push(by === 'user' ? { by, results: [], said: [] } : { by: 'assistant', parts: [] })
+    return sides.at(-1) as Extract<Side, { by: B }>
+  }
+  for (const message of messages) {
+    if (message.role === 'assistant') {
+      const parts = message.blocks.flatMap(write.answerPart)
+      if (parts.length > 0) side('assistant').parts.push(...parts)
+    }
+    const results = message.blocks.filter(isResult)
+    if (results.length > 0) side('user').results.push(...results.map(write.result))
+    if (message.role === 'user' || message.role === 'tool_result') {
+      const content = message.blocks.flatMap(write.userPart)
+      const isSilent = content.length === 0 && message.role === 'user' && results.length === 0
+      if (isSilent) side('user').said.push({ role: 'user', content: [{ type: 'text', text: '(no words)' }] })
+      else if (content.length > 0) side('user').said.push({ role: 'user', content })
+    }
+    if (message.role === 'system' && isFilled(textOf(message)))
+      side('user').said.push(write.laterSystem(textOf(message)))
+  }
+  return sides
+}
+
+interface Writer {
+  answerPart(block: Block): AnswerPart[]
+  userPart(block: Block): UserPart[]
+  result(block: ToolResultBlock): ResultPart
+  laterSystem(text: string): Of<'user'> | Of<'system'>
+}
+
+function writer(
+  dialect: Dialect,
+  names: ToolNames,
+  ids: CallIds,
+  model: string,
+  current: ReadonlySet<Block>,
+): Writer {
+  const called = new Map<string, string>()
+  const ownOf = (block: Block) => {
+    const own = ownOptions(isObject(block.metadata) ? block.metadata : undefined, dialect.key)
+    return own === undefined ? {} : { providerOptions: own }
+  }
+  const goesBack = (block: Block): boolean => {
+    if (dialect.thinking === 'loose') return block.metadata === undefined && current.has(block)
+    const isOwn = 'providerOptions' in ownOf(block)
+    const by = isObject(block.metadata) ? block.metadata.model : undefined
+    return isOwn && (dialect.thinking === 'own' || by === undefined || by === model)
+  }
+  return {
+    answerPart(block) {
+      if (!isKnown(block)) return ofProvider.has(block.type) ? providerPart(block, dialect) : []
+      switch (block.type) {
+        case 'text':
+          return isFilled(block.text) || signed(block, dialect)
+            ? [{ type: 'text', text: block.text, ...ownOf(block) }]
+            : []
+        case 'thinking':
+          return goesBack(block) ? [{ type: 'reasoning', text: block.text, ...ownOf(block) }] : []
+        case 'tool_call': {
+          called.set(block.callId, block.name)
+          const input = isObject(block.input) ? block.input : { input: block.input }
+          const call = { toolCallId: ids.ofCall(block.callId), toolName: names.toProvider(block.name), input }
+          return [{ type: 'tool-call', ...call, ...ownOf(block) }]
+        }
+        case 'tool_result':
+          return []
+        default: {
+          if (!dialect.mediaInAnswers || block.data === undefined)
+            return [{ type: 'text', text: `[${titleOf(block)}]` }]
+          return [{ ...mediaPart(block, dialect), ...ownOf(block) }]
+        }
+      }
+    },
+    userPart(block) {
+      if (!isKnown(block)) return []
+      if (block.type === 'text') return isFilled(block.text) ? [{ type: 'text', text: block.text }] : []
+      if (block.type === 'thinking' || block.type === 'tool_call' || block.type === 'tool_result') return []
+      return [mediaPart(block, dialect)]
+    },
+    result(block) {
+      const toolName = names.toProvider(block.name ?? called.get(block.callId) ?? 'unknown')
+      return {
+        type: 'tool-result',
+        toolCallId: ids.ofResult(block.callId),
+        toolName,
+        output: toolOutput(block, dialect),
+      }
+    },
+    laterSystem(text) {
+      if (dialect.laterSystem) return { role: 'system', content: text }
+      return { role: 'user', content: [{ type: 'text', text: `[A message of the system:]\n${text}` }] }
+    },
+  }
+}
+
+const ofProvider = new Set(['provider_call', 'provider_result', 'provider_custom'])
+
+/** What the provider's own tools did goes back to that provider only. */
+function providerPart(block: OtherBlock, dialect: Dialect): AnswerPart[] {
+  const { type, callId, name, kind, input, output, metadata } = block
+  const own = ownOptions(isObject(metadata) ? metadata : undefined, dialect.key)
+  if (own === undefined) return []
+  if (type === 'provider_custom') {
+    return [{ type: 'custom', kind: String(kind) as `${string}.${string}`, providerOptions: own }]
+  }
+  if (typeof callId !== 'string' || typeof name !== 'string') return []
+  const common = { toolCallId: callId, toolName: name, providerOptions: own }
+  if (type === 'provider_call') return [{ type: 'tool-call', ...common, input, providerExecuted: true }]
+  return [{ type: 'tool-result', ...common, output: { type: 'json', value: (output ?? null) as JSONValue } }]
+}
+
+function messagesOf(side: Side, dialect: Dialect): LanguageModelV4Prompt {
+  if (side.by === 'assistant')
+    return [{ role: 'assistant', content: dialect.oneText ? joined(side.parts) : side.parts }]
+  const results: LanguageModelV4Prompt =
+    side.results.length > 0 ? [{ role: 'tool', content: side.results }] : []
+  const said: LanguageModelV4Prompt = []
+  for (const message of side.said) {
+    const last = said.at(-1)
+    if (message.role !== 'user' || last?.role !== 'user') said.push(message)
+    else said.splice(-1, 1, { role: 'user', content: [...last.content, ...message.content] })
+  }
+  if (!dialect.oneText) return [...results, ...said]
+  return [
+    ...results,
+    ...said.map(one => (one.role === 'user' ? { ...one, content: joined(one.content) } : one)),
+  ]
+}
+
+/** Texts that stand side by side become one. */
+function joined<P extends { readonly type: string }>(parts: readonly P[]): P[] {
+  const all: P[] = []
+  for (const part of parts) {
+    const last = all.at(-1)
+    if (isText(part) && isText(last)) all.splice(-1, 1, { ...last, text: `${last.text}\n\n${part.text}` })
+    else all.push(part)
+  }
+  return all
+}
+
+function isText<P extends { readonly type: string }>(
+  part: P | undefined,
+): part is P & { readonly text: string } {
+  return part?.type === 'text'
+}
+
+function marked(prompt: LanguageModelV4Prompt, { cacheMark }: Dialect): LanguageModelV4Prompt {
+  if (cacheMark === undefined) return prompt
+  const system = prompt.findLastIndex((message, at) => message.role === 'system' && at <= firstTalk(prompt))
+  return prompt.map((message, at) =>
+    at === system || at === prompt.length - 1 ? { ...message, providerOptions: cacheMark } : message,
+  )
+}
+
+function firstTalk(prompt: LanguageModelV4Prompt): number {
+  return prompt.findIndex(message => message.role !== 'system')
+}
+
+/** The blocks since the user last spoke. */
+function currentTurn(messages: readonly ContextMessage[]): ReadonlySet<Block> {
+  const spoke = messages.findLastIndex(message => message.role === 'user' && !message.blocks.some(isResult))
+  return new Set(messages.slice(spoke + 1).flatMap(message => message.blocks))
+}
+
+function words(text: string): Side {
+  return { by: 'user', results: [], said: [{ role: 'user', content: [{ type: 'text', text }] }] }
+}
+
+function isResult(block: Block): block is ToolResultBlock {
+  return block.type === 'tool_result' && isKnown(block)
+}
+
+function isFilled(text: string): boolean {
+  return text.trim() !== ''
+}
+
+/** Google signs empty texts, and wants them back. */
+function signed(block: KnownBlock, dialect: Dialect): boolean {
+  return ownOptions(block.metadata, dialect.key)?.[dialect.key]?.thoughtSignature !== undefined
+}

@@ -1,0 +1,21 @@
+/** Shapes of keys and tokens that providers, proxies and clients put into their messages. */
+const shapes: readonly RegExp[] = [
+  /\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9*._-]{6,}/g,
+  /\bAIza[\w*-]{10,}/g,
+  /\bya29\.[\w.-]+/g,
+  /\b(?:gsk|xai|hf|r8|pplx|fw|csk|nvapi|ghp|gho|ghu|ghs|ghr|glpat|github_pat|npm|dop_v1|xox[abposr])[-_][\w*-]{8,}/g,
+  /\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g,
+  /\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g,
+  /(?<=\b(?:bearer|basic)\s+)[^\s"',;]+/gi,
+  /(?<=\b(?:x-api-key|x-goog-api-key|api[-_]?key|access[-_]?token|auth[-_]?token|authorization|password|secret|key)["']?\s*[=:]\s*["']?)(?!bearer\b|basic\b)[^\s"'&,;]+/gi,
+  /(?<=:\/\/)[^\s/@:]+:[^\s/@]+(?=@)/g,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+]
+
+/** The text without the keys that were used, and without anything that looks like one (R20). */
+export function withoutSecrets(text: string, keys: readonly string[] = []): string {
+  let clean = text
+  for (const key of keys) if (key.length >= 4) clean = clean.replaceAll(key, '[key]')
+  for (const shape of shapes) clean = clean.replaceAll(shape, '[key]')
+  return clean
+}

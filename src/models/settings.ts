@@ -1,0 +1,45 @@
+import { MissingKeyError } from '../core/errors.ts'
+import type { ModelOfOptions } from './wrap.ts'
+
+/** What opening a model may read. Options win over the environment. */
+export interface Settings {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly keys: Readonly<Record<string, string | undefined>>
+  readonly baseUrls: Readonly<Record<string, string | undefined>>
+  readonly fetch: { readonly fetch?: typeof globalThis.fetch }
+  readonly model: Pick<ModelOfOptions, 'retry' | 'providerOptions'>
+}
+
+/** A variable of the environment. An empty one counts as unset. */
+export function setting(settings: Settings, variable: string): string | undefined {
+  const value = settings.env[variable]?.trim()
+  return value === '' ? undefined : value
+}
+
+/** The provider's key, from the options or from the first variable that is set. */
+export function keyOf(
+  provider: string,
+  variables: readonly string[],
+  settings: Settings,
+): string | undefined {
+  const given = settings.keys[provider]?.trim()
+  if (given !== undefined && given !== '') return given
+  return variables.map(variable => setting(settings, variable)).find(value => value !== undefined)
+}
+
+/** Throws MissingKeyError, naming the first variable. */
+export function neededKey(
+  provider: string,
+  variables: readonly [string, ...string[]] | readonly string[],
+  settings: Settings,
+): string {
+  const key = keyOf(provider, variables, settings)
+  if (key === undefined) throw new MissingKeyError(provider, variables[0] ?? '')
+  return key
+}
+
+/** A base URL with its version: other tools set the same variables without one. */
+export function versioned(url: string, version: string): string {
+  const plain = url.replace(/\/+$/, '')
+  return /\/v\d+\w*$/.test(plain) ? plain : `${plain}/${version}`
+}

@@ -1,0 +1,47 @@
+import type { ModelRequest } from '../core/model.ts'
+
+/** Names of tools as every provider takes them, and back. */
+export interface ToolNames {
+  toProvider(name: string): string
+  fromProvider(name: string): string
+}
+
+/** Tools of MCP servers and of imported conversations have names such as `files.read` or `github/issues`, which most
+ *  providers refuse. They are sent with `_` in place of what is refused, and come back under their own names. */
+export function toolNames({ tools, messages }: ModelRequest): ToolNames {
+  const sent = new Map<string, string>()
+  const own = new Map<string, string>()
+  const add = (name: string) => {
+    if (sent.has(name)) return
+    const safe = free(accepted(name), own)
+    sent.set(name, safe)
+    own.set(safe, name)
+  }
+  const offered = (tools ?? []).map(tool => tool.name)
+  // Names that need no change come first, so that none of them has to give way.
+  for (const name of [...offered.filter(isAccepted), ...offered]) add(name)
+  for (const { blocks } of messages) {
+    for (const block of blocks)
+      if (block.type === 'tool_call' && typeof block.name === 'string') add(block.name)
+  }
+  return {
+    toProvider: name => sent.get(name) ?? accepted(name),
+    fromProvider: name => own.get(name) ?? name,
+  }
+}
+
+function accepted(name: string): string {
+  if (isAccepted(name)) return name
+  const safe = name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 60)
+  return /^[A-Za-z_]/.test(safe) ? safe : `_${safe}`
+}
+
+function isAccepted(name: string): boolean {
+  return /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(name)
+}
+
+function free(name: string, taken: ReadonlyMap<string, string>): string {
+  let one = name
+  for (let n = 2; taken.has(one); n++) one = `${name}_${n}`
+  return one
+}

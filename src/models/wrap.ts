@@ -1,0 +1,122 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4StreamPart,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider'
+import type { Model, ModelEvent, ModelRequest, ToolSpec } from '../core/model.ts'
+import { answerBuilder } from './answer.ts'
+import {
+  anthropicDialect,
+  chatDialect,
+  type Dialect,
+  googleDialect,
+  openaiDialect,
+  plainDialect,
+} from './dialect.ts'
+import { modelError } from './errors.ts'
+import { promptOf } from './prompt.ts'
+import { type RetryPolicy, retried } from './retry.ts'
+import { orAborted } from './sleep.ts'
+import { type ToolNames, toolNames } from './tool-names.ts'
+
+export interface ModelOfOptions {
+  /** The name of the model here: `<provider>/<model>` as the AI SDK has it, unless given. */
+  readonly id?: string
+  /** Keys that must not show in an error, whatever the provider says. */
+  readonly keys?: readonly string[]
+  /** `false` for one call only. */
+  readonly retry?: RetryPolicy | false
+  /** Further options of the provider, by its name, sent with each call: `{ anthropic: { thinking: … } }`. */
+  readonly providerOptions?: SharedV4ProviderOptions
+  /** How the provider wants a context written: known by the provider's name unless given. */
+  readonly dialect?: Dialect
+}
+
+/** Any language model of the AI SDK as a model of ours: `modelOf(createMistral()('mistral-large'))`. Calls go straight to
+ *  the provider's client; nothing is kept between them. */
+export function modelOf(languageModel: LanguageModelV4, options: ModelOfOptions = {}): Model {
+  const [provider = 'model'] = languageModel.provider.split('.')
+  const id = options.id ?? `${provider}/${languageModel.modelId}`
+  const dialect = options.dialect ?? dialectOf(languageModel.provider)
+  const model: Model = { id, stream: request => call(languageModel, request, id, dialect, options) }
+  return options.retry === false ? model : retried(model, options.retry)
+}
+
+async function* call(
+  languageModel: LanguageModelV4,
+  request: ModelRequest,
+  id: string,
+  dialect: Dialect,
+  options: ModelOfOptions,
+): AsyncGenerator<ModelEvent> {
+  const { signal } = request
+  signal?.throwIfAborted()
+  const names = toolNames(request)
+  const builder = answerBuilder(names.fromProvider, languageModel.modelId)
+  try {
+    const asked = callOptions(request, dialect, names, languageModel.modelId, options)
+    const { stream } = await orAborted(languageModel.doStream(asked), signal)
+    for await (const part of partsOf(stream, signal)) yield* builder.take(part)
+    signal?.throwIfAborted()
+    yield { type: 'answer', answer: builder.whole() }
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason
+    throw modelError(error, id, options.keys)
+  }
+}
+
+/** The parts as they come. Whoever stops reading closes the connection. */
+async function* partsOf(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<LanguageModelV4StreamPart> {
+  const reader = stream.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await orAborted(reader.read(), signal)
+      if (done) return
+      yield value
+    }
+  } finally {
+    // A stream that has failed says so here once more; it was heard the first time.
+    reader.cancel().catch(() => {})
+  }
+}
+
+function callOptions(
+  request: ModelRequest,
+  dialect: Dialect,
+  names: ToolNames,
+  model: string,
+  { providerOptions = {} }: ModelOfOptions,
+): LanguageModelV4CallOptions {
+  const tools = (request.tools ?? []).map(tool => toolOf(tool, names))
+  const all: SharedV4ProviderOptions = { ...dialect.options }
+  for (const [key, given] of Object.entries(providerOptions)) all[key] = { ...all[key], ...given }
+  return {
+    prompt: promptOf(request, dialect, names, model),
+    ...(tools.length > 0 && { tools }),
+    ...(request.maxOutput !== undefined && { maxOutputTokens: request.maxOutput }),
+    ...(request.signal !== undefined && { abortSignal: request.signal }),
+    providerOptions: all,
+  }
+}
+
+function toolOf({ name, description, schema }: ToolSpec, names: ToolNames): LanguageModelV4FunctionTool {
+  const inputSchema = {
+    properties: {},
+    ...schema,
+    type: 'object',
+  } as LanguageModelV4FunctionTool['inputSchema']
+  return { type: 'function', name: names.toProvider(name), description, inputSchema }
+}
+
+function dialectOf(provider: string): Dialect {
+  if (provider.startsWith('anthropic')) return anthropicDialect
+  if (provider.startsWith('openai.responses')) return openaiDialect
+  if (provider.startsWith('openai')) return { ...chatDialect('openai'), thinking: 'own' }
+  if (provider.startsWith('google.generative-ai')) return googleDialect
+  return plainDialect(provider.split('.')[0] ?? provider)
+}

@@ -1,0 +1,81 @@
+import type { Block, ToolCallBlock } from '../../src/core/block.ts'
+import type { Answer, ContextMessage, Model, ModelEvent, ModelRequest } from '../../src/core/model.ts'
+import { type OpenModelOptions, openModel } from '../../src/models/open.ts'
+import type { ModelServer } from '../support/models/server.ts'
+
+export const text = (words: string): Block => ({ type: 'text', text: words })
+export const user = (...blocks: readonly (string | Block)[]): ContextMessage => ({
+  role: 'user',
+  blocks: blocks.map(block => (typeof block === 'string' ? text(block) : block)),
+})
+export const bot = (...blocks: readonly (string | Block)[]): ContextMessage => ({
+  role: 'assistant',
+  blocks: blocks.map(block => (typeof block === 'string' ? text(block) : block)),
+})
+export const system = (words: string): ContextMessage => ({ role: 'system', blocks: [text(words)] })
+export const call = (callId: string, input: ToolCallBlock['input'] = {}, name = 'look'): Block => ({
+  type: 'tool_call',
+  callId,
+  name,
+  input,
+})
+export const result = (callId: string, output: ToolCallBlock['input'] = 'seen'): ContextMessage => ({
+  role: 'tool_result',
+  blocks: [{ type: 'tool_result', callId, output }],
+})
+export const look = { name: 'look', description: 'looks', schema: { type: 'object', properties: {} } }
+
+/** One model of each provider, and the protocol that it speaks. */
+export const providers = {
+  'openai/gpt-5': 'openai',
+  'anthropic/claude-sonnet-4-5': 'anthropic',
+  'google/gemini-2.5-pro': 'google',
+  'ollama/llama3.2': 'openai-chat',
+  'compatible/some/model': 'openai-chat',
+} as const
+
+export const keys = {
+  openai: 'sk-test-openai-1',
+  anthropic: 'sk-ant-test-1',
+  google: 'AIzaTestKey0000',
+  compatible: 'ck-1',
+}
+
+/** Opened on the server, without pauses between attempts, with an environment that holds nothing. */
+export function open(
+  name: string,
+  { baseUrls }: ModelServer,
+  options: OpenModelOptions = {},
+): Promise<Model> {
+  const retry = { sleep: async () => {}, random: () => 0.5 }
+  return openModel(name, { env: {}, keys, baseUrls, retry, ...options })
+}
+
+export async function eventsOf(model: Model, request: ModelRequest): Promise<readonly ModelEvent[]> {
+  const all: ModelEvent[] = []
+  for await (const event of model.stream(request)) all.push(event)
+  return all
+}
+
+export async function answerOf(model: Model, request: ModelRequest): Promise<Answer> {
+  const last = (await eventsOf(model, request)).at(-1)
+  if (last?.type !== 'answer') throw new Error('the stream did not end with an answer')
+  return last.answer
+}
+
+/** The pieces until it failed, and how. */
+export async function untilFailure(
+  model: Model,
+  request: ModelRequest,
+): Promise<{ pieces: string[]; error: unknown }> {
+  const pieces: string[] = []
+  try {
+    for await (const event of model.stream(request)) if (event.type !== 'answer') pieces.push(event.text)
+  } catch (error) {
+    return { pieces, error }
+  }
+  return { pieces, error: null }
+}
+
+export const words = (answer: Answer): string =>
+  answer.blocks.map(block => (block.type === 'text' ? String(block.text) : '')).join('')
