@@ -72,7 +72,8 @@ export function asText(messages: readonly TextMessage[], options: AsTextOptions 
   return [`<${fence}>`, ...preset.opening, '', ...above, ...between, ...lines, `</${fence}>`].join('\n')
 }
 
-function linesOf(message: TextMessage, preset: TextPreset): readonly string[] {
+/** One message as it is written, with its label; nothing for what is not shown. */
+export function linesOf(message: TextMessage, preset: TextPreset): readonly string[] {
   const who = labels[message.role]
   if (message.erased) return [`${who}: [erased]`]
   if (who === 'Tool') return preset.cutResults === null ? [] : resultsOf(message, preset.cutResults)

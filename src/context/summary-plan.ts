@@ -32,7 +32,7 @@ export interface Cuttable {
 
 /** How many of these messages a summary may cover so that the newest `keepRecent` stay, and no result is parted from
  *  its call: up to before a question of the user; if that is nowhere, up to before an answer, within the long exchange
- *  that is left. 0 if there is no such place. */
+ *  that is left and behind its first answer. 0 if there is no such place. */
 export function coverable(messages: readonly Cuttable[], keepRecent: number): number {
   const most = messages.length - Math.max(0, keepRecent)
   const parted = partedAt(messages)
@@ -42,7 +42,11 @@ export function coverable(messages: readonly Cuttable[], keepRecent: number): nu
     }
     return 0
   }
-  return lastBefore('user') || lastBefore('assistant')
+  const question = lastBefore('user')
+  if (question > 0) return question
+  const within = lastBefore('assistant')
+  // Of an exchange that goes on, the question is sent in any case.
+  return messages.slice(0, within).some(({ role }) => role === 'assistant') ? within : 0
 }
 
 /** For each place whether a cut there would part a call from its result. */
