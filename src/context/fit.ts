@@ -1,6 +1,5 @@
 import { ContextLengthError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
-import type { ContextMessage } from '../core/model.ts'
 import { budgetOf } from './budget.ts'
 import { charactersOf, countByCharacters } from './count.ts'
 import { withoutCovered } from './exchange.ts'
@@ -14,7 +13,7 @@ import { type Item, viewOf, type Weigh } from './view.ts'
 /** Makes a context: pinned things first, then the newest whole exchanges that fit, as `repair` shows them. If
  *  everything fits, everything is there, unchanged. The newest message of the user is always there, with the last
  *  step of what it began; if it does not fit, long results, old steps and long texts of its exchange give way.
- *  What was said before the first question by anybody but the system is left out.
+ *  What was said before the first question by anybody but the system is left out, if there is a question.
  *  Counts are those stored with the messages, unless `count` is given. `pinned.older` counts messages that lie
  *  before the path and that no summary stands for.
  *  Throws ContextLengthError if even the least that has to be sent is too much. */
@@ -77,33 +76,19 @@ interface Arranged {
   readonly missing: number
 }
 
-/** Takes out what the summary stands for and what answers nothing. If the summary's last message is not in the
- *  path, it lies before it. */
+/** Takes out what the summary stands for, and what answers no question if there is one at all. If the summary's
+ *  last message is not in the path, it lies before it. */
 function arrange(path: readonly Message[], { summary, older = 0 }: Pinned, weigh: Weigh): Arranged {
   const view = viewOf(path, weigh)
   const end = summary ? path.findLastIndex(({ id }) => id === summary.last) : -1
-  const all = view.some(item => item.opens) ? view : withQuestion(view, weigh)
-  const first = all.findIndex(item => item.opens)
+  const first = view.findIndex(item => item.opens)
   const isUnasked = (item: Item, i: number) => i < first && item.message.role !== 'system' && item.last > end
-  const unasked = all.filter(isUnasked)
-  const asked = unasked.length === 0 ? all : all.filter((item, i) => !isUnasked(item, i))
+  const unasked = view.filter(isUnasked)
+  const asked = unasked.length === 0 ? view : view.filter((item, i) => !isUnasked(item, i))
   if (end === -1) return { items: asked, covered: [], unasked, missing: older }
   const items = withoutCovered(asked, end)
   const kept = new Set(items)
   return { items, covered: asked.filter(item => !kept.has(item)), unasked, missing: 0 }
-}
-
-const opening: ContextMessage = {
-  role: 'user',
-  blocks: [{ type: 'text', text: '[the conversation begins without a question]' }],
-}
-
-/** A conversation must begin with the user. Where no user ever spoke, a label stands for the question. */
-function withQuestion(view: readonly Item[], weigh: Weigh): readonly Item[] {
-  const start = view.findIndex(item => item.message.role !== 'system')
-  if (start === -1) return view
-  const label: Item = { message: opening, opens: true, stands: 0, last: -1, ...weigh(opening.blocks, null) }
-  return view.toSpliced(start, 0, label)
 }
 
 interface Chosen extends Squeezed {

@@ -14,7 +14,7 @@ export interface Shown {
 /** A tool call and the result that answers it. */
 export interface Call {
   readonly block: ToolCallBlock
-  /** Its id in the view: the stored one, unless it is taken or no provider would have it. */
+  /** Its id in the view: the stored one, unless an earlier call has it. */
   readonly id: string
   /** The message it stands in. */
   readonly at: number
@@ -100,21 +100,17 @@ function claimEarly(
   }
 }
 
-/** What both Anthropic (letters, digits, `_`, `-`) and OpenAI (40 characters) take as the id of a call. */
-const sendableId = /^[a-zA-Z0-9_-]{1,40}$/
-
-/** Gives each call an id of its own: its own one where it can be sent and no earlier call has it. */
+/** Gives each call an id of its own: the stored one, unless an earlier call has it. */
 function idSource(): (id: string) => string {
   const taken = new Set<string>()
   const counts = new Map<string, number>()
   return id => {
     let free = id
-    if (!sendableId.test(id) || taken.has(id)) {
-      const base = id.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 28) || 'call'
-      let n = counts.get(base) ?? 1
-      do free = `${base}-${++n}`
+    if (taken.has(id)) {
+      let n = counts.get(id) ?? 1
+      do free = `${id}-${++n}`
       while (taken.has(free))
-      counts.set(base, n)
+      counts.set(id, n)
     }
     taken.add(free)
     return free

@@ -8,11 +8,10 @@ const weightless = () => ({ tokens: 0, characters: 0 })
  *  - Each answer with tool calls is followed at once by one message with their results, in the order of the
  *    calls, from wherever they were stored. A call without a result gets one that says why it has none:
  *    interrupted, failed, imported, erased. A result without a call is told as text.
- *  - Ids of calls are unique; those that recur, or that no provider would take, are replaced in call and result.
+ *  - Ids of calls are unique; one that recurs is replaced in call and result.
  *  - Thinking with metadata (a signature) stays as it is, in its place; without, it stays only beside the calls
  *    of the exchange in progress.
- *  - What the system said in the middle is shown as a note in the user's role, because most providers take
- *    system messages only at the beginning; what it said before the first question stands there.
+ *  - What the system said before the first question stands at the beginning, later words of it in their place.
  *  - Erased messages show `[erased]`; messages with nothing to show are not there. */
 export function repair(path: readonly Message[]): readonly ContextMessage[] {
   return viewOf(path, weightless).map(item => item.message)

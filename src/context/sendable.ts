@@ -1,4 +1,4 @@
-import { type Block, isKnown, isMedia, type MediaBlock, type ToolCallBlock } from '../core/block.ts'
+import { type Block, isKnown, isMedia, type MediaBlock } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Message, Role } from '../core/message.ts'
 
@@ -6,12 +6,14 @@ import type { Message, Role } from '../core/message.ts'
 const erasedText: readonly Block[] = [{ type: 'text', text: '[erased]' }]
 
 /** The blocks of a stored message that a model can be given under its role: the same list if all of them can.
- *  - Text of white space alone is left out: providers refuse it. So are blocks of unknown types, thinking and
- *    calls of anybody but the assistant, and thinking at the end of a message, with nothing that it led to.
- *  - Media stand only in what the user said; elsewhere, or where only the beginning was read, a text names them.
+ *  - Text of white space alone is left out, unless a provider marked it; so is thinking of anybody but the
+ *    assistant, and thinking at the end of a message, with nothing that it led to. Calls are the assistant's.
+ *  - Blocks of unknown types are left out, but for those in which a provider keeps what its own tools did
+ *    (`provider_…`): they go back in the assistant's messages.
+ *  - Media of which only the beginning was read are named by a text.
  *  - Text is well-formed: half a surrogate pair is refused as no text at all.
- *  - Calls have names and inputs that every provider takes.
- *  A thinking block with metadata is never changed: its signature is over its words. */
+ *  A thinking block with metadata is never changed: its signature is over its words. What differs between
+ *  providers (names and inputs of calls, kinds of media) is left to whoever writes the request. */
 export function sendableBlocks(message: Message): readonly Block[] {
   // An erased result shows as the missing result of its call.
   if (message.erased !== null) return message.role === 'tool_result' ? [] : erasedText
@@ -30,19 +32,22 @@ export function sendableBlocks(message: Message): readonly Block[] {
 }
 
 function showBlock(block: Block, role: Role, message: Message, index: number): Block | null {
-  if (!isKnown(block)) return null
+  const isAnswer = role === 'assistant'
+  if (!isKnown(block)) return isAnswer && block.type.startsWith('provider_') ? block : null
   switch (block.type) {
-    case 'text': {
-      if (isBlank(block.text)) return null
+    case 'text':
+      if (isBlank(block.text)) return isAnswer && block.metadata !== undefined ? block : null
       return block.text.isWellFormed() ? block : { ...block, text: block.text.toWellFormed() }
-    }
     case 'thinking':
-      if (role !== 'assistant') return null
+      if (!isAnswer) return null
       if (block.metadata !== undefined) return block
       if (isBlank(block.text)) return null
       return block.text.isWellFormed() ? block : { ...block, text: block.text.toWellFormed() }
-    case 'tool_call':
-      return role === 'assistant' ? showCall(block) : null
+    case 'tool_call': {
+      if (!isAnswer) return null
+      const input = wellFormed(block.input)
+      return input === block.input ? block : { ...block, input }
+    }
     case 'tool_result': {
       const output = wellFormed(block.output)
       return output === block.output ? block : { ...block, output }
@@ -51,40 +56,17 @@ function showBlock(block: Block, role: Role, message: Message, index: number): B
     case 'audio':
     case 'video':
     case 'file':
-      return (role === 'user' || role === 'tool_result') && isWhole(message, index) ? block : named(block)
+      return isWhole(message, index) ? block : named(block)
     default:
       return block satisfies never
   }
-}
-
-const callName = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/
-
-/** Anthropic wants an object as input; all want names of letters, digits, `_` and `-`, Google not a digit first. */
-function showCall(block: ToolCallBlock): ToolCallBlock {
-  const name = callName.test(block.name) ? block.name : safeName(block.name)
-  const input = inputObject(block.input)
-  return name === block.name && input === block.input ? block : { ...block, name, input }
-}
-
-function safeName(name: string): string {
-  const plain = name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
-  return (/^[a-zA-Z_]/.test(plain) ? plain : `_${plain}`).slice(0, 64)
-}
-
-function inputObject(input: Json): JsonObject {
-  if (typeof input === 'object' && input !== null && !isList(input)) return wellFormed(input) as JsonObject
-  return input === null ? {} : { input: wellFormed(input) }
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value)
 }
 
 /** The same value if every text in it is well-formed. */
 function wellFormed(value: Json): Json {
   if (isWellFormed(value)) return value
   if (typeof value === 'string') return value.toWellFormed()
-  if (isList(value)) return value.map(wellFormed)
+  if (Array.isArray(value)) return value.map(wellFormed)
   const members = Object.entries(value as JsonObject)
   return Object.fromEntries(members.map(([key, one]) => [key.toWellFormed(), wellFormed(one)]))
 }
@@ -92,8 +74,9 @@ function wellFormed(value: Json): Json {
 function isWellFormed(value: Json): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true
-  if (isList(value)) return value.every(isWellFormed)
-  for (const key in value) if (!key.isWellFormed() || !isWellFormed(value[key]!)) return false
+  if (Array.isArray(value)) return value.every(isWellFormed)
+  const members = value as JsonObject
+  for (const key in members) if (!key.isWellFormed() || !isWellFormed(members[key]!)) return false
   return true
 }
 

@@ -27,7 +27,6 @@ export type Weigh = (
 
 const emptyQuestion: readonly Block[] = [{ type: 'text', text: '[empty message]' }]
 const besideResult: TextBlock = { type: 'text', text: '[given with the result of a tool]' }
-const systemNote: TextBlock = { type: 'text', text: '[system note]' }
 
 /** A path as a provider takes it. See `repair`, which shows it without the bookkeeping. */
 export function viewOf(path: readonly Message[], weigh: Weigh): readonly Item[] {
@@ -114,19 +113,17 @@ function builder(path: readonly Shown[], { calls, claims }: Pairs, weigh: Weigh)
   return {
     items,
     system(at) {
-      const { blocks, exchange } = path[at]!
-      const texts = blocks.filter(block => block.type === 'text')
+      const { blocks } = path[at]!
+      const texts = blocks.every(isText) ? blocks : blocks.filter(isText)
       if (texts.length === 0) skip(at)
-      else if (exchange > 0) put(at, 'user', [systemNote, ...texts])
-      else put(at, 'system', texts.length === blocks.length ? blocks : texts)
+      else put(at, 'system', texts)
     },
     said(at) {
       const { message, blocks, opens } = path[at]!
       const rest = withoutClaimed(blocks, claims[at])
       if (opens) put(at, 'user', rest.length > 0 ? rest : emptyQuestion, true)
       else if (rest.length === 0) skip(at)
-      else if (message.role === 'user' || !blocks.some(isSaid)) put(at, 'user', rest)
-      else put(at, 'user', [besideResult, ...rest])
+      else put(at, message.role, blocks.some(isSaid) ? [besideResult, ...rest] : rest)
     },
     answer(at) {
       const { blocks, exchange } = path[at]!
@@ -141,11 +138,15 @@ function builder(path: readonly Shown[], { calls, claims }: Pairs, weigh: Weigh)
           putAnswer(at, segment, inSegment)
         }
         const alone = withoutClaimed(blocks.filter(isResult), claims[at])
-        if (alone.length > 0) put(at, 'user', alone)
+        if (alone.length > 0) put(at, 'tool_result', alone)
       } else if (kept.length > 0) putAnswer(at, kept, made)
       if (items.length === before) skip(at)
     },
   }
+}
+
+function isText(block: Block): boolean {
+  return block.type === 'text'
 }
 
 /** Thinking that no provider can check goes back only with the calls of the exchange in progress, where some

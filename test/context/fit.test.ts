@@ -213,14 +213,11 @@ describe('the beginning', () => {
     expect(fitted.left).toEqual([{ reason: 'no_question', messages: 1, tokens: 2 }])
   })
 
-  it('is a label where no user ever spoke', () => {
-    const fitted = fit(pathOf(assistant([call('a')]), results(result('a'))), { limit: 1_000 })
-    expect(lines(fitted.messages)).toEqual([
-      'user: [the conversation begins without a question]',
-      'assistant: call a',
-      'tool_result: a = "result of a"',
-    ])
-    expect(fitted.left).toEqual([])
+  it('is what there is where no user ever spoke', () => {
+    const path = pathOf(system('Go.'), assistant([call('a')]), results(result('a')))
+    const { messages, left } = fit(path, { limit: 1_000 })
+    expect(lines(messages)).toEqual(['system: Go.', 'assistant: call a', 'tool_result: a = "result of a"'])
+    expect(left).toEqual([])
   })
 
   it('leaves out what nobody can be given: empty answers, unknown blocks', () => {

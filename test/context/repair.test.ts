@@ -114,13 +114,13 @@ describe('calls and results', () => {
   it('without a call are told as text, and so is a second result of one call', () => {
     expect(view(user('go'), results(result('x', { n: 1 })), assistant('ok'))).toEqual([
       'user: go',
-      'user: [result of read, whose call is not in the conversation]\n{"n":1}',
+      'tool_result: [result of read, whose call is not in the conversation]\n{"n":1}',
       'assistant: ok',
     ])
     const twice = view(user('go'), assistant([call('a')]), results(result('a', 1), result('a', 2)))
     expect(twice.slice(2)).toEqual([
       'tool_result: a = 1',
-      'user: [result of read, whose call is not in the conversation]\n2',
+      'tool_result: [result of read, whose call is not in the conversation]\n2',
     ])
   })
 
@@ -149,21 +149,6 @@ describe('calls and results', () => {
     ])
   })
 
-  it('have ids, names and inputs that every provider takes', () => {
-    const odd = { type: 'tool_call', callId: 'functions.read:0', name: '2 fs/read', input: 'src' } as const
-    const path = pathOf(
-      user('go'),
-      assistant([odd, call('', null), call('x'.repeat(41), [1])]),
-      results(result('functions.read:0')),
-    )
-    expect(repair(path)[1]!.blocks).toEqual([
-      { type: 'tool_call', callId: 'functions_read_0-2', name: '_2_fs_read', input: { input: 'src' } },
-      { type: 'tool_call', callId: 'call-2', name: 'read', input: {} },
-      { type: 'tool_call', callId: `${'x'.repeat(28)}-2`, name: 'read', input: { input: [1] } },
-    ])
-    expect(repair(path)[2]!.blocks[0]).toMatchObject({ callId: 'functions_read_0-2', name: '_2_fs_read' })
-  })
-
   it('may come with an image, which follows the results', () => {
     const image = { type: 'image', mime: 'image/png', data: 'AAAA' } as const
     const path = pathOf(
@@ -174,7 +159,7 @@ describe('calls and results', () => {
     )
     expect(lines(repair(path)).slice(2)).toEqual([
       'tool_result: a = "result of a" + b = "result of b"',
-      'user: [given with the result of a tool] + image',
+      'tool_result: [given with the result of a tool] + image',
     ])
   })
 })
@@ -221,21 +206,29 @@ describe('thinking', () => {
 })
 
 describe('other things', () => {
-  it('said by the system in the middle become notes; those before the first question stay', () => {
+  it('said by the system stand where they were said, those before the first question at the beginning', () => {
     expect(
-      view(system('You are in Rome.'), user('hi'), assistant('ciao'), system('It is noon.'), user('lunch?')),
+      view(
+        assistant('Ciao!'),
+        system('You are in Rome.'),
+        user('hi'),
+        assistant('ciao'),
+        system('It is noon.'),
+        user('lunch?'),
+      ),
     ).toEqual([
       'system: You are in Rome.',
+      'assistant: Ciao!',
       'user: hi',
       'assistant: ciao',
-      'user: [system note] + It is noon.',
+      'system: It is noon.',
       'user: lunch?',
     ])
   })
 
   it('said by the system between a call and its result do not part them', () => {
     expect(view(user('go'), assistant([call('a')]), system('Quick!'), results(result('a'))).slice(1)).toEqual(
-      ['assistant: call a', 'tool_result: a = "result of a"', 'user: [system note] + Quick!'],
+      ['assistant: call a', 'tool_result: a = "result of a"', 'system: Quick!'],
     )
   })
 
@@ -247,12 +240,17 @@ describe('other things', () => {
     ])
   })
 
-  it('that are no text are named where they cannot stand', () => {
-    const image = { type: 'image', mime: 'image/png', data: 'AAAA', name: 'a.png' } as const
-    expect(view(user([image]), assistant([image]))).toEqual([
-      'user: image',
-      'assistant: [image: a.png, image/png]',
-    ])
+  it('that only a provider understands go back in its own answers, others are left out', () => {
+    const search = { type: 'provider_call', callId: 's', name: 'web_search', input: {} } as const
+    const signed = {
+      type: 'text',
+      text: '',
+      metadata: { provider: { google: { thoughtSignature: 'x' } } },
+    } as const
+    const answer = [search, { type: 'hologram', depth: 3 }, signed, text(' ')] as const
+    expect(repair(pathOf(user([text('go'), search]), assistant(answer))).map(({ blocks }) => blocks)).toEqual(
+      [[text('go')], [search, signed]],
+    )
   })
 
   it('of which only the beginning was read are named, not sent in half', () => {
