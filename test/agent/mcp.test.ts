@@ -43,7 +43,7 @@ async function written(file: string, what: RegExp): Promise<string> {
 describe('the tools of an MCP server', () => {
   it('are all there, from every page of its list, under names that every provider takes', async () => {
     await using mcp = await open({ test: server() })
-    expect(Object.keys(mcp.tools)).toHaveLength(15)
+    expect(Object.keys(mcp.tools)).toHaveLength(16)
     expect(Object.keys(mcp.tools)).toEqual(
       expect.arrayContaining(['test_echo', 'test_odd_name_x', 'test_large']),
     )
@@ -73,21 +73,31 @@ describe('the tools of an MCP server', () => {
     expect(mcp.tools.test_echo!.check({})).toBeNull()
   })
 
-  it('bring text as text, structured content as JSON, and everything else as it came', async () => {
+  it('bring text as text, and structured content as JSON', async () => {
     await using mcp = await open({ test: server() })
     expect(await mcp.call('test_echo', { text: 'häh?\u2028' })).toEqual({ output: 'häh?\u2028' })
     expect(await mcp.call('test_two')).toEqual({ output: 'one\ntwo' })
     expect(await mcp.call('test_point')).toEqual({ output: { x: 1 } })
     expect(await mcp.call('test_explained')).toEqual({
-      output: { content: [{ type: 'text', text: 'near the door' }], structuredContent: { x: 1 } },
+      output: { text: 'near the door', structuredContent: { x: 1 } },
     })
+  })
+
+  it('bring pictures and files as a list that models are shown', async () => {
+    await using mcp = await open({ test: server() })
     expect(await mcp.call('test_picture')).toEqual({
-      output: {
-        content: [
-          { type: 'text', text: 'a dot' },
-          { type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' },
-        ],
-      },
+      output: [
+        { type: 'text', text: 'a dot' },
+        { type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' },
+      ],
+    })
+    expect(await mcp.call('test_papers')).toEqual({
+      output: [
+        { type: 'text', text: 'words', uri: 'file:///a.txt' },
+        { type: 'file', mime: 'application/pdf', data: 'JVBERi0=', name: 'file:///b.pdf' },
+        { type: 'text', text: 'c: file:///c.txt' },
+        { type: 'text', text: '{"pages":3}' },
+      ],
     })
   })
 

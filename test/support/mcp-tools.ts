@@ -45,6 +45,19 @@ const tools: Readonly<Record<string, Described>> = {
       ],
     }),
   },
+  papers: {
+    run: () => ({
+      content: [
+        { type: 'resource', resource: { uri: 'file:///a.txt', text: 'words' } },
+        {
+          type: 'resource',
+          resource: { uri: 'file:///b.pdf', mimeType: 'application/pdf', blob: 'JVBERi0=' },
+        },
+        { type: 'resource_link', name: 'c', uri: 'file:///c.txt' },
+      ],
+      structuredContent: { pages: 3 },
+    }),
+  },
   fail: { run: () => ({ ...say('the disk is full'), isError: true }) },
   refuse: {
     run: () => {
