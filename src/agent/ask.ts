@@ -1,0 +1,75 @@
+import { afterRefusal, afterUsage, type Calibration, calibrated } from '../context/calibrate.ts'
+import { fit } from '../context/fit.ts'
+import type { CountTokens, Fitted, Pinned, Window } from '../context/fitted.ts'
+import { shrinkSteps } from '../context/shrink.ts'
+import { ContextLengthError, ModelError } from '../core/errors.ts'
+import type { Message } from '../core/message.ts'
+import type { Answer, Model, ToolSpec } from '../core/model.ts'
+import type { TurnRecording } from '../recorder/recording.ts'
+import type { AgentEvent } from './events.ts'
+
+/** What one question to a model needs. */
+export interface Asking {
+  readonly model: Model
+  readonly window: Window
+  readonly pinned: Pinned
+  readonly tools: readonly ToolSpec[]
+  readonly count: CountTokens | undefined
+  readonly maxOutput: number | undefined
+  readonly calibration: { current: Calibration }
+  readonly recording: TurnRecording
+  readonly signal: AbortSignal
+  readonly step: number
+  emit(event: AgentEvent): void
+}
+
+/** Gives the model what fits of the path and returns its answer; what arrives is shown and drafted meanwhile. If
+ *  the provider finds it too long, less is tried: half, a quarter, the last exchange. */
+export async function ask(path: readonly Message[], asking: Asking): Promise<Answer> {
+  const { calibration, window, emit } = asking
+  for (let attempt = 0; ; attempt++) {
+    // Taken anew each time: a refusal may have told how large the window really is.
+    const size = shrinkSteps(calibrated(window, calibration.current))[attempt]!
+    if (attempt > 0) emit({ type: 'shrunk', attempt, limit: size.limit })
+    const fitted = fit(path, size, asking.pinned, asking.count)
+    const { tokens, left, cut } = fitted
+    emit({ type: 'context', step: asking.step, tokens, left, cut })
+    try {
+      const answer = await answerTo(fitted, asking)
+      const reported = answer.usage.input ?? 0
+      calibration.current = afterUsage(calibration.current, { estimated: tokens.total, reported })
+      return answer
+    } catch (error) {
+      if (!(error instanceof ContextLengthError)) throw error
+      calibration.current = afterRefusal(calibration.current, error)
+      if (attempt === shrinkSteps(window).length - 1) throw stillTooLong(asking.model, error)
+    }
+  }
+}
+
+function stillTooLong(model: Model, cause: ContextLengthError): ContextLengthError {
+  const facts = {
+    ...(cause.limit === null ? {} : { limit: cause.limit }),
+    ...(cause.needed === null ? {} : { needed: cause.needed }),
+  }
+  const advice = 'say less at once, or take a model with a larger window'
+  const problem = `${model.id} finds even the last exchange too long: ${advice} (${cause.message})`
+  return new ContextLengthError(problem, { ...facts, cause })
+}
+
+async function answerTo(fitted: Fitted, asking: Asking): Promise<Answer> {
+  const { model, tools, maxOutput, signal, recording, emit } = asking
+  const request = {
+    messages: fitted.messages,
+    signal,
+    ...(tools.length > 0 ? { tools } : {}),
+    ...(maxOutput === undefined ? {} : { maxOutput }),
+  }
+  for await (const event of model.stream(request)) {
+    if (event.type === 'answer') return event.answer
+    recording.draft(event)
+    emit(event)
+  }
+  signal.throwIfAborted()
+  throw new ModelError(model.id, 'the stream ended without an answer', { retryable: true })
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import type { Source } from '../core/source.ts'
+import { addUsage, type Usage } from '../core/turn.ts'
+import { systemRecorderSource } from '../recorder/source.ts'
+import { createAgent } from './agent.ts'
+import type { AgentEvent } from './events.ts'
+import type { AgentOptions } from './options.ts'
+import { type AgentTool, type ToolOutcome, tool } from './tool.ts'
+
+export interface SubagentOptions extends Omit<AgentOptions, 'history' | 'recall'> {
+  /** Names it in labels. */
+  readonly name: string
+  /** What it is good for, in words for the model that may ask it. */
+  readonly description: string
+}
+
+const input = z.object({
+  task: z.string().min(1).describe('What is to be done, with all that has to be known for it'),
+})
+
+/** A tool that hands a task to another agent. With a store, each run is a conversation of its own: of kind
+ *  `subagent`, labelled `subagent:<name>:<run id>`, linked to the message that asked for it. What it uses is
+ *  counted there, and in the reply of whoever asked; not in the stored totals of both. */
+export function subagent(
+  options: SubagentOptions,
+  source: Pick<Source, 'uuid'> = systemRecorderSource,
+): AgentTool {
+  const { name, description, store } = options
+  const agent = createAgent(options)
+  const { schema, check } = tool({ description, input, run: () => null })
+  return {
+    description,
+    schema,
+    check,
+    repeatable: false,
+    async run(given, { conversationId, messageId, signal, emit }): Promise<ToolOutcome> {
+      const { task } = input.parse(given)
+      const runId = source.uuid()
+      const label = `subagent:${name}:${runId}`
+      const parent = conversationId === null ? {} : { parent: { conversationId, messageId } }
+      const place = store ? await store.create({ kind: 'subagent', label, ...parent }) : null
+      const conversation = place?.conversation.id ?? null
+      const words = { role: 'user', blocks: task, label } as const
+      const run = agent.send(place?.branch ?? label, words, { signal })
+      let usage: Usage = {}
+      let failure: unknown = null
+      try {
+        for await (const event of run) {
+          usage = addUsage(usage, chargedBy(event))
+          emit({ type: 'subagent', name, conversationId: conversation, event })
+        }
+      } catch (error) {
+        failure = error
+      }
+      signal.throwIfAborted()
+      const trace = { subagent: name, run: runId, conversation }
+      if (failure !== null) return { output: `${name} failed: ${failure}`, isError: true, usage, trace }
+      return { output: (await run.result()).text, usage, trace }
+    },
+  }
+}
+
+/** What this event says was charged, by the subagent or by one of its own. */
+function chargedBy(event: AgentEvent): Usage {
+  if (event.type === 'subagent') return chargedBy(event.event)
+  return event.type === 'answered' ? event.usage : {}
+}

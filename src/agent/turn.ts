@@ -1,0 +1,144 @@
+import type { Calibration } from '../context/calibrate.ts'
+import type { CountTokens, Window } from '../context/fitted.ts'
+import type { ToolCallBlock } from '../core/block.ts'
+import type { MessageId } from '../core/ids.ts'
+import { type Message, type NewMessage, textOf } from '../core/message.ts'
+import type { Answer, Model } from '../core/model.ts'
+import { estimateTokens } from '../core/tokens.ts'
+import { addUsage, type Usage } from '../core/turn.ts'
+import type { TurnRecording } from '../recorder/recording.ts'
+import { ask } from './ask.ts'
+import { runCalls } from './calls.ts'
+import type { AgentEvent, Reply } from './events.ts'
+import type { History, Meeting } from './journal.ts'
+import { localMessage } from './local-message.ts'
+import type { Shown } from './shown.ts'
+import { specsOf, type Tools } from './tool.ts'
+
+/** What every turn of an agent has in common. */
+export interface TurnParts {
+  readonly model: Model
+  readonly system: string | null
+  readonly tools: Tools
+  readonly window: Window
+  readonly count: CountTokens | undefined
+  readonly maxSteps: number
+  readonly maxOutput: number | undefined
+  readonly calibration: { current: Calibration }
+  readonly shown: Shown
+}
+
+/** What one turn has of its own. */
+export interface TurnGiven {
+  readonly meeting: Meeting
+  readonly recording: TurnRecording
+  readonly history: History
+  /** System texts for this turn only: a digest of earlier conversations. */
+  readonly notes: readonly string[]
+  /** Calls of an answer that was stored before a crash, and that may be run now: they come first. */
+  readonly unanswered: Unanswered | null
+  readonly signal: AbortSignal
+  emit(event: AgentEvent): void
+}
+
+/** Calls that wait for their results, and the message that holds them. */
+export interface Unanswered {
+  readonly message: MessageId
+  readonly calls: readonly ToolCallBlock[]
+}
+
+/** What a turn has reached so far: an aborted one replies with it. */
+export interface Progress {
+  readonly path: Message[]
+  text: string
+  steps: number
+  usage: Usage
+  /** The part of it that no step has recorded: what summaries cost. */
+  unrecorded: Usage
+  stop: Reply['stop']
+}
+
+/** Takes the steps of a turn: the model is asked and its tools are run, until it asks for none. Every step is kept
+ *  as it ends. Throws what the model throws, and the signal's reason. */
+export async function takeSteps(parts: TurnParts, given: TurnGiven, progress: Progress): Promise<void> {
+  const { unanswered } = given
+  if (unanswered) await run(unanswered.calls, unanswered.message, parts, given, progress)
+  while (progress.steps < parts.maxSteps) {
+    given.signal.throwIfAborted()
+    const { answer, id } = await nextAnswer(parts, given, progress)
+    const calls = answer.blocks.filter((block): block is ToolCallBlock => block.type === 'tool_call')
+    if (calls.length === 0) {
+      progress.stop = answer.finish
+      return
+    }
+    await run(calls, id, parts, given, progress)
+  }
+  progress.stop = 'steps'
+}
+
+interface Kept {
+  readonly answer: Answer
+  readonly id: MessageId | null
+}
+
+async function nextAnswer(parts: TurnParts, given: TurnGiven, progress: Progress): Promise<Kept> {
+  const { recording, history, signal } = given
+  const emit = (event: AgentEvent) => {
+    if (event.type === 'text') progress.text += event.text
+    given.emit(event)
+  }
+  progress.text = ''
+  const step = ++progress.steps
+  const tools = specsOf(parts.tools)
+  const answer = await ask(progress.path.map(parts.shown), {
+    model: parts.model,
+    window: parts.window,
+    pinned: {
+      system: parts.system,
+      summary: history.summary,
+      notes: given.notes,
+      older: history.missing,
+      overhead: tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)),
+    },
+    tools,
+    count: parts.count,
+    maxOutput: parts.maxOutput,
+    calibration: parts.calibration,
+    recording,
+    signal,
+    step,
+    emit,
+  })
+  const { blocks, finish, usage } = answer
+  const message: NewMessage = { role: 'assistant', blocks }
+  const { ids } = await recording.add([message], { usage, model: answer.model ?? parts.model.id })
+  progress.usage = addUsage(progress.usage, usage)
+  progress.text = textOf(message)
+  const id = ids?.[0] ?? null
+  remember(progress, message, id)
+  emit({ type: 'answered', step, message: id, finish, usage })
+  return { answer, id }
+}
+
+async function run(
+  calls: readonly ToolCallBlock[],
+  message: MessageId | null,
+  { tools }: TurnParts,
+  { meeting, recording, signal, emit }: TurnGiven,
+  progress: Progress,
+): Promise<void> {
+  const charged = await runCalls(calls, {
+    tools,
+    recording,
+    message,
+    signal,
+    context: { conversationId: meeting.conversation?.id ?? null, messages: progress.path },
+    emit,
+    onResult: (result, id) => remember(progress, result, id),
+  })
+  progress.usage = addUsage(progress.usage, charged)
+}
+
+function remember(progress: Progress, message: NewMessage, id: Message['id'] | null): void {
+  progress.path.push(localMessage(message, progress.path.at(-1), id))
+}

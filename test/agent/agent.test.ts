@@ -1,0 +1,349 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createAgent } from '../../src/agent/agent.ts'
+import { tool } from '../../src/agent/tool.ts'
+import { ModelError } from '../../src/core/errors.ts'
+import { sha256Hex } from '../../src/core/hash.ts'
+import type { ModelRequest } from '../../src/core/model.ts'
+import { textOf } from '../../src/index.ts'
+import { scripted } from '../../src/models/scripted.ts'
+import { adder, eventsOf, said, statuses, told, world } from './build.ts'
+
+const add = (a: number, b: number) => ({ calls: [{ name: 'add', input: { a, b } }] })
+
+describe('a conversation with an agent', () => {
+  it('is remembered, by another agent on the same store too (S0-2, S1-31)', async () => {
+    await using here = await world()
+    await here.agent.ask('talk', 'My dog is called Rex.')
+    await here.agent.close()
+    const { text } = await here.another().ask('talk', 'What did I say first?')
+    expect(text).toContain('My dog is called Rex.')
+  })
+
+  it('is kept by key: two keys are two conversations (S0-3)', async () => {
+    await using here = await world()
+    await here.agent.ask('discord:dm:1', 'My dog is called Rex.')
+    const { text } = await here.agent.ask('discord:dm:2', 'What did I say first?')
+    expect(text).not.toContain('Rex')
+  })
+
+  it('can be addressed by its branch, and goes on there', async () => {
+    await using here = await world(['one', 'two'])
+    const { branch } = await here.agent.ask('talk', 'first')
+    const second = await here.agent.ask(branch!, 'second')
+    expect(await said(here.store, 'talk')).toEqual([
+      'user: first',
+      'assistant: one',
+      'user: second',
+      'assistant: two',
+    ])
+    expect(second.head).toBe((await here.store.getBranch(branch!)).head)
+  })
+
+  it('is made as the first message says', async () => {
+    await using here = await world(['ok'])
+    await here.agent.ask({ key: 'work', title: 'Build is red', directory: '/src' }, 'why?')
+    const found = await here.store.findByKey('work')
+    expect(found?.conversation).toMatchObject({ title: 'Build is red', directory: '/src' })
+  })
+
+  it('keeps the system prompt beside the messages, and its hash with each turn', async () => {
+    const requests: ModelRequest[] = []
+    const script = (request: ModelRequest) => {
+      requests.push(request)
+      return 'ok'
+    }
+    await using here = await world(script, { system: 'Be brief.' })
+    await here.agent.ask('talk', 'hello')
+    const { conversation } = (await here.store.findByKey('talk'))!
+    expect(conversation.prompt?.text).toBe('Be brief.')
+    const [turn] = await here.store.listTurns(conversation.id)
+    expect([turn?.promptHash, turn?.model, turn?.status]).toEqual([
+      sha256Hex('Be brief.'),
+      'scripted',
+      'complete',
+    ])
+    expect(requests[0]?.messages[0]).toMatchObject({ role: 'system', blocks: [{ text: 'Be brief.' }] })
+    expect(await said(here.store, 'talk')).toEqual(['user: hello', 'assistant: ok'])
+  })
+})
+
+describe('tools', () => {
+  it('are run when the model asks, and every step is kept in order (S1-32, S0-34)', async () => {
+    await using here = await world([add(1, 2), 'It is 3.'], { tools: { add: adder } })
+    const run = here.agent.send('sum', 'what is 1 + 2?')
+    const events = (await eventsOf(run)).map(event => event.type).filter(type => type !== 'text')
+    expect(await run.result()).toMatchObject({ text: 'It is 3.', status: 'complete', stop: 'stop', steps: 2 })
+    expect(await said(here.store, 'sum')).toEqual([
+      'user: what is 1 + 2?',
+      'assistant: [add]',
+      'tool_result: 3',
+      'assistant: It is 3.',
+    ])
+    expect(events).toEqual([
+      ...['started', 'context', 'answered', 'tool_started', 'tool_ended'],
+      ...['context', 'answered', 'ended'],
+    ])
+  })
+
+  it('run side by side where the model asks for several, and each result is kept as it comes', async () => {
+    const slow = Promise.withResolvers<void>()
+    const waits = tool({
+      description: '',
+      input: z.object({}),
+      run: async () => {
+        await slow.promise
+        return 'slow'
+      },
+    })
+    const quick = tool({ description: '', input: z.object({}), run: () => 'quick' })
+    const calls = [
+      { name: 'waits', input: {} },
+      { name: 'quick', input: {} },
+    ]
+    await using here = await world([{ calls }, 'done'], { tools: { waits, quick } })
+    const run = here.agent.send('both', 'go')
+    expect((await told(run, 'tool_ended')).output).toBe('quick')
+    expect(await said(here.store, 'both')).toEqual([
+      'user: go',
+      'assistant: [waits] [quick]',
+      'tool_result: "quick"',
+    ])
+    slow.resolve()
+    await run.result()
+    expect((await said(here.store, 'both')).slice(2)).toEqual([
+      'tool_result: "quick"',
+      'tool_result: "slow"',
+      'assistant: done',
+    ])
+  })
+
+  it('are not run with an input that does not fit, nor where there is none of that name: the model is told', async () => {
+    let ran = 0
+    const counts = tool({ description: '', input: z.object({ n: z.number() }), run: () => ++ran })
+    const calls = [
+      { name: 'counts', input: { n: 'three' } },
+      { name: 'missing', input: {} },
+      { name: 'toString', input: {} },
+    ]
+    await using here = await world([{ calls }, 'I see.'], { tools: { counts } })
+    const ended = (await eventsOf(here.agent.send('odd', 'go'))).filter(event => event.type === 'tool_ended')
+    expect(ran).toBe(0)
+    expect(ended.map(event => event.isError)).toEqual([true, true, true])
+    expect(String(ended[0]?.output)).toMatch(/n/)
+    expect(String(ended[1]?.output)).toContain('there is no tool "missing"')
+    const { conversation } = (await here.store.findByKey('odd'))!
+    expect(await here.store.listEvents(conversation.id, { types: ['tool_started'] })).toEqual([])
+  })
+
+  it('may fail: the model is told why, and goes on', async () => {
+    const fails = tool({
+      description: '',
+      input: z.object({}),
+      run: () => {
+        throw new Error('the printer is on fire')
+      },
+    })
+    await using here = await world([{ calls: [{ name: 'fails', input: {} }] }, 'Too bad.'], {
+      tools: { fails },
+    })
+    expect((await here.agent.ask('talk', 'print')).text).toBe('Too bad.')
+    const { branch } = (await here.store.findByKey('talk'))!
+    const result = (await here.store.path(branch.head!)).find(message => message.role === 'tool_result')
+    expect(result?.blocks).toMatchObject([{ isError: true, output: 'the printer is on fire' }])
+  })
+
+  it('leave a durable trace before they start and after they end (R27)', async () => {
+    const seen: string[][] = []
+    const traces = async () => {
+      const { conversation } = (await here.store.findByKey('talk'))!
+      return (await here.store.listEvents(conversation.id)).map(event => `${event.type} ${event.data.name}`)
+    }
+    const looks = tool({
+      description: '',
+      input: z.object({}),
+      run: async () => {
+        seen.push(await traces())
+        return null
+      },
+    })
+    await using here = await world([{ calls: [{ name: 'looks', input: {} }] }, 'ok'], { tools: { looks } })
+    await here.agent.ask('talk', 'go')
+    expect(seen).toEqual([['tool_started looks']])
+    expect(await traces()).toEqual(['tool_started looks', 'tool_ended looks'])
+  })
+
+  it('are asked for no longer than the steps allow', async () => {
+    await using here = await world(() => add(1, 1), { tools: { add: adder }, maxSteps: 3 })
+    const reply = await here.agent.ask('talk', 'go on forever')
+    expect(reply).toMatchObject({ status: 'complete', stop: 'steps', steps: 3 })
+    expect((await said(here.store, 'talk')).length).toBe(1 + 3 * 2)
+  })
+
+  it('have names that providers take', () => {
+    expect(() => createAgent({ model: scripted(), tools: { 'no spaces': adder } })).toThrow('"no spaces"')
+  })
+})
+
+describe('a turn that does not come to its end', () => {
+  it('keeps the question when the model fails (S3-76)', async () => {
+    await using here = await world([{ fail: 500 }])
+    await expect(here.agent.ask('talk', 'are you there?')).rejects.toThrow(ModelError)
+    expect(await said(here.store, 'talk')).toEqual(['user: are you there?'])
+    expect(await statuses(here.store, 'talk')).toEqual(['failed'])
+  })
+
+  it('keeps what had arrived when it is aborted, marked as interrupted (S3-76)', async () => {
+    const stop = Promise.withResolvers<void>()
+    const script = [
+      { text: 'one two three four', gate: (n: number) => (n === 2 ? stop.promise : Promise.resolve()) },
+    ]
+    await using here = await world(script)
+    const run = here.agent.send('talk', 'count')
+    let pieces = 0
+    for await (const event of run) {
+      if (event.type === 'text' && ++pieces === 2) {
+        run.abort()
+        stop.resolve()
+      }
+    }
+    expect(await run.result()).toMatchObject({ status: 'interrupted', stop: 'aborted', text: 'one two' })
+    expect(await said(here.store, 'talk')).toEqual(['user: count', 'assistant: one two'])
+    expect(await statuses(here.store, 'talk')).toEqual(['interrupted'])
+  })
+
+  it('does not wait for a tool that ignores the abort', async () => {
+    const stubborn = tool({ description: '', input: z.object({}), run: () => new Promise(() => undefined) })
+    await using here = await world([{ calls: [{ name: 'stubborn', input: {} }] }], { tools: { stubborn } })
+    const run = here.agent.send('talk', 'go')
+    await told(run, 'tool_started')
+    run.abort()
+    expect(await run.result()).toMatchObject({ status: 'interrupted' })
+    expect(await said(here.store, 'talk')).toEqual(['user: go', 'assistant: [stubborn]'])
+  })
+
+  it('leaves the branch free for the next one, which sees what was said', async () => {
+    await using here = await world([{ fail: 500 }])
+    await expect(here.agent.ask('talk', 'My cat is called Mia.')).rejects.toThrow()
+    expect((await here.agent.ask('talk', 'What did I say first?')).text).toContain('Mia')
+  })
+})
+
+describe('many messages', () => {
+  it('of one conversation are taken one at a time, in the order they were sent', async () => {
+    await using here = await world()
+    const words = ['one', 'two', 'three', 'four', 'five']
+    await Promise.all(words.map(word => here.agent.ask('talk', word)))
+    const asked = (await said(here.store, 'talk')).filter(line => line.startsWith('user'))
+    expect(asked).toEqual(words.map(word => `user: ${word}`))
+    expect((await said(here.store, 'talk')).length).toBe(10)
+  })
+
+  it('of different conversations run side by side', async () => {
+    const gate = Promise.withResolvers<void>()
+    const script = (request: ModelRequest) =>
+      textOf(request.messages.at(-1)!) === 'wait' ? { text: 'waited', gate: () => gate.promise } : 'at once'
+    await using here = await world(script)
+    const waiting = here.agent.ask('a', 'wait')
+    expect((await here.agent.ask('b', 'go')).text).toBe('at once')
+    gate.resolve()
+    expect((await waiting).text).toBe('waited')
+  })
+
+  it('go where they were sent, wherever the key points meanwhile (rule 7)', async () => {
+    const gate = Promise.withResolvers<void>()
+    await using here = await world([{ text: 'answer', gate: () => gate.promise }])
+    const run = here.agent.send('talk', 'question')
+    const { branch } = await told(run, 'started')
+    await here.store.setKey(branch!, null)
+    const other = await here.store.findOrCreate('talk')
+    gate.resolve()
+    const reply = await run.result()
+    expect(reply.branch).toEqual({ conversationId: branch!.conversationId, name: branch!.name })
+    expect((await here.store.getBranch(other.branch)).head).toBe(null)
+    expect((await here.store.path(reply.head!)).length).toBe(2)
+  })
+
+  it('wait for another agent, or go beside it, or are refused, as the sender asks', async () => {
+    const gate = Promise.withResolvers<void>()
+    await using here = await world([{ text: 'slow', gate: () => gate.promise }])
+    const slow = here.agent.send('talk', 'first')
+    await told(slow, 'started')
+    const other = here.another(['refused never', 'beside'])
+    await expect(other.ask('talk', 'second', { onBusy: 'refuse' })).rejects.toMatchObject({ code: 'busy' })
+    const beside = other.send('talk', 'third', { onBusy: 'fork' })
+    expect(await told(beside, 'started')).toMatchObject({ forked: true, branch: { name: 'main-2' } })
+    await beside.result()
+    gate.resolve()
+    await slow.result()
+    expect(await said(here.store, 'talk')).toEqual(['user: first', 'assistant: slow'])
+  })
+})
+
+describe('an agent without a store', () => {
+  it('remembers for as long as it lives (S0-41, S0-6)', async () => {
+    const agent = createAgent({ model: scripted() })
+    await agent.ask('talk', 'My dog is called Rex.')
+    const reply = await agent.ask('talk', 'What did I say first?')
+    expect(reply.text).toContain('Rex')
+    expect([reply.branch, reply.head, reply.saved]).toEqual([null, null, true])
+    expect((await agent.ask('other', 'What did I say first?')).text).not.toContain('Rex')
+  })
+
+  it('begins with the history it is given (S0-40, S1-34)', async () => {
+    const history = [
+      { role: 'user', blocks: 'My dog is called Rex.' },
+      { role: 'assistant', blocks: 'Nice.' },
+    ] as const
+    const agent = createAgent({ model: scripted(), history })
+    expect((await agent.ask('talk', 'What did I say first?')).text).toContain('Rex')
+  })
+
+  it('runs tools, and keeps what an aborted answer said', async () => {
+    const stop = Promise.withResolvers<void>()
+    const half = { text: 'half of it', gate: (n: number) => (n === 1 ? stop.promise : Promise.resolve()) }
+    const requests: ModelRequest[] = []
+    const script = (request: ModelRequest, call: number) => {
+      requests.push(request)
+      return [add(2, 2), half, 'go on'][call] ?? null
+    }
+    const agent = createAgent({ model: scripted({ script }), tools: { add: adder } })
+    const run = agent.send('talk', 'go')
+    await told(run, 'text')
+    run.abort()
+    stop.resolve()
+    expect((await run.result()).status).toBe('interrupted')
+    await agent.ask('talk', 'and?')
+    const seen = requests.at(-1)!.messages.map(message => `${message.role} ${textOf(message)}`)
+    expect(seen).toEqual(['user go', 'assistant ', 'tool_result ', 'assistant half', 'user and?'])
+  })
+})
+
+describe('ending', () => {
+  it('stops what is running and keeps it; the store stays open for whoever opened it (S0-42)', async () => {
+    await using here = await world([
+      { text: 'never ends', gate: n => (n === 1 ? new Promise(() => undefined) : Promise.resolve()) },
+    ])
+    const run = here.agent.send('talk', 'go')
+    await told(run, 'text')
+    await here.agent.close()
+    expect((await run.result()).status).toBe('interrupted')
+    expect(await said(here.store, 'talk')).toEqual(['user: go', 'assistant: never'])
+    expect(() => here.agent.send('talk', 'more')).toThrow('closed')
+  })
+
+  it('writes the whole turn at once where that is asked for, and nothing before (S0-36, S0-37)', async () => {
+    const gate = Promise.withResolvers<void>()
+    const script = [add(1, 2), { text: 'It is 3.', gate: () => gate.promise }]
+    await using here = await world(script, { tools: { add: adder }, mode: 'at_once' })
+    const run = here.agent.send('sum', 'what is 1 + 2?')
+    await told(run, 'tool_ended')
+    expect(await said(here.store, 'sum')).toEqual([])
+    gate.resolve()
+    expect(await run.result()).toMatchObject({ text: 'It is 3.', saved: true })
+    expect((await said(here.store, 'sum')).length).toBe(4)
+    const { conversation } = (await here.store.findByKey('sum'))!
+    const [turn] = await here.store.listTurns(conversation.id)
+    expect([turn?.status, turn?.lastStep]).toEqual(['complete', 0])
+  })
+})

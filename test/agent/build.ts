@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { type Agent, createAgent } from '../../src/agent/agent.ts'
+import type { AgentEvent } from '../../src/agent/events.ts'
+import type { AgentOptions } from '../../src/agent/options.ts'
+import type { Run } from '../../src/agent/run.ts'
+import { tool } from '../../src/agent/tool.ts'
+import { openStore, type Store, textOf } from '../../src/index.ts'
+import { type ScriptedOptions, scripted } from '../../src/models/scripted.ts'
+
+export interface World {
+  readonly store: Store
+  readonly agent: Agent
+  /** Another agent on the same store, as in another process. */
+  another(script?: ScriptedOptions['script'], options?: Partial<AgentOptions>): Agent
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** A store in memory and an agent on it. */
+export async function world(
+  script?: ScriptedOptions['script'],
+  options: Partial<AgentOptions> = {},
+): Promise<World> {
+  const store = await openStore(':memory:')
+  const another: World['another'] = (lines, other = {}) =>
+    createAgent({ store, model: scripted(lines ? { script: lines } : {}), ...other })
+  const agent = another(script, options)
+  return {
+    store,
+    agent,
+    another,
+    async [Symbol.asyncDispose]() {
+      await agent.close()
+      await store.close()
+    },
+  }
+}
+
+/** What a conversation holds, a line each: `user: hi`, `assistant: [add]`, `tool_result: 3`. */
+export async function said(store: Store, key: string): Promise<string[]> {
+  const place = await store.findByKey(key)
+  if (!place?.branch.head) return []
+  return (await store.path(place.branch.head)).map(message => {
+    const parts = message.blocks.map(block => {
+      if (block.type === 'tool_call') return `[${block.name}]`
+      return block.type === 'tool_result' ? JSON.stringify(block.output) : textOf({ blocks: [block] })
+    })
+    return `${message.role}: ${parts.join(' ')}`
+  })
+}
+
+export async function statuses(store: Store, key: string): Promise<string[]> {
+  const place = await store.findByKey(key)
+  return (await store.listTurns(place!.conversation.id)).map(turn => turn.status)
+}
+
+/** All events of a run, and how it ended. */
+export async function eventsOf(run: Run): Promise<AgentEvent[]> {
+  const events: AgentEvent[] = []
+  for await (const event of run) events.push(event)
+  return events
+}
+
+/** Resolves when the run tells this, with the event. */
+export async function told<T extends AgentEvent['type']>(
+  run: Run,
+  type: T,
+): Promise<Extract<AgentEvent, { type: T }>> {
+  for await (const event of run) if (event.type === type) return event as Extract<AgentEvent, { type: T }>
+  throw new Error(`the run ended without ${type}`)
+}
+
+export const adder = tool({
+  description: 'Adds two numbers',
+  input: z.object({ a: z.number(), b: z.number() }),
+  run: ({ a, b }) => a + b,
+})
