@@ -1,0 +1,118 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { MessageId } from '../../src/core/ids.ts'
+import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { openStore } from '../../src/stores/open.ts'
+import { freshDatabase } from '../stores/postgres/database.ts'
+import type { News, Order } from './summarizer.ts'
+
+/** Eight processes that want to summarise the same conversation at the same moment, twenty times: one may ask its
+ *  model. Its answer is held back until all the others have come to an end, so that they do meet. */
+const rounds = 20
+const processes = 8
+
+const folder = mkdtempSync(join(tmpdir(), 'summaries-'))
+let children: readonly ChildProcess[] = []
+
+beforeAll(() => {
+  const file = fileURLToPath(new URL('summarizer.ts', import.meta.url))
+  children = Array.from({ length: processes }, () => fork(file, { execArgv: [], serialization: 'advanced' }))
+})
+afterAll(async () => {
+  await Promise.all(
+    children.map(async child => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const gone = once(child, 'exit')
+      child.kill('SIGKILL')
+      await gone
+    }),
+  )
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function gather(target: string, careless = false): Promise<void> {
+  for (const child of children)
+    expect(await tell(child, { do: 'open', target, careless })).toEqual({ is: 'open' })
+}
+
+/** Tells a process something and returns what it says next. */
+async function tell(child: ChildProcess, order: Order): Promise<News> {
+  const answered = once(child, 'message')
+  child.send(order)
+  return (await answered)[0] as News
+}
+
+async function conversation(store: Store) {
+  const { branch } = await store.create()
+  const messages = Array.from({ length: 40 }, (_, i): NewMessage => {
+    return { role: i % 2 === 0 ? 'user' : 'assistant', blocks: `message ${i}` }
+  })
+  const { ids } = await store.append(branch, null, messages as unknown as NonEmpty<NewMessage>)
+  return { conversationId: branch.conversationId, ids }
+}
+
+/** All at once; returns how many models were asked, and what came of it. */
+async function race(heads: readonly MessageId[], place: Awaited<ReturnType<typeof conversation>>) {
+  const { conversationId } = place
+  const first = await Promise.all(
+    children.map((child, i) =>
+      tell(child, { do: 'summarize', conversationId, head: heads[i % heads.length]! }),
+    ),
+  )
+  const asked = children.filter((_, i) => first[i]!.is === 'asked')
+  const later = await Promise.all(asked.map(child => tell(child, { do: 'answer' })))
+  const outcomes = [...first, ...later].flatMap(news => (news.is === 'done' ? [news.outcome] : []))
+  return { asked: asked.length, outcomes: outcomes.sort() }
+}
+
+const expected = [...Array.from({ length: processes - 1 }, () => 'busy'), 'made']
+
+const drivers = [
+  { name: 'SQLite', target: async () => join(folder, 'race.db') },
+  { name: 'PostgreSQL', target: freshDatabase },
+]
+
+describe.each(drivers)('eight processes on $name', ({ target }) => {
+  let store: Store
+  let place: string
+  beforeAll(async () => {
+    place = await target()
+    store = await openStore(place)
+    await gather(place)
+  })
+  afterAll(() => store.close())
+
+  it('ask one model for the summary of a conversation, every time', { timeout: 60_000 }, async () => {
+    for (let round = 0; round < rounds; round++) {
+      const talk = await conversation(store)
+      expect(await race([talk.ids.at(-1)!], talk)).toEqual({ asked: 1, outcomes: expected })
+      const summaries = await store.listSummaries(talk.conversationId)
+      expect(summaries).toMatchObject([{ first: talk.ids[0], last: talk.ids[29] }])
+      const again = await race([talk.ids.at(-1)!], talk)
+      expect(again).toEqual({ asked: 0, outcomes: Array.from({ length: processes }, () => 'reused') })
+    }
+  })
+
+  it('ask one model even if they see different ends of it', { timeout: 60_000 }, async () => {
+    for (let round = 0; round < rounds; round++) {
+      const talk = await conversation(store)
+      const heads = [talk.ids[39]!, talk.ids[35]!, talk.ids[31]!]
+      expect(await race(heads, talk)).toEqual({ asked: 1, outcomes: expected })
+    }
+  })
+
+  it('are seen to ask several where nobody claims', { timeout: 60_000 }, async () => {
+    await gather(place, true)
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const talk = await conversation(store)
+      const { asked } = await race([talk.ids.at(-1)!], talk)
+      expect(asked).toBeGreaterThan(1)
+    }
+  })
+})

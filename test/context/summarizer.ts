@@ -1,0 +1,71 @@
+import { summarize } from '../../src/context/summarize.ts'
+import type { ConversationId, MessageId } from '../../src/core/ids.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { openStore } from '../../src/stores/open.ts'
+import { told } from './model.ts'
+
+/** What a process that summarises is told. */
+export type Order =
+  | { readonly do: 'open'; readonly target: string; readonly careless: boolean }
+  | { readonly do: 'summarize'; readonly conversationId: ConversationId; readonly head: MessageId }
+  | { readonly do: 'answer' }
+
+/** What it says: that its store is open, that its model was asked, what came of it. */
+export type News =
+  | { readonly is: 'open' | 'asked' }
+  | { readonly is: 'done'; readonly outcome: string; readonly text: string | null }
+
+/** A process of its own whose model answers when its starter says so. It ends with its starter. */
+let store: Store | undefined
+let answer: (text: string) => void = () => {}
+
+process.on('message', (order: Order) => {
+  obey(order).then(
+    news => news && process.send!(news),
+    error => process.send!({ is: 'done', outcome: String(error), text: null }),
+  )
+})
+process.on('disconnect', () => process.exit())
+
+async function obey(order: Order): Promise<News | null> {
+  switch (order.do) {
+    case 'open':
+      await store?.close()
+      store = await openStore(order.target)
+      if (order.careless) store = careless(store)
+      return { is: 'open' }
+    case 'summarize': {
+      const model = told(() => {
+        process.send!({ is: 'asked' })
+        return new Promise<string>(resolve => {
+          answer = resolve
+        })
+      })
+      const { outcome, summary } = await summarize(store!, order, {
+        model,
+        window: { limit: 100_000 },
+        holder: { host: 'race', boot: 'b', pid: process.pid, startedAt: 1 },
+        after: (ms, run) => {
+          const timer = setTimeout(run, ms)
+          return () => clearTimeout(timer)
+        },
+      })
+      return { is: 'done', outcome, text: summary?.text ?? null }
+    }
+    case 'answer':
+      answer(`by ${process.pid}`)
+      return null
+    default:
+      return order satisfies never
+  }
+}
+
+/** The negative control: nobody is told that another is at it. */
+function careless(store: Store): Store {
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      if (name === 'claimSummary') return async () => ({ claimed: true })
+      return (target[name] as (...args: unknown[]) => unknown).bind(target)
+    },
+  })
+}
