@@ -52,7 +52,7 @@ describe('a turn as it happens', () => {
     expect(after.updatedAt.getTime()).toBe(before.updatedAt.getTime() + 1_000)
   })
 
-  it('stores calls in the order they are made, awaited or not', async () => {
+  it('stores what is new in the order in which it came, awaited or not (S0-38)', async () => {
     const { store, branch, said, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
     const adding = ['a', 'b', 'c', 'd'].map(name => turn.add([assistant(name)]))

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Holder } from '../../src/core/errors.ts'
+import { isDead, thisHolder } from '../../src/recorder/index.ts'
+
+const children: ChildProcess[] = []
+afterEach(async () => {
+  for (const child of children.splice(0)) await kill(child)
+})
+
+/** A process that says who it is and then waits. */
+async function another(): Promise<{ readonly child: ChildProcess; readonly holder: Holder }> {
+  const module = fileURLToPath(new URL('../../src/recorder/holder.ts', import.meta.url))
+  const script = `
+    const { thisHolder } = await import(${JSON.stringify(module)})
+    console.log(JSON.stringify(thisHolder()))
+    process.stdin.resume()`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  const [line] = await once(child.stdout!, 'data')
+  return { child, holder: JSON.parse(String(line)) as Holder }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
+
+describe('who holds a turn', () => {
+  it('is this process, always the same, and alive', () => {
+    expect(thisHolder()).toEqual(thisHolder())
+    expect(thisHolder()).toMatchObject({ pid: process.pid, host: expect.stringMatching(/^[^ ]+$/) })
+    expect(isDead(thisHolder())).toBe(false)
+  })
+
+  it('is dead once its process has ended, and not before', async () => {
+    const { child, holder } = await another()
+    expect(holder).toMatchObject({ host: thisHolder().host, boot: thisHolder().boot, pid: child.pid })
+    expect(isDead(holder)).toBe(false)
+    await kill(child)
+    expect(isDead(holder)).toBe(true)
+  })
+
+  it('is alive while it stands still', async () => {
+    const { child, holder } = await another()
+    child.kill('SIGSTOP')
+    expect(isDead(holder)).toBe(false)
+    child.kill('SIGCONT')
+    expect(isDead(holder)).toBe(false)
+  })
+
+  it('is dead if its number belongs to a process that began at another time', async () => {
+    const { holder } = await another()
+    const reused = process.platform === 'linux'
+    expect(isDead({ ...holder, startedAt: holder.startedAt - 1 })).toBe(reused)
+    expect(isDead({ ...holder, startedAt: holder.startedAt + 1 })).toBe(reused)
+  })
+
+  it('is dead if the machine has been started anew since', () => {
+    expect(isDead({ ...thisHolder(), boot: 'another-boot' })).toBe(true)
+    expect(isDead({ ...thisHolder(), boot: 'unknown' })).toBe(false)
+  })
+
+  it('is not known to be dead on another host, whatever its number', () => {
+    const gone = { ...thisHolder(), pid: 2 ** 22 + 1 }
+    expect(isDead(gone)).toBe(true)
+    expect(isDead({ ...gone, host: 'elsewhere' })).toBe(false)
+    expect(isDead({ ...gone, host: 'elsewhere', boot: 'another-boot' })).toBe(false)
+  })
+
+  it('is dead when it has ended and nobody has taken notice yet', async () => {
+    if (process.platform !== 'linux') return
+    // A shell that starts a child, does not wait for it, and becomes a program that never will.
+    const shell = spawn('sh', ['-c', 'sleep 0.05 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    children.push(shell)
+    const [line] = await once(shell.stdout!, 'data')
+    const pid = Number(String(line))
+    const fields = () => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+    const holder = { ...thisHolder(), pid, startedAt: Number(fields()[19]) }
+    await expect.poll(() => fields()[0], { timeout: 5_000 }).toBe('Z')
+    expect(isDead(holder)).toBe(true)
+  })
+})

@@ -1,0 +1,161 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { expect, it, onTestFinished } from 'vitest'
+import { StorageFullError, UnavailableError } from '../../src/core/errors.ts'
+import { textOf } from '../../src/core/message.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { beginTurn, type Trouble, type TurnRecording } from '../../src/recorder/index.ts'
+import { openStore } from '../../src/stores/open.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { freshDatabase } from '../stores/postgres/database.ts'
+import { startProxy } from '../stores/postgres/proxy.ts'
+import { assistant, text, user } from './place.ts'
+
+function temporaryFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'skein-recorder-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'conversations.db')
+}
+
+async function said(store: Store, turn: TurnRecording): Promise<readonly string[]> {
+  const { head } = await store.getBranch(turn.branch)
+  return (await store.path(head!)).map(textOf)
+}
+
+/** A listener, and what it was told. */
+function listener() {
+  const told: Trouble[] = []
+  const onTrouble = (trouble: Trouble) => told.push(trouble)
+  return { told, onTrouble, kinds: () => told.map(({ kind }) => kind) }
+}
+
+it('goes on over a full disk, and stores everything when there is space again (S1-39, R4)', async () => {
+  const db = new BetterSqlite3(temporaryFile())
+  onTestFinished(() => void db.close())
+  db.pragma('journal_mode = WAL')
+  const store = await sqliteStore(db)
+  const { branch } = await store.create()
+  const { onTrouble, kinds, told } = listener()
+  const turn = await beginTurn(store, branch, { words: [user('q')], onTrouble })
+  db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`)
+  const long = 'x'.repeat(10_000)
+  // What is left of the last pages may still take some.
+  for (let i = 0; i < 20; i++) await turn.add([assistant(`${i} ${long}`)])
+  expect(kinds()).toEqual(['degraded'])
+  expect(told[0]?.error).toBeInstanceOf(StorageFullError)
+  turn.draft(text('half an'))
+  const stored = (await said(store, turn)).length
+  expect(stored).toBeLessThan(21)
+  db.pragma('max_page_count = 1000000')
+  await expect.poll(kinds, { timeout: 10_000 }).toEqual(['degraded', 'recovered'])
+  expect(await turn.end('interrupted')).toMatchObject({ saved: true })
+  const steps = Array.from({ length: 20 }, (_, i) => `${i} ${long}`)
+  expect(await said(store, turn)).toEqual(['q', ...steps, 'half an'])
+  const events = await store.listEvents(branch.conversationId)
+  expect(events.map(({ type }) => type)).toEqual(['degraded', 'recovered'])
+})
+
+it('hands back what a full disk would not take', async () => {
+  const db = new BetterSqlite3(temporaryFile())
+  onTestFinished(() => void db.close())
+  db.pragma('journal_mode = WAL')
+  const store = await sqliteStore(db)
+  const { branch } = await store.create()
+  const turn = await beginTurn(store, branch, { words: [user('q')], limits: { endWithinMs: 300 } })
+  db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`)
+  const long = assistant('x'.repeat(1_000_000))
+  expect(await turn.add([long])).toEqual({ ids: null })
+  expect(await turn.end('complete')).toMatchObject({ saved: false, unsaved: [long] })
+  expect(await said(store, turn)).toEqual(['q'])
+})
+
+/** Another process that has locked a file for itself until it is told to let go. */
+async function locked(file: string): Promise<{ letGo(): Promise<void> }> {
+  const script = `
+    const db = new (require(${JSON.stringify(createRequire(import.meta.url).resolve('better-sqlite3'))}))(${JSON.stringify(file)})
+    db.exec('BEGIN EXCLUSIVE')
+    console.log('locked')
+    process.stdin.once('data', () => { db.exec('COMMIT'); process.exit() })
+    process.stdin.once('end', () => process.exit())`
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  return {
+    async letGo() {
+      const gone = once(child, 'exit')
+      child.stdin.write('go\n')
+      await gone
+    },
+  }
+}
+
+it('does not wait for a file that another process keeps locked, and says so first (S1-39)', async () => {
+  const file = temporaryFile()
+  const store = await openStore(file)
+  onTestFinished(() => store.close())
+  const { branch } = await store.create()
+  const { onTrouble, kinds } = listener()
+  const lock = await locked(file)
+  const started = performance.now()
+  const turn = await beginTurn(store, branch, { words: [user('q')], onTrouble })
+  const took = performance.now() - started
+  expect(kinds()).toEqual(['degraded', 'unsaved'])
+  expect(took).toBeGreaterThan(1_900)
+  expect(took).toBeLessThan(4_000)
+  expect(await turn.add([assistant('a')])).toEqual({ ids: null })
+  await lock.letGo()
+  await expect.poll(kinds, { timeout: 15_000 }).toEqual(['degraded', 'unsaved', 'recovered'])
+  expect(await turn.end('complete')).toMatchObject({ saved: true })
+  expect(await said(store, turn)).toEqual(['q', 'a'])
+})
+
+it('goes on while PostgreSQL is away, and stores everything once when it is back (S1-39, R23, R24)', async () => {
+  const proxy = await startProxy(await freshDatabase())
+  const store = await openStore(proxy.url)
+  onTestFinished(() => store.close())
+  const { branch } = await store.create()
+  const { onTrouble, kinds, told } = listener()
+  const turn = await beginTurn(store, branch, { words: [user('q')], onTrouble })
+  await turn.add([assistant('a')])
+  proxy.cut = () => 'after'
+  expect(await turn.add([assistant('b')])).toEqual({ ids: null })
+  proxy.cut = () => 'before'
+  expect(await turn.add([assistant('c')])).toEqual({ ids: null })
+  turn.draft(text('half an'))
+  expect(kinds()).toEqual(['degraded'])
+  proxy.cut = () => null
+  await expect.poll(kinds, { timeout: 10_000 }).toEqual(['degraded', 'recovered'])
+  expect((await turn.add([assistant('d')])).ids).toHaveLength(1)
+  expect(await turn.end('complete')).toMatchObject({ saved: true, unsaved: [] })
+  expect(await said(store, turn)).toEqual(['q', 'a', 'b', 'c', 'd'])
+  expect(told[0]?.error).toMatchObject({ code: expect.stringMatching(/outcome_unknown|unavailable/) })
+})
+
+it('ends in time though PostgreSQL stays away, and hands back what it did not take (R24)', async () => {
+  const proxy = await startProxy(await freshDatabase())
+  const store = await openStore(proxy.url)
+  onTestFinished(() => store.close())
+  const { branch } = await store.create()
+  const turn = await beginTurn(store, branch, { words: [user('q')], limits: { endWithinMs: 500 } })
+  proxy.cut = () => 'before'
+  await turn.add([assistant('a')])
+  const started = performance.now()
+  expect(await turn.end('complete')).toMatchObject({ saved: false, unsaved: [assistant('a')] })
+  expect(performance.now() - started).toBeLessThan(2_000)
+})
+
+it('is refused when the store is closed under it, not hung', async () => {
+  const store = await openStore(':memory:')
+  const { branch } = await store.create()
+  const { onTrouble, told } = listener()
+  const turn = await beginTurn(store, branch, { words: [user('q')], onTrouble, limits: { endWithinMs: 100 } })
+  await store.close()
+  expect(await turn.add([assistant('a')])).toEqual({ ids: null })
+  expect(told[0]?.error).toBeInstanceOf(UnavailableError)
+  expect(await turn.end('complete')).toMatchObject({ saved: false, unsaved: [assistant('a')] })
+})

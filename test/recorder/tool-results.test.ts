@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../src/core/json.ts'
+import type { NewMessage } from '../../src/core/message.ts'
+import { beginTurn, keepToolResults } from '../../src/recorder/index.ts'
+import { place, user } from './place.ts'
+
+const result = (output: Json, more: object = {}): NewMessage => ({
+  role: 'tool_result',
+  blocks: [{ type: 'tool_result', callId: 'c1', name: 'read', output, ...more }],
+})
+const kept = (message: NewMessage) => message.blocks[0] as unknown as { output: Json; metadata?: object }
+
+describe('results of tools', () => {
+  it('are kept whole unless the conversation wants it otherwise', () => {
+    const message = result('x'.repeat(100_000))
+    expect(keepToolResults(message, 'full')).toBe(message)
+    expect(keepToolResults(user('plain'), 'metadata')).toEqual(user('plain'))
+  })
+
+  it('are cut to a number of characters, and say so', () => {
+    expect(kept(keepToolResults(result('0123456789abc', { isError: true }), { truncate: 10 }))).toEqual({
+      type: 'tool_result',
+      callId: 'c1',
+      name: 'read',
+      isError: true,
+      output: '0123456789\n[cut: 3 more characters]',
+      metadata: { kept: { policy: 'truncate', characters: 13, kept: 10 } },
+    })
+    const short = result('0123456789')
+    expect(kept(keepToolResults(short, { truncate: 10 }))).toEqual(kept(short))
+  })
+
+  it('are cut as JSON where they are no text, and never in the middle of a character', () => {
+    expect(kept(keepToolResults(result({ lines: [1, 2, 3] }), { truncate: 12 })).output).toBe(
+      '{"lines":[1,\n[cut: 5 more characters]',
+    )
+    expect(kept(keepToolResults(result('ab🧵cd'), { truncate: 3 })).output).toBe(
+      'ab\n[cut: 4 more characters]',
+    )
+  })
+
+  it('are only noted, with what the caller had to say about them', () => {
+    const message = result('secret', { metadata: { ms: 12 } })
+    expect(kept(keepToolResults(message, 'metadata'))).toMatchObject({
+      callId: 'c1',
+      output: '[not kept: 6 characters]',
+      metadata: { ms: 12, kept: { policy: 'metadata', characters: 6 } },
+    })
+  })
+
+  it.each(['live', 'at_once'] as const)('are stored as the conversation wants it (%s)', async mode => {
+    const { store, branch, id, clock } = await place()
+    await store.updateConversation(id, { toolResults: { truncate: 4 } })
+    const turn = await beginTurn(store, branch, { words: [user('q')], mode }, clock)
+    const call = { type: 'tool_call', callId: 'c1', name: 'read', input: { path: '/a/long/path' } } as const
+    await turn.add([{ role: 'assistant', blocks: [call] }])
+    await turn.add([result('a long result')])
+    const { head } = await turn.end('complete')
+    const [, asked, answered] = await store.path(head!)
+    expect(asked?.blocks).toEqual([call])
+    expect(answered?.blocks).toMatchObject([
+      { output: 'a lo\n[cut: 9 more characters]', metadata: { kept: { kept: 4 } } },
+    ])
+  })
+})
