@@ -6,7 +6,7 @@ export interface Dialect {
   readonly key: string
   /** Whether a message of the user may hold this kind of media, as bytes or as a URL that the provider fetches. */
   takes(mime: string, as: 'data' | 'url'): boolean
-  /** Whether results of tools may hold media. */
+  /** Whether results of tools may hold media; if not, media is shown right behind them, as from the user. */
   readonly mediaInResults: boolean
   /** Whether messages of the assistant may hold media. */
   readonly mediaInAnswers: boolean
@@ -75,7 +75,7 @@ export const openaiDialect: Dialect = {
 export const googleDialect: Dialect = {
   key: 'google',
   takes: (mime, as) => as === 'data' && /^(image|audio|video)\/|^application\/pdf$/.test(mime),
-  mediaInResults: true,
+  mediaInResults: false,
   mediaInAnswers: true,
   laterSystem: false,
   oneText: false,

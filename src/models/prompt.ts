@@ -60,7 +60,11 @@ function alternating(messages: readonly ContextMessage[], write: Writer): Side[]
       if (parts.length > 0) side('assistant').parts.push(...parts)
     }
     const results = message.blocks.filter(isResult)
-    if (results.length > 0) side('user').results.push(...results.map(write.result))
+    for (const block of results) {
+      const { part, beside } = write.result(block)
+      side('user').results.push(part)
+      if (beside.length > 0) side('user').said.push({ role: 'user', content: [...beside] })
+    }
     if (message.role === 'user' || message.role === 'tool_result') {
       const content = message.blocks.flatMap(write.userPart)
       const isSilent = content.length === 0 && message.role === 'user' && results.length === 0
@@ -76,7 +80,7 @@ function alternating(messages: readonly ContextMessage[], write: Writer): Side[]
 interface Writer {
   answerPart(block: Block): AnswerPart[]
   userPart(block: Block): UserPart[]
-  result(block: ToolResultBlock): ResultPart
+  result(block: ToolResultBlock): { readonly part: ResultPart; readonly beside: readonly UserPart[] }
   laterSystem(text: string): Of<'user'> | Of<'system'>
 }
 
@@ -131,11 +135,10 @@ function writer(
     },
     result(block) {
       const toolName = names.toProvider(block.name ?? called.get(block.callId) ?? 'unknown')
+      const { output, beside } = toolOutput(block, dialect)
       return {
-        type: 'tool-result',
-        toolCallId: ids.ofResult(block.callId),
-        toolName,
-        output: toolOutput(block, dialect),
+        part: { type: 'tool-result', toolCallId: ids.ofResult(block.callId), toolName, output },
+        beside,
       }
     },
     laterSystem(text) {

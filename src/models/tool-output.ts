@@ -1,26 +1,45 @@
-import type { JSONValue, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
+import type {
+  JSONValue,
+  LanguageModelV4FilePart,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolResultOutput,
+} from '@ai-sdk/provider'
 import { isMedia, type MediaBlock, type ToolResultBlock } from '../core/block.ts'
 import type { Json } from '../core/json.ts'
 import type { Dialect } from './dialect.ts'
 import { mediaPart } from './media.ts'
 import { isObject } from './metadata.ts'
 
-/** What a tool returned, as the provider takes it. A list of texts and media, in our words or in MCP's (`mimeType`), is
- *  shown as such; everything else is a text or JSON. */
-export function toolOutput(block: ToolResultBlock, dialect: Dialect): LanguageModelV4ToolResultOutput {
+/** What a tool returned, as the provider takes it, and what has to be shown beside it, as words of the user: media, where
+ *  the provider does not take it in a result. */
+export interface ShownOutput {
+  readonly output: LanguageModelV4ToolResultOutput
+  readonly beside: readonly (LanguageModelV4FilePart | LanguageModelV4TextPart)[]
+}
+
+/** A list of texts and media, in our words or in MCP's (`mimeType`), is shown as such; everything else is a text or JSON. */
+export function toolOutput(block: ToolResultBlock, dialect: Dialect): ShownOutput {
   const failed = block.isError === true
   const parts = partsOf(block.output)
-  if (parts !== null) {
-    const shown = parts.map(part => (typeof part === 'string' ? textPart(part) : mediaPart(part, dialect)))
-    const kept = shown.filter(part => part.type !== 'text' || part.text.trim() !== '')
-    if (dialect.mediaInResults && kept.some(part => part.type === 'file'))
-      return { type: 'content', value: kept }
-    const named = parts.map(part => (typeof part === 'string' ? part : words(part, dialect)))
-    return text(named.join('\n'), failed, dialect)
-  }
-  if (typeof block.output === 'string') return text(block.output, failed, dialect)
-  if (failed && !dialect.marksErrors) return text(JSON.stringify(block.output), failed, dialect)
-  return { type: failed ? 'error-json' : 'json', value: block.output as JSONValue }
+  if (parts !== null) return shownParts(parts, failed, dialect)
+  if (typeof block.output === 'string') return alone(text(block.output, failed, dialect))
+  if (failed && !dialect.marksErrors) return alone(text(JSON.stringify(block.output), failed, dialect))
+  return alone({ type: failed ? 'error-json' : 'json', value: block.output as JSONValue })
+}
+
+function shownParts(parts: readonly (string | MediaBlock)[], failed: boolean, dialect: Dialect): ShownOutput {
+  const shown = parts.map(part => (typeof part === 'string' ? textPart(part) : mediaPart(part, dialect)))
+  const kept = shown.filter(part => part.type !== 'text' || part.text.trim() !== '')
+  if (dialect.mediaInResults && kept.some(part => part.type === 'file'))
+    return alone({ type: 'content', value: kept })
+  const files = kept.filter(part => part.type === 'file')
+  const words = kept.map(part => (part.type === 'text' ? part.text : `[${part.mediaType}, shown below]`))
+  const output = text(words.join('\n'), failed, dialect)
+  return { output, beside: files.length === 0 ? [] : [textPart('[From the tool:]'), ...files] }
+}
+
+function alone(output: LanguageModelV4ToolResultOutput): ShownOutput {
+  return { output, beside: [] }
 }
 
 function text(value: string, failed: boolean, dialect: Dialect): LanguageModelV4ToolResultOutput {
@@ -31,11 +50,6 @@ function text(value: string, failed: boolean, dialect: Dialect): LanguageModelV4
 
 function textPart(value: string) {
   return { type: 'text' as const, text: value }
-}
-
-function words(block: MediaBlock, dialect: Dialect): string {
-  const part = mediaPart(block, { ...dialect, takes: () => false })
-  return part.type === 'text' ? part.text : ''
 }
 
 /** Texts and media of a list that holds nothing else, at least one of them media; null for other outputs. */

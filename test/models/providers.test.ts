@@ -152,7 +152,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     expect(request?.messages[0]?.text).toContain('[video (video/x-odd): not shown')
   })
 
-  it('shows media in the results of tools, or names it', async () => {
+  it('shows media in the results of tools, or right behind them', async () => {
     await start({})
     const model = await open(name, server)
     const output = [
@@ -163,7 +163,10 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     const body = JSON.stringify(server.requests[0]?.body)
     expect(server.requests[0]?.refused).toBeNull()
     expect(body).toContain('a photo')
-    expect(body).toContain(protocol === 'openai-chat' ? 'image (image/png)' : png.data)
+    expect(body).toContain(png.data)
+    expect(body.includes('[image/png, shown below]')).toBe(
+      protocol === 'openai-chat' || protocol === 'google',
+    )
   })
 
   it('sends tools under names that are taken, and gives them back under their own', async () => {

@@ -65,9 +65,10 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
       compatible: `${url}/v1`,
     },
     requests,
-    close() {
+    async close() {
+      if (!server.listening) return
       server.closeAllConnections()
-      return new Promise((resolve, reject) => server.close(error => (error ? reject(error) : resolve())))
+      await new Promise(resolve => server.close(resolve))
     },
   }
 }

@@ -1,0 +1,255 @@
+import { inspect } from 'node:util'
+import { afterEach, describe, expect, it } from 'vitest'
+import { ContextLengthError, ModelError } from '../../src/core/errors.ts'
+import { overflowIn } from '../../src/models/context-length.ts'
+import { modelError } from '../../src/models/errors.ts'
+import { withoutSecrets } from '../../src/models/secrets.ts'
+import { type ModelServer, type ModelServerOptions, startModelServer } from '../support/models/server.ts'
+import { answerOf, keys, open, providers, untilFailure, user, words } from './conversation.ts'
+
+let server: ModelServer | undefined
+afterEach(() => server?.close())
+const start = async (options: ModelServerOptions) => (server = await startModelServer(options))
+const request = { messages: [user('x')] }
+
+describe.each(Object.entries(providers))('%s', (name, protocol) => {
+  it('is asked again when it is busy or broken, and waits as long as it asks for', async () => {
+    const started = await start({
+      reply: ({ n }) => [{ status: 429, retryAfter: 2 }, { status: 503 }, 'ok'][n] ?? 'too often',
+    })
+    const slept: number[] = []
+    const retry = { sleep: async (ms: number) => void slept.push(ms), random: () => 0 }
+    expect(words(await answerOf(await open(name, started, { retry }), request))).toBe('ok')
+    expect(slept).toEqual([2_000, 500])
+  })
+
+  it('is asked three times at most', async () => {
+    const started = await start({ reply: () => ({ status: 500, message: 'out of order' }) })
+    const { error } = await untilFailure(await open(name, started), request)
+    expect(error).toMatchObject({ code: 'model_failed', status: 500, retryable: true, model: name })
+    expect(String(error)).toContain('answered 500: out of order')
+    expect(started.requests).toHaveLength(3)
+  })
+
+  it('is left alone when it wants more than a minute', async () => {
+    const started = await start({ reply: () => ({ status: 429, retryAfter: 61 }) })
+    const { error } = await untilFailure(await open(name, started), request)
+    expect(error).toMatchObject({ status: 429, retryAfterMs: 61_000 })
+    expect(started.requests).toHaveLength(1)
+  })
+
+  it('is asked once when it refuses', async () => {
+    const started = await start({ reply: () => ({ status: 404, message: 'no such model' }) })
+    const { error } = await untilFailure(await open(name, started), request)
+    expect(error).toMatchObject({ status: 404, retryable: false })
+    expect(started.requests).toHaveLength(1)
+  })
+
+  it('is asked again when the connection breaks before the first word', async () => {
+    const started = await start({ reply: ({ n }) => (n === 0 ? { parts: [{ cut: 'socket' }] } : 'ok') })
+    expect(words(await answerOf(await open(name, started), request))).toBe('ok')
+  })
+
+  it('cannot be reached: that is said, and the address is in the words', async () => {
+    const started = await startModelServer()
+    await started.close()
+    const { error } = await untilFailure(await open(name, started), request)
+    expect(error).toBeInstanceOf(ModelError)
+    expect(error).toMatchObject({ status: null, retryable: true })
+    expect(String(error)).toMatch(/could not be reached: .*ECONNREFUSED/)
+  })
+
+  it('stops waiting when the signal is aborted', async () => {
+    const started = await start({ reply: () => ({ status: 429, retryAfter: 50 }) })
+    const abort = new AbortController()
+    const model = await open(name, started, { retry: {} })
+    const run = untilFailure(model, { ...request, signal: abort.signal })
+    while (started.requests.length === 0) await new Promise(resolve => setImmediate(resolve))
+    abort.abort(new Error('no longer'))
+    expect(String((await run).error)).toBe('Error: no longer')
+  })
+
+  it('says that a context is too long, with the numbers where it gives them', async () => {
+    const started = await start({ reply: () => ({ overflow: { limit: 8_192, needed: 9_000 } }) })
+    const { error } = await untilFailure(await open(name, started), request)
+    expect(error).toBeInstanceOf(ContextLengthError)
+    const numbers = protocol === 'openai' ? { limit: null, needed: null } : { limit: 8_192, needed: 9_000 }
+    expect(error).toMatchObject({ code: 'context_length', ...numbers })
+    expect(started.requests).toHaveLength(1)
+  })
+
+  it('never shows a key, a header or the conversation in an error (R20)', async () => {
+    const wrong = 'sk-proj-wrong-key-0123456789abcdef'
+    const started = await start({ key: 'another' })
+    const all = Object.fromEntries(Object.keys({ ...keys, ollama: '' }).map(provider => [provider, wrong]))
+    const { error } = await untilFailure(await open(name, started, { keys: all }), {
+      messages: [user('my diary')],
+    })
+    expect(error).toMatchObject({ status: 401, retryable: false })
+    const shown = inspect(error, { depth: 9, showHidden: true }) + JSON.stringify(error)
+    expect(shown).toContain('Incorrect API key provided: [key]')
+    expect(shown).not.toContain(wrong)
+    expect(shown).not.toMatch(/my diary|responseHeaders|authorization|x-api-key/i)
+  })
+})
+
+describe('words about a context that is too long', () => {
+  it.each([
+    ['prompt is too long: 210345 tokens > 200000 maximum', 200_000, 210_345],
+    [
+      'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease',
+      200_000,
+      209_573,
+    ],
+    [
+      "This model's maximum context length is 4096 tokens. However, you requested 5,000 tokens (4500 in the messages",
+      4_096,
+      5_000,
+    ],
+    [
+      "This model's maximum context length is 128000 tokens. However, your messages resulted in 140000 tokens.",
+      128_000,
+      140_000,
+    ],
+    [
+      "This endpoint's maximum context length is 131072 tokens. However, you requested about 150000 tokens",
+      131_072,
+      150_000,
+    ],
+    [
+      'Your input exceeds the context window of this model. Please adjust your input and try again.',
+      undefined,
+      undefined,
+    ],
+    [
+      'The input token count (1250000) exceeds the maximum number of tokens allowed (1048576).',
+      1_048_576,
+      1_250_000,
+    ],
+    ['The input token count exceeds the maximum number of tokens allowed 1048576.', 1_048_576, undefined],
+    [
+      'request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it',
+      4_096,
+      5_000,
+    ],
+    [
+      "This model's maximum prompt length is 131072 but the request contains 137000 tokens.",
+      131_072,
+      137_000,
+    ],
+    [
+      'Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
+      32_768,
+      40_000,
+    ],
+    ['prompt token count of 70000 exceeds the limit of 64000', 64_000, 70_000],
+    ['Please reduce the length of the messages or completion.', undefined, undefined],
+    ['Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 45000.', 30_000, 45_000],
+  ])('are understood: %s', (said, limit, needed) => {
+    expect(overflowIn(said)).toEqual({ ...(limit && { limit }), ...(needed && { needed }) })
+  })
+
+  it.each([
+    'Rate limit reached for gpt-4o',
+    'max_tokens is too large: 9999. This model supports at most 4096 completion tokens',
+    'messages: text content blocks must be non-empty',
+  ])('are not taken from others: %s', said => {
+    expect(overflowIn(said)).toBeNull()
+  })
+})
+
+describe('what a foreign error becomes', () => {
+  const now = () => Date.UTC(2030, 0, 1)
+
+  it('reads a date to wait for, and Google’s own way of asking', () => {
+    const headers = { 'retry-after': new Date(now() + 7_000).toUTCString() }
+    expect(modelError({ statusCode: 429, responseHeaders: headers }, 'm', [], now)).toMatchObject({
+      retryAfterMs: 7_000,
+    })
+    const body = '{"error":{"details":[{"@type":"RetryInfo","retryDelay":"34.5s"}]}}'
+    expect(modelError({ statusCode: 429, responseBody: body }, 'm', [], now)).toMatchObject({
+      retryAfterMs: 34_500,
+    })
+    const exact = { 'retry-after-ms': '150', 'retry-after': '9' }
+    expect(modelError({ statusCode: 429, responseHeaders: exact }, 'm', [], now)).toMatchObject({
+      retryAfterMs: 150,
+    })
+  })
+
+  it('does not ask again where the money is gone', () => {
+    const gone = {
+      statusCode: 429,
+      isRetryable: true,
+      data: { error: { code: 'insufficient_quota', message: 'no money' } },
+    }
+    expect(modelError(gone, 'm')).toMatchObject({ status: 429, retryable: false })
+  })
+
+  it('shortens what is long, and keeps what has no words', () => {
+    expect(modelError({ statusCode: 400, message: 'x'.repeat(5_000) }, 'm').message.length).toBeLessThan(350)
+    expect(modelError(undefined, 'm').message).toBe('m: failed without a word')
+    expect(modelError('a mere string', 'm').message).toBe('m: a mere string')
+  })
+})
+
+describe('secrets (R20)', () => {
+  const secrets = [
+    'sk-abcdefghijklmnop',
+    'sk-proj-abc_def-ghi123456',
+    'sk-ant-api03-AbCdEf123456',
+    'sk-or-v1-0123456789abcdef',
+    'sk_live_0123456789abcdef',
+    'AIzaSyA-0123456789abcdefghijk',
+    'ya29.a0AfH6SMBx-123',
+    'gsk_0123456789abcdefghij',
+    'xai-0123456789abcdef',
+    'hf_abcdefghijklmnop',
+    'r8_abcdefghijklmnop',
+    'pplx-0123456789abcdef',
+    'nvapi-0123456789abcdef',
+    'ghp_0123456789abcdefghij',
+    'gho_0123456789abcdefghij',
+    'github_pat_11ABCDEFG0_abcdef',
+    'glpat-0123456789abcdef',
+    'npm_0123456789abcdefghij',
+    'AKIAIOSFODNN7EXAMPLE',
+    'ASIAIOSFODNN7EXAMPLE',
+    'xoxb-0123456789-abcdef',
+    'xoxp-0123456789-abcdef',
+    'eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJ',
+    'rk_live_0123456789abcdef',
+    'csk-0123456789abcdef',
+    'fw_0123456789abcdef',
+    'dop_v1_0123456789abcdef',
+  ]
+  it.each(secrets)('are not shown: %s', secret => {
+    expect(withoutSecrets(`Incorrect API key provided: ${secret}. See https://example.com`)).not.toContain(
+      secret,
+    )
+  })
+
+  it.each([
+    ['Authorization: Bearer abc.def', 'abc.def'],
+    ['authorization: Basic dXNlcjpwYXNz', 'dXNlcjpwYXNz'],
+    ['x-api-key: opaque-value', 'opaque-value'],
+    ['x-goog-api-key: opaque-value', 'opaque-value'],
+    ['https://h/v1?key=opaque-value&alt=sse', 'opaque-value'],
+    ['https://h/v1?api_key=opaque', 'opaque'],
+    ['{"apiKey":"opaque-value"}', 'opaque-value'],
+    ['{"access_token": "opaque-value"}', 'opaque-value'],
+    ['password=hunter22', 'hunter22'],
+    ['https://me:hunter22@proxy.local/', 'hunter22'],
+    ['secret: hunter22', 'hunter22'],
+    ['auth-token=opaque-value', 'opaque-value'],
+    ['-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----', 'MIIE'],
+  ])('are not shown in their places: %s', (said, secret) => {
+    expect(withoutSecrets(said)).not.toContain(secret)
+  })
+
+  it('takes out the very key that was used, whatever its shape, and leaves other words alone', () => {
+    expect(withoutSecrets('the key my own key is wrong', ['my own key'])).toBe('the key [key] is wrong')
+    const plain =
+      'messages.1: `tool_use` ids were found without `tool_result` blocks: call_1. The key is wrong: ask sk.'
+    expect(withoutSecrets(plain)).toBe(plain)
+  })
+})
