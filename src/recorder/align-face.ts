@@ -40,7 +40,7 @@ export function faceOf(message: Pick<NewMessage, 'role' | 'blocks'> & { readonly
     const key = resultKey(block)
     if (role === 'tool_result' && key !== null) results.set(key, resultFace(block))
     else if (!isKnown(block)) {
-      if (!answerOnly.has(block.type)) say(['other', block.type, block.kind ?? null])
+      if (!answerOnly.has(block.type)) say(['other', block.type])
     } else if (block.type === 'text') words += block.text
     else if (block.type === 'thinking') thoughts.push(block.text)
     else if (block.type === 'tool_call') {
@@ -83,8 +83,8 @@ function resultFace(block: Block): ResultFace {
   }
 }
 
-/** Blocks that are part of an answer, and that no caller sends back. */
-const answerOnly = new Set(['source', 'reasoning_file', 'tool_approval_request'])
+/** Blocks that are part of an answer, and that callers need not send back. */
+const answerOnly = new Set(['source', 'reasoning_file', 'custom', 'tool_approval_request'])
 
 /** True if nothing of it would ever stand in a prompt: such a message is passed over. */
 export function isSilent(face: Face): boolean {

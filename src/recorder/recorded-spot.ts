@@ -29,14 +29,19 @@ export async function findSpot(
   home: BranchRef,
   prompt: readonly NewMessage[],
 ): Promise<Spot> {
-  const here = await layOnBranch(store, await store.getBranch(ref), prompt)
-  if (here.aligned.fit === 'end') return spotOf(here, prompt)
+  let best = await layOnBranch(store, await store.getBranch(ref), prompt)
+  if (best.aligned.fit === 'end') return spotOf(best, prompt)
   for (const sibling of await siblingsOf(store, ref, home)) {
     const there = await layOnBranch(store, sibling, prompt)
-    const { fit, shared } = there.aligned
-    if (fit === 'end' && shared > 0 && shared >= here.aligned.shared) return spotOf(there, prompt)
+    if (isBetter(there.aligned, best.aligned)) best = there
   }
-  return spotOf(here, prompt)
+  return spotOf(best, prompt)
+}
+
+/** More in common is better; with as much in common, it is better to go on at an end than to begin another sibling. */
+function isBetter(a: Aligned, b: Aligned): boolean {
+  if (a.shared !== b.shared) return a.shared > b.shared
+  return a.shared > 0 && a.fit === 'end' && b.fit !== 'end'
 }
 
 interface OnBranch {

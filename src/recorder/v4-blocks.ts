@@ -38,7 +38,8 @@ const roles: Record<LanguageModelV4Message['role'], Role> = {
 function readMessage(message: LanguageModelV4Message): NewMessage {
   const role = roles[message.role]
   if (message.role === 'system') return { role, blocks: message.content }
-  const blocks = (message.content as readonly PromptPart[]).map(readPart)
+  const parts = message.content as readonly PromptPart[]
+  const blocks = parts.filter(part => !isPassing(part)).map(readPart)
   const [only] = blocks
   // A person's words that are nothing but words stay the plain string that they most likely were.
   if (role === 'user' && blocks.length === 1 && only?.type === 'text' && only.metadata === undefined)
@@ -82,7 +83,13 @@ function readPart(part: PromptPart): Block {
 
 /** Reads what a model of the AI SDK answers, in the order it came. */
 export function readAnswer(content: readonly LanguageModelV4Content[]): readonly Block[] {
-  return content.filter(part => !('preliminary' in part && part.preliminary)).map(readContent)
+  return content.filter(part => !isPassing(part)).map(readContent)
+}
+
+/** A first look at a result that is still coming, or a mark in the stream that says what the answer's own facts say. */
+function isPassing(part: LanguageModelV4Content | PromptPart): boolean {
+  if (part.type === 'tool-result') return 'preliminary' in part && part.preliminary === true
+  return part.type === 'custom' && part.kind === 'anthropic.message_start'
 }
 
 function readContent(part: LanguageModelV4Content): Block {
