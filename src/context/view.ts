@@ -25,7 +25,6 @@ export type Weigh = (
   stored: number | null,
 ) => { readonly tokens: number; readonly characters: number }
 
-const emptyQuestion: readonly Block[] = [{ type: 'text', text: '[empty message]' }]
 const besideResult: TextBlock = { type: 'text', text: '[given with the result of a tool]' }
 
 /** A path as a provider takes it. See `repair`, which shows it without the bookkeeping. */
@@ -49,7 +48,7 @@ function show(path: readonly Message[]): readonly Shown[] {
   let exchange = 0
   return path.map(message => {
     const blocks = sendableBlocks(message)
-    const opens = message.role === 'user' && (blocks.length === 0 || blocks.some(isSaid))
+    const opens = message.role === 'user' && blocks.some(isSaid)
     if (opens) exchange++
     return { message, blocks, opens, exchange }
   })
@@ -121,7 +120,7 @@ function builder(path: readonly Shown[], { calls, claims }: Pairs, weigh: Weigh)
     said(at) {
       const { message, blocks, opens } = path[at]!
       const rest = withoutClaimed(blocks, claims[at])
-      if (opens) put(at, 'user', rest.length > 0 ? rest : emptyQuestion, true)
+      if (opens) put(at, 'user', rest, true)
       else if (rest.length === 0) skip(at)
       else put(at, message.role, blocks.some(isSaid) ? [besideResult, ...rest] : rest)
     },

@@ -220,7 +220,7 @@ describe('the beginning', () => {
     expect(left).toEqual([])
   })
 
-  it('leaves out what nobody can be given: empty answers, unknown blocks', () => {
+  it('leaves out what nobody can be given: empty words, unknown blocks', () => {
     const path = pathOf(
       user([text('look'), { type: 'hologram', depth: 3 }]),
       assistant([text('  '), thought('hm')]),
@@ -228,7 +228,7 @@ describe('the beginning', () => {
       user(''),
     )
     const fitted = fit(path, { limit: 1_000 })
-    expect(lines(fitted.messages)).toEqual(['user: look', 'assistant: I see', 'user: [empty message]'])
+    expect(lines(fitted.messages)).toEqual(['user: look', 'assistant: I see'])
     expect(fitted.left).toEqual([])
   })
 })
