@@ -21,6 +21,9 @@ export interface Dialect {
   readonly marksErrors: boolean
   /** Sent with every call. */
   readonly options?: SharedV4ProviderOptions
+  /** Sent where a turn that is still going on has calls without the thinking that led to them, because another provider
+   *  made them: they would be refused if thinking were on. */
+  readonly unthought?: SharedV4ProviderOptions
   /** Put on the last system message and on the last message, so that what does not change is cached. */
   readonly cacheMark?: SharedV4ProviderOptions
 }
@@ -53,6 +56,7 @@ export const anthropicDialect: Dialect = {
   oneText: false,
   thinking: 'own',
   marksErrors: true,
+  unthought: { anthropic: { thinking: { type: 'disabled' } } },
   cacheMark: cached,
 }
 

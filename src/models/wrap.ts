@@ -2,6 +2,7 @@ import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4FunctionTool,
+  LanguageModelV4Prompt,
   LanguageModelV4StreamPart,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
@@ -16,6 +17,7 @@ import {
   plainDialect,
 } from './dialect.ts'
 import { modelError } from './errors.ts'
+import { merged } from './metadata.ts'
 import { promptOf } from './prompt.ts'
 import { type RetryPolicy, retried } from './retry.ts'
 import { orAborted } from './sleep.ts'
@@ -93,15 +95,29 @@ function callOptions(
   { providerOptions = {} }: ModelOfOptions,
 ): LanguageModelV4CallOptions {
   const tools = (request.tools ?? []).map(tool => toolOf(tool, names))
-  const all: SharedV4ProviderOptions = { ...dialect.options }
-  for (const [key, given] of Object.entries(providerOptions)) all[key] = { ...all[key], ...given }
+  const prompt = promptOf(request, dialect, names, model)
+  const unthought = hasUnthoughtCalls(prompt) ? dialect.unthought : {}
   return {
-    prompt: promptOf(request, dialect, names, model),
+    prompt,
     ...(tools.length > 0 && { tools }),
     ...(request.maxOutput !== undefined && { maxOutputTokens: request.maxOutput }),
     ...(request.signal !== undefined && { abortSignal: request.signal }),
-    providerOptions: all,
+    providerOptions: [dialect.options, providerOptions, unthought].reduce<SharedV4ProviderOptions>(
+      (all, some) => merged(all, some) ?? all,
+      {},
+    ),
   }
+}
+
+/** Is a call of the current turn without the thinking that has to stand before it? */
+function hasUnthoughtCalls(prompt: LanguageModelV4Prompt): boolean {
+  const current = prompt.slice(prompt.findLastIndex(message => message.role === 'user') + 1)
+  return current.some(
+    ({ role, content }) =>
+      role === 'assistant' &&
+      content[0]?.type !== 'reasoning' &&
+      content.some(part => part.type === 'tool-call'),
+  )
 }
 
 function toolOf({ name, description, schema }: ToolSpec, names: ToolNames): LanguageModelV4FunctionTool {

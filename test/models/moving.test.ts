@@ -63,6 +63,23 @@ describe('a conversation that moves', () => {
   })
 })
 
+describe('a turn that moves while tools are running', () => {
+  const thinking = { anthropic: { thinking: { type: 'enabled', budgetTokens: 1_024 } } }
+
+  it.each(Object.keys(providers))('is finished by a thinking Claude although %s began it', async name => {
+    const before = server.requests.length
+    const claude = await open('anthropic/claude-sonnet-4-5', server, { providerOptions: thinking })
+    const messages: ContextMessage[] = []
+    await turn(await open(name, server), messages, claude)
+    await turn(claude, messages)
+    const requests = server.requests.slice(before)
+    expect(requests.map(request => request.refused)).toEqual([null, null, null, null])
+    const thinks = requests.map(({ body }) => (body as { thinking?: { type?: string } }).thinking?.type)
+    const own = name.startsWith('anthropic')
+    expect(thinks).toEqual([undefined, own ? 'enabled' : 'disabled', 'enabled', 'enabled'])
+  })
+})
+
 describe('any context at all', () => {
   const id = fc.constantFrom('a', 'b', 'toolu_1', 'x y', 'é', 'l'.repeat(70))
   const media = fc.constantFrom<Block>(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Item, item } from '../support/models/json.ts'
-import { signatureOf, thoughtMark } from '../support/models/reply.ts'
+import { type IdPrefix, signatureOf, thoughtMark } from '../support/models/reply.ts'
 import type { Headers, Rules } from '../support/models/rule.ts'
 import { anthropicRules } from '../support/models/rules-anthropic.ts'
 import { googleRules } from '../support/models/rules-google.ts'
@@ -18,7 +18,7 @@ const result = (id: string, content: unknown = 'x') => ({ type: 'tool_result', t
 const says = (...content: object[]) => ({ role: 'assistant', content })
 const tells = (...content: object[]) => ({ role: 'user', content })
 const claude = (messages: object[], more: object = {}) => ({ model: 'm', max_tokens: 9, messages, ...more })
-const marked = `call_abc_1_t${thoughtMark('hm')}`
+const marked = (prefix: IdPrefix) => `${prefix}_abc_1_t${thoughtMark('hm')}`
 const tool = { name: 'look', input_schema: { type: 'object' } }
 const text = (words: string) => ({ type: 'text', text: words })
 
@@ -59,7 +59,14 @@ const anthropicBad: Record<string, object> = {
   ]),
   'thinking is signed': claude([user, says({ type: 'thinking', thinking: 'hm' }), user]),
   'thinking is unchanged': claude([user, says({ ...thought, thinking: 'hm!' }), user]),
-  'thinking stands before its calls': claude([user, says(use(marked), thought), tells(result(marked))]),
+  'thinking comes first where it is enabled': claude([user, says(text('a'), use('a')), tells(result('a'))], {
+    thinking: { type: 'enabled' },
+  }),
+  'thinking stands before its calls': claude([
+    user,
+    says(use(marked('toolu')), thought),
+    tells(result(marked('toolu'))),
+  ]),
 }
 
 const call = (id: string, more: object = {}) => ({
@@ -96,7 +103,7 @@ const openaiBad: Record<string, object> = {
   'reasoning is encrypted': gpt(ask, { ...reasoning, encrypted_content: null }, call('a'), output('a')),
   'reasoning is unchanged': gpt(ask, { ...reasoning, encrypted_content: 'other' }, call('a'), output('a')),
   'reasoning is followed by what it led to': gpt(ask, reasoning, ask),
-  'calls stand with their reasoning': gpt(ask, call(marked), output(marked)),
+  'calls stand with their reasoning': gpt(ask, call(marked('call')), output(marked('call'))),
   'tools have names': { input: [ask], tools: [{ type: 'function', name: 'a b' }] },
 }
 
@@ -159,7 +166,7 @@ const googleBad: Record<string, object> = {
   'signatures are unchanged': gemini(asks, turn('model', { text: 'x', thoughtSignature: 'other' }), asks),
   'calls carry the signature they came with': gemini(
     asks,
-    turn('model', functionCall('look', { id: marked })),
+    turn('model', functionCall('look', { id: marked('gemini') })),
     turn('user', functionResponse()),
   ),
 }
@@ -178,11 +185,17 @@ describe.each(cases)('the rules of %s', (_name, rules, bad) => {
 })
 
 it('lets pass what is in order', () => {
-  const claudes = claude([user, says(thought, text('a'), use(marked)), tells(result(marked), text('so?'))])
+  const claudes = claude([
+    user,
+    says(thought, text('a'), use(marked('toolu'))),
+    tells(result(marked('toolu')), text('so?')),
+  ])
   expect(broken(anthropicRules, { ...claudes, tools: [tool], system: [text('be kind')] })).toEqual([])
-  expect(broken(openaiRules, gpt(ask, reasoning, call(marked), output(marked), ask))).toEqual([])
+  expect(broken(openaiRules, gpt(ask, reasoning, call(marked('call')), output(marked('call')), ask))).toEqual(
+    [],
+  )
   expect(broken(chatRules, chat(user, chatCall('a'), answer('a'), user))).toEqual([])
-  const known = { ...functionCall('look', { id: marked }), thoughtSignature: signatureOf('hm') }
+  const known = { ...functionCall('look', { id: marked('gemini') }), thoughtSignature: signatureOf('hm') }
   expect(broken(googleRules, gemini(asks, turn('model', known), turn('user', functionResponse())))).toEqual(
     [],
   )

@@ -77,7 +77,7 @@ function* block(part: Speech['parts'][number], speech: Speech, at: number, index
   } else if ('redacted' in part) {
     yield start({ type: 'redacted_thinking', data: signatureOf(part.redacted) })
   } else if ('call' in part) {
-    yield start({ type: 'tool_use', id: callId(speech, at), name: part.call.name, input: {} })
+    yield start({ type: 'tool_use', id: callId('toolu', speech, at), name: part.call.name, input: {} })
     const json = JSON.stringify(part.call.input)
     const half = Math.ceil(json.length / 2)
     yield delta({ type: 'input_json_delta', partial_json: json.slice(0, half) })
@@ -94,7 +94,7 @@ function wholePart(part: Speech['parts'][number], speech: Speech, at: number): u
   }
   if ('redacted' in part) return [{ type: 'redacted_thinking', data: signatureOf(part.redacted) }]
   if (!('call' in part)) return []
-  return [{ type: 'tool_use', id: callId(speech, at), name: part.call.name, input: part.call.input }]
+  return [{ type: 'tool_use', id: callId('toolu', speech, at), name: part.call.name, input: part.call.input }]
 }
 
 function head(speech: Speech) {

@@ -52,7 +52,7 @@ function partsOf(part: Speech['parts'][number], speech: Speech, at: number): unk
   if ('text' in part) return piecesOf(part.text).map(piece => [{ text: piece }])
   if ('thinking' in part) return piecesOf(part.thinking).map(piece => [{ text: piece, thought: true }])
   if (!('call' in part)) return []
-  const functionCall = { id: callId(speech, at), name: part.call.name, args: part.call.input }
+  const functionCall = { id: callId('gemini', speech, at), name: part.call.name, args: part.call.input }
   const before = speech.parts.slice(0, at)
   const thought = before.findLast(one => 'thinking' in one)
   const isFirst = !before.some(one => 'call' in one)

@@ -55,7 +55,9 @@ function* stream(speech: Speech): Iterable<Frame> {
     else if ('call' in part) {
       const { name, input } = part.call
       yield frame({
-        tool_calls: [{ index, id: callId(speech, at), type: 'function', function: { name, arguments: '' } }],
+        tool_calls: [
+          { index, id: callId('chat', speech, at), type: 'function', function: { name, arguments: '' } },
+        ],
       })
       yield frame({ tool_calls: [{ index, function: { arguments: JSON.stringify(input) } }] })
       index++
@@ -73,7 +75,11 @@ function wholeMessage(speech: Speech) {
     if (!('call' in part)) return []
     const { name, input } = part.call
     return [
-      { id: callId(speech, at), type: 'function', function: { name, arguments: JSON.stringify(input) } },
+      {
+        id: callId('chat', speech, at),
+        type: 'function',
+        function: { name, arguments: JSON.stringify(input) },
+      },
     ]
   })
   return {

@@ -120,7 +120,7 @@ function outputItem(part: Speech['parts'][number], speech: Speech, at: number): 
   }
   if (!('call' in part)) return []
   const call = {
-    call_id: callId(speech, at),
+    call_id: callId('call', speech, at),
     name: part.call.name,
     arguments: JSON.stringify(part.call.input),
   }

@@ -73,14 +73,17 @@ export function signatureOf(thinking: string): string {
   return `sig${createHash('sha256').update(`thought by the loopback server: ${thinking}`).digest('hex').slice(0, 40)}`
 }
 
-/** Ids of calls that came after thinking say so: `call_1a2b3c_0_t9f8e7d`. */
-export function callId(speech: Speech, at: number): string {
+/** How each protocol's ids of calls begin: whoever gave one out expects the thinking back that came before it. */
+export type IdPrefix = 'toolu' | 'call' | 'chat' | 'gemini'
+
+/** Ids of calls that came after thinking say so: `toolu_1a2b3c4d_0_t9f8e7d6c`. */
+export function callId(prefix: IdPrefix, speech: Speech, at: number): string {
   const part = speech.parts[at]
   if (part !== undefined && 'call' in part && part.call.id !== undefined) return part.call.id
   const thought = speech.parts.slice(0, at).findLast(one => 'thinking' in one)
   const mark =
     thought !== undefined && 'thinking' in thought ? `_t${thoughtMark(wordsOf(thought.thinking))}` : ''
-  return `call_${speech.serial}_${at}${mark}`
+  return `${prefix}_${speech.serial}_${at}${mark}`
 }
 
 /** The mark that `callId` puts on calls after this thinking. */
@@ -88,9 +91,10 @@ export function thoughtMark(thinking: string): string {
   return signatureOf(thinking).slice(3, 11)
 }
 
-/** The mark in an id given out by `callId`, or null if no thinking came before that call. */
-export function markOf(id: string): string | null {
-  return /^call_[0-9a-z]+_\d+_t([0-9a-f]{8})$/.exec(id)?.[1] ?? null
+/** The mark in an id given out by `callId` with this prefix; null if no thinking came before that call. */
+export function markOf(prefix: IdPrefix, id: string): string | null {
+  const [, by, mark] = /^(\w+)_[0-9a-z]+_\d+_t([0-9a-f]{8})$/.exec(id) ?? []
+  return by === prefix && mark !== undefined ? mark : null
 }
 
 export function sse(data: unknown, event?: string): string {

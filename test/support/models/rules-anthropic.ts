@@ -165,11 +165,20 @@ export const anthropicRules: Rules = {
         : 'messages: Invalid `signature` in `thinking` block'
     }),
 
+  'thinking comes first where it is enabled': body =>
+    firstFault(latest(body), ({ message, at }) => {
+      const blocks = blocksOf(message)
+      const isOff = item(body.thinking).type !== 'enabled' || !blocks.some(block => block.type === 'tool_use')
+      return isOff || /thinking$/.test(text(blocks[0]?.type))
+        ? null
+        : `messages.${at}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${text(blocks[0]?.type)}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block.`
+    }),
+
   'thinking stands before its calls': body =>
     firstFault(latest(body), ({ message, at }) => {
       const blocks = blocksOf(message)
       return firstFault(blocks, (block, n) => {
-        const mark = block.type === 'tool_use' ? markOf(text(block.id)) : null
+        const mark = block.type === 'tool_use' ? markOf('toolu', text(block.id)) : null
         const before = blocks.slice(0, n).filter(one => one.type === 'thinking')
         return mark === null || before.some(one => thoughtMark(text(one.thinking)) === mark)
           ? null

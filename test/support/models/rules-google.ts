@@ -98,7 +98,7 @@ export const googleRules: Rules = {
     firstFault(latest(body), content => {
       const parts = items(content.parts).filter(part => part.functionCall !== undefined)
       const first = parts[0]
-      const mark = markOf(text(item(first?.functionCall).id))
+      const mark = markOf('gemini', text(item(first?.functionCall).id))
       const signature = text(first?.thoughtSignature)
       return mark === null || signature === anySignature || signature.slice(3, 11) === mark
         ? null

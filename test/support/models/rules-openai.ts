@@ -101,7 +101,7 @@ export const openaiRules: Rules = {
 
   'calls stand with their reasoning': body =>
     firstFault(items(body.input), (entry, at) => {
-      const mark = entry.type === 'function_call' ? markOf(text(entry.call_id)) : null
+      const mark = entry.type === 'function_call' ? markOf('call', text(entry.call_id)) : null
       const before = items(body.input)
         .slice(0, at)
         .filter(one => one.type === 'reasoning')

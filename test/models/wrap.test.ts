@@ -1,0 +1,172 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import { expect, it } from 'vitest'
+import type { Block } from '../../src/core/block.ts'
+import type { ContextMessage } from '../../src/core/model.ts'
+import { modelOf } from '../../src/models/wrap.ts'
+import { answerOf, untilFailure, user } from './conversation.ts'
+
+const usage = {
+  inputTokens: { total: 7, noCache: 5, cacheRead: 2, cacheWrite: undefined },
+  outputTokens: { total: 3, text: 3, reasoning: undefined },
+}
+const finish = (unified: 'stop' | 'interrupted' | 'error' | 'other'): LanguageModelV4StreamPart => ({
+  type: 'finish',
+  usage,
+  finishReason: { unified, raw: undefined },
+})
+
+/** A language model of somebody else's, which streams these parts and notes what it was asked. */
+function foreign(
+  parts: readonly LanguageModelV4StreamPart[],
+  asked: LanguageModelV4CallOptions[] = [],
+): LanguageModelV4 {
+  return {
+    specificationVersion: 'v4',
+    provider: 'acme.chat',
+    modelId: 'one',
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error('is not asked')),
+    doStream: async options => {
+      asked.push(options)
+      return { stream: ReadableStream.from(parts) as ReadableStream<LanguageModelV4StreamPart> }
+    },
+  }
+}
+
+it('takes any language model, and names it as the AI SDK does', async () => {
+  const model = modelOf(
+    foreign([
+      { type: 'text-start', id: '1' },
+      { type: 'text-delta', id: '1', delta: 'hi' },
+      { type: 'text-end', id: '1' },
+      finish('stop'),
+    ]),
+  )
+  expect(model.id).toBe('acme/one')
+  expect(await answerOf(model, { messages: [user('x')] })).toEqual({
+    blocks: [{ type: 'text', text: 'hi' }],
+    finish: 'stop',
+    usage: { input: 7, output: 3, cacheRead: 2 },
+    model: null,
+  })
+})
+
+it('keeps what the provider did by itself, apart from calls that somebody has to answer, and gives it back', async () => {
+  const said = { acme: { itemId: 'i1' } }
+  const asked: LanguageModelV4CallOptions[] = []
+  const model = modelOf(
+    foreign(
+      [
+        {
+          type: 'tool-call',
+          toolCallId: 's1',
+          toolName: 'web_search',
+          input: '{"q":"x"}',
+          providerExecuted: true,
+          providerMetadata: said,
+        },
+        {
+          type: 'tool-result',
+          toolCallId: 's1',
+          toolName: 'web_search',
+          result: ['found'],
+          providerMetadata: said,
+        },
+        { type: 'source', sourceType: 'url', id: 'u1', url: 'https://example.com', title: 'Example' },
+        { type: 'file', mediaType: 'image/png', data: { type: 'data', data: new Uint8Array([1, 2]) } },
+        { type: 'custom', kind: 'acme.note', providerMetadata: said },
+        { type: 'text-start', id: '1', providerMetadata: { acme: { a: 1 } } },
+        { type: 'text-delta', id: '1', delta: 'so' },
+        { type: 'text-end', id: '1', providerMetadata: { acme: { b: 2 } } },
+        finish('stop'),
+      ],
+      asked,
+    ),
+  )
+  const { blocks, finish: why } = await answerOf(model, { messages: [user('x')] })
+  expect(why).toBe('stop')
+  const metadata = { provider: said, model: 'one' }
+  expect(blocks).toEqual([
+    { type: 'provider_call', callId: 's1', name: 'web_search', input: { q: 'x' }, metadata },
+    { type: 'provider_result', callId: 's1', name: 'web_search', output: ['found'], metadata },
+    { type: 'source', sourceType: 'url', id: 'u1', url: 'https://example.com', title: 'Example' },
+    { type: 'image', mime: 'image/png', data: 'AQI=' },
+    { type: 'provider_custom', kind: 'acme.note', metadata },
+    { type: 'text', text: 'so', metadata: { provider: { acme: { a: 1, b: 2 } }, model: 'one' } },
+  ])
+  const answered: ContextMessage = {
+    role: 'assistant',
+    blocks: JSON.parse(JSON.stringify(blocks)) as readonly Block[],
+  }
+  await answerOf(model, { messages: [user('x'), answered, user('y')] })
+  expect(asked[1]?.prompt[1]).toMatchObject({
+    role: 'assistant',
+    content: [
+      { type: 'tool-call', toolCallId: 's1', providerExecuted: true, providerOptions: said },
+      {
+        type: 'tool-result',
+        toolCallId: 's1',
+        output: { type: 'json', value: ['found'] },
+        providerOptions: said,
+      },
+      { type: 'text', text: '[image (image/png)]' },
+      { type: 'custom', kind: 'acme.note', providerOptions: said },
+      { type: 'text', text: 'so', providerOptions: { acme: { a: 1, b: 2 } } },
+    ],
+  })
+})
+
+it('keeps an input that is no JSON, so that the model can be told', async () => {
+  const call = (input: string): LanguageModelV4StreamPart => ({
+    type: 'tool-call',
+    toolCallId: input,
+    toolName: 'look',
+    input,
+  })
+  const { blocks, finish: why } = await answerOf(
+    modelOf(foreign([call('{"a":'), call(''), finish('stop')])),
+    { messages: [user('x')] },
+  )
+  expect(why).toBe('tool_calls')
+  expect(blocks).toMatchObject([{ input: '{"a":' }, { input: {} }])
+})
+
+it.each<[string, readonly LanguageModelV4StreamPart[], RegExp]>([
+  ['without saying that it is whole', [], /the answer broke off$/],
+  ['as interrupted', [finish('interrupted')], /the answer broke off$/],
+  ['as failed', [finish('error')], /the answer broke off$/],
+  [
+    'with an error',
+    [{ type: 'error', error: { type: 'overloaded_error', message: 'too busy' } }, finish('error')],
+    /answered 529: too busy/,
+  ],
+  ['with a mere string', [{ type: 'error', error: 'boom' }], /broke off: boom/],
+])('fails when the stream ends %s, after the pieces that came', async (_how, end, said) => {
+  const begun: LanguageModelV4StreamPart[] = [
+    { type: 'text-start', id: '1' },
+    { type: 'text-delta', id: '1', delta: 'half' },
+  ]
+  const { pieces, error } = await untilFailure(modelOf(foreign([...begun, ...end])), {
+    messages: [user('x')],
+  })
+  expect(pieces).toEqual(['half'])
+  expect(error).toMatchObject({ code: 'model_failed', retryable: true })
+  expect(String(error)).toMatch(said)
+})
+
+it('waits longer from one attempt to the next, and spreads the pauses', async () => {
+  const slept: number[] = []
+  const retry = {
+    tries: 5,
+    random: () => 0.5,
+    sleep: async (ms: number) => void slept.push(ms),
+    longestDelayMs: 2_000,
+  }
+  await untilFailure(modelOf(foreign([finish('interrupted')]), { retry }), { messages: [user('x')] })
+  expect(slept).toEqual([375, 750, 1_500, 2_000])
+})
+
+it('refuses to send nothing', async () => {
+  const { error } = await untilFailure(modelOf(foreign([finish('stop')])), { messages: [] })
+  expect(error).toMatchObject({ code: 'invalid' })
+})
