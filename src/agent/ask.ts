@@ -26,12 +26,12 @@ export interface Asking {
 /** Gives the model what fits of the path and returns its answer; what arrives is shown and drafted meanwhile. If
  *  the provider finds it too long, less is tried: half, a quarter, the last exchange. */
 export async function ask(path: readonly Message[], asking: Asking): Promise<Answer> {
-  const { calibration, window, emit } = asking
+  const { calibration, emit } = asking
+  let refused: Refused | null = null
   for (let attempt = 0; ; attempt++) {
-    // Taken anew each time: a refusal may have told how large the window really is.
-    const size = shrinkSteps(calibrated(window, calibration.current))[attempt]!
-    if (attempt > 0) emit({ type: 'shrunk', attempt, limit: size.limit })
-    const fitted = fit(path, size, asking.pinned, asking.count)
+    const window = windowFor(attempt, asking, refused)
+    if (refused) emit({ type: 'shrunk', attempt, limit: window.limit })
+    const fitted = fitOr(refused, asking.model, () => fit(path, window, asking.pinned, asking.count))
     const { tokens, left, cut } = fitted
     emit({ type: 'context', step: asking.step, tokens, left, cut })
     try {
@@ -42,8 +42,35 @@ export async function ask(path: readonly Message[], asking: Asking): Promise<Ans
     } catch (error) {
       if (!(error instanceof ContextLengthError)) throw error
       calibration.current = afterRefusal(calibration.current, error)
-      if (attempt === shrinkSteps(window).length - 1) throw stillTooLong(asking.model, error)
+      if (attempt === attempts - 1) throw stillTooLong(asking.model, error)
+      refused = { error, total: refused?.total ?? tokens.total }
     }
+  }
+}
+
+/** What was refused: the last time why, and the first time how much. */
+interface Refused {
+  readonly error: ContextLengthError
+  readonly total: number
+}
+
+const attempts = shrinkSteps({ limit: 1 }).length
+
+/** A refused context is made smaller than it was, and not only smaller than it was allowed to be. Taken anew each
+ *  time, because a refusal may have told how large the window really is. */
+function windowFor(attempt: number, { window, calibration }: Asking, refused: Refused | null): Window {
+  const whole = calibrated(window, calibration.current)
+  const { maxTokens = Number.POSITIVE_INFINITY, reserveOutput = 0 } = whole
+  const most = refused ? Math.min(maxTokens, refused.total + reserveOutput) : maxTokens
+  return shrinkSteps(most === Number.POSITIVE_INFINITY ? whole : { ...whole, maxTokens: most })[attempt]!
+}
+
+/** What does not even fit into what is left after a refusal was refused for good. */
+function fitOr(refused: Refused | null, model: Model, make: () => Fitted): Fitted {
+  try {
+    return make()
+  } catch (error) {
+    throw refused && error instanceof ContextLengthError ? stillTooLong(model, refused.error) : error
   }
 }
 

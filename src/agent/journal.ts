@@ -9,6 +9,11 @@ import type { BeginTurn, TurnRecording } from '../recorder/recording.ts'
  *  should be, or a branch. */
 export type Target = string | BranchRef | (Omit<NewConversation, 'key'> & { readonly key: string })
 
+/** A whole `Branch` has a key too, which may be null: what names a branch is its conversation. */
+export function isBranch(target: Target): target is BranchRef {
+  return typeof target !== 'string' && 'conversationId' in target
+}
+
 /** A conversation as the agent meets it. Both are null where nothing is stored. */
 export interface Meeting {
   readonly target: Target

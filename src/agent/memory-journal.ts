@@ -1,7 +1,7 @@
 import type { Block } from '../core/block.ts'
 import type { Message, NewMessage } from '../core/message.ts'
 import type { BeginTurn, TurnRecording, TurnReport } from '../recorder/recording.ts'
-import type { Journal, Opened, Target } from './journal.ts'
+import { isBranch, type Journal, type Opened, type Target } from './journal.ts'
 import { localMessage } from './local-message.ts'
 
 /** Keeps what is said for as long as the agent lives. `history` is what every conversation begins with. */
@@ -25,7 +25,7 @@ export function memoryJournal(history: readonly NewMessage[] = []): Journal {
 /** One name for one conversation, however it was addressed. */
 export function targetName(target: Target): string {
   if (typeof target === 'string') return target
-  return 'key' in target ? target.key : `${target.conversationId}:${target.name}`
+  return isBranch(target) ? `${target.conversationId}:${target.name}` : target.key
 }
 
 function push(talk: Message[], message: NewMessage): void {

@@ -24,26 +24,25 @@ function shorten(message: Message, most: number): Message {
     if (block.type !== 'tool_result') return block
     const result = block as ToolResultBlock
     const text = resultText(result)
-    const missing = message.blobs.some(ref => !ref.whole && ref.pointer.startsWith(`/blocks/${i}/output`))
-    if (text.length <= most && !missing) return block
+    const cut = message.blobs.find(ref => !ref.whole && ref.pointer.startsWith(`/blocks/${i}/output`))
+    if (text.length <= most && !cut) return block
     changed = true
-    return { ...result, output: preview(result.callId, text, most, missing) }
+    const beginning = wholeCharacters(text.slice(0, most))
+    // Of a result with inner parts nobody knows where the shown text stops: it has to be read from its beginning.
+    const offset = cut && cut.pointer !== `/blocks/${i}/output` ? 0 : beginning.length
+    const size = cut ? 'only the beginning is shown' : `${text.length} characters in all`
+    const hint = `read_result with call_id ${JSON.stringify(result.callId)} and offset ${offset} reads on`
+    return { ...result, output: `${beginning}\n\n[${size}: ${hint}]` }
   })
   return changed ? { ...message, blocks, tokens: estimateTokens(blocks) } : message
 }
 
 /** A result as text: what `read_result` counts its offsets in. */
 export function resultText(block: ToolResultBlock): string {
-  return typeof block.output === 'string' ? block.output : JSON.stringify(block.output, null, 1)
-}
-
-function preview(callId: string, text: string, most: number, missing: boolean): string {
-  const beginning = whole(text.slice(0, most))
-  const size = missing ? 'this is only the beginning' : `${text.length} characters in all`
-  return `${beginning}\n\n[${size}: read_result with call_id ${JSON.stringify(callId)} and offset ${beginning.length} reads on]`
+  return typeof block.output === 'string' ? block.output : JSON.stringify(block.output)
 }
 
 /** Without half of a character at the end. */
-function whole(text: string): string {
+function wholeCharacters(text: string): string {
   return text.isWellFormed() ? text : text.slice(0, -1)
 }

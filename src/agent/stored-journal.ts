@@ -2,7 +2,7 @@ import { readHistory } from '../context/read-context.ts'
 import type { Message, NewMessage } from '../core/message.ts'
 import { beginTurn } from '../recorder/begin-turn.ts'
 import type { RecordStore, TurnRecording } from '../recorder/recording.ts'
-import type { Journal, Meeting, Opened, Target } from './journal.ts'
+import { isBranch, type Journal, type Meeting, type Opened, type Target } from './journal.ts'
 import { localMessage } from './local-message.ts'
 
 /** Keeps what is said in a store. `prompt` is what a new conversation is told to have begun with. */
@@ -24,7 +24,7 @@ export function storedJournal(store: RecordStore, prompt: string | null): Journa
 }
 
 async function meet(store: RecordStore, target: Target, prompt: string | null): Promise<Meeting> {
-  if (typeof target !== 'string' && !('key' in target)) {
+  if (isBranch(target)) {
     const [conversation, branch] = await Promise.all([
       store.getConversation(target.conversationId),
       store.getBranch(target),
@@ -40,7 +40,11 @@ function opened(store: RecordStore, recording: TurnRecording, waiting: readonly 
   return {
     recording,
     async read(window) {
-      const history = await readHistory(store, recording.head, window, { toolResults: 'preview' })
+      const history = await readHistory(store, recording.head, window, {
+        toolResults: 'preview',
+        // `shown` says how to read on.
+        mark: () => '',
+      })
       const messages: Message[] = [...history.messages]
       for (const message of waiting) messages.push(localMessage(message, messages.at(-1), null))
       return { ...history, messages }

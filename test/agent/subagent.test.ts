@@ -1,0 +1,102 @@
+import { expect, it } from 'vitest'
+import { createAgent } from '../../src/agent/agent.ts'
+import { subagent } from '../../src/agent/subagent.ts'
+import { openStore, textOf } from '../../src/index.ts'
+import { type ScriptedReply, scripted } from '../../src/models/scripted.ts'
+import { eventsOf, said, told } from './build.ts'
+
+const asks = (task: string) => ({ calls: [{ name: 'reader', input: { task } }] })
+const whale = { text: 'It is about a whale.', usage: { input: 100, output: 10 } }
+
+async function reading(answers: readonly ScriptedReply[], script: readonly ScriptedReply[]) {
+  const store = await openStore(':memory:')
+  const reader = subagent(
+    { name: 'reader', description: 'Reads', model: scripted({ script: answers }), store },
+    { uuid: () => 'run-1' },
+  )
+  const agent = createAgent({ store, model: scripted({ script }), tools: { reader } })
+  return { store, agent, [Symbol.asyncDispose]: () => store.close() }
+}
+
+it('runs in a conversation of its own, labelled and linked to the message that asked (S3-74, S3-75, S3-86)', async () => {
+  await using here = await reading([whale], [asks('What is Moby Dick about?'), 'A whale, I hear.'])
+  await here.agent.ask('books', 'What is Moby Dick about?')
+  expect(await said(here.store, 'books')).toEqual([
+    'user: What is Moby Dick about?',
+    'assistant: [reader]',
+    'tool_result: "It is about a whale."',
+    'assistant: A whale, I hear.',
+  ])
+  const { conversation, branch } = (await here.store.findByKey('books'))!
+  const path = await here.store.path(branch.head!)
+  const { items } = await here.store.listConversations({ parent: conversation.id })
+  expect(items).toMatchObject([
+    {
+      kind: 'subagent',
+      label: 'subagent:reader:run-1',
+      parent: { conversationId: conversation.id, messageId: path[1]!.id },
+    },
+  ])
+  const trace = await here.store.path(items[0]!.branch.head!)
+  expect(trace.map(message => [message.role, textOf(message), message.label])).toEqual([
+    ['user', 'What is Moby Dick about?', 'subagent:reader:run-1'],
+    ['assistant', 'It is about a whale.', null],
+  ])
+  const ended = await here.store.listEvents(conversation.id, { types: ['tool_ended'] })
+  expect(ended[0]?.data).toMatchObject({ subagent: 'reader', run: 'run-1', conversation: items[0]!.id })
+})
+
+it('counts its usage with that of whoever asked, and nowhere twice', async () => {
+  const final = { text: 'A whale.', usage: { input: 7, output: 2 } }
+  const call = { ...asks('read'), usage: { input: 5, output: 1 } }
+  await using here = await reading([whale], [call, final])
+  const { usage } = await here.agent.ask('books', 'go')
+  expect(usage).toMatchObject({ input: 112, output: 13 })
+  const all = (await here.store.listConversations()).items
+  const used = Object.fromEntries(all.map(one => [one.kind, one.tokensUsed]))
+  expect(used).toEqual({ main: 15, subagent: 110 })
+})
+
+it('tells what it is doing through the run that asked', async () => {
+  await using here = await reading([whale], [asks('read'), 'done'])
+  const events = await eventsOf(here.agent.send('books', 'go'))
+  const inner = events.flatMap(event => (event.type === 'subagent' ? [event.event.type] : []))
+  expect(inner).toContain('text')
+  expect(inner.at(-1)).toBe('ended')
+})
+
+it('may fail: whoever asked is told, with what it had cost', async () => {
+  await using here = await reading([{ fail: 500 }], [asks('read'), 'It could not be read.'])
+  const { text } = await here.agent.ask('books', 'go')
+  expect(text).toBe('It could not be read.')
+  expect((await said(here.store, 'books'))[2]).toContain('reader failed')
+})
+
+it('is stopped with the run that asked, and keeps what it had said', async () => {
+  const endless = {
+    text: 'It begins',
+    gate: (n: number) => (n === 1 ? new Promise(() => undefined) : Promise.resolve()),
+  }
+  await using here = await reading([endless], [asks('read')])
+  const run = here.agent.send('books', 'go')
+  for await (const event of run) {
+    if (event.type === 'subagent' && event.event.type === 'text') run.abort()
+  }
+  expect((await run.result()).status).toBe('interrupted')
+  const { conversation } = (await here.store.findByKey('books'))!
+  const { items } = await here.store.listConversations({ parent: conversation.id })
+  // The child ends by itself a moment after whoever asked has gone.
+  await expect
+    .poll(async () => (await here.store.listTurns(items[0]!.id)).map(turn => turn.status))
+    .toEqual(['interrupted'])
+  expect(textOf((await here.store.path((await here.store.getBranch(items[0]!.branch)).head!)).at(-1)!)).toBe(
+    'It',
+  )
+})
+
+it('gives its task to itself, not to a conversation that exists', async () => {
+  await using here = await reading([whale, whale], [asks('one'), 'ok', asks('two'), 'ok'])
+  await here.agent.ask('books', 'first')
+  await told(here.agent.send('books', 'second'), 'ended')
+  expect((await here.store.listConversations({ kind: 'subagent' })).items.length).toBe(2)
+})
