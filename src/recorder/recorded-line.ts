@@ -134,8 +134,8 @@ export function lineOf(
   }
 
   async function failed(retryable: boolean): Promise<void> {
+    if (!retryable) return void (await end('failed'))
     status = 'failed'
-    if (!retryable) return void (await end())
     state = 'resting'
     restFor(patience.retryMs)
   }

@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest'
 import type { BranchRef } from '../../../src/core/branch.ts'
 import type { Message } from '../../../src/core/message.ts'
 import type { Store } from '../../../src/core/ports.ts'
+import { type RecorderSource, systemRecorderSource } from '../../../src/recorder/source.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import type { Reply } from '../../support/models/reply.ts'
 import { type ModelServer, type SeenRequest, startModelServer } from '../../support/models/server.ts'
@@ -73,4 +74,30 @@ export async function turns(store: Store, { conversationId }: BranchRef): Promis
 /** How many messages there are in the whole forest: what is stored twice would show here. */
 export async function count(store: Store, { conversationId }: BranchRef): Promise<number> {
   return (await store.getConversation(conversationId)).messages
+}
+
+/** How long an exchange waits, in numbers that nothing else uses, so that a test can find the timers. */
+export const patience = { answeredMs: 1_000_001, callsMs: 1_000_002, retryMs: 1_000_003 } as const
+
+/** A source whose patience runs out when the test says so. */
+export function manualPatience() {
+  const waiting = new Map<number, Set<() => void>>()
+  const source: RecorderSource = {
+    ...systemRecorderSource,
+    after(ms, run, options) {
+      if (!Object.values(patience).some(own => own === ms))
+        return systemRecorderSource.after(ms, run, options)
+      const timers = waiting.get(ms) ?? new Set()
+      waiting.set(ms, timers.add(run))
+      return () => timers.delete(run)
+    },
+  }
+  /** Lets the timers of this kind run out; returns how many there were. */
+  const runOut = (kind: keyof typeof patience): number => {
+    const timers = [...(waiting.get(patience[kind]) ?? [])]
+    waiting.delete(patience[kind])
+    for (const run of timers) run()
+    return timers.length
+  }
+  return { source, patience, runOut }
 }

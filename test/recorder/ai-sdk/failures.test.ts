@@ -1,0 +1,298 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider'
+import { generateText, isStepCount, streamText, tool } from 'ai'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { z } from 'zod'
+import { UnavailableError } from '../../../src/core/errors.ts'
+import type { Store } from '../../../src/core/ports.ts'
+import { beginTurn } from '../../../src/recorder/begin-turn.ts'
+import { recordTo } from '../../../src/recorder/recorded.ts'
+import type { Trouble } from '../../../src/recorder/recording.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import { count, manualPatience, providers, said, setUp, turns } from './setting.ts'
+
+const quiet = { onError: () => undefined }
+
+describe('a model that fails', () => {
+  it('and is tried again by the SDK is asked once, as far as the store knows', async () => {
+    const { store, server, model } = await setUp({ status: 500, retryAfter: 0 }, 'hello')
+    const recorded = recordTo(store, 'example:ai')
+    const { text } = await generateText({ model: recorded(model()), prompt: 'hi' })
+    expect(text).toBe('hello')
+    expect(server.requests).toHaveLength(2)
+    const place = await recorded.place()
+    expect(await said(store, place)).toEqual(['user: hi', 'assistant: hello'])
+    expect(await turns(store, place)).toEqual(['complete main 0-1'])
+  })
+
+  it('is tried again after its turn has ended: still nothing twice', async () => {
+    const { store, model } = await setUp({ status: 500 }, 'hello')
+    const { source, patience, runOut } = manualPatience()
+    const recorded = recordTo(store, 'example:ai', { source, patience })
+    const ask = () => generateText({ model: recorded(model()), prompt: 'hi', maxRetries: 0 })
+    await expect(ask()).rejects.toThrow()
+    const place = await recorded.place()
+    expect(await turns(store, place)).toEqual(['open main 0-0'])
+    expect(runOut('retryMs')).toBe(1)
+    await vi.waitFor(async () => expect(await turns(store, place)).toEqual(['failed main 0-0']))
+    await ask()
+    expect(await said(store, place)).toEqual(['user: hi', 'assistant: hello'])
+    expect(await turns(store, place)).toEqual(['failed main 0-0', 'complete main 1-1'])
+  })
+
+  it('for good leaves the question and a failed turn (S3-76)', async () => {
+    const { store, model } = await setUp({ status: 400 })
+    const recorded = recordTo(store, 'example:ai')
+    await expect(generateText({ model: recorded(model()), prompt: 'hi' })).rejects.toThrow()
+    const place = await recorded.place()
+    expect(await said(store, place)).toEqual(['user: hi'])
+    expect(await turns(store, place)).toEqual(['failed main 0-0'])
+  })
+
+  it.each(providers)('in the middle of an answer leaves what had arrived (%s) (R27)', async provider => {
+    const { store, model } = await setUp({ parts: [{ text: ['half ', 'an '] }, { fail: 'overloaded' }] })
+    const recorded = recordTo(store, 'example:ai')
+    await streamText({ model: recorded(model(provider)), prompt: 'hi', ...quiet }).consumeStream()
+    const place = await recorded.place()
+    expect(await said(store, place)).toEqual(['user: hi', 'assistant: half an '])
+    expect(await turns(store, place)).toEqual(['failed main 0-1'])
+  })
+
+  it.each(providers)('because the connection breaks leaves what had arrived (%s) (R27)', async provider => {
+    const { store, model } = await setUp({ parts: [{ text: ['half ', 'an '] }, { cut: 'socket' }] }, 'whole')
+    const recorded = recordTo(store, 'example:ai')
+    const ask = () => streamText({ model: recorded(model(provider)), prompt: 'hi', ...quiet }).consumeStream()
+    await ask()
+    const place = await recorded.place()
+    expect(await said(store, place)).toEqual(['user: hi', 'assistant: half an '])
+    expect((await turns(store, place))[0]).toMatch(/^(failed|interrupted) main 0-1$/)
+    const [, half] = await store.path((await store.getBranch(place)).head!)
+    expect(half?.meta).toMatchObject({ [(await turns(store, place))[0]!.split(' ')[0]!]: true })
+    // Asked again, the answer stands beside the half one.
+    await ask()
+    expect(await said(store, await recorded.place())).toEqual(['user: hi', 'assistant: whole'])
+    expect(await count(store, place)).toBe(3)
+  })
+})
+
+describe('a caller that gives up', () => {
+  it('keeps what had arrived, as interrupted', async () => {
+    const { store, model } = await setUp({
+      parts: [{ thinking: 'hm' }, { text: ['half ', 'an '] }, { hang: true }],
+    })
+    const recorded = recordTo(store, 'example:ai')
+    const abort = new AbortController()
+    const options = { model: recorded(model('anthropic')), prompt: 'hi', abortSignal: abort.signal }
+    const result = streamText({ ...options, ...quiet })
+    let text = ''
+    for await (const piece of result.textStream) {
+      text += piece
+      if (text === 'half an ') abort.abort()
+    }
+    const place = await recorded.place()
+    await vi.waitFor(async () => expect(await turns(store, place)).toEqual(['interrupted main 0-1']))
+    expect(await said(store, place)).toEqual(['user: hi', 'assistant: (hm) half an '])
+  })
+
+  it('by walking away from the stream keeps what had arrived', async () => {
+    const { store, server, model } = await setUp({ parts: [{ text: ['half ', 'an '] }, { hang: true }] })
+    const recorded = recordTo(store, 'example:ai')
+    const { stream } = await recorded(model()).doStream({
+      prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
+    })
+    const reader = stream.getReader()
+    let deltas = 0
+    while (deltas < 2) if ((await reader.read()).value?.type === 'text-delta') deltas++
+    await reader.cancel()
+    const place = await recorded.place()
+    expect(await said(store, place)).toEqual(['user: hi', 'assistant: half an '])
+    expect(await turns(store, place)).toEqual(['interrupted main 0-1'])
+    expect(await server.requests[0]!.gone).toBe(true)
+  })
+
+  it('before anything came leaves the question', async () => {
+    const { store, server, model } = await setUp({ parts: [{ hang: true }] })
+    const recorded = recordTo(store, 'example:ai')
+    const abort = new AbortController()
+    const asking = generateText({ model: recorded(model()), prompt: 'hi', abortSignal: abort.signal })
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1))
+    abort.abort()
+    await expect(asking).rejects.toThrow()
+    const place = await recorded.place()
+    expect(await said(store, place)).toEqual(['user: hi'])
+    expect(await turns(store, place)).toEqual(['interrupted main 0-0'])
+  })
+
+  it('while a tool runs leaves its call, its result and an interrupted turn', async () => {
+    const { store, model } = await setUp({ parts: [{ call: { name: 'look', input: {} } }] })
+    const recorded = recordTo(store, 'example:ai')
+    const abort = new AbortController()
+    const look = tool({
+      inputSchema: z.object({}),
+      execute: async (_, { abortSignal }) => {
+        const gone = new Promise((_, reject) => {
+          abortSignal!.addEventListener('abort', () => reject(new Error('stopped')))
+        })
+        abort.abort()
+        return gone
+      },
+    })
+    const options = {
+      model: recorded(model()),
+      prompt: 'hi',
+      stopWhen: isStepCount(3),
+      abortSignal: abort.signal,
+    }
+    await streamText({ ...options, tools: recorded.tools({ look }), ...quiet }).consumeStream()
+    const place = await recorded.place()
+    await vi.waitFor(async () => expect(await turns(store, place)).toEqual(['interrupted main 0-2']))
+    expect((await said(store, place)).slice(1)).toEqual([
+      'assistant: [look {}]',
+      'tool_result: look ✗ Error: stopped',
+    ])
+  })
+})
+
+describe('an answer that is arriving', () => {
+  it('is on the disk before it is whole', async () => {
+    const go = Promise.withResolvers<void>()
+    const { store, model } = await setUp({
+      parts: [{ text: ['half ', 'an '] }, { gate: go.promise }, { text: 'answer' }],
+    })
+    const recorded = recordTo(store, 'example:ai')
+    const result = streamText({ model: recorded(model()), prompt: 'hi' })
+    const text = result.text
+    const { conversationId } = await vi.waitFor(() => recorded.place())
+    await vi.waitFor(async () => {
+      const [turn] = await store.listTurns(conversationId)
+      const draft = await store.readDraft(conversationId, turn!.key)
+      expect(draft.map(piece => piece.text).join('')).toBe('half an ')
+    })
+    go.resolve()
+    expect(await text).toBe('half an answer')
+    expect(await said(store, await recorded.place())).toEqual(['user: hi', 'assistant: half an  answer'])
+  })
+})
+
+describe('calls at the same time', () => {
+  it('on one recorder go beside each other, each whole', async () => {
+    const go = Promise.withResolvers<void>()
+    let arrived = 0
+    const { store, model } = await setUp(async ({ messages }) => {
+      if (++arrived === 8) go.resolve()
+      await go.promise
+      return `answer to ${messages.at(-1)!.text}`
+    })
+    const recorded = recordTo(store, 'example:ai')
+    const ask = (prompt: string) => generateText({ model: recorded(model()), prompt })
+    await Promise.all(['a', 'b', 'c', 'd', 'a', 'b', 'c', 'd'].map(ask))
+    const { conversationId } = await recorded.place()
+    const branches = await store.listBranches(conversationId)
+    const paths = await Promise.all(branches.map(async branch => (await said(store, branch)).join(', ')))
+    const pair = (word: string) => `user: ${word}, assistant: answer to ${word}`
+    expect(paths.toSorted()).toEqual(['a', 'a', 'b', 'b', 'c', 'c', 'd', 'd'].map(pair))
+    expect((await store.listTurns(conversationId)).map(({ status }) => status)).toEqual(
+      Array(8).fill('complete'),
+    )
+  })
+
+  it('on a branch that another holds go beside it, or are refused if asked', async () => {
+    const { store, model } = await setUp('hello')
+    const { branch } = await store.findOrCreate('example:ai')
+    const other = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'mine' }] })
+    const refused = recordTo(store, 'example:ai', { onBusy: 'refuse' })
+    const messages = [{ role: 'user' as const, content: 'mine' }]
+    await expect(generateText({ model: refused(model()), messages })).rejects.toMatchObject({ code: 'busy' })
+    const recorded = recordTo(store, 'example:ai')
+    await generateText({ model: recorded(model()), messages })
+    expect((await recorded.place()).name).toBe('main-2')
+    await other.end('complete')
+    expect(await said(store, branch)).toEqual(['user: mine'])
+  })
+})
+
+describe('failing storage', () => {
+  /** A store in which calls of these names fail while `broken.is` is set. */
+  async function frail(...names: (keyof Store)[]) {
+    const store = await openStore(':memory:')
+    onTestFinished(() => store.close())
+    const broken = { is: false }
+    const proxy = new Proxy(store, {
+      get(target, name) {
+        const own = Reflect.get(target, name)
+        if (!names.includes(name as keyof Store)) return own
+        return (...given: unknown[]) =>
+          broken.is ? Promise.reject(new UnavailableError('the store is away')) : own.apply(target, given)
+      },
+    })
+    return { store, proxy, broken }
+  }
+
+  const answers = (text: string) =>
+    ({
+      specificationVersion: 'v4',
+      provider: 'test',
+      modelId: 'test',
+      supportedUrls: {},
+      doGenerate: async () => ({
+        content: [{ type: 'text', text }],
+        finishReason: { unified: 'stop', raw: 'stop' },
+        usage: { inputTokens: {}, outputTokens: {} },
+        warnings: [],
+      }),
+    }) as unknown as LanguageModelV4
+
+  it('never fails a call, and the next call brings what is missing', async () => {
+    const { store, proxy, broken } = await frail('getBranch', 'tail', 'append')
+    const troubles: Trouble[] = []
+    const recorded = recordTo(proxy, 'example:ai', { onTrouble: trouble => troubles.push(trouble) })
+    await recorded.place()
+    broken.is = true
+    const { text } = await generateText({ model: recorded(answers('one')), prompt: 'a' })
+    expect(text).toBe('one')
+    expect(troubles.map(({ kind }) => kind)).toEqual(['lost'])
+    broken.is = false
+    const messages = [
+      { role: 'user' as const, content: 'a' },
+      { role: 'assistant' as const, content: 'one' },
+      { role: 'user' as const, content: 'b' },
+    ]
+    await generateText({ model: recorded(answers('two')), messages })
+    expect(await said(store, await recorded.place())).toEqual([
+      ...['user: a', 'assistant: one', 'user: b', 'assistant: two'],
+    ])
+  })
+
+  it('in the middle of a call is waited out', async () => {
+    const { store, proxy, broken } = await frail('append')
+    const troubles: string[] = []
+    const recorded = recordTo(proxy, 'example:ai', {
+      onTrouble({ kind }) {
+        troubles.push(kind)
+        broken.is = false
+      },
+    })
+    const model = answers('one')
+    const slow = {
+      ...model,
+      async doGenerate(params: Parameters<LanguageModelV4['doGenerate']>[0]) {
+        broken.is = true
+        return model.doGenerate(params)
+      },
+    } as LanguageModelV4
+    await generateText({ model: recorded(slow), prompt: 'a' })
+    const place = await recorded.place()
+    expect(await said(store, place)).toEqual(['user: a', 'assistant: one'])
+    expect(await turns(store, place)).toEqual(['complete main 0-1'])
+    expect(troubles).toEqual(['degraded', 'recovered'])
+  })
+
+  it('refuses the call only where no conversation can be found or made (S3-78)', async () => {
+    const { proxy, broken } = await frail('findOrCreate')
+    broken.is = true
+    const recorded = recordTo(proxy, 'example:ai')
+    const asking = generateText({ model: recorded(answers('one')), prompt: 'a', maxRetries: 0 })
+    await expect(asking).rejects.toMatchObject({ code: 'unavailable' })
+    broken.is = false
+    expect((await generateText({ model: recorded(answers('one')), prompt: 'a' })).text).toBe('one')
+  })
+})
