@@ -93,7 +93,8 @@ export interface MessageReader {
   listTurns(id: ConversationId, options?: { readonly status?: Turn['status'] }): Promise<readonly Turn[]>
   /** The pieces of the answer that is arriving in a turn. */
   readDraft(id: ConversationId, turnKey: string): Promise<readonly DraftPiece[]>
-  listSummaries(id: ConversationId): Promise<readonly Summary[]>
+  /** In the order in which they end; with `newest` only so many, those that end last. */
+  listSummaries(id: ConversationId, options?: { readonly newest?: number }): Promise<readonly Summary[]>
   listEvents(id: ConversationId, options?: EventListing): Promise<readonly TraceEvent[]>
 }
 

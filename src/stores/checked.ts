@@ -194,6 +194,10 @@ export function checkEventListing(options: EventListing): EventListing {
   return options
 }
 
+export function checkNewest(count: number | undefined): number | null {
+  return count === undefined ? null : checkCount(count, 'newest', 1, 100_000)
+}
+
 export function checkRange<T extends Range>(range: T): T {
   messageId(range.first, 'range.first')
   messageId(range.last, 'range.last')

@@ -244,6 +244,8 @@ export interface Statements {
   summary: [InConv & { first_seq: number; last_seq: number }, SummaryRow]
   /** Finished ones, and those that somebody is at. */
   summaries: [InConv, SummaryRow]
+  /** Finished ones, those that end last first. */
+  newestSummaries: [InConv & { limit: number }, SummaryRow]
   claimSummary: [
     InConv & {
       first_seq: number

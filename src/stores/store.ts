@@ -59,7 +59,8 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     listTurns: async (id, options = {}) =>
       query(() => turns.listTurns(conversationId(id), options.status ?? null)),
     readDraft: async (id, key) => read(() => turns.readDraft(conversationId(id), checkName(key, 'turn key'))),
-    listSummaries: async id => query(() => records.listSummaries(conversationId(id))),
+    listSummaries: async (id, { newest } = {}) =>
+      query(() => records.listSummaries(conversationId(id), checked.checkNewest(newest))),
     listEvents: async (id, options = {}) =>
       query(() => records.listEvents(conversationId(id), checked.checkEventListing(options))),
 

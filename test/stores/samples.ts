@@ -127,6 +127,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   deleteDrafts: { conv, turn: 'k' },
   summary: range,
   summaries: { conv },
+  newestSummaries: { conv, limit: 10 },
   claimSummary: { ...range, first_id: message, last_id: message, holder: '[]', lease_until: now, now },
   putSummary: { ...range, model: null, tokens: 3, text: 'short', checksum: 'c', now },
   deleteSummary: range,

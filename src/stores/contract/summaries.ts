@@ -177,6 +177,12 @@ export const summariesCases: readonly ContractCase[] = [
       new Map(stored.map(summary => [summary.text, [summary.first, summary.last]])),
       new Map(ranges.map(({ first, last }, i) => [`s${i}`, [first, last]])),
     )
+    const { id } = conversation
+    assert.deepEqual(await store.listSummaries(id, { newest: 2 }), stored.slice(1))
+    assert.deepEqual(await store.listSummaries(id, { newest: 100 }), stored)
+    await store.claimSummary(id, { first: ids[1], last: ids[2] }, holder())
+    assert.deepEqual(await store.listSummaries(id, { newest: 1 }), stored.slice(2))
+    await rejects(store.listSummaries(id, { newest: 0 }), 'invalid')
   }),
 
   summaries('covers the path between the ends, not what was stored between them', async ({ store }) => {

@@ -51,6 +51,9 @@ export const recordQueries = {
     WHERE ${inConv} AND last_seq = @last_seq::int AND first_seq = @first_seq::int`,
   summaries: `
     SELECT ${summaryColumns} FROM skein.summaries WHERE ${inConv} ORDER BY last_seq, first_seq`,
+  newestSummaries: `
+    SELECT ${summaryColumns} FROM skein.summaries
+    WHERE ${inConv} AND text IS NOT NULL ORDER BY last_seq DESC, first_seq DESC LIMIT @limit::bigint`,
   claimSummary: `
     INSERT INTO skein.summaries (
       tenant, conv, last_seq, first_seq, last_id, first_id, holder, lease_until, created_at)

@@ -20,8 +20,12 @@ import { dateOrNull, holderOf, holderText, summaryOf } from '../row.ts'
 import type { LocatedRow } from '../rows.ts'
 import { lockLiving, needConversation, needMessageIn } from './lookup.ts'
 
-export function* listSummaries(id: ConversationId): Program<readonly Summary[]> {
+export function* listSummaries(id: ConversationId, newest: number | null): Program<readonly Summary[]> {
   const { conv } = yield* needConversation(id)
+  if (newest !== null) {
+    const rows = yield* all('newestSummaries', { conv, limit: newest })
+    return rows.map(row => summaryOf(id, row)).reverse()
+  }
   const rows = yield* all('summaries', { conv })
   return rows.filter(row => row.text !== null).map(row => summaryOf(id, row))
 }

@@ -46,6 +46,9 @@ export const recordQueries = {
     WHERE conv = @conv AND last_seq = @last_seq AND first_seq = @first_seq`,
   summaries: `
     SELECT ${summaryColumns} FROM skein_summaries WHERE conv = @conv ORDER BY last_seq, first_seq`,
+  newestSummaries: `
+    SELECT ${summaryColumns} FROM skein_summaries
+    WHERE conv = @conv AND text IS NOT NULL ORDER BY last_seq DESC, first_seq DESC LIMIT +@limit`,
   claimSummary: `
     INSERT INTO skein_summaries (conv, last_seq, first_seq, last_id, first_id, holder, lease_until, created_at)
     VALUES (@conv, @last_seq, @first_seq, @last_id, @first_id, @holder, @lease_until, @now)
