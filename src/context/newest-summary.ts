@@ -20,8 +20,9 @@ export interface Covering {
  *  within the tail or right behind it, since the next one is made when what follows it fills a window. */
 export const summaryReach = 1_000
 
-/** How many summaries that end behind a tail are looked at, newest first: those of other branches are among them. */
-const looked = 64
+/** How many summaries are looked at, newest first: those of other branches are among them. First a few, because the
+ *  one that counts is mostly the newest of all. */
+const looked = [4, 64] as const
 
 /** The newest summary of what lies at the beginning of this path, or null. `tail` is the end of the path, as read.
  *
@@ -35,15 +36,19 @@ export async function newestSummary(
 ): Promise<Covering | null> {
   const oldest = tail[0]
   if (!oldest) return null
-  const listed = (await reader.listSummaries(oldest.conversationId)).toReversed()
-  if (listed.length === 0) return null
   try {
-    return (await endingWithin(reader, tail, listed)) ?? (await endingBehind(reader, oldest, listed))
+    for (const newest of looked) {
+      const listed = (await reader.listSummaries(oldest.conversationId, { newest })).toReversed()
+      const found = await endingWithin(reader, tail, listed)
+      if (found) return found
+      if (listed.length < newest || newest === looked.at(-1))
+        return await endingBehind(reader, oldest, listed)
+    }
   } catch (error) {
     // What it covers was deleted between two reads, and the summary with it.
-    if (error instanceof NotFoundError) return null
-    throw error
+    if (!(error instanceof NotFoundError)) throw error
   }
+  return null
 }
 
 async function endingWithin(
@@ -66,14 +71,13 @@ async function endingBehind(
   oldest: Message,
   listed: readonly Summary[],
 ): Promise<Covering | null> {
-  if (oldest.parentId === null) return null
+  if (oldest.parentId === null || listed.length === 0) return null
   const straight = oldest.seq === oldest.depth
-  const few = listed.slice(0, looked)
   const ends = await reader.getMessages(
-    few.flatMap(({ first, last }) => [first, last]),
+    listed.flatMap(({ first, last }) => [first, last]),
     { blobs: 'preview' },
   )
-  const possible = few.flatMap((summary, i) => {
+  const possible = listed.flatMap((summary, i) => {
     const first = ends[2 * i]!
     const last = ends[2 * i + 1]!
     const near = straight || oldest.depth - last.depth <= summaryReach

@@ -196,6 +196,17 @@ describe('a summary', () => {
     expect((await readContext(store, ids[39]!, window)).summary?.text).toBe('of main')
     await store.close()
   })
+
+  it('is found behind the newer ones of other branches', async () => {
+    const { store, branch, ids } = await conversation(40)
+    await summarised(store, branch, ids[0]!, ids[35]!, 'of main')
+    const side = await store.createBranch(branch.conversationId, ids[9]!, { name: 'side' })
+    const own = await talk(store, side, ids[9]!, upTo(60, 100))
+    for (const last of own.slice(1, 51)) await summarised(store, side, ids[0]!, last, 'of the side')
+    expect((await readContext(store, ids[39]!, window)).summary?.text).toBe('of main')
+    expect((await readContext(store, own[59]!, window)).summary?.last).toBe(own[50])
+    await store.close()
+  })
 })
 
 describe('large results of tools', () => {
