@@ -1,9 +1,11 @@
 import { appendSuite } from './rows/append.ts'
 import { bytesSuite } from './rows/bytes.ts'
+import { contextSuite } from './rows/context.ts'
 import { forkSuite } from './rows/fork.ts'
 import { listSuite } from './rows/list.ts'
 import { loadSuite } from './rows/load.ts'
 import { postgresSuite } from './rows/postgres.ts'
+import { recorderSuite } from './rows/recorder.ts'
 import { searchSuite } from './rows/search.ts'
 import { tailSuite } from './rows/tail.ts'
 import type { Suite } from './suite.ts'
@@ -13,9 +15,11 @@ export const suites: readonly Suite[] = [
   appendSuite,
   loadSuite,
   tailSuite,
+  contextSuite,
   listSuite,
   forkSuite,
   bytesSuite,
   searchSuite,
   postgresSuite,
+  recorderSuite,
 ]
