@@ -3,6 +3,7 @@ import { sha256Hex } from '../core/hash.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { NewMessage, Role } from '../core/message.ts'
 import { readRole } from '../core/prepare.ts'
+import { isReasoningFile } from './v4-pieces.ts'
 
 /** What of a message counts when it is compared with another: who said it, and what, whatever form it came in. */
 export interface Face {
@@ -39,9 +40,9 @@ export function faceOf(message: Pick<NewMessage, 'role' | 'blocks'> & { readonly
   for (const block of blocks) {
     const key = resultKey(block)
     if (role === 'tool_result' && key !== null) results.set(key, resultFace(block))
-    else if (!isKnown(block)) {
-      if (!answerOnly.has(block.type)) say(['other', block.type])
-    } else if (block.type === 'text') words += block.text
+    else if (isAnswerOnly(block)) continue
+    else if (!isKnown(block)) say(['other', block.type])
+    else if (block.type === 'text') words += block.text
     else if (block.type === 'thinking') thoughts.push(block.text)
     else if (block.type === 'tool_call') {
       calls.push(block)
@@ -71,7 +72,7 @@ export function faceOf(message: Pick<NewMessage, 'role' | 'blocks'> & { readonly
 /** The name of a result, or of an approval, within a message of results; null for any other block. */
 export function resultKey(block: Block): string | null {
   if (block.type === 'tool_result') return `call ${block.callId}`
-  return block.type === 'tool_approval_response' ? `approval ${block.approvalId}` : null
+  return block.type === 'provider_tool-approval-response' ? `approval ${block.approvalId}` : null
 }
 
 function resultFace(block: Block): ResultFace {
@@ -83,8 +84,10 @@ function resultFace(block: Block): ResultFace {
   }
 }
 
-/** Blocks that are part of an answer, and that callers need not send back. */
-const answerOnly = new Set(['source', 'reasoning_file', 'custom', 'tool_approval_request'])
+/** What is part of an answer, and need not come back: sources, and what only the provider can read. */
+function isAnswerOnly(block: Block): boolean {
+  return block.type === 'source' || block.type.startsWith('provider_') || isReasoningFile(block)
+}
 
 /** True if nothing of it would ever stand in a prompt: such a message is passed over. */
 export function isSilent(face: Face): boolean {

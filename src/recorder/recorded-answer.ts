@@ -4,8 +4,8 @@ import type { TurnStatus } from '../core/turn.ts'
 import type { Entered } from './recorded-exchanges.ts'
 import type { LineAnswer } from './recorded-line.ts'
 import type { StreamWatcher } from './recorded-stream.ts'
-import { readAnswer } from './v4-blocks.ts'
-import { type CollectedAnswer, collectAnswer, readFinish, readUsage } from './v4-collect.ts'
+import { readAnswer, readFinish, readUsage } from './v4-answer.ts'
+import { type CollectedAnswer, collectAnswer } from './v4-collect.ts'
 
 /** Records the answer to one call. It hears once how the call ended. */
 export interface AnswerRecording {
@@ -91,7 +91,7 @@ export function recordAnswer(entered: Entered | null, signal: AbortSignal | unde
       ...(end !== null && { finish: readFinish(end.reason) }),
       ...(ends !== undefined && { [ends]: true }),
     }
-    const blocks = readAnswer(content)
+    const blocks = readAnswer(content, entered?.model)
     return {
       message: blocks.length === 0 ? null : { role: 'assistant', blocks, meta },
       calls: callsIn(content),

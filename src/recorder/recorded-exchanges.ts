@@ -11,7 +11,7 @@ import { findSpot, newestOf, type Spot } from './recorded-spot.ts'
 import type { ToolWatcher } from './recorded-tools.ts'
 import type { BeginTurn, RecordStore, Trouble, TurnRecording, TurnReport } from './recording.ts'
 import type { RecorderSource } from './source.ts'
-import { readPrompt } from './v4-blocks.ts'
+import { readPrompt } from './v4-prompt.ts'
 
 /** A call went beside the branch. `edited`: one of its messages differs from what is stored. `earlier`: it asks again
  *  what has an answer. `unknown`: nothing of it is stored; it begins a new root. `busy`: the branch is another's, or has
@@ -37,6 +37,8 @@ export interface ExchangeOptions {
 /** A call that is recorded. */
 export interface Entered {
   readonly line: Line
+  /** The model that is called, as its provider names it. */
+  readonly model: string
   /** Says which calls of tools belong to it. */
   readonly expect: (calls: readonly string[]) => void
 }
@@ -94,7 +96,7 @@ export function exchanges(
         : await begin(leftFor(messages) ?? (await findSpot(store, await place(), home, messages)), messages)
       newest = line
       await keepPrompt(home, system)
-      return { line, expect: calls => expect(calls, line) }
+      return { line, model: model.modelId, expect: calls => expect(calls, line) }
 
       async function goOn(
         line: Line,

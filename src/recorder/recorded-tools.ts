@@ -1,6 +1,6 @@
 import { getErrorMessage, type LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import type { NewMessage } from '../core/message.ts'
-import { resultBlock, toJson } from './v4-blocks.ts'
+import { resultBlock, toJson } from './v4-pieces.ts'
 
 /** Who hears of the tools that run. */
 export interface ToolWatcher {

@@ -2,11 +2,10 @@ import type {
   LanguageModelV4Content,
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart,
-  LanguageModelV4Usage,
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider'
-import type { Finish } from '../core/model.ts'
 import type { DraftPiece, Usage } from '../core/turn.ts'
+import { readUsage } from './v4-answer.ts'
 
 /** An answer of the AI SDK that is arriving, put together part by part. */
 export interface CollectedAnswer {
@@ -123,31 +122,4 @@ function isNothing(part: LanguageModelV4Content): boolean {
     part.text === '' &&
     part.providerMetadata === undefined
   )
-}
-
-/** What a provider charged, in our words. */
-export function readUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
-  const counts = {
-    input: inputTokens.total,
-    output: outputTokens.total,
-    cacheRead: inputTokens.cacheRead,
-    cacheWrite: inputTokens.cacheWrite,
-    reasoning: outputTokens.reasoning,
-  }
-  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== undefined))
-}
-
-const finishes: Record<LanguageModelV4FinishReason['unified'], Finish> = {
-  stop: 'stop',
-  'tool-calls': 'tool_calls',
-  length: 'length',
-  'content-filter': 'filtered',
-  error: 'other',
-  interrupted: 'other',
-  other: 'other',
-}
-
-/** Why an answer ended, in our words. */
-export function readFinish(reason: LanguageModelV4FinishReason['unified']): Finish {
-  return finishes[reason] ?? 'other'
 }

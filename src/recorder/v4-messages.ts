@@ -1,14 +1,12 @@
 import type {
-  LanguageModelV4FilePart,
   LanguageModelV4Message,
   LanguageModelV4ToolResultOutput,
-  SharedV4FileData,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import { type Block, isKnown, type MediaBlock, type ToolResultBlock } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Role } from '../core/message.ts'
-import { formOf } from './v4-blocks.ts'
+import { denied, fileData, formOf, isReasoningFile } from './v4-pieces.ts'
 
 /** What was said, as the AI SDK takes it: as `messages` of `generateText` and `streamText`, and as the prompt of a model.
  *  Reads what `readPrompt` and `readAnswer` have made, and any other blocks of ours. Sources and blocks of unknown
@@ -49,14 +47,12 @@ function writeBlock(block: Block, role: Role): readonly Part[] {
       return [{ type: 'reasoning', text: block.text, ...options }]
     case 'tool_call': {
       const { callId, name, input } = block
-      const executed = block.metadata?.providerExecuted === true && { providerExecuted: true }
       return [
         {
           type: 'tool-call',
           toolCallId: callId,
           toolName: name,
           input: objectOf(input),
-          ...executed,
           ...options,
         },
       ]
@@ -77,40 +73,47 @@ function objectOf(input: Json): Json {
   return typeof input === 'object' && input !== null ? input : {}
 }
 
+/** Blocks that only a provider can read. */
 function writeOther(block: JsonObject, options: Options): readonly Part[] {
-  if (block.type === 'custom')
-    return [{ type: 'custom', kind: block.kind as `${string}.${string}`, ...options }]
-  if (block.type === 'reasoning_file') {
-    const data = dataOf(block as unknown as MediaBlock) as Exclude<
-      SharedV4FileData,
-      { type: 'reference' | 'text' }
-    >
-    return [{ type: 'reasoning-file', mediaType: String(block.mime), data, ...options }]
+  const { callId: toolCallId, name: toolName } = block as Record<string, string>
+  switch (block.type) {
+    case 'provider_call': {
+      const call = { type: 'tool-call', toolCallId, toolName, input: objectOf(block.input!) }
+      return [{ ...call, providerExecuted: true, ...options } as Part]
+    }
+    case 'provider_result': {
+      const output = outputOf(block as unknown as ToolResultBlock)
+      return [{ type: 'tool-result', toolCallId, toolName, output, ...options } as Part]
+    }
+    case 'provider_custom':
+      return [{ type: 'custom', kind: block.kind as `${string}.${string}`, ...options }]
+    case 'provider_file': {
+      const data = { type: 'reference', reference: block.reference as Record<string, string> } as const
+      const filename = typeof block.name === 'string' ? { filename: block.name } : {}
+      return [{ type: 'file', mediaType: String(block.mime), data, ...filename, ...options }]
+    }
+    case 'provider_tool-approval-response': {
+      const { approvalId, approved, reason } = block
+      const part = {
+        type: 'tool-approval-response',
+        approvalId,
+        approved,
+        providerExecuted: true,
+        ...options,
+      }
+      return [{ ...part, ...(reason !== undefined && { reason }) } as unknown as Part]
+    }
+    default:
+      return []
   }
-  if (block.type === 'file_reference') {
-    const data = { type: 'reference', reference: block.reference as Record<string, string> } as const
-    const filename = typeof block.name === 'string' ? { filename: block.name } : {}
-    return [{ type: 'file', mediaType: String(block.mime), data, ...filename, ...options }]
-  }
-  if (block.type === 'tool_approval_response') {
-    const { approvalId, approved, reason } = block
-    // Only those that concern a provider's own tool are ever seen by a model; the SDK drops others.
-    const part = { type: 'tool-approval-response', approvalId, approved, providerExecuted: true, ...options }
-    return [{ ...part, ...(reason !== undefined && { reason }) } as unknown as Part]
-  }
-  return []
 }
 
-function writeFile(block: MediaBlock, options: Options): LanguageModelV4FilePart {
+function writeFile(block: MediaBlock, options: Options): Part {
+  const data = fileData(block)
+  if (isReasoningFile(block) && data.type !== 'text')
+    return { type: 'reasoning-file', mediaType: block.mime, data, ...options }
   const filename = block.name === undefined ? {} : { filename: block.name }
-  return { type: 'file', mediaType: block.mime, data: dataOf(block), ...filename, ...options }
-}
-
-function dataOf(block: MediaBlock): SharedV4FileData {
-  if (block.data === undefined) return { type: 'url', url: new URL(block.url ?? 'about:blank') }
-  if (block.metadata?.inline === true)
-    return { type: 'text', text: Buffer.from(block.data, 'base64').toString() }
-  return { type: 'data', data: block.data }
+  return { type: 'file', mediaType: block.mime, data, ...filename, ...options }
 }
 
 function outputOf(block: ToolResultBlock): LanguageModelV4ToolResultOutput {
@@ -119,28 +122,26 @@ function outputOf(block: ToolResultBlock): LanguageModelV4ToolResultOutput {
   const options = given === undefined ? {} : { providerOptions: given }
   const type = (metadata?.output as string | undefined) ?? formOf(output, isError)
   if (type === 'execution-denied') {
-    const reason = output === '' ? {} : { reason: String(output) }
+    const reason = output === denied ? {} : { reason: String(output) }
     return { type, ...reason, ...options }
   }
   const value = type === 'content' && Array.isArray(output) ? output.map(contentOf) : output
   return { type, value, ...options } as unknown as LanguageModelV4ToolResultOutput
 }
 
-/** A piece of a result in several: the place of a file is a URL again. */
+/** A piece of a result in several. */
 function contentOf(piece: Json): unknown {
-  const { data } = piece as { readonly data?: JsonObject }
-  if (data?.type !== 'url') return piece
-  return { ...(piece as JsonObject), data: { ...data, url: new URL(String(data.url)) } }
+  const block = piece as unknown as Block
+  return isKnown(block) || block.type === 'provider_file' ? writeBlock(block, 'user')[0] : piece
 }
 
 type Options = { readonly providerOptions?: SharedV4ProviderOptions }
 
+/** What goes with a part: to the provider what is its own, and to us that a result was made up for this view. */
 function optionsOf(block: Block): Options {
-  const { metadata } = block as { readonly metadata?: JsonObject }
-  const provider = metadata?.provider
-  return typeof provider === 'object' && provider !== null && !Array.isArray(provider)
-    ? { providerOptions: provider as unknown as SharedV4ProviderOptions }
-    : {}
+  const { provider, skein } = (block as { readonly metadata?: JsonObject }).metadata ?? {}
+  const all = { ...(provider as SharedV4ProviderOptions | undefined), ...(skein !== undefined && { skein }) }
+  return Object.keys(all).length === 0 ? {} : { providerOptions: all as SharedV4ProviderOptions }
 }
 
 function isText(block: Block): block is Extract<Block, { type: 'text'; text: string }> {

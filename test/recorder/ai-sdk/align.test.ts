@@ -94,7 +94,10 @@ describe('what makes no difference', () => {
 
   it('are sources and approvals, which no caller sends back', () => {
     same(said('hi'), said('hi', { type: 'source', url: 'https://example.org' }))
-    same(said(call('1')), said(call('1'), { type: 'tool_approval_request', approvalId: 'a', callId: '1' }))
+    same(
+      said(call('1')),
+      said(call('1'), { type: 'provider_tool-approval-request', approvalId: 'a', callId: '1' }),
+    )
   })
 
   it('is the order of keys, and what a schema makes of an input', () => {
@@ -167,7 +170,7 @@ describe('results of tools', () => {
   })
 
   it('include approvals, which are stored once', () => {
-    const approval: Block = { type: 'tool_approval_response', approvalId: 'x', approved: true }
+    const approval: Block = { type: 'provider_tool-approval-response', approvalId: 'x', approved: true }
     const stored = [...asked, results(result('1'))]
     const sent = [...asked, results(approval, result('1'))]
     expect(lay(sent, stored)).toMatchObject({ fresh: [results(approval)] })

@@ -2,8 +2,9 @@ import type { LanguageModelV4Content, LanguageModelV4Prompt } from '@ai-sdk/prov
 import type { ModelMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
 import type { NewMessage, Role } from '../../../src/core/message.ts'
-import { readAnswer, readPrompt } from '../../../src/recorder/v4-blocks.ts'
+import { readAnswer } from '../../../src/recorder/v4-answer.ts'
 import { writeMessages } from '../../../src/recorder/v4-messages.ts'
+import { readPrompt } from '../../../src/recorder/v4-prompt.ts'
 import { openStore } from '../../../src/stores/open.ts'
 
 const openai = { openai: { itemId: 'rs_1', encrypted: 'xyz' } }
@@ -140,12 +141,16 @@ describe('an answer', () => {
   ]
 
   it('keeps all that a provider says: reasoning with its signature, sources, citations, approvals', async () => {
-    const [answer] = await stored([{ role: 'assistant', blocks: readAnswer(content) }])
+    const [answer] = await stored([{ role: 'assistant', blocks: readAnswer(content, 'gpt-5') }])
     expect(answer?.blocks.map(({ type }) => type)).toEqual([
-      ...['thinking', 'text', 'source', 'tool_call', 'tool_call', 'tool_call', 'tool_call'],
-      ...['tool_result', 'tool_approval_request', 'image'],
+      ...['thinking', 'text', 'source', 'tool_call', 'tool_call', 'tool_call', 'provider_call'],
+      ...['provider_result', 'provider_tool-approval-request', 'image'],
     ])
-    expect(answer?.blocks[0]).toEqual({ type: 'thinking', text: 'hm', metadata: { provider: openai } })
+    expect(answer?.blocks[0]).toEqual({
+      type: 'thinking',
+      text: 'hm',
+      metadata: { provider: openai, model: 'gpt-5' },
+    })
     expect(answer?.blocks[2]).toMatchObject({ url: 'https://example.org', title: 'Example' })
     expect(answer?.blocks[5]).toMatchObject({ input: '{"at":' })
     expect(answer?.blocks[7]).toMatchObject({ callId: '4', output: { a: 1 } })
