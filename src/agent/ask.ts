@@ -27,7 +27,7 @@ export interface Asking {
  *  the provider finds it too long, less is tried: half, a quarter, the last exchange. */
 export async function ask(path: readonly Message[], asking: Asking): Promise<Answer> {
   const { calibration, emit } = asking
-  let refused: Refused | null = null
+  let refused = null as Refused | null
   for (let attempt = 0; ; attempt++) {
     const window = windowFor(attempt, asking, refused)
     if (refused) emit({ type: 'shrunk', attempt, limit: window.limit })

@@ -2,7 +2,7 @@ import type { Window } from '../context/fitted.ts'
 import { summarize } from '../context/summarize.ts'
 import { needsSummary } from '../context/summary-plan.ts'
 import { InvalidError, UnavailableError } from '../core/errors.ts'
-import type { NewMessage } from '../core/message.ts'
+import { type NewMessage, textOf } from '../core/message.ts'
 import type { Model } from '../core/model.ts'
 import { addUsage } from '../core/turn.ts'
 import type { TurnReport } from '../recorder/recording.ts'
@@ -13,7 +13,7 @@ import { localMessage } from './local-message.ts'
 import { targetName } from './memory-journal.ts'
 import type { AgentOptions, AgentStore, SendOptions } from './options.ts'
 import type { Recollection } from './recollection.ts'
-import { whereStopped } from './resume.ts'
+import { type Stopped, whereStopped } from './resume.ts'
 import { type Progress, type TurnParts, takeSteps, type Unanswered } from './turn.ts'
 
 /** An agent's options with their defaults, and what it remembers between turns. */
@@ -39,26 +39,48 @@ export interface Sent {
   emit(event: AgentEvent): void
 }
 
-/** Takes a message: keeps it, reads what the model has to know, and runs the turn. */
+/** Takes a message: keeps it, reads what the model has to know, and runs the turn. A message that was taken before
+ *  under the same key is not said twice: its answer is given again, or gone on with. */
 export function converse(conversing: Conversing, sent: Sent): Promise<Reply> {
-  return inTurn(conversing, sent, async turn => step(turn, await readHistory(turn), null))
+  return inTurn(conversing, sent, 'make', async turn => {
+    const history = await readHistory(turn)
+    const { replayed } = turn.opened.recording
+    if (replayed === undefined) return step(turn, history, null)
+    const stopped = await whereStopped(history.messages, conversing.parts.tools, conversing.store)
+    if (replayed !== 'complete' && stopped.at !== 'nowhere') return stepFrom(turn, history, stopped)
+    turn.progress.text = await answerBefore(turn, history)
+    turn.progress.stop = 'stop'
+  })
 }
 
 /** Goes on where the conversation was interrupted. */
 export function goOn(conversing: Conversing, sent: Sent): Promise<Reply> {
-  return inTurn(conversing, sent, async turn => {
+  return inTurn(conversing, sent, 'find', async turn => {
     const history = await readHistory(turn)
     const stopped = await whereStopped(history.messages, conversing.parts.tools, conversing.store)
-    const { at, unanswered, unknown } = stopped
-    if (at === 'nowhere') {
+    if (stopped.at === 'nowhere') {
       throw new InvalidError('conversation', 'there is nothing to resume: its last turn has come to its end')
     }
-    const run = unanswered?.calls ?? []
-    const data = { at, run: run.map(call => call.name), unknown: unknown.map(call => call.name) }
-    await turn.opened.recording.trace([{ type: 'resume', data }])
-    sent.emit({ type: 'resumed', at, run, unknown })
-    await step(turn, at === 'answer' ? withNudge(history) : history, unanswered)
+    return stepFrom(turn, history, stopped)
   })
+}
+
+/** Says how a turn goes on, and takes its steps. */
+async function stepFrom(turn: OpenTurn, history: History, stopped: Stopped): Promise<void> {
+  const { at, unanswered, unknown } = stopped
+  const run = unanswered?.calls ?? []
+  const data = { at, run: run.map(call => call.name), unknown: unknown.map(call => call.name) }
+  await turn.opened.recording.trace([{ type: 'resume', data }])
+  turn.sent.emit({ type: 'resumed', at, run, unknown })
+  await step(turn, at === 'answer' ? withNudge(history) : history, unanswered)
+}
+
+/** The last answer of the turn that had this message before. */
+async function answerBefore({ conversing, meeting, sent }: OpenTurn, { messages }: History): Promise<string> {
+  const turns = (await conversing.store?.listTurns(meeting.conversation!.id)) ?? []
+  const before = turns.find(turn => turn.key === sent.sending.key)
+  const answer = messages.findLast(message => message.turn === before?.first && message.role === 'assistant')
+  return answer ? textOf(answer) : ''
 }
 
 /** A turn that is open. */
@@ -87,9 +109,10 @@ async function step(turn: OpenTurn, history: History, unanswered: Unanswered | n
 async function inTurn(
   conversing: Conversing,
   sent: Sent,
+  otherwise: 'make' | 'find',
   work: (turn: OpenTurn) => Promise<void>,
 ): Promise<Reply> {
-  const meeting = await meet(conversing, sent.target)
+  const meeting = await meet(conversing, sent.target, otherwise)
   const opened = await begin(conversing, meeting, sent)
   const progress: Progress = { path: [], text: '', steps: 0, usage: {}, unrecorded: {}, stop: 'aborted' }
   let failure: { readonly error: unknown } | null = null
@@ -164,9 +187,9 @@ async function summarized(turn: OpenTurn, history: History): Promise<boolean> {
 }
 
 /** The storage may be away for a moment: whom we have met before, we know. */
-async function meet(conversing: Conversing, target: Target): Promise<Meeting> {
+async function meet(conversing: Conversing, target: Target, otherwise: 'make' | 'find'): Promise<Meeting> {
   try {
-    return await conversing.journal.meet(target)
+    return await conversing.journal.meet(target, otherwise)
   } catch (error) {
     const seen = conversing.lastSeen.get(targetName(target))
     if (!(error instanceof UnavailableError) || !seen) throw error

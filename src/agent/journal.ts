@@ -43,6 +43,7 @@ export interface Opened {
 
 /** Where an agent keeps what is said: a store, or its own memory. */
 export interface Journal {
-  meet(target: Target): Promise<Meeting>
+  /** Finds a conversation; `make` makes it where there is none, `find` throws NotFoundError. */
+  meet(target: Target, otherwise: 'make' | 'find'): Promise<Meeting>
   begin(meeting: Meeting, options: BeginTurn): Promise<Opened>
 }

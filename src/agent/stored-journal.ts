@@ -1,29 +1,23 @@
 import { readHistory } from '../context/read-context.ts'
+import { NotFoundError } from '../core/errors.ts'
+import type { MessageId } from '../core/ids.ts'
 import type { Message, NewMessage } from '../core/message.ts'
 import { beginTurn } from '../recorder/begin-turn.ts'
-import type { RecordStore, TurnRecording } from '../recorder/recording.ts'
+import type { BeginTurn, RecordStore, TurnRecording } from '../recorder/recording.ts'
 import { isBranch, type Journal, type Meeting, type Opened, type Target } from './journal.ts'
 import { localMessage } from './local-message.ts'
 
 /** Keeps what is said in a store. `prompt` is what a new conversation is told to have begun with. */
 export function storedJournal(store: RecordStore, prompt: string | null): Journal {
   return {
-    meet: target => meet(store, target, prompt),
+    meet: (target, otherwise) => (otherwise === 'make' ? make(store, target, prompt) : find(store, target)),
     async begin(meeting, options) {
-      let waiting = options.mode === 'at_once'
-      const recording = await beginTurn(store, meeting.branch!, {
-        ...options,
-        onTrouble(trouble) {
-          if (trouble.kind === 'unsaved') waiting = true
-          options.onTrouble?.(trouble)
-        },
-      })
-      return opened(store, recording, waiting ? options.words : [])
+      return opened(store, await beginTurn(store, meeting.branch!, options), options)
     },
   }
 }
 
-async function meet(store: RecordStore, target: Target, prompt: string | null): Promise<Meeting> {
+async function find(store: RecordStore, target: Target): Promise<Meeting> {
   if (isBranch(target)) {
     const [conversation, branch] = await Promise.all([
       store.getConversation(target.conversationId),
@@ -31,23 +25,41 @@ async function meet(store: RecordStore, target: Target, prompt: string | null): 
     ])
     return { target, conversation, branch }
   }
+  const key = typeof target === 'string' ? target : target.key
+  const place = await store.findByKey(key)
+  if (!place) throw new NotFoundError('key', key)
+  return { target, ...place }
+}
+
+async function make(store: RecordStore, target: Target, prompt: string | null): Promise<Meeting> {
+  if (isBranch(target)) return find(store, target)
   const { key, ...wanted } = typeof target === 'string' ? { key: target } : target
   const found = await store.findOrCreate(key, { ...(prompt === null ? {} : { prompt }), ...wanted })
   return { target, conversation: found.conversation, branch: found.branch }
 }
 
-function opened(store: RecordStore, recording: TurnRecording, waiting: readonly NewMessage[]): Opened {
+function opened(store: RecordStore, recording: TurnRecording, { words, mode }: BeginTurn): Opened {
   return {
     recording,
     async read(window) {
-      const history = await readHistory(store, recording.head, window, {
+      const { head, unsaved } = await standing()
+      const history = await readHistory(store, head, window, {
         toolResults: 'preview',
         // `shown` says how to read on.
         mark: () => '',
       })
       const messages: Message[] = [...history.messages]
-      for (const message of waiting) messages.push(localMessage(message, messages.at(-1), null))
+      for (const message of unsaved) messages.push(localMessage(message, messages.at(-1), null))
       return { ...history, messages }
     },
+  }
+
+  /** Words that could not be stored wait for it, and so does the recording for its place: that is no empty
+   *  conversation. Of a turn that is stored at once, the place is known and the words wait. */
+  async function standing(): Promise<{ head: MessageId | null; unsaved: readonly NewMessage[] }> {
+    if (mode === 'at_once') return { head: recording.head, unsaved: words }
+    if (recording.head !== null) return { head: recording.head, unsaved: [] }
+    const { head } = await store.getBranch(recording.branch)
+    return recording.head === null ? { head, unsaved: words } : { head: recording.head, unsaved: [] }
   }
 }

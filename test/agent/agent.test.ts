@@ -229,6 +229,32 @@ describe('a turn that does not come to its end', () => {
   })
 })
 
+describe('a message that is sent twice under one key', () => {
+  it('is answered once: the second time the stored answer comes back (P4)', async () => {
+    await using here = await world(['first answer', 'second answer'])
+    const first = await here.agent.ask('talk', 'hello', { key: 'discord:1' })
+    const again = await here.another(['asked again']).ask('talk', 'hello', { key: 'discord:1' })
+    expect([again.text, again.status, again.head]).toEqual(['first answer', 'complete', first.head])
+    expect(await said(here.store, 'talk')).toEqual(['user: hello', 'assistant: first answer'])
+    expect(await statuses(here.store, 'talk')).toEqual(['complete'])
+  })
+
+  it('is gone on with where the first time failed', async () => {
+    await using here = await world([{ fail: 500 }, 'now'])
+    await expect(here.agent.ask('talk', 'hello', { key: 'k' })).rejects.toThrow()
+    expect((await here.agent.ask('talk', 'hello', { key: 'k' })).text).toBe('now')
+    expect(await said(here.store, 'talk')).toEqual(['user: hello', 'assistant: now'])
+  })
+
+  it('is refused with other words', async () => {
+    await using here = await world(['one'])
+    await here.agent.ask('talk', 'hello', { key: 'k' })
+    await expect(here.agent.ask('talk', 'good bye', { key: 'k' })).rejects.toMatchObject({
+      code: 'key_reused',
+    })
+  })
+})
+
 describe('many messages', () => {
   it('of one conversation are taken one at a time, in the order they were sent', async () => {
     await using here = await world()

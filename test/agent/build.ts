@@ -4,6 +4,8 @@ import type { AgentEvent } from '../../src/agent/events.ts'
 import type { AgentOptions } from '../../src/agent/options.ts'
 import type { Run } from '../../src/agent/run.ts'
 import { tool } from '../../src/agent/tool.ts'
+import type { KnownBlock } from '../../src/core/block.ts'
+import type { ModelRequest } from '../../src/core/model.ts'
 import { openStore, type Store, textOf } from '../../src/index.ts'
 import { type ScriptedOptions, scripted } from '../../src/models/scripted.ts'
 
@@ -51,6 +53,15 @@ export async function said(store: Store, key: string): Promise<string[]> {
 export async function statuses(store: Store, key: string): Promise<string[]> {
   const place = await store.findByKey(key)
   return (await store.listTurns(place!.conversation.id)).map(turn => turn.status)
+}
+
+/** The blocks of one kind in what a model was given. */
+export function blocksOf<T extends KnownBlock['type']>(
+  { messages }: ModelRequest,
+  type: T,
+): Extract<KnownBlock, { type: T }>[] {
+  const blocks = messages.flatMap(message => message.blocks)
+  return blocks.filter((block): block is Extract<KnownBlock, { type: T }> => block.type === type)
 }
 
 /** All events of a run, and how it ended. */

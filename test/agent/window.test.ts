@@ -5,7 +5,7 @@ import { ContextLengthError } from '../../src/core/errors.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
 import { textOf } from '../../src/index.ts'
 import { type ScriptedReply, scripted } from '../../src/models/scripted.ts'
-import { eventsOf, world } from './build.ts'
+import { blocksOf, eventsOf, world } from './build.ts'
 
 const long = (word: string) => `${word} ${'and so on '.repeat(40)}`
 
@@ -161,14 +161,11 @@ describe('a large result', () => {
     expect(String(ended[0]?.output).slice(0, 10)).toBe(lines.slice(40_000, 40_010))
   })
 
-  function resultsIn({ messages }: ModelRequest): unknown[] {
-    return messages.flatMap(message =>
-      message.blocks.filter(block => block.type === 'tool_result').map(block => block.output),
-    )
+  function resultsIn(request: ModelRequest): unknown[] {
+    return blocksOf(request, 'tool_result').map(block => block.output)
   }
 
   function idOf(requests: readonly ModelRequest[]): string {
-    const blocks = requests.at(-1)!.messages.flatMap(message => message.blocks)
-    return String(blocks.find(block => block.type === 'tool_call')?.callId)
+    return String(blocksOf(requests.at(-1)!, 'tool_call')[0]?.callId)
   }
 })
