@@ -57,7 +57,7 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
         async run(late) {
           const manners = asked ? ({ onBusy: 'fork', onMoved: 'fork' } as const) : options
           if (!isNonEmpty(words)) await writes.findPlace(manners)
-          else await writes.open(late ? dated(words, at) : words, manners)
+          else await writes.open(late ? dated(words, at) : words, manners, late)
           lastWrite = source.now()
         },
       },

@@ -41,11 +41,13 @@ const fresh = { forked: false, replayed: null }
 const mostTries = 50
 
 /** Stores the words that begin a turn, which is open and ours from then on. A branch whose turn nobody goes on
- *  with is taken over. Throws BusyError, ConflictError or KeyReusedError as the manners ask for. */
+ *  with is taken over. Throws BusyError, ConflictError or KeyReusedError as the manners ask for. `again` says that
+ *  an attempt was made before: then the turn may be there, and be its. */
 export async function openTurn(
   opening: Opening,
   words: NonEmpty<NewMessage>,
   manners: Manners,
+  again: boolean,
 ): Promise<Standing> {
   const { store, ref, options } = opening
   for (let tries = 0; ; tries++) {
@@ -69,7 +71,9 @@ export async function openTurn(
   async function write(head: MessageId | null, onConflict: 'refuse' | 'sibling'): Promise<Standing> {
     const turn = firstStep(opening, 'open')
     const appended = await store.append(ref, head, words, { turn, onConflict })
-    return appended.outcome === 'replayed' ? goOn(opening, appended) : standingAfter(turn, appended, fresh)
+    return appended.outcome === 'replayed'
+      ? goOn(opening, appended, again)
+      : standingAfter(turn, appended, fresh)
   }
 }
 
@@ -89,7 +93,16 @@ export async function findPlace(opening: Opening, manners: Manners): Promise<Sta
   }
   if (given !== undefined && given !== found.head && manners.onMoved !== 'fork')
     throw new ConflictError(ref.name, given, found.head)
-  return { ...place, head: given === undefined ? found.head : given }
+  const head = given === undefined ? found.head : given
+  return { ...place, ...(await earlier(opening)), head }
+}
+
+/** Whether a turn of this key came to its end before. What goes on without words of its own needs another key. */
+async function earlier({ store, ref, options, key, source }: Opening): Promise<Partial<Standing>> {
+  if (options.key === undefined) return {}
+  const turn = (await store.listTurns(ref.conversationId)).find(turn => turn.key === key)
+  if (!turn || turn.status === 'open') return {}
+  return { replayed: turn.status, ...(options.words.length === 0 && { key: source.uuid() }) }
 }
 
 /** The part of a turn that its first write carries. */
@@ -124,14 +137,15 @@ export function standingAfter(
 
 /** These words were stored before under this key: by an attempt of our own whose outcome was unknown, or in an
  *  earlier life. They are not said twice. */
-async function goOn(opening: Opening, appended: Appended): Promise<Standing> {
+async function goOn(opening: Opening, appended: Appended, again: boolean): Promise<Standing> {
   const { store, key, source } = opening
   const { conversationId } = appended.branch
   const turns = await store.listTurns(conversationId)
   const turn = turns.find(turn => turn.key === key)!
   const branch = { conversationId, name: turn.branch }
   const forked = turn.branch !== opening.ref.name
-  if (turn.status === 'open' && isSame(turn, source)) {
+  // Otherwise somebody else in this process is at it.
+  if (turn.status === 'open' && again && isSame(turn, source)) {
     const head = turn.lastStep === 0 ? appended.head : (await store.getBranch(branch)).head
     return { key, step: turn.lastStep + 1, begun: true, branch, head, forked, replayed: null }
   }

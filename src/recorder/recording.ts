@@ -85,7 +85,8 @@ export interface TurnRecording {
     messages: NonEmpty<NewMessage>,
     facts?: { readonly usage?: Usage; readonly model?: string },
   ): Promise<Recorded>
-  /** Stores trace records; durable, or waiting, when it resolves. */
+  /** Stores trace records; durable, or waiting, when it resolves. Unlike words, they may be stored twice if the
+   *  connection breaks at the wrong moment. */
   trace(events: NonEmpty<NewEvent>): Promise<void>
   /** Ends the turn; what had arrived of an answer becomes its last message. Never throws for the storage's sake. */
   end(status: Exclude<TurnStatus, 'open'>, facts?: { readonly usage?: Usage }): Promise<TurnReport>

@@ -29,7 +29,8 @@ type EndFacts = Omit<TurnEnd, 'heldBy'>
 export interface TurnWrites {
   /** Where the turn stands; null before it was opened or found its place. */
   readonly standing: Standing | null
-  open(words: NonEmpty<NewMessage>, manners: Manners): Promise<void>
+  /** `again` says that it was tried before. */
+  open(words: NonEmpty<NewMessage>, manners: Manners, again: boolean): Promise<void>
   findPlace(manners: Manners): Promise<void>
   append(messages: NonEmpty<NewMessage>, facts: StepFacts): Promise<NonEmpty<MessageId>>
   /** False if there is no open turn of ours that could take it. */
@@ -52,8 +53,8 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
     get standing() {
       return standing
     },
-    async open(words, manners) {
-      standing = await openTurn(opening, await asKept(words), manners)
+    async open(words, manners, again) {
+      standing = await openTurn(opening, await asKept(words), manners, again)
     },
     async findPlace(manners) {
       standing ??= await findPlace(opening, manners)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { InvalidError, KeyReusedError, NotFoundError } from '../../src/core/errors.ts'
+import { BusyError, InvalidError, KeyReusedError, NotFoundError } from '../../src/core/errors.ts'
 import { sha256Hex } from '../../src/core/hash.ts'
 import type { ConversationId } from '../../src/core/ids.ts'
 import { beginTurn } from '../../src/recorder/index.ts'
@@ -183,15 +183,34 @@ describe('a key that was used before', () => {
     expect((await begin()).replayed).toBe('interrupted')
   })
 
-  it('goes on with a turn that is still open and its own', async () => {
+  it('is busy while somebody in this process is still at it', async () => {
     const { store, branch, said, clock } = await place()
-    const begin = () => beginTurn(store, branch, { words: [user('once')], key: 'k' }, clock)
+    const begin = (options = {}) =>
+      beginTurn(store, branch, { words: [user('once')], key: 'k', ...options }, clock)
     const first = await begin()
-    await first.add([assistant('one')])
-    const again = await begin()
-    expect([again.key, again.replayed]).toEqual(['k', undefined])
-    await again.add([assistant('two')])
-    await again.end('complete')
-    expect(await said()).toEqual(['once', 'one', 'two'])
+    await expect(begin()).rejects.toBeInstanceOf(BusyError)
+    await expect(begin({ onBusy: 'fork' })).rejects.toBeInstanceOf(BusyError)
+    const waiting = begin({ onBusy: 'wait' })
+    await clock.advance(500)
+    await first.add([assistant('answered')])
+    await first.end('complete')
+    await clock.advance(1_500)
+    expect((await waiting).replayed).toBe('complete')
+    expect(await said()).toEqual(['once', 'answered'])
+  })
+
+  it('is told too for a turn without words, which goes on under another, and for one stored at once', async () => {
+    const { store, branch, said, clock } = await place()
+    const begin = (options: object) => beginTurn(store, branch, { words: [], key: 'k', ...options }, clock)
+    const first = await begin({ words: [user('once')] })
+    await first.end('interrupted')
+    const second = await begin({})
+    expect(second.replayed).toBe('interrupted')
+    await second.add([assistant('answered')])
+    await second.end('complete')
+    const third = await begin({ words: [user('once')], mode: 'at_once' })
+    expect(third.replayed).toBe('interrupted')
+    expect(await third.end('complete')).toMatchObject({ saved: true })
+    expect(await said()).toEqual(['once', 'answered'])
   })
 })

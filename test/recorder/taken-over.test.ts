@@ -149,15 +149,3 @@ it('keeps what is said when its branch is moved or removed meanwhile', async () 
   expect(await it.said(turns[1].branch.name)).toEqual(['first', 'b', 'and on'])
   expect(await it.said()).toEqual(['first'])
 })
-
-it('does not take the words of another recording for its own where both use one key', async () => {
-  const { store, branch, said, clock } = await place()
-  const begin = () => beginTurn(store, branch, { words: [user('q')], key: 'k' }, clock)
-  const [one, two] = [await begin(), await begin()]
-  await one.add([assistant('one')])
-  await two.add([assistant('two')])
-  await one.end('complete')
-  await two.end('complete')
-  expect(await said()).toEqual(['q', 'one'])
-  expect(await said(two.branch.name)).toEqual(['q', 'two'])
-})
