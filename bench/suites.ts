@@ -1,6 +1,8 @@
+import { agentSuite } from './rows/agent.ts'
 import { appendSuite } from './rows/append.ts'
 import { bytesSuite } from './rows/bytes.ts'
 import { contextSuite } from './rows/context.ts'
+import { fitSuite } from './rows/fit.ts'
 import { forkSuite } from './rows/fork.ts'
 import { listSuite } from './rows/list.ts'
 import { loadSuite } from './rows/load.ts'
@@ -16,10 +18,12 @@ export const suites: readonly Suite[] = [
   loadSuite,
   tailSuite,
   contextSuite,
+  fitSuite,
   listSuite,
   forkSuite,
   bytesSuite,
   searchSuite,
   postgresSuite,
   recorderSuite,
+  agentSuite,
 ]
