@@ -1,0 +1,268 @@
+import type { LanguageModelV4, LanguageModelV4Content, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import {
+  generateText,
+  isStepCount,
+  type ModelMessage,
+  Output,
+  pruneMessages,
+  streamText,
+  tool,
+  wrapLanguageModel,
+} from 'ai'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { repair } from '../../../src/context/repair.ts'
+import { modelOf } from '../../../src/models/wrap.ts'
+import { beginTurn } from '../../../src/recorder/begin-turn.ts'
+import { recordTo } from '../../../src/recorder/recorded.ts'
+import { count, lineOf, providers, said, setUp, turns } from './setting.ts'
+
+const look = tool({ inputSchema: z.object({}), execute: async () => 'seen' })
+
+describe.each(providers)('a conversation with %s', provider => {
+  it('goes on in another process from what is stored, thinking and tools included (S0-29)', async () => {
+    const thinking = provider === 'openai-chat' ? [] : [{ thinking: 'I should look.' }]
+    const { store, server, model } = await setUp(
+      { parts: [...thinking, { call: { name: 'look', input: {} } }, { call: { name: 'look', input: {} } }] },
+      'Seen twice.',
+      'You are welcome.',
+    )
+    const first = recordTo(store, 'example:ai')
+    const options = {
+      stopWhen: isStepCount(5),
+      providerOptions: { openai: { store: false, include: ['reasoning.encrypted_content'] } },
+    }
+    await streamText({
+      ...options,
+      model: first(model(provider)),
+      tools: first.tools({ look }),
+      prompt: 'look',
+    }).consumeStream()
+
+    const second = recordTo(store, 'example:ai')
+    const messages: ModelMessage[] = [...(await second.messages()), { role: 'user', content: 'thanks' }]
+    const { text } = await generateText({
+      ...options,
+      model: second(model(provider)),
+      tools: second.tools({ look }),
+      messages,
+    })
+    expect(text).toBe('You are welcome.')
+    expect(server.requests.map(request => request.refused)).toEqual([null, null, null])
+    const place = await second.place()
+    expect(place.name).toBe('main')
+    expect((await said(store, place)).slice(-2)).toEqual(['user: thanks', 'assistant: You are welcome.'])
+    expect(await count(store, place)).toBe(7)
+  })
+
+  it('goes on with a model of ours', async () => {
+    const { store, server, model } = await setUp(
+      { parts: [{ call: { name: 'look', input: {} } }] },
+      'Seen.',
+      'Bye.',
+    )
+    const recorded = recordTo(store, 'example:ai')
+    const tools = recorded.tools({ look })
+    await generateText({ model: recorded(model(provider)), tools, prompt: 'look', stopWhen: isStepCount(5) })
+    const place = await recorded.place()
+    const path = await store.path((await store.getBranch(place)).head!)
+    const messages = [...repair(path), { role: 'user' as const, blocks: [{ type: 'text', text: 'bye' }] }]
+    for await (const event of modelOf(model(provider), { retry: false }).stream({ messages }))
+      if (event.type === 'answer')
+        expect(lineOf({ role: 'assistant', blocks: event.answer.blocks })).toBe('assistant: Bye.')
+    expect(server.requests.map(request => request.refused)).toEqual([null, null, null])
+  })
+})
+
+describe('a call that never got its result', () => {
+  it('has one for the model, which is not stored as said', async () => {
+    const { store, server, model } = await setUp('I see.')
+    const { branch } = await store.findOrCreate('example:ai')
+    const crashed = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'look' }] })
+    await crashed.add([
+      { role: 'assistant', blocks: [{ type: 'tool_call', callId: 'call_1', name: 'look', input: {} }] },
+    ])
+    await crashed.end('interrupted')
+
+    const recorded = recordTo(store, 'example:ai')
+    const messages: ModelMessage[] = [...(await recorded.messages()), { role: 'user', content: 'go on' }]
+    await generateText({ model: recorded(model()), messages })
+    expect(server.requests[0]!.messages.flatMap(({ results }) => results)).toMatchObject([{ id: 'call_1' }])
+    expect(await said(store, await recorded.place())).toEqual([
+      ...['user: look', 'assistant: [look {}]', 'user: go on', 'assistant: I see.'],
+    ])
+    expect((await recorded.place()).name).toBe('main')
+  })
+})
+
+/** A model that gives these answers, one after the other. */
+function answering(...answers: LanguageModelV4Content[][]) {
+  const prompts: LanguageModelV4Prompt[] = []
+  const model = {
+    specificationVersion: 'v4',
+    provider: 'test',
+    modelId: 'test',
+    supportedUrls: {},
+    async doGenerate({ prompt }: { prompt: LanguageModelV4Prompt }) {
+      const content = answers[prompts.length] ?? [{ type: 'text', text: 'ok' }]
+      prompts.push(prompt)
+      const unified = content.some(part => part.type === 'tool-call' && !part.providerExecuted)
+        ? 'tool-calls'
+        : 'stop'
+      const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } }
+      return { content, finishReason: { unified, raw: unified }, usage, warnings: [] }
+    },
+  } as unknown as LanguageModelV4
+  return { model, prompts }
+}
+
+describe('whatever the SDK is used for', () => {
+  it('structured output is stored as its text', async () => {
+    const { store, model } = await setUp('{"name":"Otter"}')
+    const recorded = recordTo(store, 'example:ai')
+    const output = Output.object({ schema: z.object({ name: z.string() }) })
+    const result = await generateText({ model: recorded(model()), prompt: 'a name', output })
+    expect(result.output).toEqual({ name: 'Otter' })
+    expect(await said(store, await recorded.place())).toEqual(['user: a name', 'assistant: {"name":"Otter"}'])
+  })
+
+  it('tools of the provider stand in the answer, and the exchange ends with it', async () => {
+    const { store } = await setUp()
+    const { model } = answering([
+      {
+        type: 'tool-call',
+        toolCallId: '1',
+        toolName: 'web',
+        input: '{"q":"x"}',
+        providerExecuted: true,
+        dynamic: true,
+      },
+      { type: 'tool-result', toolCallId: '1', toolName: 'web', result: { hits: 3 }, dynamic: true },
+      { type: 'source', sourceType: 'url', id: 's', url: 'https://example.org' },
+      { type: 'text', text: 'Three hits.' },
+    ])
+    const recorded = recordTo(store, 'example:ai')
+    const messages: ModelMessage[] = [{ role: 'user', content: 'search' }]
+    const first = await generateText({ model: recorded(model), messages })
+    const place = await recorded.place()
+    const all = ['user: search', 'assistant: <provider_call> <provider_result> <source> Three hits.']
+    expect(await said(store, place)).toEqual(all)
+    expect(await turns(store, place)).toEqual(['complete main 0-1'])
+    messages.push(...first.responseMessages, { role: 'user', content: 'more' })
+    await generateText({ model: recorded(model), messages })
+    expect(await said(store, place)).toEqual([...all, 'user: more', 'assistant: ok'])
+  })
+
+  it('a step that changes the messages is recorded beside', async () => {
+    const { store } = await setUp()
+    const { model, prompts } = answering([
+      { type: 'tool-call', toolCallId: '1', toolName: 'look', input: '{}' },
+    ])
+    const recorded = recordTo(store, 'example:ai')
+    await generateText({
+      model: recorded(model),
+      tools: recorded.tools({ look }),
+      messages: [{ role: 'user', content: 'look' }],
+      stopWhen: isStepCount(2),
+      prepareStep: ({ stepNumber, messages }) =>
+        stepNumber === 0 ? {} : { messages: [{ role: 'user', content: 'look!' }, ...messages.slice(1)] },
+    })
+    expect(prompts[1]).toHaveLength(3)
+    const place = await recorded.place()
+    expect(await said(store, place)).toEqual([
+      'user: look!',
+      'assistant: [look {}]',
+      'tool_result: look → seen',
+      'assistant: ok',
+    ])
+    expect(await said(store, { ...place, name: 'main' })).toEqual([
+      'user: look',
+      'assistant: [look {}]',
+      'tool_result: look → seen',
+    ])
+  })
+
+  it('reasoning that is pruned is no edit', async () => {
+    const { store } = await setUp()
+    const { model } = answering([
+      { type: 'reasoning', text: 'hm' },
+      { type: 'text', text: 'yes' },
+    ])
+    const recorded = recordTo(store, 'example:ai')
+    const messages: ModelMessage[] = [{ role: 'user', content: 'a' }]
+    const { responseMessages } = await generateText({ model: recorded(model), messages })
+    messages.push(...responseMessages, { role: 'user', content: 'b' })
+    await generateText({ model: recorded(model), messages: pruneMessages({ messages, reasoning: 'all' }) })
+    expect((await recorded.place()).name).toBe('main')
+  })
+
+  it('images stay images', async () => {
+    const { store, server, model } = await setUp('A cat.', 'Yes.')
+    const recorded = recordTo(store, 'example:ai')
+    const png = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    )
+    const messages: ModelMessage[] = [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'what?' },
+          { type: 'file', data: new Uint8Array(png), mediaType: 'image/png' },
+        ],
+      },
+    ]
+    await generateText({ model: recorded(model()), messages })
+    const next = recordTo(store, 'example:ai')
+    await generateText({
+      model: next(model()),
+      messages: [...(await next.messages()), { role: 'user', content: 'sure?' }],
+    })
+    expect(server.requests[1]!.messages.flatMap(({ media }) => media)).toHaveLength(1)
+    expect(await count(store, await next.place())).toBe(4)
+  })
+
+  it('the middleware does the same for wrapLanguageModel', async () => {
+    const { store, model } = await setUp('hello')
+    const recorded = recordTo(store, 'example:ai')
+    const wrapped = wrapLanguageModel({ model: model(), middleware: recorded.middleware })
+    await generateText({ model: wrapped, prompt: 'hi' })
+    expect(await said(store, await recorded.place())).toEqual(['user: hi', 'assistant: hello'])
+  })
+
+  it('a branch may be named instead of a key', async () => {
+    const { store, model } = await setUp('hello')
+    const { conversation, branch } = await store.create({ title: 'mine' })
+    const recorded = recordTo(store, { conversationId: conversation.id, name: branch.name })
+    await generateText({ model: recorded(model()), prompt: 'hi' })
+    expect(await said(store, branch)).toEqual(['user: hi', 'assistant: hello'])
+  })
+
+  it('all at once is possible too: nothing is stored before the exchange has ended (S0-36, S0-37)', async () => {
+    const { store, model } = await setUp({ parts: [{ call: { name: 'look', input: {} } }] }, 'Seen.')
+    const recorded = recordTo(store, 'example:ai', { mode: 'at_once' })
+    const before: number[] = []
+    const counting = tool({
+      inputSchema: z.object({}),
+      execute: async () => {
+        before.push(await count(store, await recorded.place()))
+        return 'seen'
+      },
+    })
+    await generateText({
+      model: recorded(model()),
+      tools: recorded.tools({ look: counting }),
+      prompt: 'look',
+      stopWhen: isStepCount(5),
+    })
+    expect(before).toEqual([0])
+    expect(await said(store, await recorded.place())).toEqual([
+      ...['user: look', 'assistant: [look {}]', 'tool_result: look → seen', 'assistant: Seen.'],
+    ])
+  })
+
+  it('a model of another version is refused in words', async () => {
+    const { store } = await setUp()
+    expect(() => recordTo(store, 'example:ai')('openai/gpt-5' as never)).toThrow('AI SDK 7')
+  })
+})
