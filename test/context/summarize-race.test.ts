@@ -1,15 +1,20 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readContext } from '../../src/context/read-context.ts'
+import { summarize } from '../../src/context/summarize.ts'
 import type { MessageId } from '../../src/core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
+import { leaseMs } from '../../src/core/turn.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { freshDatabase } from '../stores/postgres/database.ts'
+import { told } from './model.ts'
 import type { News, Order } from './summarizer.ts'
 
 /** Eight processes that want to summarise the same conversation at the same moment, twenty times: one may ask its
@@ -21,20 +26,24 @@ const folder = mkdtempSync(join(tmpdir(), 'summaries-'))
 let children: readonly ChildProcess[] = []
 
 beforeAll(() => {
-  const file = fileURLToPath(new URL('summarizer.ts', import.meta.url))
-  children = Array.from({ length: processes }, () => fork(file, { execArgv: [], serialization: 'advanced' }))
+  children = Array.from({ length: processes }, startChild)
 })
 afterAll(async () => {
-  await Promise.all(
-    children.map(async child => {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const gone = once(child, 'exit')
-      child.kill('SIGKILL')
-      await gone
-    }),
-  )
+  await Promise.all(children.map(kill))
   rmSync(folder, { recursive: true, force: true })
 })
+
+function startChild(): ChildProcess {
+  const file = fileURLToPath(new URL('summarizer.ts', import.meta.url))
+  return fork(file, { execArgv: [], serialization: 'advanced' })
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  child.kill('SIGKILL')
+  await gone
+}
 
 async function gather(target: string, careless = false): Promise<void> {
   for (const child of children)
@@ -114,5 +123,39 @@ describe.each(drivers)('eight processes on $name', ({ target }) => {
       const { asked } = await race([talk.ids.at(-1)!], talk)
       expect(asked).toBeGreaterThan(1)
     }
+  })
+})
+
+describe('a process that is killed while it summarises (R2)', () => {
+  it('leaves the conversation as it was; another goes on when the claim has run out', {
+    timeout: 60_000,
+  }, async () => {
+    const target = join(folder, 'killed.db')
+    const store = await openStore(target)
+    const later = await openStore(target, {
+      source: { now: () => Date.now() + leaseMs, uuid: () => randomUUID() },
+    })
+    const model = told(() => 'after the crash')
+    const options = { model, window: { limit: 100_000 }, after: () => () => {} }
+    const holder = { host: 'other', boot: 'b', pid: 1, startedAt: 1 }
+    for (let round = 0; round < 5; round++) {
+      const talk = await conversation(store)
+      const place = { conversationId: talk.conversationId, head: talk.ids.at(-1)! }
+      const child = startChild()
+      await tell(child, { do: 'open', target, careless: false })
+      expect(await tell(child, { do: 'summarize', ...place })).toEqual({ is: 'asked' })
+      await kill(child)
+      expect(await summarize(store, place, { ...options, holder })).toMatchObject({ outcome: 'busy' })
+      expect(await store.listSummaries(talk.conversationId)).toEqual([])
+      const { fitted } = await readContext(store, place.head, { limit: 100_000 })
+      expect(fitted.messages).toHaveLength(40)
+      expect(await summarize(later, place, { ...options, holder })).toMatchObject({
+        outcome: 'made',
+        messages: 30,
+      })
+      expect(await store.listSummaries(talk.conversationId)).toMatchObject([{ text: 'after the crash' }])
+    }
+    await store.close()
+    await later.close()
   })
 })
