@@ -14,15 +14,25 @@ export interface Aligned {
   readonly fresh: readonly NewMessage[]
 }
 
+/** A prompt that is ready to be laid on paths. */
+export interface Prompted {
+  readonly messages: readonly NewMessage[]
+  readonly faces: readonly Face[]
+}
+
+/** Makes a prompt ready. This reads all of it, so it is done once. */
+export function prompted(prompt: readonly NewMessage[]): Prompted {
+  const messages = joinResults(prompt)
+  return { messages, faces: messages.map(faceOf) }
+}
+
 /** Lays a prompt on a stored path, by position: the messages that both have, one after the other, are the same ones,
  *  and the first that differs begins something new. A prompt that begins later than the path (a caller keeps only the
  *  newest messages) is laid where its beginning is found. `rooted` says that the path begins at its root.
  *
  *  The same words may stand in several places. Then the place from which the prompt reaches the end of the path is
  *  taken, the longest such one, because most prompts go on; only where none does, the beginning of the path. */
-export function align(prompt: readonly NewMessage[], path: readonly Face[], rooted: boolean): Aligned {
-  const messages = joinResults(prompt)
-  const faces = messages.map(faceOf)
+export function align({ messages, faces }: Prompted, path: readonly Face[], rooted: boolean): Aligned {
   const start = path.findIndex(face => !isPassedOver(face))
   if (start === -1) return alignedAt(messages, { kept: path.length, shared: 0, fresh: 0, given: none }, path)
 

@@ -3,14 +3,15 @@ import type { BranchRef } from '../core/branch.ts'
 import { BusyError } from '../core/errors.ts'
 import type { MessageId } from '../core/ids.ts'
 import type { NewMessage } from '../core/message.ts'
-import { align, isNonEmpty, splitAtQuestion } from './align.ts'
+import { align, isNonEmpty, type Prompted, prompted, splitAtQuestion } from './align.ts'
 import { type Face, faceOf } from './align-face.ts'
 import { beginTurn } from './begin-turn.ts'
 import { type Line, lineOf, type Patience } from './recorded-line.ts'
-import { findSpot, newestOf, type Spot } from './recorded-spot.ts'
+import { findSpot, newestOf, newestPlace, type Spot } from './recorded-spot.ts'
 import type { ToolWatcher } from './recorded-tools.ts'
 import type { BeginTurn, RecordStore, Trouble, TurnRecording, TurnReport } from './recording.ts'
 import type { RecorderSource } from './source.ts'
+import { keepToolResults } from './tool-results.ts'
 import { readPrompt } from './v4-prompt.ts'
 
 /** A call went beside the branch. `edited`: one of its messages differs from what is stored. `earlier`: it asks again
@@ -71,13 +72,13 @@ export function exchanges(
   const left = new Map<string, Left>()
   const byCall = new Map<string, Line>()
   let newest: { readonly branch: BranchRef } | null = null
-  let prompted: string | null = null
+  let lastSystem: string | null = null
   let late: Promise<void> = Promise.resolve()
 
   return { enter, tools: { started, ended }, place, end }
 
   async function place(): Promise<BranchRef> {
-    return newest?.branch ?? (await findHome())
+    return newest?.branch ?? newestPlace(store, await findHome())
   }
 
   async function end(): Promise<readonly TurnReport[]> {
@@ -90,19 +91,16 @@ export function exchanges(
     const signal = params.abortSignal
     try {
       const { system, messages } = readPrompt(params.prompt)
-      const going = openFor(messages)
+      const prompt = prompted(messages)
+      const going = openFor(prompt)
       const line = going
-        ? await goOn(going.line, going.fresh, messages)
-        : await begin(leftFor(messages) ?? (await findSpot(store, await place(), home, messages)), messages)
+        ? await goOn(going.line, going.fresh)
+        : await begin(leftFor(prompt) ?? (await findSpot(store, await place(), home, prompt)))
       newest = line
       await keepPrompt(home, system)
       return { line, model: model.modelId, expect: calls => expect(calls, line) }
 
-      async function goOn(
-        line: Line,
-        fresh: readonly NewMessage[],
-        all: readonly NewMessage[],
-      ): Promise<Line> {
+      async function goOn(line: Line, fresh: readonly NewMessage[]): Promise<Line> {
         const { before, words, asked } = splitAtQuestion(fresh)
         const { status } = line
         await line.goOn(asked ? before : fresh, signal)
@@ -110,11 +108,11 @@ export function exchanges(
         const { saved, branch, head } = await line.end(status)
         const spot = saved
           ? { branch, head, fresh: words, found: 'end' as const }
-          : await findSpot(store, branch, home, all)
-        return begin(spot, all)
+          : await findSpot(store, branch, home, prompt)
+        return begin(spot)
       }
 
-      async function begin(spot: Spot, all: readonly NewMessage[]): Promise<Line> {
+      async function begin(spot: Spot): Promise<Line> {
         const at = await settle(spot)
         const turn = await beginTurn(
           store,
@@ -133,7 +131,7 @@ export function exchanges(
           source,
         )
         await sayBeside(spot, turn)
-        return keep(turn, all.map(faceOf), signal)
+        return keep(turn, prompt.faces, signal)
       }
     } catch (error) {
       if (signal?.aborted || (error instanceof BusyError && options.onBusy === 'refuse')) throw error
@@ -143,19 +141,19 @@ export function exchanges(
   }
 
   /** The exchange whose next call this is: what it knows stands in the prompt, up to the last word of it. */
-  function openFor(messages: readonly NewMessage[]): { line: Line; fresh: readonly NewMessage[] } | null {
+  function openFor(prompt: Prompted): { line: Line; fresh: readonly NewMessage[] } | null {
     for (const line of [...open].reverse()) {
       if (line.state !== 'resting') continue
-      const { fit, shared, fresh } = align(messages, line.known, true)
+      const { fit, shared, fresh } = align(prompt, line.known, true)
       if (fit === 'end' && shared > 0) return { line, fresh }
     }
     return null
   }
 
   /** The branch that this recorder left just where the prompt goes on. */
-  function leftFor(messages: readonly NewMessage[]): Spot | null {
+  function leftFor(prompt: Prompted): Spot | null {
     for (const { branch, head, known } of [...left.values()].reverse()) {
-      const { fit, shared, fresh } = align(messages, known, true)
+      const { fit, shared, fresh } = align(prompt, known, true)
       if (fit === 'end' && shared > 0) return { branch, head, fresh, found: 'end' }
     }
     return null
@@ -166,7 +164,9 @@ export function exchanges(
     const { before, words } = splitAtQuestion(spot.fresh)
     if (!isNonEmpty(before)) return spot
     try {
-      const { branch, head } = await store.append(spot.branch, spot.head, before, { onConflict: 'sibling' })
+      const { toolResults } = await store.getConversation(spot.branch.conversationId)
+      const kept = before.map(message => keepToolResults(message, toolResults)) as [NewMessage]
+      const { branch, head } = await store.append(spot.branch, spot.head, kept, { onConflict: 'sibling' })
       return { ...spot, branch, head, fresh: words }
     } catch {
       // Whatever it is, the turn will meet it too, and has its ways.
@@ -250,8 +250,8 @@ export function exchanges(
 
   /** The system prompt belongs to the conversation, not into the tree. */
   async function keepPrompt({ conversationId }: BranchRef, system: string | null): Promise<void> {
-    if (system === null || system === prompted) return
-    prompted = system
+    if (system === null || system === lastSystem) return
+    lastSystem = system
     await guard(async () => {
       const { prompt, promptPolicy } = await store.getConversation(conversationId)
       if (prompt?.text === system || (prompt !== null && promptPolicy !== 'rebuild')) return

@@ -1,7 +1,7 @@
 import type { Branch, BranchRef } from '../core/branch.ts'
 import type { MessageId } from '../core/ids.ts'
 import type { NewMessage } from '../core/message.ts'
-import { type Aligned, align } from './align.ts'
+import { type Aligned, align, type Prompted } from './align.ts'
 import { type Face, faceOf } from './align-face.ts'
 import type { RecordStore } from './recording.ts'
 
@@ -27,7 +27,7 @@ export async function findSpot(
   store: RecordStore,
   ref: BranchRef,
   home: BranchRef,
-  prompt: readonly NewMessage[],
+  prompt: Prompted,
 ): Promise<Spot> {
   let best = await layOnBranch(store, await store.getBranch(ref), prompt)
   if (best.aligned.fit === 'end') return spotOf(best, prompt)
@@ -53,7 +53,7 @@ interface OnBranch {
 async function layOnBranch(
   store: RecordStore,
   { conversationId, name, head }: Branch,
-  prompt: readonly NewMessage[],
+  prompt: Prompted,
 ): Promise<OnBranch> {
   const branch = { conversationId, name }
   if (head === null) return { branch, aligned: align(prompt, [], true), ids: [] }
@@ -65,8 +65,8 @@ async function layOnBranch(
 }
 
 /** Messages that a prompt may stand for in the store, where each result has one of its own, and some to spare. */
-function lengthOf(prompt: readonly NewMessage[]): number {
-  return prompt.reduce((sum, { role, blocks }) => sum + (role === 'tool_result' ? blocks.length : 1), 16)
+function lengthOf({ messages }: Prompted): number {
+  return messages.reduce((sum, { role, blocks }) => sum + (role === 'tool_result' ? blocks.length : 1), 16)
 }
 
 /** The branches that went beside this one, or that it went beside, newest first. Those with a key are somebody's own. */
@@ -84,12 +84,24 @@ function familyOf(name: string): string {
   return name.replace(/-\d{1,9}$/, '')
 }
 
-function spotOf({ branch, aligned, ids }: OnBranch, prompt: readonly NewMessage[]): Spot {
+function spotOf({ branch, aligned, ids }: OnBranch, prompt: Prompted): Spot {
   const { fit, kept, fresh } = aligned
   const head = fit === 'nowhere' || kept === 0 ? null : ids[kept - 1]!
   if (fit === 'end') return { branch, head, fresh, found: 'end' }
   if (fit === 'nowhere') return { branch, head: null, fresh, found: 'unknown' }
-  return { branch, head, fresh, found: fresh.length === 0 && prompt.length > 0 ? 'earlier' : 'edited' }
+  return {
+    branch,
+    head,
+    fresh,
+    found: fresh.length === 0 && prompt.messages.length > 0 ? 'earlier' : 'edited',
+  }
+}
+
+/** The branch of a family on which something was said last: where its caller went on, if that was beside `home`. */
+export async function newestPlace(store: RecordStore, home: BranchRef): Promise<BranchRef> {
+  const [own, siblings] = await Promise.all([store.getBranch(home), siblingsOf(store, home, home)])
+  const { conversationId, name } = siblings.reduce((a, b) => (b.updatedAt > a.updatedAt ? b : a), own)
+  return { conversationId, name }
 }
 
 /** The faces of a branch's newest messages, with their ids. */

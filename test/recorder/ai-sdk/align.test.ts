@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../../../src/core/block.ts'
 import { type NewMessage, textOf } from '../../../src/core/message.ts'
-import { align, splitAtQuestion } from '../../../src/recorder/align.ts'
+import { align, prompted, splitAtQuestion } from '../../../src/recorder/align.ts'
 import { faceOf } from '../../../src/recorder/align-face.ts'
 
 const user = (text: string): NewMessage => ({ role: 'user', blocks: text })
@@ -19,7 +19,7 @@ const call = (callId: string, input: Record<string, number | string> = {}): Bloc
 const result = (callId: string, output = 'seen'): Block => ({ type: 'tool_result', callId, output })
 const results = (...blocks: Block[]): NewMessage => ({ role: 'tool_result', blocks })
 const lay = (prompt: readonly NewMessage[], path: readonly NewMessage[], rooted = true) =>
-  align(prompt, path.map(faceOf), rooted)
+  align(prompted(prompt), path.map(faceOf), rooted)
 
 describe('a prompt and a path', () => {
   const path = [user('a'), said('b'), user('c'), said('d')]
@@ -131,8 +131,8 @@ describe('what makes no difference', () => {
     const erased = (role: 'user' | 'assistant') => faceOf({ role, blocks: [], erased: {} })
     const path = [erased('user'), faceOf(said('b')), faceOf(user('c')), erased('assistant')]
     const prompt = [user('a'), said('b'), user('c'), said('d'), user('e')]
-    expect(align(prompt, path, true)).toMatchObject({ fit: 'end', kept: 4, fresh: [user('e')] })
-    expect(align([user('new')], [erased('user')], true)).toMatchObject({
+    expect(align(prompted(prompt), path, true)).toMatchObject({ fit: 'end', kept: 4, fresh: [user('e')] })
+    expect(align(prompted([user('new')]), [erased('user')], true)).toMatchObject({
       fit: 'nowhere',
       fresh: [user('new')],
     })

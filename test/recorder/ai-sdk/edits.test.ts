@@ -126,6 +126,12 @@ describe('a caller that', () => {
     await ask(user('a'))
     await ask(user('A'))
     const later = recordTo(store, 'example:ai')
+    // Before its first call too: where the caller went on last.
+    expect(await later.place()).toEqual(await recorded.place())
+    expect(await later.messages()).toMatchObject([
+      { content: [{ text: 'A' }] },
+      { content: [{ text: 'answer 2' }] },
+    ])
     await generateText({
       model: later(parrot().model),
       messages: [user('A'), assistant('answer 2'), user('b')],
