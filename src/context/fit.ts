@@ -8,7 +8,7 @@ import { leftovers } from './leftovers.ts'
 import { noticeText, pin } from './pin.ts'
 import { exceeds, type Room, roomFor } from './room.ts'
 import { type Squeezed, squeeze } from './squeeze.ts'
-import { type Item, viewOf, type Weigh } from './view.ts'
+import { type Item, type Scales, viewOf } from './view.ts'
 
 /** Makes a context: pinned things first, then the newest whole exchanges that fit, as `repair` shows them. If
  *  everything fits, everything is there, unchanged. The newest message of the user is always there, with the last
@@ -23,8 +23,8 @@ export function fit(
   pinned: Pinned = {},
   count?: CountTokens,
 ): Fitted {
-  const weigh = scales(window, count)
-  const { items, covered, unasked, missing } = arrange(path, pinned, weigh)
+  const scales = scalesFor(window, count)
+  const { items, covered, unasked, missing } = arrange(path, pinned, scales)
   const pins = pin(pinned, count ?? countByCharacters)
   const left = leftovers()
   left.add(covered, 'summarised')
@@ -39,7 +39,7 @@ export function fit(
   })
   const chosen =
     everything(items, roomBeside(missing + left.truncated())) ??
-    newest(items, roomBeside(missing + path.length), window.keepRecent ?? 10, weigh)
+    newest(items, roomBeside(missing + path.length), window.keepRecent ?? 10, scales)
   left.add(chosen.older, chosen.reason ?? 'window')
   for (const { item, reason } of chosen.left) left.add([item], reason)
 
@@ -58,11 +58,11 @@ export function fit(
   }
 }
 
-function scales(window: Window, count: CountTokens | undefined): Weigh {
-  return (blocks, stored) => ({
-    tokens: count ? count(blocks) : (stored ?? countByCharacters(blocks)),
-    characters: window.maxChars === undefined ? 0 : charactersOf(blocks),
-  })
+function scalesFor({ maxChars }: Window, count: CountTokens | undefined): Scales {
+  return {
+    tokens: count ?? ((blocks, stored) => stored ?? countByCharacters(blocks)),
+    characters: maxChars === undefined ? () => 0 : charactersOf,
+  }
 }
 
 interface Arranged {
@@ -78,8 +78,8 @@ interface Arranged {
 
 /** Takes out what the summary stands for, and what answers no question if there is one at all. If the summary's
  *  last message is not in the path, it lies before it. */
-function arrange(path: readonly Message[], { summary, older = 0 }: Pinned, weigh: Weigh): Arranged {
-  const view = viewOf(path, weigh)
+function arrange(path: readonly Message[], { summary, older = 0 }: Pinned, scales: Scales): Arranged {
+  const view = viewOf(path, scales)
   const end = summary ? path.findLastIndex(({ id }) => id === summary.last) : -1
   const first = view.findIndex(item => item.opens)
   const isUnasked = (item: Item, i: number) => i < first && item.message.role !== 'system' && item.last > end
@@ -103,12 +103,12 @@ function everything(items: readonly Item[], room: Room): Chosen | null {
 }
 
 /** The newest exchanges in a row that fit; if not even the last one does, what can be made of it. */
-function newest(items: readonly Item[], room: Room, keepRecent: number, weigh: Weigh): Chosen {
+function newest(items: readonly Item[], room: Room, keepRecent: number, scales: Scales): Chosen {
   const last = Math.max(
     0,
     items.findLastIndex(item => item.opens),
   )
-  const least = squeeze(items.slice(last), room, keepRecent, weigh)
+  const least = squeeze(items.slice(last), room, keepRecent, scales)
   // Where the last exchange had to give way, nothing older may take the place.
   let reason: LeftReason | null = least.left[0]?.reason ?? (least.cut.length > 0 ? 'window' : null)
   const taken = roomFor(least.kept)

@@ -45,21 +45,17 @@ interface Early extends Answer {
 export function pairUp(path: readonly Shown[]): Pairs {
   const calls: (Call[] | undefined)[] = new Array(path.length)
   const claims: (boolean[] | undefined)[] = new Array(path.length)
-  const open = new Map<string, Call[]>()
+  const open = openCalls()
   const early = new Map<string, Early[]>()
-  const freeId = idSource()
   for (let at = 0; at < path.length; at++) {
     const { message, blocks } = path[at]!
     if (message.role === 'system' || !blocks.some(isTools)) continue
     const made: Call[] = []
     const claimed: boolean[] = []
     for (const block of blocks) {
-      if (isCall(block)) {
-        const call: Call = { block, id: freeId(block.callId), at, answer: null }
-        made.push(call)
-        enter(open, block.callId, call)
-      } else if (isResult(block)) {
-        const call = takeNewest(open, block.callId)
+      if (isCall(block)) made.push(open.add(block, at))
+      else if (isResult(block)) {
+        const call = open.take(block.callId)
         if (call) call.answer = { block, at }
         else enter(early, block.callId, { block, at, claims: claimed, index: claimed.length })
         claimed.push(call !== undefined)
@@ -72,13 +68,37 @@ export function pairUp(path: readonly Shown[]): Pairs {
   return { calls, claims }
 }
 
-function takeNewest(open: Map<string, Call[]>, id: string): Call | undefined {
-  const calls = open.get(id)
-  if (!calls) return undefined
-  let first = calls.length - 1
-  while (first > 0 && calls[first - 1]!.at === calls[first]!.at) first--
-  if (calls.length === 1) open.delete(id)
-  return calls.splice(first, 1)[0]
+/** The calls that wait for a result, by their stored ids. */
+function openCalls() {
+  // An id stays when its calls are answered: the next call of this id needs another one.
+  const waiting = new Map<string, Call[]>()
+  const counts = new Map<string, number>()
+  function freeId(id: string): string {
+    let n = counts.get(id) ?? 1
+    let free: string
+    do free = `${id}-${++n}`
+    while (waiting.has(free))
+    counts.set(id, n)
+    waiting.set(free, [])
+    return free
+  }
+  return {
+    add(block: ToolCallBlock, at: number): Call {
+      const same = waiting.get(block.callId)
+      const call: Call = { block, id: same ? freeId(block.callId) : block.callId, at, answer: null }
+      if (same) same.push(call)
+      else waiting.set(block.callId, [call])
+      return call
+    },
+    /** The first of the newest message that has one. */
+    take(id: string): Call | undefined {
+      const calls = waiting.get(id)
+      if (!calls || calls.length < 2) return calls?.pop()
+      let first = calls.length - 1
+      while (first > 0 && calls[first - 1]!.at === calls[first]!.at) first--
+      return calls.splice(first, 1)[0]
+    },
+  }
 }
 
 function claimEarly(
@@ -97,23 +117,6 @@ function claimEarly(
     if (!found) continue
     call.answer = found
     found.claims[found.index] = true
-  }
-}
-
-/** Gives each call an id of its own: the stored one, unless an earlier call has it. */
-function idSource(): (id: string) => string {
-  const taken = new Set<string>()
-  const counts = new Map<string, number>()
-  return id => {
-    let free = id
-    if (taken.has(id)) {
-      let n = counts.get(id) ?? 1
-      do free = `${id}-${++n}`
-      while (taken.has(free))
-      counts.set(id, n)
-    }
-    taken.add(free)
-    return free
   }
 }
 

@@ -2,7 +2,7 @@ import type { Message } from '../core/message.ts'
 import type { ContextMessage } from '../core/model.ts'
 import { viewOf } from './view.ts'
 
-const weightless = () => ({ tokens: 0, characters: 0 })
+const weightless = { tokens: () => 0, characters: () => 0 }
 
 /** Shows a path so that no provider refuses it for its shape. Nothing is stored.
  *  - Each answer with tool calls is followed at once by one message with their results, in the order of the

@@ -3,7 +3,7 @@ import { type Cuttable, cutBlock, cuttableLength } from './cut.ts'
 import { exchangeOf } from './exchange.ts'
 import type { LeftReason } from './fitted.ts'
 import { exceeds, type Room, roomFor } from './room.ts'
-import type { Item, Weigh } from './view.ts'
+import type { Item, Scales } from './view.ts'
 
 export interface Squeezed {
   readonly kept: readonly Item[]
@@ -20,7 +20,7 @@ const longEnough = [1_000, 100] as const
 /** Makes the newest exchange small enough: the question and the last step always stay. Old results are cut first,
  *  then old steps left out, and only then is anything done to the newest `keepRecent` messages: their results are
  *  cut, all steps but the last left out, texts cut from the oldest on, the question last of all. */
-export function squeeze(items: readonly Item[], room: Room, keepRecent: number, weigh: Weigh): Squeezed {
+export function squeeze(items: readonly Item[], room: Room, keepRecent: number, scales: Scales): Squeezed {
   const total = roomFor(items)
   if (exceeds(total, room) === null) return { kept: items, left: [], cut: [], fits: true }
   const exchange = exchangeOf(items)
@@ -54,7 +54,7 @@ export function squeeze(items: readonly Item[], room: Room, keepRecent: number, 
       while (length > long && exceeded() !== null) {
         const before = place[index]!
         const most = Math.max(long, length - tooMany())
-        const after = withBlock(before, i, cutBlock(before.message.blocks[i]!, most), weigh)
+        const after = withBlock(before, i, cutBlock(before.message.blocks[i]!, most), scales)
         const shorter = cuttableLength(after.message.blocks[i]!, what)
         if (shorter >= length) break
         length = shorter
@@ -111,7 +111,12 @@ function recentSteps(steps: readonly (readonly Item[])[], keepRecent: number): n
   return Math.max(1, recent)
 }
 
-function withBlock(item: Item, index: number, block: Block, weigh: Weigh): Item {
+function withBlock(item: Item, index: number, block: Block, scales: Scales): Item {
   const blocks = item.message.blocks.with(index, block)
-  return { ...item, message: { ...item.message, blocks }, ...weigh(blocks, null) }
+  return {
+    ...item,
+    message: { ...item.message, blocks },
+    tokens: scales.tokens(blocks, null),
+    characters: scales.characters(blocks),
+  }
 }

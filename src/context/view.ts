@@ -1,4 +1,4 @@
-import type { Block, TextBlock } from '../core/block.ts'
+import type { Block, TextBlock, ThinkingBlock } from '../core/block.ts'
 import type { Message } from '../core/message.ts'
 import type { ContextMessage } from '../core/model.ts'
 import { type Joined, joinResults, loneResult } from './join-results.ts'
@@ -20,17 +20,17 @@ export interface Item {
 }
 
 /** Weighs blocks. `stored` is the count that was stored with them, if they are just what was stored. */
-export type Weigh = (
-  blocks: readonly Block[],
-  stored: number | null,
-) => { readonly tokens: number; readonly characters: number }
+export interface Scales {
+  tokens(blocks: readonly Block[], stored: number | null): number
+  characters(blocks: readonly Block[]): number
+}
 
 const besideResult: TextBlock = { type: 'text', text: '[given with the result of a tool]' }
 
 /** A path as a provider takes it. See `repair`, which shows it without the bookkeeping. */
-export function viewOf(path: readonly Message[], weigh: Weigh): readonly Item[] {
+export function viewOf(path: readonly Message[], scales: Scales): readonly Item[] {
   const shown = show(path)
-  const build = builder(shown, pairUp(shown), weigh)
+  const build = builder(shown, pairUp(shown), scales)
   // What is said by the system before the first question is part of the beginning, whatever stands before it.
   for (let at = 0; at < shown.length && shown[at]!.exchange === 0; at++) {
     if (shown[at]!.message.role === 'system') build.system(at)
@@ -45,13 +45,15 @@ export function viewOf(path: readonly Message[], weigh: Weigh): readonly Item[] 
 }
 
 function show(path: readonly Message[]): readonly Shown[] {
+  const shown: Shown[] = []
   let exchange = 0
-  return path.map(message => {
+  for (const message of path) {
     const blocks = sendableBlocks(message)
     const opens = message.role === 'user' && blocks.some(isSaid)
     if (opens) exchange++
-    return { message, blocks, opens, exchange }
-  })
+    shown.push({ message, blocks, opens, exchange })
+  }
+  return shown
 }
 
 interface Builder {
@@ -61,7 +63,7 @@ interface Builder {
   answer(at: number): void
 }
 
-function builder(path: readonly Shown[], { calls, claims }: Pairs, weigh: Weigh): Builder {
+function builder(path: readonly Shown[], { calls, claims }: Pairs, scales: Scales): Builder {
   const items: Item[] = []
   const newest = path.at(-1)?.exchange ?? 0
   const counted = new Uint8Array(path.length)
@@ -73,12 +75,26 @@ function builder(path: readonly Shown[], { calls, claims }: Pairs, weigh: Weigh)
     counted[at] = 1
     return 1
   }
-  function put(at: number, role: ContextMessage['role'], blocks: readonly Block[], opens = false): void {
-    const { message } = path[at]!
-    const { tokens, characters } = weigh(blocks, blocks === message.blocks ? message.tokens : null)
-    const shown = { role, blocks, id: message.id }
-    items.push({ message: shown, opens, tokens, characters, stands: count(at) + waiting, last: at })
+  function put(
+    at: number,
+    role: ContextMessage['role'],
+    blocks: readonly Block[],
+    opens: boolean,
+    stored: number | null,
+  ): void {
+    items.push({
+      message: { role, blocks, id: path[at]!.message.id },
+      opens,
+      tokens: scales.tokens(blocks, stored),
+      characters: scales.characters(blocks),
+      stands: count(at) + waiting,
+      last: at,
+    })
     waiting = 0
+  }
+  function storedTokens(at: number, blocks: readonly Block[]): number | null {
+    const { message } = path[at]!
+    return blocks === message.blocks ? message.tokens : null
   }
   /** A message that shows nothing goes where its neighbour goes. */
   function skip(at: number): void {
@@ -90,7 +106,6 @@ function builder(path: readonly Shown[], { calls, claims }: Pairs, weigh: Weigh)
     }
   }
   function putResults(at: number, { blocks, sources, tokens: stored }: Joined): void {
-    const { tokens, characters } = weigh(blocks, stored)
     let stands = 0
     let last = at
     for (const source of sources) {
@@ -102,10 +117,16 @@ function builder(path: readonly Shown[], { calls, claims }: Pairs, weigh: Weigh)
       first === undefined
         ? { role: 'tool_result', blocks }
         : { role: 'tool_result', blocks, id: path[first]!.message.id }
-    items.push({ message, opens: false, tokens, characters, stands, last })
+    const tokens = scales.tokens(blocks, stored)
+    items.push({ message, opens: false, tokens, characters: scales.characters(blocks), stands, last })
   }
-  function putAnswer(at: number, blocks: readonly Block[], made: readonly Call[]): void {
-    put(at, 'assistant', renamed(blocks, made))
+  function putAnswer(
+    at: number,
+    blocks: readonly Block[],
+    made: readonly Call[],
+    stored = storedTokens(at, blocks),
+  ): void {
+    put(at, 'assistant', renamed(blocks, made), false, stored)
     if (made.length > 0) putResults(at, joinResults(path, made, reasonOf))
   }
 
@@ -115,19 +136,20 @@ function builder(path: readonly Shown[], { calls, claims }: Pairs, weigh: Weigh)
       const { blocks } = path[at]!
       const texts = blocks.every(isText) ? blocks : blocks.filter(isText)
       if (texts.length === 0) skip(at)
-      else put(at, 'system', texts)
+      else put(at, 'system', texts, false, storedTokens(at, texts))
     },
     said(at) {
       const { message, blocks, opens } = path[at]!
       const rest = withoutClaimed(blocks, claims[at])
-      if (opens) put(at, 'user', rest, true)
+      if (opens) put(at, 'user', rest, true, storedTokens(at, rest))
       else if (rest.length === 0) skip(at)
-      else put(at, message.role, blocks.some(isSaid) ? [besideResult, ...rest] : rest)
+      else put(at, message.role, blocks.some(isSaid) ? [besideResult, ...rest] : rest, false, null)
     },
     answer(at) {
       const { blocks, exchange } = path[at]!
       const made = calls[at] ?? []
-      const kept = exchange === newest && made.length > 0 ? blocks : withoutLooseThinking(blocks)
+      const loose = exchange === newest && made.length > 0 ? 0 : looseThinking(blocks)
+      const kept = loose === 0 ? blocks : blocks.filter(block => !isLoose(block))
       const before = items.length
       if (claims[at]) {
         let used = 0
@@ -137,8 +159,12 @@ function builder(path: readonly Shown[], { calls, claims }: Pairs, weigh: Weigh)
           putAnswer(at, segment, inSegment)
         }
         const alone = withoutClaimed(blocks.filter(isResult), claims[at])
-        if (alone.length > 0) put(at, 'tool_result', alone)
-      } else if (kept.length > 0) putAnswer(at, kept, made)
+        if (alone.length > 0) put(at, 'tool_result', alone, false, null)
+      } else if (kept.length > 0) {
+        // What is not sent is taken off the stored count, which is cheaper than to count the rest.
+        const stored = storedTokens(at, blocks)
+        putAnswer(at, kept, made, stored === null ? null : Math.max(0, stored - Math.floor(loose / 4)))
+      }
       if (items.length === before) skip(at)
     },
   }
@@ -150,9 +176,15 @@ function isText(block: Block): boolean {
 
 /** Thinking that no provider can check goes back only with the calls of the exchange in progress, where some
  *  (DeepSeek) want it. Anthropic and OpenAI take it only with their own signature or id, which is metadata. */
-function withoutLooseThinking(blocks: readonly Block[]): readonly Block[] {
-  const isLoose = (block: Block) => block.type === 'thinking' && block.metadata === undefined
-  return blocks.some(isLoose) ? blocks.filter(block => !isLoose(block)) : blocks
+function isLoose(block: Block): boolean {
+  return block.type === 'thinking' && block.metadata === undefined
+}
+
+/** Its characters. */
+function looseThinking(blocks: readonly Block[]): number {
+  let characters = 0
+  for (const block of blocks) if (isLoose(block)) characters += (block as ThinkingBlock).text.length
+  return characters
 }
 
 /** Splits an answer that holds results of its own calls behind each run of them, and takes them out. */
