@@ -2,8 +2,8 @@ import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 
 /** How one provider wants a context written. What differs between providers is said here and nowhere else. */
 export interface Dialect {
-  /** The name of what it wants back: the field of `metadata.provider` that is its own. */
-  readonly key: string
+  /** The name of what it wants back: the field of `metadata.provider` that is its own. Null if we do not know it. */
+  readonly key: string | null
   /** Whether a message of the user may hold this kind of media, as bytes or as a URL that the provider fetches. */
   takes(mime: string, as: 'data' | 'url'): boolean
   /** Whether results of tools may hold media; if not, media is shown right behind them, as from the user. */
@@ -29,18 +29,16 @@ export interface Dialect {
 }
 
 /** For models that we know nothing about: what nearly all take. */
-export function plainDialect(key: string): Dialect {
-  return {
-    key,
-    takes: (mime, as) =>
-      /^image\/(png|jpeg|gif|webp)$/.test(mime) || (as === 'data' && mime === 'application/pdf'),
-    mediaInResults: false,
-    mediaInAnswers: false,
-    laterSystem: false,
-    oneText: true,
-    thinking: 'own',
-    marksErrors: false,
-  }
+export const plainDialect: Dialect = {
+  key: null,
+  takes: (mime, as) =>
+    /^image\/(png|jpeg|gif|webp)$/.test(mime) || (as === 'data' && mime === 'application/pdf'),
+  mediaInResults: false,
+  mediaInAnswers: false,
+  laterSystem: false,
+  oneText: true,
+  thinking: 'own',
+  marksErrors: false,
 }
 
 const cached = { anthropic: { cacheControl: { type: 'ephemeral' } } }

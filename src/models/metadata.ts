@@ -12,15 +12,18 @@ export function keptMetadata(
   return { provider: plainJson(said), model }
 }
 
-/** What goes back to the provider with this name; undefined if the block is not its own. */
+/** What goes back to the provider with this name; undefined if the block is not its own. Where the name is not known
+ *  (null), all of it goes back to the very model that said it. */
 export function ownOptions(
-  metadata: JsonObject | undefined,
-  key: string,
+  metadata: unknown,
+  { key }: { readonly key: string | null },
+  model: string,
 ): SharedV4ProviderOptions | undefined {
-  const said = metadata?.provider
-  if (!isObject(said) || !Object.hasOwn(said, key)) return undefined
-  const own = said[key]
-  return isObject(own) ? { [key]: own as SharedV4ProviderOptions[string] } : undefined
+  if (!isObject(metadata) || !isObject(metadata.provider)) return undefined
+  const said = metadata.provider as SharedV4ProviderOptions
+  if (key === null) return metadata.model === model ? said : undefined
+  const own = Object.hasOwn(said, key) ? said[key] : undefined
+  return own === undefined ? undefined : { [key]: own }
 }
 
 /** Later facts win over earlier ones, provider by provider. */

@@ -93,7 +93,7 @@ function writer(
 ): Writer {
   const called = new Map<string, string>()
   const ownOf = (block: Block) => {
-    const own = ownOptions(isObject(block.metadata) ? block.metadata : undefined, dialect.key)
+    const own = ownOptions(block.metadata, dialect, model)
     return own === undefined ? {} : { providerOptions: own }
   }
   const goesBack = (block: Block): boolean => {
@@ -104,10 +104,10 @@ function writer(
   }
   return {
     answerPart(block) {
-      if (!isKnown(block)) return ofProvider.has(block.type) ? providerPart(block, dialect) : []
+      if (!isKnown(block)) return ofProvider.has(block.type) ? providerPart(block, dialect, model) : []
       switch (block.type) {
         case 'text':
-          return isFilled(block.text) || signed(block, dialect)
+          return isFilled(block.text) || signed(block, dialect, model)
             ? [{ type: 'text', text: block.text, ...ownOf(block) }]
             : []
         case 'thinking':
@@ -151,9 +151,9 @@ function writer(
 const ofProvider = new Set(['provider_call', 'provider_result', 'provider_custom'])
 
 /** What the provider's own tools did goes back to that provider only. */
-function providerPart(block: OtherBlock, dialect: Dialect): AnswerPart[] {
+function providerPart(block: OtherBlock, dialect: Dialect, model: string): AnswerPart[] {
   const { type, callId, name, kind, input, output, metadata } = block
-  const own = ownOptions(isObject(metadata) ? metadata : undefined, dialect.key)
+  const own = ownOptions(metadata, dialect, model)
   if (own === undefined) return []
   if (type === 'provider_custom') {
     return [{ type: 'custom', kind: String(kind) as `${string}.${string}`, providerOptions: own }]
@@ -182,7 +182,7 @@ function messagesOf(side: Side, dialect: Dialect): LanguageModelV4Prompt {
   ]
 }
 
-/** Texts that stand side by side become one. */
+/** Texts that stand side by side become one, unless the provider wants them back apart. */
 function joined<P extends { readonly type: string }>(parts: readonly P[]): P[] {
   const all: P[] = []
   for (const part of parts) {
@@ -230,6 +230,7 @@ function isFilled(text: string): boolean {
 }
 
 /** Google signs empty texts, and wants them back. */
-function signed(block: KnownBlock, dialect: Dialect): boolean {
-  return ownOptions(block.metadata, dialect.key)?.[dialect.key]?.thoughtSignature !== undefined
+function signed(block: KnownBlock, dialect: Dialect, model: string): boolean {
+  const own = ownOptions(block.metadata, dialect, model) ?? {}
+  return Object.values(own).some(facts => facts.thoughtSignature !== undefined)
 }

@@ -12,14 +12,15 @@ export function answerFor(request: ModelRequest): ScriptedReply {
   if (results.length > 0) return results.map(sayResult).join('\n')
   const newest = messages.findLastIndex(message => message.role === 'user')
   const question = messages[newest]
-  if (question === undefined) return wantsSystemDigest(messages) ? digestOf(messages) : greeting
+  const most = request.maxOutput === undefined ? 1_200 : Math.min(1_200, request.maxOutput * 4)
+  if (question === undefined) return wantsSystemDigest(messages) ? digestOf(messages, most) : greeting
   const text = textOf(question)
   const directive = directed(text, request)
   if (directive !== null) return directive
   const memory = remember(messages)
   const asked = text.trim()
   if (wantsDigest(asked) || wantsSystemDigest(messages)) {
-    return digestOf(memory.said.length === 0 ? messages : messages.slice(0, newest))
+    return digestOf(memory.said.length === 0 ? messages : messages.slice(0, newest), most)
   }
   for (const answer of answers) {
     const said = answer(asked, memory)

@@ -1,28 +1,36 @@
 import { textOf } from '../core/message.ts'
 import type { ContextMessage } from '../core/model.ts'
 
-const most = 1_200
 const perLine = 160
 
-/** A short account of what was said, made of the first sentence of each thing said. Sentences that state something
- *  (`my name is …`) come first, so that they survive however often a digest is digested. */
-export function digestOf(messages: readonly ContextMessage[]): string {
+/** A summary, wherever it comes from: the rest of its line, or the line after it. */
+const previous = /^[ \t]*previous conversation summary:?[ \t]*\n?(.*)$/im
+
+/** What a digest says at its end. */
+const more = /\(And \d+ more\.\)/g
+
+/** Who is speaking, and signs of lists. */
+const label = /^\s*(?:\\|\[[^\]]*\]|[-*•>#]+|(?:user|assistant|system|tool)\s*:)\s*/i
+
+/** A short account of what was said, made of the first sentence of each thing said, in as many characters as asked for.
+ *  Sentences that state something (`my name is …`) come first, so that they survive however often a digest is digested. */
+export function digestOf(messages: readonly ContextMessage[], most = 1_200): string {
   const lines = messages
-    .filter(message => message.role !== 'tool_result')
-    .flatMap(message => textOf(message).split('\n'))
-    .map(line =>
-      line.replace(/^\s*(?:\[[^\]]*\]|[-*•>#]+|(?:user|assistant|system|tool)\s*:)\s*/i, '').trim(),
+    .filter(isSaid)
+    .map(message =>
+      textOf(message).replace(previous, (_, summary: string) => sentencesOf(summary).join('\n')),
     )
+    .flatMap(text => text.split('\n'))
+    .map(line => line.replace(label, '').replace(more, '').trim())
     .filter(line => line !== '' && !isInstruction(line))
-  const sentences = lines.flatMap(line => line.match(/[^.!?]+[.!?]*/g) ?? []).map(one => one.trim())
-  const stating = sentences.filter(isStatement)
+  const stating = lines.flatMap(sentencesOf).filter(isStatement)
   const rest = lines.map(firstSentence).filter(one => !stating.includes(one))
   const chosen = [...new Set([...stating, ...rest])].map(one => one.slice(0, perLine))
   if (chosen.length === 0) return 'Nothing has been said yet.'
   const kept: string[] = []
   let length = 0
   for (const line of chosen) {
-    if (length + line.length > most) break
+    if (length + line.length > most - 20) break
     kept.push(line)
     length += line.length + 1
   }
@@ -30,9 +38,14 @@ export function digestOf(messages: readonly ContextMessage[]): string {
   return `${kept.join(' ')}${left > 0 ? ` (And ${left} more.)` : ''}`
 }
 
+/** Not what tools returned, and of the system only summaries. */
+function isSaid(message: ContextMessage): boolean {
+  return message.role === 'system' ? previous.test(textOf(message)) : message.role !== 'tool_result'
+}
+
 /** Was this asked by a summariser, or by a person who wants a summary? */
 export function wantsDigest(text: string): boolean {
-  return /\bsummar(?:y|ies|i[sz](?:e|ing|ation))\b|\btl;?dr\b|\brecap\b/i.test(text)
+  return /\bsummar(?:y|ies|i[sz](?:e|ed|ing|ation))\b|\btl;?dr\b|\brecap\b/i.test(text)
 }
 
 function isStatement(sentence: string): boolean {
@@ -41,10 +54,19 @@ function isStatement(sentence: string): boolean {
   )
 }
 
+/** Fences, and what is said to whoever summarises. */
 function isInstruction(line: string): boolean {
-  return wantsDigest(line) && !/^previous conversation summary:?\s+\S/i.test(line)
+  return (
+    /^<\/?[\w-]+>$/.test(line) ||
+    wantsDigest(line) ||
+    /^the following is (?:a part of )?(?:a|the|our) /i.test(line)
+  )
+}
+
+function sentencesOf(text: string): readonly string[] {
+  return (text.match(/[^.!?]+[.!?]*/g) ?? []).map(one => one.trim())
 }
 
 function firstSentence(line: string): string {
-  return /^[^.!?]+[.!?]*/.exec(line)?.[0].trim() ?? line
+  return sentencesOf(line)[0] ?? line
 }

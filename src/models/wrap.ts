@@ -134,5 +134,5 @@ function dialectOf(provider: string): Dialect {
   if (provider.startsWith('openai.responses')) return openaiDialect
   if (provider.startsWith('openai')) return { ...chatDialect('openai'), thinking: 'own' }
   if (provider.startsWith('google.generative-ai')) return googleDialect
-  return plainDialect(provider.split('.')[0] ?? provider)
+  return plainDialect
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { summaryRequest } from '../../src/context/summary-prompt.ts'
 import type { Block } from '../../src/core/block.ts'
 import { ContextLengthError, ModelError } from '../../src/core/errors.ts'
+import { textOf } from '../../src/core/message.ts'
 import type { Answer, ContextMessage, Model, ModelEvent, ModelRequest } from '../../src/core/model.ts'
 import { estimateTokens } from '../../src/core/tokens.ts'
 import { scripted } from '../../src/models/scripted.ts'
@@ -99,6 +101,27 @@ describe('the scripted model by itself', () => {
     expect(again).toMatch(/My name is Ada\./)
     expect(again).toMatch(/my dog is Rex/)
     expect(again).not.toMatch(/Summarise/)
+  })
+
+  it('serves our own summariser: no instructions in the digest, nothing stated lost, never more than asked for', async () => {
+    const room = { summary: 60, conversation: 4_000 }
+    const voyage = (from: number) =>
+      Array.from({ length: 20 }, (_, n) => user(`Day ${from + n} of the voyage. The sea is calm.`))
+    const digest = async (messages: readonly ContextMessage[], soFar: string | null) => {
+      const asked = summaryRequest(messages, soFar, room, '')
+      return answer(scripted(), { messages: asked, maxOutput: room.summary })
+    }
+    const first = await digest(
+      [user('Hello. My name is Ada. I build boats.'), bot('Good.'), ...voyage(1)],
+      null,
+    )
+    const again = await digest(voyage(21), textOf(first))
+    for (const { blocks, finish } of [first, again]) {
+      expect(finish).toBe('stop')
+      expect(textOf({ blocks })).toMatch(/My name is Ada\..*\(And \d+ more\.\)$/)
+      expect(textOf({ blocks })).not.toMatch(/summar|<|part of a conversation/i)
+      expect(estimateTokens(blocks)).toBeLessThanOrEqual(60)
+    }
   })
 
   it('answers the same to the same context', async () => {
