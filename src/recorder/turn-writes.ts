@@ -137,7 +137,7 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
       await store.putDraft(conversationId, standing.key, source.holder(), pieces)
     } catch (error) {
       // A draft is no reason to give anything else up: what arrived is stored at the end at the latest.
-      if (isOfAnother(error) || error instanceof InvalidError) return false
+      if (isOfAnother(error) || error instanceof InvalidError || error instanceof NotFoundError) return false
       throw error
     }
     draft.stored(pieces.at(-1)!)
@@ -150,8 +150,8 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
       await store.renewTurn(conversationId, standing.key, source.holder())
       return true
     } catch (error) {
-      // The next write finds it out, and goes beside.
-      if (isOfAnother(error)) return false
+      // The next write finds it out.
+      if (isOfAnother(error) || error instanceof NotFoundError) return false
       throw error
     }
   }

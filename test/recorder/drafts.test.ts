@@ -99,7 +99,9 @@ describe('an answer while it arrives', () => {
     let length = 0
     const started = performance.now()
     let late = 0
+    let stall = 0
     while (performance.now() - started < 1_000) {
+      const begun = performance.now()
       turn.draft(text('word '))
       length += 5
       sent.push({ at: performance.now(), length })
@@ -107,10 +109,11 @@ describe('an answer while it arrives', () => {
       const stored = (await store.readDraft(id, 't')).reduce((sum, piece) => sum + piece.text.length, 0)
       const missing = sent.find(piece => piece.length > stored)
       if (missing) late = Math.max(late, performance.now() - missing.at)
+      stall = Math.max(stall, performance.now() - begun)
     }
     await turn.end('complete')
-    // Other work on the machine may hold a timer up for a moment.
-    expect(late).toBeLessThan(400)
+    // While other work on the machine holds us up, nothing goes off.
+    expect(late).toBeLessThan(200 + 2 * stall)
     expect(late).toBeGreaterThan(50)
   })
 })

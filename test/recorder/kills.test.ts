@@ -1,8 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -11,20 +8,11 @@ import type { Message } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { beginTurn, takeOver } from '../../src/recorder/index.ts'
 import { openStore } from '../../src/stores/open.ts'
-import { freshDatabase } from '../stores/postgres/database.ts'
+import { engines, freshTarget } from './engines.ts'
 import { answer, final, type Line, type Point, points, question, result } from './mortal.ts'
 
 /** 1 in the gate; `SKEIN_KILL_ROUNDS=20` for the long form of R2. */
 const rounds = Number(process.env.SKEIN_KILL_ROUNDS ?? 1)
-
-const targets = {
-  sqlite: async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'skein-kills-'))
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-    return join(folder, 'conversations.db')
-  },
-  postgres: freshDatabase,
-}
 
 /** Lets a process record a turn, kills it where it was told to die, and returns what it had said by then. */
 async function killedAt(point: Point, target: string, branch: BranchRef): Promise<readonly Line[]> {
@@ -42,7 +30,7 @@ async function mortal(
 ): Promise<readonly Line[]> {
   const script = fileURLToPath(new URL('mortal.ts', import.meta.url))
   const child = spawn(process.execPath, [script, target, JSON.stringify(branch), point], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines: Line[] = []
@@ -83,7 +71,7 @@ async function stands(store: Store, branch: BranchRef): Promise<readonly Message
   return head === null ? [] : store.path(head)
 }
 
-describe.each(['sqlite', 'postgres'] as const)('kill -9 of a process that records on %s', engine => {
+describe.each(engines)('kill -9 of a process that records on %s', engine => {
   const timeout = 30_000 * rounds
 
   it.each(points)(
@@ -97,7 +85,7 @@ describe.each(['sqlite', 'postgres'] as const)('kill -9 of a process that record
   it('at any moment leaves the beginning of what was said, with all that it was told is stored (R1)', {
     timeout,
   }, async () => {
-    const target = await targets[engine]()
+    const target = await freshTarget(engine)
     const store = await openStore(target)
     onTestFinished(() => store.close())
     for (let round = 0; round < 4 * rounds; round++) {
@@ -121,7 +109,7 @@ describe.each(['sqlite', 'postgres'] as const)('kill -9 of a process that record
   })
 
   async function killAndResume(point: Point): Promise<void> {
-    const target = await targets[engine]()
+    const target = await freshTarget(engine)
     const store = await openStore(target)
     onTestFinished(() => store.close())
     const { branch, conversation } = await store.create()

@@ -62,6 +62,15 @@ describe('a turn as it happens', () => {
     expect(await said()).toEqual(['go', 'a', 'b', 'c', 'd'])
   })
 
+  it('does not keep the process alive by itself', async () => {
+    const { store, branch, clock } = await place()
+    const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
+    turn.draft(text('and'))
+    expect(clock.timers).toEqual({ all: 2, lively: 0 })
+    await turn.end('complete')
+    expect(clock.timers.all).toBe(0)
+  })
+
   it('stores trace records beside the words', async () => {
     const { store, branch, id, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)

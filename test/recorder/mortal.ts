@@ -1,9 +1,11 @@
+import { once } from 'node:events'
 import type { BranchRef } from '../../src/core/branch.ts'
-import { beginTurn } from '../../src/recorder/index.ts'
+import { beginTurn, type Trouble, type TurnReport } from '../../src/recorder/index.ts'
 import { openStore } from '../../src/stores/open.ts'
 
-/** A process that records a turn and is killed at a point that it was given. It says what it does before and after
- *  it does it, one line of JSON each. Pipes are written at once, so that nothing it said dies with it. */
+/** A process that records a turn and stops at a point that it was given, to be killed there, or told to go on. It says
+ *  what it does before and after it does it, one line of JSON each. Pipes are written at once, so that nothing it
+ *  said dies with it. */
 
 export const points = [
   'before the words',
@@ -22,6 +24,7 @@ export type Line =
   | { readonly stored: string }
   | { readonly drafted: string; readonly at: number }
   | { readonly point: Point }
+  | { readonly ended: TurnReport; readonly troubles: readonly Trouble['kind'][] }
 
 export const question = 'Read the file and tell me.'
 export const answer = 'I am going to read it.'
@@ -34,7 +37,12 @@ if (process.argv[2] !== undefined)
 async function live(target: string, branch: BranchRef, deadly: Point): Promise<void> {
   const store = await openStore(target)
   await reach('before the words')
-  const turn = await beginTurn(store, branch, { words: [{ role: 'user', blocks: question }], key: 'mortal' })
+  const troubles: Trouble['kind'][] = []
+  const turn = await beginTurn(store, branch, {
+    words: [{ role: 'user', blocks: question }],
+    key: 'mortal',
+    onTrouble: ({ kind }) => troubles.push(kind),
+  })
   say({ stored: question })
   await reach('after the words')
   await draft(deadly === 'in the middle of an answer' ? 10_000 : 100)
@@ -59,8 +67,9 @@ async function live(target: string, branch: BranchRef, deadly: Point): Promise<v
   await turn.add([{ role: 'assistant', blocks: final }])
   say({ stored: final })
   await reach('before the end')
-  await turn.end('complete')
+  say({ ended: await turn.end('complete'), troubles })
   await reach('after the end')
+  await store.close()
 
   async function draft(pieces: number): Promise<void> {
     for (let n = 0; n < pieces; n++) {
@@ -75,7 +84,8 @@ async function live(target: string, branch: BranchRef, deadly: Point): Promise<v
   async function reach(point: Point): Promise<void> {
     if (point !== deadly) return
     say({ point })
-    await new Promise(() => setInterval(() => undefined, 1_000))
+    await once(process.stdin, 'data')
+    process.stdin.pause()
   }
 }
 

@@ -160,14 +160,20 @@ describe('storage that fails in the middle of a turn', () => {
     expect(await it.said()).toEqual(['q', 'a'])
   })
 
-  it('goes on without a conversation that was purged, and hands back what was said', async () => {
+  it('goes on without a conversation that somebody trashed, and hands back what was said', async () => {
     const it = await begun()
-    it.failing.fate = method =>
-      method === 'append' ? { before: new NotFoundError('conversation', it.id) } : null
+    await it.store.trash(it.id)
+    it.turn.draft(text('half'))
+    await it.clock.advance(11_000)
+    expect(it.kinds()).toEqual([])
     expect(await it.turn.add([assistant('a')])).toEqual({ ids: null })
-    expect(await it.turn.add([assistant('b')])).toEqual({ ids: null })
     expect(it.kinds()).toEqual(['lost'])
-    expect(await ended(it)).toMatchObject({ saved: false, unsaved: [assistant('a'), assistant('b')] })
+    expect(it.told[0]?.error).toBeInstanceOf(NotFoundError)
+    expect(await it.turn.add([assistant('b')])).toEqual({ ids: null })
+    it.turn.draft(text('half'))
+    const unsaved = [assistant('a'), assistant('b'), { role: 'assistant', blocks: [text('half')] }]
+    expect(await ended(it)).toMatchObject({ saved: false, unsaved })
+    expect(it.kinds()).toEqual(['lost'])
   })
 })
 
@@ -190,6 +196,22 @@ describe("the person's words", () => {
     expect(told).toEqual(['degraded', 'unsaved', 'begun', 'recovered'])
     expect(await it.said()).toEqual(['q', 'a'])
     expect(await turn.end('complete')).toMatchObject({ saved: true, head: turn.head })
+  })
+
+  it('do not hold the turn up for longer when the storage only hangs', async () => {
+    const it = await place()
+    const told: string[] = []
+    it.failing.fate = () => 'hangs'
+    const onTrouble = ({ kind }: Trouble) => told.push(kind)
+    const beginning = beginTurn(it.failing.store, it.branch, { words: [user('q')], onTrouble }, it.clock)
+    await it.clock.advance(2_000)
+    const turn = await beginning
+    expect(told).toEqual(['degraded', 'unsaved'])
+    it.failing.heal()
+    await it.clock.advance(100)
+    expect(told).toEqual(['degraded', 'unsaved', 'recovered'])
+    expect(await turn.end('complete')).toMatchObject({ saved: true })
+    expect(await it.said()).toEqual(['q'])
   })
 
   it('are stored without a word about it if that takes less', async () => {

@@ -1,9 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import { StorageFullError, UnavailableError } from '../../src/core/errors.ts'
@@ -14,13 +11,8 @@ import { openStore } from '../../src/stores/open.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { freshDatabase } from '../stores/postgres/database.ts'
 import { startProxy } from '../stores/postgres/proxy.ts'
+import { temporaryFile } from './engines.ts'
 import { assistant, text, user } from './place.ts'
-
-function temporaryFile(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'skein-recorder-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return join(folder, 'conversations.db')
-}
 
 async function said(store: Store, turn: TurnRecording): Promise<readonly string[]> {
   const { head } = await store.getBranch(turn.branch)
@@ -106,7 +98,7 @@ it('does not wait for a file that another process keeps locked, and says so firs
   const took = performance.now() - started
   expect(kinds()).toEqual(['degraded', 'unsaved'])
   expect(took).toBeGreaterThan(1_900)
-  expect(took).toBeLessThan(4_000)
+  expect(took).toBeLessThan(4_500)
   expect(await turn.add([assistant('a')])).toEqual({ ids: null })
   await lock.letGo()
   await expect.poll(kinds, { timeout: 15_000 }).toEqual(['degraded', 'unsaved', 'recovered'])
@@ -146,7 +138,7 @@ it('ends in time though PostgreSQL stays away, and hands back what it did not ta
   await turn.add([assistant('a')])
   const started = performance.now()
   expect(await turn.end('complete')).toMatchObject({ saved: false, unsaved: [assistant('a')] })
-  expect(performance.now() - started).toBeLessThan(2_000)
+  expect(performance.now() - started).toBeLessThan(4_000)
 })
 
 it('is refused when the store is closed under it, not hung', async () => {
