@@ -11,6 +11,7 @@ import { findSpot, newestOf, newestPlace, type Spot } from './recorded-spot.ts'
 import type { ToolWatcher } from './recorded-tools.ts'
 import type { BeginTurn, RecordStore, Trouble, TurnRecording, TurnReport } from './recording.ts'
 import type { RecorderSource } from './source.ts'
+import { takeOver } from './take-over.ts'
 import { keepToolResults } from './tool-results.ts'
 import { readPrompt } from './v4-prompt.ts'
 
@@ -51,6 +52,8 @@ export interface Exchanges {
   enter(params: LanguageModelV4CallOptions, model: LanguageModelV4): Promise<Entered | null>
   readonly tools: ToolWatcher
   place(): Promise<BranchRef>
+  /** The same, after exchanges of dead processes have been ended there. */
+  settled(): Promise<BranchRef>
   end(): Promise<readonly TurnReport[]>
 }
 
@@ -75,10 +78,16 @@ export function exchanges(
   let lastSystem: string | null = null
   let late: Promise<void> = Promise.resolve()
 
-  return { enter, tools: { started, ended }, place, end }
+  return { enter, tools: { started, ended }, place, settled, end }
 
   async function place(): Promise<BranchRef> {
     return newest?.branch ?? newestPlace(store, await findHome())
+  }
+
+  async function settled(): Promise<BranchRef> {
+    const ref = await place()
+    await takeOver(store, ref.conversationId, undefined, source)
+    return place()
   }
 
   async function end(): Promise<readonly TurnReport[]> {
@@ -95,7 +104,7 @@ export function exchanges(
       const going = openFor(prompt)
       const line = going
         ? await goOn(going.line, going.fresh)
-        : await begin(leftFor(prompt) ?? (await findSpot(store, await place(), home, prompt)))
+        : await begin(leftFor(prompt) ?? (await search(home, prompt)))
       newest = line
       await keepPrompt(home, system)
       return { line, model: model.modelId, expect: calls => expect(calls, line) }
@@ -138,6 +147,12 @@ export function exchanges(
       tell(error)
       return null
     }
+  }
+
+  /** What a dead process was about to say becomes a message first: the caller may have it. */
+  async function search(home: BranchRef, prompt: Prompted): Promise<Spot> {
+    await takeOver(store, home.conversationId, undefined, source)
+    return findSpot(store, await place(), home, prompt)
   }
 
   /** The exchange whose next call this is: what it knows stands in the prompt, up to the last word of it. */

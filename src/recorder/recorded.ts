@@ -102,7 +102,7 @@ export function recordTo(
   }
 
   async function messages(branch?: BranchRef): Promise<LanguageModelV4Message[]> {
-    const { head } = await store.getBranch(branch ?? (await recording.place()))
+    const { head } = await store.getBranch(branch ?? (await recording.settled()))
     return head === null ? [] : writeMessages(repair(await store.path(head)))
   }
 }

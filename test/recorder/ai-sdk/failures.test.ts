@@ -8,7 +8,8 @@ import { beginTurn } from '../../../src/recorder/begin-turn.ts'
 import { recordTo } from '../../../src/recorder/recorded.ts'
 import type { Trouble } from '../../../src/recorder/recording.ts'
 import { openStore } from '../../../src/stores/open.ts'
-import { count, manualPatience, providers, said, setUp, turns } from './setting.ts'
+import { count, manualPatience, said, setUp, turns } from './setting.ts'
+import { providers } from './setting-models.ts'
 
 const quiet = { onError: () => undefined }
 

@@ -2,7 +2,8 @@ import { generateText, isStepCount, type ModelMessage, streamText, tool } from '
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { recordTo } from '../../../src/recorder/recorded.ts'
-import { count, providers, said, setUp, turns } from './setting.ts'
+import { count, said, setUp, turns } from './setting.ts'
+import { providers } from './setting-models.ts'
 
 const weather = tool({
   description: 'The weather of a city.',

@@ -15,7 +15,8 @@ import { repair } from '../../../src/context/repair.ts'
 import { modelOf } from '../../../src/models/wrap.ts'
 import { beginTurn } from '../../../src/recorder/begin-turn.ts'
 import { recordTo } from '../../../src/recorder/recorded.ts'
-import { count, lineOf, providers, said, setUp, turns } from './setting.ts'
+import { count, lineOf, said, setUp, turns } from './setting.ts'
+import { providers } from './setting-models.ts'
 
 const look = tool({ inputSchema: z.object({}), execute: async () => 'seen' })
 

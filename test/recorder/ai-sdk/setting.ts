@@ -1,6 +1,3 @@
-import { createAnthropic } from '@ai-sdk/anthropic'
-import { createOpenAI } from '@ai-sdk/openai'
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { onTestFinished } from 'vitest'
 import type { BranchRef } from '../../../src/core/branch.ts'
@@ -10,9 +7,7 @@ import { type RecorderSource, systemRecorderSource } from '../../../src/recorder
 import { openStore } from '../../../src/stores/open.ts'
 import type { Reply } from '../../support/models/reply.ts'
 import { type ModelServer, type SeenRequest, startModelServer } from '../../support/models/server.ts'
-
-export const providers = ['openai', 'openai-chat', 'anthropic'] as const
-export type Provider = (typeof providers)[number]
+import { modelOf, type Provider } from './setting-models.ts'
 
 export interface Setting {
   readonly store: Store
@@ -36,14 +31,6 @@ export async function setUp(
     await store.close()
   })
   return { store, server, model: (provider = 'openai') => modelOf(provider, server) }
-}
-
-export function modelOf(provider: Provider, { baseUrls }: Pick<ModelServer, 'baseUrls'>): LanguageModelV4 {
-  const apiKey = 'key'
-  if (provider === 'anthropic')
-    return createAnthropic({ apiKey, baseURL: baseUrls.anthropic })('claude-sonnet-4-5')
-  if (provider === 'openai') return createOpenAI({ apiKey, baseURL: baseUrls.openai })('gpt-5')
-  return createOpenAICompatible({ apiKey, baseURL: baseUrls.compatible, name: 'local' })('llama')
 }
 
 /** The messages of a branch, one line each: `user: hi`, `assistant: [look {"at":"x"}]`, `tool_result: look → seen`. */

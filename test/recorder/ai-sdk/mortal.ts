@@ -1,0 +1,28 @@
+import { argv } from 'node:process'
+import { isStepCount, streamText, tool } from 'ai'
+import { z } from 'zod'
+import { recordTo } from '../../../src/recorder/recorded.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import { modelOf, type Provider } from './setting-models.ts'
+
+/** A process that asks a model through a recorder, and is killed while it does: `node mortal.ts <file> <provider>
+ *  <base URLs>`. It says when its tool runs, which then never ends unless it is told `go`. */
+const [file = '', provider = 'openai', baseUrls = '{}'] = argv.slice(2)
+const store = await openStore(file)
+const recorded = recordTo(store, 'example:ai')
+const go = new Promise(resolve => process.on('message', resolve))
+const look = tool({
+  inputSchema: z.object({}),
+  execute: async () => {
+    process.send!('running')
+    await go
+    return 'seen'
+  },
+})
+process.on('disconnect', () => process.exit())
+await streamText({
+  model: recorded(modelOf(provider as Provider, { baseUrls: JSON.parse(baseUrls) })),
+  tools: recorded.tools({ look }),
+  prompt: 'look',
+  stopWhen: isStepCount(5),
+}).consumeStream()
