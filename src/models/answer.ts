@@ -23,10 +23,10 @@ export class BrokenOff extends Error {
   }
 }
 
-/** Puts an answer together from the parts of a stream. `take` returns the pieces to hand on. */
+/** Puts an answer together from the parts of a stream. */
 export interface AnswerBuilder {
-  /** Throws BrokenOff where the provider says that it failed. */
-  take(part: LanguageModelV4StreamPart): readonly ModelEvent[]
+  /** The piece to hand on, if there is one. Throws BrokenOff where the provider says that it failed. */
+  take(part: LanguageModelV4StreamPart): ModelEvent | null
   /** The whole answer. Throws BrokenOff if the stream ended before the provider said that it was whole. */
   whole(): Answer
 }
@@ -47,11 +47,11 @@ export function answerBuilder(fromProvider: (name: string) => string, model: str
     blocks.push(one)
     return one
   }
-  const grow = (type: Open['type'], id: string, said: Metadata, text = ''): readonly ModelEvent[] => {
+  const grow = (type: Open['type'], id: string, said: Metadata, text = ''): ModelEvent | null => {
     const one = opened(type, id)
     one.text += text
     one.said = merged(one.said, said)
-    return text === '' ? [] : [{ type, text }]
+    return text === '' ? null : { type, text }
   }
 
   return {
@@ -75,19 +75,19 @@ export function answerBuilder(fromProvider: (name: string) => string, model: str
         case 'reasoning-end':
           grow('thinking', part.id, part.providerMetadata)
           open.delete(`thinking:${part.id}`)
-          return []
+          return null
         case 'response-metadata':
           answeredBy = part.modelId ?? answeredBy
-          return []
+          return null
         case 'finish':
           finished = { usage: part.usage, finish: part.finishReason }
-          return []
+          return null
         case 'error':
           throw new BrokenOff(part.error)
         default: {
           const block = blockOf(part, fromProvider, model)
           if (block !== null) blocks.push(block)
-          return []
+          return null
         }
       }
     },

@@ -196,19 +196,15 @@ function joined<P extends { readonly type: string }>(parts: readonly P[]): P[] {
 function isText<P extends { readonly type: string }>(
   part: P | undefined,
 ): part is P & { readonly text: string } {
-  return part?.type === 'text'
+  return part?.type === 'text' && !('providerOptions' in part)
 }
 
 function marked(prompt: LanguageModelV4Prompt, { cacheMark }: Dialect): LanguageModelV4Prompt {
   if (cacheMark === undefined) return prompt
-  const system = prompt.findLastIndex((message, at) => message.role === 'system' && at <= firstTalk(prompt))
+  const system = prompt.findIndex(message => message.role !== 'system') - 1
   return prompt.map((message, at) =>
     at === system || at === prompt.length - 1 ? { ...message, providerOptions: cacheMark } : message,
   )
-}
-
-function firstTalk(prompt: LanguageModelV4Prompt): number {
-  return prompt.findIndex(message => message.role !== 'system')
 }
 
 /** The blocks since the user last spoke. */

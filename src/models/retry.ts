@@ -17,28 +17,34 @@ export interface RetryPolicy {
 /** Asks again when a provider is busy, broken or out of reach, as long as nothing of an answer has been handed on: an
  *  answer is never begun twice. A provider that wants to be left alone for longer than the longest pause is. */
 export function retried(model: Model, policy: RetryPolicy = {}): Model {
-  return { id: model.id, stream: request => attempts(model, request, policy) }
+  return {
+    id: model.id,
+    stream: request => ({ [Symbol.asyncIterator]: () => attempts(model, request, policy) }),
+  }
 }
 
-async function* attempts(
-  model: Model,
-  request: ModelRequest,
-  policy: RetryPolicy,
-): AsyncGenerator<ModelEvent> {
-  const { tries = 3, sleep = realSleep } = policy
-  for (let n = 1; ; n++) {
-    let begun = false
-    try {
-      for await (const event of model.stream(request)) {
-        begun = true
-        yield event
+/** Looks only at the first event of each attempt. All others are handed on without a word, because every layer that an
+ *  answer passes word by word costs. */
+function attempts(model: Model, request: ModelRequest, policy: RetryPolicy): AsyncIterator<ModelEvent> {
+  let begun: AsyncIterator<ModelEvent> | undefined
+  const begin = async (): Promise<IteratorResult<ModelEvent>> => {
+    const { tries = 3, sleep = realSleep } = policy
+    for (let n = 1; ; n++) {
+      const attempt = model.stream(request)[Symbol.asyncIterator]()
+      try {
+        const first = await attempt.next()
+        begun = attempt
+        return first
+      } catch (error) {
+        const pause = n >= tries || request.signal?.aborted ? null : pauseAfter(error, n, policy)
+        if (pause === null) throw error
+        await sleep(pause, request.signal)
       }
-      return
-    } catch (error) {
-      const pause = begun || n >= tries || request.signal?.aborted ? null : pauseAfter(error, n, policy)
-      if (pause === null) throw error
-      await sleep(pause, request.signal)
     }
+  }
+  return {
+    next: () => (begun === undefined ? begin() : begun.next()),
+    return: async () => (await begun?.return?.()) ?? { done: true, value: undefined },
   }
 }
 

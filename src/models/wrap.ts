@@ -57,33 +57,27 @@ async function* call(
   signal?.throwIfAborted()
   const names = toolNames(request)
   const builder = answerBuilder(names.fromProvider, languageModel.modelId)
+  let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined
+  // Whoever stops reading closes the connection. A stream that failed says so here once more; it was heard before.
+  const close = () => void reader?.cancel().catch(() => {})
+  signal?.addEventListener('abort', close)
   try {
     const asked = callOptions(request, dialect, names, languageModel.modelId, options)
     const { stream } = await orAborted(languageModel.doStream(asked), signal)
-    for await (const part of partsOf(stream, signal)) yield* builder.take(part)
+    reader = stream.getReader()
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      signal?.throwIfAborted()
+      const event = builder.take(next.value)
+      if (event !== null) yield event
+    }
     signal?.throwIfAborted()
     yield { type: 'answer', answer: builder.whole() }
   } catch (error) {
     if (signal?.aborted) throw signal.reason
     throw modelError(error, id, options.keys)
-  }
-}
-
-/** The parts as they come. Whoever stops reading closes the connection. */
-async function* partsOf(
-  stream: ReadableStream<LanguageModelV4StreamPart>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<LanguageModelV4StreamPart> {
-  const reader = stream.getReader()
-  try {
-    for (;;) {
-      const { done, value } = await orAborted(reader.read(), signal)
-      if (done) return
-      yield value
-    }
   } finally {
-    // A stream that has failed says so here once more; it was heard the first time.
-    reader.cancel().catch(() => {})
+    signal?.removeEventListener('abort', close)
+    close()
   }
 }
 
