@@ -5,7 +5,7 @@ const readme = readFileSync('README.md', 'utf8')
 
 it('shows the first example as it runs in the gate', () => {
   const [, shown] = /```ts\n([\s\S]*?)```/.exec(readme) ?? []
-  expect(shown).toBe(readFileSync('examples/01-minimal.ts', 'utf8'))
+  expect(shown).toBe(readFileSync('examples/04-agent.ts', 'utf8'))
 })
 
 it('links only to files that are there', () => {
