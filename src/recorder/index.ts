@@ -1,6 +1,9 @@
 export { beginTurn } from './begin-turn.ts'
 export { isDead, thisHolder } from './holder.ts'
 export { defaultLimits, type RecorderLimits } from './limits.ts'
+export { type ModelRecorder, type RecordToOptions, recordTo } from './recorded.ts'
+export type { Beside } from './recorded-exchanges.ts'
+export type { Patience } from './recorded-line.ts'
 export type {
   BeginTurn,
   Recorded,
