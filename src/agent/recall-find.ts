@@ -32,9 +32,9 @@ export interface Relevant {
   readonly score: number
 }
 
-const mostTerms = 12
+const mostTerms = 10
 /** Messages that are looked at for each word, the newest. */
-const mostHits = 50
+const mostHits = 30
 /** Frequent words that are looked for in pairs as well, so that what has two of them is not hidden by what has one. */
 const mostPaired = 4
 const mostText = 20_000
