@@ -1,46 +1,46 @@
 import type { Model } from '../core/model.ts'
-import { chatDialect } from './dialect.ts'
+import { chatDialect, type Dialect, ollamaDialect } from './dialect.ts'
 import { badName } from './errors.ts'
-import { keyOf, type Settings, setting, versioned } from './settings.ts'
+import { addressOf, keyOf, type Settings, setting, versioned } from './settings.ts'
 import { modelOf } from './wrap.ts'
 
+/** Any server that speaks OpenAI's chat protocol: vLLM, llama.cpp, LM Studio, OpenRouter, Groq, DeepSeek and many more. */
 export async function openCompatible(name: string, settings: Settings): Promise<Model> {
-  const baseURL = settings.baseUrls.compatible ?? setting(settings, 'COMPATIBLE_BASE_URL')
-  if (baseURL === undefined) {
-    throw badName(
-      `compatible/${name}`,
-      'needs a server: set COMPATIBLE_BASE_URL, for example to http://127.0.0.1:8000/v1',
-    )
+  const given = settings.baseUrls.compatible ?? setting(settings, 'COMPATIBLE_BASE_URL')
+  if (given === undefined) {
+    const help = 'needs a server: set COMPATIBLE_BASE_URL, for example to http://127.0.0.1:8000/v1'
+    throw badName(`compatible/${name}`, help)
   }
+  const apiKey = keyOf('compatible', ['COMPATIBLE_API_KEY'], settings)
+  const dialect = chatDialect('compatible')
   return openChat(
-    'compatible',
-    name,
-    baseURL,
-    keyOf('compatible', ['COMPATIBLE_API_KEY'], settings),
+    { provider: 'compatible', name, baseURL: addressOf('compatible', given), apiKey, dialect },
     settings,
   )
 }
 
 export async function openOllama(name: string, settings: Settings): Promise<Model> {
   const host = settings.baseUrls.ollama ?? setting(settings, 'OLLAMA_HOST') ?? '127.0.0.1:11434'
-  return openChat(
-    'ollama',
-    name,
-    versioned(reachable(host), 'v1'),
-    keyOf('ollama', ['OLLAMA_API_KEY'], settings),
-    settings,
-  )
+  const baseURL = versioned(addressOf('ollama', reachable(host)), 'v1')
+  const apiKey = keyOf('ollama', ['OLLAMA_API_KEY'], settings)
+  return openChat({ provider: 'ollama', name, baseURL, apiKey, dialect: ollamaDialect }, settings)
+}
+
+interface ChatServer {
+  readonly provider: string
+  readonly name: string
+  readonly baseURL: string
+  readonly apiKey: string | undefined
+  readonly dialect: Dialect
 }
 
 async function openChat(
-  provider: string,
-  name: string,
-  baseURL: string,
-  apiKey: string | undefined,
+  { provider, name, baseURL, apiKey, dialect }: ChatServer,
   settings: Settings,
 ): Promise<Model> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
   const key = apiKey === undefined ? {} : { apiKey }
+  const keys = apiKey === undefined ? [] : [apiKey]
   const client = createOpenAICompatible({
     name: provider,
     baseURL,
@@ -48,18 +48,14 @@ async function openChat(
     ...key,
     ...settings.fetch,
   })
-  const keys = apiKey === undefined ? [] : [apiKey]
-  return modelOf(client(name), {
-    ...settings.model,
-    id: `${provider}/${name}`,
-    keys,
-    dialect: chatDialect(provider),
-  })
+  return modelOf(client(name), { ...settings.model, id: `${provider}/${name}`, keys, dialect })
 }
 
-/** `OLLAMA_HOST` is what the server listens on: often without a scheme or a port, or any address. */
+/** `OLLAMA_HOST` is what the server listens on: often without a scheme, a host or a port, or any address. */
 function reachable(host: string): string {
-  const url = new URL(/^https?:\/\//.test(host) ? host : `http://${host}`)
+  const whole = /^https?:\/\//.test(host) ? host : `http://${host.startsWith(':') ? '127.0.0.1' : ''}${host}`
+  if (!URL.canParse(whole)) return host
+  const url = new URL(whole)
   if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1'
   if (url.port === '' && url.protocol === 'http:' && !/:80(\/|$)/.test(host)) url.port = '11434'
   return url.toString()

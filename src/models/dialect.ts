@@ -62,8 +62,7 @@ export const anthropicDialect: Dialect = {
  *  reasoned, because others refuse it. */
 export const openaiDialect: Dialect = {
   key: 'openai',
-  takes: (mime, as) =>
-    /^image\/(png|jpeg|gif|webp)$/.test(mime) || mime === 'application/pdf' || as === 'url',
+  takes: mime => /^image\/(png|jpeg|gif|webp)$/.test(mime) || mime === 'application/pdf',
   mediaInResults: true,
   mediaInAnswers: false,
   laterSystem: true,
@@ -76,7 +75,8 @@ export const openaiDialect: Dialect = {
 /** Signatures stand on calls and texts, and go back with them. URLs are fetched only from Google's own places. */
 export const googleDialect: Dialect = {
   key: 'google',
-  takes: (mime, as) => as === 'data' && /^(image|audio|video)\/|^application\/pdf$/.test(mime),
+  takes: (mime, as) =>
+    as === 'data' && /^image\/(png|jpeg|webp|heic|heif)$|^(audio|video)\/|^application\/pdf$/.test(mime),
   mediaInResults: false,
   mediaInAnswers: true,
   laterSystem: false,
@@ -100,4 +100,10 @@ export function chatDialect(key: string): Dialect {
     thinking: 'loose',
     marksErrors: false,
   }
+}
+
+/** Ollama fetches nothing, and reads no documents. */
+export const ollamaDialect: Dialect = {
+  ...chatDialect('ollama'),
+  takes: (mime, as) => as === 'data' && /^image\/(png|jpeg|webp)$/.test(mime),
 }

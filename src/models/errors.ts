@@ -5,6 +5,9 @@ import { withoutSecrets } from './secrets.ts'
 
 const longest = 300
 
+/** What is read of an answer: a proxy may send whole pages. */
+const mostRead = 10_000
+
 /** An error of a provider, its client or the network as one of ours. It holds the status, what the provider said,
  *  shortened, and when to try again: no request, no headers, no key, and no foreign error that has them. */
 export function modelError(
@@ -62,7 +65,10 @@ function factsOf(error: unknown): Facts {
   const status =
     [all.statusCode, all.status, inner.status, inner.code].find(isStatus) ?? statusOf(inner.type ?? all.type)
   const cause = causeOf(error)
-  const message = typeof error === 'string' ? error : String(inner.message ?? all.message ?? '')
+  const message = (typeof error === 'string' ? error : String(inner.message ?? all.message ?? '')).slice(
+    0,
+    mostRead,
+  )
   const code = [inner.code, all.code, inner.type, all.type].find(one => typeof one === 'string')
   const network =
     status === undefined &&
@@ -73,7 +79,7 @@ function factsOf(error: unknown): Facts {
     code: code as string | undefined,
     retryable: typeof all.isRetryable === 'boolean' ? all.isRetryable : undefined,
     headers: fieldsOf(all.responseHeaders) as Record<string, string>,
-    body: typeof all.responseBody === 'string' ? all.responseBody : '',
+    body: typeof all.responseBody === 'string' ? all.responseBody.slice(0, mostRead) : '',
     network,
   }
 }

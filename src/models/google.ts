@@ -1,20 +1,22 @@
 import type { Model } from '../core/model.ts'
 import { googleDialect } from './dialect.ts'
-import { neededKey, type Settings, setting, versioned } from './settings.ts'
+import { addressOf, neededKey, type Settings, setting, versioned } from './settings.ts'
 import { modelOf } from './wrap.ts'
 
 export async function openGoogle(name: string, settings: Settings): Promise<Model> {
   const variables = ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'] as const
   const apiKey = neededKey('google', variables, settings)
-  const given =
-    settings.baseUrls.google ??
-    setting(settings, 'GOOGLE_GENERATIVE_AI_BASE_URL') ??
-    setting(settings, 'GOOGLE_GEMINI_BASE_URL') ??
-    'https://generativelanguage.googleapis.com'
+  const given = [
+    settings.baseUrls.google,
+    setting(settings, 'GOOGLE_GENERATIVE_AI_BASE_URL'),
+    setting(settings, 'GOOGLE_GEMINI_BASE_URL'),
+    'https://generativelanguage.googleapis.com',
+  ]
+  const baseURL = versioned(addressOf('google', ...given), 'v1beta')
   const { createGoogleGenerativeAI } = await import('@ai-sdk/google')
   const provider = createGoogleGenerativeAI({
     apiKey,
-    baseURL: versioned(given, 'v1beta'),
+    baseURL,
     ...settings.fetch,
   })
   return modelOf(provider(name), {

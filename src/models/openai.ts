@@ -1,12 +1,12 @@
 import type { Model } from '../core/model.ts'
 import { openaiDialect } from './dialect.ts'
-import { neededKey, type Settings, setting } from './settings.ts'
+import { addressOf, neededKey, type Settings, setting } from './settings.ts'
 import { modelOf } from './wrap.ts'
 
 export async function openOpenai(name: string, settings: Settings): Promise<Model> {
   const apiKey = neededKey('openai', ['OPENAI_API_KEY'], settings)
-  const baseURL =
-    settings.baseUrls.openai ?? setting(settings, 'OPENAI_BASE_URL') ?? 'https://api.openai.com/v1'
+  const given = [settings.baseUrls.openai, setting(settings, 'OPENAI_BASE_URL'), 'https://api.openai.com/v1']
+  const baseURL = addressOf('openai', ...given)
   const { createOpenAI } = await import('@ai-sdk/openai')
   const provider = createOpenAI({ apiKey, baseURL, ...settings.fetch })
   const dialect = openaiDialect

@@ -1,6 +1,6 @@
 /** Shapes of keys and tokens that providers, proxies and clients put into their messages. */
 const shapes: readonly RegExp[] = [
-  /\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9*._-]{6,}/g,
+  /\b(?:sk|pk|rk)[-_][A-Za-z0-9*._-]{6,}/g,
   /\bAIza[\w*-]{10,}/g,
   /\bya29\.[\w.-]+/g,
   /\b(?:gsk|xai|hf|r8|pplx|fw|csk|nvapi|ghp|gho|ghu|ghs|ghr|glpat|github_pat|npm|dop_v1|xox[abposr])[-_][\w*-]{8,}/g,

@@ -1,4 +1,4 @@
-import { MissingKeyError } from '../core/errors.ts'
+import { InvalidError, MissingKeyError } from '../core/errors.ts'
 import type { ModelOfOptions } from './wrap.ts'
 
 /** What opening a model may read. Options win over the environment. */
@@ -38,8 +38,15 @@ export function neededKey(
   return key
 }
 
-/** A base URL with its version: other tools set the same variables without one. */
+/** The first address that is given. Throws InvalidError if it is none, before a client stumbles over it. */
+export function addressOf(provider: string, ...given: readonly (string | undefined)[]): string {
+  const url = given.find(one => one !== undefined) ?? ''
+  if (/^https?:\/\//i.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '')
+  const problem = `${JSON.stringify(url.slice(0, 100))} is no address: it has to begin with http:// or https://`
+  throw new InvalidError(`the base URL of ${provider}`, problem)
+}
+
+/** An address with its version: other tools set the same variables without one. */
 export function versioned(url: string, version: string): string {
-  const plain = url.replace(/\/+$/, '')
-  return /\/v\d+\w*$/.test(plain) ? plain : `${plain}/${version}`
+  return /\/v\d+\w*$/.test(url) ? url : `${url}/${version}`
 }

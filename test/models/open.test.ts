@@ -71,6 +71,34 @@ describe('openModel', () => {
     ])
   })
 
+  it.each([
+    ['openai/x', { OPENAI_BASE_URL: 'localhost:8000' }],
+    ['anthropic/x', { ANTHROPIC_BASE_URL: 'http://' }],
+    ['google/x', { GOOGLE_GEMINI_BASE_URL: 'file:///etc/passwd' }],
+    ['compatible/x', { COMPATIBLE_BASE_URL: 'nonsense' }],
+    ['ollama/x', { OLLAMA_HOST: 'a b' }],
+  ])('refuses an address for %s that is none', async (name, env) => {
+    const keys = { openai: 'k', anthropic: 'k', google: 'k' }
+    await expect(openModel(name, { env, keys })).rejects.toThrow(/^the base URL of \w+: .* is no address/)
+  })
+
+  it.each([
+    [undefined, 'http://127.0.0.1:11434/v1'],
+    [':1234', 'http://127.0.0.1:1234/v1'],
+    ['0.0.0.0', 'http://127.0.0.1:11434/v1'],
+    ['http://box.local:8080/', 'http://box.local:8080/v1'],
+    ['https://ollama.example.com', 'https://ollama.example.com/v1'],
+  ])('finds Ollama at %s', async (host, base) => {
+    const asked: string[] = []
+    const fetch = async (input: unknown) => {
+      asked.push(String(input))
+      return new Response('{"error":{"message":"no"}}', { status: 400 })
+    }
+    const model = await openModel('ollama/x', { env: host === undefined ? {} : { OLLAMA_HOST: host }, fetch })
+    await expect(answerOf(model, { messages: [user('hi')] })).rejects.toThrow('answered 400: no')
+    expect(asked).toEqual([`${base}/chat/completions`])
+  })
+
   it('takes options before the environment, and fetches as it is told', async () => {
     server = await startModelServer({ key: 'given' })
     const fetched: string[] = []

@@ -166,6 +166,11 @@ it('waits longer from one attempt to the next, and spreads the pauses', async ()
   expect(slept).toEqual([375, 750, 1_500, 2_000])
 })
 
+it('refuses models of older versions of the AI SDK', () => {
+  const old = { ...foreign([]), specificationVersion: 'v3' } as unknown as LanguageModelV4
+  expect(() => modelOf(old)).toThrow('a language model of the AI SDK 7 is needed (specification v4, not v3)')
+})
+
 it('refuses to send nothing', async () => {
   const { error } = await untilFailure(modelOf(foreign([finish('stop')])), { messages: [] })
   expect(error).toMatchObject({ code: 'invalid' })
