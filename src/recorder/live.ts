@@ -70,17 +70,21 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
 
   async function add(messages: NonEmpty<NewMessage>, facts: StepFacts = {}): Promise<Recorded> {
     mustBeOpen()
-    // Now, as there is nobody to refuse anything to later, should it have to wait.
-    prepareMessages(messages)
+    // If it has to wait, there is nobody to refuse anything to later. Otherwise the store looks at it at once.
+    if (queue.waiting > 0 || queue.outage) prepareMessages(messages)
     const at = source.now()
     const superseded = draft
     draft = answerDraft()
     let ids: NonEmpty<MessageId> | null = null
+    let size: number | undefined
     try {
       await queue.push({
         kind: 'said',
         messages,
-        characters: charactersOf(messages),
+        get characters() {
+          size ??= charactersOf(messages)
+          return size
+        },
         refuses: error => error instanceof InvalidError,
         async run(late) {
           ids = await writes.append(late ? dated(messages, at) : messages, facts)

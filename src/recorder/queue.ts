@@ -214,13 +214,15 @@ export function writeQueue(options: QueueOptions): WriteQueue {
       void giveUp(entry!.write)
       entry!.release?.(false)
     }
-    if (!isOver() || newest.write.kind === 'end' || waiting.at(-1) !== newest || waiting.length === 1) return
+    if (!isOver() || newest.write.kind === 'end' || waiting.at(-1) !== newest) return
     waiting.pop()
     void giveUp(newest.write)
     newest.release?.(false)
   }
 
   function isOver(): boolean {
+    // One write always has room: it is not waiting, it is being tried.
+    if (waiting.length <= 1) return false
     if (waiting.length > limits.waitingWrites) return true
     return waiting.reduce((sum, { write }) => sum + write.characters, 0) > limits.waitingCharacters
   }

@@ -11,8 +11,8 @@ import { openStore } from '../../src/stores/open.ts'
 import { engines, freshTarget } from './engines.ts'
 import { answer, final, type Line, type Point, points, question, result } from './mortal.ts'
 
-/** 1 in the gate; `SKEIN_KILL_ROUNDS=20` for the long form of R2. */
-const rounds = Number(process.env.SKEIN_KILL_ROUNDS ?? 1)
+/** 1 in the gate; `KILL_ROUNDS=20` for the long form of R2. */
+const rounds = Number(process.env.KILL_ROUNDS ?? 1)
 
 /** Lets a process record a turn, kills it where it was told to die, and returns what it had said by then. */
 async function killedAt(point: Point, target: string, branch: BranchRef): Promise<readonly Line[]> {
