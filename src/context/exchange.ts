@@ -32,8 +32,8 @@ export function withoutCovered(items: readonly Item[], end: number): readonly It
     const isNewest = next === items.length
     const remaining = steps.filter((step, i) => !isCovered(step) || (isNewest && i === steps.length - 1))
     const asked = head[0]?.opens === true && (remaining.length > 0 || isNewest)
-    if (asked || !isCovered(head)) rest.push(...head)
-    for (const step of remaining) rest.push(...step)
+    if (asked || !isCovered(head)) for (const item of head) rest.push(item)
+    for (const item of remaining.flat()) rest.push(item)
     start = next
   }
   return rest

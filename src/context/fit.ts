@@ -60,7 +60,7 @@ export function fit(
 
 function scalesFor({ maxChars }: Window, count: CountTokens | undefined): Scales {
   return {
-    tokens: count ?? ((blocks, stored) => stored ?? countByCharacters(blocks)),
+    tokens: count ? blocks => count(blocks) : (blocks, stored) => stored ?? countByCharacters(blocks),
     characters: maxChars === undefined ? () => 0 : charactersOf,
   }
 }
@@ -104,13 +104,12 @@ function everything(items: readonly Item[], room: Room): Chosen | null {
 
 /** The newest exchanges in a row that fit; if not even the last one does, what can be made of it. */
 function newest(items: readonly Item[], room: Room, keepRecent: number, scales: Scales): Chosen {
-  const last = Math.max(
-    0,
-    items.findLastIndex(item => item.opens),
-  )
-  const least = squeeze(items.slice(last), room, keepRecent, scales)
+  const question = items.findLastIndex(item => item.opens)
+  const last = Math.max(0, question)
+  const exchange = items.slice(last)
+  const least = squeeze(exchange, room, keepRecent, scales)
   // Where the last exchange had to give way, nothing older may take the place.
-  let reason: LeftReason | null = least.left[0]?.reason ?? (least.cut.length > 0 ? 'window' : null)
+  let reason = exceeds(roomFor(exchange), room)
   const taken = roomFor(least.kept)
   let from = last
   for (let i = last - 1; i >= 0 && reason === null; i--) {

@@ -17,7 +17,9 @@ export interface Window {
   readonly reserveOutput?: number
   /** The newest messages that are kept whole if they fit; 10 unless said otherwise. */
   readonly keepRecent?: number
+  /** At most so many messages of what was said; the newest question and the last step stay in any case. */
   readonly maxMessages?: number
+  /** At most so many characters of what was said; media have none. */
   readonly maxChars?: number
 }
 
@@ -30,7 +32,7 @@ export interface Pinned {
   readonly notes?: readonly string[]
   /** Tokens that something else of the request takes: the tools' descriptions. */
   readonly overhead?: number
-  /** Messages of the path that lie before those given. */
+  /** Messages of the path that lie before those given, and that no summary stands for. */
   readonly older?: number
 }
 

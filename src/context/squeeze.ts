@@ -87,7 +87,7 @@ export function squeeze(items: readonly Item[], room: Room, keepRecent: number, 
   cutAll('results', longEnough[1])
   cutAll('texts', longEnough[1])
 
-  const kept = head.concat(...steps)
+  const kept = [...head, ...steps.flat()]
   return {
     kept,
     left,

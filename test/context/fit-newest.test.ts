@@ -137,3 +137,11 @@ describe('what gives way', () => {
     }
   })
 })
+
+it('a turn of 150,000 steps does not overflow the stack (R11)', () => {
+  const [question, ...step] = pathOf(...turn(1, 10))
+  const path = [question!, ...Array.from({ length: 150_000 }, () => step).flat()]
+  const { messages, tokens } = send(path, 10_000)
+  expect(tokens.total).toBeLessThanOrEqual(10_000)
+  expect(lines(messages)[1]).toBe('user: do it')
+})
