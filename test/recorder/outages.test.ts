@@ -160,6 +160,20 @@ describe('storage that fails in the middle of a turn', () => {
     expect(await it.said()).toEqual(['q', 'a'])
   })
 
+  it('refuses it too while only the trace of an outage waits', async () => {
+    const it = await begun()
+    it.failing.fate = () => away
+    await it.turn.add([assistant('a')])
+    it.failing.fate = method => (method === 'addEvents' ? away : null)
+    await it.clock.advance(1_000)
+    expect([await it.said(), it.kinds()]).toEqual([['q', 'a'], ['degraded']])
+    const bad = it.turn.add([{ role: 'nobody', blocks: '' } as never])
+    await expect(bad).rejects.toBeInstanceOf(InvalidError)
+    await it.turn.add([assistant('b')])
+    expect(await ended(it)).toMatchObject({ saved: true, unsaved: [] })
+    expect(await it.said()).toEqual(['q', 'a', 'b'])
+  })
+
   it('goes on without a conversation that somebody trashed, and hands back what was said', async () => {
     const it = await begun()
     await it.store.trash(it.id)

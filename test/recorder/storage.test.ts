@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import BetterSqlite3 from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import { StorageFullError, UnavailableError } from '../../src/core/errors.ts'
@@ -150,4 +151,25 @@ it('is refused when the store is closed under it, not hung', async () => {
   expect(await turn.add([assistant('a')])).toEqual({ ids: null })
   expect(told[0]?.error).toBeInstanceOf(UnavailableError)
   expect(await turn.end('complete')).toMatchObject({ saved: false, unsaved: [assistant('a')] })
+})
+
+it('is waited for at the end by a process that has nothing else to do', async () => {
+  const at = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)))
+  const script = `
+    const { openStore } = await import(${at('stores/open.ts')})
+    const { beginTurn } = await import(${at('recorder/index.ts')})
+    const store = await openStore(':memory:')
+    const { branch } = await store.create()
+    await store.close()
+    const limits = { writeWithinMs: 200, endWithinMs: 600 }
+    const turn = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'q' }], limits })
+    await turn.add([{ role: 'assistant', blocks: 'a' }])
+    console.log(JSON.stringify(await turn.end('complete')))`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [[line], [code]] = await Promise.all([once(child.stdout, 'data'), once(child, 'close')])
+  expect(code).toBe(0)
+  expect(JSON.parse(String(line))).toMatchObject({ saved: false, unsaved: [user('q'), assistant('a')] })
 })
