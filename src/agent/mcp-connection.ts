@@ -1,17 +1,8 @@
 import { readFileSync } from 'node:fs'
-import type { CallToolResult, Client, Tool, Transport } from '@modelcontextprotocol/client'
-import { InvalidError } from '../core/errors.ts'
+import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client'
 import type { JsonObject } from '../core/json.ts'
-import { type ProcessServer, type ProcessTransport, processTransport } from './mcp-process.ts'
-
-/** A server that is reached over streamable HTTP. */
-export interface HttpServer {
-  readonly url: string
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-/** Where the tools of an MCP server are: a command to start, or an address. */
-export type McpServer = ProcessServer | HttpServer
+import { withoutSecrets } from '../models/secrets.ts'
+import { type McpServer, type Wire, wireTo } from './mcp-wire.ts'
 
 export interface McpLimits {
   /** How long a server may take until its tools are known. */
@@ -31,11 +22,8 @@ export interface McpConnection {
   close(): Promise<void>
 }
 
-interface Line {
+interface Line extends Wire {
   readonly client: Client
-  readonly transport: Transport | ProcessTransport
-  /** The end of what the server printed to its standard error. */
-  heard(): string
 }
 
 /** `onDeath` is told once for each connection that broke without our doing. */
@@ -47,6 +35,7 @@ export function mcpConnection(
 ): McpConnection {
   const ending = new AbortController()
   const open = new Set<Line>()
+  const endings = new Set<Promise<unknown>>()
   let current: Promise<Line> | null = null
 
   function line(): Promise<Line> {
@@ -69,14 +58,14 @@ export function mcpConnection(
 
   async function tryEra(mode: 'legacy' | 'auto', limit: AbortSignal): Promise<Line> {
     const { Client } = await import('@modelcontextprotocol/client')
-    const { transport, heard } = await transportTo(server, limits.graceMs)
+    const wire = await wireTo(server, limits.graceMs)
     const client = new Client({ name: 'skein', version: ownVersion() }, { versionNegotiation: { mode } })
-    const made: Line = { client, transport, heard }
+    const made: Line = { ...wire, client }
     open.add(made)
     // Reported where it matters: by the call that fails, and by onclose.
     client.onerror = () => {}
     try {
-      await unlessAborted(client.connect(transport, { signal: limit, timeout: limits.startMs }), limit)
+      await unlessAborted(client.connect(made.transport, { signal: limit, timeout: limits.startMs }), limit)
     } catch (error) {
       const late = limit.aborted ? withPrinted(reasonOf(), made) : null
       await end(made)
@@ -94,25 +83,31 @@ export function mcpConnection(
     onDeath(failed('was lost', withPrinted(error, broken)))
   }
 
-  async function end(made: Line): Promise<void> {
+  function end(made: Line): Promise<unknown> {
     open.delete(made)
     // A transport that never started is no concern of the client, and the other way round.
-    await Promise.allSettled([made.client.close(), made.transport.close()])
+    const ended = Promise.allSettled([made.client.close(), made.transport.close()])
+    endings.add(ended)
+    return ended.finally(() => endings.delete(ended))
   }
 
   function reasonOf(): Error {
     return new Error(ending.signal.aborted ? 'it is being closed' : `it took more than ${limits.startMs} ms`)
   }
 
+  /** Without a cause: a server may have printed what the configuration gave it to keep (R20). */
   function failed(what: string, error: unknown): Error {
-    return new Error(`the MCP server ${JSON.stringify(name)} ${what}: ${messageOf(error)}`, { cause: error })
+    const reason = withoutSecrets(messageOf(error), secretsOf(server))
+    return new Error(`the MCP server ${JSON.stringify(name)} ${what}: ${reason}`)
   }
 
   return {
     async list() {
+      const begun = performance.now()
       const { client } = await line()
       if (client.getServerCapabilities()?.tools === undefined) return []
-      const limit = AbortSignal.any([ending.signal, AbortSignal.timeout(limits.startMs)])
+      const left = Math.max(1, Math.ceil(limits.startMs - (performance.now() - begun)))
+      const limit = AbortSignal.any([ending.signal, AbortSignal.timeout(left)])
       try {
         const { tools } = await unlessAborted(client.listTools(undefined, { signal: limit }), limit)
         return tools
@@ -152,44 +147,11 @@ export function mcpConnection(
 
     async close() {
       ending.abort(new Error('closed'))
-      await Promise.allSettled([...open].map(end))
+      for (const one of open) void end(one)
       await current?.catch(() => {})
+      await Promise.all(endings)
     },
   }
-}
-
-async function transportTo(server: McpServer, graceMs: number): Promise<Pick<Line, 'transport' | 'heard'>> {
-  if ('command' in server === 'url' in server) {
-    throw new InvalidError('server', 'must have either a command or a url')
-  }
-  const sdk = await import('@modelcontextprotocol/client')
-  if ('url' in server) {
-    const requestInit = { headers: { ...server.headers } }
-    const transport = new sdk.StreamableHTTPClientTransport(new URL(server.url), { requestInit })
-    return { transport, heard: () => '' }
-  }
-  const { StdioClientTransport, getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio')
-  let printed = ''
-  const onStderr = (text: string) => {
-    printed = (printed + text).slice(-2_000)
-  }
-  const heard = () => printed
-  const { command, args = [], env = {}, cwd } = server
-  if (process.platform !== 'win32') {
-    const options = { env: getDefaultEnvironment(), graceMs, onStderr }
-    return { transport: processTransport(server, options, sdk), heard }
-  }
-  // Windows has no process groups, and its .cmd files need the SDK's way of starting them.
-  const place = cwd === undefined ? {} : { cwd }
-  const transport = new StdioClientTransport({
-    command,
-    args: [...args],
-    env: { ...env },
-    ...place,
-    stderr: 'pipe',
-  })
-  transport.stderr?.on('data', chunk => onStderr(String(chunk)))
-  return { transport, heard }
 }
 
 /** Whether a server has refused the older handshake, which nearly all understand, for its age alone. */
@@ -197,18 +159,30 @@ function speaksOnlyNewer(error: unknown): boolean {
   return /unsupported.{0,20}protocol.{0,20}version/i.test(messageOf(error))
 }
 
-/** Whether the way to the server is broken: everything but an answer, be it an error, and a time limit. */
+/** Whether the way to the server is broken: then nothing is known of the call. An error that it answered, a time limit
+ *  and whatever else the client found wrong say nothing against the way. */
 async function isBroken(error: unknown): Promise<boolean> {
-  const { ProtocolError, SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client')
+  const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
   if (error instanceof ProtocolError) return false
-  return !(error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+  if (!(error instanceof SdkError) || error instanceof SdkHttpError) return true
+  const broken: readonly string[] = [
+    SdkErrorCode.ConnectionClosed,
+    SdkErrorCode.NotConnected,
+    SdkErrorCode.SendFailed,
+  ]
+  return broken.includes(error.code)
 }
 
-function withPrinted(error: unknown, { transport, heard }: Line): Error {
-  const how = 'ending' in transport && transport.ending !== null ? ` (${transport.ending})` : ''
+/** What the configuration gave to the server alone. Short values would be found in any text. */
+function secretsOf(server: McpServer): readonly string[] {
+  const given = 'url' in server ? server.headers : server.env
+  return Object.values(given ?? {}).filter(value => value.length >= 8)
+}
+
+function withPrinted(error: unknown, { ending, heard }: Wire): Error {
+  const how = ending() === null ? '' : ` (${ending()})`
   const printed = heard().trim()
-  const words = printed === '' ? '' : `; it printed: ${printed.slice(-500)}`
-  return new Error(`${messageOf(error)}${how}${words}`, { cause: error })
+  return new Error(`${messageOf(error)}${how}${printed === '' ? '' : `; it printed: ${printed.slice(-500)}`}`)
 }
 
 function messageOf(error: unknown): string {

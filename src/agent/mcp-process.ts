@@ -67,7 +67,7 @@ export function processTransport(
           resolve()
         })
         started.once('exit', (code, signal) => {
-          ending = signal === null ? `exit code ${code}` : `killed by ${signal}`
+          ending ??= signal === null ? `exit code ${code}` : `killed by ${signal}`
         })
         // Only when nobody holds its output any more has everything been heard.
         started.once('close', () => {
@@ -121,7 +121,7 @@ export function processTransport(
         onLine(line)
       }
       if (length <= longestLine) return
-      transport.onerror?.(new Error(`it sent a line of more than ${longestLine} characters`))
+      ending = `it sent a line of more than ${longestLine} characters`
       begun = []
       length = 0
       void transport.close()

@@ -1,12 +1,13 @@
 import type { Tool } from '@modelcontextprotocol/client'
 import type { Json, JsonObject } from '../core/json.ts'
-import { type McpConnection, type McpServer, mcpConnection } from './mcp-connection.ts'
+import { type McpConnection, mcpConnection } from './mcp-connection.ts'
 import { nameTools } from './mcp-names.ts'
 import { outcomeOf } from './mcp-result.ts'
+import type { McpServer } from './mcp-wire.ts'
 import { type AgentTool, jsonOf, type Tools } from './tool.ts'
 
-export type { HttpServer, McpServer } from './mcp-connection.ts'
 export type { ProcessServer } from './mcp-process.ts'
+export type { HttpServer, McpServer } from './mcp-wire.ts'
 
 /** A server that could not be used, or was lost. `error.message` names it too. */
 export interface McpProblem {

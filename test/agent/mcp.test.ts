@@ -130,6 +130,14 @@ describe('the tools of an MCP server', () => {
     expect(JSON.parse(output as string)).toEqual({ cwd, given: 'yes' })
   })
 
+  it('keep to themselves what the configuration gave the server, also where it prints it (R20)', async () => {
+    const env = { GIVEN: 'correct horse battery' }
+    await using mcp = await open({ test: { ...server(), env } })
+    const call = mcp.call('test_die', { words: env.GIVEN })
+    await expect(call).rejects.toThrow(/out of cheese \[key\]/)
+    expect(mcp.problems[0]!.error.message).not.toContain('horse')
+  })
+
   it('are cancelled with the run, also on the server', async () => {
     await using mcp = await open({ test: server() })
     const log = join(await scratch(), 'log')

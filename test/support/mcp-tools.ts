@@ -71,8 +71,8 @@ const tools: Readonly<Record<string, Described>> = {
   },
   pid: { run: () => say(String(process.pid)) },
   die: {
-    run: () => {
-      process.stderr.write('out of cheese\n')
+    run: ({ words = '' }) => {
+      process.stderr.write(`out of cheese ${words}\n`)
       process.exit(3)
     },
   },
