@@ -19,7 +19,7 @@ export function answerFor(request: ModelRequest): ScriptedReply {
   if (directive !== null) return directive
   const memory = remember(messages)
   const asked = text.trim()
-  if (wantsDigest(asked) || wantsSystemDigest(messages)) {
+  if (wantsDigest(asked) || wantsAccount.test(asked) || wantsSystemDigest(messages)) {
     return digestOf(memory.said.length === 0 ? messages : messages.slice(0, newest), most)
   }
   for (const answer of answers) {
@@ -37,6 +37,19 @@ const hint =
   'I am only the scripted model. For a real one, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY ' +
   'and choose a model, for example anthropic/claude-sonnet-4-5 or openai/gpt-5.'
 
+const wantsAccount =
+  /\bwhat (?:did|have) we (?:talk|spoken|speak|discuss)|\bwhat (?:have i|did i) (?:told|tell) you so far|\bwhat do you know about me\b/i
+
+/** `what is my name`, `when is the party` */
+const wanted =
+  /\b(?:what(?:'s| is| are| was)|who(?:'s| is)|where(?:'s| is)|when(?:'s| is)|which is|(?:know|remember)) (my|our|the) ([\p{L}\d '-]{1,40}?)\s*\??$/iu
+
+const abilities =
+  'I am the scripted model, for first steps and tests: no key, no network, always the same answers. Ask me what you said ' +
+  'first or last, tell me that your name is Ada or that the door code is 4711 and ask for it later, let me sum up the ' +
+  'conversation, add two numbers or count to ten. With /tool name {"json": 1} I call a tool, with /slow I answer slowly, ' +
+  'with /fail and /overflow I fail as a provider would.'
+
 type Answerer = (asked: string, memory: Memory) => string | null
 
 /** Tried in order; the first that has something to say answers. */
@@ -51,8 +64,15 @@ const answers: readonly Answerer[] = [
       ? quote(said[0], 'The first thing you said was')
       : null,
 
+  (asked, { said }) => {
+    if (!/\bwhat\b.*\b(should|did|do)\b.*\bremember\b/i.test(asked)) return null
+    const wishes = said.flatMap(text => /\bremember(?: that)?:? ([^\n?]+)$/im.exec(text)?.[1] ?? [])
+    if (wishes.length === 0) return 'You have asked me to remember nothing.'
+    return `You asked me to remember: ${wishes.join('; ')}`
+  },
+
   (asked, { said }) =>
-    /\bwhat did i\b.*\b(say|ask|tell|write)\b|\bmy (last|previous) (message|question|words)\b|\bwhat was i saying\b/i.test(
+    /\bwhat did i\b.*\b(say|ask|tell|write)\b|\brepeat what i said\b|\bmy (last|previous) (message|question|words)\b|\bwhat was i saying\b/i.test(
       asked,
     )
       ? quote(said.at(-1), 'Before this you said')
@@ -78,20 +98,11 @@ const answers: readonly Answerer[] = [
       : null,
 
   (asked, { facts }) => {
-    if (/\bwho am i\b/i.test(asked)) return known(facts, 'name')
-    const thing =
-      /\b(?:what(?:'s| is| are| was)|who(?:'s| is)|where(?:'s| is)|(?:do you )?(?:know|remember)) my ([\p{L} '-]{1,40}?)\s*\??$/iu.exec(
-        asked,
-      )?.[1]
-    return thing === undefined ? null : known(facts, plain(thing))
-  },
-
-  (asked, { said }) => {
-    if (!/\bwhat\b.*\b(should|did|do)\b.*\bremember\b/i.test(asked)) return null
-    const wishes = said.flatMap(text => /\bremember(?: that)?:? ([^\n]+)/i.exec(text)?.[1] ?? [])
-    return wishes.length === 0
-      ? 'You have asked me to remember nothing.'
-      : `You asked me to remember: ${wishes.join(' ')}`
+    if (/\bwho am i\b|\bwhat am i called\b/i.test(asked)) return known(facts, 'my', 'name')
+    const [, whose, thing] = wanted.exec(asked) ?? []
+    if (whose === undefined || thing === undefined) return null
+    const mine = whose.toLowerCase() === 'my'
+    return mine || facts.has(plain(thing)) ? known(facts, whose, plain(thing)) : null
   },
 
   asked => sum(asked),
@@ -101,18 +112,24 @@ const answers: readonly Answerer[] = [
     return end > 0 ? Array.from({ length: end }, (_, n) => n + 1).join(', ') : null
   },
 
+  asked =>
+    /^(help|\?)$|\b(who|what) are you\b|\bwhat can you do\b|\b(can|could) you help\b/i.test(asked)
+      ? abilities
+      : null,
+
+  asked => (/^(bye|goodbye|see you|good night)\b/i.test(asked) ? 'Goodbye. What was said stays here.' : null),
+
   asked => (/^(thanks|thank you|thx|cheers)\b/i.test(asked) ? 'You are welcome.' : null),
+
+  asked => (/^(please )?remember\b/i.test(asked) ? 'I will, as long as it is in this conversation.' : null),
 
   asked => {
     if (asked.endsWith('?')) return null
-    const facts = [...factsOf([asked])]
-    if (facts.length === 0) return null
-    const name = facts.find(([thing]) => thing === 'name')
-    if (name !== undefined) return `Nice to meet you, ${name[1]}.`
-    return `Noted: ${facts.map(([thing, value]) => `your ${thing} is ${value}`).join(', ')}.`
+    const facts = factsOf([asked])
+    const name = facts.get('name')
+    if (name !== undefined) return `Nice to meet you, ${name}.`
+    return facts.size === 0 ? null : `Noted: ${asked.replace(/[.!]+$/, '')}.`
   },
-
-  asked => (/^(please )?remember\b/i.test(asked) ? 'I will, as long as it is in this conversation.' : null),
 ]
 
 function fallback(asked: string, question: ContextMessage, { answered }: Memory): string {
@@ -128,9 +145,10 @@ function wantsSystemDigest(messages: readonly ContextMessage[]): boolean {
   return prompt !== undefined && /^\W*(?:you )?(?:please )?(?:are to )?summar/i.test(textOf(prompt))
 }
 
-function known(facts: ReadonlyMap<string, string>, thing: string): string {
+function known(facts: ReadonlyMap<string, string>, whose: string, thing: string): string {
   const value = facts.get(thing)
-  return value === undefined ? `You have not told me your ${thing}.` : `Your ${thing} is ${value}.`
+  if (value === undefined) return `You have not told me your ${thing}.`
+  return `${whose.toLowerCase() === 'the' ? 'The' : 'Your'} ${thing} is ${value}.`
 }
 
 function quote(text: string | undefined, lead: string, none = 'You have said nothing before this.'): string {

@@ -25,7 +25,7 @@ export function digestOf(messages: readonly ContextMessage[], most = 1_200): str
     .filter(line => line !== '' && !isInstruction(line))
   const stating = lines.flatMap(sentencesOf).filter(isStatement)
   const rest = lines.map(firstSentence).filter(one => !stating.includes(one))
-  const chosen = [...new Set([...stating, ...rest])].map(one => one.slice(0, perLine))
+  const chosen = [...new Set([...stating, ...rest].map(ended))]
   if (chosen.length === 0) return 'Nothing has been said yet.'
   const kept: string[] = []
   let length = 0
@@ -38,9 +38,9 @@ export function digestOf(messages: readonly ContextMessage[], most = 1_200): str
   return `${kept.join(' ')}${left > 0 ? ` (And ${left} more.)` : ''}`
 }
 
-/** Not what tools returned, and of the system only summaries. */
+/** What the user said, and of the system only summaries: the rest follows from it. */
 function isSaid(message: ContextMessage): boolean {
-  return message.role === 'system' ? previous.test(textOf(message)) : message.role !== 'tool_result'
+  return message.role === 'user' || (message.role === 'system' && previous.test(textOf(message)))
 }
 
 /** Was this asked by a summariser, or by a person who wants a summary? */
@@ -49,6 +49,7 @@ export function wantsDigest(text: string): boolean {
 }
 
 function isStatement(sentence: string): boolean {
+  if (sentence.endsWith('?')) return false
   return /\b(?:my [\p{L} '-]{1,40}? (?:is|are)|call me|remember|must|never|always|decided?|we use)\b/iu.test(
     sentence,
   )
@@ -61,6 +62,12 @@ function isInstruction(line: string): boolean {
     wantsDigest(line) ||
     /^the following is (?:a part of )?(?:a|the|our) /i.test(line)
   )
+}
+
+/** Short, and with a mark at its end, so that the next digest finds the same sentences. */
+function ended(sentence: string): string {
+  const short = sentence.slice(0, perLine)
+  return /[.!?]$/.test(short) ? short : `${short}.`
 }
 
 function sentencesOf(text: string): readonly string[] {

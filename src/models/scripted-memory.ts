@@ -12,7 +12,7 @@ export interface Memory {
   readonly told: readonly string[]
   /** Messages of the user and the assistant, the newest included. */
   readonly messages: number
-  /** `my <thing> is <value>`: the newest value of each thing, in lower case. */
+  /** What was stated of things: `my <thing> is <value>`, the newest value of each. */
   readonly facts: ReadonlyMap<string, string>
 }
 
@@ -36,21 +36,26 @@ export function remember(messages: readonly ContextMessage[]): Memory {
   }
 }
 
-/** Things that texts state: `my name is Ada`, `my favourite colour is blue`, `call me Ada`. Later ones win. */
+/** Things that texts state, not ask: `my name is Ada`, `the door code is 4711`, `call me Ada`. Later ones win. */
 export function factsOf(texts: readonly string[]): ReadonlyMap<string, string> {
   const facts = new Map<string, string>()
-  for (const text of texts) {
-    for (const [, thing, value] of text.matchAll(
-      /\bmy ([\p{L} '-]{1,40}?) (?:is|are|=) ([^.!?\n;"”]{1,120})/giu,
-    )) {
-      if (!/^(what|who|where|how)\b/i.test(value ?? '')) facts.set(plain(thing ?? ''), (value ?? '').trim())
-    }
-    const name = /\b(?:call me|i am called|i'm called) ([\p{L}][\p{L}'-]*)/iu.exec(text)?.[1]
+  for (const sentence of texts.flatMap(
+    text => text.match(/[^.!?\n;]+(?:[.](?=\w)[^.!?\n;]*)*[.!?]?/g) ?? [],
+  )) {
+    if (sentence.trimEnd().endsWith('?') || /^\s*(?:what|who|when|where|which|how|why)\b/i.test(sentence))
+      continue
+    for (const [, thing = '', value = ''] of sentence.matchAll(stated)) facts.set(plain(thing), value.trim())
+    const name = /\b(?:call me|i am called|i'm called) ([\p{L}][\p{L}'-]*)/iu.exec(sentence)?.[1]
     if (name !== undefined) facts.set('name', name)
   }
   return facts
 }
 
+/** `my <thing> is <value>`; the value ends where something else begins. */
+const stated =
+  /\b(?:my|our|the) ([\p{L}\d][\p{L}\d '-]{0,39}?) (?:is|are|=) (.{1,120}?)(?=[.!]*$|,|\s+(?:and|but|so)\s+(?:i|my|our|the|you|we|it)\b)/giu
+
+/** A thing as it is looked up. */
 export function plain(thing: string): string {
   return thing
     .trim()

@@ -68,6 +68,30 @@ describe('the scripted model by itself', () => {
     expect(await says(user('what is my name?'))).toBe('You have not told me your name.')
   })
 
+  it('tells what was stated from what was asked, and where a statement ends', async () => {
+    const talk = [
+      user('My name is Ada Lovelace and I like maths.'),
+      bot('ok'),
+      user('remember that the door code is 4711'),
+      bot('ok'),
+    ]
+    expect(await says(...talk, user("What's my name"))).toBe('Your name is Ada Lovelace.')
+    expect(await says(...talk, user('what is the door code?'))).toBe('The door code is 4711.')
+    expect(await says(...talk, user('is my name Eve?'), bot('no'), user('who am I?'))).toBe(
+      'Your name is Ada Lovelace.',
+    )
+    expect(
+      await says(...talk, user('do you remember my name?'), bot('yes'), user('what should you remember?')),
+    ).toBe('You asked me to remember: the door code is 4711')
+    expect(await says(...talk, user('what have we talked about?'))).toBe(
+      'My name is Ada Lovelace and I like maths. remember that the door code is 4711.',
+    )
+  })
+
+  it('says what it is and what it can do', async () => {
+    expect(await says(user('who are you?'))).toMatch(/^I am the scripted model.*\/tool/)
+  })
+
   it('counts messages, adds numbers and counts to a number', async () => {
     expect(await says(user('a'), bot('b'), user('how many messages are there?'))).toBe(
       'I was given 3 messages, 2 of them yours, this one included.',
