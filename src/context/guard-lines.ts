@@ -16,6 +16,8 @@ const label = /^[ *_#>`~]*(?:user|assistant|system|tool|human|previous conversat
 const fences = /[<‹〈⟨] *\/? *conversation[-_ ]*history/g
 /** What may stand behind a label that is ours. */
 const remark = /^ *\[ *(?:used tools|attached) *:/
+/** All that reads as a colon or an opening bracket. A line without any of them is neither. */
+const marks = /[:ː∶꞉⩴︓﹕：𐞁<‹≮〈⟨〈︿﹤＜]/u
 
 const lineEnds = '\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029'
 const lines = new RegExp(`([^${lineEnds}]*)(\r\n|[${lineEnds}]|$)`, 'g')
@@ -31,17 +33,19 @@ export function guardLine(text: string): string {
 }
 
 function guardLines(text: string, first: RegExp): string {
+  if (!marks.test(text)) return text
+  const read = reader()
   let begin = first
   return text.replaceAll(lines, (whole: string, line: string, end: string) => {
-    const guarded = guard(line, begin)
+    const guarded = marks.test(line) ? guard(line, begin, read) : line
     begin = label
     return guarded === line ? whole : guarded + end
   })
 }
 
-function guard(line: string, begin: RegExp): string {
+function guard(line: string, begin: RegExp, read: (line: string) => Legible): string {
   const backslashes = /^\\*/.exec(line)![0].length
-  const { text, from } = legible(line.slice(backslashes))
+  const { text, from } = read(line.slice(backslashes))
   const opens = begin.test(text)
   const tags = [...text.matchAll(fences)].map(({ index }) => index)
   const leading = opens || (begin === label && tags[0] !== undefined && text.slice(0, tags[0]).trim() === '')
@@ -58,22 +62,29 @@ interface Legible {
   from(index: number): number
 }
 
-const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{M}]/u
-
-function legible(line: string): Legible {
-  if (/^[\x20-\x7e]*$/.test(line)) return { text: line.toLowerCase(), from: index => index }
-  let text = ''
-  const places: number[] = []
-  let place = 0
-  for (const character of line) {
-    for (const part of readAs(character)) {
+/** Reads lines, and remembers how a character is read: to find that out takes long. */
+function reader(): (line: string) => Legible {
+  const known = new Map<string, string>()
+  return line => {
+    if (/^[\x20-\x7e]*$/.test(line)) return { text: line.toLowerCase(), from: index => index }
+    let text = ''
+    const places: number[] = []
+    let place = 0
+    for (const character of line) {
+      let part = known.get(character)
+      if (part === undefined) {
+        part = readAs(character)
+        known.set(character, part)
+      }
       text += part
       for (let i = 0; i < part.length; i++) places.push(place)
+      place += character.length
     }
-    place += character.length
+    return { text, from: index => places[index]! }
   }
-  return { text, from: index => places[index]! }
 }
+
+const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{M}]/u
 
 function readAs(character: string): string {
   if (/\s/u.test(character)) return ' '
