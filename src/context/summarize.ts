@@ -71,9 +71,11 @@ export async function summarize(
   if (claim.state === 'busy') return { ...without, outcome: 'busy', summary: previous, error: claim.error }
   if (claim.state === 'made')
     return { ...without, outcome: 'reused', summary: claim.summary, messages: count }
+  let usage: Usage = {}
   try {
     const written = await write(told, previous?.text ?? null, claim, options)
-    const { text, usage, error } = written
+    const { text, error } = written
+    usage = written.usage
     const model = error === null ? options.model.id : extractive
     const tokens = estimateTokens(text)
     const summary = await store.putSummary(conversationId, {
@@ -88,7 +90,7 @@ export async function summarize(
     options.signal?.throwIfAborted()
     // The claim ran out while this process stood still, and another took it.
     if (error instanceof ExpiredError || error instanceof BusyError) {
-      return { ...without, outcome: 'busy', summary: previous, error }
+      return { ...without, outcome: 'busy', summary: previous, usage, error }
     }
     throw error
   } finally {

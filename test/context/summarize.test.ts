@@ -347,7 +347,9 @@ describe.each(drivers)('summaries on $name', ({ open }) => {
     const range = { first: ids[0]!, last: ids[19]! }
     await store.claimSummary(branch.conversationId, range, holder(2))
     release.resolve('late')
-    expect(await frozen).toMatchObject({ outcome: 'busy', summary: null, error: { code: 'expired' } })
+    const lost = await frozen
+    expect(lost).toMatchObject({ outcome: 'busy', summary: null, error: { code: 'expired' } })
+    expect(lost.usage).toEqual({ input: 100, output: 10 })
     await store.putSummary(branch.conversationId, { ...range, text: 'in time', tokens: 2, holder: holder(2) })
     expect((await stored()).map(({ text }) => text)).toEqual(['in time'])
   })
