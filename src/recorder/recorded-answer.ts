@@ -1,7 +1,7 @@
 import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from '@ai-sdk/provider'
 import type { JsonObject } from '../core/json.ts'
 import type { TurnStatus } from '../core/turn.ts'
-import type { Entered } from './recorded-exchanges.ts'
+import type { Entered, SeenCall } from './recorded-exchanges.ts'
 import type { LineAnswer } from './recorded-line.ts'
 import type { StreamWatcher } from './recorded-stream.ts'
 import { readAnswer, readFinish, readUsage } from './v4-answer.ts'
@@ -28,7 +28,6 @@ export function recordAnswer(entered: Entered | null, signal: AbortSignal | unde
   return {
     whole: result =>
       hear(() => {
-        expect(callsIn(result.content))
         const reason = result.finishReason.unified
         const end = { usage: readUsage(result.usage), reason }
         return line.answer(answerOf(result.content, result.response?.modelId ?? null, end))
@@ -94,7 +93,7 @@ export function recordAnswer(entered: Entered | null, signal: AbortSignal | unde
     const blocks = readAnswer(content, entered?.model)
     return {
       message: blocks.length === 0 ? null : { role: 'assistant', blocks, meta },
-      calls: callsIn(content),
+      ...expect(callsIn(content)),
       ...(end !== null && { usage: end.usage }),
       ...(ends !== undefined && { ends }),
     }
@@ -109,10 +108,12 @@ function endsOf(
 }
 
 /** The calls that no result stands beside: those of the caller's own tools, and those of a provider that it answers later. */
-function callsIn(content: readonly LanguageModelV4Content[]): readonly string[] {
+function callsIn(content: readonly LanguageModelV4Content[]): readonly SeenCall[] {
   const given = new Set(content.map(part => (part.type === 'tool-result' ? part.toolCallId : null)))
   return content.flatMap(part =>
-    part.type === 'tool-call' && !given.has(part.toolCallId) ? [part.toolCallId] : [],
+    part.type === 'tool-call' && !given.has(part.toolCallId)
+      ? [{ callId: part.toolCallId, name: part.toolName }]
+      : [],
   )
 }
 

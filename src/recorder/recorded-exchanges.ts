@@ -6,8 +6,9 @@ import type { NewMessage } from '../core/message.ts'
 import { align, isNonEmpty, type Prompted, prompted, splitAtQuestion } from './align.ts'
 import { type Face, faceOf } from './align-face.ts'
 import { beginTurn } from './begin-turn.ts'
-import { type Line, lineOf, type Patience } from './recorded-line.ts'
-import { findSpot, newestOf, newestPlace, type Spot } from './recorded-spot.ts'
+import { type Line, type LineAnswer, lineOf, type Patience } from './recorded-line.ts'
+import { remember, type Shared, sharedOf } from './recorded-shared.ts'
+import { findCall, findSpot, newestPlace, type Spot } from './recorded-spot.ts'
 import type { ToolWatcher } from './recorded-tools.ts'
 import type { BeginTurn, RecordStore, Trouble, TurnRecording, TurnReport } from './recording.ts'
 import type { RecorderSource } from './source.ts'
@@ -41,9 +42,17 @@ export interface Entered {
   readonly line: Line
   /** The model that is called, as its provider names it. */
   readonly model: string
-  /** Says which calls of tools belong to it. */
-  readonly expect: (calls: readonly string[]) => void
+  /** Says which calls of tools belong to it, and hears which of them it has to wait for. */
+  readonly expect: (calls: readonly SeenCall[]) => Expected
 }
+
+export interface SeenCall {
+  readonly callId: string
+  readonly name: string
+}
+
+/** The calls whose results have to come; `soon` if all of them are run here, by tools that were wrapped. */
+export type Expected = Pick<LineAnswer, 'calls' | 'soon'>
 
 /** The exchanges that one recorder has to do with. */
 export interface Exchanges {
@@ -57,28 +66,31 @@ export interface Exchanges {
   end(): Promise<readonly TurnReport[]>
 }
 
-/** Where an exchange left a branch. */
-interface Left {
-  readonly branch: BranchRef
-  readonly head: MessageId | null
-  readonly known: readonly Face[]
-}
-
 export function exchanges(
   store: RecordStore,
   findHome: () => Promise<BranchRef>,
   source: RecorderSource,
   options: ExchangeOptions,
 ): Exchanges {
-  const open = new Set<Line>()
-  /** By the name of the branch, the newest last. */
-  const left = new Map<string, Left>()
-  const byCall = new Map<string, Line>()
+  /** The tools that were wrapped: whether they run here. */
+  const wrapped = new Map<string, boolean>()
+  /** The exchanges that this recorder has begun or gone on with, and that have not ended. */
+  const own = new Set<Line>()
   let newest: { readonly branch: BranchRef } | null = null
   let lastSystem: string | null = null
   let late: Promise<void> = Promise.resolve()
 
-  return { enter, tools: { started, ended }, place, settled, end }
+  return {
+    enter,
+    tools: { known: (name, runs) => void wrapped.set(name, runs), started, ended },
+    place,
+    settled,
+    end,
+  }
+
+  async function shared(): Promise<Shared> {
+    return sharedOf(store, (await findHome()).conversationId)
+  }
 
   async function place(): Promise<BranchRef> {
     return newest?.branch ?? newestPlace(store, await findHome())
@@ -92,22 +104,24 @@ export function exchanges(
 
   async function end(): Promise<readonly TurnReport[]> {
     await late
-    return Promise.all([...open].map(line => line.end()))
+    return Promise.all([...own].map(line => line.end()))
   }
 
   async function enter(params: LanguageModelV4CallOptions, model: LanguageModelV4): Promise<Entered | null> {
     const home = await findHome()
+    const known = await shared()
     const signal = params.abortSignal
     try {
       const { system, messages } = readPrompt(params.prompt)
       const prompt = prompted(messages)
-      const going = openFor(prompt)
+      const going = openFor(prompt, known)
       const line = going
         ? await goOn(going.line, going.fresh)
-        : await begin(leftFor(prompt) ?? (await search(home, prompt)))
+        : await begin((await leftFor(prompt, known)) ?? (await search(home, prompt)))
+      own.add(line)
       newest = line
       await keepPrompt(home, system)
-      return { line, model: model.modelId, expect: calls => expect(calls, line) }
+      return { line, model: model.modelId, expect: calls => expect(calls, line, known) }
 
       async function goOn(line: Line, fresh: readonly NewMessage[]): Promise<Line> {
         const { before, words, asked } = splitAtQuestion(fresh)
@@ -123,29 +137,47 @@ export function exchanges(
 
       async function begin(spot: Spot): Promise<Line> {
         const at = await settle(spot)
-        const turn = await beginTurn(
-          store,
-          at.branch,
-          {
-            words: at.fresh,
-            expectedHead: at.head,
-            onMoved: 'fork',
-            onBusy: options.onBusy,
-            model: nameOf(model),
-            ...(system !== null && { prompt: system }),
-            ...(options.mode !== undefined && { mode: options.mode }),
-            ...(options.onTrouble !== undefined && { onTrouble: options.onTrouble }),
-            ...(signal !== undefined && { signal }),
-          },
-          source,
-        )
+        const turn = await beginPolitely(at.branch, known, {
+          words: at.fresh,
+          expectedHead: at.head,
+          onMoved: 'fork',
+          onBusy: options.onBusy,
+          model: nameOf(model),
+          ...(system !== null && { prompt: system }),
+          ...(options.mode !== undefined && { mode: options.mode }),
+          ...(options.onTrouble !== undefined && { onTrouble: options.onTrouble }),
+          ...(signal !== undefined && { signal }),
+        })
         await sayBeside(spot, turn)
-        return keep(turn, prompt.faces, signal)
+        return keep(turn, prompt.faces, known, signal)
       }
     } catch (error) {
       if (signal?.aborted || (error instanceof BusyError && options.onBusy === 'refuse')) throw error
       tell(error)
       return null
+    }
+  }
+
+  /** A turn of another process may be about to end, so it is given a moment before one goes beside it. One of our own that
+   *  holds the branch is in the middle of an answer. */
+  async function beginPolitely(branch: BranchRef, known: Shared, begin: BeginTurn): Promise<TurnRecording> {
+    const isOurs = [...known.open].some(line => line.branch.name === branch.name)
+    if (begin.onBusy !== 'fork' || isOurs) return beginTurn(store, branch, begin, source)
+    const moment = new AbortController()
+    const callOff = source.after(options.patience.busyMs, () => moment.abort())
+    try {
+      const signals = [moment.signal, ...(begin.signal === undefined ? [] : [begin.signal])]
+      return await beginTurn(
+        store,
+        branch,
+        { ...begin, onBusy: 'wait', signal: AbortSignal.any(signals) },
+        source,
+      )
+    } catch (error) {
+      if (!moment.signal.aborted || begin.signal?.aborted) throw error
+      return await beginTurn(store, branch, begin, source)
+    } finally {
+      callOff()
     }
   }
 
@@ -156,7 +188,7 @@ export function exchanges(
   }
 
   /** The exchange whose next call this is: what it knows stands in the prompt, up to the last word of it. */
-  function openFor(prompt: Prompted): { line: Line; fresh: readonly NewMessage[] } | null {
+  function openFor(prompt: Prompted, { open }: Shared): { line: Line; fresh: readonly NewMessage[] } | null {
     for (const line of [...open].reverse()) {
       if (line.state !== 'resting') continue
       const { fit, shared, fresh } = align(prompt, line.known, true)
@@ -165,11 +197,12 @@ export function exchanges(
     return null
   }
 
-  /** The branch that this recorder left just where the prompt goes on. */
-  function leftFor(prompt: Prompted): Spot | null {
+  /** The branch that was left just where the prompt goes on, if nobody has moved it since. */
+  async function leftFor(prompt: Prompted, { left }: Shared): Promise<Spot | null> {
     for (const { branch, head, known } of [...left.values()].reverse()) {
       const { fit, shared, fresh } = align(prompt, known, true)
-      if (fit === 'end' && shared > 0) return { branch, head, fresh, found: 'end' }
+      if (fit !== 'end' || shared === 0) continue
+      if ((await store.getBranch(branch)).head === head) return { branch, head, fresh, found: 'end' }
     }
     return null
   }
@@ -199,67 +232,60 @@ export function exchanges(
 
   function keep(
     turn: TurnRecording,
-    known: readonly Face[],
-    signal: AbortSignal | undefined,
+    given: readonly Face[],
+    { open, left }: Shared,
+    signal?: AbortSignal,
     awaits?: readonly string[],
   ): Line {
-    const line: Line = lineOf(turn, known, {
+    const line: Line = lineOf(turn, given, {
       ...{ signal, source, guard, patience: options.patience },
       ...(awaits !== undefined && { awaits }),
       ended({ saved, branch, head }) {
         open.delete(line)
+        own.delete(line)
         left.delete(branch.name)
         if (saved) remember(left, branch.name, { branch, head, known: line.known }, 16)
       },
     })
     open.add(line)
+    own.add(line)
     return line
   }
 
-  function expect(calls: readonly string[], line: Line): void {
-    for (const callId of calls) remember(byCall, callId, line, 1_000)
+  /** Which of these calls an exchange has to wait for. Tools that do not run here are the caller's to answer, whenever. */
+  function expect(calls: readonly SeenCall[], line: Line, { byCall }: Shared): Expected {
+    for (const { callId } of calls) remember(byCall, callId, line, 1_000)
+    const awaited = calls.filter(({ name }) => wrapped.get(name) !== false)
+    return {
+      calls: awaited.map(({ callId }) => callId),
+      soon: awaited.every(({ name }) => wrapped.get(name)),
+    }
   }
 
   async function started(callId: string, name: string): Promise<void> {
+    const { byCall } = await shared()
     await byCall.get(callId)?.toolStarted(callId, name)
   }
 
   async function ended(callId: string, name: string, message: NewMessage): Promise<void> {
-    const taken = await byCall.get(callId)?.toolEnded(callId, name, message)
-    if (taken) {
-      byCall.delete(callId)
-      return
-    }
-    late = late.then(() => guard(() => takeLate(callId, name, message)))
+    const known = await shared()
+    if (await known.byCall.get(callId)?.toolEnded(callId, name, message)) return
+    late = late.then(() => guard(() => takeLate(callId, name, message, known)))
     await late
   }
 
   /** A result whose exchange has ended, or was begun by another process: it goes on with the result, if nothing else has
    *  been said since. Otherwise the next call brings it. */
-  async function takeLate(callId: string, name: string, message: NewMessage): Promise<void> {
-    if (await byCall.get(callId)?.toolEnded(callId, name, message)) return
-    const branch = byCall.get(callId)?.branch ?? (await place())
-    const path = await newestOf(store, branch, 64)
-    const asking = path.findLastIndex(({ face }) => face.calls.some(call => call.callId === callId))
-    const after = path.slice(asking + 1)
-    const given = new Set(after.flatMap(({ face }) => [...face.results.keys()]))
-    if (asking === -1 || after.some(({ face }) => face.role !== 'tool_result') || given.has(`call ${callId}`))
-      return
-    const turn = await beginTurn(
-      store,
-      branch,
-      {
-        words: [message],
-        expectedHead: path.at(-1)!.id,
-        ...(options.onTrouble !== undefined && { onTrouble: options.onTrouble }),
-      },
-      source,
-    )
-    const calls = path[asking]!.face.calls.map(call => call.callId)
-    const awaits = calls.filter(id => id !== callId && !given.has(`call ${id}`))
-    const known = [...path.map(({ face }) => face), faceOf(message)]
-    const line = keep(turn, known, undefined, awaits)
-    expect(awaits, line)
+  async function takeLate(callId: string, name: string, message: NewMessage, known: Shared): Promise<void> {
+    if (await known.byCall.get(callId)?.toolEnded(callId, name, message)) return
+    const branch = known.byCall.get(callId)?.branch ?? (await place())
+    const asking = await findCall(store, branch, callId)
+    if (asking === null) return
+    const trouble = options.onTrouble === undefined ? {} : { onTrouble: options.onTrouble }
+    const begin = { words: [message], expectedHead: asking.head, ...trouble }
+    const turn = await beginTurn(store, branch, begin, source)
+    const line = keep(turn, [...asking.known, faceOf(message)], known, undefined, asking.others)
+    for (const other of asking.others) remember(known.byCall, other, line, 1_000)
     newest = line
   }
 
@@ -285,13 +311,6 @@ export function exchanges(
   function tell(error: unknown): void {
     options.onTrouble?.({ kind: 'lost', error, waiting: 0 })
   }
-}
-
-/** Keeps the newest entries, so that a recorder that lives for long does not grow. */
-function remember<T>(map: Map<string, T>, key: string, value: T, most: number): void {
-  map.set(key, value)
-  const [oldest] = map.keys()
-  if (map.size > most && oldest !== undefined) map.delete(oldest)
 }
 
 /** As `openModel` would name it: `openai/gpt-5`. */

@@ -9,13 +9,15 @@ import type { RecorderSource } from './source.ts'
 
 /** How long a line waits for its next call before its turn ends. */
 export interface Patience {
-  /** After all results of an answer's calls are stored: the caller has had enough steps. 1 s unless given. */
+  /** After all results of an answer's calls are stored, or none of its tools has started: the caller has had enough steps,
+   *  or has to ask somebody. 1 s unless given. */
   readonly answeredMs: number
-  /** After an answer with calls whose results have not come: nobody says whether a tool runs that was not wrapped, or
-   *  whether the caller has to ask somebody. 30 s unless given. */
+  /** After an answer with calls of tools that were not wrapped: nobody says whether they run. 10 s unless given. */
   readonly callsMs: number
   /** After a failure that may be tried again: the AI SDK retries by calling the model once more. 10 s unless given. */
   readonly retryMs: number
+  /** How long a call waits for a turn of another process to end before it goes beside it. 2 s unless given. */
+  readonly busyMs: number
 }
 
 type Ended = Exclude<TurnStatus, 'open'>
@@ -51,6 +53,8 @@ export interface LineAnswer {
   readonly message: NewMessage | null
   /** Calls whose results have to come. */
   readonly calls: readonly string[]
+  /** All of them are run by tools that say when they start: one that does not start soon waits for somebody. */
+  readonly soon: boolean
   readonly usage?: Usage
   /** Given if the turn ends with it, however many calls there are. */
   readonly ends?: Ended
@@ -78,6 +82,7 @@ export function lineOf(
   let signal = options.signal
   let report: Promise<TurnReport> | null = null
   let callOff: (() => void) | null = null
+  let isSoon = true
   const awaited = new Set(options.awaits)
   const running = new Set<string>()
   const early: NewMessage[] = []
@@ -123,8 +128,9 @@ export function lineOf(
     await guard(() => turn.add(messages, usage && { usage }))
   }
 
-  async function answer({ message, calls, usage, ends }: LineAnswer): Promise<void> {
+  async function answer({ message, calls, soon, usage, ends }: LineAnswer): Promise<void> {
     for (const callId of calls) awaited.add(callId)
+    isSoon = soon
     if (message !== null) await add([message], usage)
     state = 'resting'
     await add(early.splice(0))
@@ -160,7 +166,7 @@ export function lineOf(
   function rest(): void {
     if (running.size > 0) return
     if (signal?.aborted) void end('interrupted')
-    else restFor(awaited.size > 0 ? patience.callsMs : patience.answeredMs)
+    else restFor(awaited.size > 0 && !isSoon ? patience.callsMs : patience.answeredMs)
   }
 
   function restFor(ms: number): void {
@@ -184,7 +190,10 @@ export function lineOf(
   }
 
   async function finish(as: Ended, usage: Usage | undefined): Promise<TurnReport> {
-    const ended = await turn.end(as, usage && { usage })
+    let ended: TurnReport = { status: as, branch: turn.branch, head: turn.head, saved: false, unsaved: [] }
+    await guard(async () => {
+      ended = await turn.end(as, usage && { usage })
+    })
     options.ended(ended)
     return ended
   }

@@ -104,14 +104,25 @@ export async function newestPlace(store: RecordStore, home: BranchRef): Promise<
   return { conversationId, name }
 }
 
-/** The faces of a branch's newest messages, with their ids. */
-export async function newestOf(
-  store: RecordStore,
-  ref: BranchRef,
-  messages: number,
-): Promise<readonly { readonly id: MessageId; readonly face: Face }[]> {
+/** A call at the end of a branch that has no result yet. */
+export interface OpenCall {
+  readonly head: MessageId
+  readonly known: readonly Face[]
+  /** The other calls of the same answer that have none. */
+  readonly others: readonly string[]
+}
+
+/** Finds a call at the end of a branch; null if it has a result, or if something else has been said since. */
+export async function findCall(store: RecordStore, ref: BranchRef, callId: string): Promise<OpenCall | null> {
   const { head } = await store.getBranch(ref)
-  if (head === null) return []
-  const tail = await store.tail(head, { messages })
-  return tail.messages.map(message => ({ id: message.id, face: faceOf(message) }))
+  if (head === null) return null
+  const { messages } = await store.tail(head, { messages: 64 })
+  const known = messages.map(faceOf)
+  const asking = known.findLastIndex(({ calls }) => calls.some(call => call.callId === callId))
+  const after = known.slice(asking + 1)
+  const given = new Set(after.flatMap(({ results }) => [...results.keys()]))
+  if (asking === -1 || after.some(({ role }) => role !== 'tool_result') || given.has(`call ${callId}`))
+    return null
+  const calls = known[asking]!.calls.map(call => call.callId)
+  return { head, known, others: calls.filter(id => id !== callId && !given.has(`call ${id}`)) }
 }

@@ -4,6 +4,8 @@ import { resultBlock, toJson } from './v4-pieces.ts'
 
 /** Who hears of the tools that run. */
 export interface ToolWatcher {
+  /** There is such a tool; `runs` if it runs here. */
+  known(name: string, runs: boolean): void
   /** Resolves when it is durable that the tool is about to run. */
   started(callId: string, name: string): Promise<void>
   /** Resolves when the result is stored, or waits behind the answer that asked for it. */
@@ -27,7 +29,9 @@ export function watchTools<T extends object>(tools: T, watcher: ToolWatcher): T 
 }
 
 function watchTool(name: string, tool: AnyTool, watcher: ToolWatcher): AnyTool {
-  if (typeof tool.execute !== 'function') return tool
+  const runs = typeof tool.execute === 'function'
+  watcher.known(name, runs)
+  if (!runs) return tool
   const execute = watchExecute(name, tool as AnyTool & Required<Pick<AnyTool, 'execute'>>, watcher)
   return Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, { execute })
 }

@@ -61,7 +61,7 @@ export function recordTo(
   const recording = exchanges(store, findHome, source, {
     onBusy: 'fork',
     ...manners,
-    patience: { answeredMs: 1_000, callsMs: 30_000, retryMs: 10_000, ...patience },
+    patience: { answeredMs: 1_000, callsMs: 10_000, retryMs: 10_000, busyMs: 2_000, ...patience },
   })
 
   const middleware: LanguageModelV4Middleware = {

@@ -1,5 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import { generateText, isStepCount, streamText, tool } from 'ai'
+import { generateText, isStepCount, type ModelMessage, streamText, tool } from 'ai'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { UnavailableError } from '../../../src/core/errors.ts'
@@ -203,11 +203,65 @@ describe('calls at the same time', () => {
     const refused = recordTo(store, 'example:ai', { onBusy: 'refuse' })
     const messages = [{ role: 'user' as const, content: 'mine' }]
     await expect(generateText({ model: refused(model()), messages })).rejects.toMatchObject({ code: 'busy' })
-    const recorded = recordTo(store, 'example:ai')
+    const recorded = recordTo(store, 'example:ai', { patience: { busyMs: 0 } })
     await generateText({ model: recorded(model()), messages })
     expect((await recorded.place()).name).toBe('main-2')
     await other.end('complete')
     expect(await said(store, branch)).toEqual(['user: mine'])
+  })
+})
+
+describe('recorders of one conversation', () => {
+  const user = (content: string) => ({ role: 'user' as const, content })
+  const assistant = (content: string) => ({ role: 'assistant' as const, content })
+
+  it('may be made for each request: a step finds the exchange that another recorder has begun', async () => {
+    const { store, model } = await setUp({ parts: [{ call: { name: 'look', input: {} } }] }, 'Seen.')
+    const tools = { look: tool({ inputSchema: z.object({}), outputSchema: z.string() }) }
+    const messages: ModelMessage[] = [user('look')]
+    const { toolCalls, responseMessages } = await generateText({
+      ...{ tools, messages },
+      model: recordTo(store, 'example:ai')(model()),
+    })
+    const [{ toolCallId, toolName } = { toolCallId: '', toolName: '' }] = toolCalls
+    const output = { type: 'text' as const, value: 'seen' }
+    const results = [{ type: 'tool-result' as const, toolCallId, toolName, output }]
+    messages.push(...responseMessages, { role: 'tool', content: results })
+    const next = recordTo(store, 'example:ai')
+    await generateText({ tools, messages, model: next(model()) })
+    const place = await next.place()
+    expect(await turns(store, place)).toEqual(['complete main 0-3'])
+  })
+
+  it('do not hold the branch for tools that the caller answers', async () => {
+    const { store, model } = await setUp({ parts: [{ call: { name: 'look', input: {} } }] })
+    const recorded = recordTo(store, 'example:ai')
+    const tools = recorded.tools({ look: tool({ inputSchema: z.object({}), outputSchema: z.string() }) })
+    await generateText({ tools, model: recorded(model()), prompt: 'look' })
+    expect(await turns(store, await recorded.place())).toEqual(['complete main 0-1'])
+  })
+
+  it('see what another has added, and store nothing of it again', async () => {
+    const { store, model } = await setUp(({ n }) => `answer ${n}`)
+    const [a, b] = [recordTo(store, 'example:ai'), recordTo(store, 'example:ai')]
+    const ask = (recorded: typeof a, ...messages: ModelMessage[]) =>
+      generateText({ model: recorded(model()), messages })
+    await ask(a, user('one'))
+    await ask(b, user('one'), assistant('answer 0'), user('two'))
+    await ask(a, user('one'), assistant('answer 0'), user('two'), assistant('answer 1'), user('three'))
+    expect((await a.place()).name).toBe('main')
+    expect(await count(store, await a.place())).toBe(6)
+  })
+
+  it('wait a moment for a turn of another that is about to end', async () => {
+    const { store, model } = await setUp('hello')
+    const { branch } = await store.findOrCreate('example:ai')
+    const other = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'mine' }] })
+    const recorded = recordTo(store, 'example:ai')
+    const asking = generateText({ model: recorded(model()), messages: [user('mine')] })
+    await other.end('complete')
+    await asking
+    expect(await said(store, branch)).toEqual(['user: mine', 'assistant: hello'])
   })
 })
 

@@ -86,5 +86,5 @@ export function manualPatience() {
     for (const run of timers) run()
     return timers.length
   }
-  return { source, patience, runOut }
+  return { source, patience: { ...patience, busyMs: 0 }, runOut }
 }

@@ -87,7 +87,7 @@ describe('a caller that stops after one step (settled 14)', () => {
 })
 
 describe('tools', () => {
-  it('that the caller runs itself wait for their results', async () => {
+  it('that the caller answers itself end the exchange: what comes of them is a turn of its own', async () => {
     const { store, model } = await setUp(asks, 'Done.')
     const recorded = recordTo(store, 'example:ai')
     const tools = recorded.tools({ look: tool({ inputSchema: z.object({}), outputSchema: z.unknown() }) })
@@ -112,7 +112,30 @@ describe('tools', () => {
       'tool_result: look → {"found":1}',
       'assistant: Done.',
     ])
-    expect(await turns(store, place)).toEqual(['complete main 0-3'])
+    expect(await turns(store, place)).toEqual(['complete main 0-1', 'complete main 2-3'])
+  })
+
+  it('may end before the answer does that asks for them, where a caller does not wait for its end', async () => {
+    const { store, model } = await setUp({
+      parts: [{ call: { name: 'look', input: {} } }, { text: 'I look.' }],
+    })
+    const recorded = recordTo(store, 'example:ai')
+    const execute = recorded.tools({ look }).look.execute as (
+      input: unknown,
+      options: { toolCallId: string },
+    ) => Promise<string>
+    const { stream } = await recorded(model()).doStream({
+      prompt: [{ role: 'user', content: [{ type: 'text', text: 'look' }] }],
+    })
+    for await (const part of stream) {
+      if (part.type !== 'tool-call') continue
+      expect(await execute({}, { toolCallId: part.toolCallId })).toBe('seen')
+      expect(await count(store, await recorded.place())).toBe(1)
+    }
+    expect(await said(store, await recorded.place())).toEqual([
+      ...['user: look', 'assistant: [look {}] I look.', 'tool_result: look → seen'],
+    ])
+    await recorded.end()
   })
 
   it('are traced, and the trace says that one starts before it runs (R27)', async () => {
