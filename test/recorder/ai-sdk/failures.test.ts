@@ -241,16 +241,20 @@ describe('recorders of one conversation', () => {
     expect(await turns(store, await recorded.place())).toEqual(['complete main 0-1'])
   })
 
-  it('see what another has added, and store nothing of it again', async () => {
+  it('see what another process has added, and store nothing of it again', async () => {
     const { store, model } = await setUp(({ n }) => `answer ${n}`)
-    const [a, b] = [recordTo(store, 'example:ai'), recordTo(store, 'example:ai')]
-    const ask = (recorded: typeof a, ...messages: ModelMessage[]) =>
-      generateText({ model: recorded(model()), messages })
-    await ask(a, user('one'))
-    await ask(b, user('one'), assistant('answer 0'), user('two'))
-    await ask(a, user('one'), assistant('answer 0'), user('two'), assistant('answer 1'), user('three'))
-    expect((await a.place()).name).toBe('main')
-    expect(await count(store, await a.place())).toBe(6)
+    const recorded = recordTo(store, 'example:ai')
+    const ask = (...messages: ModelMessage[]) => generateText({ model: recorded(model()), messages })
+    await ask(user('one'))
+    const place = await recorded.place()
+    const { head } = await store.getBranch(place)
+    await store.append(place, head, [
+      { role: 'user', blocks: 'two' },
+      { role: 'assistant', blocks: 'three' },
+    ])
+    await ask(user('one'), assistant('answer 0'), user('two'), assistant('three'), user('four'))
+    expect((await recorded.place()).name).toBe('main')
+    expect(await count(store, place)).toBe(6)
   })
 
   it('wait a moment for a turn of another that is about to end', async () => {
