@@ -104,7 +104,7 @@ export function exchanges(
 
   async function end(): Promise<readonly TurnReport[]> {
     await late
-    return Promise.all([...own].map(line => line.end()))
+    return Promise.all([...own].filter(line => line.state !== 'ended').map(line => line.end()))
   }
 
   async function enter(params: LanguageModelV4CallOptions, model: LanguageModelV4): Promise<Entered | null> {
@@ -118,6 +118,7 @@ export function exchanges(
       const line = going
         ? await goOn(going.line, going.fresh)
         : await begin((await leftFor(prompt, known)) ?? (await search(home, prompt)))
+      for (const one of own) if (one.state === 'ended') own.delete(one)
       own.add(line)
       newest = line
       await keepPrompt(home, system)
@@ -148,8 +149,9 @@ export function exchanges(
           ...(options.onTrouble !== undefined && { onTrouble: options.onTrouble }),
           ...(signal !== undefined && { signal }),
         })
+        const line = keep(turn, prompt.faces, known, signal)
         await sayBeside(spot, turn)
-        return keep(turn, prompt.faces, known, signal)
+        return line
       }
     } catch (error) {
       if (signal?.aborted || (error instanceof BusyError && options.onBusy === 'refuse')) throw error
@@ -160,24 +162,25 @@ export function exchanges(
 
   /** A turn of another process may be about to end, so it is given a moment before one goes beside it. One of our own that
    *  holds the branch is in the middle of an answer. */
-  async function beginPolitely(branch: BranchRef, known: Shared, begin: BeginTurn): Promise<TurnRecording> {
-    const isOurs = [...known.open].some(line => line.branch.name === branch.name)
+  async function beginPolitely(
+    branch: BranchRef,
+    { open, claimed }: Shared,
+    begin: BeginTurn,
+  ): Promise<TurnRecording> {
+    const isOurs = claimed.has(branch.name) || [...open].some(line => line.branch.name === branch.name)
     if (begin.onBusy !== 'fork' || isOurs) return beginTurn(store, branch, begin, source)
+    claimed.add(branch.name)
     const moment = new AbortController()
     const callOff = source.after(options.patience.busyMs, () => moment.abort())
+    const signal = AbortSignal.any([moment.signal, ...(begin.signal ? [begin.signal] : [])])
     try {
-      const signals = [moment.signal, ...(begin.signal === undefined ? [] : [begin.signal])]
-      return await beginTurn(
-        store,
-        branch,
-        { ...begin, onBusy: 'wait', signal: AbortSignal.any(signals) },
-        source,
-      )
+      return await beginTurn(store, branch, { ...begin, onBusy: 'wait', signal }, source)
     } catch (error) {
       if (!moment.signal.aborted || begin.signal?.aborted) throw error
       return await beginTurn(store, branch, begin, source)
     } finally {
       callOff()
+      claimed.delete(branch.name)
     }
   }
 

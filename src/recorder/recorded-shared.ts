@@ -14,6 +14,8 @@ export interface Left {
 export interface Shared {
   /** The exchanges that have not ended. */
   readonly open: Set<Line>
+  /** The branches on which an exchange is just being begun. */
+  readonly claimed: Set<string>
   /** By the name of the branch, the newest last. */
   readonly left: Map<string, Left>
   /** The exchange that a call of a tool belongs to. */
@@ -27,10 +29,14 @@ const ofStores = new WeakMap<object, Map<ConversationId, Shared>>()
 export function sharedOf(store: object, conversation: ConversationId): Shared {
   const known = ofStores.get(store) ?? new Map<ConversationId, Shared>()
   ofStores.set(store, known)
-  const shared = known.get(conversation) ?? { open: new Set(), left: new Map(), byCall: new Map() }
+  const shared = known.get(conversation) ?? nothing()
   known.delete(conversation)
   remember(known, conversation, shared, 1_000, one => one.open.size === 0)
   return shared
+}
+
+function nothing(): Shared {
+  return { open: new Set(), claimed: new Set(), left: new Map(), byCall: new Map() }
 }
 
 /** Puts an entry last and lets the oldest one go that may go, so that what lives for long does not grow. */

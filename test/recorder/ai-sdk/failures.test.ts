@@ -183,7 +183,8 @@ describe('calls at the same time', () => {
       await go.promise
       return `answer to ${messages.at(-1)!.text}`
     })
-    const recorded = recordTo(store, 'example:ai')
+    // They know of each other, and need not wait as for a stranger.
+    const recorded = recordTo(store, 'example:ai', { patience: { busyMs: 3_600_000 } })
     const ask = (prompt: string) => generateText({ model: recorded(model()), prompt })
     await Promise.all(['a', 'b', 'c', 'd', 'a', 'b', 'c', 'd'].map(ask))
     const { conversationId } = await recorded.place()
@@ -194,6 +195,39 @@ describe('calls at the same time', () => {
     expect((await store.listTurns(conversationId)).map(({ status }) => status)).toEqual(
       Array(8).fill('complete'),
     )
+  })
+
+  it('with steps and tools between them stay apart, round after round (R8)', async () => {
+    const { store, model } = await setUp(({ messages }) => {
+      const question = messages.findLast(({ role }) => role === 'user')!.text
+      if (messages.at(-1)!.role === 'tool') return `answer to ${question}`
+      return { parts: [{ call: { name: 'look', input: { at: question } } }] }
+    })
+    const recorded = recordTo(store, 'example:ai', { patience: { busyMs: 3_600_000 } })
+    const look = tool({ inputSchema: z.object({ at: z.string() }), execute: async ({ at }) => `seen ${at}` })
+    const own: ModelMessage[][] = Array.from({ length: 6 }, () => [])
+    for (let round = 0; round < 5; round++) {
+      const ask = async (messages: ModelMessage[], i: number) => {
+        messages.push({ role: 'user', content: `${i}.${round}` })
+        const tools = recorded.tools({ look })
+        const options = { model: recorded(model('openai-chat')), tools, messages, stopWhen: isStepCount(3) }
+        if (i % 2 === 0) messages.push(...(await generateText(options)).responseMessages)
+        else messages.push(...(await streamText(options).responseMessages))
+      }
+      await Promise.all(own.map(ask))
+    }
+    const { conversationId } = await recorded.place()
+    const branches = await store.listBranches(conversationId)
+    const paths = await Promise.all(branches.map(branch => said(store, branch)))
+    const step = (i: number, round: number) => [
+      ...[`user: ${i}.${round}`, `assistant: [look {"at":"${i}.${round}"}]`],
+      ...[`tool_result: look → seen ${i}.${round}`, `assistant: answer to ${i}.${round}`],
+    ]
+    const expected = own.map((_, i) => [0, 1, 2, 3, 4].flatMap(round => step(i, round)))
+    expect(paths.toSorted()).toEqual(expected.toSorted())
+    expect(await count(store, await recorded.place())).toBe(6 * 5 * 4)
+    const statuses = (await store.listTurns(conversationId)).map(({ status }) => status)
+    expect(statuses).toEqual(Array(30).fill('complete'))
   })
 
   it('on a branch that another holds go beside it, or are refused if asked', async () => {
