@@ -15,6 +15,8 @@ import { repair } from '../../../src/context/repair.ts'
 import { modelOf } from '../../../src/models/wrap.ts'
 import { beginTurn } from '../../../src/recorder/begin-turn.ts'
 import { recordTo } from '../../../src/recorder/recorded.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import { engines, freshTarget } from '../engines.ts'
 import { count, lineOf, said, setUp, turns } from './setting.ts'
 import { providers } from './setting-models.ts'
 
@@ -262,8 +264,46 @@ describe('whatever the SDK is used for', () => {
     ])
   })
 
+  it('results that the conversation does not keep whole are still the same results', async () => {
+    const { store, model } = await setUp({ parts: [{ call: { name: 'look', input: {} } }] }, 'Seen.', 'Bye.')
+    const conversation = { toolResults: 'metadata' } as const
+    const messages: ModelMessage[] = [{ role: 'user', content: 'look' }]
+    const first = recordTo(store, 'example:ai', { conversation })
+    const options = { tools: first.tools({ look }), stopWhen: isStepCount(5), messages }
+    messages.push(...(await generateText({ ...options, model: first(model()) })).responseMessages)
+    expect((await said(store, await first.place()))[2]).toContain('not kept')
+    messages.push({ role: 'user', content: 'bye' })
+    const { conversationId } = await first.place()
+    // As another process would: with nothing but the caller's own array.
+    const later = recordTo(Object.create(store) as typeof store, { conversationId, name: 'main' })
+    await generateText({ ...options, model: later(model()) })
+    expect((await later.place()).name).toBe('main')
+    expect(await count(store, await later.place())).toBe(6)
+  })
+
   it('a model of another version is refused in words', async () => {
     const { store } = await setUp()
     expect(() => recordTo(store, 'example:ai')('openai/gpt-5' as never)).toThrow('AI SDK 7')
+  })
+})
+
+describe.each(engines)('two processes on %s', engine => {
+  it('record one conversation in turn, and an edit goes beside', async () => {
+    const { server, model } = await setUp({ parts: [{ call: { name: 'look', input: {} } }] }, 'Seen.', 'Bye.')
+    const target = await freshTarget(engine)
+    const [one, two] = await Promise.all([openStore(target), openStore(target)])
+    const first = recordTo(one, 'example:ai')
+    const options = { tools: first.tools({ look }), stopWhen: isStepCount(5) }
+    await generateText({ ...options, model: first(model()), prompt: 'look' })
+    const second = recordTo(two, 'example:ai')
+    const messages: ModelMessage[] = [...(await second.messages()), { role: 'user', content: 'bye' }]
+    await generateText({ ...options, model: second(model()), messages })
+    expect((await second.place()).name).toBe('main')
+    expect(await count(one, await first.place())).toBe(6)
+
+    await generateText({ model: first(model()), prompt: 'something else' })
+    expect(await said(two, await first.place())).toEqual(['user: something else', 'assistant: Bye.'])
+    expect(server.requests.map(request => request.refused)).toEqual([null, null, null, null])
+    await Promise.all([one.close(), two.close()])
   })
 })
