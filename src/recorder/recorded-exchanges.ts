@@ -76,6 +76,7 @@ export function exchanges(
   const wrapped = new Map<string, boolean>()
   /** The exchanges that this recorder has begun or gone on with, and that have not ended. */
   const own = new Set<Line>()
+  let home: BranchRef | null = null
   let newest: { readonly branch: BranchRef } | null = null
   let lastSystem: string | null = null
   let late: Promise<void> = Promise.resolve()
@@ -89,11 +90,19 @@ export function exchanges(
   }
 
   async function shared(): Promise<Shared> {
-    return sharedOf(store, (await findHome()).conversationId)
+    return sharedOf(store, (home ?? (await findHome())).conversationId)
   }
 
   async function place(): Promise<BranchRef> {
     return newest?.branch ?? newestPlace(store, await findHome())
+  }
+
+  /** Where the caller named is decided with each call, and stays so until its answer has come. */
+  async function goHome(): Promise<BranchRef> {
+    const found = await findHome()
+    if (newest?.branch.conversationId !== found.conversationId) newest = null
+    home = found
+    return found
   }
 
   async function settled(): Promise<BranchRef> {
@@ -108,7 +117,7 @@ export function exchanges(
   }
 
   async function enter(params: LanguageModelV4CallOptions, model: LanguageModelV4): Promise<Entered | null> {
-    const home = await findHome()
+    const home = await goHome()
     const known = await shared()
     const signal = params.abortSignal
     try {

@@ -57,7 +57,7 @@ export function recordTo(
   options: RecordToOptions = {},
 ): ModelRecorder {
   const { source = systemRecorderSource, conversation, patience, ...manners } = options
-  let home: Promise<BranchRef> | null = null
+  let home: BranchRef | null = null
   const recording = exchanges(store, findHome, source, {
     onBusy: 'fork',
     ...manners,
@@ -88,17 +88,16 @@ export function recordTo(
     [Symbol.asyncDispose]: async () => void (await recording.end()),
   })
 
-  function findHome(): Promise<BranchRef> {
-    home ??= lookUp().catch(error => {
-      home = null
-      throw error
-    })
+  /** A key may have moved on to another conversation since the last call: that one expired, or went to the trash. */
+  async function findHome(): Promise<BranchRef> {
+    if (typeof where !== 'string') return where
+    try {
+      const place = (await store.findByKey(where)) ?? (await store.findOrCreate(where, conversation))
+      home = { conversationId: place.branch.conversationId, name: place.branch.name }
+    } catch (error) {
+      if (home === null) throw error
+    }
     return home
-  }
-
-  async function lookUp(): Promise<BranchRef> {
-    const ref = typeof where === 'string' ? (await store.findOrCreate(where, conversation)).branch : where
-    return { conversationId: ref.conversationId, name: ref.name }
   }
 
   async function messages(branch?: BranchRef): Promise<LanguageModelV4Message[]> {

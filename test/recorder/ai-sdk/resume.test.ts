@@ -241,6 +241,23 @@ describe('whatever the SDK is used for', () => {
     expect(await said(store, branch)).toEqual(['user: hi', 'assistant: hello'])
   })
 
+  it('a key that has moved on to another conversation is followed', async () => {
+    const { store, model } = await setUp('hello')
+    const recorded = recordTo(store, 'example:ai')
+    await generateText({ model: recorded(model()), prompt: 'hi' })
+    const before = await recorded.place()
+    await store.trash(before.conversationId)
+    await generateText({ model: recorded(model()), prompt: 'hi' })
+    const after = await recorded.place()
+    expect(after.conversationId).not.toBe(before.conversationId)
+    expect(await said(store, after)).toEqual(['user: hi', 'assistant: hello'])
+
+    await store.reset(after)
+    await generateText({ model: recorded(model()), prompt: 'again' })
+    expect(await recorded.place()).toEqual(after)
+    expect(await said(store, after)).toEqual(['user: again', 'assistant: hello'])
+  })
+
   it('all at once is possible too: nothing is stored before the exchange has ended (S0-36, S0-37)', async () => {
     const { store, model } = await setUp({ parts: [{ call: { name: 'look', input: {} } }] }, 'Seen.')
     const recorded = recordTo(store, 'example:ai', { mode: 'at_once' })
