@@ -1,3 +1,4 @@
+import { budgetOf } from '../context/budget.ts'
 import type { Window } from '../context/fitted.ts'
 import { summarize } from '../context/summarize.ts'
 import { needsSummary } from '../context/summary-plan.ts'
@@ -14,7 +15,7 @@ import { targetName } from './memory-journal.ts'
 import type { AgentOptions, AgentStore, SendOptions } from './options.ts'
 import type { Recollection } from './recollection.ts'
 import { type Stopped, whereStopped } from './resume.ts'
-import { type Progress, type TurnParts, takeSteps, type Unanswered } from './turn.ts'
+import { type Progress, pinnedTokens, type TurnParts, takeSteps, type Unanswered } from './turn.ts'
 
 /** An agent's options with their defaults, and what it remembers between turns. */
 export interface Conversing {
@@ -96,7 +97,7 @@ async function step(turn: OpenTurn, history: History, unanswered: Unanswered | n
   const { conversing, meeting, opened, progress, sent } = turn
   const { emit, signal } = sent
   progress.path.push(...history.messages)
-  const notes = (await conversing.recollection?.notesFor(meeting, history)) ?? []
+  const notes = (await conversing.recollection?.notesFor(meeting, history, emit)) ?? []
   const { recording } = opened
   await takeSteps(
     conversing.parts,
@@ -167,12 +168,14 @@ async function summarized(turn: OpenTurn, history: History): Promise<boolean> {
   const { store, strategy, parts, summarizer } = conversing
   const { head } = opened.recording
   if (strategy !== 'summarization' || !store || !meeting.conversation || head === null) return false
-  if (!needsSummary(history, parts.window)) return false
+  if (!needsSummary(history, parts.window, pinnedTokens(parts))) return false
   const result = await summarize(
     store,
     { conversationId: meeting.conversation.id, head },
     {
       ...summarizer,
+      // Sized by the window that it will stand in, which may not be that of the model that writes it.
+      maxTokens: Math.max(1, Math.floor(budgetOf(parts.window) / 10)),
       holder: systemRecorderSource.holder(),
       after: systemRecorderSource.after,
       signal: sent.signal,

@@ -52,6 +52,9 @@ export type AgentEvent =
       readonly finish: Finish
       readonly usage: Usage
     }
+  /** Earlier conversations were looked through for this one: `found` if a digest of them is sent along, `failed` if
+   *  they could not be searched. */
+  | { readonly type: 'recalled'; readonly outcome: 'found' | 'nothing' | 'failed'; readonly error?: unknown }
   /** Older messages are covered by a summary now; `extractive` if no model could make one. */
   | {
       readonly type: 'summary'

@@ -1,4 +1,6 @@
-import type { Block, ToolResultBlock } from '../core/block.ts'
+import { type Block, isMedia, type ToolResultBlock } from '../core/block.ts'
+import { isPlainObject } from '../core/check.ts'
+import type { Json } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import { estimateTokens } from '../core/tokens.ts'
 
@@ -25,7 +27,7 @@ function shorten(message: Message, most: number): Message {
     const result = block as ToolResultBlock
     const text = resultText(result)
     const cut = message.blobs.find(ref => !ref.whole && ref.pointer.startsWith(`/blocks/${i}/output`))
-    if (text.length <= most && !cut) return block
+    if ((text.length <= most && !cut) || (!cut && isShownAsMedia(result.output))) return block
     changed = true
     const beginning = wholeCharacters(text.slice(0, most))
     // Of a result with inner parts nobody knows where the shown text stops: it has to be read from its beginning.
@@ -35,6 +37,13 @@ function shorten(message: Message, most: number): Message {
     return { ...result, output: `${beginning}\n\n[${size}: ${hint}]` }
   })
   return changed ? { ...message, blocks, tokens: estimateTokens(blocks) } : message
+}
+
+/** A picture is no text, however long its base64: it is counted and sent as a picture. */
+function isShownAsMedia(output: Json): boolean {
+  return (
+    Array.isArray(output) && output.some(part => isPlainObject(part) && isMedia({ type: String(part.type) }))
+  )
 }
 
 /** A result as text: what `read_result` counts its offsets in. */

@@ -98,7 +98,7 @@ async function nextAnswer(parts: TurnParts, given: TurnGiven, progress: Progress
       summary: history.summary,
       notes: given.notes,
       older: history.missing,
-      overhead: tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)),
+      overhead: toolTokens(parts.tools),
     },
     tools,
     count: parts.count,
@@ -141,4 +141,13 @@ async function run(
 
 function remember(progress: Progress, message: NewMessage, id: Message['id'] | null): void {
   progress.path.push(localMessage(message, progress.path.at(-1), id))
+}
+
+function toolTokens(tools: Tools): number {
+  return estimateTokens(JSON.stringify(specsOf(tools)))
+}
+
+/** Tokens that every context of these turns has, whatever was said. */
+export function pinnedTokens({ system, tools }: TurnParts): number {
+  return estimateTokens(system ?? '') + toolTokens(tools)
 }

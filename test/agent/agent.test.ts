@@ -212,6 +212,15 @@ describe('a turn that does not come to its end', () => {
     expect(await statuses(here.store, 'talk')).toEqual(['interrupted'])
   })
 
+  it('starts no tool once it is aborted', async () => {
+    let ran = 0
+    const counts = tool({ description: '', input: z.object({}), run: () => ++ran })
+    await using here = await world([{ calls: [{ name: 'counts', input: {} }] }], { tools: { counts } })
+    const run = here.agent.send('talk', 'go')
+    for await (const event of run) if (event.type === 'answered') run.abort()
+    expect([(await run.result()).status, ran]).toEqual(['interrupted', 0])
+  })
+
   it('does not wait for a tool that ignores the abort', async () => {
     const stubborn = tool({ description: '', input: z.object({}), run: () => new Promise(() => undefined) })
     await using here = await world([{ calls: [{ name: 'stubborn', input: {} }] }], { tools: { stubborn } })
@@ -316,6 +325,22 @@ describe('an agent without a store', () => {
     expect((await agent.ask('other', 'What did I say first?')).text).not.toContain('Rex')
   })
 
+  it('takes the messages of a conversation one at a time, too', async () => {
+    const gate = Promise.withResolvers<void>()
+    const requests: ModelRequest[] = []
+    const script = (request: ModelRequest, call: number) => {
+      requests.push(request)
+      return call === 0 ? { text: 'first answer', gate: () => gate.promise } : 'second answer'
+    }
+    const agent = createAgent({ model: scripted({ script }) })
+    const first = agent.send('talk', 'first')
+    const second = agent.ask('talk', 'second')
+    await told(first, 'context')
+    gate.resolve()
+    await second
+    expect(requests[1]?.messages.map(message => textOf(message))).toEqual(['first', 'first answer', 'second'])
+  })
+
   it('begins with the history it is given (S0-40, S1-34)', async () => {
     const history = [
       { role: 'user', blocks: 'My dog is called Rex.' },
@@ -331,17 +356,19 @@ describe('an agent without a store', () => {
     const requests: ModelRequest[] = []
     const script = (request: ModelRequest, call: number) => {
       requests.push(request)
-      return [add(2, 2), half, 'go on'][call] ?? null
+      return [{ text: 'I will.', ...add(2, 2) }, half, 'go on'][call] ?? null
     }
     const agent = createAgent({ model: scripted({ script }), tools: { add: adder } })
     const run = agent.send('talk', 'go')
-    await told(run, 'text')
-    run.abort()
-    stop.resolve()
-    expect((await run.result()).status).toBe('interrupted')
+    for await (const event of run) {
+      if (event.type !== 'text' || event.text !== 'half') continue
+      run.abort()
+      stop.resolve()
+    }
+    expect(await run.result()).toMatchObject({ status: 'interrupted', text: 'half' })
     await agent.ask('talk', 'and?')
     const seen = requests.at(-1)!.messages.map(message => `${message.role} ${textOf(message)}`)
-    expect(seen).toEqual(['user go', 'assistant ', 'tool_result ', 'assistant half', 'user and?'])
+    expect(seen).toEqual(['user go', 'assistant I will.', 'tool_result ', 'assistant half', 'user and?'])
   })
 })
 
@@ -360,7 +387,11 @@ describe('ending', () => {
 
   it('writes the whole turn at once where that is asked for, and nothing before (S0-36, S0-37)', async () => {
     const gate = Promise.withResolvers<void>()
-    const script = [add(1, 2), { text: 'It is 3.', gate: () => gate.promise }]
+    const requests: ModelRequest[] = []
+    const script = (request: ModelRequest, call: number) => {
+      requests.push(request)
+      return call === 0 ? add(1, 2) : { text: 'It is 3.', gate: () => gate.promise }
+    }
     await using here = await world(script, { tools: { add: adder }, mode: 'at_once' })
     const run = here.agent.send('sum', 'what is 1 + 2?')
     await told(run, 'tool_ended')
@@ -368,6 +399,7 @@ describe('ending', () => {
     gate.resolve()
     expect(await run.result()).toMatchObject({ text: 'It is 3.', saved: true })
     expect((await said(here.store, 'sum')).length).toBe(4)
+    expect(requests[1]?.messages.map(message => message.role)).toEqual(['user', 'assistant', 'tool_result'])
     const { conversation } = (await here.store.findByKey('sum'))!
     const [turn] = await here.store.listTurns(conversation.id)
     expect([turn?.status, turn?.lastStep]).toEqual(['complete', 0])

@@ -87,6 +87,17 @@ describe('a turn that was left behind', () => {
     ])
   })
 
+  it('runs a tool whose call has an id that was used before in another message', async () => {
+    const { runs, tools: given } = tools()
+    await using here = await world(['ok'], { tools: given })
+    const { id } = await leave(here.store, [question, calls('once1')])
+    await here.store.addEvents(id, [
+      { type: 'tool_started', data: { call: 'once1', name: 'once', message: 'another' } },
+    ])
+    await here.agent.resume('talk').result()
+    expect(runs).toEqual(['once1'])
+  })
+
   it('tells the traces of the resumption, so that it can be seen how it went (rule 8)', async () => {
     const { tools: given } = tools()
     await using here = await world(['ok'], { tools: given })

@@ -39,9 +39,12 @@ describe('a conversation that outgrows its window', () => {
     const options = { strategy: 'summarization', summarizer, window: { limit: 2_000 } } as const
     await using here = await world(script, options)
     const outcomes: string[] = []
+    let [replied, answered] = [0, 0]
     for (let i = 0; i < 30; i++) {
       for (const event of await eventsOf(here.agent.send('talk', long(`message ${i}`)))) {
         if (event.type === 'summary') outcomes.push(event.outcome)
+        if (event.type === 'ended') replied += event.reply.usage.input! + event.reply.usage.output!
+        if (event.type === 'answered') answered += event.usage.input! + event.usage.output!
       }
     }
     expect(outcomes.length).toBeGreaterThan(1)
@@ -53,8 +56,9 @@ describe('a conversation that outgrows its window', () => {
     const stored = await here.store.listSummaries(conversation.id)
     expect(stored.map(one => one.model)).toEqual(outcomes.map(() => 'small'))
     expect(conversation.messages).toBe(60)
-    // What the summaries cost was charged to the turns that needed them.
-    expect(conversation.tokensUsed).toBeGreaterThan(0)
+    // What the summaries cost is in the replies, and was charged to the turns that needed them.
+    expect(replied - answered).toBeGreaterThan(1_000)
+    expect(conversation.tokensUsed).toBe(replied)
   })
 
   it('says so if no model could make the summary, and goes on with an extract', async () => {
@@ -111,6 +115,12 @@ describe('a provider that finds the context too long', () => {
   })
 })
 
+it('room for the answer is kept free in the window (S2-36)', async () => {
+  await using here = await world(['ok'], { window: { limit: 1_000 }, maxOutput: 100 })
+  const events = await eventsOf(here.agent.send('talk', 'hello'))
+  expect(events.find(event => event.type === 'context')?.tokens.budget).toBe(700)
+})
+
 describe('a large result', () => {
   const lines = Array.from({ length: 5_000 }, (_, i) => `line ${i}`).join('\n')
   const prints = tool({ description: '', input: z.object({}), run: () => lines })
@@ -127,13 +137,15 @@ describe('a large result', () => {
         ][n]!,
     )
     await using here = await world(script, { tools: { prints } })
-    const ended = (await eventsOf(here.agent.send('talk', 'print'))).filter(
-      event => event.type === 'tool_ended',
-    )
+    const events = await eventsOf(here.agent.send('talk', 'print'))
+    const ended = events.filter(event => event.type === 'tool_ended')
     const shown = String(resultsIn(requests[1]!)[0])
     expect(shown.length).toBeLessThan(9_000)
     expect(shown).toContain(lines.slice(0, 8_000))
     expect(shown).toContain(`${lines.length} characters in all`)
+    // It counts as what is shown of it.
+    const contexts = events.filter(event => event.type === 'context')
+    expect(contexts[1]?.tokens.messages).toBeLessThan(2_500)
     expect(ended[1]).toMatchObject({
       isError: true,
       output: expect.stringContaining('no result of a call "unknown"'),
@@ -142,6 +154,15 @@ describe('a large result', () => {
     const { branch } = (await here.store.findByKey('talk'))!
     const stored = (await here.store.path(branch.head!)).find(message => message.role === 'tool_result')
     expect(stored?.blocks[0]).toMatchObject({ output: lines })
+  })
+
+  it('that is a picture reaches the model as one', async () => {
+    const picture = [{ type: 'image', mime: 'image/png', data: 'A'.repeat(12_000) }]
+    const draws = tool({ description: '', input: z.object({}), run: () => picture })
+    const { script, requests } = listening(n => [call('draws', {}), 'drawn'][n]!)
+    await using here = await world(script, { tools: { draws } })
+    await here.agent.ask('talk', 'draw')
+    expect(resultsIn(requests[1]!)).toEqual([picture])
   })
 
   it('is read on by another agent, that has only its beginning in sight', async () => {
