@@ -315,63 +315,6 @@ describe('many messages', () => {
   })
 })
 
-describe('an agent without a store', () => {
-  it('remembers for as long as it lives (S0-41, S0-6)', async () => {
-    const agent = createAgent({ model: scripted() })
-    await agent.ask('talk', 'My dog is called Rex.')
-    const reply = await agent.ask('talk', 'What did I say first?')
-    expect(reply.text).toContain('Rex')
-    expect([reply.branch, reply.head, reply.saved]).toEqual([null, null, true])
-    expect((await agent.ask('other', 'What did I say first?')).text).not.toContain('Rex')
-  })
-
-  it('takes the messages of a conversation one at a time, too', async () => {
-    const gate = Promise.withResolvers<void>()
-    const requests: ModelRequest[] = []
-    const script = (request: ModelRequest, call: number) => {
-      requests.push(request)
-      return call === 0 ? { text: 'first answer', gate: () => gate.promise } : 'second answer'
-    }
-    const agent = createAgent({ model: scripted({ script }) })
-    const first = agent.send('talk', 'first')
-    const second = agent.ask('talk', 'second')
-    await told(first, 'context')
-    gate.resolve()
-    await second
-    expect(requests[1]?.messages.map(message => textOf(message))).toEqual(['first', 'first answer', 'second'])
-  })
-
-  it('begins with the history it is given (S0-40, S1-34)', async () => {
-    const history = [
-      { role: 'user', blocks: 'My dog is called Rex.' },
-      { role: 'assistant', blocks: 'Nice.' },
-    ] as const
-    const agent = createAgent({ model: scripted(), history })
-    expect((await agent.ask('talk', 'What did I say first?')).text).toContain('Rex')
-  })
-
-  it('runs tools, and keeps what an aborted answer said', async () => {
-    const stop = Promise.withResolvers<void>()
-    const half = { text: 'half of it', gate: (n: number) => (n === 1 ? stop.promise : Promise.resolve()) }
-    const requests: ModelRequest[] = []
-    const script = (request: ModelRequest, call: number) => {
-      requests.push(request)
-      return [{ text: 'I will.', ...add(2, 2) }, half, 'go on'][call] ?? null
-    }
-    const agent = createAgent({ model: scripted({ script }), tools: { add: adder } })
-    const run = agent.send('talk', 'go')
-    for await (const event of run) {
-      if (event.type !== 'text' || event.text !== 'half') continue
-      run.abort()
-      stop.resolve()
-    }
-    expect(await run.result()).toMatchObject({ status: 'interrupted', text: 'half' })
-    await agent.ask('talk', 'and?')
-    const seen = requests.at(-1)!.messages.map(message => `${message.role} ${textOf(message)}`)
-    expect(seen).toEqual(['user go', 'assistant I will.', 'tool_result ', 'assistant half', 'user and?'])
-  })
-})
-
 describe('ending', () => {
   it('stops what is running and keeps it; the store stays open for whoever opened it (S0-42)', async () => {
     await using here = await world([
