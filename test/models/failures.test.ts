@@ -185,6 +185,15 @@ describe('what a foreign error becomes', () => {
     expect(modelError(gone, 'm')).toMatchObject({ status: 429, retryable: false })
   })
 
+  it('knows the network by its codes, however deep they lie', () => {
+    const deep = new Error('socket hang up', {
+      cause: new AggregateError([Object.assign(new Error('x'), { code: 'ECONNRESET' })]),
+    })
+    expect(modelError(deep, 'm')).toMatchObject({ retryable: true, status: null })
+    expect(modelError(deep, 'm').message).toBe('m: could not be reached: socket hang up (ECONNRESET)')
+    expect(modelError(new Error('a fault of the client'), 'm')).toMatchObject({ retryable: false })
+  })
+
   it('shortens what is long, and keeps what has no words', () => {
     expect(modelError({ statusCode: 400, message: 'x'.repeat(5_000) }, 'm').message.length).toBeLessThan(350)
     expect(modelError(undefined, 'm').message).toBe('m: failed without a word')

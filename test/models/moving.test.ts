@@ -63,6 +63,22 @@ describe('a conversation that moves', () => {
   })
 })
 
+describe('thinking without a signature', () => {
+  it.each(['compatible/x', 'ollama/x'])(
+    'goes back to %s as long as tools are used, and not in later turns',
+    async name => {
+      const model = await open(name, server)
+      const messages = [user('a'), bot({ type: 'thinking', text: 'loose' }, call('c')), result('c')]
+      const seen = async (context: readonly ContextMessage[]) => {
+        await answerOf(model, { messages: context, tools: [look] })
+        return server.requests.at(-1)?.messages.flatMap(message => message.thinking)
+      }
+      expect(await seen(messages)).toEqual(['loose'])
+      expect(await seen([...messages, bot('so'), user('b')])).toEqual([])
+    },
+  )
+})
+
 describe('a turn that moves while tools are running', () => {
   const thinking = { anthropic: { thinking: { type: 'enabled', budgetTokens: 1_024 } } }
 

@@ -148,6 +148,11 @@ describe('the scripted model by itself', () => {
     }
   })
 
+  it('puts what was stated before what was asked', async () => {
+    const talk = [user('must I always ask?'), bot('no'), user('my cat is Tom')]
+    expect(await says(...talk, user('tl;dr'))).toBe('my cat is Tom. must I always ask?')
+  })
+
   it('answers the same to the same context', async () => {
     const messages = [user('tell me a story')]
     expect(await events(scripted(), { messages })).toEqual(await events(scripted(), { messages }))

@@ -116,6 +116,24 @@ it('keeps what the provider did by itself, apart from calls that somebody has to
   })
 })
 
+it('gives texts back apart where the provider said something of each', async () => {
+  const asked: LanguageModelV4CallOptions[] = []
+  const told = (n: number) => ({ provider: { acme: { n } }, model: 'one' })
+  const blocks: Block[] = [1, 2].map(n => ({ type: 'text', text: `${n}`, metadata: told(n) }))
+  const apart: Block[] = [3, 4].map(n => ({ type: 'text', text: `${n}` }))
+  const messages: ContextMessage[] = [
+    user('x'),
+    { role: 'assistant', blocks: [...blocks, ...apart] },
+    user('y'),
+  ]
+  await answerOf(modelOf(foreign([finish('stop')], asked)), { messages })
+  expect(asked[0]?.prompt[1]?.content).toEqual([
+    { type: 'text', text: '1', providerOptions: { acme: { n: 1 } } },
+    { type: 'text', text: '2', providerOptions: { acme: { n: 2 } } },
+    { type: 'text', text: '3\n\n4' },
+  ])
+})
+
 it('keeps an input that is no JSON, so that the model can be told', async () => {
   const call = (input: string): LanguageModelV4StreamPart => ({
     type: 'tool-call',
@@ -164,6 +182,26 @@ it('waits longer from one attempt to the next, and spreads the pauses', async ()
   }
   await untilFailure(modelOf(foreign([finish('interrupted')]), { retry }), { messages: [user('x')] })
   expect(slept).toEqual([375, 750, 1_500, 2_000])
+})
+
+it('stops although the model takes no notice of the signal', async () => {
+  const abort = new AbortController()
+  let cancelled = false
+  const stream = new ReadableStream<LanguageModelV4StreamPart>({
+    start: all => all.enqueue({ type: 'text-delta', id: '1', delta: 'half' }),
+    cancel: () => {
+      cancelled = true
+    },
+  })
+  const deaf = { ...foreign([]), doStream: async () => ({ stream }) }
+  const pieces = modelOf(deaf)
+    .stream({ messages: [user('x')], signal: abort.signal })
+    [Symbol.asyncIterator]()
+  expect(await pieces.next()).toEqual({ done: false, value: { type: 'text', text: 'half' } })
+  const next = pieces.next()
+  abort.abort(new Error('enough'))
+  await expect(next).rejects.toThrow('enough')
+  expect(cancelled).toBe(true)
 })
 
 it('refuses models of older versions of the AI SDK', () => {
