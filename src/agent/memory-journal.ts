@@ -1,5 +1,6 @@
-import type { Block } from '../core/block.ts'
+import { messageOfDraft } from '../core/draft.ts'
 import type { Message, NewMessage } from '../core/message.ts'
+import type { DraftPiece } from '../core/turn.ts'
 import type { BeginTurn, TurnRecording, TurnReport } from '../recorder/recording.ts'
 import { isBranch, type Journal, type Opened, type Target } from './journal.ts'
 import { localMessage } from './local-message.ts'
@@ -33,7 +34,7 @@ function push(talk: Message[], message: NewMessage): void {
 }
 
 function open(talk: Message[], options: BeginTurn): Opened {
-  const draft: Block[] = []
+  const draft: Pick<DraftPiece, 'type' | 'text'>[] = []
   for (const message of options.words) push(talk, message)
   const recording: TurnRecording = {
     key: options.key ?? 'unrecorded',
@@ -41,11 +42,7 @@ function open(talk: Message[], options: BeginTurn): Opened {
     branch: { conversationId: talk[0]?.conversationId as never, name: 'main' },
     forked: false,
     head: null,
-    draft({ type, text }) {
-      const last = draft.at(-1)
-      if (last?.type === type) draft[draft.length - 1] = { type, text: `${last.text}${text}` }
-      else draft.push({ type, text })
-    },
+    draft: piece => void draft.push(piece),
     async add(messages) {
       draft.length = 0
       for (const message of messages) push(talk, message)
@@ -53,7 +50,8 @@ function open(talk: Message[], options: BeginTurn): Opened {
     },
     trace: async () => undefined,
     async end(status): Promise<TurnReport> {
-      if (draft.length > 0) push(talk, { role: 'assistant', blocks: [...draft], meta: { [status]: true } })
+      const half = messageOfDraft(draft, status)
+      if (half) push(talk, half)
       return { status, branch: recording.branch, head: null, saved: true, unsaved: [] }
     },
   }

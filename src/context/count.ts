@@ -1,6 +1,6 @@
-import { type Block, isKnown } from '../core/block.ts'
+import type { Block } from '../core/block.ts'
 import { InvalidError } from '../core/errors.ts'
-import { estimateTokens, mediaTokens } from '../core/tokens.ts'
+import { estimateTokens, mediaTokens, wordsOf } from '../core/tokens.ts'
 import type { CountTokens } from './fitted.ts'
 
 /** Characters / 4, rounded up; an image, a sound, a video or a file counts `mediaTokens`, whatever its size,
@@ -48,31 +48,6 @@ export function charactersOf(blocks: readonly Block[]): number {
   let characters = 0
   for (const block of blocks) characters += wordsOf(block)?.length ?? 0
   return characters
-}
-
-/** What a block counts by: its text, or null for what is not text. */
-function wordsOf(block: Block): string | null {
-  if (!isKnown(block)) return JSON.stringify(block)
-  switch (block.type) {
-    case 'text':
-    case 'thinking':
-      return block.text
-    case 'tool_call':
-      return block.name + asText(block.input)
-    case 'tool_result':
-      return asText(block.output)
-    case 'image':
-    case 'audio':
-    case 'video':
-    case 'file':
-      return null
-    default:
-      return block satisfies never
-  }
-}
-
-function asText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** Never between the halves of a surrogate pair. */

@@ -9,24 +9,24 @@ export function estimateTokens(blocks: string | readonly Block[]): number {
   let characters = 0
   let media = 0
   for (const block of blocks) {
-    const count = charactersOf(block)
-    if (count === null) media++
-    else characters += count
+    const words = wordsOf(block)
+    if (words === null) media++
+    else characters += words.length
   }
   return Math.ceil(characters / 4) + media * mediaTokens
 }
 
-/** Null for what is not text. */
-function charactersOf(block: Block): number | null {
-  if (!isKnown(block)) return JSON.stringify(block).length
+/** What a block counts by: its text, or null for what is not text. */
+export function wordsOf(block: Block): string | null {
+  if (!isKnown(block)) return JSON.stringify(block)
   switch (block.type) {
     case 'text':
     case 'thinking':
-      return block.text.length
+      return block.text
     case 'tool_call':
-      return block.name.length + jsonLength(block.input)
+      return block.name + asText(block.input)
     case 'tool_result':
-      return jsonLength(block.output)
+      return asText(block.output)
     case 'image':
     case 'audio':
     case 'video':
@@ -37,6 +37,6 @@ function charactersOf(block: Block): number | null {
   }
 }
 
-function jsonLength(value: unknown): number {
-  return typeof value === 'string' ? value.length : JSON.stringify(value).length
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

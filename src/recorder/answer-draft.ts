@@ -1,4 +1,4 @@
-import type { TextBlock, ThinkingBlock } from '../core/block.ts'
+import { messageOfDraft } from '../core/draft.ts'
 import type { NewMessage, NonEmpty } from '../core/message.ts'
 import type { DraftPiece, TurnEnd } from '../core/turn.ts'
 
@@ -51,23 +51,11 @@ export function answerDraft(): AnswerDraft {
     get characters() {
       return characters
     },
-    message: status => messageFrom(pieces, status),
+    message: status => messageOfDraft(pieces, status),
     drop() {
       dropped = true
       pieces = []
       fixed = done = characters = 0
     },
   }
-}
-
-function messageFrom(pieces: readonly DraftPiece[], status: TurnEnd['status']): NewMessage | null {
-  if (pieces.length === 0) return null
-  const blocks: (TextBlock | ThinkingBlock)[] = []
-  for (const { type, text } of pieces) {
-    const open = blocks.at(-1)
-    if (open?.type === type) blocks[blocks.length - 1] = { type, text: open.text + text }
-    else blocks.push({ type, text })
-  }
-  const message = { role: 'assistant', blocks } as const
-  return status === 'complete' ? message : { ...message, meta: { [status]: true } }
 }

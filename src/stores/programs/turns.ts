@@ -1,7 +1,7 @@
-import type { TextBlock, ThinkingBlock } from '../../core/block.ts'
+import { messageOfDraft } from '../../core/draft.ts'
 import { ExpiredError, type Holder, InvalidError, KeyReusedError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import type { NewMessage, NonEmpty } from '../../core/message.ts'
+import type { NonEmpty } from '../../core/message.ts'
 import { prepareMessage } from '../../core/prepare.ts'
 import {
   addUsage,
@@ -89,8 +89,7 @@ export function* renewTurn(id: ConversationId, key: string, holder: Holder, now:
 export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: number): Program<EndedTurn> {
   const { conv, next_seq } = yield* lockLiving(id)
   const turn = yield* needHeldTurn(conv, key, end.heldBy)
-  const arrived = yield* pieces(conv, key)
-  const message = arrived.length > 0 ? messageFrom(arrived, end.status) : null
+  const message = messageOfDraft(yield* pieces(conv, key), end.status)
   let last = turn.last
   let messageId: MessageId | null = null
   if (message) {
@@ -119,17 +118,6 @@ export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: num
 }
 
 const untitled = { tokens_used: 0, cost: 0, title: null, title_folded: null }
-
-function messageFrom(pieces: readonly DraftPiece[], status: TurnEnd['status']): NewMessage {
-  const blocks: (TextBlock | ThinkingBlock)[] = []
-  for (const { type, text } of pieces) {
-    const open = blocks.at(-1)
-    if (open?.type === type) blocks[blocks.length - 1] = { type, text: open.text + text }
-    else blocks.push({ type, text })
-  }
-  const message = { role: 'assistant', blocks } as const
-  return status === 'complete' ? message : { ...message, meta: { [status]: true } }
-}
 
 function* needTurn(conv: Conv, key: string): Program<TurnRow> {
   const row = yield* first('turn', { conv, key })

@@ -1,0 +1,20 @@
+import type { TextBlock, ThinkingBlock } from './block.ts'
+import type { NewMessage } from './message.ts'
+import type { DraftPiece, TurnEnd } from './turn.ts'
+
+/** The message that the pieces of an answer become when its turn ends, joined by type; null if there are none. An
+ *  answer that did not come to its end says so in its meta. */
+export function messageOfDraft(
+  pieces: readonly Pick<DraftPiece, 'type' | 'text'>[],
+  status: TurnEnd['status'],
+): NewMessage | null {
+  if (pieces.length === 0) return null
+  const blocks: (TextBlock | ThinkingBlock)[] = []
+  for (const { type, text } of pieces) {
+    const open = blocks.at(-1)
+    if (open?.type === type) blocks[blocks.length - 1] = { type, text: open.text + text }
+    else blocks.push({ type, text })
+  }
+  const message = { role: 'assistant', blocks } as const
+  return status === 'complete' ? message : { ...message, meta: { [status]: true } }
+}
