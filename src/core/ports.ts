@@ -165,6 +165,10 @@ export interface TurnWriter {
   /** Throws ExpiredError if the turn is no longer the holder's. */
   renewTurn(id: ConversationId, turnKey: string, holder: Holder): Promise<Turn>
   endTurn(id: ConversationId, turnKey: string, end: TurnEnd): Promise<EndedTurn>
+  /** Takes up the turn that the branch ends with, if it was interrupted or failed: it is open again, and the
+   *  holder's; its next step has the number `lastStep + 1`. Null if the branch ends with no such turn. Of many that
+   *  try, one gets it; the others get BusyError. */
+  reopenTurn(ref: BranchRef, holder: Holder): Promise<Turn | null>
   addEvents(id: ConversationId, events: NonEmpty<NewEvent>): Promise<void>
   /** Takes the range for 30 seconds, or says that it has been summarised. Throws BusyError. */
   claimSummary(id: ConversationId, range: Range, holder: Holder): Promise<SummaryClaim>

@@ -235,6 +235,9 @@ export interface Statements {
     never,
   ]
   renewTurn: [InConv & { key: string; lease_until: number }, never]
+  /** The turn whose last message has this seq. */
+  turnEndingAt: [OnBranch & { seq: number }, TurnRow]
+  reopenTurn: [InConv & { key: string; holder: string; lease_until: number }, never]
   drafts: [InConv & { turn: string }, { n: number; type: string; text: string }]
   lastDraft: [InConv & { turn: string }, { n: number }]
   insertDraft: [InConv & { turn: string; n: number; type: string; text: string }, never]

@@ -135,6 +135,10 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       checked.checkTurnEnd(end)
       return write(() => turns.endTurn(conversationId(id), checkName(key, 'turn key'), end, now()))
     },
+    reopenTurn: async (ref, holder) => {
+      checked.checkHolder(holder)
+      return write(() => turns.reopenTurn(checked.checkRef(ref), holder, now()))
+    },
     addEvents: async (id, events) => {
       checked.checkEvents(events)
       return write(() => records.addEvents(conversationId(id), events, now()))

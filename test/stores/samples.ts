@@ -121,6 +121,8 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   insertTurn: { conv, ...turn, now },
   updateTurn: { conv, ...turn },
   renewTurn: { conv, key: 'k', lease_until: now },
+  turnEndingAt: { conv, name: 'main', seq: 1 },
+  reopenTurn: { conv, key: 'k', holder: '{}', lease_until: now },
   drafts: { conv, turn: 'k' },
   lastDraft: { conv, turn: 'k' },
   insertDraft: { conv, turn: 'k', n: 0, type: 'text', text: '"x"' },

@@ -18,6 +18,7 @@ import { listCases } from './lists.ts'
 import { messageListCases } from './message-lists.ts'
 import { readCases } from './reads.ts'
 import { refusalCases } from './refusals.ts'
+import { reopenCases } from './reopen.ts'
 import { replayCases } from './replay.ts'
 import { resetCases } from './reset.ts'
 import { resolveCases } from './resolve.ts'
@@ -69,4 +70,5 @@ export const contract: readonly ContractCase[] = [
   ...tailCases,
   ...trashCases,
   ...turnCases,
+  ...reopenCases,
 ]

@@ -38,6 +38,13 @@ export const recordQueries = {
     WHERE ${inConv} AND key = @key::text`,
   renewTurn: `
     UPDATE skein.turns SET lease_until = @lease_until::bigint WHERE ${inConv} AND key = @key::text`,
+  turnEndingAt: `
+    SELECT ${turnColumns} FROM skein.turns
+    WHERE ${inConv} AND branch = @name::text AND last = @seq::int`,
+  reopenTurn: `
+    UPDATE skein.turns
+    SET status = 'open', holder = @holder::text, lease_until = @lease_until::bigint, ended_at = NULL
+    WHERE ${inConv} AND key = @key::text`,
   drafts: `SELECT n, type, text FROM skein.drafts WHERE ${inConv} AND turn = @turn::text ORDER BY n`,
   lastDraft: `
     SELECT n FROM skein.drafts WHERE ${inConv} AND turn = @turn::text ORDER BY n DESC LIMIT 1`,

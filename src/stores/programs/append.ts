@@ -1,5 +1,5 @@
 import type { BranchRef } from '../../core/branch.ts'
-import { BusyError, ConflictError, NotFoundError, type SkeinError } from '../../core/errors.ts'
+import { ConflictError, NotFoundError, type SkeinError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { Appended } from '../../core/ports.ts'
@@ -7,11 +7,10 @@ import { type PreparedMessage, titleOf } from '../../core/prepare.ts'
 import { fold } from '../../core/search/fold.ts'
 import type { TurnStep } from '../../core/turn.ts'
 import { first, type Program, run } from '../engine.ts'
-import { dateOrNull, holderOf } from '../row.ts'
 import type { AppendRow, PlaceRow, TurnRow } from '../rows.ts'
 import { needConversation, needMessageIn } from './lookup.ts'
 import { headFields, headOf, nowhere, placeMessage } from './place.ts'
-import { charged, checkOngoing, replayStep, writeTurn } from './steps.ts'
+import { charged, checkOngoing, heldBy, replayStep, writeTurn } from './steps.ts'
 
 /** An append whose messages have been checked. */
 export interface AppendRequest {
@@ -60,11 +59,7 @@ function* heldByAnother(state: AppendRow, turn: TurnStep | undefined): Program<S
   if (state.held === 0) return undefined
   const open = yield* first('openTurnOn', { conv: state.conv, name: state.name })
   if (!open || open.key === turn?.key) return undefined
-  return new BusyError(
-    `branch ${JSON.stringify(state.name)}`,
-    holderOf(open.holder),
-    dateOrNull(open.lease_until),
-  )
+  return heldBy(open)
 }
 
 function headMoved(state: AppendRow, request: AppendRequest): SkeinError | undefined {

@@ -1,11 +1,11 @@
-import { ExpiredError, KeyReusedError } from '../../core/errors.ts'
+import { BusyError, ExpiredError, KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { Appended } from '../../core/ports.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
 import { addUsage, leaseMs, type TurnStep, type Usage } from '../../core/turn.ts'
 import { all, type Program, run } from '../engine.ts'
-import { holderText } from '../row.ts'
+import { dateOrNull, holderOf, holderText } from '../row.ts'
 import type { Conv, TurnRow } from '../rows.ts'
 
 /** If this step was stored before: the stored result. Throws KeyReusedError if it held other words. */
@@ -56,6 +56,11 @@ export function checkHolder(turn: TurnRow, holder: string | null): void {
   if (turn.holder !== holder) {
     throw new ExpiredError(`turn ${JSON.stringify(turn.key)} is held by another process`)
   }
+}
+
+/** What others are told while a turn holds its branch. */
+export function heldBy({ branch, holder, lease_until }: TurnRow): BusyError {
+  return new BusyError(`branch ${JSON.stringify(branch)}`, holderOf(holder), dateOrNull(lease_until))
 }
 
 /** Makes the turn's row, or brings it up to this step. */

@@ -1,3 +1,4 @@
+import type { BranchRef } from '../../core/branch.ts'
 import { messageOfDraft } from '../../core/draft.ts'
 import { ExpiredError, type Holder, InvalidError, KeyReusedError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
@@ -15,9 +16,9 @@ import {
 import { all, first, type Program, run } from '../engine.ts'
 import { holderText, turnOf } from '../row.ts'
 import type { Conv, TurnRow } from '../rows.ts'
-import { lockLiving, needBranch, needConversation } from './lookup.ts'
+import { lockLiving, lockPlace, needBranch, needConversation } from './lookup.ts'
 import { headFields, headOf, placeMessage } from './place.ts'
-import { charged, checkHolder } from './steps.ts'
+import { charged, checkHolder, heldBy } from './steps.ts'
 
 export function* listTurns(id: ConversationId, status: string | null): Program<readonly Turn[]> {
   const { conv } = yield* needConversation(id)
@@ -118,6 +119,20 @@ export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: num
 }
 
 const untitled = { tokens_used: 0, cost: 0, title: null, title_folded: null }
+
+/** Takes up a turn that did not come to its end, where the branch has not gone on since. */
+export function* reopenTurn(ref: BranchRef, holder: Holder, now: number): Program<Turn | null> {
+  const { conversation, branch } = yield* lockPlace(ref)
+  const { conv } = conversation
+  const open = yield* first('openTurnOn', { conv, name: branch.name })
+  if (open) throw heldBy(open)
+  const turn = yield* first('turnEndingAt', { conv, name: branch.name, seq: branch.head_seq })
+  if (!turn || turn.status === 'complete') return null
+  const held = { holder: holderText(holder), lease_until: now + leaseMs }
+  yield* run('reopenTurn', { conv, key: turn.key, ...held })
+  yield* run('bumpVersion', { conv })
+  return turnOf(ref.conversationId, { ...turn, ...held, status: 'open', ended_at: null })
+}
 
 function* needTurn(conv: Conv, key: string): Program<TurnRow> {
   const row = yield* first('turn', { conv, key })

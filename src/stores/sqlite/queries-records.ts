@@ -34,6 +34,11 @@ export const recordQueries = {
       prompt_hash = @prompt_hash, usage = @usage, lease_until = @lease_until, ended_at = @ended_at
     WHERE conv = @conv AND key = @key`,
   renewTurn: `UPDATE skein_turns SET lease_until = @lease_until WHERE conv = @conv AND key = @key`,
+  turnEndingAt: `
+    SELECT ${turnColumns} FROM skein_turns WHERE conv = @conv AND branch = @name AND last = @seq`,
+  reopenTurn: `
+    UPDATE skein_turns SET status = 'open', holder = @holder, lease_until = @lease_until, ended_at = NULL
+    WHERE conv = @conv AND key = @key`,
   drafts: `SELECT n, type, text FROM skein_drafts WHERE conv = @conv AND turn = @turn ORDER BY n`,
   lastDraft: `
     SELECT n FROM skein_drafts WHERE conv = @conv AND turn = @turn ORDER BY n DESC LIMIT 1`,

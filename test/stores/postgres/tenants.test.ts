@@ -108,6 +108,7 @@ const calls: { readonly [M in keyof Store]: (store: Store, about: Known) => Prom
   putDraft: (s, { id, key }) => s.putDraft(id, key, holder, [{ n: 1, type: 'text', text: 'mine' }]),
   renewTurn: (s, { id, key }) => s.renewTurn(id, key, holder),
   endTurn: (s, { id, key }) => s.endTurn(id, key, { status: 'failed', heldBy: holder }),
+  reopenTurn: (s, { id }) => s.reopenTurn({ conversationId: id, name: 'main' }, holder),
   addEvents: (s, { id }) => s.addEvents(id, [{ type: 'plan' }]),
   claimSummary: (s, { id, message, last }) => s.claimSummary(id, { first: message, last }, holder),
   putSummary: (s, { id, message, last }) =>

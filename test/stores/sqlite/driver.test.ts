@@ -282,6 +282,7 @@ describe('a closed store of SQLite', () => {
     putDraft: store => store.putDraft(id, 't', holder(), [{ n: 0, type: 'text', text: 'x' }]),
     renewTurn: store => store.renewTurn(id, 't', holder()),
     endTurn: store => store.endTurn(id, 't', { status: 'complete', heldBy: holder() }),
+    reopenTurn: store => store.reopenTurn(ref, holder()),
     addEvents: store => store.addEvents(id, [{ type: 'plan' }]),
     claimSummary: store => store.claimSummary(id, range, holder()),
     putSummary: store => store.putSummary(id, { ...range, tokens: 1, text: 't', holder: holder() }),
