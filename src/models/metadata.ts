@@ -1,15 +1,23 @@
 import type { SharedV4ProviderMetadata, SharedV4ProviderOptions } from '@ai-sdk/provider'
-import type { Json, JsonObject } from '../core/json.ts'
+import { isPlainObject } from '../core/check.ts'
+import type { JsonObject } from '../core/json.ts'
+import { plainJson } from './plain-json.ts'
 
 /** What a provider wants back with a block, as the block keeps it: `metadata.provider` holds what the provider said, by
  *  its name (`{"anthropic": {"signature": "…"}}`), and `metadata.model` the model that said it. It goes back unchanged to
  *  the provider of that name, and to no other. */
 export function keptMetadata(
   said: SharedV4ProviderMetadata | undefined,
-  model: string,
-): JsonObject | undefined {
+  model?: string,
+): { readonly provider: SharedV4ProviderMetadata; readonly model?: string } | undefined {
   if (said === undefined || Object.keys(said).length === 0) return undefined
-  return { provider: plainJson(said), model }
+  return { provider: said, ...(model !== undefined && { model }) }
+}
+
+/** The metadata of a block, if there is any: what is undefined or null is left out. */
+export function metadataOf(facts: Readonly<Record<string, unknown>>): { readonly metadata?: JsonObject } {
+  const given = Object.entries(facts).filter(([, value]) => value !== undefined && value !== null)
+  return given.length === 0 ? {} : { metadata: plainJson(Object.fromEntries(given)) as JsonObject }
 }
 
 /** What goes back to the provider with this name; undefined if the block is not its own. Where the name is not known
@@ -19,7 +27,7 @@ export function ownOptions(
   { key }: { readonly key: string | null },
   model: string,
 ): SharedV4ProviderOptions | undefined {
-  if (!isObject(metadata) || !isObject(metadata.provider)) return undefined
+  if (!isPlainObject(metadata) || !isPlainObject(metadata.provider)) return undefined
   const said = metadata.provider as SharedV4ProviderOptions
   if (key === null) return metadata.model === model ? said : undefined
   const own = Object.hasOwn(said, key) ? said[key] : undefined
@@ -35,13 +43,4 @@ export function merged(
   const all = { ...before }
   for (const [key, facts] of Object.entries(now)) all[key] = { ...all[key], ...facts }
   return all
-}
-
-/** As it would come back from a file: without what JSON does not have. */
-export function plainJson(value: unknown): Json {
-  return value === undefined ? null : (JSON.parse(JSON.stringify(value)) as Json)
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,17 +1,23 @@
-import type { JSONValue, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type {
+  JSONValue,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolResultOutput,
+} from '@ai-sdk/provider'
 import { type Block, isKnown, type KnownBlock, type OtherBlock, type ToolResultBlock } from '../core/block.ts'
+import { isPlainObject } from '../core/check.ts'
 import { InvalidError } from '../core/errors.ts'
 import { textOf } from '../core/message.ts'
 import type { ContextMessage, ModelRequest } from '../core/model.ts'
 import { type CallIds, callIds } from './call-ids.ts'
 import type { Dialect } from './dialect.ts'
 import { mediaPart, titleOf } from './media.ts'
-import { isObject, ownOptions } from './metadata.ts'
+import { ownOptions } from './metadata.ts'
+import { type AnswerPart, providerPart } from './provider-part.ts'
 import type { ToolNames } from './tool-names.ts'
 import { toolOutput } from './tool-output.ts'
 
 type Of<R extends LanguageModelV4Message['role']> = Extract<LanguageModelV4Message, { role: R }>
-type AnswerPart = Of<'assistant'>['content'][number]
 type UserPart = Of<'user'>['content'][number]
 type ResultPart = Extract<Of<'tool'>['content'][number], { type: 'tool-result' }>
 
@@ -99,12 +105,18 @@ function writer(
   const goesBack = (block: Block): boolean => {
     if (dialect.thinking === 'loose') return block.metadata === undefined && current.has(block)
     const isOwn = 'providerOptions' in ownOf(block)
-    const by = isObject(block.metadata) ? block.metadata.model : undefined
+    const by = isPlainObject(block.metadata) ? block.metadata.model : undefined
     return isOwn && (dialect.thinking === 'own' || by === undefined || by === model)
+  }
+  /** What the provider's own tools did goes back to that provider only. */
+  const ofProvider = (block: OtherBlock): AnswerPart[] => {
+    const own = ownOf(block)
+    const part = 'providerOptions' in own ? providerPart(block, own, jsonOf) : null
+    return part === null ? [] : [part]
   }
   return {
     answerPart(block) {
-      if (!isKnown(block)) return ofProvider.has(block.type) ? providerPart(block, dialect, model) : []
+      if (!isKnown(block)) return ofProvider(block)
       switch (block.type) {
         case 'text':
           return isFilled(block.text) || signed(block, dialect, model)
@@ -114,7 +126,7 @@ function writer(
           return goesBack(block) ? [{ type: 'reasoning', text: block.text, ...ownOf(block) }] : []
         case 'tool_call': {
           called.set(block.callId, block.name)
-          const input = isObject(block.input) ? block.input : { input: block.input }
+          const input = isPlainObject(block.input) ? block.input : { input: block.input }
           const call = { toolCallId: ids.ofCall(block.callId), toolName: names.toProvider(block.name), input }
           return [{ type: 'tool-call', ...call, ...ownOf(block) }]
         }
@@ -148,20 +160,9 @@ function writer(
   }
 }
 
-const ofProvider = new Set(['provider_call', 'provider_result', 'provider_custom'])
-
-/** What the provider's own tools did goes back to that provider only. */
-function providerPart(block: OtherBlock, dialect: Dialect, model: string): AnswerPart[] {
-  const { type, callId, name, kind, input, output, metadata } = block
-  const own = ownOptions(metadata, dialect, model)
-  if (own === undefined) return []
-  if (type === 'provider_custom') {
-    return [{ type: 'custom', kind: String(kind) as `${string}.${string}`, providerOptions: own }]
-  }
-  if (typeof callId !== 'string' || typeof name !== 'string') return []
-  const common = { toolCallId: callId, toolName: name, providerOptions: own }
-  if (type === 'provider_call') return [{ type: 'tool-call', ...common, input, providerExecuted: true }]
-  return [{ type: 'tool-result', ...common, output: { type: 'json', value: (output ?? null) as JSONValue } }]
+/** Clients of providers read the results of the provider's own tools as JSON, and nothing else. */
+function jsonOf({ output, isError }: OtherBlock): LanguageModelV4ToolResultOutput {
+  return { type: isError === true ? 'error-json' : 'json', value: (output ?? null) as JSONValue }
 }
 
 function messagesOf(side: Side, dialect: Dialect): LanguageModelV4Prompt {

@@ -5,10 +5,10 @@ import type {
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider'
 import { isMedia, type MediaBlock, type ToolResultBlock } from '../core/block.ts'
+import { isPlainObject } from '../core/check.ts'
 import type { Json } from '../core/json.ts'
 import type { Dialect } from './dialect.ts'
 import { mediaPart } from './media.ts'
-import { isObject } from './metadata.ts'
 
 /** What a tool returned, as the provider takes it, and what has to be shown beside it, as words of the user: media, where
  *  the provider does not take it in a result. */
@@ -61,7 +61,7 @@ function partsOf(output: Json): readonly (string | MediaBlock)[] | null {
 }
 
 function partOf(value: Json): string | MediaBlock | null {
-  if (!isObject(value)) return null
+  if (!isPlainObject(value)) return null
   if (value.type === 'text' && typeof value.text === 'string') return value.text
   const mime = value.mime ?? value.mimeType
   if (!isMedia({ type: String(value.type) }) || typeof mime !== 'string') return null

@@ -1,9 +1,10 @@
 import { type Block, isKnown, type ToolCallBlock } from '../core/block.ts'
+import { isPlainObject } from '../core/check.ts'
 import { sha256Hex } from '../core/hash.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { NewMessage, Role } from '../core/message.ts'
 import { readRole } from '../core/prepare.ts'
-import { isReasoningFile } from './v4-pieces.ts'
+import { isReasoningFile } from '../models/file-block.ts'
 
 /** What of a message counts when it is compared with another: who said it, and what, whatever form it came in. */
 export interface Face {
@@ -117,24 +118,20 @@ export function allIn(some: Face['results'], all: Face['results']): boolean {
 /** Whether an input may have become the other on its way through a schema, which fills in defaults, drops what it
  *  does not know and makes numbers of digits. A value that both have and that differs was changed by somebody. */
 function sameInput(a: Json, b: Json): boolean {
-  if (isObject(a) && isObject(b))
+  if (isPlainObject(a) && isPlainObject(b))
     return Object.keys(a).every(key => !Object.hasOwn(b, key) || sameInput(a[key]!, b[key]!))
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((member, i) => sameInput(member as Json, b[i] as Json))
   // An input that was no JSON goes back as an empty object.
-  if (typeof a === 'string' && isObject(b)) return Object.keys(b).length === 0
-  if (typeof b === 'string' && isObject(a)) return Object.keys(a).length === 0
+  if (typeof a === 'string' && isPlainObject(b)) return Object.keys(b).length === 0
+  if (typeof b === 'string' && isPlainObject(a)) return Object.keys(a).length === 0
   return String(a) === String(b)
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** JSON in which the order of keys makes no difference. */
 export function canonical(value: Json): string {
   return JSON.stringify(value, (_, member) =>
-    isObject(member)
+    isPlainObject(member)
       ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
       : member,
   )

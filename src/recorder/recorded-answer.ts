@@ -1,11 +1,12 @@
 import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from '@ai-sdk/provider'
 import type { JsonObject } from '../core/json.ts'
 import type { TurnStatus } from '../core/turn.ts'
+import { type CollectedAnswer, collectAnswer } from '../models/collect.ts'
+import { blocksOf } from '../models/content.ts'
+import { finishOf, usageOf } from '../models/finish.ts'
 import type { Entered, SeenCall } from './recorded-exchanges.ts'
 import type { LineAnswer } from './recorded-line.ts'
 import type { StreamWatcher } from './recorded-stream.ts'
-import { readAnswer, readFinish, readUsage } from './v4-answer.ts'
-import { type CollectedAnswer, collectAnswer } from './v4-collect.ts'
 
 /** Records the answer to one call. It hears once how the call ended. */
 export interface AnswerRecording {
@@ -29,7 +30,7 @@ export function recordAnswer(entered: Entered | null, signal: AbortSignal | unde
     whole: result =>
       hear(() => {
         const reason = result.finishReason.unified
-        const end = { usage: readUsage(result.usage), reason }
+        const end = { usage: usageOf(result.usage), reason }
         return line.answer(answerOf(result.content, result.response?.modelId ?? null, end))
       }),
     broken: error => hear(() => (isAborted(error) ? cutOff('interrupted') : failed(error))),
@@ -85,12 +86,12 @@ export function recordAnswer(entered: Entered | null, signal: AbortSignal | unde
     end: CollectedAnswer['end'],
     ends = end === null ? 'interrupted' : endsOf(end.reason),
   ): LineAnswer {
+    const blocks = blocksOf(content, entered?.model)
     const meta: JsonObject = {
       ...(model !== null && { model }),
-      ...(end !== null && { finish: readFinish(end.reason) }),
+      ...(end !== null && { finish: finishOf(end.reason, blocks) }),
       ...(ends !== undefined && { [ends]: true }),
     }
-    const blocks = readAnswer(content, entered?.model)
     return {
       message: blocks.length === 0 ? null : { role: 'assistant', blocks, meta },
       ...expect(callsIn(content)),

@@ -1,6 +1,7 @@
 import { getErrorMessage, type LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import type { NewMessage } from '../core/message.ts'
-import { resultBlock, toJson } from './v4-pieces.ts'
+import { plainJson } from '../models/plain-json.ts'
+import { resultBlock } from './v4-result.ts'
 
 /** Who hears of the tools that run. */
 export interface ToolWatcher {
@@ -124,7 +125,7 @@ function watchExecute(
       if (tool.toModelOutput !== undefined) return await tool.toModelOutput({ toolCallId, input, output })
     } catch (error) {
       // The SDK will meet the same error and tell the caller. The result is worth keeping as it is.
-      return { type: 'json', value: toJson({ output, error: getErrorMessage(error) }) as never }
+      return { type: 'json', value: plainJson({ output, error: getErrorMessage(error) }) as never }
     }
     return typeof output === 'string'
       ? { type: 'text', value: output }

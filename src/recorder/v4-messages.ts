@@ -3,14 +3,19 @@ import type {
   LanguageModelV4ToolResultOutput,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
-import { type Block, isKnown, type MediaBlock, type ToolResultBlock } from '../core/block.ts'
+import { type Block, isKnown, type MediaBlock, type OtherBlock, type ToolResultBlock } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Role } from '../core/message.ts'
-import { denied, fileData, formOf, isReasoningFile } from './v4-pieces.ts'
+import { fileData, isReasoningFile } from '../models/file-block.ts'
+import { objectOf, providerPart } from '../models/provider-part.ts'
+import { denied, formOf } from './v4-result.ts'
 
 /** What was said, as the AI SDK takes it: as `messages` of `generateText` and `streamText`, and as the prompt of a model.
- *  Reads what `readPrompt` and `readAnswer` have made, and any other blocks of ours. Sources and blocks of unknown
- *  types are left out: no provider takes them back. */
+ *  Reads what `readPrompt` and `blocksOf` have made, and any other blocks of ours. Sources and blocks of unknown
+ *  types are left out: no provider takes them back.
+ *
+ *  This is not what our own models send (`models/prompt.ts`): they write for one provider, and leave out or put in words
+ *  what it refuses. A caller gets back what it said, in the form it had, to send it wherever it likes. */
 export function writeMessages(
   messages: readonly { readonly role: Role; readonly blocks: readonly Block[] }[],
 ): LanguageModelV4Message[] {
@@ -37,7 +42,7 @@ type Part = Exclude<LanguageModelV4Message, { role: 'system' }>['content'][numbe
 
 function writeBlock(block: Block, role: Role): readonly Part[] {
   const options = optionsOf(block)
-  if (!isKnown(block)) return writeOther(block as JsonObject, options)
+  if (!isKnown(block)) return writeOther(block, options)
   switch (block.type) {
     case 'text':
       return block.text === '' && Object.keys(options).length === 0
@@ -68,25 +73,9 @@ function writeBlock(block: Block, role: Role): readonly Part[] {
   }
 }
 
-/** What was no JSON when the model wrote it goes back as the SDK itself sends it: as an empty object. */
-function objectOf(input: Json): Json {
-  return typeof input === 'object' && input !== null ? input : {}
-}
-
 /** Blocks that only a provider can read. */
-function writeOther(block: JsonObject, options: Options): readonly Part[] {
-  const { callId: toolCallId, name: toolName } = block as Record<string, string>
+function writeOther(block: OtherBlock, options: Options): readonly Part[] {
   switch (block.type) {
-    case 'provider_call': {
-      const call = { type: 'tool-call', toolCallId, toolName, input: objectOf(block.input!) }
-      return [{ ...call, providerExecuted: true, ...options } as Part]
-    }
-    case 'provider_result': {
-      const output = outputOf(block as unknown as ToolResultBlock)
-      return [{ type: 'tool-result', toolCallId, toolName, output, ...options } as Part]
-    }
-    case 'provider_custom':
-      return [{ type: 'custom', kind: block.kind as `${string}.${string}`, ...options }]
     case 'provider_file': {
       const data = { type: 'reference', reference: block.reference as Record<string, string> } as const
       const filename = typeof block.name === 'string' ? { filename: block.name } : {}
@@ -103,8 +92,10 @@ function writeOther(block: JsonObject, options: Options): readonly Part[] {
       }
       return [{ ...part, ...(reason !== undefined && { reason }) } as unknown as Part]
     }
-    default:
-      return []
+    default: {
+      const part = providerPart(block, options, one => outputOf(one as unknown as ToolResultBlock))
+      return part === null ? [] : [part]
+    }
   }
 }
 

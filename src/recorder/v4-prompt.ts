@@ -1,8 +1,11 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { Block } from '../core/block.ts'
 import type { NewMessage, Role } from '../core/message.ts'
-import { isPassingMark } from './v4-answer.ts'
-import { callBlock, fileBlock, metadataOf, otherBlock, resultBlock, toJson } from './v4-pieces.ts'
+import { callBlock, isPassingMark, otherBlock } from '../models/content.ts'
+import { fileBlock } from '../models/file-block.ts'
+import { metadataOf } from '../models/metadata.ts'
+import { plainJson } from '../models/plain-json.ts'
+import { resultBlock } from './v4-result.ts'
 
 /** A prompt in our words: the system prompt that it begins with, and what was said. */
 export interface PromptWords {
@@ -62,7 +65,7 @@ function readPart(part: Part, role: Role): Block {
     case 'custom':
       return { type: 'provider_custom', kind: part.kind, ...metadata }
     case 'tool-call':
-      return callBlock(part, toJson(part.input), metadata)
+      return callBlock(part, plainJson(part.input), metadata)
     case 'tool-result': {
       const { toolCallId, toolName, output, providerOptions } = part
       const result = resultBlock(toolCallId, toolName, output, { provider: providerOptions })

@@ -2,7 +2,7 @@ import type { LanguageModelV4Content, LanguageModelV4Prompt } from '@ai-sdk/prov
 import type { ModelMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
 import type { NewMessage, Role } from '../../../src/core/message.ts'
-import { readAnswer } from '../../../src/recorder/v4-answer.ts'
+import { blocksOf } from '../../../src/models/content.ts'
 import { writeMessages } from '../../../src/recorder/v4-messages.ts'
 import { readPrompt } from '../../../src/recorder/v4-prompt.ts'
 import { openStore } from '../../../src/stores/open.ts'
@@ -141,7 +141,7 @@ describe('an answer', () => {
   ]
 
   it('keeps all that a provider says: reasoning with its signature, sources, citations, approvals', async () => {
-    const [answer] = await stored([{ role: 'assistant', blocks: readAnswer(content, 'gpt-5') }])
+    const [answer] = await stored([{ role: 'assistant', blocks: blocksOf(content, 'gpt-5') }])
     expect(answer?.blocks.map(({ type }) => type)).toEqual([
       ...['thinking', 'text', 'source', 'tool_call', 'tool_call', 'tool_call', 'provider_call'],
       ...['provider_result', 'provider_tool-approval-request', 'image'],
@@ -157,7 +157,7 @@ describe('an answer', () => {
   })
 
   it('goes back as the SDK would send it', () => {
-    const [message] = writeMessages([{ role: 'assistant' as Role, blocks: readAnswer(content) }])
+    const [message] = writeMessages([{ role: 'assistant' as Role, blocks: blocksOf(content) }])
     expect(message).toMatchObject({
       role: 'assistant',
       content: [

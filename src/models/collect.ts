@@ -5,13 +5,15 @@ import type {
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider'
 import type { DraftPiece, Usage } from '../core/turn.ts'
-import { readUsage } from './v4-answer.ts'
+import { saysSomething } from './content.ts'
+import { usageOf } from './finish.ts'
+import { merged } from './metadata.ts'
 
 /** An answer of the AI SDK that is arriving, put together part by part. */
 export interface CollectedAnswer {
   /** Takes the next part. Returns the words in it, if it has any. */
   take(part: LanguageModelV4StreamPart): Omit<DraftPiece, 'n'> | null
-  /** What has arrived so far, in the order it began. */
+  /** What has arrived so far, in the order it began, without what says nothing. */
   readonly content: readonly LanguageModelV4Content[]
   /** The model that answers, if the provider has said so. */
   readonly model: string | null
@@ -36,7 +38,7 @@ export function collectAnswer(): CollectedAnswer {
   return {
     take,
     get content() {
-      return parts.map(part => ('pieces' in part ? grown(part) : part)).filter(part => !isNothing(part))
+      return parts.map(part => ('pieces' in part ? grown(part) : part)).filter(saysSomething)
     },
     get model() {
       return model
@@ -78,14 +80,15 @@ export function collectAnswer(): CollectedAnswer {
         model = part.modelId ?? model
         return null
       case 'finish':
-        end = { usage: readUsage(part.usage), reason: part.finishReason.unified }
+        end = { usage: usageOf(part.usage), reason: part.finishReason.unified }
         return null
       default:
         return null
     }
   }
 
-  /** The text that a part belongs to. What a provider says of it may come with any of its parts; the last word counts. */
+  /** The text that a part belongs to. What a provider says of it may come with any of its parts, some with the first and
+   *  some with the last: all of it is kept, and where it says two things the last word counts. */
   function grow(
     part: { readonly id: string; readonly providerMetadata?: SharedV4ProviderMetadata },
     type: Growing['type'],
@@ -97,7 +100,7 @@ export function collectAnswer(): CollectedAnswer {
       growing.set(key, one)
       parts.push(one)
     }
-    if (part.providerMetadata !== undefined) one.metadata = part.providerMetadata
+    one.metadata = merged(one.metadata, part.providerMetadata)
     return one
   }
 }
@@ -113,13 +116,4 @@ function grown({ type, pieces, metadata, citations }: Growing): LanguageModelV4C
     ...(metadata !== undefined && { providerMetadata: metadata }),
     ...(citations !== undefined && { citations }),
   }
-}
-
-/** A text that began and never came. */
-function isNothing(part: LanguageModelV4Content): boolean {
-  return (
-    (part.type === 'text' || part.type === 'reasoning') &&
-    part.text === '' &&
-    part.providerMetadata === undefined
-  )
 }
