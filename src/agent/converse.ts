@@ -54,15 +54,19 @@ export function converse(conversing: Conversing, sent: Sent): Promise<Reply> {
   })
 }
 
-/** Goes on where the conversation was interrupted. */
+/** Goes on where the conversation was interrupted. A turn that had said everything when it was interrupted is ended,
+ *  and its answer given. */
 export function goOn(conversing: Conversing, sent: Sent): Promise<Reply> {
   return inTurn(conversing, sent, 'find', async turn => {
     const history = await readHistory(turn)
     const stopped = await whereStopped(history.messages, conversing.parts.tools, conversing.store)
-    if (stopped.at === 'nowhere') {
+    if (stopped.at !== 'nowhere') return stepFrom(turn, history, stopped)
+    if (!turn.opened.recording.reopened) {
       throw new InvalidError('conversation', 'there is nothing to resume: its last turn has come to its end')
     }
-    return stepFrom(turn, history, stopped)
+    const answer = history.messages.at(-1)
+    turn.progress.text = answer ? textOf(answer) : ''
+    turn.progress.stop = 'stop'
   })
 }
 

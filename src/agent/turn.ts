@@ -65,8 +65,7 @@ export async function takeSteps(parts: TurnParts, given: TurnGiven, progress: Pr
   if (unanswered) await run(unanswered.calls, unanswered.message, parts, given, progress)
   while (progress.steps < parts.maxSteps) {
     given.signal.throwIfAborted()
-    const { answer, id } = await nextAnswer(parts, given, progress)
-    const calls = answer.blocks.filter((block): block is ToolCallBlock => block.type === 'tool_call')
+    const { answer, calls, id } = await nextAnswer(parts, given, progress)
     if (calls.length === 0) {
       progress.stop = answer.finish
       return
@@ -78,6 +77,7 @@ export async function takeSteps(parts: TurnParts, given: TurnGiven, progress: Pr
 
 interface Kept {
   readonly answer: Answer
+  readonly calls: readonly ToolCallBlock[]
   readonly id: MessageId | null
 }
 
@@ -111,13 +111,19 @@ async function nextAnswer(parts: TurnParts, given: TurnGiven, progress: Progress
   })
   const { blocks, finish, usage } = answer
   const message: NewMessage = { role: 'assistant', blocks }
-  const { ids } = await recording.add([message], { usage, model: answer.model ?? parts.model.id })
+  const calls = blocks.filter((block): block is ToolCallBlock => block.type === 'tool_call')
+  const { ids } = await recording.add([message], {
+    model: answer.model ?? parts.model.id,
+    // Without calls this is the end: in one transaction with the answer, so that no crash can come between.
+    ...(calls.length > 0 ? { usage } : { usage: addUsage(usage, progress.unrecorded), ends: 'complete' }),
+  })
+  if (calls.length === 0) progress.unrecorded = {}
   progress.usage = addUsage(progress.usage, usage)
   progress.text = textOf(message)
   const id = ids?.[0] ?? null
   remember(progress, message, id)
   emit({ type: 'answered', step, message: id, finish, usage })
-  return { answer, id }
+  return { answer, calls, id }
 }
 
 async function run(

@@ -28,6 +28,10 @@ export function isDead(holder: Holder): boolean {
   return found.ended || found.startedAt !== holder.startedAt
 }
 
+export function isSame(a: Holder | null, b: Holder): boolean {
+  return a?.host === b.host && a.boot === b.boot && a.pid === b.pid && a.startedAt === b.startedAt
+}
+
 /** Where nothing tells one start of the machine from another. */
 const unknownBoot = 'unknown'
 

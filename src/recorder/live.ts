@@ -56,7 +56,7 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
         refuses: isForTheCaller,
         async run(late) {
           const manners = asked ? ({ onBusy: 'fork', onMoved: 'fork' } as const) : options
-          if (!isNonEmpty(words)) await writes.findPlace(manners)
+          if (!isNonEmpty(words)) await writes.reopen(manners, late)
           else await writes.open(late ? dated(words, at) : words, manners, late)
           lastWrite = source.now()
         },
@@ -68,7 +68,8 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
       tell({ kind: 'unsaved', error: queue.outage?.error, waiting: queue.waiting })
   }
 
-  async function add(messages: NonEmpty<NewMessage>, facts: StepFacts = {}): Promise<Recorded> {
+  async function add(...[messages, given = {}]: Parameters<TurnRecording['add']>): Promise<Recorded> {
+    const { ends, ...facts } = given
     mustBeOpen()
     // If it has to wait, there is nobody to refuse anything to later. Otherwise the store looks at it at once.
     if (queue.waiting > 0 || queue.outage) prepareMessages(messages)
@@ -87,7 +88,9 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
         },
         refuses: error => error instanceof InvalidError,
         async run(late) {
-          ids = await writes.append(late ? dated(messages, at) : messages, facts)
+          // What was lost before makes it another end: `end` sees to that.
+          const step: StepFacts = ends && queue.lost === 0 ? { ...facts, status: ends } : facts
+          ids = await writes.append(late ? dated(messages, at) : messages, step)
           lastWrite = source.now()
         },
       })

@@ -5,6 +5,7 @@ import type { MessageId } from '../core/ids.ts'
 import type { NewMessage, NonEmpty } from '../core/message.ts'
 import type { Appended } from '../core/ports.ts'
 import type { Turn, TurnStatus, TurnStep } from '../core/turn.ts'
+import { isSame } from './holder.ts'
 import type { BeginTurn, RecordStore } from './recording.ts'
 import type { RecorderSource } from './source.ts'
 import { takeOver } from './take-over.ts'
@@ -30,12 +31,14 @@ export interface Standing {
   /** Whether it went beside the branch that was named. */
   readonly forked: boolean
   readonly replayed: Exclude<TurnStatus, 'open'> | null
+  /** Whether it is an earlier turn that was taken up again. */
+  readonly reopened: boolean
 }
 
 /** What to do where the branch is held or has moved. */
 export type Manners = Pick<BeginTurn, 'onBusy' | 'onMoved'>
 
-const fresh = { forked: false, replayed: null }
+const fresh = { forked: false, replayed: null, reopened: false }
 
 /** Others may keep moving a branch; nobody loses this often by chance. */
 const mostTries = 50
@@ -122,7 +125,7 @@ export function firstStep(opening: Opening, status: TurnStatus, key = opening.ke
 export function standingAfter(
   turn: TurnStep,
   appended: Appended,
-  before: Pick<Standing, 'forked' | 'replayed'>,
+  before: Pick<Standing, 'forked' | 'replayed' | 'reopened'>,
 ): Standing {
   return {
     key: turn.key,
@@ -132,6 +135,7 @@ export function standingAfter(
     head: appended.head,
     forked: before.forked || appended.outcome === 'sibling',
     replayed: before.replayed,
+    reopened: before.reopened,
   }
 }
 
@@ -142,39 +146,59 @@ async function goOn(opening: Opening, appended: Appended, again: boolean): Promi
   const { conversationId } = appended.branch
   const turns = await store.listTurns(conversationId)
   const turn = turns.find(turn => turn.key === key)!
-  const branch = { conversationId, name: turn.branch }
-  const forked = turn.branch !== opening.ref.name
   // Otherwise somebody else in this process is at it.
-  if (turn.status === 'open' && again && isSame(turn, source)) {
-    const head = turn.lastStep === 0 ? appended.head : (await store.getBranch(branch)).head
-    return { key, step: turn.lastStep + 1, begun: true, branch, head, forked, replayed: null }
-  }
+  if (turn.status === 'open' && again && isSame(turn.holder, source.holder()))
+    return { ...(await standingIn(opening, turn)), reopened: false }
   const ended =
     turn.status === 'open' ? await takeOver(store, conversationId, turn.branch, source) : [{ turn }]
   const replayed = ended.find(({ turn }) => turn.key === key)?.turn.status
   if (replayed === undefined || replayed === 'open')
     throw new BusyError(`turn ${JSON.stringify(key)}`, turn.holder, turn.leaseUntil)
+  const taken = replayed === 'complete' ? null : await reopenThis(opening, turn)
+  if (taken) return { ...taken, replayed }
+  const branch = { conversationId, name: turn.branch }
   const { head } = await store.getBranch(branch)
-  return { key: source.uuid(), step: 0, begun: false, branch, head, forked, replayed }
+  const forked = turn.branch !== opening.ref.name
+  return { key: source.uuid(), step: 0, begun: false, branch, head, forked, replayed, reopened: false }
 }
 
-function isSame(turn: Turn, source: RecorderSource): boolean {
-  const us = source.holder()
-  const { holder } = turn
-  if (!holder) return false
-  return (
-    holder.host === us.host &&
-    holder.boot === us.boot &&
-    holder.pid === us.pid &&
-    holder.startedAt === us.startedAt
-  )
+/** Takes up this turn, if the branch still ends with it. */
+async function reopenThis(opening: Opening, before: Turn): Promise<Standing | null> {
+  const { store, source } = opening
+  const { conversationId } = before
+  const branch = { conversationId, name: before.branch }
+  const { head } = await store.getBranch(branch)
+  const [last] = head === null ? [] : await store.getMessages([head], { blobs: 'preview' })
+  if (last?.seq !== before.last) return null
+  const turn = await store.reopenTurn(branch, source.holder())
+  if (!turn || turn.key === before.key) return turn && standingIn(opening, turn)
+  // Somebody has said something in between, and did not come to an end with it: that is not ours.
+  await store.endTurn(conversationId, turn.key, { status: 'interrupted', heldBy: source.holder() })
+  return null
+}
+
+/** Where a turn stands that is open and ours, whatever it has brought so far. */
+export async function standingIn({ store, ref }: Opening, turn: Turn): Promise<Standing> {
+  const branch = { conversationId: turn.conversationId, name: turn.branch }
+  const { head } = await store.getBranch(branch)
+  const forked = branch.name !== ref.name
+  return {
+    key: turn.key,
+    step: turn.lastStep + 1,
+    begun: true,
+    branch,
+    head,
+    forked,
+    replayed: null,
+    reopened: true,
+  }
 }
 
 async function headNow({ store, ref }: Opening): Promise<MessageId | null> {
   return (await store.getBranch(ref)).head
 }
 
-async function openTurnOn({ store, ref }: Opening): Promise<Turn | undefined> {
+export async function openTurnOn({ store, ref }: Opening): Promise<Turn | undefined> {
   const open = await store.listTurns(ref.conversationId, { status: 'open' })
   return open.find(turn => turn.branch === ref.name)
 }

@@ -22,8 +22,9 @@ export interface Trouble {
 }
 
 export interface BeginTurn {
-  /** What opens the turn, usually the one message of the user. Stored before `beginTurn` returns. Empty for a
-   *  turn that goes on where an interrupted one stopped: then nothing is stored before the first step. */
+  /** What opens the turn, usually the one message of the user. Stored before `beginTurn` returns. Empty to go
+   *  on with the turn that the branch ends with, if that was interrupted or failed; where there is none, a new
+   *  turn begins with the first step. */
   readonly words: readonly NewMessage[]
   /** Names the turn; a retry with the same key and words is not a second one. Random unless given. */
   readonly key?: string
@@ -70,6 +71,9 @@ export interface TurnRecording {
   /** If the same words had been stored under the same key before: how that turn ended. They were not stored
    *  again, and what is added goes on at the end of the branch. Absent otherwise. */
   readonly replayed?: Exclude<TurnStatus, 'open'>
+  /** True if an earlier turn was taken up again: the one that was replayed, or, where no words were given, the one
+   *  that the branch ended with. Absent otherwise. */
+  readonly reopened?: true
   /** Where it is stored: a sibling branch if that was asked for and needed. */
   readonly branch: BranchRef
   /** True if it went beside the branch that was named. */
@@ -83,7 +87,12 @@ export interface TurnRecording {
    *  over by another, it goes on beside it: see `branch`, `forked` and the trouble `taken_over`. */
   add(
     messages: NonEmpty<NewMessage>,
-    facts?: { readonly usage?: Usage; readonly model?: string },
+    facts?: {
+      readonly usage?: Usage
+      readonly model?: string
+      /** Ends the turn with this step, in the same transaction; `end` is still to be called. */
+      readonly ends?: 'complete'
+    },
   ): Promise<Recorded>
   /** Stores trace records; durable, or waiting, when it resolves. Unlike words, they may be stored twice if the
    *  connection breaks at the wrong moment. */

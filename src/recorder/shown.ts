@@ -9,9 +9,11 @@ export function shown(
   does: Pick<TurnRecording, 'draft' | 'add' | 'trace' | 'end'>,
 ): TurnRecording {
   const replayed = writes.standing?.replayed
+  const reopened = writes.standing?.reopened === true
   return {
     ...does,
     ...(replayed && { replayed }),
+    ...(reopened && { reopened }),
     get key() {
       return writes.standing?.key ?? key
     },

@@ -13,6 +13,7 @@ import {
   type Standing,
   standingAfter,
 } from './opening.ts'
+import { reopen } from './reopening.ts'
 import { hasToolResults, keepToolResults } from './tool-results.ts'
 
 export interface StepFacts {
@@ -31,6 +32,8 @@ export interface TurnWrites {
   readonly standing: Standing | null
   /** `again` says that it was tried before. */
   open(words: NonEmpty<NewMessage>, manners: Manners, again: boolean): Promise<void>
+  /** Takes up the turn that the branch ends with, if it was interrupted; otherwise finds a place for a new one. */
+  reopen(manners: Manners, again: boolean): Promise<void>
   findPlace(manners: Manners): Promise<void>
   append(messages: NonEmpty<NewMessage>, facts: StepFacts): Promise<NonEmpty<MessageId>>
   /** False if there is no open turn of ours that could take it. */
@@ -55,6 +58,9 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
     },
     async open(words, manners, again) {
       standing = await openTurn(opening, await asKept(words), manners, again)
+    },
+    async reopen(manners, again) {
+      standing ??= await reopen(opening, manners, again)
     },
     async findPlace(manners) {
       standing ??= await findPlace(opening, manners)

@@ -13,8 +13,8 @@ import { createDatabase } from '../support/postgres.ts'
 import { said } from './build.ts'
 import { answer, type Death, loggingTools, question } from './crash-child.ts'
 
-/** One round at every point in the gate; `SKEIN_KILL_ROUNDS=20` for the whole battery. */
-const rounds = Number(process.env.SKEIN_KILL_ROUNDS ?? 1)
+/** One round at every point in the gate; `npm run kills` makes twenty. */
+const rounds = Number(process.env.KILL_ROUNDS ?? 1)
 
 let place: string
 beforeEach(() => {

@@ -54,7 +54,8 @@ describe('a turn that was left behind', () => {
     expect(started?.type).toBe('started')
     expect(resumed).toMatchObject({ type: 'resumed', at: 'question', run: [], unknown: [] })
     expect(await said(here.store, 'talk')).toEqual(['user: Do it.', 'assistant: Here I am.'])
-    expect(await statuses(here.store, 'talk')).toEqual(['interrupted', 'complete'])
+    // It is the same turn, and it has come to its end.
+    expect(await statuses(here.store, 'talk')).toEqual(['complete'])
   })
 
   it('has its tools run that nobody had started, and those that may be run again; no other (R27, rule 10)', async () => {
@@ -114,6 +115,27 @@ describe('a turn that was left behind', () => {
     await expect(here.agent.resume('talk').result()).rejects.toThrow()
     expect((await here.agent.resume('talk').result()).text).toBe('ok')
     expect(runs).toEqual(['once1'])
+  })
+
+  it('is gone on with by one of many, and its tools are run once (R27)', async () => {
+    const { runs, tools: given } = tools()
+    await using here = await world(['ok'], { tools: given })
+    await leave(here.store, [question, calls('once1', 'again1')])
+    const agents = Array.from({ length: 8 }, () => here.another(['ok'], { tools: given }))
+    const runsOfAll = agents.map(agent => agent.resume('talk', { onBusy: 'refuse' }).result())
+    const results = await Promise.allSettled(runsOfAll)
+    expect(results.filter(result => result.status === 'fulfilled').length).toBe(1)
+    expect(runs).toEqual(['once1', 'again1'])
+    expect((await said(here.store, 'talk')).length).toBe(5)
+  })
+
+  it('that had said everything is ended, and its answer given', async () => {
+    await using here = await world(['asked again'])
+    await leave(here.store, [question, { role: 'assistant', blocks: 'It is done.' }])
+    const reply = await here.agent.resume('talk').result()
+    expect([reply.text, reply.status, reply.steps]).toEqual(['It is done.', 'complete', 0])
+    expect(await statuses(here.store, 'talk')).toEqual(['complete'])
+    await expect(here.agent.resume('talk').result()).rejects.toMatchObject({ code: 'invalid' })
   })
 
   it('goes on in the middle of an answer: the model is told, and nobody else', async () => {

@@ -116,12 +116,38 @@ describe('a turn as it happens', () => {
     const first = await beginTurn(store, branch, { words: [user('go')] }, clock)
     await first.end('interrupted')
     const second = await beginTurn(store, branch, { words: [] }, clock)
-    expect(second.head).toBe(first.head)
+    expect([second.head, second.key, second.reopened]).toEqual([first.head, first.key, true])
     expect(await said()).toEqual(['go'])
     await second.add([assistant('gone')])
     await second.end('complete')
     expect(await said()).toEqual(['go', 'gone'])
-    expect((await store.listTurns(id)).map(turn => turn.status)).toEqual(['interrupted', 'complete'])
+    expect((await store.listTurns(id)).map(turn => turn.status)).toEqual(['complete'])
+    expect((await beginTurn(store, branch, { words: [] }, clock)).reopened).toBe(undefined)
+  })
+
+  it('holds the branch from the start when it goes on with a turn, and keeps what arrives (R27)', async () => {
+    const { store, branch, id, said, clock } = await place()
+    await (await beginTurn(store, branch, { words: [user('go')] }, clock)).end('failed')
+    const second = await beginTurn(store, branch, { words: [] }, clock)
+    await expect(beginTurn(store, branch, { words: [] }, clock)).rejects.toBeInstanceOf(BusyError)
+    await expect(beginTurn(store, branch, { words: [user('me too')] }, clock)).rejects.toBeInstanceOf(
+      BusyError,
+    )
+    second.draft(text('half'))
+    await clock.advance(500)
+    expect(await store.readDraft(id, second.key)).toMatchObject([{ text: 'half' }])
+    await second.end('interrupted')
+    expect(await said()).toEqual(['go', 'half'])
+  })
+
+  it('ends with its last step, in one transaction, where that is asked for', async () => {
+    const { store, branch, id, said, clock } = await place()
+    const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
+    await turn.add([assistant('gone')], { usage: { output: 3 }, ends: 'complete' })
+    const [stored] = await store.listTurns(id)
+    expect([stored?.status, stored?.usage.output, stored?.endedAt === null]).toEqual(['complete', 3, false])
+    expect(await turn.end('complete')).toMatchObject({ status: 'complete', saved: true, head: turn.head })
+    expect(await said()).toEqual(['go', 'gone'])
   })
 
   it('stores what had arrived of an answer where no step has opened the turn yet', async () => {
@@ -184,12 +210,12 @@ describe('a key that was used before', () => {
     await first.end('interrupted')
     const again = await begin()
     expect(again.replayed).toBe('interrupted')
-    expect(again.key).not.toBe('discord:1')
+    expect([again.key, again.reopened]).toEqual(['discord:1', true])
     await again.add([assistant('whole')])
     await again.end('complete')
     expect(await said()).toEqual(['once', 'half', 'whole'])
-    expect((await store.listTurns(id)).map(turn => turn.status)).toEqual(['interrupted', 'complete'])
-    expect((await begin()).replayed).toBe('interrupted')
+    expect((await store.listTurns(id)).map(turn => turn.status)).toEqual(['complete'])
+    expect((await begin()).replayed).toBe('complete')
   })
 
   it('is busy while somebody in this process is still at it', async () => {
@@ -208,17 +234,31 @@ describe('a key that was used before', () => {
     expect(await said()).toEqual(['once', 'answered'])
   })
 
-  it('is told too for a turn without words, which goes on under another, and for one stored at once', async () => {
+  it('goes on under another one where the branch has moved on since', async () => {
+    const { store, branch, id, said, clock } = await place()
+    const begin = (word: string, key: string) => beginTurn(store, branch, { words: [user(word)], key }, clock)
+    await (await begin('once', 'k')).end('interrupted')
+    await (await begin('twice', 'other')).end('failed')
+    const again = await begin('once', 'k')
+    expect([again.replayed, again.reopened, again.key === 'k']).toEqual(['interrupted', undefined, false])
+    await again.add([assistant('answered')])
+    await again.end('complete')
+    expect(await said()).toEqual(['once', 'twice', 'answered'])
+    const turns = await store.listTurns(id)
+    expect(turns.map(turn => turn.status)).toEqual(['interrupted', 'failed', 'complete'])
+  })
+
+  it('is told too for a turn that was gone on with without words, and for one stored at once', async () => {
     const { store, branch, said, clock } = await place()
     const begin = (options: object) => beginTurn(store, branch, { words: [], key: 'k', ...options }, clock)
     const first = await begin({ words: [user('once')] })
     await first.end('interrupted')
     const second = await begin({})
-    expect(second.replayed).toBe('interrupted')
+    expect(second.reopened).toBe(true)
     await second.add([assistant('answered')])
     await second.end('complete')
     const third = await begin({ words: [user('once')], mode: 'at_once' })
-    expect(third.replayed).toBe('interrupted')
+    expect(third.replayed).toBe('complete')
     expect(await third.end('complete')).toMatchObject({ saved: true })
     expect(await said()).toEqual(['once', 'answered'])
   })
