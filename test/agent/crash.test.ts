@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { createAgent } from '../../src/agent/agent.ts'
 import type { ToolCallBlock, ToolResultBlock } from '../../src/core/block.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
@@ -16,15 +16,15 @@ import { answer, type Death, loggingTools, question } from './crash-child.ts'
 /** One round at every point in the gate; `npm run kills` makes twenty. */
 const rounds = Number(process.env.KILL_ROUNDS ?? 1)
 
-let place: string
-beforeEach(() => {
-  place = mkdtempSync(join(tmpdir(), 'skein-crash-'))
-})
-afterEach(() => rmSync(place, { recursive: true }))
+/** A round of its own: a place, a store in it, and what the tools wrote down. */
+interface Round {
+  readonly place: string
+  readonly target: string
+}
 
 /** Lets an agent work in a process of its own until it dies there. Returns how many writes were made, and whether
  *  it died at all. */
-async function until(death: Death, target: string): Promise<{ wrote: number; died: boolean }> {
+async function until(death: Death, { place, target }: Round): Promise<{ wrote: number; died: boolean }> {
   const args = [target, join(place, 'log'), death.when, String(death.write)]
   const child = fork(join(import.meta.dirname, 'crash-child.ts'), args, { execArgv: [] })
   let wrote = 0
@@ -48,7 +48,7 @@ function torn({ messages }: ModelRequest): string[] {
   return [...calls.filter(id => !results.includes(id)), ...results.filter(id => !calls.includes(id))]
 }
 
-function runsOf(name: string): number {
+function runsOf(name: string, { place }: Round): number {
   const log = join(place, 'log')
   return existsSync(log)
     ? readFileSync(log, 'utf8')
@@ -58,13 +58,17 @@ function runsOf(name: string): number {
 }
 
 /** Goes on in this process as a person would: resume what stopped, or ask again if nothing had been kept. */
-async function recover(store: Store): Promise<void> {
+async function recover(store: Store, round: Round): Promise<void> {
   const requests: ModelRequest[] = []
   const script = (request: ModelRequest) => {
     requests.push(request)
     return 'I went on.'
   }
-  const agent = createAgent({ store, model: scripted({ script }), tools: loggingTools(join(place, 'log')) })
+  const agent = createAgent({
+    store,
+    model: scripted({ script }),
+    tools: loggingTools(join(round.place, 'log')),
+  })
   const before = await said(store, 'talk')
   if (before.length === 0) return
   expect(before[0]).toBe(`user: ${question}`)
@@ -78,38 +82,52 @@ async function recover(store: Store): Promise<void> {
   const next = await agent.ask('talk', 'And now?')
   expect(next.status).toBe('complete')
   expect(requests.flatMap(torn)).toEqual([])
-  expect(runsOf('once')).toBeLessThanOrEqual(1)
+  expect(runsOf('once', round)).toBeLessThanOrEqual(1)
   const { conversation } = (await store.findByKey('talk'))!
   const open = await store.listTurns(conversation.id, { status: 'open' })
   expect(open).toEqual([])
 }
 
 const targets = {
-  sqlite: async () => join(place, 'talk.db'),
+  sqlite: async (place: string) => join(place, 'talk.db'),
   postgres: async () => createDatabase(inject('postgresUrl')),
 }
 
 describe.each(Object.keys(targets) as (keyof typeof targets)[])('on %s', engine => {
-  it('an agent that is killed at any write leaves a conversation that goes on, and runs no tool twice (R2, R27)', async () => {
-    const whole = await until({ when: 'after', write: Number.POSITIVE_INFINITY }, await targets[engine]())
-    expect(whole.died).toBe(false)
-    expect(runsOf('once')).toBe(1)
-    // Words, answer, tools started, results and traces of both, drafts, the last answer and the end.
-    expect(whole.wrote).toBeGreaterThan(8)
-    for (let round = 0; round < rounds; round++) {
-      for (let write = 1; write <= whole.wrote; write++) {
-        for (const when of ['before', 'after'] as const) {
-          rmSync(join(place, 'log'), { force: true })
-          rmSync(join(place, 'talk.db'), { force: true })
-          for (const rest of ['-wal', '-shm']) rmSync(join(place, `talk.db${rest}`), { force: true })
-          const target = await targets[engine]()
-          const { died } = await until({ when, write }, target)
-          if (!died) continue
-          const store = await openStore(target)
-          await recover(store)
-          await store.close()
-        }
+  const inRound = async (work: (round: Round) => Promise<void>): Promise<void> => {
+    const place = mkdtempSync(join(tmpdir(), 'skein-crash-'))
+    await work({ place, target: await targets[engine](place) }).finally(() =>
+      rmSync(place, { recursive: true }),
+    )
+  }
+
+  it(
+    'an agent that is killed at any write leaves a conversation that goes on, and runs no tool twice (R2, R27)',
+    async () => {
+      let writes = 0
+      await inRound(async round => {
+        const { wrote, died } = await until({ when: 'after', write: Number.POSITIVE_INFINITY }, round)
+        expect([died, runsOf('once', round)]).toEqual([false, 1])
+        // Words, answer, tools started, results and traces of both, drafts, and the last answer, which is the end.
+        expect(wrote).toBeGreaterThan(8)
+        writes = wrote
+      })
+      const deaths = Array.from({ length: rounds * writes * 2 }, (_, i): Death => {
+        return { write: (i % writes) + 1, when: i % (2 * writes) < writes ? 'before' : 'after' }
+      })
+      const next = deaths.values()
+      const takeTurns = async () => {
+        for (const death of next) await inRound(round => dieAndRecover(death, round))
       }
-    }
-  }, 300_000)
+      await Promise.all([takeTurns(), takeTurns()])
+    },
+    300_000 * rounds,
+  )
 })
+
+async function dieAndRecover(death: Death, round: Round): Promise<void> {
+  // How many drafts there are depends on the time it takes: the last writes may not come.
+  if (!(await until(death, round)).died) return
+  const store = await openStore(round.target)
+  await recover(store, round).finally(() => store.close())
+}
