@@ -9,6 +9,10 @@ export type RoleInput = Role | 'tool' | 'developer'
 
 export type NonEmpty<T> = readonly [T, ...T[]]
 
+export function isNonEmpty<T>(list: readonly T[]): list is NonEmpty<T> {
+  return list.length > 0
+}
+
 /** What a caller gives to be stored. A plain string is stored, and comes back, as a plain string. */
 export interface NewMessage {
   readonly role: RoleInput

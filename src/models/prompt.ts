@@ -4,13 +4,21 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider'
-import { type Block, isKnown, type KnownBlock, type OtherBlock, type ToolResultBlock } from '../core/block.ts'
+import {
+  type Block,
+  isKnown,
+  type KnownBlock,
+  type MediaBlock,
+  type OtherBlock,
+  type ToolResultBlock,
+} from '../core/block.ts'
 import { isPlainObject } from '../core/check.ts'
 import { InvalidError } from '../core/errors.ts'
 import { textOf } from '../core/message.ts'
 import type { ContextMessage, ModelRequest } from '../core/model.ts'
 import { type CallIds, callIds } from './call-ids.ts'
 import type { Dialect } from './dialect.ts'
+import { isReasoningFile } from './file-block.ts'
 import { mediaPart, titleOf } from './media.ts'
 import { ownOptions } from './metadata.ts'
 import { type AnswerPart, providerPart } from './provider-part.ts'
@@ -114,6 +122,12 @@ function writer(
     const part = 'providerOptions' in own ? providerPart(block, own, jsonOf) : null
     return part === null ? [] : [part]
   }
+  /** As with other thinking: nobody else is even told of it. */
+  const reasoningFile = (block: MediaBlock): AnswerPart[] => {
+    if (!goesBack(block) || !dialect.mediaInAnswers || block.data === undefined) return []
+    const data = { type: 'data', data: block.data } as const
+    return [{ type: 'reasoning-file', mediaType: block.mime, data, ...ownOf(block) }]
+  }
   return {
     answerPart(block) {
       if (!isKnown(block)) return ofProvider(block)
@@ -132,11 +146,11 @@ function writer(
         }
         case 'tool_result':
           return []
-        default: {
+        default:
+          if (isReasoningFile(block)) return reasoningFile(block)
           if (!dialect.mediaInAnswers || block.data === undefined)
             return [{ type: 'text', text: `[${titleOf(block)}]` }]
           return [{ ...mediaPart(block, dialect), ...ownOf(block) }]
-        }
       }
     },
     userPart(block) {

@@ -6,7 +6,6 @@ import type {
   LanguageModelV4StreamPart,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
-import { InvalidError } from '../core/errors.ts'
 import type { Model, ModelEvent, ModelRequest, ToolSpec } from '../core/model.ts'
 import { answerBuilder } from './answer.ts'
 import {
@@ -18,6 +17,7 @@ import {
   plainDialect,
 } from './dialect.ts'
 import { modelError } from './errors.ts'
+import { checkLanguageModel, nameOf } from './language-model.ts'
 import { merged } from './metadata.ts'
 import { promptOf } from './prompt.ts'
 import { type RetryPolicy, retried } from './retry.ts'
@@ -40,16 +40,8 @@ export interface ModelOfOptions {
 /** Any language model of the AI SDK as a model of ours: `modelOf(createMistral()('mistral-large'))`. Calls go straight to
  *  the provider's client; nothing is kept between them. Throws InvalidError for models of older versions. */
 export function modelOf(languageModel: LanguageModelV4, options: ModelOfOptions = {}): Model {
-  if (languageModel.specificationVersion !== 'v4') {
-    const found =
-      (languageModel as { readonly specificationVersion?: unknown }).specificationVersion ?? 'none'
-    throw new InvalidError(
-      'model',
-      `a language model of the AI SDK 7 is needed (specification v4, not ${found})`,
-    )
-  }
-  const [provider = 'model'] = languageModel.provider.split('.')
-  const id = options.id ?? `${provider}/${languageModel.modelId}`
+  checkLanguageModel(languageModel)
+  const id = options.id ?? nameOf(languageModel)
   const dialect = options.dialect ?? dialectOf(languageModel.provider)
   const model: Model = { id, stream: request => call(languageModel, request, id, dialect, options) }
   return options.retry === false ? model : retried(model, options.retry)

@@ -31,14 +31,12 @@ interface ResultFace {
  *  or in pieces make no difference. */
 export function faceOf(message: Pick<NewMessage, 'role' | 'blocks'> & { readonly erased?: unknown }): Face {
   const role = readRole(message.role, 'role')
-  const blocks: readonly Block[] =
-    typeof message.blocks === 'string' ? [{ type: 'text', text: message.blocks }] : message.blocks
   const results = new Map<string, ResultFace>()
   const calls: ToolCallBlock[] = []
   const thoughts: string[] = []
   const said: Json[] = []
   let words = ''
-  for (const block of blocks) {
+  for (const block of blocksIn(message)) {
     const key = resultKey(block)
     if (role === 'tool_result' && key !== null) results.set(key, resultFace(block))
     else if (isAnswerOnly(block)) continue
@@ -51,6 +49,9 @@ export function faceOf(message: Pick<NewMessage, 'role' | 'blocks'> & { readonly
     } else if (block.type === 'tool_result') {
       // What a provider's own tool gave stands in the answer; on its way back its form depends on the caller.
       say(['result', block.callId])
+    } else if (role === 'assistant') {
+      // The SDK fetches what a model made and gave as an address, and sends the bytes back.
+      say([block.type])
     } else say([block.type, block.data ?? null, block.url ?? null, block.name ?? null])
   }
   say()
@@ -68,6 +69,11 @@ export function faceOf(message: Pick<NewMessage, 'role' | 'blocks'> & { readonly
     words = ''
     said.push(...more)
   }
+}
+
+/** The blocks of a message; a plain string is one text. */
+export function blocksIn({ blocks }: Pick<NewMessage, 'blocks'>): readonly Block[] {
+  return typeof blocks === 'string' ? [{ type: 'text', text: blocks }] : blocks
 }
 
 /** The name of a result, or of an approval, within a message of results; null for any other block. */

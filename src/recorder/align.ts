@@ -1,5 +1,5 @@
-import type { NewMessage, NonEmpty } from '../core/message.ts'
-import { allIn, type Face, faceOf, isSilent, resultKey, sameFace } from './align-face.ts'
+import type { NewMessage } from '../core/message.ts'
+import { allIn, blocksIn, type Face, faceOf, isSilent, resultKey, sameFace } from './align-face.ts'
 
 /** How a prompt lies on a path. */
 export interface Aligned {
@@ -130,7 +130,7 @@ function joinResults(messages: readonly NewMessage[]): readonly NewMessage[] {
   for (const message of messages) {
     const last = joined.at(-1)
     if (last !== undefined && isResults(last) && isResults(message))
-      joined[joined.length - 1] = { ...last, blocks: [...blocksOf(last), ...blocksOf(message)] }
+      joined[joined.length - 1] = { ...last, blocks: [...blocksIn(last), ...blocksIn(message)] }
     else joined.push(message)
   }
   return joined
@@ -138,10 +138,6 @@ function joinResults(messages: readonly NewMessage[]): readonly NewMessage[] {
 
 function isResults({ role }: NewMessage): boolean {
   return role === 'tool_result' || role === 'tool'
-}
-
-function blocksOf({ blocks }: NewMessage): Exclude<NewMessage['blocks'], string> {
-  return typeof blocks === 'string' ? [{ type: 'text', text: blocks }] : blocks
 }
 
 /** What of new messages was said before the exchange that they end with, and what opens it: the last message of the
@@ -157,8 +153,4 @@ export function splitAtQuestion(fresh: readonly NewMessage[]): {
   let first = question
   while (first > 0 && fresh[first - 1]!.role === 'user') first--
   return { before: fresh.slice(0, first), words: fresh.slice(first), asked: true }
-}
-
-export function isNonEmpty<T>(list: readonly T[]): list is NonEmpty<T> {
-  return list.length > 0
 }

@@ -2,8 +2,9 @@ import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provid
 import type { BranchRef } from '../core/branch.ts'
 import { BusyError } from '../core/errors.ts'
 import type { MessageId } from '../core/ids.ts'
-import type { NewMessage } from '../core/message.ts'
-import { align, isNonEmpty, type Prompted, prompted, splitAtQuestion } from './align.ts'
+import { isNonEmpty, type NewMessage } from '../core/message.ts'
+import { nameOf } from '../models/language-model.ts'
+import { align, type Prompted, prompted, splitAtQuestion } from './align.ts'
 import { type Face, faceOf } from './align-face.ts'
 import { beginTurn } from './begin-turn.ts'
 import { type Line, type LineAnswer, lineOf, type Patience } from './recorded-line.ts'
@@ -323,9 +324,4 @@ export function exchanges(
   function tell(error: unknown): void {
     options.onTrouble?.({ kind: 'lost', error, waiting: 0 })
   }
-}
-
-/** As `openModel` would name it: `openai/gpt-5`. */
-function nameOf({ provider, modelId }: LanguageModelV4): string {
-  return `${provider.split('.')[0]}/${modelId}`
 }

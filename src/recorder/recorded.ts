@@ -7,7 +7,7 @@ import type {
 import { repair } from '../context/repair.ts'
 import type { BranchRef } from '../core/branch.ts'
 import type { NewConversation } from '../core/conversation.ts'
-import { InvalidError } from '../core/errors.ts'
+import { checkLanguageModel } from '../models/language-model.ts'
 import { type AnswerRecording, recordAnswer } from './recorded-answer.ts'
 import { type ExchangeOptions, exchanges } from './recorded-exchanges.ts'
 import type { Patience } from './recorded-line.ts'
@@ -116,8 +116,7 @@ async function attempt<T>(call: () => PromiseLike<T>, answer: AnswerRecording): 
 }
 
 function recordedModel(model: LanguageModelV4, middleware: LanguageModelV4Middleware): LanguageModelV4 {
-  if (model?.specificationVersion !== 'v4')
-    throw new InvalidError('model', 'must be a language model of the AI SDK 7 (specification v4)')
+  checkLanguageModel(model)
   const calls = (params: LanguageModelV4CallOptions) => ({
     params,
     model,

@@ -77,6 +77,17 @@ describe('what makes no difference', () => {
   const differs = (prompt: NewMessage, stored: NewMessage) =>
     expect(lay([prompt, user('next')], [stored])).toMatchObject({ fit: 'nowhere' })
 
+  it('is where the bytes are of what a model made: the SDK fetches them', () => {
+    const file = { type: 'image', mime: 'image/png' } as const
+    const [address, bytes] = [
+      { ...file, url: 'https://example.org/a.png' },
+      { ...file, data: 'AQI=' },
+    ]
+    same(said('see', bytes), said('see', address))
+    differs(said('see'), said('see', address))
+    differs({ role: 'user', blocks: [bytes] }, { role: 'user', blocks: [address] })
+  })
+
   it('is a string or one text, whole or in pieces, with options or without', () => {
     same(user('hi'), { role: 'user', blocks: [{ type: 'text', text: 'hi' }] })
     same(said('hi'), said('h', 'i'))

@@ -1,0 +1,251 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4StreamPart,
+} from '@ai-sdk/provider'
+import { generateText, streamText } from 'ai'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Block } from '../../src/core/block.ts'
+import { googleDialect } from '../../src/models/dialect.ts'
+import { plainJson } from '../../src/models/plain-json.ts'
+import { modelOf } from '../../src/models/wrap.ts'
+import { recordTo } from '../../src/recorder/recorded.ts'
+import { openStore } from '../../src/stores/open.ts'
+import { answerOf, user } from './conversation.ts'
+
+const usage = {
+  inputTokens: { total: 7, noCache: 5, cacheRead: 2, cacheWrite: undefined },
+  outputTokens: { total: 3, text: 3, reasoning: undefined },
+}
+const because = (unified: LanguageModelV4FinishReason['unified']) => ({ unified, raw: undefined })
+
+/** A model that answers this, whole or in parts, and notes what it was asked. */
+function answering(
+  content: readonly LanguageModelV4Content[],
+  reason: LanguageModelV4FinishReason['unified'] = 'stop',
+  asked: LanguageModelV4CallOptions[] = [],
+): LanguageModelV4 {
+  const parts: LanguageModelV4StreamPart[] = content.flatMap((part, i): LanguageModelV4StreamPart[] => {
+    if (part.type !== 'text' && part.type !== 'reasoning') return [part]
+    const { providerMetadata, citations, text } = part as Extract<LanguageModelV4Content, { type: 'text' }>
+    const said = providerMetadata && { providerMetadata }
+    return [
+      { type: `${part.type}-start`, id: `${i}`, ...said },
+      ...[...text].map(delta => ({ type: `${part.type}-delta`, id: `${i}`, delta }) as const),
+      { type: `${part.type}-end`, id: `${i}`, ...(citations && { citations }) } as LanguageModelV4StreamPart,
+    ]
+  })
+  return {
+    specificationVersion: 'v4',
+    provider: 'acme.chat',
+    modelId: 'one',
+    supportedUrls: {},
+    doGenerate: async () => ({ content: [...content], finishReason: because(reason), usage, warnings: [] }),
+    doStream: async options => {
+      asked.push(options)
+      const finish = { type: 'finish', usage, finishReason: because(reason) } as const
+      return {
+        stream: ReadableStream.from([...parts, finish]) as ReadableStream<LanguageModelV4StreamPart>,
+      }
+    },
+  }
+}
+
+/** What is stored of the answer when the AI SDK asks through a recorder. */
+async function recorded(model: LanguageModelV4, how: 'generate' | 'stream') {
+  const store = await openStore(':memory:')
+  onTestFinished(() => store.close())
+  await using record = recordTo(store, 'k')
+  if (how === 'generate') await generateText({ model: record(model), prompt: 'hi' })
+  else await streamText({ model: record(model), prompt: 'hi' }).consumeStream()
+  await record.end()
+  const { head } = await store.getBranch(await record.place())
+  return (await store.path(head!)).find(({ role }) => role === 'assistant')
+}
+
+const said = { acme: { itemId: 'i1' } }
+const metadata = { provider: said, model: 'one' }
+const png = { type: 'data', data: new Uint8Array([1, 2]) } as const
+
+const cases: readonly [string, readonly LanguageModelV4Content[], readonly Block[]][] = [
+  [
+    'texts with citations, and what the provider said of them',
+    [
+      {
+        type: 'text',
+        text: 'See',
+        providerMetadata: said,
+        citations: [{ source: { type: 'source', sourceType: 'url', id: '1', url: 'u' } }],
+      },
+    ],
+    [
+      {
+        type: 'text',
+        text: 'See',
+        metadata: {
+          ...metadata,
+          citations: [{ source: { type: 'source', sourceType: 'url', id: '1', url: 'u' } }],
+        },
+      },
+    ],
+  ],
+  [
+    'empty texts and thoughts, but only if the provider said something of them',
+    [
+      { type: 'reasoning', text: '' },
+      { type: 'reasoning', text: '', providerMetadata: said },
+      { type: 'text', text: '' },
+      { type: 'text', text: '', providerMetadata: {} },
+      { type: 'text', text: '', providerMetadata: said },
+      { type: 'text', text: 'so' },
+    ],
+    [
+      { type: 'thinking', text: '', metadata },
+      { type: 'text', text: '', metadata },
+      { type: 'text', text: 'so' },
+    ],
+  ],
+  [
+    'files of reasoning as such',
+    [
+      { type: 'reasoning-file', mediaType: 'image/png', data: png, providerMetadata: said },
+      { type: 'file', mediaType: 'audio/wav', data: { type: 'data', data: 'AQI=' } },
+    ],
+    [
+      { type: 'image', mime: 'image/png', data: 'AQI=', metadata: { ...metadata, reasoning: true } },
+      { type: 'audio', mime: 'audio/wav', data: 'AQI=' },
+    ],
+  ],
+  [
+    'what the provider did by itself, once',
+    [
+      { type: 'custom', kind: 'acme.message_start' },
+      { type: 'tool-call', toolCallId: '1', toolName: 'web', input: '{"q":1}', providerExecuted: true },
+      { type: 'tool-result', toolCallId: '1', toolName: 'web', result: ['a'], preliminary: true },
+      { type: 'tool-result', toolCallId: '1', toolName: 'web', result: { code: 1 }, isError: true },
+      { type: 'source', sourceType: 'url', id: 's', url: 'https://example.org', title: 'Example' },
+      { type: 'text', text: 'so' },
+    ],
+    [
+      { type: 'provider_call', callId: '1', name: 'web', input: { q: 1 } },
+      { type: 'provider_result', callId: '1', name: 'web', output: { code: 1 }, isError: true },
+      { type: 'source', sourceType: 'url', id: 's', url: 'https://example.org', title: 'Example' },
+      { type: 'text', text: 'so' },
+    ],
+  ],
+]
+
+describe.each(cases)('an answer keeps %s', (_what, content, blocks) => {
+  it('asked for by a model of ours', async () => {
+    const answer = await answerOf(modelOf(answering(content)), { messages: [user('hi')] })
+    expect(answer.blocks).toEqual(blocks)
+  })
+  it.each(['generate', 'stream'] as const)('recorded from the AI SDK (%s)', async how => {
+    expect((await recorded(answering(content), how))?.blocks).toEqual(blocks)
+  })
+})
+
+describe('why an answer ended', () => {
+  const call: LanguageModelV4Content = { type: 'tool-call', toolCallId: '1', toolName: 'look', input: '{}' }
+  const own: LanguageModelV4Content = { ...call, providerExecuted: true }
+  const text: LanguageModelV4Content = { type: 'text', text: 'so' }
+  it.each([
+    ['stop', text, 'stop'],
+    ['stop', call, 'tool_calls'],
+    ['other', call, 'tool_calls'],
+    ['tool-calls', call, 'tool_calls'],
+    ['tool-calls', own, 'other'],
+    ['length', call, 'length'],
+    ['content-filter', text, 'filtered'],
+    ['other', text, 'other'],
+  ] as const)(
+    'is told from what the provider says (%s) and from what it sent (%o): %s',
+    async (reason, part, why) => {
+      const model = answering([part], reason)
+      expect((await answerOf(modelOf(model), { messages: [user('hi')] })).finish).toBe(why)
+      expect((await recorded(model, 'generate'))?.meta?.finish).toBe(why)
+      expect((await recorded(model, 'stream'))?.meta?.finish).toBe(why)
+    },
+  )
+})
+
+it('what a provider says of a text with its first part and with its last is kept, both of it', async () => {
+  const parts: LanguageModelV4StreamPart[] = [
+    { type: 'reasoning-start', id: '1', providerMetadata: { acme: { id: 'a', more: null } } },
+    { type: 'reasoning-delta', id: '1', delta: 'hm' },
+    { type: 'reasoning-end', id: '1', providerMetadata: { acme: { more: 'b' }, other: { c: 1 } } },
+    { type: 'finish', usage, finishReason: because('stop') },
+  ]
+  const stream = () => ReadableStream.from(parts) as ReadableStream<LanguageModelV4StreamPart>
+  const model = { ...answering([]), doStream: async () => ({ stream: stream() }) }
+  const provider = { acme: { id: 'a', more: 'b' }, other: { c: 1 } }
+  const blocks = [{ type: 'thinking', text: 'hm', metadata: { provider, model: 'one' } }]
+  expect((await answerOf(modelOf(model), { messages: [user('hi')] })).blocks).toEqual(blocks)
+  expect((await recorded(model, 'stream'))?.blocks).toEqual(blocks)
+})
+
+describe('what goes back', () => {
+  const thought: Block = {
+    type: 'image',
+    mime: 'image/png',
+    data: 'AQI=',
+    metadata: { ...metadata, reasoning: true },
+  }
+  const asks = async (blocks: readonly Block[], options?: Parameters<typeof modelOf>[1]) => {
+    const asked: LanguageModelV4CallOptions[] = []
+    const messages = [user('x'), { role: 'assistant', blocks } as const, user('y')]
+    await answerOf(modelOf(answering([{ type: 'text', text: 'so' }], 'stop', asked), options), { messages })
+    return asked[0]?.prompt[1]?.content
+  }
+
+  it('files of reasoning, as such, to the provider that reasoned, if it takes them', async () => {
+    const dialect = { ...googleDialect, key: 'acme' }
+    expect(await asks([thought, { type: 'text', text: 'so' }], { dialect })).toEqual([
+      {
+        type: 'reasoning-file',
+        mediaType: 'image/png',
+        data: { type: 'data', data: 'AQI=' },
+        providerOptions: said,
+      },
+      { type: 'text', text: 'so' },
+    ])
+  })
+
+  it('but others are not told of them', async () => {
+    for (const dialect of [googleDialect, undefined])
+      expect(await asks([thought, { type: 'text', text: 'so' }], dialect && { dialect })).toEqual([
+        { type: 'text', text: 'so' },
+      ])
+  })
+
+  it('failures of the tools of the provider, as failures', async () => {
+    const call = { callId: '1', name: 'web', metadata }
+    const blocks: Block[] = [
+      { type: 'provider_call', ...call, input: {} },
+      { type: 'provider_result', ...call, output: 'gone', isError: true },
+    ]
+    expect(await asks(blocks)).toMatchObject([
+      { type: 'tool-call', toolCallId: '1', providerExecuted: true },
+      { type: 'tool-result', toolCallId: '1', output: { type: 'error-json', value: 'gone' } },
+    ])
+  })
+})
+
+describe('plain JSON', () => {
+  const cycle: unknown[] = []
+  cycle.push(cycle)
+  it.each([
+    [undefined, null],
+    [new Uint8Array([9, 1, 2]).subarray(1), 'AQI='],
+    [{ a: Buffer.from([1, 2]), b: undefined }, { a: 'AQI=' }],
+    [
+      [new Date(0), new URL('https://a.org/')],
+      ['1970-01-01T00:00:00.000Z', 'https://a.org/'],
+    ],
+    [Number.NaN, null],
+    [10n, '10'],
+    [cycle, ''],
+  ])('of %o is %o', (given, json) => expect(plainJson(given)).toEqual(json))
+})
