@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest'
+import * as agent from '../src/agent/index.ts'
+import * as context from '../src/context/index.ts'
 import * as skein from '../src/index.ts'
+import * as models from '../src/models/index.ts'
+import * as recorder from '../src/recorder/index.ts'
 import * as testing from '../src/stores/contract/index.ts'
 import * as postgres from '../src/stores/postgres/index.ts'
 import * as sqlite from '../src/stores/sqlite/index.ts'
@@ -53,4 +57,49 @@ it('skein/postgres exports these names', () => {
 
 it('skein/testing exports these names', () => {
   expect(Object.keys(testing).sort()).toEqual(['contract', 'runCase'])
+})
+
+it('skein/context exports these names', () => {
+  expect(Object.keys(context).sort()).toEqual([
+    'afterRefusal',
+    'afterUsage',
+    'asText',
+    'calibrated',
+    'countByCharacters',
+    'exactCounter',
+    'fit',
+    'needsSummary',
+    'readContext',
+    'readHistory',
+    'repair',
+    'shrinkSteps',
+    'summarize',
+    'uncalibrated',
+    'windowOf',
+  ])
+})
+
+it('skein/agent exports these names', () => {
+  expect(Object.keys(agent).sort()).toEqual([
+    'createAgent',
+    'openMcpTools',
+    'recallTools',
+    'subagent',
+    'tool',
+  ])
+})
+
+it('skein/models exports these names', () => {
+  expect(Object.keys(models).sort()).toEqual(['modelOf', 'openModel', 'plainDialect', 'retried', 'scripted'])
+})
+
+it('skein/recorder exports these names', () => {
+  expect(Object.keys(recorder).sort()).toEqual([
+    'beginTurn',
+    'defaultLimits',
+    'recordTo',
+    'systemRecorderSource',
+    'takeOver',
+    'thisHolder',
+  ])
 })

@@ -28,7 +28,7 @@ const lock = JSON.parse(read('package-lock.json')) as Lock
 /** Places that exist on one machine only. Invented homes in examples, such as /home/ada, are none. */
 function machinePaths(text: string, home: string): readonly string[] {
   const homes = home.split('/').length > 2 ? [home] : []
-  return ['/work/main', '/work/shared', '/root/', 'file:///', ...homes].filter(path => text.includes(path))
+  return ['/work/main', '/work/shared', '/root/', ...homes].filter(path => text.includes(path))
 }
 
 // Optional, and its script matters to nobody who does not watch files there.

@@ -1,5 +1,5 @@
 export { beginTurn } from './begin-turn.ts'
-export { isDead, thisHolder } from './holder.ts'
+export { thisHolder } from './holder.ts'
 export { defaultLimits, type RecorderLimits } from './limits.ts'
 export { type ModelRecorder, type RecordToOptions, recordTo } from './recorded.ts'
 export type { Beside } from './recorded-exchanges.ts'
@@ -14,4 +14,3 @@ export type {
 } from './recording.ts'
 export { type RecorderSource, systemRecorderSource } from './source.ts'
 export { takeOver } from './take-over.ts'
-export { keepToolResults } from './tool-results.ts'

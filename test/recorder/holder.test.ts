@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Holder } from '../../src/core/errors.ts'
-import { isDead, thisHolder } from '../../src/recorder/index.ts'
+import { isDead, thisHolder } from '../../src/recorder/holder.ts'
 
 const children: ChildProcess[] = []
 afterEach(async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
-import { beginTurn, keepToolResults } from '../../src/recorder/index.ts'
+import { beginTurn } from '../../src/recorder/begin-turn.ts'
+import { keepToolResults } from '../../src/recorder/tool-results.ts'
 import { place, user } from './place.ts'
 
 const result = (output: Json, more: object = {}): NewMessage => ({
