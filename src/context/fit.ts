@@ -5,6 +5,7 @@ import { charactersOf, countByCharacters } from './count.ts'
 import { withoutCovered } from './exchange.ts'
 import type { CountTokens, Fitted, LeftReason, Pinned, Window } from './fitted.ts'
 import { leftovers } from './leftovers.ts'
+import { roomWithMargin } from './margin.ts'
 import { noticeText, pin } from './pin.ts'
 import { exceeds, type Room, roomFor } from './room.ts'
 import { type Squeezed, squeeze } from './squeeze.ts'
@@ -38,8 +39,8 @@ export function fit(
     characters: window.maxChars ?? Number.POSITIVE_INFINITY,
   })
   const chosen =
-    everything(items, roomBeside(missing + left.truncated())) ??
-    newest(items, roomBeside(missing + path.length), window.keepRecent ?? 10, scales)
+    (missing === 0 ? everything(items, roomBeside(left.truncated())) : null) ??
+    newest(items, tokensBefore(path), roomBeside(missing + path.length), window.keepRecent ?? 10, scales)
   left.add(chosen.older, chosen.reason ?? 'window')
   for (const { item, reason } of chosen.left) left.add([item], reason)
 
@@ -102,12 +103,21 @@ function everything(items: readonly Item[], room: Room): Chosen | null {
   return { kept: items, left: [], cut: [], fits: true, older: [], reason: null }
 }
 
-/** The newest exchanges in a row that fit; if not even the last one does, what can be made of it. */
-function newest(items: readonly Item[], room: Room, keepRecent: number, scales: Scales): Chosen {
+/** The newest exchanges in a row that fit; if not even the last one does, what can be made of it. Beyond the newest
+ *  `keepRecent` messages a margin is left. `before` are the tokens that lie before the path: with them the margin is
+ *  the same wherever reading began. */
+function newest(
+  items: readonly Item[],
+  before: number,
+  room: Room,
+  keepRecent: number,
+  scales: Scales,
+): Chosen {
   const question = items.findLastIndex(item => item.opens)
   const last = Math.max(0, question)
   const exchange = items.slice(last)
   const least = squeeze(exchange, room, keepRecent, scales)
+  const narrower = { ...room, tokens: roomWithMargin(before + roomFor(items).tokens, room.tokens) }
   // Where the last exchange had to give way, nothing older may take the place.
   let reason = exceeds(roomFor(exchange), room)
   const taken = roomFor(least.kept)
@@ -116,11 +126,15 @@ function newest(items: readonly Item[], room: Room, keepRecent: number, scales: 
     taken.tokens += items[i]!.tokens
     taken.messages++
     taken.characters += items[i]!.characters
-    reason = exceeds(taken, room)
+    reason = exceeds(taken, items.length - from < keepRecent ? room : narrower)
     const isWhole = items[i]!.opens || i === 0
     if (reason === null && isWhole) from = i
   }
   return { ...least, kept: items.slice(from, last).concat(least.kept), older: items.slice(0, from), reason }
+}
+
+function tokensBefore([oldest]: readonly Message[]): number {
+  return oldest ? oldest.pathTokens - oldest.tokens : 0
 }
 
 function tooLong(window: Window, budget: number, needed: number): ContextLengthError {

@@ -45,23 +45,23 @@ describe('a path that fits', () => {
 })
 
 describe('a path that does not fit', () => {
-  it('keeps the system prompt and the newest messages, 35K of a limit of 100K (S2-35, S2-37, S2-38)', () => {
-    const path = [...talk(10, 6_000), ...talk(10, 3_000)].map((message, i) => ({
-      ...message,
-      id: id(`m${i}`),
-    }))
-    const fitted = fit(path, { limit: 100_000 }, { system: systemOf(5_000) })
-    expect(fitted.tokens).toMatchObject({ system: 5_000, budget: 80_000 })
-    // More of the middle fits than in the example, where all ten go: the newest that fit are kept.
-    expect(fitted.messages.slice(2).map(message => message.id)).toEqual(
-      path.slice(4).map(message => message.id),
-    )
-    const tight = fit(path, { limit: 100_000, maxTokens: 36_000 }, { system: systemOf(5_000) })
-    expect(tight.messages.slice(2).map(message => message.id)).toEqual(
-      path.slice(10).map(message => message.id),
-    )
-    expect(tight.left).toEqual([{ reason: 'window', messages: 10, tokens: 60_000 }])
-    expect(tight.tokens).toMatchObject({ system: 5_000, messages: 30_000 })
+  it('drops 60K and keeps 35K of a limit of 100K, as in the origin document (S2-35, S2-37, S2-38)', () => {
+    const old = [...Array.from({ length: 8 }, () => 1_250), 25_000, 25_000]
+    const sizes = [...old, ...Array.from({ length: 10 }, () => 3_000)]
+    const path = pathOf(...sizes.map((tokens, i) => (i % 2 ? assistant : user)(`message ${i}`, tokens)))
+    const { messages, left, tokens } = fit(path, { limit: 100_000 }, { system: systemOf(5_000) })
+    expect(left).toEqual([{ reason: 'window', messages: 10, tokens: 60_000 }])
+    expect(messages.slice(2).map(message => message.id)).toEqual(path.slice(10).map(({ id }) => id))
+    expect(tokens).toMatchObject({ system: 5_000, messages: 30_000, budget: 80_000 })
+    expect(tokens.total - tokens.notice).toBe(35_000)
+  })
+
+  it('keeps the newest ten if they fit, and not much less than fits where there are more (S2-37, S2-50)', () => {
+    const kept = (count: number, window: object) =>
+      fit(talk(count, 100), { limit: 10_000, ...window }).messages.length - 1
+    expect(kept(200, { maxTokens: 1_020 })).toBe(10)
+    expect(kept(200, {})).toBeGreaterThan(60)
+    expect(kept(200, { keepRecent: 78 })).toBe(78)
   })
 
   it('is [system, notice, recent …] in order, the system prompt once and first (S2-42, S2-43, S2-44)', () => {
