@@ -14,17 +14,19 @@ export const uncalibrated: Calibration = { ratio: 1, limit: null }
 
 /** Below this a request is mostly wrapping, which says nothing about long ones. */
 const leastTelling = 500
-/** No tokenizer is further off than this; a report beyond it means something else (a cache, a cut prompt). */
+/** No tokenizer is further off than this. */
 const [leastRatio, mostRatio] = [0.5, 4]
 
 /** What a provider charged for a context, against what we had counted. To count too little is dangerous and is
- *  believed quickly; to count too much is only wasteful and is believed slowly. */
+ *  believed quickly; to count too much is only wasteful and is believed slowly. A charge for less than half says
+ *  nothing about counting: the rest came from a cache, or was cut off, as Ollama does; then to send more would be
+ *  the wrong answer. */
 export function afterUsage(
   calibration: Calibration,
   { estimated, reported }: { readonly estimated: number; readonly reported: number },
 ): Calibration {
-  if (!(estimated >= leastTelling && reported > 0)) return calibration
-  const seen = Math.min(mostRatio, Math.max(leastRatio, reported / estimated))
+  if (!(estimated >= leastTelling && reported >= estimated * leastRatio)) return calibration
+  const seen = Math.min(mostRatio, reported / estimated)
   const weight = seen > calibration.ratio ? 0.7 : 0.2
   return { ...calibration, ratio: calibration.ratio + weight * (seen - calibration.ratio) }
 }
@@ -42,7 +44,7 @@ export function afterRefusal(
 
 /** The window in tokens as we count them, for `fit`. */
 export function calibrated(window: Window, { ratio, limit }: Calibration): Window {
-  const ours = (tokens: number) => Math.floor(tokens / ratio)
+  const ours = (tokens: number) => Math.max(1, Math.floor(tokens / ratio))
   return {
     ...window,
     limit: ours(Math.min(window.limit, limit ?? window.limit)),

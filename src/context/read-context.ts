@@ -116,7 +116,7 @@ async function readTail(
     ...(options.wholeTurns && { wholeTurns: true }),
   }
   const shown = async (tokens: number, messages: number): Promise<Tail> => {
-    const limits = { tokens: Math.ceil(tokens), ...(Number.isFinite(messages) && { messages }) }
+    const limits = { tokens: wholeNumber(tokens), messages: wholeNumber(messages) }
     const tail = await reader.tail(head, limits, read)
     if (options.toolResults !== 'preview') return tail
     return { ...tail, messages: await shortenResults(reader, tail.messages, options.mark) }
@@ -135,6 +135,10 @@ async function readTail(
     tail = wider
   }
   return tail
+}
+
+function wholeNumber(amount: number): number {
+  return Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(amount))
 }
 
 function sum(messages: readonly Message[], of: (message: Message) => number): number {

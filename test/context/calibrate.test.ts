@@ -19,7 +19,9 @@ describe('what a provider reports', () => {
 
   it('is not believed where it cannot be, or says nothing', () => {
     expect(used(50, 10_000, 1_000_000).ratio).toBeLessThanOrEqual(4)
-    expect(used(50, 10_000, 1).ratio).toBeGreaterThanOrEqual(0.5)
+    // Most of it came from a cache, or was cut off without a word: no reason to send more.
+    expect(used(50, 30_000, 4_096)).toBe(uncalibrated)
+    expect(used(50, 10_000, 5_000).ratio).toBeGreaterThanOrEqual(0.5)
     expect(used(1, 100, 5_000)).toBe(uncalibrated)
     expect(used(1, 10_000, 0)).toBe(uncalibrated)
     expect(used(1, 10_000, Number.NaN)).toBe(uncalibrated)
@@ -32,6 +34,13 @@ describe('what a provider reports', () => {
     const sent = fit(path, window).tokens.total
     expect(sent * calibration.ratio).toBeLessThanOrEqual(0.8 * 10_000)
     expect(window).toEqual({ limit: 5_000, maxTokens: 4_500, reserveOutput: 250 })
+  })
+
+  it('leaves a window even of a small one', () => {
+    expect(calibrated({ limit: 1, maxTokens: 1 }, { ratio: 4, limit: null })).toEqual({
+      limit: 1,
+      maxTokens: 1,
+    })
   })
 
   it('lowers the limit when it refuses, and never raises it', () => {

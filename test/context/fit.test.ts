@@ -101,6 +101,22 @@ describe('a path that does not fit', () => {
     expect(budget({ threshold: 0.5 })).toBe(100_000)
   })
 
+  it.each([
+    ['limit', [0, -5, Number.NaN]],
+    ['maxTokens', [0, Number.NaN]],
+    ['threshold', [0, -1, 80, Number.NaN]],
+    ['reserveOutput', [-1, Number.NaN]],
+    ['keepRecent', [-1, Number.NaN]],
+    ['maxMessages', [-1, Number.NaN]],
+    ['maxChars', [-1, Number.NaN]],
+  ] as const)('refuses a window whose %s is none', (field, values) => {
+    for (const value of values) {
+      expect(() => fit(talk(2, 10), { limit: 1_000, [field]: value })).toThrow(
+        expect.objectContaining({ code: 'invalid', field: `window.${field}` }),
+      )
+    }
+  })
+
   it('keeps whole exchanges: what does not fit with its question goes with it', () => {
     const path = pathOf(
       user('one', 10),

@@ -96,6 +96,13 @@ describe('the context of a conversation', () => {
     await store.close()
   })
 
+  it('has everything where there is no limit', async () => {
+    const { store, ids } = await conversation(40)
+    const read = await readContext(store, ids[39]!, { limit: Number.POSITIVE_INFINITY })
+    expect(read.fitted.messages).toHaveLength(40)
+    await store.close()
+  })
+
   it('is that of the branch, and not of what was said beside it', async () => {
     const { store, branch, ids } = await conversation(40)
     const side = await store.createBranch(branch.conversationId, ids[9]!, { name: 'side' })
