@@ -1,11 +1,12 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { streamText } from 'ai'
 import type { BranchRef } from '../../src/core/branch.ts'
 import type { Store } from '../../src/core/ports.ts'
-import { beginTurn } from '../../src/recorder/index.ts'
+import { beginTurn, recordTo } from '../../src/recorder/index.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { middleOf, pairedRatio } from '../measure.ts'
+import { startPacedModel, tokens, tokensPerSecond } from '../paced-model.ts'
 import { type Line, rounds, type Suite, seriesOf, time } from '../suite.ts'
 
 /** What recording costs while an answer streams: the same answers over HTTP, read with and without a recorder. */
@@ -13,9 +14,6 @@ import { type Line, rounds, type Suite, seriesOf, time } from '../suite.ts'
 const names = ['plain', 'recorded'] as const
 type Name = (typeof names)[number]
 
-const tokens = 5_000
-/** Quicker than the quickest providers: a slower answer only hides more. */
-const tokensPerSecond = 2_000
 const groups = 2
 
 interface StreamArgs {
@@ -31,19 +29,46 @@ interface Streamed {
   readonly cpu: number
 }
 
-async function* stream({ name, file, url, groups }: StreamArgs): AsyncGenerator<Streamed> {
+/** Asks once, recorded if there is a store. */
+type Ask = (url: string) => Promise<void>
+
+async function* measured(
+  { name, file, url, groups }: StreamArgs,
+  begin: (store: Store | null) => Promise<Ask>,
+): AsyncGenerator<Streamed> {
   const store = name === 'recorded' ? await openSqliteStore(file) : null
-  const branch = store ? (await store.create()).branch : null
-  await ask(store, branch, `${url}?tokens=500`)
+  const ask = await begin(store)
+  const warmUp = new URL(url)
+  warmUp.searchParams.set('tokens', '500')
+  await ask(warmUp.href)
   for (let group = 0; group < groups; group++) {
     const cpu = process.cpuUsage()
     const start = performance.now()
-    await ask(store, branch, url)
+    await ask(url)
     const whole = (performance.now() - start) * 1_000
     const { user, system } = process.cpuUsage(cpu)
     yield { whole, cpu: user + system }
   }
   await store?.close()
+}
+
+async function askByHand(store: Store | null): Promise<Ask> {
+  const branch = store ? (await store.create()).branch : null
+  return url => ask(store, branch, url)
+}
+
+/** The AI SDK, with its model as it is or recorded. Each answer begins a conversation. */
+async function askTheSdk(store: Store | null): Promise<Ask> {
+  let asked = 0
+  return async url => {
+    const { origin, searchParams } = new URL(url)
+    const queryParams = Object.fromEntries(searchParams)
+    const model = createOpenAICompatible({ name: 'paced', baseURL: origin, queryParams })('paced')
+    const recorder = store && recordTo(store, `bench:${asked++}`)
+    const { textStream } = streamText({ model: recorder?.(model) ?? model, prompt: 'Tell me everything.' })
+    for await (const _ of textStream);
+    await recorder?.end()
+  }
 }
 
 /** One turn: the question is stored, the answer while it arrives, and then as a whole. */
@@ -59,57 +84,49 @@ async function ask(store: Store | null, branch: BranchRef | null, url: string): 
   await turn?.end('complete')
 }
 
+interface Chunk {
+  readonly choices: readonly [{ readonly delta: { readonly content?: string } }]
+}
+
 async function* tokensOf(url: string): AsyncGenerator<string> {
   const { body } = await fetch(url)
   let rest = ''
   for await (const chunk of body!.pipeThrough(new TextDecoderStream())) {
     const events = (rest + chunk).split('\n\n')
     rest = events.pop()!
-    for (const event of events) yield (JSON.parse(event.slice('data: '.length)) as { text: string }).text
-  }
-}
-
-/** A model that answers over HTTP, token by token: at a pace, or as quickly as it can. */
-async function startModel(): Promise<{ readonly server: Server; readonly url: string }> {
-  const server = createServer((request, response) => {
-    const asked = new URL(request.url!, 'http://model').searchParams
-    const count = Number(asked.get('tokens') ?? tokens)
-    const hurry = asked.has('hurry')
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    const started = performance.now()
-    let sent = 0
-    const send = () => {
-      const due = hurry ? sent + 20 : Math.floor(((performance.now() - started) * tokensPerSecond) / 1_000)
-      for (; sent < Math.min(due, count); sent++) {
-        response.write(`data: {"id":"chatcmpl-1","index":0,"text":"word${sent % 10} "}\n\n`)
-      }
-      if (sent >= count) response.end()
-      else if (hurry) setImmediate(send)
-      else setTimeout(send, 1)
+    for (const event of events) {
+      const data = event.slice('data: '.length)
+      if (data === '[DONE]') return
+      yield (JSON.parse(data) as Chunk).choices[0].delta.content ?? ''
     }
-    send()
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` }
+  }
 }
 
 export const recorderSuite: Suite = {
   name: 'recorder',
-  tasks: { stream },
+  tasks: {
+    stream: (args: StreamArgs) => measured(args, askByHand),
+    sdk: (args: StreamArgs) => measured(args, askTheSdk),
+  },
   async run(bench) {
-    const { server, url } = await startModel()
+    const { server, url } = await startPacedModel()
     try {
-      const measure = (query: string, groups: number) =>
+      const measure = (task: 'stream' | 'sdk', query: string, groups: number) =>
         rounds<Name, Streamed>(
           bench.scale.rounds,
           names,
-          { suite: 'recorder', task: 'stream' },
+          { suite: 'recorder', task },
           (name, round): StreamArgs => {
-            const file = join(bench.place, `recorder-${round}.db`)
+            const file = join(bench.place, `recorder-${task}-${round}.db`)
             return { name, file, url: `${url}${query}`, groups }
           },
         )
-      return linesOf(await measure('', groups), await measure('?hurry', 10))
+      return linesOf(
+        await measure('stream', '', groups),
+        await measure('stream', '?hurry', 10),
+        await measure('sdk', '', 1),
+        await measure('sdk', '?hurry', 10),
+      )
     } finally {
       server.close()
       server.closeAllConnections()
@@ -119,16 +136,17 @@ export const recorderSuite: Suite = {
 
 type Measured = Record<Name, Streamed[][]>
 
-function linesOf(paced: Measured, hurried: Measured): readonly Line[] {
+function linesOf(paced: Measured, hurried: Measured, sdk: Measured, hurriedSdk: Measured): readonly Line[] {
   const compare = (measured: Measured, key: keyof Streamed, work: string): Line => {
     const [plain, recorded] = names.map(name => seriesOf(measured[name], key)) as [number[][], number[][]]
     const ratio = pairedRatio(recorded, plain)
     return { work, floor: time(middleOf(plain)), ours: time(middleOf(recorded)), ratio }
   }
+  const pace = `${tokensPerSecond.toLocaleString('en')} a second`
   const answer = `answer of ${tokens.toLocaleString('en')} tokens, recorded ÷ not`
   return [
     {
-      ...compare(paced, 'whole', `${answer}, at ${tokensPerSecond.toLocaleString('en')} a second`),
+      ...compare(paced, 'whole', `${answer}, at ${pace}`),
       goal: 1.03,
     },
     {
@@ -136,5 +154,11 @@ function linesOf(paced: Measured, hurried: Measured): readonly Line[] {
       note: 'three durable writes a turn',
     },
     compare(paced, 'cpu', 'processor time of the same answer, paced'),
+    { ...compare(sdk, 'whole', `the same through streamText and recordTo, at ${pace}`), goal: 1.03 },
+    {
+      ...compare(hurriedSdk, 'whole', 'the same through streamText and recordTo, in a hurry'),
+      note: 'a new conversation each',
+    },
+    compare(sdk, 'cpu', 'processor time of streamText and recordTo, paced'),
   ]
 }
