@@ -28,6 +28,8 @@ export interface Agent {
   resume(target: Target, options?: SendOptions): Run
   /** Stops what is running, keeps what was said, and takes nothing more. A store that was lent stays open. */
   close(): Promise<void>
+  /** The same, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /** An agent: a model, its tools, and a store that remembers. */
@@ -53,6 +55,12 @@ export function createAgent(options: AgentOptions): Agent {
     )
   }
 
+  async function close(): Promise<void> {
+    closed = true
+    for (const run of running) run.abort(new InvalidError('agent', 'it is being closed'))
+    await Promise.allSettled([...running].map(run => run.result()))
+  }
+
   return {
     send,
     ask: (target, words, sending) => send(target, words, sending).result(),
@@ -60,11 +68,8 @@ export function createAgent(options: AgentOptions): Agent {
       start(target, sending.signal, (emit, signal) =>
         goOn(conversing, { target, words: [], sending, emit, signal }),
       ),
-    async close() {
-      closed = true
-      for (const run of running) run.abort(new InvalidError('agent', 'it is being closed'))
-      await Promise.allSettled([...running].map(run => run.result()))
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   }
 }
 
@@ -76,22 +81,24 @@ function conversingOf(options: AgentOptions): Conversing {
   const window: Window = { limit, reserveOutput: options.maxOutput ?? 0, ...options.window }
   return {
     store,
-    journal: store ? storedJournal(store, system) : memoryJournal(options.history),
+    journal: store
+      ? storedJournal(store, { prompt: system, model: model.id })
+      : memoryJournal(options.history),
     mode: options.mode ?? 'live',
     strategy: options.strategy ?? 'sliding_window',
     summarizer: summarizerOf(options, window),
     recollection: store && options.recall ? createRecollection(store) : null,
     lastSeen: new Map(),
+    system,
     parts: {
       model,
-      system,
       tools: { ...tools, [readResultName]: readResult(store, largeResult) },
       window,
       count: options.count,
       maxSteps: options.maxSteps ?? 50,
       maxOutput: options.maxOutput,
       calibration: { current: uncalibrated },
-      shown: createShown(largeResult),
+      shown: createShown(largeResult, options.count),
     },
   }
 }

@@ -1,6 +1,6 @@
 import { afterRefusal, afterUsage, type Calibration, calibrated } from '../context/calibrate.ts'
 import { fit } from '../context/fit.ts'
-import type { CountTokens, Fitted, Pinned, Window } from '../context/fitted.ts'
+import type { Fitted, Pinned, Window } from '../context/fitted.ts'
 import { shrinkSteps } from '../context/shrink.ts'
 import { ContextLengthError, ModelError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
@@ -14,7 +14,6 @@ export interface Asking {
   readonly window: Window
   readonly pinned: Pinned
   readonly tools: readonly ToolSpec[]
-  readonly count: CountTokens | undefined
   readonly maxOutput: number | undefined
   readonly calibration: { current: Calibration }
   readonly recording: TurnRecording
@@ -31,7 +30,7 @@ export async function ask(path: readonly Message[], asking: Asking): Promise<Ans
   for (let attempt = 0; ; attempt++) {
     const window = windowFor(attempt, asking, refused)
     if (refused) emit({ type: 'shrunk', attempt, limit: window.limit })
-    const fitted = fitOr(refused, asking.model, () => fit(path, window, asking.pinned, asking.count))
+    const fitted = fitOr(refused, asking.model, () => fit(path, window, asking.pinned))
     const { tokens, left, cut } = fitted
     emit({ type: 'context', step: asking.step, tokens, left, cut })
     try {

@@ -18,6 +18,8 @@ export interface CallBench {
   /** What a tool may know beyond its own call. */
   readonly context: Pick<ToolContext, 'conversationId' | 'messages'>
   emit(event: AgentEvent): void
+  /** A result with its tokens, if they are counted. */
+  counted(result: NewMessage): NewMessage
   /** Told of every result, in the order in which they were stored. */
   onResult(result: NewMessage, id: MessageId | null): void
 }
@@ -78,7 +80,7 @@ async function keep(call: ToolCallBlock, outcome: ToolOutcome, bench: CallBench)
   const { callId, name } = call
   const { output, isError = false } = outcome
   const block = { type: 'tool_result', callId, name, output, ...(isError ? { isError } : {}) } as const
-  const result: NewMessage = { role: 'tool_result', blocks: [block] }
+  const result = bench.counted({ role: 'tool_result', blocks: [block] })
   const { ids } = await bench.recording.add([result])
   bench.onResult(result, ids?.[0] ?? null)
   bench.emit({ type: 'tool_ended', callId, name, output, isError })

@@ -15,7 +15,7 @@ import { targetName } from './memory-journal.ts'
 import type { AgentOptions, AgentStore, SendOptions } from './options.ts'
 import type { Recollection } from './recollection.ts'
 import { type Stopped, whereStopped } from './resume.ts'
-import { type Progress, pinnedTokens, type TurnParts, takeSteps, type Unanswered } from './turn.ts'
+import { counted, type Progress, pinnedTokens, type TurnParts, takeSteps, type Unanswered } from './turn.ts'
 
 /** An agent's options with their defaults, and what it remembers between turns. */
 export interface Conversing {
@@ -26,6 +26,7 @@ export interface Conversing {
   readonly summarizer: { readonly model: Model; readonly window: Window }
   /** Null if new conversations begin with nothing. */
   readonly recollection: Recollection | null
+  readonly system: string | null
   readonly parts: TurnParts
   /** What was last seen of each conversation, for the time when the storage cannot be read. */
   readonly lastSeen: Map<string, { readonly meeting: Meeting; readonly history: History }>
@@ -105,7 +106,7 @@ async function step(turn: OpenTurn, history: History, unanswered: Unanswered | n
   const { recording } = opened
   await takeSteps(
     conversing.parts,
-    { meeting, recording, history, notes, unanswered, signal, emit },
+    { meeting, recording, history, system: systemOf(turn), notes, unanswered, signal, emit },
     progress,
   )
 }
@@ -134,18 +135,25 @@ async function inTurn(
   return replyOf(progress, meeting, opened, report)
 }
 
+/** The prompt of a turn: the agent's own, unless the conversation says that it keeps the one it began with. */
+function systemOf({ conversing, meeting }: Pick<OpenTurn, 'conversing' | 'meeting'>): string | null {
+  const { promptPolicy = 'rebuild', prompt = null } = meeting.conversation ?? {}
+  return promptPolicy === 'rebuild' ? conversing.system : (prompt?.text ?? conversing.system)
+}
+
 async function begin(conversing: Conversing, meeting: Meeting, sent: Sent): Promise<Opened> {
   const { parts, mode } = conversing
+  const system = systemOf({ conversing, meeting })
   const { key, onBusy = 'wait' } = sent.sending
   const opened = await conversing.journal.begin(meeting, {
-    words: sent.words,
+    words: sent.words.map(message => counted(message, parts.count)),
     mode,
     onBusy,
     model: parts.model.id,
     signal: sent.signal,
     onTrouble: trouble => sent.emit({ type: 'trouble', trouble }),
     ...(key === undefined ? {} : { key }),
-    ...(parts.system === null ? {} : { prompt: parts.system }),
+    ...(system === null ? {} : { prompt: system }),
   })
   const { recording } = opened
   const branch = meeting.branch === null ? null : recording.branch
@@ -172,7 +180,7 @@ async function summarized(turn: OpenTurn, history: History): Promise<boolean> {
   const { store, strategy, parts, summarizer } = conversing
   const { head } = opened.recording
   if (strategy !== 'summarization' || !store || !meeting.conversation || head === null) return false
-  if (!needsSummary(history, parts.window, pinnedTokens(parts))) return false
+  if (!needsSummary(history, parts.window, pinnedTokens(systemOf(turn), parts.tools))) return false
   const result = await summarize(
     store,
     { conversationId: meeting.conversation.id, head },

@@ -1,3 +1,4 @@
+import type { CountTokens } from '../context/fitted.ts'
 import { type Block, isMedia, type ToolResultBlock } from '../core/block.ts'
 import { isPlainObject } from '../core/check.ts'
 import type { Json } from '../core/json.ts'
@@ -8,19 +9,19 @@ import { estimateTokens } from '../core/tokens.ts'
 export type Shown = (message: Message) => Message
 
 /** `most` is the number of characters from which on a result is large. */
-export function createShown(most: number): Shown {
+export function createShown(most: number, count: CountTokens = estimateTokens): Shown {
   const known = new WeakMap<Message, Message>()
   return message => {
     if (message.role !== 'tool_result') return message
     const before = known.get(message)
     if (before) return before
-    const shown = shorten(message, most)
+    const shown = shorten(message, most, count)
     known.set(message, shown)
     return shown
   }
 }
 
-function shorten(message: Message, most: number): Message {
+function shorten(message: Message, most: number, count: CountTokens): Message {
   let changed = false
   const blocks = message.blocks.map((block, i): Block => {
     if (block.type !== 'tool_result') return block
@@ -36,7 +37,7 @@ function shorten(message: Message, most: number): Message {
     const hint = `read_result with call_id ${JSON.stringify(result.callId)} and offset ${offset} reads on`
     return { ...result, output: `${beginning}\n\n[${size}: ${hint}]` }
   })
-  return changed ? { ...message, blocks, tokens: estimateTokens(blocks) } : message
+  return changed ? { ...message, blocks, tokens: count(blocks) } : message
 }
 
 /** A picture is no text, however long its base64: it is counted and sent as a picture. */

@@ -7,10 +7,19 @@ import type { BeginTurn, RecordStore, TurnRecording } from '../recorder/recordin
 import { isBranch, type Journal, type Meeting, type Opened, type Target } from './journal.ts'
 import { localMessage } from './local-message.ts'
 
-/** Keeps what is said in a store. `prompt` is what a new conversation is told to have begun with. */
-export function storedJournal(store: RecordStore, prompt: string | null): Journal {
+/** What a conversation is told of who speaks in it. */
+export interface Speaking {
+  readonly prompt: string | null
+  readonly model: string
+}
+
+/** Keeps what is said in a store. */
+export function storedJournal(store: RecordStore, speaking: Speaking): Journal {
   return {
-    meet: (target, otherwise) => (otherwise === 'make' ? make(store, target, prompt) : find(store, target)),
+    async meet(target, otherwise) {
+      const meeting = otherwise === 'make' ? await make(store, target, speaking) : await find(store, target)
+      return withPrompt(store, meeting, speaking.prompt)
+    },
     async begin(meeting, options) {
       return opened(store, await beginTurn(store, meeting.branch!, options), options)
     },
@@ -31,11 +40,20 @@ async function find(store: RecordStore, target: Target): Promise<Meeting> {
   return { target, ...place }
 }
 
-async function make(store: RecordStore, target: Target, prompt: string | null): Promise<Meeting> {
+async function make(store: RecordStore, target: Target, { prompt, model }: Speaking): Promise<Meeting> {
   if (isBranch(target)) return find(store, target)
   const { key, ...wanted } = typeof target === 'string' ? { key: target } : target
-  const found = await store.findOrCreate(key, { ...(prompt === null ? {} : { prompt }), ...wanted })
-  return { target, conversation: found.conversation, branch: found.branch }
+  const begins = { model, ...(prompt === null ? {} : { prompt }), ...wanted }
+  const { conversation, branch } = await store.findOrCreate(key, begins)
+  return { target, conversation, branch }
+}
+
+/** A prompt that is supplied anew each time is recorded when it changes: the hash that a turn keeps leads to it. */
+async function withPrompt(store: RecordStore, meeting: Meeting, prompt: string | null): Promise<Meeting> {
+  const conversation = meeting.conversation!
+  const isNews = conversation.promptPolicy === 'rebuild' && prompt !== (conversation.prompt?.text ?? null)
+  if (prompt === null || !isNews) return meeting
+  return { ...meeting, conversation: await store.updateConversation(conversation.id, { prompt }) }
 }
 
 function opened(store: RecordStore, recording: TurnRecording, { words, mode }: BeginTurn): Opened {

@@ -18,7 +18,6 @@ import { specsOf, type Tools } from './tool.ts'
 /** What every turn of an agent has in common. */
 export interface TurnParts {
   readonly model: Model
-  readonly system: string | null
   readonly tools: Tools
   readonly window: Window
   readonly count: CountTokens | undefined
@@ -33,6 +32,7 @@ export interface TurnGiven {
   readonly meeting: Meeting
   readonly recording: TurnRecording
   readonly history: History
+  readonly system: string | null
   /** System texts for this turn only: a digest of earlier conversations. */
   readonly notes: readonly string[]
   /** Calls of an answer that was stored before a crash, and that may be run now: they come first. */
@@ -94,14 +94,13 @@ async function nextAnswer(parts: TurnParts, given: TurnGiven, progress: Progress
     model: parts.model,
     window: parts.window,
     pinned: {
-      system: parts.system,
+      system: given.system,
       summary: history.summary,
       notes: given.notes,
       older: history.missing,
       overhead: toolTokens(parts.tools),
     },
     tools,
-    count: parts.count,
     maxOutput: parts.maxOutput,
     calibration: parts.calibration,
     recording,
@@ -110,7 +109,7 @@ async function nextAnswer(parts: TurnParts, given: TurnGiven, progress: Progress
     emit,
   })
   const { blocks, finish, usage } = answer
-  const message: NewMessage = { role: 'assistant', blocks }
+  const message = counted({ role: 'assistant', blocks }, parts.count)
   const calls = blocks.filter((block): block is ToolCallBlock => block.type === 'tool_call')
   const { ids } = await recording.add([message], {
     model: answer.model ?? parts.model.id,
@@ -129,7 +128,7 @@ async function nextAnswer(parts: TurnParts, given: TurnGiven, progress: Progress
 async function run(
   calls: readonly ToolCallBlock[],
   message: MessageId | null,
-  { tools }: TurnParts,
+  { tools, count }: TurnParts,
   { meeting, recording, signal, emit }: TurnGiven,
   progress: Progress,
 ): Promise<void> {
@@ -140,6 +139,7 @@ async function run(
     signal,
     context: { conversationId: meeting.conversation?.id ?? null, messages: progress.path },
     emit,
+    counted: message => counted(message, count),
     onResult: (result, id) => remember(progress, result, id),
   })
   progress.usage = addUsage(progress.usage, charged)
@@ -153,7 +153,14 @@ function toolTokens(tools: Tools): number {
   return estimateTokens(JSON.stringify(specsOf(tools)))
 }
 
-/** Tokens that every context of these turns has, whatever was said. */
-export function pinnedTokens({ system, tools }: TurnParts): number {
+/** Tokens that every context of a turn has, whatever was said. */
+export function pinnedTokens(system: string | null, tools: Tools): number {
   return estimateTokens(system ?? '') + toolTokens(tools)
+}
+
+/** A message with its tokens, if they are counted exactly: then they are stored, and not counted again. */
+export function counted(message: NewMessage, count: CountTokens | undefined): NewMessage {
+  if (!count || message.tokens !== undefined) return message
+  const { blocks } = message
+  return { ...message, tokens: count(typeof blocks === 'string' ? [{ type: 'text', text: blocks }] : blocks) }
 }

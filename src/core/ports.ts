@@ -256,4 +256,6 @@ export interface Store
     Deleter,
     Maintainer {
   close(): Promise<void>
+  /** The same, for `await using store = await openStore(…)`: closed on every way out. */
+  [Symbol.asyncDispose](): Promise<void>
 }

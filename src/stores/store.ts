@@ -188,6 +188,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     rebuildSearch: async () => write(clearIndex),
     schemaVersion,
     close: () => engine.close(),
+    [Symbol.asyncDispose]: () => engine.close(),
   }
 
   function newId(given: string | undefined) {

@@ -68,6 +68,40 @@ describe('a conversation with an agent', () => {
   })
 })
 
+describe('the system prompt', () => {
+  const prompts = () => {
+    const seen: string[] = []
+    const script = (request: ModelRequest) => {
+      const [first] = request.messages
+      seen.push(first?.role === 'system' ? textOf(first) : '')
+      return 'ok'
+    }
+    return { seen, script }
+  }
+
+  it('is supplied anew by whoever asks, and the newest is on record', async () => {
+    const { seen, script } = prompts()
+    await using here = await world(script, { system: 'Be brief.' })
+    await here.agent.ask('talk', 'one')
+    await here.another(script, { system: 'Be kind.' }).ask('talk', 'two')
+    await here.another(script).ask('talk', 'three')
+    expect(seen).toEqual(['Be brief.', 'Be kind.', ''])
+    const { conversation } = (await here.store.findByKey('talk'))!
+    expect([conversation.prompt?.text, conversation.model]).toEqual(['Be kind.', 'scripted'])
+    const turns = await here.store.listTurns(conversation.id)
+    expect(turns.map(turn => turn.promptHash)).toEqual([sha256Hex('Be brief.'), sha256Hex('Be kind.'), null])
+  })
+
+  it('is the stored one where the conversation says so', async () => {
+    const { seen, script } = prompts()
+    await using here = await world(script, { system: 'Be brief.' })
+    await here.agent.ask({ key: 'talk', promptPolicy: 'stored', prompt: 'You are a pirate.' }, 'one')
+    await here.another(script, { system: 'Be kind.' }).ask('talk', 'two')
+    expect(seen).toEqual(['You are a pirate.', 'You are a pirate.'])
+    expect((await here.store.findByKey('talk'))?.conversation.prompt?.text).toBe('You are a pirate.')
+  })
+})
+
 describe('tools', () => {
   it('are run when the model asks, and every step is kept in order (S1-32, S0-34)', async () => {
     await using here = await world([add(1, 2), 'It is 3.'], { tools: { add: adder } })

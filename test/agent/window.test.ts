@@ -115,6 +115,20 @@ describe('a provider that finds the context too long', () => {
   })
 })
 
+it('tokens that are counted exactly are stored with what was said, and not counted again', async () => {
+  let calls = 0
+  const count = () => {
+    calls++
+    return 7
+  }
+  await using here = await world(['ok', 'ok'], { count })
+  await here.agent.ask('talk', 'hello')
+  await here.agent.ask('talk', 'hello again')
+  const { branch } = (await here.store.findByKey('talk'))!
+  expect((await here.store.path(branch.head!)).map(message => message.tokens)).toEqual([7, 7, 7, 7])
+  expect(calls).toBe(4)
+})
+
 it('room for the answer is kept free in the window (S2-36)', async () => {
   await using here = await world(['ok'], { window: { limit: 1_000 }, maxOutput: 100 })
   const events = await eventsOf(here.agent.send('talk', 'hello'))

@@ -45,9 +45,9 @@ async function summarised(store: Store, branch: BranchRef, first: MessageId, las
 
 /** Counts what is asked of a store. */
 function counted(store: Store) {
-  const calls: Record<string, number> = {}
+  const calls: Record<PropertyKey, number> = {}
   const reader = new Proxy(store, {
-    get(target, method: keyof Store) {
+    get(target, method: Exclude<keyof Store, symbol>) {
       calls[method] = (calls[method] ?? 0) + 1
       return (target[method] as (...args: unknown[]) => unknown).bind(target)
     },

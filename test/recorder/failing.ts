@@ -1,14 +1,16 @@
 import type { Store } from '../../src/core/ports.ts'
 
+type Method = Exclude<keyof Store, symbol>
+
 /** What becomes of one call: it fails before or after the store does it, or it hangs until `heal`. */
 export type Fate = null | { readonly before: Error } | { readonly after: Error } | 'hangs'
 
 export interface FailingStore {
   readonly store: Store
   /** Decides about each call; null lets it through. */
-  fate: (method: keyof Store, call: number) => Fate
+  fate: (method: Method, call: number) => Fate
   /** Every call so far, in order. */
-  readonly calls: (keyof Store)[]
+  readonly calls: Method[]
   /** Lets the calls go on that hang. */
   heal(): void
 }
@@ -19,7 +21,7 @@ export function failingStore(real: Store): FailingStore {
   const failing: FailingStore = {
     store: new Proxy(real, {
       get(target, name) {
-        const method = name as keyof Store
+        const method = name as Method
         const call = target[method] as (...args: unknown[]) => Promise<unknown>
         if (typeof call !== 'function') return call
         return async (...args: unknown[]) => {

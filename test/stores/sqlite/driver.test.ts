@@ -244,7 +244,7 @@ describe('a closed store of SQLite', () => {
   const message = 'a'.repeat(32) as MessageId
   const ref = { conversationId: id, name: 'main' }
   const range = { first: message, last: message }
-  const calls: { [M in Exclude<keyof Store, 'close'>]: (store: Store) => Promise<unknown> } = {
+  const calls: { [M in Exclude<keyof Store, 'close' | symbol>]: (store: Store) => Promise<unknown> } = {
     getConversation: store => store.getConversation(id),
     versionOf: store => store.versionOf(id),
     getBranch: store => store.getBranch(ref),
