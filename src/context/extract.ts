@@ -1,6 +1,7 @@
 import { isKnown } from '../core/block.ts'
 import { textOf } from '../core/message.ts'
 import type { TextMessage } from './as-text.ts'
+import { cutText } from './cut.ts'
 
 /** What the name of the model says where a summary was made without one. */
 export const extractive = 'extractive'
@@ -15,23 +16,16 @@ export function extract(
 ): string {
   const most = Math.max(200, options.tokens * 4)
   const told = messages.filter(message => !message.erased)
-  const asked = told
-    .filter(({ role }) => role === 'user')
-    .map(oneLine)
-    .filter(Boolean)
-  const answered = told
-    .filter(({ role }) => role === 'assistant')
-    .map(oneLine)
-    .filter(Boolean)
+  const asked = linesBy(told, 'user')
+  const answered = linesBy(told, 'assistant')
   const previous = options.previous?.trim()
+  const first = previous ? 'Then the user asked' : 'The user first asked'
   const parts = [
-    previous ? `Before that: ${cut(previous, most * 0.4)}` : '',
-    asked[0]
-      ? `${previous ? 'Then the user asked' : 'The user first asked'}: ${quoted(asked[0], most * 0.12)}`
-      : '',
-    listed('Later requests', asked.slice(1).slice(-5), most * 0.04),
-    listed('Decisions', decisionsIn([...asked, ...answered]).slice(-6), most * 0.03),
-    answered.length > 0 ? `The assistant said last: ${quoted(answered.at(-1)!, most * 0.12)}` : '',
+    previous ? `Before that: ${cutText(previous, Math.floor(most * 0.35))}` : '',
+    quoted(first, asked.slice(0, 1), most * 0.12),
+    quoted('Later requests', asked.slice(1), most * (previous ? 0.2 : 0.4)),
+    quoted('Decisions', decisionsIn(linesBy(told, 'user', 'assistant')), most * 0.12),
+    quoted('The assistant said last', answered.slice(-1), most * 0.1),
     counted('Tools used', toolsIn(told), 12),
     counted('Files named', filesIn(told), 16),
   ]
@@ -39,18 +33,40 @@ export function extract(
   return cut([head, ...parts.filter(Boolean)].join('\n'), most)
 }
 
-function oneLine(message: TextMessage): string {
-  return textOf(message)
-    .replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
-    .trim()
+/** What these said, a line for each message. */
+function linesBy(messages: readonly TextMessage[], ...roles: readonly string[]): readonly string[] {
+  return messages
+    .filter(({ role }) => roles.includes(role))
+    .map(message =>
+      textOf(message)
+        .replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
+        .trim(),
+    )
+    .filter(Boolean)
 }
 
-function quoted(text: string, most: number): string {
-  return `"${cut(text, Math.max(40, Math.floor(most))).replaceAll('"', "'")}"`
+/** Below this, a quotation is no longer worth its quotes. */
+const leastQuoted = 40
+
+/** The newest of these texts that can be quoted within so many characters, each as long as that allows. */
+function quoted(title: string, texts: readonly string[], most: number): string {
+  if (texts.length === 0) return ''
+  const newest = texts.slice(-Math.max(1, Math.floor(most / leastQuoted)))
+  const each = evenShare(newest, most)
+  return `${title}: ${newest.map(text => `"${cut(text, each).replaceAll('"', "'")}"`).join('; ')}`
 }
 
-function listed(title: string, texts: readonly string[], most: number): string {
-  return texts.length === 0 ? '' : `${title}: ${texts.map(text => quoted(text, most)).join('; ')}`
+/** Where texts have to be cut so that all of them together have so many characters: short ones leave their part to
+ *  the longer ones. */
+function evenShare(texts: readonly string[], most: number): number {
+  const lengths = texts.map(text => text.length).sort((a, b) => a - b)
+  let left = most
+  for (const [i, length] of lengths.entries()) {
+    const share = left / (lengths.length - i)
+    if (length > share) return Math.max(leastQuoted, Math.floor(share))
+    left -= length
+  }
+  return Number.POSITIVE_INFINITY
 }
 
 /** Most frequent first, and in the order of their first use where that is equal. */
@@ -105,10 +121,7 @@ function namedIn(text: string): readonly string[] {
 }
 
 function cut(text: string, most: number): string {
-  const end = Math.floor(most)
-  if (text.length <= end) return text
-  return `${text
-    .slice(0, end - 1)
-    .toWellFormed()
-    .replace(/\ufffd$/, '')}…`
+  if (text.length <= most) return text
+  const end = text.codePointAt(most - 2)! > 0xffff ? most - 2 : most - 1
+  return `${text.slice(0, end)}…`
 }

@@ -1,4 +1,11 @@
-import { BusyError, ContextLengthError, ExpiredError, type Holder, ModelError } from '../core/errors.ts'
+import {
+  BusyError,
+  ContextLengthError,
+  ExpiredError,
+  type Holder,
+  ModelError,
+  NotFoundError,
+} from '../core/errors.ts'
 import type { ConversationId, MessageId } from '../core/ids.ts'
 import { textOf } from '../core/message.ts'
 import type { Model } from '../core/model.ts'
@@ -38,7 +45,7 @@ export interface SummarizeOptions {
 
 export interface SummaryOutcome {
   /** `made` by the model; `extractive` because the model failed; `reused`: it had been made before; `busy`: somebody
-   *  else is at it, go on without; `nothing`: there is nothing old enough. */
+   *  else is at it, go on without; `nothing`: there is nothing old enough, or it was deleted meanwhile. */
   readonly outcome: 'made' | 'extractive' | 'reused' | 'busy' | 'nothing'
   /** The summary that stands for the beginning of the path now; null if there is none. */
   readonly summary: Summary | null
@@ -65,7 +72,10 @@ export async function summarize(
   const count = coverable(messages, options.keepRecent ?? keptVerbatim)
   const told = messages.slice(0, count)
   const last = told.at(-1)
-  if (!last) return { ...without, outcome: previous ? 'reused' : 'nothing', summary: previous }
+  // Never of the root alone: its claim is what keeps others from the conversation, and must stay unfilled.
+  if (!last || (count === 1 && !previous)) {
+    return { ...without, outcome: previous ? 'reused' : 'nothing', summary: previous }
+  }
   const range: Range = { first: previous?.first ?? told[0]!.id, last: last.id }
   const claim = await claimRange(store, conversationId, range, options)
   if (claim.state === 'busy') return { ...without, outcome: 'busy', summary: previous, error: claim.error }
@@ -74,7 +84,8 @@ export async function summarize(
   let usage: Usage = {}
   try {
     const written = await write(told, previous?.text ?? null, claim, options)
-    const { text, error } = written
+    const { error } = written
+    const text = storable(written.text)
     usage = written.usage
     const model = error === null ? options.model.id : extractive
     const tokens = estimateTokens(text)
@@ -92,10 +103,16 @@ export async function summarize(
     if (error instanceof ExpiredError || error instanceof BusyError) {
       return { ...without, outcome: 'busy', summary: previous, usage, error }
     }
+    if (error instanceof NotFoundError) return { ...without, usage, error }
     throw error
   } finally {
     claim.end()
   }
+}
+
+/** A store takes no half characters and no NUL; models and people do write them. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '')
 }
 
 const without: SummaryOutcome = { outcome: 'nothing', summary: null, messages: 0, usage: {}, error: null }

@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type SummarizeOptions, summarize } from '../../src/context/summarize.ts'
+import type { BranchRef } from '../../src/core/branch.ts'
+import { ModelError } from '../../src/core/errors.ts'
+import type { MessageId } from '../../src/core/ids.ts'
+import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { leaseMs } from '../../src/core/turn.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import { type ToldModel, told } from './model.ts'
+
+const words = (n: number) => `m${n} `.padEnd(200, '.')
+
+describe('summaries in trouble', () => {
+  let clock: number
+  let store: Store
+  let branch: BranchRef
+  let ids: MessageId[]
+
+  beforeEach(async () => {
+    clock = 1_767_225_600_000
+    const source = { now: () => clock, uuid: () => crypto.randomUUID() }
+    store = await openSqliteStore(':memory:', { source })
+    branch = (await store.create()).branch
+    ids = []
+  })
+  afterEach(() => store.close())
+
+  async function say(...messages: readonly NewMessage[]) {
+    const given = messages as unknown as NonEmpty<NewMessage>
+    ids.push(...(await store.append(branch, ids.at(-1) ?? null, given)).ids)
+  }
+  const talk = (from: number, to: number) =>
+    say(
+      ...Array.from({ length: to - from }, (_, i): NewMessage => {
+        return { role: (from + i) % 2 === 0 ? 'user' : 'assistant', blocks: words(from + i) }
+      }),
+    )
+  const run = (model: ToldModel, options: Partial<SummarizeOptions> = {}) =>
+    summarize(
+      store,
+      { conversationId: branch.conversationId, head: ids.at(-1)! },
+      {
+        model,
+        window: { limit: 10_000 },
+        holder: { host: 'h', boot: 'b', pid: 1, startedAt: 1 },
+        after: () => () => {},
+        ...options,
+      },
+    )
+  const stored = () => store.listSummaries(branch.conversationId)
+
+  it.each([
+    ['the model writes it', () => 'it \ud800 was \0 odd'],
+    ['the words themselves are', () => Promise.reject(new ModelError('told/small', 'overloaded'))],
+  ])('can be stored even where %s no text (R13)', async (_, answer) => {
+    await say({ role: 'user', blocks: 'half \ud800 a pair \0' })
+    await say({ role: 'assistant', blocks: 'a' })
+    await talk(2, 30)
+    const { summary } = await run(told(answer))
+    expect(summary!.text.isWellFormed()).toBe(true)
+    expect(summary!.text).not.toContain('\0')
+  })
+
+  it('are of more than the root, whose claim keeps others from the whole conversation', async () => {
+    await say(...Array.from({ length: 12 }, (): NewMessage => ({ role: 'user', blocks: 'again' })))
+    const model = told(() => 'short')
+    expect(await run(model, { keepRecent: 11 })).toMatchObject({ outcome: 'nothing', summary: null })
+    expect(await run(model, { keepRecent: 10 })).toMatchObject({ outcome: 'made', messages: 2 })
+    await say({ role: 'user', blocks: 'again' })
+    expect(await run(model, { keepRecent: 10 })).toMatchObject({ outcome: 'made', messages: 1 })
+  })
+
+  it('are not stored where the words were erased or deleted meanwhile, and may be made of the rest', async () => {
+    await talk(0, 30)
+    const reason = { by: 'me', reason: 'secret' }
+    const erasing = told(async () => {
+      await store.eraseMessages([ids[4]!], reason)
+      return 'of secrets'
+    })
+    expect(await run(erasing)).toMatchObject({ outcome: 'busy', usage: { input: 100 } })
+    const deleting = told(async () => {
+      await store.deleteMessages([ids[10]!], { recursive: true })
+      return 'of what is gone'
+    })
+    clock += leaseMs + 1
+    const gone = await run(deleting)
+    expect(gone).toMatchObject({ outcome: 'nothing', summary: null, usage: { input: 100 } })
+    expect(gone.error).toMatchObject({ code: 'not_found' })
+    expect(await stored()).toEqual([])
+    ids = ids.slice(0, 10)
+    clock += leaseMs + 1
+    const rest = await run(
+      told(() => 'of the rest'),
+      { keepRecent: 4 },
+    )
+    expect(rest).toMatchObject({ outcome: 'made', messages: 6 })
+  })
+
+  it('are shorter than what they stand for in a second and a third generation too', async () => {
+    const failing = told(() => Promise.reject(new ModelError('told/small', 'gone')))
+    for (let from = 0; from < 90; from += 30) {
+      await talk(from, from + 30)
+      const { outcome, summary } = await run(failing, { maxTokens: 300 })
+      expect(outcome).toBe('extractive')
+      expect(summary!.tokens).toBeLessThanOrEqual(300)
+      expect(summary!.text).toContain('The user first asked: "m0 ')
+      expect(summary!.text).toMatch(new RegExp(`The assistant said last: "m${from + 19} `))
+    }
+  })
+})
