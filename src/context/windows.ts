@@ -1,6 +1,6 @@
 /** The window of a model. */
 export interface ModelWindow {
-  /** Tokens of a context and its answer together. */
+  /** Tokens of a context and its answer together; less where a provider limits the context itself. */
   readonly limit: number
   /** Tokens an answer may have at most. */
   readonly output: number
@@ -15,14 +15,18 @@ export type WindowOverrides = Readonly<
 
 /** What an unknown model is given: most of those in use have at least this, and a context too small is only
  *  shorter, while one too large is refused, or cut without a word. */
-export const unknownWindow = { limit: 32_768, output: 4_096 } as const
+const unknownWindow = { limit: 32_768, output: 4_096 } as const
 
 /** Ollama gives a model the context it was started with, not the one the model could have, and cuts what is longer
- *  without a word. On small machines it is 4,096 tokens: then set `OLLAMA_CONTEXT_LENGTH`, or say so here. */
+ *  without a word. By its documentation that is 4,096 tokens with less than 24 GiB of video memory, 32,768 with less
+ *  than 48, and 262,144 above, unless `OLLAMA_CONTEXT_LENGTH` or the model's `num_ctx` says otherwise. Whoever has
+ *  less than this says so with an override. */
 const ollamaLimit = 32_768
 
-/** Beginnings of names, in lower case, without provider; the longest that fits counts. Limit, then output. As known
- *  in November 2026; where a provider grants a larger window only on request, the plain one stands here. */
+/** Beginnings of names, in lower case, without provider; the longest that fits counts. Limit, then output. Taken in
+ *  November 2026 from the providers' own pages: platform.claude.com/docs/en/models, developers.openai.com/api/docs/models,
+ *  ai.google.dev/gemini-api/docs/models; those of open models from their model cards. Where a window is granted only
+ *  on request, or hosts differ, the smaller one stands here. */
 const families: Readonly<Record<string, readonly [limit: number, output: number]>> = {
   scripted: [128_000, 8_192],
 
@@ -36,19 +40,20 @@ const families: Readonly<Record<string, readonly [limit: number, output: number]
   'gpt-4.5': [128_000, 16_384],
   'gpt-4o': [128_000, 16_384],
   'chatgpt-4o': [128_000, 16_384],
-  'gpt-5': [400_000, 128_000],
+  // 400,000 in all, of which a context may have no more than this.
+  'gpt-5': [272_000, 128_000],
   'gpt-5-chat': [128_000, 16_384],
   'gpt-5.1-chat': [128_000, 16_384],
   'gpt-5.2-chat': [128_000, 16_384],
   'gpt-5.3-chat': [128_000, 16_384],
   'gpt-5.4': [1_050_000, 128_000],
-  'gpt-5.4-mini': [400_000, 128_000],
-  'gpt-5.4-nano': [400_000, 128_000],
+  'gpt-5.4-mini': [272_000, 128_000],
+  'gpt-5.4-nano': [272_000, 128_000],
   'gpt-5.5': [1_050_000, 128_000],
   'gpt-5.6': [1_050_000, 128_000],
-  'gpt-5.6-cyber': [400_000, 128_000],
+  'gpt-5.6-cyber': [272_000, 128_000],
   'gpt-oss': [131_072, 131_072],
-  'chat-latest': [400_000, 128_000],
+  'chat-latest': [128_000, 16_384],
   'codex-mini': [200_000, 100_000],
   o1: [200_000, 100_000],
   'o1-mini': [128_000, 65_536],
@@ -97,8 +102,8 @@ const families: Readonly<Record<string, readonly [limit: number, output: number]
   'llama3.2': [131_072, 8_192],
   'llama-3.3': [131_072, 8_192],
   'llama3.3': [131_072, 8_192],
-  'llama-4': [1_048_576, 8_192],
-  llama4: [1_048_576, 8_192],
+  'llama-4': [131_072, 8_192],
+  llama4: [131_072, 8_192],
   mistral: [32_768, 8_192],
   'mistral-large': [131_072, 8_192],
   'mistral-medium': [131_072, 8_192],
@@ -139,7 +144,7 @@ const families: Readonly<Record<string, readonly [limit: number, output: number]
 
 /** Looks up a model's window by its name, with or without provider (`anthropic/claude-opus-4-5`,
  *  `openrouter/meta-llama/llama-3.3-70b-instruct`), date or tag (`gpt-4o-2024-08-06`, `llama3.1:8b`). An override
- *  wins over the table; a name that fits neither gets `unknownWindow`. */
+ *  wins over the table; a name that fits neither gets a cautious guess. */
 export function windowOf(model: string, overrides: WindowOverrides = {}): ModelWindow {
   const name = model.toLowerCase()
   const given = longest(Object.keys(overrides), key => begins(name, key) || begins(bareName(name), key))

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { unknownWindow, windowOf } from '../../src/context/windows.ts'
+import { budgetOf } from '../../src/context/budget.ts'
+import { windowOf } from '../../src/context/windows.ts'
 
 const limit = (model: string) => windowOf(model).limit
 
@@ -29,9 +30,15 @@ describe('the window of a model', () => {
     expect(limit('gpt-4-0613')).toBe(8_192)
     expect(limit('gpt-4-turbo-2024-04-09')).toBe(128_000)
     expect(limit('gpt-5.4')).toBe(1_050_000)
-    expect(limit('gpt-5.4-mini-2026-03-17')).toBe(400_000)
+    expect(limit('gpt-5.4-mini-2026-03-17')).toBe(272_000)
     expect(limit('claude-opus-4-1')).toBe(200_000)
     expect(limit('claude-opus-4-8')).toBe(1_000_000)
+  })
+
+  it('leaves a context of GPT-5 within the 272,000 tokens that it may have of 400,000', () => {
+    for (const model of ['gpt-5', 'gpt-5-mini', 'openai/gpt-5.1', 'gpt-5.2-pro', 'gpt-5.3-codex'])
+      expect(budgetOf({ limit: limit(model) })).toBeLessThan(272_000)
+    expect(budgetOf({ limit: limit('gpt-5.6-sol') })).toBeLessThan(922_000)
   })
 
   it('is not that of a name which only begins with the same letters', () => {
@@ -45,8 +52,7 @@ describe('the window of a model', () => {
   })
 
   it('is guessed with caution for a model nobody knows (S2-45)', () => {
-    expect(windowOf('acme/brain-7')).toEqual({ ...unknownWindow, known: false })
-    expect(unknownWindow.limit).toBe(32_768)
+    expect(windowOf('acme/brain-7')).toEqual({ limit: 32_768, output: 4_096, known: false })
   })
 
   it('is what the caller says, if it says so', () => {
