@@ -1,6 +1,7 @@
 import { uncalibrated } from '../context/calibrate.ts'
 import type { Window } from '../context/fitted.ts'
 import { windowOf } from '../context/windows.ts'
+import type { Block } from '../core/block.ts'
 import { InvalidError } from '../core/errors.ts'
 import type { NewMessage } from '../core/message.ts'
 import { type Conversing, converse, goOn } from './converse.ts'
@@ -9,12 +10,12 @@ import type { Target } from './journal.ts'
 import { createLanes } from './lane.ts'
 import { memoryJournal, targetName } from './memory-journal.ts'
 import type { AgentOptions, SendOptions } from './options.ts'
-import { readResult, readResultName } from './read-result.ts'
+import { readResult } from './read-result.ts'
 import { createRecollection } from './recollection.ts'
 import { type Run, startRun } from './run.ts'
 import { createShown } from './shown.ts'
 import { storedJournal } from './stored-journal.ts'
-import { checkTools } from './tool.ts'
+import { checkTools, readResultName } from './tool.ts'
 
 /** Answers people, and keeps what was said. */
 export interface Agent {
@@ -50,6 +51,7 @@ export function createAgent(options: AgentOptions): Agent {
 
   const send: Agent['send'] = (target, words, sending = {}) => {
     const message = typeof words === 'string' ? ({ role: 'user', blocks: words } as const) : words
+    checkWords(message)
     return start(target, sending.signal, (emit, signal) =>
       converse(conversing, { target, words: [message], sending, emit, signal }),
     )
@@ -92,7 +94,8 @@ function conversingOf(options: AgentOptions): Conversing {
     system,
     parts: {
       model,
-      tools: { ...tools, [readResultName]: readResult(store, largeResult) },
+      tools,
+      readResult: { [readResultName]: readResult(store, largeResult) },
       window,
       count: options.count,
       maxSteps: options.maxSteps ?? 50,
@@ -107,4 +110,14 @@ function conversingOf(options: AgentOptions): Conversing {
 function summarizerOf({ summarizer, model }: AgentOptions, window: Window): Conversing['summarizer'] {
   if (!summarizer || summarizer === model) return { model, window }
   return { model: summarizer, window: { limit: windowOf(summarizer.id).limit } }
+}
+
+/** A message without words is no question: no provider takes one. */
+function checkWords({ blocks }: NewMessage): void {
+  const isEmpty = typeof blocks === 'string' ? blocks.trim() === '' : blocks.every(isBlank)
+  if (isEmpty) throw new InvalidError('words', 'must not be empty')
+}
+
+function isBlank(block: Block): boolean {
+  return block.type === 'text' && String(block.text).trim() === ''
 }

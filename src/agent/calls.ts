@@ -29,12 +29,13 @@ export interface CallBench {
  *  Throws the signal's reason; what had ended by then is kept. */
 export async function runCalls(calls: readonly ToolCallBlock[], bench: CallBench): Promise<Usage> {
   const { tools, recording, signal, emit } = bench
-  const refused = calls.flatMap(call => {
-    const problem = refusalOf(call, tools)
-    return problem === null ? [] : [{ call, outcome: { output: problem, isError: true } }]
-  })
-  const runnable = calls.filter(call => refusalOf(call, tools) === null)
-  for (const { call, outcome } of refused) await keep(call, outcome, bench)
+  const checked = await Promise.all(
+    calls.map(async call => ({ call, problem: await refusalOf(call, tools) })),
+  )
+  const runnable = checked.filter(({ problem }) => problem === null).map(({ call }) => call)
+  for (const { call, problem } of checked) {
+    if (problem !== null) await keep(call, { output: problem, isError: true }, bench)
+  }
   if (runnable.length === 0) return {}
   await recording.trace(runnable.map(call => startOf(call, bench)) as unknown as NonEmpty<NewEvent>)
   signal.throwIfAborted()
@@ -52,11 +53,11 @@ export async function runCalls(calls: readonly ToolCallBlock[], bench: CallBench
 }
 
 /** Why a call cannot be run, in words for the model. */
-function refusalOf(call: ToolCallBlock, tools: Tools): string | null {
+async function refusalOf(call: ToolCallBlock, tools: Tools): Promise<string | null> {
   const found = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined
   if (!found)
     return `there is no tool ${JSON.stringify(call.name)}; there are: ${Object.keys(tools).join(', ')}`
-  const problem = found.check(call.input)
+  const problem = await found.check(call.input)
   return problem === null ? null : `the input does not fit the tool's schema:\n${problem}`
 }
 

@@ -32,7 +32,8 @@ export interface AgentOptions {
   readonly maxOutput?: number
   /** Characters from which on the model is shown only the beginning of a tool result; 8,000 unless said otherwise. */
   readonly largeResult?: number
-  /** `live` (default) keeps each step as it ends, `at_once` the whole turn in one transaction at its end. */
+  /** `live` (default) keeps each step as it ends, `at_once` the whole turn in one transaction at its end: then a
+   *  crash in the middle leaves nothing of it, and nothing to resume. */
   readonly mode?: NonNullable<BeginTurn['mode']>
   /** What every conversation begins with, where there is no store. */
   readonly history?: readonly NewMessage[]

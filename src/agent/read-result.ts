@@ -5,8 +5,6 @@ import type { MessageReader } from '../core/ports.ts'
 import { resultText } from './shown.ts'
 import { type AgentTool, tool } from './tool.ts'
 
-export const readResultName = 'read_result'
-
 /** The tool that reads on in a result that was too large to be shown whole. Without a reader it knows what the
  *  agent has in memory. */
 export function readResult(reader: Pick<MessageReader, 'getMessages'> | null, most: number): AgentTool {

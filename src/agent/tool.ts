@@ -42,7 +42,7 @@ export interface AgentTool {
   /** Never called with an input that `check` has refused. */
   run(input: Json, context: ToolContext): Promise<ToolOutcome>
   /** What is wrong with an input, in words for the model; null if nothing is. */
-  check(input: Json): string | null
+  check(input: Json): string | null | Promise<string | null>
 }
 
 export interface ToolDefinition<Input> {
@@ -60,11 +60,11 @@ export function tool<Input>(definition: ToolDefinition<Input>): AgentTool {
     description,
     schema: schemaOf(schema),
     repeatable,
-    check(input) {
-      const parsed = schema.safeParse(input)
+    async check(input) {
+      const parsed = await schema.safeParseAsync(input)
       return parsed.success ? null : z.prettifyError(parsed.error)
     },
-    run: async (input, context) => ({ output: jsonOf(await run(schema.parse(input), context)) }),
+    run: async (input, context) => ({ output: jsonOf(await run(await schema.parseAsync(input), context)) }),
   }
 }
 
@@ -79,6 +79,9 @@ export function jsonOf(value: unknown): Json {
   return value === undefined ? null : (JSON.parse(JSON.stringify(value) ?? 'null') as Json)
 }
 
+/** The tool that reads on in large results. */
+export const readResultName = 'read_result'
+
 export type Tools = Readonly<Record<string, AgentTool>>
 
 /** The tools as a model is told of them. */
@@ -91,5 +94,7 @@ export function checkTools(tools: Tools): void {
   for (const name of Object.keys(tools)) {
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name))
       throw new InvalidError('tools', `${JSON.stringify(name)} cannot be the name of a tool`)
+    if (name === readResultName)
+      throw new InvalidError('tools', `${name} is a tool that every agent has: give yours another name`)
   }
 }

@@ -19,6 +19,8 @@ import { specsOf, type Tools } from './tool.ts'
 export interface TurnParts {
   readonly model: Model
   readonly tools: Tools
+  /** Offered where a result was too large to be shown whole. */
+  readonly readResult: Tools
   readonly window: Window
   readonly count: CountTokens | undefined
   readonly maxSteps: number
@@ -89,8 +91,10 @@ async function nextAnswer(parts: TurnParts, given: TurnGiven, progress: Progress
   }
   progress.text = ''
   const step = ++progress.steps
-  const tools = specsOf(parts.tools)
-  const answer = await ask(progress.path.map(parts.shown), {
+  const shown = progress.path.map(parts.shown)
+  const isShortened = shown.some((message, i) => message !== progress.path[i])
+  const tools = isShortened ? { ...parts.tools, ...parts.readResult } : parts.tools
+  const answer = await ask(shown, {
     model: parts.model,
     window: parts.window,
     pinned: {
@@ -98,9 +102,9 @@ async function nextAnswer(parts: TurnParts, given: TurnGiven, progress: Progress
       summary: history.summary,
       notes: given.notes,
       older: history.missing,
-      overhead: toolTokens(parts.tools),
+      overhead: toolTokens(tools),
     },
-    tools,
+    tools: specsOf(tools),
     maxOutput: parts.maxOutput,
     calibration: parts.calibration,
     recording,
@@ -128,12 +132,12 @@ async function nextAnswer(parts: TurnParts, given: TurnGiven, progress: Progress
 async function run(
   calls: readonly ToolCallBlock[],
   message: MessageId | null,
-  { tools, count }: TurnParts,
+  { tools, readResult, count }: TurnParts,
   { meeting, recording, signal, emit }: TurnGiven,
   progress: Progress,
 ): Promise<void> {
   const charged = await runCalls(calls, {
-    tools,
+    tools: { ...tools, ...readResult },
     recording,
     message,
     signal,
@@ -150,7 +154,7 @@ function remember(progress: Progress, message: NewMessage, id: Message['id'] | n
 }
 
 function toolTokens(tools: Tools): number {
-  return estimateTokens(JSON.stringify(specsOf(tools)))
+  return Object.keys(tools).length === 0 ? 0 : estimateTokens(JSON.stringify(specsOf(tools)))
 }
 
 /** Tokens that every context of a turn has, whatever was said. */

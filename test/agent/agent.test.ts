@@ -102,123 +102,6 @@ describe('the system prompt', () => {
   })
 })
 
-describe('tools', () => {
-  it('are run when the model asks, and every step is kept in order (S1-32, S0-34)', async () => {
-    await using here = await world([add(1, 2), 'It is 3.'], { tools: { add: adder } })
-    const run = here.agent.send('sum', 'what is 1 + 2?')
-    const events = (await eventsOf(run)).map(event => event.type).filter(type => type !== 'text')
-    expect(await run.result()).toMatchObject({ text: 'It is 3.', status: 'complete', stop: 'stop', steps: 2 })
-    expect(await said(here.store, 'sum')).toEqual([
-      'user: what is 1 + 2?',
-      'assistant: [add]',
-      'tool_result: 3',
-      'assistant: It is 3.',
-    ])
-    expect(events).toEqual([
-      ...['started', 'context', 'answered', 'tool_started', 'tool_ended'],
-      ...['context', 'answered', 'ended'],
-    ])
-  })
-
-  it('run side by side where the model asks for several, and each result is kept as it comes', async () => {
-    const slow = Promise.withResolvers<void>()
-    const waits = tool({
-      description: '',
-      input: z.object({}),
-      run: async () => {
-        await slow.promise
-        return 'slow'
-      },
-    })
-    const quick = tool({ description: '', input: z.object({}), run: () => 'quick' })
-    const calls = [
-      { name: 'waits', input: {} },
-      { name: 'quick', input: {} },
-    ]
-    await using here = await world([{ calls }, 'done'], { tools: { waits, quick } })
-    const run = here.agent.send('both', 'go')
-    expect((await told(run, 'tool_ended')).output).toBe('quick')
-    expect(await said(here.store, 'both')).toEqual([
-      'user: go',
-      'assistant: [waits] [quick]',
-      'tool_result: "quick"',
-    ])
-    slow.resolve()
-    await run.result()
-    expect((await said(here.store, 'both')).slice(2)).toEqual([
-      'tool_result: "quick"',
-      'tool_result: "slow"',
-      'assistant: done',
-    ])
-  })
-
-  it('are not run with an input that does not fit, nor where there is none of that name: the model is told', async () => {
-    let ran = 0
-    const counts = tool({ description: '', input: z.object({ n: z.number() }), run: () => ++ran })
-    const calls = [
-      { name: 'counts', input: { n: 'three' } },
-      { name: 'missing', input: {} },
-      { name: 'toString', input: {} },
-    ]
-    await using here = await world([{ calls }, 'I see.'], { tools: { counts } })
-    const ended = (await eventsOf(here.agent.send('odd', 'go'))).filter(event => event.type === 'tool_ended')
-    expect(ran).toBe(0)
-    expect(ended.map(event => event.isError)).toEqual([true, true, true])
-    expect(String(ended[0]?.output)).toMatch(/n/)
-    expect(String(ended[1]?.output)).toContain('there is no tool "missing"')
-    const { conversation } = (await here.store.findByKey('odd'))!
-    expect(await here.store.listEvents(conversation.id, { types: ['tool_started'] })).toEqual([])
-  })
-
-  it('may fail: the model is told why, and goes on', async () => {
-    const fails = tool({
-      description: '',
-      input: z.object({}),
-      run: () => {
-        throw new Error('the printer is on fire')
-      },
-    })
-    await using here = await world([{ calls: [{ name: 'fails', input: {} }] }, 'Too bad.'], {
-      tools: { fails },
-    })
-    expect((await here.agent.ask('talk', 'print')).text).toBe('Too bad.')
-    const { branch } = (await here.store.findByKey('talk'))!
-    const result = (await here.store.path(branch.head!)).find(message => message.role === 'tool_result')
-    expect(result?.blocks).toMatchObject([{ isError: true, output: 'the printer is on fire' }])
-  })
-
-  it('leave a durable trace before they start and after they end (R27)', async () => {
-    const seen: string[][] = []
-    const traces = async () => {
-      const { conversation } = (await here.store.findByKey('talk'))!
-      return (await here.store.listEvents(conversation.id)).map(event => `${event.type} ${event.data.name}`)
-    }
-    const looks = tool({
-      description: '',
-      input: z.object({}),
-      run: async () => {
-        seen.push(await traces())
-        return null
-      },
-    })
-    await using here = await world([{ calls: [{ name: 'looks', input: {} }] }, 'ok'], { tools: { looks } })
-    await here.agent.ask('talk', 'go')
-    expect(seen).toEqual([['tool_started looks']])
-    expect(await traces()).toEqual(['tool_started looks', 'tool_ended looks'])
-  })
-
-  it('are asked for no longer than the steps allow', async () => {
-    await using here = await world(() => add(1, 1), { tools: { add: adder }, maxSteps: 3 })
-    const reply = await here.agent.ask('talk', 'go on forever')
-    expect(reply).toMatchObject({ status: 'complete', stop: 'steps', steps: 3 })
-    expect((await said(here.store, 'talk')).length).toBe(1 + 3 * 2)
-  })
-
-  it('have names that providers take', () => {
-    expect(() => createAgent({ model: scripted(), tools: { 'no spaces': adder } })).toThrow('"no spaces"')
-  })
-})
-
 describe('a turn that does not come to its end', () => {
   it('keeps the question when the model fails (S3-76)', async () => {
     await using here = await world([{ fail: 500 }])
@@ -270,6 +153,14 @@ describe('a turn that does not come to its end', () => {
     await expect(here.agent.ask('talk', 'My cat is called Mia.')).rejects.toThrow()
     expect((await here.agent.ask('talk', 'What did I say first?')).text).toContain('Mia')
   })
+})
+
+it('a message without words is refused, and nothing is stored', async () => {
+  await using here = await world()
+  for (const words of ['', ' \n', { role: 'user', blocks: [{ type: 'text', text: ' ' }] } as const]) {
+    expect(() => here.agent.send('talk', words)).toThrow('must not be empty')
+  }
+  expect(await here.store.findByKey('talk')).toBe(null)
 })
 
 describe('a message that is sent twice under one key', () => {

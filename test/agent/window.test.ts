@@ -152,6 +152,8 @@ describe('a large result', () => {
     )
     await using here = await world(script, { tools: { prints } })
     const events = await eventsOf(here.agent.send('talk', 'print'))
+    const offered = requests.map(request => (request.tools ?? []).map(one => one.name))
+    expect(offered.slice(0, 2)).toEqual([['prints'], ['prints', 'read_result']])
     const ended = events.filter(event => event.type === 'tool_ended')
     const shown = String(resultsIn(requests[1]!)[0])
     expect(shown.length).toBeLessThan(9_000)
