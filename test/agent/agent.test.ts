@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createAgent } from '../../src/agent/agent.ts'
 import { tool } from '../../src/agent/tool.ts'
 import { ModelError } from '../../src/core/errors.ts'
 import { sha256Hex } from '../../src/core/hash.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
 import { textOf } from '../../src/index.ts'
-import { scripted } from '../../src/models/scripted.ts'
-import { adder, eventsOf, said, statuses, told, world } from './build.ts'
+import { adder, said, statuses, told, world } from './build.ts'
 
 const add = (a: number, b: number) => ({ calls: [{ name: 'add', input: { a, b } }] })
 
