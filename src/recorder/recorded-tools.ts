@@ -1,6 +1,7 @@
 import { getErrorMessage, type LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import type { NewMessage } from '../core/message.ts'
 import { plainJson } from '../models/plain-json.ts'
+import type { Once } from './recorded-once.ts'
 import { resultBlock } from './v4-result.ts'
 
 /** Who hears of the tools that run. */
@@ -23,18 +24,18 @@ interface AnyTool {
   }) => LanguageModelV4ToolResultOutput | PromiseLike<LanguageModelV4ToolResultOutput>
 }
 
-/** The same tools, watched while they run. Tools that do not run here are left as they are. */
-export function watchTools<T extends object>(tools: T, watcher: ToolWatcher): T {
-  const watched = Object.entries(tools).map(([name, tool]) => [name, watchTool(name, tool, watcher)])
+/** The same tools, watched while they run. Tools that do not run here, or are watched already, are left as they are. */
+export function watchTools<T extends object>(tools: T, watcher: ToolWatcher, once: Once): T {
+  const watched = Object.entries(tools).map(([name, tool]) => [name, watchTool(name, tool, watcher, once)])
   return Object.fromEntries(watched) as T
 }
 
-function watchTool(name: string, tool: AnyTool, watcher: ToolWatcher): AnyTool {
+function watchTool(name: string, tool: AnyTool, watcher: ToolWatcher, once: Once): AnyTool {
   const runs = typeof tool.execute === 'function'
   watcher.known(name, runs)
-  if (!runs) return tool
+  if (!runs || once.isMarked(tool)) return tool
   const execute = watchExecute(name, tool as AnyTool & Required<Pick<AnyTool, 'execute'>>, watcher)
-  return Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, { execute })
+  return once.mark(Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, { execute }))
 }
 
 type Execute = Required<AnyTool>['execute']

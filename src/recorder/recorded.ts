@@ -11,6 +11,7 @@ import { checkLanguageModel } from '../models/language-model.ts'
 import { type AnswerRecording, recordAnswer } from './recorded-answer.ts'
 import { type ExchangeOptions, exchanges } from './recorded-exchanges.ts'
 import type { Patience } from './recorded-line.ts'
+import { onceAt } from './recorded-once.ts'
 import { watchStream } from './recorded-stream.ts'
 import { watchTools } from './recorded-tools.ts'
 import type { RecordStore, TurnReport } from './recording.ts'
@@ -28,7 +29,8 @@ export interface RecordToOptions extends Partial<Omit<ExchangeOptions, 'patience
 /** Records what passes between an application that uses the AI SDK, its models and its tools. */
 export interface ModelRecorder {
   /** The same model, recorded: whatever `generateText`, `streamText`, `generateObject` or an agent of the SDK asks it is
-   *  stored, the caller's words before the model is called. */
+   *  stored, the caller's words before the model is called. Wrap it last, around other middleware, so that what is stored
+   *  is what the caller sees: what somebody changes on the way out comes back with the next call, and looks edited. */
   (model: LanguageModelV4): LanguageModelV4
   /** The same, for `wrapLanguageModel`. */
   readonly middleware: LanguageModelV4Middleware
@@ -57,6 +59,7 @@ export function recordTo(
   options: RecordToOptions = {},
 ): ModelRecorder {
   const { source = systemRecorderSource, conversation, patience, ...manners } = options
+  const once = onceAt(store, where)
   let home: BranchRef | null = null
   const recording = exchanges(store, findHome, source, {
     onBusy: 'fork',
@@ -67,21 +70,23 @@ export function recordTo(
   const middleware: LanguageModelV4Middleware = {
     specificationVersion: 'v4',
     async wrapGenerate({ doGenerate, params, model }) {
+      if (once.isInside) return doGenerate()
       const answer = recordAnswer(await recording.enter(params, model), params.abortSignal)
-      const result = await attempt(doGenerate, answer)
+      const result = await attempt(() => once.call(doGenerate), answer)
       await answer.whole(result)
       return result
     },
     async wrapStream({ doStream, params, model }) {
+      if (once.isInside) return doStream()
       const answer = recordAnswer(await recording.enter(params, model), params.abortSignal)
-      const result = await attempt(doStream, answer)
+      const result = await attempt(() => once.call(doStream), answer)
       return { ...result, stream: watchStream(result.stream, answer.watcher) }
     },
   }
 
   return Object.assign((model: LanguageModelV4) => recordedModel(model, middleware), {
     middleware,
-    tools: <T extends object>(tools: T) => watchTools(tools, recording.tools),
+    tools: <T extends object>(tools: T) => watchTools(tools, recording.tools, once),
     place: () => recording.place(),
     messages,
     end: () => recording.end(),
