@@ -27,7 +27,7 @@ export interface TextPreset {
 
 /** For an agent that takes only text and goes on with the conversation. Its words are the origin document's, among
  *  them one that is otherwise foreign here. */
-export const continuing: TextPreset = {
+const continuing: TextPreset = {
   opening: [
     'The following is the prior conversation history from a previous se\u0073sion.',
     'You should treat this as context you already know about, as if you had this conversation.',
@@ -50,7 +50,7 @@ export interface AsTextOptions {
 }
 
 /** From how many messages on a summary stands for the older ones. */
-export const summaryFrom = 20
+const summaryFrom = 20
 
 /** The conversation as one text, for agents that take only text: the newest messages between two fences, one line
  *  or more each, with tools by name and without their results. Stored text can neither end the fence nor speak in
@@ -64,8 +64,8 @@ export function asText(messages: readonly TextMessage[], options: AsTextOptions 
   const summary = older + written.length > summaryFrom ? options.summary : null
   const covered = summary?.last === undefined ? -1 : messages.findLastIndex(({ id }) => id === summary.last)
   const following = written.filter(({ at }) => at > covered)
-  const count = Math.max(0, Math.min(options.messages ?? preset.messages, preset.most))
-  const lines = following.slice(following.length - Math.min(count, following.length)).flatMap(m => m.lines)
+  const count = Math.min(options.messages ?? preset.messages, preset.most)
+  const lines = (count >= 1 ? following.slice(-count) : []).flatMap(m => m.lines)
   const above = summary?.text ? ['Previous conversation summary:', guardLine(summary.text)] : []
   if (above.length + lines.length === 0) return ''
   const between = above.length > 0 && lines.length > 0 ? [''] : []

@@ -47,7 +47,7 @@ export function fit(
   const truncated = missing + left.truncated()
   const parts = { ...pins.parts, notice: noticed(truncated), messages: roomFor(chosen.kept).tokens }
   const total = pins.tokens + parts.notice + parts.messages
-  if (!chosen.fits) throw tooLong(window, budget, total)
+  if (!chosen.fits) throw tooLong(window, budget, total, pins.tokens)
   return {
     messages: pins.messages(truncated).concat(chosen.kept.map(item => item.message)),
     left: left.list(),
@@ -137,15 +137,15 @@ function tokensBefore([oldest]: readonly Message[]): number {
   return oldest ? oldest.pathTokens - oldest.tokens : 0
 }
 
-function tooLong(window: Window, budget: number, needed: number): ContextLengthError {
+function tooLong(window: Window, budget: number, needed: number, pinned: number): ContextLengthError {
   const { limit, maxChars } = window
   if (needed <= budget) {
     return new ContextLengthError(`the newest message has more than the ${maxChars} characters allowed`, {
       limit,
     })
   }
-  return new ContextLengthError(
-    `the newest message and what has to go with it need ${needed} tokens, and ${Math.max(0, budget)} of the window of ${limit} may be used`,
-    { limit, needed },
-  )
+  const allowed = `${Math.max(0, budget)} of the window of ${limit} may be used`
+  const what = `the newest message and what has to go with it need ${needed} tokens`
+  const part = pinned > 0 ? `, ${pinned} of them for the system prompt, tools, notes and summary` : ''
+  return new ContextLengthError(`${what}${part}, and ${allowed}`, { limit, needed })
 }

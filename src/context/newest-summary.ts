@@ -18,7 +18,7 @@ export interface Covering {
 
 /** How far behind a tail a summary is looked for on a path that has forks, in messages. Its end is nearly always
  *  within the tail or right behind it, since the next one is made when what follows it fills a window. */
-export const summaryReach = 1_000
+const summaryReach = 1_000
 
 /** How many summaries are looked at, newest first: those of other branches are among them. First a few, because the
  *  one that counts is mostly the newest of all. */

@@ -18,7 +18,7 @@ export function noticeText(messages: number): string {
 }
 
 /** The words of S2-39. */
-export function summaryText(summary: string): string {
+function summaryText(summary: string): string {
   return `Previous conversation summary: ${summary}`
 }
 

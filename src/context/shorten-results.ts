@@ -5,7 +5,7 @@ import type { BlobRef, Message } from '../core/message.ts'
 import type { MessageReader } from '../core/ports.ts'
 
 /** What stands behind the beginning of a result, unless the caller has a better word. */
-export function restOf({ bytes }: BlobRef): string {
+function restOf({ bytes }: BlobRef): string {
   return `\n[shortened: ${previewBytes} of ${bytes} bytes are shown]`
 }
 

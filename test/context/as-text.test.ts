@@ -42,6 +42,40 @@ describe('a conversation as one text', () => {
     )
   })
 
+  it('is what the code of the origin document writes, byte for byte (S4-21, S4-22)', () => {
+    const original = (messages: readonly { role: string; content: string }[]) =>
+      written(
+        ...messages.map(m => {
+          const role = m.role === 'user' ? 'User' : 'Assistant'
+          const content =
+            m.content.length > 2000 ? `${m.content.substring(0, 2000)}... [truncated]` : m.content
+          return `${role}: ${content}`
+        }),
+      )
+    const line = fc.constantFrom(
+      'a line',
+      '',
+      '  indented',
+      '\ttab',
+      'user said',
+      'x'.repeat(700),
+      'ünï 漢字',
+      '\\',
+    )
+    const text = fc.array(line, { minLength: 1, maxLength: 5 }).map(lines => lines.join('\r\n'))
+    const said = fc.record({
+      role: fc.constantFrom<Role>('user', 'assistant'),
+      content: text.filter(Boolean),
+    })
+    fc.assert(
+      fc.property(fc.array(said, { minLength: 1, maxLength: 30 }), messages => {
+        const ours = messages.map(({ role, content }) => ({ role, blocks: content }))
+        expect(asText(ours)).toBe(original(messages))
+      }),
+      { seed: 20_260_119, numRuns: 500 },
+    )
+  })
+
   it('cuts a message at 2,000 units and says so (S4-22)', () => {
     const text = asText([user('x'.repeat(2_000)), user('y'.repeat(2_001))])
     expect(text).toBe(written(`User: ${'x'.repeat(2_000)}`, `User: ${'y'.repeat(2_000)}... [truncated]`))
@@ -63,6 +97,7 @@ describe('a conversation as one text', () => {
     expect(said(asText(numbered(60), { messages: 3 }))).toEqual(['answer 57', 'question 58', 'answer 59'])
     expect(said(asText(numbered(60), { messages: 1_000 }))).toHaveLength(50)
     expect(said(asText(numbered(2)))).toHaveLength(2)
+    for (const odd of [Number.NaN, -1, 0.5]) expect(asText(numbered(60), { messages: odd })).toBe('')
   })
 
   it('stays within the size that was reckoned with: 30 messages of 2,000 (S4-34)', () => {

@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { budgetOf } from '../../src/context/budget.ts'
+import { fit } from '../../src/context/fit.ts'
 import { shrinkSteps } from '../../src/context/shrink.ts'
 import { type Cuttable, coverable, needsSummary } from '../../src/context/summary-plan.ts'
 import { chunksOf, roomIn, summaryRequest } from '../../src/context/summary-prompt.ts'
 import { textOf } from '../../src/core/message.ts'
 import { estimateTokens } from '../../src/core/tokens.ts'
+import { assistant, pathOf, user as said } from './path.ts'
 import { readBack } from './read-back.ts'
 
 const user = (text = 'q'): Cuttable => ({ role: 'user', blocks: [{ type: 'text', text }] })
@@ -109,6 +111,19 @@ describe('windows to shrink to', () => {
     expect(steps.map(budgetOf)).toEqual([5_000, 2_500, 1_250, 625])
     expect(steps.map(({ maxMessages }) => maxMessages)).toEqual([undefined, undefined, undefined, 1])
     expect(steps.every(step => step.keepRecent === 4 && step.reserveOutput === 1_000)).toBe(true)
+  })
+
+  it('leave what is pinned as it is, and share out the rest', () => {
+    const steps = shrinkSteps({ limit: 10_000 }, 6_000)
+    expect(steps.map(budgetOf)).toEqual([8_000, 7_000, 6_500, 6_250])
+    const path = pathOf(
+      ...Array.from({ length: 60 }, (_, i) => (i % 2 ? assistant : said)('x', 100)),
+      said('now'),
+    )
+    for (const step of steps) {
+      const { messages } = fit(path, step, { overhead: 6_000 })
+      expect(textOf(messages.at(-1)!)).toBe('now')
+    }
   })
 
   it('are windows even of nothing', () => {
