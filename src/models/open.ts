@@ -40,6 +40,9 @@ const example: Readonly<Record<ProviderName, string>> = {
 /** Opens a model by provider and name: `openai/gpt-5`, `anthropic/…`, `google/…`, `ollama/…`, `compatible/…`, or `scripted`,
  *  which needs no key. Loads the provider's client, and makes no call. Throws MissingKeyError or InvalidError. */
 export async function openModel(name: string, options: OpenModelOptions = {}): Promise<Model> {
+  // Most likely a variable of the environment that is not set.
+  if (typeof name !== 'string')
+    throw new InvalidError('model', `must be text such as ${example.openai}, got ${kindOf(name)}`)
   const wanted = name.trim()
   if (wanted === 'scripted') return scripted()
   const slash = wanted.indexOf('/')

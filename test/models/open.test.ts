@@ -35,6 +35,7 @@ describe('openModel', () => {
     ['__proto__/x', /unknown provider/],
     ['anthropic/', /names no model: anthropic\/claude-sonnet-4-5 would be one/],
     ['compatible/x', /set COMPATIBLE_BASE_URL/],
+    [undefined as never, /must be text such as openai\/gpt-5, got undefined/],
   ])('refuses %j and says what to write', async (name, said) => {
     const refused = openModel(name, { env: {} })
     await expect(refused).rejects.toMatchObject({ code: 'invalid', field: 'model' })
