@@ -1,3 +1,5 @@
+import { kindOf } from '../core/check.ts'
+import { InvalidError } from '../core/errors.ts'
 import type { Model } from '../core/model.ts'
 import { openAnthropic } from './anthropic.ts'
 import { openCompatible, openOllama } from './compatible.ts'
