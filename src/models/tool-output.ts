@@ -20,7 +20,7 @@ export interface ShownOutput {
 /** A list of texts and media, in our words or in MCP's (`mimeType`), is shown as such; everything else is a text or JSON. */
 export function toolOutput(block: ToolResultBlock, dialect: Dialect): ShownOutput {
   const failed = block.isError === true
-  const parts = partsOf(block.output)
+  const parts = block.metadata?.output === 'content' ? allPartsOf(block.output) : partsOf(block.output)
   if (parts !== null) return shownParts(parts, failed, dialect)
   if (typeof block.output === 'string') return alone(text(block.output, failed, dialect))
   if (failed && !dialect.marksErrors) return alone(text(JSON.stringify(block.output), failed, dialect))
@@ -58,6 +58,13 @@ function partsOf(output: Json): readonly (string | MediaBlock)[] | null {
   const parts = output.map(partOf)
   if (!parts.some(part => part !== null && typeof part !== 'string')) return null
   return parts.every(part => part !== null) ? parts : null
+}
+
+/** The same for a list that was given as the pieces of a result (`metadata.output`): what is neither text nor media, such
+ *  as a file that another provider keeps, must not make JSON of the rest. */
+function allPartsOf(output: Json): readonly (string | MediaBlock)[] | null {
+  if (!Array.isArray(output) || output.length === 0) return null
+  return output.map(value => partOf(value) ?? JSON.stringify(value))
 }
 
 function partOf(value: Json): string | MediaBlock | null {

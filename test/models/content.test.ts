@@ -8,6 +8,8 @@ import type {
 import { generateText, streamText } from 'ai'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Block } from '../../src/core/block.ts'
+import type { Json } from '../../src/core/json.ts'
+import type { ContextMessage } from '../../src/core/model.ts'
 import { googleDialect } from '../../src/models/dialect.ts'
 import { plainJson } from '../../src/models/plain-json.ts'
 import { modelOf } from '../../src/models/wrap.ts'
@@ -229,6 +231,45 @@ describe('what goes back', () => {
     expect(await asks(blocks)).toMatchObject([
       { type: 'tool-call', toolCallId: '1', providerExecuted: true },
       { type: 'tool-result', toolCallId: '1', output: { type: 'error-json', value: 'gone' } },
+    ])
+  })
+})
+
+describe('a result in pieces, recorded from the AI SDK', () => {
+  const file = { type: 'provider_file', mime: 'application/pdf', reference: { acme: 'f1' } }
+  const image = { type: 'image', mime: 'image/png', data: 'AQI=' }
+  const shown = async (output: Json, recorded = true) => {
+    const asked: LanguageModelV4CallOptions[] = []
+    const result: Block = {
+      type: 'tool_result',
+      callId: '1',
+      output,
+      ...(recorded && { metadata: { output: 'content' } }),
+    }
+    const messages: ContextMessage[] = [
+      user('x'),
+      { role: 'assistant', blocks: [{ type: 'tool_call', callId: '1', name: 'look', input: {} }] },
+      { role: 'tool_result', blocks: [result] },
+    ]
+    await answerOf(modelOf(answering([{ type: 'text', text: 'so' }], 'stop', asked)), { messages })
+    return asked[0]!.prompt.slice(2).flatMap(({ content }) => content as object[])
+  }
+  const textOfResult = (value: string) => expect.objectContaining({ output: { type: 'text', value } })
+
+  it('is shown as texts', async () => {
+    const texts = [
+      { type: 'text', text: 'a' },
+      { type: 'text', text: 'b' },
+    ]
+    expect(await shown(texts)).toEqual([textOfResult('a\nb')])
+    expect(await shown(texts, false)).toMatchObject([{ output: { type: 'json', value: texts } }])
+  })
+
+  it('is shown with its images, whatever else it holds', async () => {
+    expect(await shown([image, file])).toEqual([
+      textOfResult(`[image/png, shown below]\n${JSON.stringify(file)}`),
+      { type: 'text', text: '[From the tool:]' },
+      { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AQI=' } },
     ])
   })
 })
