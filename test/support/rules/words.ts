@@ -6,6 +6,9 @@ const allowed = [/^acp\//, /^adapters\//, /^formats\//, /^config\//, /^server\/c
 /** These two speak about the word itself. */
 const speakingOfIt = ['test/architecture.test.ts', 'test/support/rules/words.ts']
 
+/** What people type: a flag, its name in quotes, its declaration, and the noun of the origin documents. */
+const typed = /--[a-z-]*session[a-z-]*|['"`]sessions?(?: \w+)?['"`]|^\s*session: \{/g
+
 /** The word "session" stands only where the vocabulary allows it, and in the names of flags. */
 export const foreignWord: Rule = files =>
   files
@@ -13,7 +16,7 @@ export const foreignWord: Rule = files =>
     .filter(({ path }) => !allowed.some(place => place.test(path.replace(/^(src|test)\//, ''))))
     .flatMap(({ path, text }) =>
       text.split('\n').flatMap((line, index) => {
-        const rest = path.startsWith('src/cli/') ? line.replaceAll(/--[a-z-]*session[a-z-]*/g, '') : line
+        const rest = path.startsWith('src/cli/') ? line.replaceAll(typed, '') : line
         return /session/i.test(rest) ? [`${path}:${index + 1}: says "session": ${line.trim()}`] : []
       }),
     )

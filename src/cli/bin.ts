@@ -1,0 +1,23 @@
+#!/usr/bin/env node
+// No static imports: on a Node that is too old, this file must still run and say so.
+
+const needed = 10 // Node-API of better-sqlite3: Node 22.14 and newer
+
+if (Number(process.versions.napi) >= needed) {
+  const { main } = await import('./main.ts')
+  await main()
+} else {
+  const { existsSync } = await import('node:fs')
+  const { spawnSync } = await import('node:child_process')
+  const { join } = await import('node:path')
+  // A clone of the repository brings its own.
+  const own = join(import.meta.dirname, '../../node_modules/node/bin/node')
+  if (existsSync(own)) {
+    const { status, signal } = spawnSync(own, process.argv.slice(1), { stdio: 'inherit' })
+    if (signal) process.kill(process.pid, signal)
+    else process.exitCode = status ?? 1
+  } else {
+    process.stderr.write(`skein: this is Node ${process.versions.node}. Skein needs Node 22.14 or newer\n`)
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,66 @@
+import type { World } from './world.ts'
+
+/** A flag of a command. */
+export interface Option {
+  readonly short?: string
+  /** What stands for its value in the help, such as `<id>`; absent for a switch. In brackets (`[id]`) if it may
+   *  be left out. */
+  readonly value?: string
+  readonly help: string
+  /** Left out of the help. */
+  readonly hidden?: true
+  /** May be given more than once. */
+  readonly many?: true
+}
+
+export interface Argument {
+  /** As in the help: `id`, `prompt`. */
+  readonly name: string
+  readonly optional?: true
+  /** Takes all that follow. */
+  readonly many?: true
+}
+
+/** Where a command stands in `skein --help`. */
+export type Group = 'Talk' | 'Look' | 'Keep' | 'Set up'
+
+/** A command as it is declared: the one source of parsing, help, completion and `docs/cli.md`. */
+export interface Command {
+  readonly name: string
+  /** Other names, also two words: `conversation list`. */
+  readonly aliases?: readonly string[]
+  readonly group: Group
+  /** One line, lower case, without a full stop. */
+  readonly summary: string
+  readonly arguments: readonly Argument[]
+  readonly options: Readonly<Record<string, Option>>
+  /** At least two: what to type, and what it does. */
+  readonly examples: readonly (readonly [command: string, what: string])[]
+  /** Loaded when the command is run: starting is a feature. */
+  load(): Promise<Run>
+}
+
+/** What was typed, taken apart. A switch is true; an option whose value may be left out is '' without one. */
+export interface Given {
+  readonly arguments: readonly string[]
+  readonly options: Readonly<Record<string, string | true | readonly string[] | undefined>>
+}
+
+/** Runs a command. Returns its exit code; errors are thrown. */
+export type Run = (given: Given, world: World) => Promise<number>
+
+/** The value of an option, if it was given one. */
+export function textOption(given: Given, name: string): string | undefined {
+  const value = given.options[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** All values of an option that may be given more than once. */
+export function textOptions(given: Given, name: string): readonly string[] {
+  const value = given.options[name]
+  return Array.isArray(value) ? value : typeof value === 'string' ? [value] : []
+}
+
+export function hasOption(given: Given, name: string): boolean {
+  return given.options[name] !== undefined
+}

@@ -1,0 +1,38 @@
+import type { Command } from '../command.ts'
+import { keepCommands } from './keep.ts'
+import { lookCommands } from './look.ts'
+import { setUpCommands } from './set-up.ts'
+import { talkCommands } from './talk.ts'
+
+/** `skein [prompt…]`: what happens without a command. */
+export const prompt: Command = {
+  name: '',
+  aliases: ['ask'],
+  group: 'Talk',
+  summary: 'ask, and go on where this directory left off',
+  arguments: [{ name: 'prompt', optional: true, many: true }],
+  options: {
+    continue: { short: 'c', value: '[id]', help: 'go on with a conversation, or from a message' },
+    new: { short: 'n', help: 'start a new conversation' },
+    incognito: { short: 'G', help: 'open nothing, keep nothing' },
+    session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
+    resume: { value: '<id>', help: 'go on with exactly this conversation' },
+    model: { short: 'm', value: '<name>', help: 'model, such as anthropic/claude-sonnet-4-5' },
+    system: { value: '<text>', help: 'system prompt for this run' },
+    attach: { short: 'a', value: '<file>', many: true, help: 'send a file along' },
+    force: { help: 'also a conversation of another directory' },
+  },
+  examples: [
+    ['skein "why is the build red?"', 'ask; goes on where this directory left off'],
+    ['skein -n "something else"', 'start a new conversation'],
+  ],
+  load: async () => (await import('../talk/ask.ts')).ask,
+}
+
+/** All commands, in the order of the help. */
+export const commands: readonly Command[] = [
+  ...talkCommands,
+  ...lookCommands,
+  ...keepCommands,
+  ...setUpCommands,
+]

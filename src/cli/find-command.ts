@@ -1,0 +1,51 @@
+import type { Command } from './command.ts'
+import { commands, prompt } from './commands/index.ts'
+import { near } from './near.ts'
+import { UsageError } from './usage-error.ts'
+
+/** A command, and the words that are left for it. */
+export interface Found {
+  readonly command: Command
+  readonly rest: readonly string[]
+}
+
+/** Which command a line means. Nouns of the origin documents (`conversation`, `convo`, `sessions`) may stand before
+ *  a verb. What is no command is a prompt, unless it is one word that looks like a misspelt command. */
+export function findCommand(argv: readonly string[]): Found {
+  const at = argv.findIndex(word => !word.startsWith('-'))
+  const first = argv[at]
+  if (first === undefined || argv.slice(0, at).includes('--') || at > 0)
+    return { command: prompt, rest: argv }
+  if (first === 'ask') return { command: prompt, rest: argv.slice(1) }
+  const second = argv[1]
+  if (second !== undefined) {
+    const two = byName(`${noun(first)} ${second}`)
+    if (two) return { command: two, rest: argv.slice(2) }
+  }
+  const one = byName(first)
+  if (one) return { command: one, rest: argv.slice(1) }
+  if (nouns.has(first)) throw new UsageError(`${first} needs a verb`, `skein ${first} list`)
+  const [meant] = first.includes(' ') ? [] : near(first, commands.flatMap(namesOf))
+  const isAlone = argv.slice(1).every(word => word.startsWith('-'))
+  if (meant && isAlone) {
+    throw new UsageError(
+      `there is no command ${first}`,
+      `Did you mean skein ${meant}? To ask it: skein ask ${first}`,
+    )
+  }
+  return { command: prompt, rest: argv }
+}
+
+const nouns: ReadonlySet<string> = new Set(['conversation', 'convo', 'sessions'])
+
+function noun(word: string): string {
+  return word === 'convo' ? 'conversation' : word
+}
+
+function namesOf({ name, aliases = [] }: Command): readonly string[] {
+  return [name, ...aliases]
+}
+
+function byName(name: string): Command | undefined {
+  return commands.find(command => namesOf(command).includes(name))
+}

@@ -1,0 +1,77 @@
+import type { Store } from '../core/ports.ts'
+import { hasOption, textOption } from './command.ts'
+import { exit } from './exit.ts'
+import { findCommand } from './find-command.ts'
+import { parse } from './parse.ts'
+import { findPlace, type Place } from './place.ts'
+import { report } from './report.ts'
+import { paperOn } from './terminal/paper.ts'
+import type { World } from './world.ts'
+
+/** Runs the command line of this process. Sets the exit code; never throws. */
+export async function main(): Promise<void> {
+  const argv = process.argv.slice(2)
+  // A reader that has seen enough, such as head, is no failure.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', error =>
+      process.exit('code' in error && error.code === 'EPIPE' ? exit.ok : exit.failure),
+    )
+  }
+  const err = paperOn(process.stderr, process.env, { noColor: argv.includes('--no-color') })
+  const debug = argv.includes('--debug')
+  const json = argv.some(word => word === '--json' || word.startsWith('--json='))
+  try {
+    process.exitCode = await run(argv)
+  } catch (error) {
+    process.exitCode = report(error, err, { json, debug })
+  }
+}
+
+async function run(argv: readonly string[]): Promise<number> {
+  if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
+    const { version } = await import('./version.ts')
+    process.stdout.write(`skein ${version()}\n`)
+    return exit.ok
+  }
+  const { command, rest } = findCommand(argv)
+  if (rest.includes('--help') || rest.includes('-h')) {
+    const { helpOf, overview } = await import('./help.ts')
+    process.stdout.write(command.name === '' ? overview() : helpOf(command))
+    return exit.ok
+  }
+  const given = parse(command, rest)
+  const noColor = hasOption(given, 'no-color')
+  let place: Place | undefined
+  let opening: Promise<Store> | undefined
+  const stop = new AbortController()
+  const end = () => stop.abort(new DOMException('interrupted', 'AbortError'))
+  process.once('SIGTERM', end)
+  const world: World = {
+    env: process.env,
+    cwd: process.cwd(),
+    now: () => Date.now(),
+    stdin: process.stdin,
+    out: paperOn(process.stdout, process.env, { noColor }),
+    err: paperOn(process.stderr, process.env, { noColor }),
+    canAsk: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    json: hasOption(given, 'json'),
+    quiet: hasOption(given, 'quiet'),
+    signal: stop.signal,
+    place() {
+      place ??= findPlace(textOption(given, 'db'), process.env, process.cwd())
+      return place
+    },
+    store() {
+      opening ??= import('../stores/open.ts').then(({ openStore }) => openStore(world.place().target))
+      return opening
+    },
+  }
+  try {
+    const runCommand = await command.load()
+    return await runCommand(given, world)
+  } finally {
+    process.removeListener('SIGTERM', end)
+    const store = await opening?.catch(() => undefined)
+    await store?.close()
+  }
+}

@@ -1,0 +1,24 @@
+/** Words within two edits of what was typed, nearest first: what a person may have meant. */
+export function near(typed: string, known: readonly string[]): readonly string[] {
+  return known
+    .map(word => ({ word, edits: editsBetween(typed.toLowerCase(), word.toLowerCase()) }))
+    .filter(({ word, edits }) => edits <= 2 && edits < word.length)
+    .sort((a, b) => a.edits - b.edits)
+    .map(({ word }) => word)
+}
+
+/** Letters to add, remove, change or swap with the next one. */
+function editsBetween(a: string, b: string): number {
+  let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, i) => i)]
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1
+      row[j] = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + cost)
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      if (swapped) row[j] = Math.min(row[j]!, before[j - 2]! + 1)
+    }
+    ;[before, last] = [last, row]
+  }
+  return last[b.length]!
+}

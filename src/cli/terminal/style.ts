@@ -1,0 +1,104 @@
+/** How things look: 16 colours that are safe on any theme, and none where none are wanted. Every colour comes with a
+ *  word or a symbol: it never carries meaning alone. */
+export interface Style {
+  readonly colour: boolean
+  /** False where the locale or the terminal has no more than ASCII. */
+  readonly unicode: boolean
+  id(text: string): string
+  title(text: string): string
+  branch(text: string): string
+  faint(text: string): string
+  ok(text: string): string
+  failed(text: string): string
+  note(text: string): string
+  /** A found word: inverse, or in brackets without colour. */
+  match(text: string): string
+  readonly symbols: Symbols
+  /** Stored or streamed text, so that it cannot drive the terminal: control bytes are shown, never sent. Line breaks
+   *  and tabs stay. */
+  safe(text: string): string
+}
+
+export interface Symbols {
+  readonly dot: string
+  readonly dots: string
+  readonly ok: string
+  readonly failed: string
+  readonly note: string
+  readonly prompt: string
+  readonly rule: string
+  readonly full: string
+  readonly empty: string
+  readonly escape: string
+}
+
+const fancy: Symbols = {
+  dot: '·',
+  dots: '…',
+  ok: '✓',
+  failed: '✗',
+  note: '!',
+  prompt: '›',
+  rule: '─',
+  full: '━',
+  empty: '─',
+  escape: '␛',
+}
+
+const plain: Symbols = {
+  dot: '-',
+  dots: '...',
+  ok: 'ok',
+  failed: 'x',
+  note: '!',
+  prompt: '>',
+  rule: '-',
+  full: '=',
+  empty: '-',
+  escape: '^[',
+}
+
+export interface StyleWishes {
+  readonly isTerminal: boolean
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly noColor: boolean
+}
+
+export function styleFor({ isTerminal, env, noColor }: StyleWishes): Style {
+  const colour = isTerminal && !noColor && !env.NO_COLOR && env.TERM !== 'dumb'
+  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || ''
+  const unicode = !isTerminal || (/utf-?8/i.test(locale) && env.TERM !== 'dumb' && env.TERM !== 'linux')
+  const paint = (on: string, off: string) => (text: string) =>
+    colour && text ? `\x1b[${on}m${text}\x1b[${off}m` : text
+  const symbols = unicode ? fancy : plain
+  return {
+    colour,
+    unicode,
+    id: paint('36', '39'),
+    title: paint('1', '22'),
+    branch: paint('35', '39'),
+    faint: paint('2', '22'),
+    ok: paint('32', '39'),
+    failed: paint('31', '39'),
+    note: paint('33', '39'),
+    match: colour ? paint('7', '27') : text => `[${text}]`,
+    symbols,
+    safe: text => harmless(text, symbols.escape),
+  }
+}
+
+/** Control characters, and what breaks lines or turns the direction of writing in other ways. */
+const driving = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]/gu
+
+function harmless(text: string, sign: string): string {
+  if (text.search(driving) === -1) return text
+  return text.replace(/\r\n/g, '\n').replace(driving, character => shown(character, sign))
+}
+
+function shown(character: string, sign: string): string {
+  if (character === '\n' || character === '\t') return character
+  const code = character.charCodeAt(0)
+  if (code === 0x1b) return sign
+  if (sign !== plain.escape && code < 0x20) return String.fromCharCode(0x2400 + code)
+  return code < 0x20 ? `^${String.fromCharCode(code + 64)}` : `\\u${code.toString(16).padStart(4, '0')}`
+}

@@ -1,0 +1,10 @@
+/** The command was called wrongly: exit 2. `hint` is what to type instead. */
+export class UsageError extends Error {
+  readonly hint: string
+
+  constructor(problem: string, hint = '') {
+    super(problem)
+    this.name = 'UsageError'
+    this.hint = hint
+  }
+}
