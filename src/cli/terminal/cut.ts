@@ -1,0 +1,80 @@
+import stringWidth from 'string-width'
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+/** Cells that a text takes on a terminal; colours take none. */
+export function widthOf(text: string): number {
+  return isPlainAscii(text) ? text.length : stringWidth(text)
+}
+
+/** Cuts a line on its right so that it fits, with dots where something went. Never splits what is seen as one
+ *  character. The text holds no colours: paint it afterwards. */
+export function cut(text: string, width: number, dots = '…'): string {
+  if (fits(text, width)) return text
+  const room = width - widthOf(dots)
+  if (room <= 0) return start(dots, width)
+  return start(text, room).trimEnd() + dots
+}
+
+/** Cuts a line in its middle: both ends of a path tell what it is. */
+export function cutMiddle(text: string, width: number, dots = '…'): string {
+  if (fits(text, width)) return text
+  const room = width - widthOf(dots)
+  if (room <= 0) return start(dots, width)
+  const head = start(text, Math.floor(room / 2))
+  return head + dots + end(text, room - widthOf(head))
+}
+
+/** White space of any kind becomes one space: what was written in lines, on one. */
+export function folded(text: string, most = 2000): string {
+  // A message can be megabytes long; no line shows more than its beginning.
+  const beginning = text.length > most * 4 ? text.slice(0, most * 4) : text
+  return beginning.replace(/\s+/gu, ' ').trim()
+}
+
+/** Fills up with spaces on the right; colours in the text do not count. */
+export function padEnd(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - widthOf(text)))
+}
+
+/** Fills up with spaces on the left. */
+export function padStart(text: string, width: number): string {
+  return ' '.repeat(Math.max(0, width - widthOf(text))) + text
+}
+
+/** The longest beginning that fits. */
+export function start(text: string, width: number): string {
+  if (isPlainAscii(text)) return text.slice(0, Math.max(0, width))
+  let used = 0
+  let at = 0
+  for (const { segment } of graphemes.segment(text)) {
+    const cells = widthOf(segment)
+    if (used + cells > width) break
+    used += cells
+    at += segment.length
+  }
+  return text.slice(0, at)
+}
+
+function end(text: string, width: number): string {
+  const segments = Array.from(graphemes.segment(text), ({ segment }) => segment)
+  let used = 0
+  let from = segments.length
+  while (from > 0) {
+    const cells = widthOf(segments[from - 1]!)
+    if (used + cells > width) break
+    used += cells
+    from--
+  }
+  return segments.slice(from).join('')
+}
+
+function fits(text: string, width: number): boolean {
+  // A grapheme has at least one cell for all that counts here, so a long text need not be measured to its end.
+  if (text.length <= width && isPlainAscii(text)) return true
+  return start(text, width).length === text.length
+}
+
+function isPlainAscii(text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text)
+}

@@ -1,0 +1,90 @@
+import { cut, padEnd, padStart, widthOf } from './cut.ts'
+
+/** A column of a table. */
+export interface Column {
+  readonly header?: string
+  readonly align?: 'left' | 'right'
+  /** Gives way when the line is too wide, down to this many cells. All others are never cut. */
+  readonly shrinksTo?: number
+  /** Never wider than this, however much room there is. */
+  readonly most?: number
+  /** Takes what room is left over. */
+  readonly grows?: true
+  /** Applied after cutting and filling up. */
+  readonly paint?: (text: string) => string
+  /** Between this column and the one before: two spaces unless said otherwise. */
+  readonly gap?: string
+}
+
+export interface TableOptions {
+  readonly dots?: string
+  readonly paintHeader?: (text: string) => string
+}
+
+/** Lines of a table that fits the width: a header if a column has one, then a line for each row. Cells hold no colours
+ *  and no line breaks. */
+export function table(
+  rows: readonly (readonly string[])[],
+  columns: readonly Column[],
+  width: number,
+  { dots = '…', paintHeader = text => text }: TableOptions = {},
+): readonly string[] {
+  const widths = columnWidths(rows, columns, width)
+  const line = (cells: readonly string[], isHeader: boolean) =>
+    columns
+      .map((column, i) => {
+        const cell = cut(cells[i] ?? '', widths[i]!, dots)
+        const isLast = i === columns.length - 1
+        const filled =
+          column.align === 'right' ? padStart(cell, widths[i]!) : isLast ? cell : padEnd(cell, widths[i]!)
+        const gap = i === 0 ? '' : (column.gap ?? '  ')
+        return gap + (isHeader || !column.paint ? filled : column.paint(filled))
+      })
+      .join('')
+      .trimEnd()
+  const header = columns.some(column => column.header)
+    ? [
+        paintHeader(
+          line(
+            columns.map(({ header = '' }) => header),
+            true,
+          ),
+        ),
+      ]
+    : []
+  return [...header, ...rows.map(cells => line(cells, false))]
+}
+
+function columnWidths(
+  rows: readonly (readonly string[])[],
+  columns: readonly Column[],
+  width: number,
+): readonly number[] {
+  const widths = columns.map((column, i) => {
+    const widest = rows.reduce(
+      (most, cells) => Math.max(most, widthOf(cells[i] ?? '')),
+      widthOf(column.header ?? ''),
+    )
+    return Math.min(widest, column.most ?? Number.POSITIVE_INFINITY)
+  })
+  const gaps = columns.reduce((sum, column, i) => sum + (i === 0 ? 0 : (column.gap ?? '  ').length), 0)
+  let over = widths.reduce((sum, cells) => sum + cells, gaps) - width
+  // The widest gives way first, so that two columns of prose end up with about the same.
+  while (over > 0) {
+    const [widest, next] = columns
+      .map((column, i) => ({ i, cells: widths[i]!, least: column.shrinksTo ?? Number.POSITIVE_INFINITY }))
+      .filter(({ cells, least }) => cells > least)
+      .sort((a, b) => b.cells - a.cells)
+    if (!widest) break
+    const step = Math.min(
+      over,
+      widest.cells - Math.max(widest.least, (next?.cells ?? 0) - 1),
+      widest.cells - widest.least,
+    )
+    widths[widest.i] = widest.cells - Math.max(1, step)
+    over -= Math.max(1, step)
+  }
+  const growing = columns.findIndex(({ grows }) => grows)
+  if (growing !== -1 && over < 0) widths[growing] = widths[growing]! - over
+  return widths
+}
