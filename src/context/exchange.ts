@@ -1,4 +1,4 @@
-import type { Item } from './view.ts'
+import type { Item } from './item.ts'
 
 /** What a person said and all that follows until a person speaks again. Sent whole, but for the newest one. */
 export interface Exchange {

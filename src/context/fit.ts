@@ -4,12 +4,13 @@ import { budgetOf } from './budget.ts'
 import { charactersOf, countByCharacters } from './count.ts'
 import { withoutCovered } from './exchange.ts'
 import type { CountTokens, Fitted, LeftReason, Pinned, Window } from './fitted.ts'
+import type { Item, Scales } from './item.ts'
 import { leftovers } from './leftovers.ts'
 import { roomWithMargin } from './margin.ts'
 import { noticeText, pin } from './pin.ts'
 import { exceeds, type Room, roomFor } from './room.ts'
 import { type Squeezed, squeeze } from './squeeze.ts'
-import { type Item, type Scales, viewOf } from './view.ts'
+import { viewOf } from './view.ts'
 
 /** Makes a context: pinned things first, then the newest whole exchanges that fit, as `repair` shows them. If
  *  everything fits, everything is there, unchanged. The newest message of the user is always there, with the last

@@ -1,5 +1,5 @@
 import type { LeftOut, LeftReason } from './fitted.ts'
-import type { Item } from './view.ts'
+import type { Item } from './item.ts'
 
 /** Adds up what is left out, by reason. */
 export interface Leftovers {

@@ -1,7 +1,7 @@
+import type { Item, Scales } from './item.ts'
 import { roomWithMargin } from './margin.ts'
 import { exceeds, type Room, roomFor } from './room.ts'
 import { type Trimmed, trimming } from './trim.ts'
-import type { Item, Scales } from './view.ts'
 
 export interface Squeezed extends Trimmed {
   /** False if it is still too much. */

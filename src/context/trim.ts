@@ -2,8 +2,8 @@ import type { Block } from '../core/block.ts'
 import { type Cuttable, cutBlock, cuttableLength } from './cut.ts'
 import { exchangeOf } from './exchange.ts'
 import type { LeftReason } from './fitted.ts'
+import type { Item, Scales } from './item.ts'
 import { exceeds, type Room, roomFor } from './room.ts'
-import type { Item, Scales } from './view.ts'
 
 /** An exchange that is being made smaller. Whatever is done to it ends as soon as it fits into the room given. */
 export interface Trimming {

@@ -1,29 +1,10 @@
 import type { Block, TextBlock, ThinkingBlock } from '../core/block.ts'
 import type { Message } from '../core/message.ts'
-import type { ContextMessage } from '../core/model.ts'
-import { type Joined, joinResults, loneResult } from './join-results.ts'
+import { type Item, itemList, type Scales } from './item.ts'
+import { joinResults, loneResult } from './join-results.ts'
 import { missingReasons } from './missing.ts'
 import { type Call, isCall, isResult, type Pairs, pairUp, type Shown } from './pairs.ts'
 import { isSaid, sendableBlocks } from './sendable.ts'
-
-/** One message of the view of a path, what it weighs and what it stands for. */
-export interface Item {
-  readonly message: ContextMessage
-  /** True for what a person said: an exchange begins here. */
-  readonly opens: boolean
-  readonly tokens: number
-  readonly characters: number
-  /** How many messages of the path it stands for: none if it was made up, several where results are joined. */
-  stands: number
-  /** The last of them, by its place in the path; of a made-up one, the message it belongs to. */
-  last: number
-}
-
-/** Weighs blocks. `stored` is the count that was stored with them, if they are just what was stored. */
-export interface Scales {
-  tokens(blocks: readonly Block[], stored: number | null): number
-  characters(blocks: readonly Block[]): number
-}
 
 const besideResult: TextBlock = { type: 'text', text: '[given with the result of a tool]' }
 
@@ -64,61 +45,13 @@ interface Builder {
 }
 
 function builder(path: readonly Shown[], { calls, claims }: Pairs, scales: Scales): Builder {
-  const items: Item[] = []
+  const { items, put, putResults, skip } = itemList(path, scales)
   const newest = path.at(-1)?.exchange ?? 0
-  const counted = new Uint8Array(path.length)
   const reasonOf = missingReasons(path)
-  let waiting = 0
 
-  function count(at: number): number {
-    if (counted[at] === 1) return 0
-    counted[at] = 1
-    return 1
-  }
-  function put(
-    at: number,
-    role: ContextMessage['role'],
-    blocks: readonly Block[],
-    opens: boolean,
-    stored: number | null,
-  ): void {
-    items.push({
-      message: { role, blocks, id: path[at]!.message.id },
-      opens,
-      tokens: scales.tokens(blocks, stored),
-      characters: scales.characters(blocks),
-      stands: count(at) + waiting,
-      last: at,
-    })
-    waiting = 0
-  }
   function storedTokens(at: number, blocks: readonly Block[]): number | null {
     const { message } = path[at]!
     return blocks === message.blocks ? message.tokens : null
-  }
-  /** A message that shows nothing goes where its neighbour goes. */
-  function skip(at: number): void {
-    const before = items.at(-1)
-    if (!before) waiting += count(at)
-    else {
-      before.stands += count(at)
-      before.last = Math.max(before.last, at)
-    }
-  }
-  function putResults(at: number, { blocks, sources, tokens: stored }: Joined): void {
-    let stands = 0
-    let last = at
-    for (const source of sources) {
-      stands += count(source)
-      last = Math.max(last, source)
-    }
-    const first = sources[0]
-    const message: ContextMessage =
-      first === undefined
-        ? { role: 'tool_result', blocks }
-        : { role: 'tool_result', blocks, id: path[first]!.message.id }
-    const tokens = scales.tokens(blocks, stored)
-    items.push({ message, opens: false, tokens, characters: scales.characters(blocks), stands, last })
   }
   function putAnswer(
     at: number,
@@ -126,8 +59,19 @@ function builder(path: readonly Shown[], { calls, claims }: Pairs, scales: Scale
     made: readonly Call[],
     stored = storedTokens(at, blocks),
   ): void {
-    put(at, 'assistant', renamed(blocks, made), false, stored)
+    put(at, 'assistant', renamed(blocks, made), stored)
     if (made.length > 0) putResults(at, joinResults(path, made, reasonOf))
+  }
+  /** An answer that holds results of its own calls: an import from a system that keeps them there. */
+  function putSegments(at: number, blocks: readonly Block[], made: readonly Call[]): void {
+    let used = 0
+    for (const segment of splitAtResults(blocks)) {
+      const inSegment = made.slice(used, used + segment.filter(isCall).length)
+      used += inSegment.length
+      putAnswer(at, segment, inSegment)
+    }
+    const alone = withoutClaimed(path[at]!.blocks.filter(isResult), claims[at])
+    if (alone.length > 0) put(at, 'tool_result', alone, null)
   }
 
   return {
@@ -136,14 +80,14 @@ function builder(path: readonly Shown[], { calls, claims }: Pairs, scales: Scale
       const { blocks } = path[at]!
       const texts = blocks.every(isText) ? blocks : blocks.filter(isText)
       if (texts.length === 0) skip(at)
-      else put(at, 'system', texts, false, storedTokens(at, texts))
+      else put(at, 'system', texts, storedTokens(at, texts))
     },
     said(at) {
       const { message, blocks, opens } = path[at]!
       const rest = withoutClaimed(blocks, claims[at])
-      if (opens) put(at, 'user', rest, true, storedTokens(at, rest))
+      if (opens) put(at, 'user', rest, storedTokens(at, rest), true)
       else if (rest.length === 0) skip(at)
-      else put(at, message.role, blocks.some(isSaid) ? [besideResult, ...rest] : rest, false, null)
+      else put(at, message.role, blocks.some(isSaid) ? [besideResult, ...rest] : rest, null)
     },
     answer(at) {
       const { blocks, exchange } = path[at]!
@@ -151,16 +95,8 @@ function builder(path: readonly Shown[], { calls, claims }: Pairs, scales: Scale
       const loose = exchange === newest && made.length > 0 ? 0 : looseThinking(blocks)
       const kept = loose === 0 ? blocks : blocks.filter(block => !isLoose(block))
       const before = items.length
-      if (claims[at]) {
-        let used = 0
-        for (const segment of splitAtResults(kept)) {
-          const inSegment = made.slice(used, used + segment.filter(isCall).length)
-          used += inSegment.length
-          putAnswer(at, segment, inSegment)
-        }
-        const alone = withoutClaimed(blocks.filter(isResult), claims[at])
-        if (alone.length > 0) put(at, 'tool_result', alone, false, null)
-      } else if (kept.length > 0) {
+      if (claims[at]) putSegments(at, kept, made)
+      else if (kept.length > 0) {
         // What is not sent is taken off the stored count, which is cheaper than to count the rest.
         const stored = storedTokens(at, blocks)
         putAnswer(at, kept, made, stored === null ? null : Math.max(0, stored - Math.floor(loose / 4)))
