@@ -22,6 +22,9 @@ export function problemOf(error: unknown): Problem {
     return { code, message, hint: hintFor(error), candidates: candidatesOf(error), exit: exitOf[code] }
   }
   const message = error instanceof Error ? error.message : String(error)
+  if (error instanceof Error && error.name === 'AbortError') {
+    return { code: 'interrupted', message: 'interrupted', hint: '', candidates: [], exit: exit.interrupted }
+  }
   return { code: 'failure', message, hint: '', candidates: [], exit: exit.failure }
 }
 
@@ -58,6 +61,8 @@ export function report(error: unknown, err: Paper, { json = false, debug = false
     err.line(JSON.stringify({ error: { code, message, hint: hint || null, candidates } }))
     return problem.exit
   }
+  // Whoever stops a program knows that it has stopped.
+  if (problem.exit === exit.interrupted && !debug) return problem.exit
   const { style } = err
   const sentence = style.safe(message).replace(/[.:]$/, '')
   err.line(`${style.failed('skein:')} ${sentence}${hint ? `. ${hint}` : ''}`)

@@ -5,7 +5,7 @@ import { trash } from './trash.ts'
 export const dayMs = 86_400_000
 
 /** How long something lies in the trash at least, and through how many sweeps. */
-const graceMs = 7 * dayMs
+export const graceMs = 7 * dayMs
 const graceSweeps = 2
 
 /** Conversations that one transaction of a sweep moves. */

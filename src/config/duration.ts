@@ -1,0 +1,16 @@
+const units: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+/** Reads a length of time as people write it: `30d`, `24h`, `90m`, `1.5h`. Null if it is none. */
+export function parseDuration(text: string): number | null {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text.trim()) ?? []
+  if (amount === undefined || unit === undefined) return null
+  const ms = Math.round(Number(amount) * units[unit]!)
+  return Number.isSafeInteger(ms) ? ms : null
+}
