@@ -2,6 +2,33 @@ import type { Command } from '../command.ts'
 
 export const keepCommands: readonly Command[] = [
   {
+    name: 'rename',
+    aliases: ['conversation rename', 'sessions rename'],
+    group: 'Keep',
+    summary: 'give a conversation another title, or a branch another name',
+    arguments: [{ name: 'id' }, { name: 'name', many: true }],
+    options: {},
+    examples: [
+      ['skein rename a7xk5f "Reconnect storm"', 'another title'],
+      ['skein rename a7xk5f:main-2 full-jitter', 'another name for a branch'],
+    ],
+    load: async () => (await import('../keep/rename.ts')).rename,
+  },
+  {
+    name: 'label',
+    aliases: ['conversation label', 'sessions label'],
+    group: 'Keep',
+    summary: 'label a message or a conversation',
+    arguments: [{ name: 'id' }, { name: 'label', optional: true, many: true }],
+    options: { remove: { help: 'take the label away' } },
+    examples: [
+      ['skein label q2w6nb "the good answer"', 'put a label on a message'],
+      ['skein label q2w6nb', 'show it'],
+      ['skein label q2w6nb --remove', 'take it away'],
+    ],
+    load: async () => (await import('../keep/label.ts')).label,
+  },
+  {
     name: 'rm',
     aliases: ['conversation delete', 'conversation rm', 'sessions delete', 'sessions rm'],
     group: 'Keep',
