@@ -1,0 +1,106 @@
+import type { Paper } from '../terminal/paper.ts'
+import type { World } from '../world.ts'
+import { type Key, keyReader } from './keys.ts'
+
+/** A key, a window of another size, or nothing more to come. */
+export type Stroke = Key | { readonly type: 'resize' } | { readonly type: 'closed' }
+
+/** The keyboard, in raw mode for as long as it is open. What is typed while nobody asks waits. */
+export interface Keyboard {
+  next(): Promise<Stroke>
+  /** Calls for every Ctrl+C until the returned function is called; all other keys wait for the next prompt. */
+  onInterrupt(listener: () => void): () => void
+  /** Gives the terminal back: for a pager, or at the end. */
+  close(): void
+}
+
+/** How long an Escape waits for the rest of a sequence. */
+const escapeMs = 50
+
+/** Opens the keyboard. `paper` is the terminal that shows what is typed. */
+export function openKeyboard(world: World, paper: Paper): Keyboard {
+  const { stdin } = world
+  const reader = keyReader()
+  const strokes: Stroke[] = []
+  let waiting: ((stroke: Stroke) => void) | null = null
+  let interrupted: (() => void) | null = null
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  function push(stroke: Stroke): void {
+    const name = stroke.type === 'key' ? stroke.name : null
+    if (interrupted && name === 'interrupt') interrupted()
+    else if (name === 'suspend') suspend()
+    else if (waiting) {
+      const take = waiting
+      waiting = null
+      take(stroke)
+    } else if (stroke.type !== 'resize') strokes.push(stroke)
+  }
+
+  function onData(chunk: string | Buffer): void {
+    clearTimeout(timer)
+    for (const key of reader.read(String(chunk))) push(key)
+    if (reader.waits) {
+      timer = setTimeout(() => {
+        for (const key of reader.flush()) push(key)
+      }, escapeMs)
+    }
+  }
+
+  const onResize = () => push({ type: 'resize' })
+  const onEnd = () => push({ type: 'closed' })
+
+  function raw(on: boolean): void {
+    stdin.setRawMode?.(on)
+    paper.write(on ? '\x1b[?2004h' : '\x1b[?2004l')
+  }
+
+  /** As Ctrl+Z does everywhere: the shell takes over, and on return the prompt is drawn anew. */
+  function suspend(): void {
+    raw(false)
+    process.once('SIGCONT', () => {
+      if (closed) return
+      raw(true)
+      push({ type: 'resize' })
+    })
+    process.kill(process.pid, 'SIGTSTP')
+  }
+
+  stdin.setEncoding('utf8')
+  stdin.on('data', onData)
+  stdin.on('end', onEnd)
+  paper.stream.on('resize', onResize)
+  world.signal.addEventListener('abort', onEnd)
+  raw(true)
+  stdin.resume()
+
+  return {
+    next() {
+      const stroke = strokes.shift()
+      if (stroke) return Promise.resolve(stroke)
+      if (closed || world.signal.aborted) return Promise.resolve({ type: 'closed' })
+      return new Promise(resolve => {
+        waiting = resolve
+      })
+    },
+    onInterrupt(listener) {
+      interrupted = listener
+      return () => {
+        interrupted = null
+      }
+    },
+    close() {
+      if (closed) return
+      closed = true
+      clearTimeout(timer)
+      stdin.off('data', onData)
+      stdin.off('end', onEnd)
+      paper.stream.off('resize', onResize)
+      world.signal.removeEventListener('abort', onEnd)
+      raw(false)
+      stdin.pause()
+      waiting?.({ type: 'closed' })
+    },
+  }
+}
