@@ -42,15 +42,17 @@ export async function ask(path: readonly Message[], asking: Asking): Promise<Ans
       if (!(error instanceof ContextLengthError)) throw error
       calibration.current = afterRefusal(calibration.current, error)
       if (attempt === attempts - 1) throw stillTooLong(asking.model, error)
-      refused = { error, total: refused?.total ?? tokens.total }
+      const pinned = tokens.total - tokens.notice - tokens.messages
+      refused = { error, total: refused?.total ?? tokens.total, pinned }
     }
   }
 }
 
-/** What was refused: the last time why, and the first time how much. */
+/** What was refused: the last time why, the first time how much, and how much of it cannot become less. */
 interface Refused {
   readonly error: ContextLengthError
   readonly total: number
+  readonly pinned: number
 }
 
 const attempts = shrinkSteps({ limit: 1 }).length
@@ -61,7 +63,8 @@ function windowFor(attempt: number, { window, calibration }: Asking, refused: Re
   const whole = calibrated(window, calibration.current)
   const { maxTokens = Number.POSITIVE_INFINITY, reserveOutput = 0 } = whole
   const most = refused ? Math.min(maxTokens, refused.total + reserveOutput) : maxTokens
-  return shrinkSteps(most === Number.POSITIVE_INFINITY ? whole : { ...whole, maxTokens: most })[attempt]!
+  const narrowed = most === Number.POSITIVE_INFINITY ? whole : { ...whole, maxTokens: most }
+  return shrinkSteps(narrowed, refused?.pinned)[attempt]!
 }
 
 /** What does not even fit into what is left after a refusal was refused for good. */

@@ -1,9 +1,8 @@
 import type { CountTokens } from '../context/fitted.ts'
-import { type Block, isMedia, type ToolResultBlock } from '../core/block.ts'
-import { isPlainObject } from '../core/check.ts'
-import type { Json } from '../core/json.ts'
+import type { Block, ToolResultBlock } from '../core/block.ts'
 import type { Message } from '../core/message.ts'
 import { estimateTokens } from '../core/tokens.ts'
+import { outputParts } from '../core/tool-output.ts'
 
 /** Shows a large tool result to the model by its beginning, and how to read on. The stored message is whole. */
 export type Shown = (message: Message) => Message
@@ -28,7 +27,8 @@ function shorten(message: Message, most: number, count: CountTokens): Message {
     const result = block as ToolResultBlock
     const text = resultText(result)
     const cut = message.blobs.find(ref => !ref.whole && ref.pointer.startsWith(`/blocks/${i}/output`))
-    if ((text.length <= most && !cut) || (!cut && isShownAsMedia(result.output))) return block
+    // A list with pictures is no text, however long their base64: it is counted and sent as what it is.
+    if ((text.length <= most && !cut) || (!cut && outputParts(result) !== null)) return block
     changed = true
     const beginning = wholeCharacters(text.slice(0, most))
     // Of a result with inner parts nobody knows where the shown text stops: it has to be read from its beginning.
@@ -38,13 +38,6 @@ function shorten(message: Message, most: number, count: CountTokens): Message {
     return { ...result, output: `${beginning}\n\n[${size}: ${hint}]` }
   })
   return changed ? { ...message, blocks, tokens: count(blocks) } : message
-}
-
-/** A picture is no text, however long its base64: it is counted and sent as a picture. */
-function isShownAsMedia(output: Json): boolean {
-  return (
-    Array.isArray(output) && output.some(part => isPlainObject(part) && isMedia({ type: String(part.type) }))
-  )
 }
 
 /** A result as text: what `read_result` counts its offsets in. */

@@ -1,6 +1,6 @@
 import type { Block } from '../core/block.ts'
 import { InvalidError } from '../core/errors.ts'
-import { estimateTokens, mediaTokens, wordsOf } from '../core/tokens.ts'
+import { estimateTokens, mediaIn, mediaTokens, wordsOf } from '../core/tokens.ts'
 import type { CountTokens } from './fitted.ts'
 
 /** Characters / 4, rounded up; an image, a sound, a video or a file counts `mediaTokens`, whatever its size,
@@ -36,8 +36,7 @@ export async function exactCounter(
   return blocks => {
     let tokens = 0
     for (const block of blocks) {
-      const text = wordsOf(block)
-      tokens += text === null ? mediaTokens : countText(text)
+      tokens += countText(wordsOf(block)) + mediaIn(block) * mediaTokens
     }
     return tokens
   }
@@ -46,7 +45,7 @@ export async function exactCounter(
 /** Characters of what is sent as text; media have none. */
 export function charactersOf(blocks: readonly Block[]): number {
   let characters = 0
-  for (const block of blocks) characters += wordsOf(block)?.length ?? 0
+  for (const block of blocks) characters += wordsOf(block).length
   return characters
 }
 

@@ -1,13 +1,16 @@
-import type { Block } from '../core/block.ts'
+import type { Block, ToolResultBlock } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
+import { mediaIn, mediaTokens } from '../core/tokens.ts'
+import { outputParts } from '../core/tool-output.ts'
 
 /** What may be cut: results of tools; or texts, unsigned thinking and what calls were given. */
 export type Cuttable = 'results' | 'texts'
 
-/** Characters of a block that could be cut; 0 if it is of the other kind, or cannot be cut. */
+/** Characters of a block that could be cut; 0 if it is of the other kind, or cannot be cut. Media that a tool gave
+ *  count as the characters that their tokens would have. */
 export function cuttableLength(block: Block, what: Cuttable): number {
   const words = cuttableWords(block, what)
-  return words === null ? 0 : words.length
+  return words === null ? 0 : words.length + mediaIn(block) * mediaTokens * 4
 }
 
 /** The block with at most about this many characters, the rest replaced by a marker. What a provider keeps under
@@ -15,7 +18,7 @@ export function cuttableLength(block: Block, what: Cuttable): number {
 export function cutBlock(block: Block, most: number): Block {
   switch (block.type) {
     case 'tool_result':
-      return { ...block, output: cutText(asWords(block.output as Json), most) }
+      return { ...block, output: cutText(resultWords(block as ToolResultBlock), most) }
     case 'tool_call':
       return { ...block, input: cutInput(block.input as JsonObject, most) }
     case 'text':
@@ -48,7 +51,7 @@ function isHigh(unit: number): boolean {
 function cuttableWords(block: Block, what: Cuttable): string | null {
   switch (block.type) {
     case 'tool_result':
-      return what === 'results' ? asWords(block.output as Json) : null
+      return what === 'results' ? resultWords(block as ToolResultBlock) : null
     case 'tool_call':
       return what === 'texts' ? JSON.stringify(block.input) : null
     case 'text':
@@ -74,6 +77,10 @@ function cutStrings(value: Json, most: number): Json {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, cutStrings(one, most)]))
 }
 
-function asWords(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+/** Media among it are named: half of one is none. */
+function resultWords(block: ToolResultBlock): string {
+  if (typeof block.output === 'string') return block.output
+  const parts = outputParts(block)
+  if (!parts) return JSON.stringify(block.output)
+  return parts.map(part => (typeof part === 'string' ? part : `[${part.type}: ${part.mime}]`)).join('\n')
 }

@@ -1,4 +1,5 @@
-import { type Block, isKnown } from './block.ts'
+import { type Block, isKnown, isMedia } from './block.ts'
+import { outputParts } from './tool-output.ts'
 
 /** What an image, a sound or a file counts, whatever its size: providers scale them down to about this. */
 export const mediaTokens = 1_000
@@ -9,15 +10,14 @@ export function estimateTokens(blocks: string | readonly Block[]): number {
   let characters = 0
   let media = 0
   for (const block of blocks) {
-    const words = wordsOf(block)
-    if (words === null) media++
-    else characters += words.length
+    characters += wordsOf(block).length
+    media += mediaIn(block)
   }
   return Math.ceil(characters / 4) + media * mediaTokens
 }
 
-/** What a block counts by: its text, or null for what is not text. */
-export function wordsOf(block: Block): string | null {
+/** The text that a block counts by; media have none. */
+export function wordsOf(block: Block): string {
   if (!isKnown(block)) return JSON.stringify(block)
   switch (block.type) {
     case 'text':
@@ -25,16 +25,25 @@ export function wordsOf(block: Block): string | null {
       return block.text
     case 'tool_call':
       return block.name + asText(block.input)
-    case 'tool_result':
-      return asText(block.output)
+    case 'tool_result': {
+      const parts = outputParts(block)
+      return parts ? parts.filter(part => typeof part === 'string').join('\n') : asText(block.output)
+    }
     case 'image':
     case 'audio':
     case 'video':
     case 'file':
-      return null
+      return ''
     default:
       return block satisfies never
   }
+}
+
+/** How many images, sounds, videos and files a block holds: itself, or those among what a tool gave. */
+export function mediaIn(block: Block): number {
+  if (isMedia(block)) return 1
+  if (!isKnown(block) || block.type !== 'tool_result') return 0
+  return outputParts(block)?.filter(part => typeof part !== 'string').length ?? 0
 }
 
 function asText(value: unknown): string {

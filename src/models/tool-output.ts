@@ -4,9 +4,8 @@ import type {
   LanguageModelV4TextPart,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider'
-import { isMedia, type MediaBlock, type ToolResultBlock } from '../core/block.ts'
-import { isPlainObject } from '../core/check.ts'
-import type { Json } from '../core/json.ts'
+import type { MediaBlock, ToolResultBlock } from '../core/block.ts'
+import { outputParts } from '../core/tool-output.ts'
 import type { Dialect } from './dialect.ts'
 import { mediaPart } from './media.ts'
 
@@ -20,7 +19,7 @@ export interface ShownOutput {
 /** A list of texts and media, in our words or in MCP's (`mimeType`), is shown as such; everything else is a text or JSON. */
 export function toolOutput(block: ToolResultBlock, dialect: Dialect): ShownOutput {
   const failed = block.isError === true
-  const parts = block.metadata?.output === 'content' ? allPartsOf(block.output) : partsOf(block.output)
+  const parts = outputParts(block)
   if (parts !== null) return shownParts(parts, failed, dialect)
   if (typeof block.output === 'string') return alone(text(block.output, failed, dialect))
   if (failed && !dialect.marksErrors) return alone(text(JSON.stringify(block.output), failed, dialect))
@@ -50,27 +49,4 @@ function text(value: string, failed: boolean, dialect: Dialect): LanguageModelV4
 
 function textPart(value: string) {
   return { type: 'text' as const, text: value }
-}
-
-/** Texts and media of a list that holds nothing else, at least one of them media; null for other outputs. */
-function partsOf(output: Json): readonly (string | MediaBlock)[] | null {
-  if (!Array.isArray(output)) return null
-  const parts = output.map(partOf)
-  if (!parts.some(part => part !== null && typeof part !== 'string')) return null
-  return parts.every(part => part !== null) ? parts : null
-}
-
-/** The same for a list that was given as the pieces of a result (`metadata.output`): what is neither text nor media, such
- *  as a file that another provider keeps, must not make JSON of the rest. */
-function allPartsOf(output: Json): readonly (string | MediaBlock)[] | null {
-  if (!Array.isArray(output) || output.length === 0) return null
-  return output.map(value => partOf(value) ?? JSON.stringify(value))
-}
-
-function partOf(value: Json): string | MediaBlock | null {
-  if (!isPlainObject(value)) return null
-  if (value.type === 'text' && typeof value.text === 'string') return value.text
-  const mime = value.mime ?? value.mimeType
-  if (!isMedia({ type: String(value.type) }) || typeof mime !== 'string') return null
-  return { ...value, mime } as unknown as MediaBlock
 }

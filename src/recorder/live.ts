@@ -1,6 +1,6 @@
 import { InvalidError } from '../core/errors.ts'
 import type { MessageId } from '../core/ids.ts'
-import type { NewMessage, NonEmpty } from '../core/message.ts'
+import { isNonEmpty, type NewMessage, type NonEmpty } from '../core/message.ts'
 import { prepareMessages } from '../core/prepare.ts'
 import type { NewEvent } from '../core/records.ts'
 import type { TurnEnd, Usage } from '../core/turn.ts'
@@ -192,8 +192,4 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
   function mustBeOpen(): void {
     if (ended) throw new InvalidError('turn', 'has ended')
   }
-}
-
-function isNonEmpty<T>(list: readonly T[]): list is NonEmpty<T> {
-  return list.length > 0
 }

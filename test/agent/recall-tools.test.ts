@@ -44,11 +44,11 @@ describe('the recall tools', () => {
   it('refuse what is out of bounds', async () => {
     await using store = await memory()
     const { tools } = asking(store)
-    expect(tools.search_conversations!.check({ query: '' })).not.toBeNull()
-    expect(tools.search_conversations!.check({ query: 'x', limit: 1_000 })).not.toBeNull()
-    expect(tools.read_conversation!.check({ id: 'x', from: -1 })).not.toBeNull()
-    expect(tools.read_conversation!.check({ id: 'x', limit: 0 })).not.toBeNull()
-    expect(tools.read_conversation!.check({ id: 'x' })).toBeNull()
+    expect(await tools.search_conversations!.check({ query: '' })).not.toBeNull()
+    expect(await tools.search_conversations!.check({ query: 'x', limit: 1_000 })).not.toBeNull()
+    expect(await tools.read_conversation!.check({ id: 'x', from: -1 })).not.toBeNull()
+    expect(await tools.read_conversation!.check({ id: 'x', limit: 0 })).not.toBeNull()
+    expect(await tools.read_conversation!.check({ id: 'x' })).toBeNull()
   })
 })
 

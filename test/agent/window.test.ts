@@ -179,6 +179,9 @@ describe('a large result', () => {
     await using here = await world(script, { tools: { draws } })
     await here.agent.ask('talk', 'draw')
     expect(resultsIn(requests[1]!)).toEqual([picture])
+    const { branch } = (await here.store.findByKey('talk'))!
+    const stored = (await here.store.path(branch.head!)).find(message => message.role === 'tool_result')
+    expect(stored?.tokens).toBe(1_000)
   })
 
   it('is read on by another agent, that has only its beginning in sight', async () => {

@@ -51,6 +51,25 @@ describe('the newest question', () => {
   })
 })
 
+describe('an image that a tool gave', () => {
+  const shot = [
+    { type: 'text', text: 'a screenshot' },
+    { type: 'image', mimeType: 'image/png', data: 'A'.repeat(400_000) },
+  ]
+  const path = pathOf(user('look'), assistant([call('a')]), results(result('a', shot)), user('and?'))
+
+  it('counts as one, and pushes nothing out', () => {
+    const { messages, tokens } = send(path, 2_000)
+    expect(messages).toHaveLength(4)
+    expect(tokens.messages).toBeLessThan(1_020)
+  })
+
+  it('is named where there is no room for it, and never cut in half', () => {
+    const { messages } = send(path.slice(0, 3), 500)
+    expect(messages[2]!.blocks[0]).toMatchObject({ output: 'a screenshot\n[image: image/png]' })
+  })
+})
+
 describe('what gives way', () => {
   it('first is a long result, and nothing else is touched', () => {
     const path = pathOf(

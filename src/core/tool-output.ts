@@ -1,0 +1,32 @@
+import { isMedia, type MediaBlock, type ToolResultBlock } from './block.ts'
+import { isPlainObject } from './check.ts'
+import type { Json } from './json.ts'
+
+/** The texts and media of a result that is a list of them, in our words or in MCP's (`mimeType`); null for any other
+ *  output, which is a text or JSON. */
+export function outputParts(block: ToolResultBlock): readonly (string | MediaBlock)[] | null {
+  return block.metadata?.output === 'content' ? allPartsOf(block.output) : partsOf(block.output)
+}
+
+/** Texts and media of a list that holds nothing else, at least one of them media; null for other outputs. */
+function partsOf(output: Json): readonly (string | MediaBlock)[] | null {
+  if (!Array.isArray(output)) return null
+  const parts = output.map(partOf)
+  if (!parts.some(part => part !== null && typeof part !== 'string')) return null
+  return parts.every(part => part !== null) ? parts : null
+}
+
+/** The same for a list that was given as the pieces of a result (`metadata.output`): what is neither text nor media, such
+ *  as a file that another provider keeps, must not make JSON of the rest. */
+function allPartsOf(output: Json): readonly (string | MediaBlock)[] | null {
+  if (!Array.isArray(output) || output.length === 0) return null
+  return output.map(value => partOf(value) ?? JSON.stringify(value))
+}
+
+function partOf(value: Json): string | MediaBlock | null {
+  if (!isPlainObject(value)) return null
+  if (value.type === 'text' && typeof value.text === 'string') return value.text
+  const mime = value.mime ?? value.mimeType
+  if (!isMedia({ type: String(value.type) }) || typeof mime !== 'string') return null
+  return { ...value, mime } as unknown as MediaBlock
+}
