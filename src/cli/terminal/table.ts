@@ -8,6 +8,8 @@ export interface Column {
   readonly shrinksTo?: number
   /** Never wider than this, however much room there is. */
   readonly most?: number
+  /** Never narrower than this, however little is in it. */
+  readonly least?: number
   /** Takes what room is left over. */
   readonly grows?: true
   /** Applied after cutting and filling up. */
@@ -65,7 +67,7 @@ function columnWidths(
       (most, cells) => Math.max(most, widthOf(cells[i] ?? '')),
       widthOf(column.header ?? ''),
     )
-    return Math.min(widest, column.most ?? Number.POSITIVE_INFINITY)
+    return Math.max(column.least ?? 0, Math.min(widest, column.most ?? Number.POSITIVE_INFINITY))
   })
   const gaps = columns.reduce((sum, column, i) => sum + (i === 0 ? 0 : (column.gap ?? '  ').length), 0)
   let over = widths.reduce((sum, cells) => sum + cells, gaps) - width
