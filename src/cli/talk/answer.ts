@@ -1,0 +1,183 @@
+import type { AgentEvent, Reply } from '../../agent/events.ts'
+import type { Run } from '../../agent/run.ts'
+import type { Json } from '../../core/json.ts'
+import { modelName } from '../terminal/model-name.ts'
+import { money, plural } from '../terminal/number.ts'
+import { shortened } from '../terminal/short-id.ts'
+import type { World } from '../world.ts'
+import {
+  type ContextFacts,
+  contextFacts,
+  cutText,
+  summaryText,
+  troubleText,
+  windowText,
+} from './about-answer.ts'
+import { noteLine } from './header.ts'
+import { stopOnCtrlC } from './interrupts.ts'
+import { safeStream } from './safe-stream.ts'
+import { toolLine } from './tool-line.ts'
+import { waitingLine } from './waiting.ts'
+
+/** Where the words of an answer go, piece by piece. */
+export interface TextSink {
+  push(text: string): void
+  /** A line that is not at its end is ended. Called before anything else is written, and at the end; more may follow. */
+  pause(): void
+}
+
+export interface AnswerOptions {
+  /** The model's id: shown while one waits. */
+  readonly model: string
+  /** Where the words go; to stdout, made harmless, unless given. */
+  readonly sink?: TextSink
+  /** Said at the end of a line on what was left out: ` /context` where there is such a command. */
+  readonly more?: string
+}
+
+/** What became of a run. */
+export interface Answered {
+  readonly reply: Reply
+  readonly tookMs: number
+  /** Of the last call. */
+  readonly context: ContextFacts | null
+  /** True if another process moved the branch in the middle of the turn: what followed is kept on a branch beside it. */
+  readonly movedAside: boolean
+}
+
+/** Shows a run while it goes on: the words on stdout, everything about them on stderr. Ctrl+C stops it and keeps what
+ *  was said. Throws what the run throws, after the line is ended. */
+export async function printAnswer(run: Run, world: World, options: AnswerOptions): Promise<Answered> {
+  const { err, quiet, json } = world
+  const sink = options.sink ?? (json ? silent : stdoutSink(world))
+  const waiting = waitingLine(world)
+  const began = world.now()
+  const calls = new Map<string, { readonly input: Json; readonly at: number }>()
+  const seen: Seen = { context: null, summary: null, leftOut: 0, cut: 0, movedAside: false }
+  const stopListening = stopOnCtrlC(run)
+
+  const say = (line: string) => {
+    if (quiet || json) return
+    sink.pause()
+    err.line(line)
+  }
+  const await_ = () => waiting.start(modelName(options.model))
+
+  try {
+    await_()
+    for await (const event of run) {
+      waiting.stop()
+      for (const line of show(event)) say(line)
+      if (event.type === 'tool_started') waiting.start(event.name)
+      else if (event.type !== 'text' && event.type !== 'ended') await_()
+    }
+  } finally {
+    waiting.stop()
+    stopListening()
+    sink.pause()
+  }
+  return {
+    reply: await run.result(),
+    tookMs: world.now() - began,
+    context: seen.context,
+    movedAside: seen.movedAside,
+  }
+
+  function show(event: AgentEvent): readonly string[] {
+    switch (event.type) {
+      case 'text':
+        sink.push(event.text)
+        return []
+      case 'started':
+        return event.forked
+          ? [noteLine(`someone is answering here, so this goes to branch ${event.branch?.name}`, err)]
+          : []
+      case 'tool_started':
+        calls.set(event.callId, { input: event.input, at: world.now() })
+        return []
+      case 'tool_ended': {
+        const { input = null, at = world.now() } = calls.get(event.callId) ?? {}
+        return [toolLine({ ...event, input, tookMs: world.now() - at }, err)]
+      }
+      case 'summary':
+        if (event.outcome === 'made' || event.outcome === 'extractive') seen.summary = event
+        return []
+      case 'context':
+        return contextLines(event, seen, options.more ?? '').map(line => `  ${err.style.faint(line)}`)
+      case 'shrunk':
+        return [noteLine('the model refused the length; asking again with less', err)]
+      case 'trouble':
+        if (event.trouble.kind === 'taken_over') seen.movedAside = true
+        return [noteLine(troubleText(event.trouble), err)]
+      case 'resumed':
+        return event.unknown.map(({ name }) =>
+          noteLine(`nobody knows what became of ${name}: it is not run a second time`, err),
+        )
+      case 'subagent':
+        return event.event.type === 'ended' ? [subagentLine(event, event.event.reply, world)] : []
+      default:
+        return []
+    }
+  }
+}
+
+interface Seen {
+  context: ContextFacts | null
+  summary: Extract<AgentEvent, { type: 'summary' }> | null
+  leftOut: number
+  cut: number
+  movedAside: boolean
+}
+
+/** Said once, and again when it grows: a turn may take many calls. */
+function contextLines(
+  event: Extract<AgentEvent, { type: 'context' }>,
+  seen: Seen,
+  more: string,
+): readonly string[] {
+  const facts = contextFacts(event)
+  const lines: string[] = []
+  if (seen.summary) lines.push(summaryText(seen.summary.messages, event.tokens.summary, seen.summary.outcome))
+  if (facts.leftOut > seen.leftOut) lines.push(windowText(facts.leftOut))
+  if (event.cut.length > seen.cut) lines.push(cutText(event.cut.length))
+  seen.context = facts
+  seen.summary = null
+  seen.leftOut = Math.max(seen.leftOut, facts.leftOut)
+  seen.cut = Math.max(seen.cut, event.cut.length)
+  return lines.map(line => line + more)
+}
+
+/** `  load-test (subagent) · 3 steps · $0.06 · skein show 3hq5zb` */
+function subagentLine(
+  { name, conversationId }: Extract<AgentEvent, { type: 'subagent' }>,
+  reply: Reply,
+  { err }: World,
+): string {
+  const { style } = err
+  const parts = [`${style.safe(name)} (subagent)`, plural(reply.steps, 'step')]
+  if (reply.usage.cost !== undefined) parts.push(money(reply.usage.cost))
+  if (conversationId !== null) parts.push(`skein show ${shortened(conversationId)}`)
+  return `  ${parts.join(` ${style.symbols.dot} `)}`
+}
+
+const silent: TextSink = { push: () => undefined, pause: () => undefined }
+
+/** The same bytes on a terminal and in a pipe. What comes after a pause is a new paragraph. */
+export function stdoutSink({ out }: Pick<World, 'out'>): TextSink {
+  const stream = safeStream(out.style)
+  let state: 'nothing' | 'in a line' | 'at a line start' | 'paused' = 'nothing'
+  const write = (text: string) => {
+    if (text === '') return
+    if (state === 'paused') out.write('\n')
+    out.write(text)
+    state = text.endsWith('\n') ? 'at a line start' : 'in a line'
+  }
+  return {
+    push: text => write(stream.push(text)),
+    pause() {
+      write(stream.end())
+      if (state === 'in a line') out.write('\n')
+      if (state !== 'nothing') state = 'paused'
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import type { Model } from '../../core/model.ts'
+import { type Given, textOption } from '../command.ts'
+import { UsageError } from '../usage-error.ts'
+import type { World } from '../world.ts'
+
+/** Which model is asked, and why that one. */
+export interface ModelChoice {
+  /** Provider and name: `anthropic/claude-sonnet-5-5`. */
+  readonly id: string
+  /** From a flag, SKEIN_MODEL, the configuration, a key that is set, or nothing at all: the built-in model. */
+  readonly from: 'flag' | 'environment' | 'configuration' | 'key' | 'nothing'
+  readonly aliases: Readonly<Record<string, string>>
+}
+
+/** What is asked where a key is set and nothing else is said. Taken in November 2026 from the providers' pages: what
+ *  they recommend for everyday work, and what has a window that `windowOf` knows. */
+const defaults: readonly (readonly [variable: string, model: string])[] = [
+  ['ANTHROPIC_API_KEY', 'anthropic/claude-sonnet-5-5'],
+  ['OPENAI_API_KEY', 'openai/gpt-5.5'],
+  ['GOOGLE_GENERATIVE_AI_API_KEY', 'google/gemini-3.5-flash'],
+  ['GEMINI_API_KEY', 'google/gemini-3.5-flash'],
+]
+
+/** Short names that need no configuration. */
+const knownAliases: Readonly<Record<string, string>> = {
+  sonnet: 'anthropic/claude-sonnet-5-5',
+  opus: 'anthropic/claude-opus-5-5',
+  haiku: 'anthropic/claude-haiku-5-5',
+  gpt: 'openai/gpt-5.5',
+  gemini: 'google/gemini-3.5-flash',
+}
+
+/** The one line for people who have no key yet. */
+export const demoNote = 'no key set: this is the built-in demo model. For a real one: skein config'
+
+/** Chooses a model: `-m`, SKEIN_MODEL, the configuration, the first provider whose key is set, the built-in one. */
+export async function chooseModel(given: Given, world: World): Promise<ModelChoice> {
+  const { model, aliases } = await configured(world)
+  const named = textOption(given, 'model')
+  if (named?.trim() === '') throw new UsageError('--model must not be empty', '-m scripted needs no key')
+  const pick = (name: string, from: ModelChoice['from']) => ({ id: fullName(name, aliases), from, aliases })
+  if (named !== undefined) return pick(named, 'flag')
+  if (world.env.SKEIN_MODEL?.trim()) return pick(world.env.SKEIN_MODEL, 'environment')
+  if (model !== null) return pick(model, 'configuration')
+  const [, byKey] = defaults.find(([variable]) => world.env[variable]?.trim()) ?? []
+  return byKey === undefined ? pick('scripted', 'nothing') : pick(byKey, 'key')
+}
+
+/** Chooses and opens. Throws MissingKeyError, and InvalidError for a name that says nothing. */
+export async function modelFor(
+  given: Given,
+  world: World,
+): Promise<{ readonly model: Model; readonly choice: ModelChoice }> {
+  const choice = await chooseModel(given, world)
+  return { model: await openNamed(choice.id, world, choice.aliases), choice }
+}
+
+/** Opens a model by the name that a person typed. */
+export async function openNamed(
+  name: string,
+  world: World,
+  aliases: Readonly<Record<string, string>> = {},
+): Promise<Model> {
+  const { openModel } = await import('../../models/open.ts')
+  return openModel(fullName(name, aliases), { env: world.env })
+}
+
+/** Provider and name for what a person typed: an alias, a name without its provider, or `sonnet-4.5`. */
+export function fullName(typed: string, aliases: Readonly<Record<string, string>> = {}): string {
+  const name = typed.trim()
+  const lower = name.toLowerCase()
+  const alias = aliases[name] ?? knownAliases[lower]
+  if (alias !== undefined) return alias
+  if (name.includes('/')) return name
+  const claude = /^(?:claude-)?((?:sonnet|opus|haiku|fable)-[\d.]+)$/.exec(lower)?.[1]
+  if (claude !== undefined) return `anthropic/claude-${claude.replaceAll('.', '-')}`
+  if (lower.startsWith('claude-')) return `anthropic/${name}`
+  if (/^(gpt-|chatgpt-|o\d)/.test(lower)) return `openai/${name}`
+  return lower.startsWith('gemini-') ? `google/${name}` : name
+}
+
+interface Configured {
+  readonly model: string | null
+  readonly aliases: Readonly<Record<string, string>>
+}
+
+async function configured(_world: World): Promise<Configured> {
+  return { model: null, aliases: {} }
+}

@@ -1,0 +1,50 @@
+import type { Usage } from '../../core/turn.ts'
+import { modelName } from '../terminal/model-name.ts'
+import { count, money } from '../terminal/number.ts'
+import type { Paper } from '../terminal/paper.ts'
+import { shortened } from '../terminal/short-id.ts'
+
+/** What a receipt tells. */
+export interface ReceiptFacts {
+  /** The stored answer; null if nothing is kept. */
+  readonly message: string | null
+  readonly model: string
+  readonly usage: Usage
+  /** Dollars; null if nobody knows the price. */
+  readonly cost: number | null
+  /** How full the window is; null if that is not known. */
+  readonly context: { readonly used: number; readonly window: number } | null
+}
+
+/** `saved t4m6xe · sonnet-4.5 · 74k in (69k cached), 1.2k out · $0.05 · context 37%` */
+export function receiptLine(facts: ReceiptFacts, { style }: Paper): string {
+  const { message, model, usage, cost, context } = facts
+  const parts = [
+    message === null ? 'not kept' : `saved ${style.id(shortened(message))}`,
+    style.safe(modelName(model)),
+    usageText(usage),
+    money(cost),
+    contextText(context),
+  ]
+  return parts.filter(part => part !== '').join(` ${style.symbols.dot} `)
+}
+
+/** `74k in (69k cached), 1.2k out`; '' if nobody counted. */
+export function usageText({ input, output, cacheRead }: Usage): string {
+  const cached = cacheRead ? ` (${count(cacheRead)} cached)` : ''
+  const parts = [
+    input === undefined ? '' : `${count(input)} in${cached}`,
+    output === undefined ? '' : `${count(output)} out`,
+  ]
+  return parts.filter(part => part !== '').join(', ')
+}
+
+function contextText(context: ReceiptFacts['context']): string {
+  const percent = context === null ? 0 : Math.round((100 * context.used) / context.window)
+  return percent < 1 ? '' : `context ${percent}%`
+}
+
+/** What a turn cost: as the provider says, nothing with the built-in model, otherwise nobody knows. */
+export function costOf(model: string, usage: Usage): number | null {
+  return model === 'scripted' ? 0 : (usage.cost ?? null)
+}

@@ -1,0 +1,76 @@
+import type { Branch } from '../../core/branch.ts'
+import type { Conversation } from '../../core/conversation.ts'
+import type { MessageId } from '../../core/ids.ts'
+import { type Message, type Role, textOf } from '../../core/message.ts'
+import type { Place, Store } from '../../core/ports.ts'
+import { takeOver } from '../../recorder/take-over.ts'
+
+/** Where a conversation stands: what a person is told before anything is asked. */
+export interface Standing {
+  readonly conversation: Conversation
+  readonly branch: Branch
+  /** The message that is gone on from; null in an empty conversation. */
+  readonly head: MessageId | null
+  /** Messages from the root to there. */
+  readonly messages: number
+  readonly last: LastWords | null
+  /** Somebody is answering on this branch right now. */
+  readonly live: boolean
+  /** The person's last message has no answer, and nobody is working on one. */
+  readonly unanswered: boolean
+}
+
+export interface LastWords {
+  readonly text: string
+  readonly role: Role
+  readonly at: Date
+}
+
+/** Looks at the end of a branch. An answer whose process died is closed first: what had arrived of it is kept, and
+ *  is what the person sees. */
+export async function standingOn(store: Store, place: Place): Promise<Standing> {
+  const { conversation } = place
+  const ended = await takeOver(store, conversation.id, place.branch.name)
+  const branch = ended.length > 0 ? await store.getBranch(place.branch) : place.branch
+  const open = await store.listTurns(conversation.id, { status: 'open' })
+  const live = open.some(turn => turn.branch === branch.name)
+  return standingAt(store, { conversation, branch }, branch.head, live)
+}
+
+/** The same for any message: a fork begins there, whatever the branch does. */
+export async function standingAt(
+  store: Store,
+  { conversation, branch }: Place,
+  head: MessageId | null,
+  live = false,
+): Promise<Standing> {
+  const newest = head === null ? [] : await newestOf(store, head)
+  const last = newest.at(-1)
+  return {
+    conversation,
+    branch,
+    head,
+    messages: last === undefined ? 0 : last.depth + 1,
+    last: lastWordsOf(newest),
+    live,
+    unanswered: last?.role === 'user' && !live,
+  }
+}
+
+/** A tail would begin with a whole turn, which may be long; these are enough to find words in. */
+async function newestOf(store: Store, head: MessageId): Promise<readonly Message[]> {
+  const messages: Message[] = []
+  for (let id: MessageId | null = head; id !== null && messages.length < 3; ) {
+    const [message]: readonly Message[] = await store.getMessages([id], { blobs: 'preview' })
+    if (message === undefined) break
+    messages.unshift(message)
+    if (textOf(message).trim() !== '') break
+    id = message.parentId
+  }
+  return messages
+}
+
+function lastWordsOf(messages: readonly Message[]): LastWords | null {
+  const spoken = messages.findLast(message => textOf(message).trim() !== '')
+  return spoken ? { text: textOf(spoken), role: spoken.role, at: spoken.createdAt } : null
+}
