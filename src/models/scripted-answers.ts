@@ -57,11 +57,14 @@ const answers: readonly Answerer[] = [
   asked =>
     /^(hi|hello|hey|good (morning|afternoon|evening)|greetings)\b[^?]{0,20}$/i.test(asked) ? greeting : null,
 
-  (asked, { said }) =>
+  (asked, { said, partial }) =>
     /\b(what|which)\b.*\b(i|my)\b.*\b(say|said|ask|asked|tell|told|write|wrote|message|question)\b.*\bfirst\b|\bmy (very )?first (message|question|words)\b/i.test(
       asked,
     )
-      ? quote(said[0], 'The first thing you said was')
+      ? quote(
+          said[0],
+          partial ? 'Of what I was given, the first thing you said was' : 'The first thing you said was',
+        )
       : null,
 
   (asked, { said }) => {

@@ -10,6 +10,8 @@ export interface Memory {
   readonly answered: readonly string[]
   /** System texts: the prompt, a summary, notes. */
   readonly told: readonly string[]
+  /** Whether a notice or a summary says that more was said than is here. */
+  readonly partial: boolean
   /** Messages of the user and the assistant, the newest included. */
   readonly messages: number
   /** What was stated of things: `my <thing> is <value>`, the newest value of each. */
@@ -31,6 +33,7 @@ export function remember(messages: readonly ContextMessage[]): Memory {
     said,
     answered: of('assistant'),
     told,
+    partial: told.some(text => /older messages truncated|^Previous conversation summary/.test(text)),
     messages: messages.filter(message => message.role === 'user' || message.role === 'assistant').length,
     facts: factsOf([...told, ...said]),
   }

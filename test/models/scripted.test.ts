@@ -45,6 +45,11 @@ describe('the scripted model by itself', () => {
       'The first thing you said was: "grass is blue"',
     )
     expect(await says(user('What did I say first?'))).toBe('You have said nothing before this.')
+    const notice = '[Note: 2 older messages truncated to stay within token limit]'
+    const cut = [{ role: 'system', blocks: [{ type: 'text', text: notice }] } as const, ...talk.slice(2)]
+    expect(await says(...cut, user('What did I say first?'))).toBe(
+      'Of what I was given, the first thing you said was: "grass is blue"',
+    )
     expect(await says(...talk, user('what did you say last?'))).toBe('I said: "ok"')
   })
 
