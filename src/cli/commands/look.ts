@@ -28,4 +28,22 @@ export const lookCommands: readonly Command[] = [
     ],
     load: async () => (await import('../look/ls.ts')).ls,
   },
+  {
+    name: 'tree',
+    aliases: ['conversation list', 'conversation ls', 'conversation tree'],
+    group: 'Look',
+    summary: 'every message with its branches',
+    arguments: [{ name: 'id', optional: true }],
+    options: {
+      all,
+      compact: { help: 'fold stretches without a fork' },
+      traces: { help: 'also the runs of subagents' },
+    },
+    examples: [
+      ['skein tree', 'every message said in this directory, most recent last'],
+      ['skein tree a7xk5f', 'of one conversation; of a message: what follows it'],
+      ['skein tree a7xk5f --compact', 'only where it forks'],
+    ],
+    load: async () => (await import('../look/tree.ts')).tree,
+  },
 ]

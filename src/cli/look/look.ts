@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import type { Store } from '../../core/ports.ts'
 import { type Given, textOption } from '../command.ts'
+import type { Paper } from '../terminal/paper.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
 
@@ -18,6 +20,21 @@ export async function withStore(world: World, read: (store: Store) => Promise<nu
 /** A line about the data, on stderr. */
 export function note(world: World, text: string): void {
   if (!world.quiet && !world.json) world.err.line(world.err.style.safe(text))
+}
+
+/** Writes lines, many at a time, and waits for a slow reader: a tree can be larger than the memory. */
+export async function printLines(paper: Paper, lines: Iterable<string>): Promise<void> {
+  let waiting = ''
+  const flush = async () => {
+    const isTaken = paper.stream.write(waiting)
+    waiting = ''
+    if (!isTaken) await once(paper.stream, 'drain')
+  }
+  for (const line of lines) {
+    waiting += `${line}\n`
+    if (waiting.length > 65_536) await flush()
+  }
+  if (waiting !== '') await flush()
 }
 
 export function writeJson(world: World, value: unknown): void {
