@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
+export { configFolder } from '../config/folder.ts'
+
 /** Where the data is, and why there. */
 export interface Place {
   /** A file, or a `postgres://` URL. */
@@ -35,11 +37,6 @@ function isUrl(target: string): boolean {
 /** `~/.local/share/skein`, or what XDG_DATA_HOME says. */
 export function dataFolder(env: Readonly<Record<string, string | undefined>>): string {
   return join(env.XDG_DATA_HOME || join(env.HOME || homedir(), '.local', 'share'), 'skein')
-}
-
-/** `~/.config/skein`, or what XDG_CONFIG_HOME says. */
-export function configFolder(env: Readonly<Record<string, string | undefined>>): string {
-  return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'skein')
 }
 
 /** The key of a named conversation: a directory's own in the user's store, plain in a project's. */

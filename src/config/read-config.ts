@@ -1,0 +1,90 @@
+import { homedir } from 'node:os'
+import { dirname, relative, sep } from 'node:path'
+import { InvalidError } from '../core/errors.ts'
+import { type Config, conversationDefaults, type ValueSource } from './config.ts'
+import { findFiles } from './find-files.ts'
+import type { Environment } from './folder.ts'
+import { type Findings, sectionOf } from './section.ts'
+import { conversationSettings, type Draft, defaultText, takeSections } from './sections.ts'
+
+/** A configuration, and what is wrong with it: what is wrong has its default. */
+export interface InspectedConfig {
+  readonly config: Config
+  readonly problems: readonly InvalidError[]
+}
+
+/** Reads what was set: the user's file, then the project's (the nearest `skein.yaml` in or above the working
+ *  directory), then the environment; the later wins. Throws InvalidError with the offending line. */
+export async function readConfig(cwd: string, env: Environment): Promise<Config> {
+  const { config, problems } = await inspectConfig(cwd, env)
+  if (problems.length > 0) throw problems[0]!
+  return config
+}
+
+/** The same, with all that is wrong instead of an error for the first. */
+export async function inspectConfig(cwd: string, env: Environment): Promise<InspectedConfig> {
+  const { files, ignored } = findFiles(cwd, env)
+  const draft: Draft = {
+    model: null,
+    models: {},
+    conversation: conversationDefaults,
+    channels: {},
+    projects: {},
+    mcp: {},
+    agents: {},
+  }
+  const problems: InvalidError[] = []
+  const sources: Record<string, ValueSource> = {}
+  for (const file of files) {
+    const shown = shownPath(file, cwd, env)
+    try {
+      const { readYamlFile } = await import('./yaml-file.ts')
+      const root = await readYamlFile(file, shown)
+      const found: Findings['problems'] = []
+      takeSections(sectionOf(root, '', { shown, file, problems: found, sources }), draft)
+      problems.push(...found.sort((a, b) => a.line - b.line).map(({ error }) => error))
+    } catch (error) {
+      if (!(error instanceof InvalidError)) throw error
+      problems.push(error)
+    }
+  }
+  takeEnvironment(env, draft, sources, problems)
+  return { config: { ...draft, sources, files, ignored }, problems }
+}
+
+/** `SKEIN_MODEL`, and `SKEIN_` with the name of a conversation's setting. An empty variable counts as unset. */
+function takeEnvironment(
+  env: Environment,
+  draft: Draft,
+  sources: Record<string, ValueSource>,
+  problems: InvalidError[],
+): void {
+  const model = env.SKEIN_MODEL?.trim()
+  if (model) {
+    draft.model = model
+    sources.model = { kind: 'environment', variable: 'SKEIN_MODEL' }
+  }
+  for (const { field, name, reader } of conversationSettings) {
+    const variable = `SKEIN_${name.toUpperCase()}`
+    const given = env[variable]?.trim()
+    if (!given) continue
+    const value = reader(given)
+    if (value instanceof Error) {
+      const problem = `${JSON.stringify(given)} ${value.message} (default ${defaultText[field]})`
+      problems.push(new InvalidError(variable, problem))
+      continue
+    }
+    draft.conversation = { ...draft.conversation, [field]: value }
+    sources[`conversation.${name}`] = { kind: 'environment', variable }
+  }
+}
+
+/** A path as a person standing in `cwd` would write it: `./skein.yaml`, `../skein.yaml`, `~/.config/skein/…`. */
+export function shownPath(file: string, cwd: string, env: Environment): string {
+  const near = relative(cwd, file)
+  const levels = relative(dirname(file), cwd).split(sep).filter(Boolean).length
+  if (!near.startsWith('..')) return `./${near}`
+  if (levels <= 2 && /^(\.\.[/\\])+[^/\\]+$/.test(near)) return near
+  const home = env.HOME || homedir()
+  return file.startsWith(home + sep) ? `~${file.slice(home.length)}` : file
+}

@@ -1,0 +1,128 @@
+import { InvalidError } from '../core/errors.ts'
+import type { ValueSource } from './config.ts'
+import type { Reader } from './values.ts'
+import type { Entry } from './yaml-file.ts'
+
+/** Where a reading of a file writes what it finds. */
+export interface Findings {
+  /** How the file is called in messages. */
+  readonly shown: string
+  readonly file: string
+  readonly problems: { readonly line: number; readonly error: InvalidError }[]
+  readonly sources: Record<string, ValueSource>
+}
+
+/** A mapping of a file, read member by member. What is wrong becomes a problem with its line, and is left out. */
+export interface Section {
+  has(name: string): boolean
+  /** Every other name is a problem. */
+  only(...names: readonly string[]): void
+  value<T>(name: string, reader: Reader<T>, standard?: string): T | undefined
+  /** The same, and a problem if it is not there. */
+  needed<T>(name: string, reader: Reader<T>): T | undefined
+  /** A list of texts; empty if it is not there. */
+  list(name: string): readonly string[]
+  /** A mapping of names to texts. */
+  texts(name: string): readonly (readonly [string, string])[]
+  section(name: string): Section | null
+  /** A mapping of names to mappings. */
+  sections(name: string): readonly (readonly [string, Section])[]
+}
+
+/** Reads a mapping at a path (`conversation`, `mcp.files`; '' for the file itself). */
+export function sectionOf(entry: Entry, path: string, findings: Findings): Section {
+  const { shown, file, problems, sources } = findings
+  const members = mapping(entry, path)
+
+  return {
+    has: name => members.has(name),
+    only(...names) {
+      for (const [name, { line }] of members) {
+        if (!names.includes(name)) problem(line, name, `is no setting. Known here: ${names.join(', ')}`)
+      }
+    },
+    value: read,
+    needed(name, reader) {
+      if (!members.has(name)) problem(entry.line, path, `needs ${name}`)
+      return read(name, reader)
+    },
+    list(name) {
+      const member = members.get(name)
+      if (!member || member.value === null) return []
+      if (!isList(member.value)) {
+        problem(member.line, name, 'is no list')
+        return []
+      }
+      return member.value.flatMap(item => asText(item, name) ?? [])
+    },
+    texts(name) {
+      const member = members.get(name)
+      if (!member) return []
+      return [...mapping(member, at(name))].flatMap(([key, value]) => {
+        const content = asText(value, `${name}.${key}`)
+        if (content === undefined) return []
+        note(`${at(name)}.${key}`, value.line)
+        return [[key, content] as const]
+      })
+    },
+    section(name) {
+      const member = members.get(name)
+      return member ? sectionOf(member, at(name), findings) : null
+    },
+    sections(name) {
+      const member = members.get(name)
+      if (!member) return []
+      return [...mapping(member, at(name))].map(([key, value]) => {
+        note(`${at(name)}.${key}`, value.line)
+        return [key, sectionOf(value, `${at(name)}.${key}`, findings)] as const
+      })
+    },
+  }
+
+  function read<T>(name: string, reader: Reader<T>, standard?: string): T | undefined {
+    const member = members.get(name)
+    if (!member) return undefined
+    const value = isPlain(member.value) ? reader(member.value) : new Error('is no single value')
+    if (value instanceof Error) {
+      const quoted = isPlain(member.value) ? `${JSON.stringify(member.value)} ` : ''
+      problem(member.line, name, `${quoted}${value.message}${standard ? ` (default ${standard})` : ''}`)
+      return undefined
+    }
+    note(at(name), member.line)
+    return value
+  }
+
+  function mapping(given: Entry, where: string): ReadonlyMap<string, Entry> {
+    if (given.value instanceof Map) return given.value
+    if (given.value !== null) problem(given.line, where, 'is no mapping of names to values')
+    return new Map()
+  }
+
+  function asText({ line, value }: Entry, name: string): string | undefined {
+    if (isPlain(value) && value !== null) return String(value)
+    problem(line, name, 'is no text')
+    return undefined
+  }
+
+  function at(name: string): string {
+    return path === '' ? name : `${path}.${name}`
+  }
+
+  function note(where: string, line: number): void {
+    sources[where] = { kind: 'file', file, line }
+  }
+
+  function problem(line: number, name: string, what: string): void {
+    problems.push({ line, error: new InvalidError(`${shown}:${line}${name ? ` ${name}` : ''}`, what) })
+  }
+}
+
+type Plain = string | number | boolean | null
+
+function isPlain(value: Entry['value']): value is Plain {
+  return value === null || typeof value !== 'object'
+}
+
+function isList(value: Entry['value']): value is readonly Entry[] {
+  return Array.isArray(value)
+}

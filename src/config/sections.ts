@@ -1,0 +1,92 @@
+import type { AddressSettings, Config, ConversationSettings, ProgramSettings } from './config.ts'
+import type { Section } from './section.ts'
+import { address, duration, oneOf, onOrOff, orOff, positive, type Reader, text } from './values.ts'
+
+/** One setting of the section `conversation`: its name in the file is the one of the origin documents. */
+export interface ConversationSetting<K extends keyof ConversationSettings = keyof ConversationSettings> {
+  readonly field: K
+  readonly name: string
+  readonly reader: Reader<ConversationSettings[K]>
+}
+
+/** All settings of the section, in the order of the documents. */
+export const conversationSettings: readonly ConversationSetting[] = [
+  { field: 'sessionExpirationMs', name: 'session_expiration', reader: duration },
+  { field: 'cleanupIntervalMs', name: 'cleanup_interval', reader: duration },
+  { field: 'tokenStrategy', name: 'token_strategy', reader: oneOf('sliding_window', 'summarization') },
+  { field: 'maxTokens', name: 'max_tokens', reader: positive },
+  { field: 'keepRecentMessages', name: 'keep_recent_messages', reader: positive },
+  { field: 'maxMessages', name: 'max_messages', reader: orOff(positive) },
+  { field: 'maxAgeMs', name: 'max_age', reader: orOff(duration) },
+  { field: 'loadLimit', name: 'load_limit', reader: orOff(positive) },
+]
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+/** What files say so far: later ones write over earlier ones, setting by setting. */
+export type Draft = Mutable<Omit<Config, 'sources' | 'files' | 'ignored'>>
+
+/** Takes a file's settings over. Everything that is wrong is told to the section; the rest counts all the same. */
+export function takeSections(root: Section, draft: Draft): void {
+  root.only('model', 'models', 'conversation', 'channels', 'projects', 'mcp', 'agents')
+  draft.model = root.value('model', text, 'the built-in one') ?? draft.model
+  for (const [name, model] of root.texts('models')) draft.models = { ...draft.models, [name]: model }
+  takeConversation(root.section('conversation'), draft)
+  for (const [name, section] of root.sections('channels')) {
+    section.only('expiration')
+    const expirationMs = section.value('expiration', orOff(duration), 'off')
+    if (expirationMs !== undefined) draft.channels = { ...draft.channels, [name]: { expirationMs } }
+  }
+  for (const [name, section] of root.sections('projects')) {
+    section.only('conversations')
+    const conversations = section.value('conversations', onOrOff, 'on')
+    if (conversations !== undefined) draft.projects = { ...draft.projects, [name]: { conversations } }
+  }
+  for (const [name, section] of root.sections('mcp')) {
+    const server = section.has('url') ? addressOf(section) : programOf(section)
+    if (server) draft.mcp = { ...draft.mcp, [name]: server }
+  }
+  for (const [name, section] of root.sections('agents')) {
+    const agent = programOf(section)
+    if (agent) draft.agents = { ...draft.agents, [name]: agent }
+  }
+}
+
+function takeConversation(section: Section | null, draft: Draft): void {
+  section?.only(...conversationSettings.map(({ name }) => name))
+  for (const { field, name, reader } of conversationSettings) {
+    const value = section?.value(name, reader, defaultText[field])
+    if (value !== undefined) draft.conversation = { ...draft.conversation, [field]: value }
+  }
+}
+
+/** The defaults as one would write them. */
+export const defaultText: Readonly<Record<keyof ConversationSettings, string>> = {
+  sessionExpirationMs: '24h',
+  cleanupIntervalMs: '1h',
+  tokenStrategy: 'sliding_window',
+  maxTokens: '100000',
+  keepRecentMessages: '10',
+  maxMessages: 'off',
+  maxAgeMs: 'off',
+  loadLimit: 'off',
+}
+
+function programOf(section: Section): ProgramSettings | undefined {
+  section.only('command', 'args', 'env', 'cwd')
+  const command = section.needed('command', text)
+  if (command === undefined) return undefined
+  const cwd = section.value('cwd', text)
+  return {
+    command,
+    args: section.list('args'),
+    env: Object.fromEntries(section.texts('env')),
+    ...(cwd !== undefined && { cwd }),
+  }
+}
+
+function addressOf(section: Section): AddressSettings | undefined {
+  section.only('url', 'headers')
+  const url = section.needed('url', address)
+  return url === undefined ? undefined : { url, headers: Object.fromEntries(section.texts('headers')) }
+}

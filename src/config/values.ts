@@ -1,0 +1,42 @@
+import { parseDuration } from './duration.ts'
+
+/** Reads one value. Returns what is wrong with it as an Error, in words that follow the value: `is not a number`. */
+export type Reader<T> = (value: unknown) => T | Error
+
+export const text: Reader<string> = value =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : new Error('is no text')
+
+/** A whole number above 0; a text that holds one will do, as in the environment. */
+export const positive: Reader<number> = value => {
+  const number =
+    typeof value === 'string' && /^[\d_]+$/.test(value) ? Number(value.replaceAll('_', '')) : value
+  if (typeof number !== 'number' || Number.isNaN(number)) return new Error('is not a number')
+  return Number.isSafeInteger(number) && number > 0 ? number : new Error('is not a whole number above 0')
+}
+
+export const duration: Reader<number> = value => {
+  const ms = typeof value === 'string' ? parseDuration(value) : null
+  if (ms === null) return new Error('is no length of time, such as 24h, 30d or 90m')
+  return ms > 0 ? ms : new Error('is no time at all')
+}
+
+/** `off` and nothing at all switch it off. */
+export function orOff<T>(reader: Reader<T>): Reader<T | null> {
+  return value => (value === null || value === false || value === 'off' ? null : reader(value))
+}
+
+export const onOrOff: Reader<boolean> = value => {
+  if (value === true || value === 'on' || value === 'yes') return true
+  return value === false || value === 'off' || value === 'no' ? false : new Error('is neither on nor off')
+}
+
+export function oneOf<const T extends string>(...choices: readonly T[]): Reader<T> {
+  return value =>
+    choices.includes(value as T) ? (value as T) : new Error(`is none of ${choices.join(', ')}`)
+}
+
+/** The address of a server. */
+export const address: Reader<string> = value =>
+  typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
+    ? value
+    : new Error('is no address: it has to begin with http:// or https://')
