@@ -33,6 +33,8 @@ export interface AnswerOptions {
   readonly sink?: TextSink
   /** Said at the end of a line on what was left out: ` /context` where there is such a command. */
   readonly more?: string
+  /** Told of every event before it is shown. */
+  readonly observe?: (event: AgentEvent) => void
 }
 
 /** What became of a run. */
@@ -61,15 +63,16 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
     sink.pause()
     err.line(line)
   }
-  const await_ = () => waiting.start(modelName(options.model))
+  const waitForModel = () => waiting.start(modelName(options.model))
 
   try {
-    await_()
+    waitForModel()
     for await (const event of run) {
       waiting.stop()
+      options.observe?.(event)
       for (const line of show(event)) say(line)
       if (event.type === 'tool_started') waiting.start(event.name)
-      else if (event.type !== 'text' && event.type !== 'ended') await_()
+      else if (event.type !== 'text' && event.type !== 'ended') waitForModel()
     }
   } finally {
     waiting.stop()

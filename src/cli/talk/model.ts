@@ -1,3 +1,4 @@
+import type { Config } from '../../config/config.ts'
 import type { Model } from '../../core/model.ts'
 import { type Given, textOption } from '../command.ts'
 import { UsageError } from '../usage-error.ts'
@@ -34,15 +35,18 @@ const knownAliases: Readonly<Record<string, string>> = {
 export const demoNote = 'no key set: this is the built-in demo model. For a real one: skein config'
 
 /** Chooses a model: `-m`, SKEIN_MODEL, the configuration, the first provider whose key is set, the built-in one. */
-export async function chooseModel(given: Given, world: World): Promise<ModelChoice> {
-  const { model, aliases } = await configured(world)
+export function chooseModel(
+  given: Given,
+  env: World['env'],
+  { model, models: aliases }: Pick<Config, 'model' | 'models'>,
+): ModelChoice {
   const named = textOption(given, 'model')
   if (named?.trim() === '') throw new UsageError('--model must not be empty', '-m scripted needs no key')
   const pick = (name: string, from: ModelChoice['from']) => ({ id: fullName(name, aliases), from, aliases })
   if (named !== undefined) return pick(named, 'flag')
-  if (world.env.SKEIN_MODEL?.trim()) return pick(world.env.SKEIN_MODEL, 'environment')
+  if (env.SKEIN_MODEL?.trim()) return pick(env.SKEIN_MODEL, 'environment')
   if (model !== null) return pick(model, 'configuration')
-  const [, byKey] = defaults.find(([variable]) => world.env[variable]?.trim()) ?? []
+  const [, byKey] = defaults.find(([variable]) => env[variable]?.trim()) ?? []
   return byKey === undefined ? pick('scripted', 'nothing') : pick(byKey, 'key')
 }
 
@@ -50,9 +54,11 @@ export async function chooseModel(given: Given, world: World): Promise<ModelChoi
 export async function modelFor(
   given: Given,
   world: World,
-): Promise<{ readonly model: Model; readonly choice: ModelChoice }> {
-  const choice = await chooseModel(given, world)
-  return { model: await openNamed(choice.id, world, choice.aliases), choice }
+): Promise<{ readonly model: Model; readonly choice: ModelChoice; readonly config: Config }> {
+  const { readConfig } = await import('../../config/read-config.ts')
+  const config = await readConfig(world.cwd, world.env)
+  const choice = chooseModel(given, world.env, config)
+  return { model: await openNamed(choice.id, world, choice.aliases), choice, config }
 }
 
 /** Opens a model by the name that a person typed. */
@@ -69,7 +75,7 @@ export async function openNamed(
 export function fullName(typed: string, aliases: Readonly<Record<string, string>> = {}): string {
   const name = typed.trim()
   const lower = name.toLowerCase()
-  const alias = aliases[name] ?? knownAliases[lower]
+  const alias = Object.hasOwn(aliases, name) ? aliases[name] : knownAliases[lower]
   if (alias !== undefined) return alias
   if (name.includes('/')) return name
   const claude = /^(?:claude-)?((?:sonnet|opus|haiku|fable)-[\d.]+)$/.exec(lower)?.[1]
@@ -77,13 +83,4 @@ export function fullName(typed: string, aliases: Readonly<Record<string, string>
   if (lower.startsWith('claude-')) return `anthropic/${name}`
   if (/^(gpt-|chatgpt-|o\d)/.test(lower)) return `openai/${name}`
   return lower.startsWith('gemini-') ? `google/${name}` : name
-}
-
-interface Configured {
-  readonly model: string | null
-  readonly aliases: Readonly<Record<string, string>>
-}
-
-async function configured(_world: World): Promise<Configured> {
-  return { model: null, aliases: {} }
 }

@@ -1,0 +1,64 @@
+import type { Agent } from '../../agent/agent.ts'
+import type { AgentOptions, AgentStore } from '../../agent/options.ts'
+import type { Config } from '../../config/config.ts'
+import { windowOf } from '../../context/windows.ts'
+import type { Model } from '../../core/model.ts'
+import { type Given, textOption } from '../command.ts'
+import { UsageError } from '../usage-error.ts'
+import type { World } from '../world.ts'
+import { type ModelChoice, modelFor } from './model.ts'
+
+/** Who answers: the model that was chosen, and how much it may be given. */
+export interface Speaker {
+  readonly model: Model
+  readonly choice: ModelChoice
+  readonly config: Config
+  /** The model's window, in tokens. */
+  readonly window: number
+  /** An agent that keeps what is said in the store; without one it keeps nothing. */
+  agentOn(store: AgentStore | null): Promise<Agent>
+}
+
+/** Opens the model and reads the settings. Touches no store. Throws MissingKeyError, InvalidError, UsageError. */
+export async function openSpeaker(given: Given, world: World): Promise<Speaker> {
+  const system = textOption(given, 'system')
+  if (system?.trim() === '') throw new UsageError('--system must not be empty')
+  const { model, choice, config } = await modelFor(given, world)
+  return speakerFor(model, choice, config, system)
+}
+
+/** The same with another model: what `/model` does. */
+export function speakerFor(
+  model: Model,
+  choice: ModelChoice,
+  config: Config,
+  system: string | undefined,
+): Speaker {
+  return {
+    model,
+    choice,
+    config,
+    window: windowOf(model.id).limit,
+    async agentOn(store) {
+      const { createAgent } = await import('../../agent/agent.ts')
+      return createAgent({
+        model,
+        ...settingsOf(config),
+        ...(store ? { store } : {}),
+        ...(system === undefined ? {} : { system }),
+      })
+    },
+  }
+}
+
+function settingsOf({ conversation }: Config): Pick<AgentOptions, 'window' | 'strategy'> {
+  const { maxTokens, keepRecentMessages, maxMessages, tokenStrategy } = conversation
+  return {
+    strategy: tokenStrategy,
+    window: {
+      maxTokens,
+      keepRecent: keepRecentMessages,
+      ...(maxMessages === null ? {} : { maxMessages }),
+    },
+  }
+}
