@@ -5,7 +5,7 @@ import type { NewMessage } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
 import { type Given, hasOption, type Run } from '../command.ts'
 import { exit } from '../exit.ts'
-import { shortened } from '../terminal/short-id.ts'
+import { shortIdIn } from '../keep/short-id-in.ts'
 import { duration } from '../terminal/time.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
@@ -88,7 +88,7 @@ async function talk({ message, speaker, chosen, keptIn, world }: Talk): Promise<
     if (json) await printJson(answered, heard, { chosen, speaker, store, world })
     else {
       gap()
-      for (const line of endLines(answered, chosen, speaker, world)) say(line)
+      for (const line of endLines(answered, await shortOf(answered, store), speaker, world)) say(line)
     }
     return exitCode(answered)
   } catch (error) {
@@ -108,15 +108,24 @@ function branchOf(target: Target): { readonly branch?: string } {
   return typeof target === 'object' && 'conversationId' in target ? { branch: target.name } : {}
 }
 
+/** The answer's id as it can be pasted; null where nothing is kept. */
+async function shortOf({ reply }: Answered, store: Store | null): Promise<string | null> {
+  return store && reply.head ? shortIdIn(store, reply.head) : null
+}
+
 /** The receipt, and what a person has to know beside it. */
-function endLines(answered: Answered, chosen: Chosen, speaker: Speaker, world: World): readonly string[] {
+function endLines(
+  answered: Answered,
+  message: string | null,
+  speaker: Speaker,
+  world: World,
+): readonly string[] {
   const { err } = world
   const { reply, tookMs, context } = answered
   const { style } = err
   const note = (text: string) => noteLine(text, err)
-  const message = chosen.how === 'incognito' ? null : reply.head
   if (reply.status === 'interrupted') {
-    const kept = message === null ? '' : `, kept as ${style.id(shortened(message))}. Go on: skein -c "…"`
+    const kept = message === null ? '' : `, kept as ${style.id(message)}. Go on: skein -c "…"`
     return [`${style.note(style.symbols.note)} stopped after ${duration(tookMs)}${kept}`]
   }
   const lines = [
@@ -184,9 +193,8 @@ async function afterFailure({ branch, forked, text }: Heard, around: Around): Pr
       context: null,
     } as const
     world.out.line(JSON.stringify(await answerJson(facts, store)))
-  } else if (!world.quiet && head !== null) {
-    world.err.line(
-      noteLine(`your message is kept as ${shortened(head)}. To ask it again: skein chat`, world.err),
-    )
+  } else if (!world.quiet && store && head !== null) {
+    const short = await shortIdIn(store, head)
+    world.err.line(noteLine(`your message is kept as ${short}. To ask it again: skein chat`, world.err))
   }
 }

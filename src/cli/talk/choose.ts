@@ -89,7 +89,7 @@ export async function goOnWith(
 }
 
 /** A conversation of another directory, or of another program, is not gone on with by mistake (C16). */
-function checkOurs(
+export function checkOurs(
   named: string,
   { directory, owner }: Conversation,
   force: boolean,

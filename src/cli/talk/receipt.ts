@@ -2,11 +2,10 @@ import type { Usage } from '../../core/turn.ts'
 import { modelName } from '../terminal/model-name.ts'
 import { count, money } from '../terminal/number.ts'
 import type { Paper } from '../terminal/paper.ts'
-import { shortened } from '../terminal/short-id.ts'
 
 /** What a receipt tells. */
 export interface ReceiptFacts {
-  /** The stored answer; null if nothing is kept. */
+  /** The stored answer, by an id that can be pasted; null if nothing is kept. */
   readonly message: string | null
   readonly model: string
   readonly usage: Usage
@@ -20,7 +19,7 @@ export interface ReceiptFacts {
 export function receiptLine(facts: ReceiptFacts, { style }: Paper): string {
   const { message, model, usage, cost, context } = facts
   const parts = [
-    message === null ? 'not kept' : `saved ${style.id(shortened(message))}`,
+    message === null ? 'not kept' : `saved ${style.id(message)}`,
     style.safe(modelName(model)),
     usageText(usage),
     money(cost),

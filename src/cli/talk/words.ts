@@ -1,4 +1,4 @@
-import type { Block, MediaBlock } from '../../core/block.ts'
+import { type Block, isMedia, type MediaBlock } from '../../core/block.ts'
 import type { NewMessage } from '../../core/message.ts'
 import { estimateTokens } from '../../core/tokens.ts'
 import { type Given, textOptions } from '../command.ts'
@@ -33,9 +33,14 @@ export function messageOf({ prompt, files, input }: Asked, word: string | null =
   if (words === '' && media.length === 0) return null
   if (media.length === 0) return { role: 'user', blocks: words }
   const blocks: readonly Block[] = words === '' ? media : [{ type: 'text', text: words }, ...media]
-  // A text file is shown to the model as its text, and has to be counted as such.
-  const characters = media.reduce((sum, block) => sum + charactersIn(block), 0)
-  return { role: 'user', blocks, tokens: estimateTokens(blocks) + Math.ceil(characters / 4) }
+  return { role: 'user', blocks, tokens: tokensOf(blocks) }
+}
+
+/** A text file is shown to the model as its text, and has to be counted as such. */
+function tokensOf(blocks: readonly Block[]): number {
+  const isTextFile = (block: Block): block is MediaBlock => isMedia(block) && charactersIn(block) > 0
+  const characters = blocks.filter(isTextFile).reduce((sum, block) => sum + charactersIn(block), 0)
+  return estimateTokens(blocks.filter(block => !isTextFile(block))) + Math.ceil(characters / 4)
 }
 
 function promptIn(input: Buffer): string {
