@@ -29,6 +29,26 @@ export const lookCommands: readonly Command[] = [
     load: async () => (await import('../look/ls.ts')).ls,
   },
   {
+    name: 'show',
+    aliases: ['conversation print', 'conversation show', 'conversation view', 'sessions show'],
+    group: 'Look',
+    summary: 'read a conversation, or the way to a message',
+    arguments: [{ name: 'id', optional: true }],
+    options: {
+      full: { help: 'open tools, thinking and summaries' },
+      path: { help: 'a line for each message' },
+      from: { value: '<id>', help: 'begin with this message' },
+      code: { short: 'x', help: 'only the last code block' },
+    },
+    examples: [
+      ['skein show', 'what skein would go on with'],
+      ['skein show a7xk5f:full-jitter', 'a branch of a conversation'],
+      ['skein show v5c4zr > storm.md', 'the way to a message, as Markdown'],
+      ['skein show -x > fix.ts', 'the last code block that was said'],
+    ],
+    load: async () => (await import('../look/show.ts')).show,
+  },
+  {
     name: 'tree',
     aliases: ['conversation list', 'conversation ls', 'conversation tree'],
     group: 'Look',
@@ -45,5 +65,36 @@ export const lookCommands: readonly Command[] = [
       ['skein tree a7xk5f --compact', 'only where it forks'],
     ],
     load: async () => (await import('../look/tree.ts')).tree,
+  },
+  {
+    name: 'branches',
+    aliases: ['conversation branches'],
+    group: 'Look',
+    summary: 'the branches of a conversation',
+    arguments: [{ name: 'id', optional: true }],
+    options: {},
+    examples: [
+      ['skein branches a7xk5f', 'with own messages of each, and what was asked last'],
+      ['skein branches', 'of what skein would go on with; * is the active one'],
+    ],
+    load: async () => (await import('../look/branches.ts')).branches,
+  },
+  {
+    name: 'search',
+    aliases: ['conversation search', 'sessions search'],
+    group: 'Look',
+    summary: 'find anything said by you, models or tools',
+    arguments: [{ name: 'query', many: true }],
+    options: {
+      all,
+      limit: { short: 'l', value: '<n>', help: 'how many hits; 20 unless said otherwise, 200 at most' },
+      ranked: { help: 'the best first, instead of the newest' },
+    },
+    examples: [
+      ['skein search "secure context"', 'both words, in any order, in one message'],
+      [`skein search '"secure context" -grep role:assistant'`, 'a phrase, without a word, by who said it'],
+      ['skein search --all jitt*', 'of every directory, by the beginning of a word'],
+    ],
+    load: async () => (await import('../look/search.ts')).search,
   },
 ]

@@ -1,0 +1,86 @@
+import { type Block, isKnown } from '../../core/block.ts'
+import type { Message } from '../../core/message.ts'
+import type { Store } from '../../core/ports.ts'
+import type { Usage } from '../../core/turn.ts'
+import { conversationJson } from './conversation-json.ts'
+import { endingOf, usageAt } from './path-facts.ts'
+import type { Shown } from './read-shown.ts'
+
+/** A path as `--json` prints it. Fields are only ever added. */
+export async function showJson(store: Store, shown: Shown, path: readonly Message[], now: number) {
+  return {
+    conversation: await conversationJson(store, shown.facts),
+    branch: shown.branch,
+    path: path.map(message => messageJson(message, shown, now)),
+    summaries: [...shown.summaries.values()].map(
+      ({ first, last, text, model, tokens, checksum, createdAt }) => ({
+        id: checksum,
+        from: first,
+        to: last,
+        text,
+        model,
+        tokens,
+        created_at: createdAt.toISOString(),
+      }),
+    ),
+  }
+}
+
+function messageJson(message: Message, shown: Shown, now: number) {
+  const turn = message.turn === null ? undefined : shown.turns.get(message.turn)
+  const ending = endingOf(message, shown, now)
+  const usage = usageAt(message, shown)
+  return {
+    id: message.id,
+    parent: message.parentId,
+    seq: message.seq,
+    role: message.role,
+    created_at: message.createdAt.toISOString(),
+    status:
+      ending === null
+        ? 'complete'
+        : ending.status === 'live'
+          ? 'open'
+          : ending.status.replace('not finished', 'interrupted'),
+    model: message.role === 'assistant' ? (turn?.model ?? shown.facts.conversation.model) : null,
+    usage: usage === null ? null : usageJson(usage),
+    label: message.label,
+    siblings: shown.siblings.get(message.id)?.names ?? [],
+    blocks: message.blocks.map(blockJson),
+    tokens: message.tokens,
+    meta: message.meta,
+    erased: message.erased && { ...message.erased, at: message.erased.at.toISOString() },
+  }
+}
+
+function usageJson({ input, output, cacheRead, cacheWrite, reasoning, cost }: Usage) {
+  return {
+    input: input ?? null,
+    output: output ?? null,
+    cache_read: cacheRead ?? null,
+    cache_write: cacheWrite ?? null,
+    reasoning: reasoning ?? null,
+    cost_usd: cost ?? null,
+  }
+}
+
+/** Blocks that we do not know are printed as they are. */
+function blockJson(block: Block): object {
+  if (!isKnown(block)) return block
+  const { mime = null, metadata: meta = null } = block
+  switch (block.type) {
+    case 'text':
+    case 'thinking':
+      return { type: block.type, mime, text: block.text, meta }
+    case 'tool_call':
+      return { type: block.type, mime, call_id: block.callId, name: block.name, input: block.input, meta }
+    case 'tool_result': {
+      const { callId, name = null, output, isError = false } = block
+      return { type: block.type, mime, call_id: callId, name, output, is_error: isError, meta }
+    }
+    default: {
+      const { data = null, url = null, name = null } = block
+      return { type: block.type, mime, data, url, name, meta }
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import type { Message } from '../../core/message.ts'
+import type { Resolved, Store } from '../../core/ports.ts'
+import { type Given, hasOption, type Run, textOption } from '../command.ts'
+import { exit } from '../exit.ts'
+import { shortIdIn } from '../keep/short-id-in.ts'
+import { cut, widthOf } from '../terminal/cut.ts'
+import { shortIds } from '../terminal/short-id.ts'
+import { localTime } from '../terminal/time.ts'
+import { UsageError } from '../usage-error.ts'
+import type { World } from '../world.ts'
+import { lastCode } from './code.ts'
+import { gistOf } from './gist.ts'
+import { field, printLines, withStore, writeJson } from './look.ts'
+import { printPaged } from './pager.ts'
+import { readShown, type Shown } from './read-shown.ts'
+import { newestHere } from './scope.ts'
+import { showJson } from './show-json.ts'
+import { showLines, whoSaid } from './show-lines.ts'
+import { showMarkdown } from './show-markdown.ts'
+
+/** `skein show`: what was said on the way to a message, or on a branch. */
+export const show: Run = (given, world) => {
+  checkOptions(given, world)
+  return withStore(world, async store => {
+    const shown = await readShown(store, await resolved(store, given, world), world.now())
+    const path = await fromOn(store, shown.path, textOption(given, 'from'))
+    if (hasOption(given, 'code')) {
+      const code = lastCode(path)
+      if (code === null) {
+        world.err.line(`${world.err.style.failed('skein:')} there is no code block on this path`)
+        return exit.notFound
+      }
+      world.out.write(world.out.style.safe(code))
+    } else if (world.json) writeJson(world, await showJson(store, shown, path, world.now()))
+    else if (hasOption(given, 'path')) await printLines(world.out, outline(shown, path, world))
+    else if (world.out.isTerminal) await forPeople(store, shown, path, given, world)
+    else {
+      const { style } = world.out
+      const look = { style, full: hasOption(given, 'full'), now: world.now() }
+      await printLines(world.out, showMarkdown(shown, path, look))
+    }
+    return exit.ok
+  })
+}
+
+function checkOptions(given: Given, { json }: World): void {
+  const asked = ['code', 'path', 'full'].filter(name => hasOption(given, name)).map(name => `--${name}`)
+  if (json && asked.length > 0) asked.push('--json')
+  if (asked.length > 1) throw new UsageError(`${asked.join(' and ')} contradict each other`, 'Drop one')
+}
+
+/** What was asked for; without an id, what a bare `skein` would go on with. */
+async function resolved(store: Store, given: Given, world: World): Promise<Resolved> {
+  const [text] = given.arguments
+  if (text !== undefined) return store.resolve(text)
+  const from = textOption(given, 'from')
+  if (from !== undefined) return { ...(await store.resolve(from)), message: null }
+  const newest = await newestHere(store, world.place(), world.cwd, world.now())
+  if (newest === null) throw new UsageError('show needs an id here', 'skein ls --all lists them')
+  return { conversation: newest, branch: newest.branch, message: null }
+}
+
+/** The path from a message on. */
+async function fromOn(
+  store: Store,
+  path: readonly Message[],
+  from: string | undefined,
+): Promise<readonly Message[]> {
+  if (from === undefined) return path
+  const { message } = await store.resolve(from)
+  if (message === null) throw new UsageError(`--from takes a message, and ${from} is a conversation`)
+  const at = path.findIndex(one => one.id === message)
+  if (at === -1) throw new UsageError(`${from} is not on this path`, `skein show ${from} shows the way to it`)
+  return path.slice(at)
+}
+
+async function forPeople(
+  store: Store,
+  shown: Shown,
+  path: readonly Message[],
+  given: Given,
+  world: World,
+): Promise<void> {
+  const { style, width } = world.out
+  const { id } = shown.facts.conversation
+  const short = new Map<string, string>(shortIds(shown.path.map(message => message.id)))
+  short.set(id, await shortIdIn(store, id))
+  for (const trace of [...shown.traces.values()].flat()) short.set(trace.id, await shortIdIn(store, trace.id))
+  const full = hasOption(given, 'full')
+  const look = { width, style, full, short, home: world.env.HOME, now: world.now() }
+  await printPaged(world, [...showLines(shown, path, look)])
+}
+
+/** `--path`: a line for each message; in a pipe its full id, time, who, and its first words. */
+function* outline(shown: Shown, path: readonly Message[], world: World): Generator<string> {
+  const { style, width, isTerminal } = world.out
+  const short = shortIds(shown.path.map(message => message.id))
+  for (const message of path) {
+    const who = style.safe(whoSaid(message, shown))
+    if (!isTerminal) {
+      yield [message.id, message.createdAt.toISOString(), message.role, field(world, gistOf(message))].join(
+        '\t',
+      )
+      continue
+    }
+    const id = short.get(message.id)!
+    const time = localTime(message.createdAt)
+    const room = Math.max(12, width - widthOf(`${id}  ${time}  ${who}  `))
+    const gist = cut(style.safe(gistOf(message)), room, style.symbols.dots)
+    yield `${style.id(id)}  ${style.faint(time)}  ${style.title(who)}  ${gist}`
+  }
+}

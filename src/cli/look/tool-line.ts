@@ -1,0 +1,33 @@
+import type { ToolCallBlock, ToolResultBlock } from '../../core/block.ts'
+import { cut, folded, widthOf } from '../terminal/cut.ts'
+import { plural } from '../terminal/number.ts'
+import type { Style } from '../terminal/style.ts'
+import { argumentOf, outputText } from './gist.ts'
+
+/** A call of a tool and what came of it, on one line: `  bash  npm test · 31 lines`. What it was called with gives way
+ *  first. */
+export function toolLine(
+  call: Pick<ToolCallBlock, 'name' | 'input'>,
+  result: Pick<ToolResultBlock, 'output' | 'isError'> | null,
+  width: number,
+  style: Style,
+): string {
+  const { failed, dot, dots } = style.symbols
+  const isError = result?.isError === true
+  const sign = isError ? `${failed}${' '.repeat(Math.max(1, 2 - widthOf(failed)))}` : '  '
+  const name = style.safe(folded(call.name))
+  const outcome = cut(style.safe(outcomeOf(result)), Math.max(12, Math.floor(width / 2)), dots)
+  const tail = outcome === '' ? '' : ` ${dot} ${outcome}`
+  const room = width - widthOf(`${sign}${name}  ${tail}`)
+  const argument = cut(style.safe(argumentOf(call.input)), Math.max(12, room), dots)
+  const painted = isError ? style.failed(sign) : sign
+  return `${painted}${style.branch(name)}${argument === '' ? '' : `  ${argument}`}${style.faint(tail)}`
+}
+
+/** One line of output is shown, of more there is a count. */
+export function outcomeOf(result: Pick<ToolResultBlock, 'output'> | null): string {
+  if (result === null) return 'no result'
+  const text = outputText(result.output).trim()
+  const lines = text === '' ? 0 : text.split('\n').length
+  return lines > 1 ? plural(lines, 'line') : folded(text)
+}
