@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { describeCli } from './docs/cli.ts'
 import { describePostgres } from './docs/postgres-schema.ts'
 import { describeSqlite } from './docs/sqlite-schema.ts'
 
@@ -20,7 +21,7 @@ Everything is in the schema \`skein\`.
 
 ${await describePostgres()}`
 
-const documents = { 'docs/schema.md': schema }
+const documents = { 'docs/schema.md': schema, 'docs/cli.md': describeCli() }
 let stale = 0
 for (const [path, text] of Object.entries(documents)) {
   if (read(path) === text) continue
