@@ -2,6 +2,24 @@ import type { Command } from '../command.ts'
 
 export const keepCommands: readonly Command[] = [
   {
+    name: 'export',
+    aliases: ['conversation export', 'sessions export'],
+    group: 'Keep',
+    summary: 'write a conversation as Markdown, or as a page that opens offline',
+    arguments: [{ name: 'id' }],
+    options: {
+      html: { help: 'one page with all branches, readable without a network or a script' },
+      output: { short: 'o', value: '<file>', help: 'where to; a folder gets a file named after the title' },
+      all: { help: 'in Markdown, all branches instead of one path' },
+      force: { short: 'f', help: 'write over a file that is there' },
+    },
+    examples: [
+      ['skein export a7xk5f > storm.md', 'the path that would be continued, as Markdown'],
+      ['skein export a7xk5f --html -o storm.html', 'all branches, in one page'],
+    ],
+    load: async () => (await import('../keep/export.ts')).exportCommand,
+  },
+  {
     name: 'rename',
     aliases: ['conversation rename', 'sessions rename'],
     group: 'Keep',

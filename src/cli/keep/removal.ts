@@ -2,6 +2,7 @@ import type { Conversation } from '../../core/conversation.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
 import type { Resolved, Store } from '../../core/ports.ts'
+import type { Scope } from '../look/scope.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** What a line of `rm` is about. */
@@ -62,18 +63,18 @@ function refuseBranch(text: string, { conversation, branch }: Resolved): void {
   }
 }
 
-/** All conversations without activity since then, of a directory or of all. */
+/** All conversations without activity since then. */
 export async function idleSince(
   store: Store,
   before: Date,
-  directory: string | undefined,
+  { filter }: Pick<Scope, 'filter'>,
 ): Promise<readonly Conversation[]> {
   const found: Conversation[] = []
   for (let after: string | undefined, more = true; more; ) {
     const page = await store.listConversations({
       updatedBefore: before,
       limit: 1_000,
-      ...(directory !== undefined && { directory }),
+      ...filter,
       ...(after !== undefined && { after }),
     })
     found.push(...page.items)

@@ -4,6 +4,8 @@ import type { DeletedMessages, Store } from '../../core/ports.ts'
 import { graceMs } from '../../stores/programs/sweep.ts'
 import { type Given, hasOption, type Run, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
+import { withStore } from '../look/look.ts'
+import { type Scope, scopeOf } from '../look/scope.ts'
 import { plural, whole } from '../terminal/number.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
@@ -18,14 +20,22 @@ import { subtreeSize } from './subtree-size.ts'
 export const rm: Run = async (given, world) => {
   const olderThan = olderThanOf(given)
   if (hasOption(given, 'undo')) return undo(given, world)
-  const store = await world.store()
+  return withStore(world, store => removeFrom(store, given, world, olderThan))
+}
+
+async function removeFrom(
+  store: Store,
+  given: Given,
+  world: World,
+  olderThan: number | null,
+): Promise<number> {
   const removal =
     olderThan === null
       ? await removalOf(store, given.arguments)
-      : await idle(store, olderThan, hasOption(given, 'all') ? undefined : world.cwd, world.now())
+      : await idle(store, olderThan, scopeOf(world.place(), world.cwd, hasOption(given, 'all')), world.now())
   const gone = await messagesGone(store, removal, hasOption(given, 'cascade'))
 
-  if (hasOption(given, 'dry-run')) return dryRun(removal, gone, world)
+  if (hasOption(given, 'dry-run')) return dryRun(store, removal, gone, world)
   if (removal.conversations.length + removal.messages.length > 0) {
     const question = await questionOf(store, removal, gone)
     if (!(await mayGoOn(question, hasOption(given, 'yes'), world))) {
@@ -65,8 +75,8 @@ async function undo(given: Given, world: World): Promise<number> {
   return restore(given, world)
 }
 
-async function idle(store: Store, ms: number, directory: string | undefined, now: number): Promise<Removal> {
-  const conversations = await idleSince(store, new Date(now - ms), directory)
+async function idle(store: Store, ms: number, scope: Scope, now: number): Promise<Removal> {
+  const conversations = await idleSince(store, new Date(now - ms), scope)
   return { conversations, messages: [], missing: [] }
 }
 
@@ -134,14 +144,13 @@ async function remove(store: Store, removal: Removal, cascade: boolean): Promise
   }
 }
 
-async function dryRun(removal: Removal, gone: number, world: World): Promise<number> {
+async function dryRun(store: Store, removal: Removal, gone: number, world: World): Promise<number> {
   const { conversations, missing } = removal
   const { style } = world.out
   if (world.json) {
     world.out.line(JSON.stringify(jsonOf(true, removal, { deleted: gone, moved: [], summaries: 0 })))
     return exit.ok
   }
-  const store = await world.store()
   for (const { id, title, messages } of conversations) {
     const short = world.out.isTerminal ? await shortIdIn(store, id) : id
     const name = style.title(style.safe(title ?? 'untitled').replace(/\s+/g, ' '))

@@ -2,6 +2,7 @@ import type { ListedConversation } from '../../core/listing.ts'
 import { graceMs } from '../../stores/programs/sweep.ts'
 import type { Run } from '../command.ts'
 import { exit } from '../exit.ts'
+import { withStore } from '../look/look.ts'
 import { plural, whole } from '../terminal/number.ts'
 import { shortIds } from '../terminal/short-id.ts'
 import { table } from '../terminal/table.ts'
@@ -9,57 +10,58 @@ import { age } from '../terminal/time.ts'
 import { dayAndMonth } from './day.ts'
 
 /** Lists what is in the trash, of all directories: it is the way back. */
-export const trash: Run = async (_given, world) => {
-  const store = await world.store()
-  const found: ListedConversation[] = []
-  for (let after: string | undefined, more = true; more; ) {
-    const page = await store.listConversations({ trashed: true, limit: 1_000, ...(after && { after }) })
-    found.push(...page.items)
-    after = page.next ?? undefined
-    more = after !== undefined
-  }
-  const newest = found.sort((a, b) => b.trashedAt!.getTime() - a.trashedAt!.getTime())
-  const { out, err } = world
-  if (world.json) {
-    out.line(JSON.stringify(newest.map(jsonOf)))
-    return exit.ok
-  }
-  const oneLine = (text: string | null) => out.style.safe(text ?? '').replace(/\s+/g, ' ')
-  if (!out.isTerminal) {
-    for (const { id, title, trashedAt, messages } of newest) {
-      const until = new Date(trashedAt!.getTime() + graceMs)
-      out.line([id, oneLine(title), trashedAt!.toISOString(), messages, until.toISOString()].join('\t'))
+export const trash: Run = (_given, world) => {
+  return withStore(world, async store => {
+    const found: ListedConversation[] = []
+    for (let after: string | undefined, more = true; more; ) {
+      const page = await store.listConversations({ trashed: true, limit: 1_000, ...(after && { after }) })
+      found.push(...page.items)
+      after = page.next ?? undefined
+      more = after !== undefined
     }
+    const newest = found.sort((a, b) => b.trashedAt!.getTime() - a.trashedAt!.getTime())
+    const { out, err } = world
+    if (world.json) {
+      out.line(JSON.stringify(newest.map(jsonOf)))
+      return exit.ok
+    }
+    const oneLine = (text: string | null) => out.style.safe(text ?? '').replace(/\s+/g, ' ')
+    if (!out.isTerminal) {
+      for (const { id, title, trashedAt, messages } of newest) {
+        const until = new Date(trashedAt!.getTime() + graceMs)
+        out.line([id, oneLine(title), trashedAt!.toISOString(), messages, until.toISOString()].join('\t'))
+      }
+      return exit.ok
+    }
+    if (newest.length === 0) {
+      if (!world.quiet) err.line('the trash is empty')
+      return exit.ok
+    }
+    const ids = shortIds(newest.map(({ id }) => id))
+    const rows = newest
+      .toReversed()
+      .map(({ id, title, trashedAt, messages }) => [
+        ids.get(id)!,
+        oneLine(title) || 'untitled',
+        age(trashedAt!, world.now()),
+        dayAndMonth(new Date(trashedAt!.getTime() + graceMs)),
+        whole(messages),
+      ])
+    const columns = [
+      { header: 'ID', paint: out.style.id },
+      { header: 'TITLE', shrinksTo: 12, grows: true },
+      { header: 'DELETED', align: 'right' },
+      { header: 'UNTIL', align: 'right' },
+      { header: 'MSGS', align: 'right' },
+    ] as const
+    const options = { dots: out.style.symbols.dots, paintHeader: out.style.faint }
+    for (const line of table(rows, columns, out.width, options)) out.line(line)
+    if (!world.quiet)
+      err.line(
+        `${plural(newest.length, 'conversation')} in the trash ${err.style.symbols.dot} back: skein restore <id>`,
+      )
     return exit.ok
-  }
-  if (newest.length === 0) {
-    if (!world.quiet) err.line('the trash is empty')
-    return exit.ok
-  }
-  const ids = shortIds(newest.map(({ id }) => id))
-  const rows = newest
-    .toReversed()
-    .map(({ id, title, trashedAt, messages }) => [
-      ids.get(id)!,
-      oneLine(title) || 'untitled',
-      age(trashedAt!, world.now()),
-      dayAndMonth(new Date(trashedAt!.getTime() + graceMs)),
-      whole(messages),
-    ])
-  const columns = [
-    { header: 'ID', paint: out.style.id },
-    { header: 'TITLE', shrinksTo: 12, grows: true },
-    { header: 'DELETED', align: 'right' },
-    { header: 'UNTIL', align: 'right' },
-    { header: 'MSGS', align: 'right' },
-  ] as const
-  const options = { dots: out.style.symbols.dots, paintHeader: out.style.faint }
-  for (const line of table(rows, columns, out.width, options)) out.line(line)
-  if (!world.quiet)
-    err.line(
-      `${plural(newest.length, 'conversation')} in the trash ${err.style.symbols.dot} back: skein restore <id>`,
-    )
-  return exit.ok
+  })
 }
 
 function jsonOf({ id, title, directory, messages, tokens, updatedAt, trashedAt }: ListedConversation) {

@@ -1,0 +1,22 @@
+const names: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Text that is nothing but text, between tags and within quotes. Control characters are shown by their pictures, and
+ *  what turns the direction of writing against the letters by its number. */
+export function escapeHtml(text: string): string {
+  return text
+    .replace(/[&<>"']/g, character => names[character]!)
+    .replace(/[^\P{Cc}\n\t]/gu, control)
+    .replace(/[\u202a-\u202e\u2066-\u2069]/g, turn => `\\u${turn.charCodeAt(0).toString(16)}`)
+    .toWellFormed()
+}
+
+function control(character: string): string {
+  const code = character.charCodeAt(0)
+  return code < 0x20 ? String.fromCharCode(0x2400 + code) : '\ufffd'
+}
