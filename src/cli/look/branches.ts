@@ -5,6 +5,7 @@ import type { Store } from '../../core/ports.ts'
 import type { Run } from '../command.ts'
 import { exit } from '../exit.ts'
 import { shortIdIn } from '../keep/short-id-in.ts'
+import { newestHere } from '../talk/newest-here.ts'
 import type { Style } from '../terminal/style.ts'
 import { table } from '../terminal/table.ts'
 import { age } from '../terminal/time.ts'
@@ -12,21 +13,20 @@ import { UsageError } from '../usage-error.ts'
 import { forksOf } from './forks.ts'
 import { gistOf } from './gist.ts'
 import { field, note, withStore, writeJson } from './look.ts'
-import { newestHere } from './scope.ts'
 
 /** `skein branches`: the branches of a conversation, the most recently active last. */
 export const branches: Run = (given, world) =>
   withStore(world, async store => {
     const [text] = given.arguments
-    const newest = text === undefined ? await newestHere(store, world.place(), world.cwd, world.now()) : null
-    if (text === undefined && newest === null) {
+    const newest = text === undefined ? (await newestHere(store, world)).place?.conversation : undefined
+    if (text === undefined && !newest) {
       throw new UsageError('branches needs an id here', 'skein ls --all lists them')
     }
     const id = newest?.id ?? (await store.resolve(text!)).conversation.id
     const rows = await readBranches(store, id)
     if (world.json) writeJson(world, rows.map(branchJson))
     else if (world.out.isTerminal) {
-      if (newest !== null) note(world, newest.title ?? newest.id)
+      if (newest) note(world, newest.title ?? newest.id)
       const { style, width } = world.out
       const short = new Map<string, string>()
       for (const { head } of rows) if (head) short.set(head.id, await shortIdIn(store, head.id))

@@ -3,6 +3,7 @@ import type { Store } from '../../core/ports.ts'
 import { type Given, hasOption, type Run, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
 import { shortIdIn } from '../keep/short-id-in.ts'
+import { newestHere } from '../talk/newest-here.ts'
 import { whole } from '../terminal/number.ts'
 import { shortIds } from '../terminal/short-id.ts'
 import { UsageError } from '../usage-error.ts'
@@ -12,7 +13,7 @@ import { conversationJson } from './conversation-json.ts'
 import { gistOf } from './gist.ts'
 import { type ListRow, listLines } from './list-lines.ts'
 import { field, limitOption, note, withStore, writeJson } from './look.ts'
-import { newestHere, type Scope, scopeOf } from './scope.ts'
+import { type Scope, scopeOf } from './scope.ts'
 
 /** `skein ls`: the conversations here, newest last for people and first for programs. */
 export const ls: Run = (given, world) => {
@@ -75,14 +76,14 @@ async function listed(store: Store, filter: ConversationFilter, limit: number) {
 
 async function forPeople(store: Store, world: World, facts: readonly ConversationFacts[]): Promise<void> {
   const { style, width } = world.out
-  const next = await newestHere(store, world.place(), world.cwd, world.now())
+  const { place: next } = await newestHere(store, world)
   const among = shortIds(facts.map(({ conversation }) => conversation.id))
   const rows: ListRow[] = []
   for (const { conversation: one, last, pathMessages, branches, isLive } of facts) {
     rows.push({
       // Asking the store costs something, and nobody pastes from a list of thousands.
       id: facts.length <= 100 ? await shortIdIn(store, one.id) : among.get(one.id)!,
-      isNext: one.id === next?.id,
+      isNext: one.id === next?.conversation.id,
       isLive,
       title: style.safe(titleOf(one)),
       lastWords: last === null ? '' : style.safe(gistOf(last)),

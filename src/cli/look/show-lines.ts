@@ -3,6 +3,7 @@ import type { Message } from '../../core/message.ts'
 import type { Summary } from '../../core/records.ts'
 import type { Usage } from '../../core/turn.ts'
 import { markdownPrinter } from '../chat/markdown.ts'
+import { homely } from '../talk/homely.ts'
 import { cut, cutMiddle, folded, widthOf } from '../terminal/cut.ts'
 import { modelName } from '../terminal/model-name.ts'
 import { bytes, count, money, plural } from '../terminal/number.ts'
@@ -22,8 +23,8 @@ export interface ShowLook {
   readonly full: boolean
   /** Ids as they are printed. */
   readonly short: ReadonlyMap<string, string>
-  /** To be written as `~`. */
-  readonly home: string | undefined
+  /** Says where the home is, which is written as `~`. */
+  readonly env: Readonly<Record<string, string | undefined>>
   readonly now: number
 }
 
@@ -168,12 +169,12 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
   }
 }
 
-function* head({ facts, branch }: Shown, { width, style, short, home }: ShowLook): Generator<string> {
+function* head({ facts, branch }: Shown, { width, style, short, env }: ShowLook): Generator<string> {
   const { conversation: one, pathMessages, isLive } = facts
   const { dot, dots } = style.symbols
   yield style.title(cut(style.safe(folded(one.title ?? one.label ?? '(no title)')), width, dots))
   const parts = [style.safe(branch), plural(pathMessages, 'message')]
-  if (one.directory !== null) parts.push(cutMiddle(style.safe(shortPath(one.directory, home)), 40, dots))
+  if (one.directory !== null) parts.push(cutMiddle(style.safe(homely(one.directory, env)), 40, dots))
   if (one.tokensUsed > 0) parts.push(`${count(one.tokensUsed)} tokens`, money(costOf(one)))
   if (isLive) parts.push('live')
   if (one.trashedAt !== null) parts.push('in the trash')
@@ -198,11 +199,6 @@ export function usageWords({ input, output, cost }: Usage): string {
     ...(output === undefined ? [] : [`${count(output)} out`]),
   ]
   return [...tokens, money(cost ?? null)].join(', ')
-}
-
-function shortPath(path: string, home: string | undefined): string {
-  if (!home || home === '/') return path
-  return path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }
 
 function asText(input: unknown): string {

@@ -3,6 +3,7 @@ import type { Resolved, Store } from '../../core/ports.ts'
 import { type Given, hasOption, type Run, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
 import { shortIdIn } from '../keep/short-id-in.ts'
+import { newestHere } from '../talk/newest-here.ts'
 import { cut, widthOf } from '../terminal/cut.ts'
 import { shortIds } from '../terminal/short-id.ts'
 import { localTime } from '../terminal/time.ts'
@@ -13,7 +14,6 @@ import { gistOf } from './gist.ts'
 import { field, printLines, withStore, writeJson } from './look.ts'
 import { printPaged } from './pager.ts'
 import { readShown, type Shown } from './read-shown.ts'
-import { newestHere } from './scope.ts'
 import { showJson } from './show-json.ts'
 import { showLines, whoSaid } from './show-lines.ts'
 import { showMarkdown } from './show-markdown.ts'
@@ -55,9 +55,9 @@ async function resolved(store: Store, given: Given, world: World): Promise<Resol
   if (text !== undefined) return store.resolve(text)
   const from = textOption(given, 'from')
   if (from !== undefined) return { ...(await store.resolve(from)), message: null }
-  const newest = await newestHere(store, world.place(), world.cwd, world.now())
-  if (newest === null) throw new UsageError('show needs an id here', 'skein ls --all lists them')
-  return { conversation: newest, branch: newest.branch, message: null }
+  const { place } = await newestHere(store, world)
+  if (place === null) throw new UsageError('show needs an id here', 'skein ls --all lists them')
+  return { ...place, message: null }
 }
 
 /** The path from a message on. */
@@ -87,7 +87,7 @@ async function forPeople(
   short.set(id, await shortIdIn(store, id))
   for (const trace of [...shown.traces.values()].flat()) short.set(trace.id, await shortIdIn(store, trace.id))
   const full = hasOption(given, 'full')
-  const look = { width, style, full, short, home: world.env.HOME, now: world.now() }
+  const look = { width, style, full, short, env: world.env, now: world.now() }
   await printPaged(world, [...showLines(shown, path, look)])
 }
 
