@@ -1,6 +1,7 @@
 import { agentSuite } from './rows/agent.ts'
 import { appendSuite } from './rows/append.ts'
 import { bytesSuite } from './rows/bytes.ts'
+import { cliSuite } from './rows/cli.ts'
 import { contextSuite } from './rows/context.ts'
 import { fitSuite } from './rows/fit.ts'
 import { forkSuite } from './rows/fork.ts'
@@ -26,4 +27,5 @@ export const suites: readonly Suite[] = [
   postgresSuite,
   recorderSuite,
   agentSuite,
+  cliSuite,
 ]

@@ -1,0 +1,93 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { median, pairedRatio } from '../measure.ts'
+import { type Line, type Suite, time } from '../suite.ts'
+import { makeTurn } from '../workload.ts'
+
+/** How long the command takes, from start to end, against a program that does nothing, on the same Node. */
+
+const bin = join(import.meta.dirname, '../../dist/cli/bin.js')
+const groups = 12
+
+const few = 20
+
+export const cliSuite: Suite = {
+  name: 'cli',
+  tasks: {},
+  async run(bench) {
+    const { rounds, conversations } = bench.scale
+    const empty = join(bench.place, 'empty.mjs')
+    writeFileSync(empty, '')
+    const cwd = join(bench.place, 'work')
+    mkdirSync(cwd)
+    const small = join(bench.place, 'small.db')
+    const large = join(bench.place, 'large.db')
+    const id = await fill(small, few, cwd)
+    await fill(large, conversations[1], cwd)
+    const programs = {
+      empty: [empty],
+      ls: [bin, 'ls', '--db', small],
+      many: [bin, 'ls', '--db', large],
+      show: [bin, 'show', id, '--db', small],
+      search: [bin, 'search', 'function', '--db', small],
+    } as const
+    type Name = keyof typeof programs
+    const names = Object.keys(programs) as Name[]
+    for (const name of names) await run(programs[name], cwd)
+    const took = Object.fromEntries(names.map(name => [name, [] as number[][]])) as Record<Name, number[][]>
+    for (let round = 0; round < rounds; round++) {
+      for (const name of names) took[name].push([])
+      for (let group = 0; group < groups; group++) {
+        for (const name of names) took[name][round]!.push(run(programs[name], cwd))
+      }
+    }
+    const middle = (name: Name) => time(median(took[name].flat()))
+    const line = (work: string, ours: Name, floor: Name, goal: number): Line => ({
+      work,
+      floor: middle(floor),
+      ours: middle(ours),
+      ratio: pairedRatio(took[ours], took[floor]),
+      goal,
+    })
+    const all = conversations[1].toLocaleString('en')
+    return [
+      line('skein ls ÷ an empty program', 'ls', 'empty', 2),
+      line('skein show ÷ an empty program', 'show', 'empty', 2),
+      line('skein search ÷ an empty program', 'search', 'empty', 2),
+      line(`skein ls with ${all} conversations ÷ with ${few}`, 'many', 'ls', 1.2),
+    ]
+  },
+}
+
+/** Microseconds. */
+function run(args: readonly string[], cwd: string): number {
+  // Certificates that a machine adds cost every Node tens of milliseconds.
+  const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env
+  const start = performance.now()
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd, env })
+  if (status !== 0)
+    throw new Error(`${args.join(' ')}: ${stderr}. The command has to be built: npm run build`)
+  return (performance.now() - start) * 1_000
+}
+
+async function fill(file: string, conversations: number, directory: string): Promise<string> {
+  const db = new BetterSqlite3(file)
+  db.pragma('journal_mode = WAL')
+  db.pragma('synchronous = off')
+  const store = await sqliteStore(db)
+  let last = ''
+  for (let i = 0; i < conversations; i++) {
+    if (i % 500 === 0) db.exec('BEGIN')
+    const { branch, conversation } = await store.create({ directory, title: `Conversation ${i}` })
+    const { key, messages } = makeTurn(i)
+    await store.append(branch, null, messages, { turn: { key, step: 0 } })
+    last = conversation.id
+    if (i % 500 === 499 || i === conversations - 1) db.exec('COMMIT')
+  }
+  await store.indexSearch()
+  db.close()
+  return last
+}
