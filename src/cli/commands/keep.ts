@@ -97,4 +97,30 @@ export const keepCommands: readonly Command[] = [
     ],
     load: async () => (await import('../keep/restore.ts')).restore,
   },
+  {
+    name: 'gc',
+    aliases: ['conversation gc', 'sessions gc'],
+    group: 'Keep',
+    summary: 'move what has expired to the trash, and empty the trash of what is old',
+    arguments: [],
+    options: { 'dry-run': { help: 'only say what would go' } },
+    examples: [
+      ['skein gc --dry-run', 'what would go, and why'],
+      ['skein gc', 'do it'],
+    ],
+    load: async () => (await import('../keep/gc.ts')).gc,
+  },
+  {
+    name: 'verify',
+    aliases: ['conversation verify', 'sessions verify'],
+    group: 'Keep',
+    summary: 'check that every message is what its id says',
+    arguments: [{ name: 'id', optional: true, many: true }],
+    options: {},
+    examples: [
+      ['skein verify', 'all conversations, the trash included'],
+      ['skein verify a7xk5f', 'one of them'],
+    ],
+    load: async () => (await import('../keep/verify.ts')).verify,
+  },
 ]

@@ -2,7 +2,6 @@ import type { Conversation } from '../../core/conversation.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
 import type { Resolved, Store } from '../../core/ports.ts'
-import type { Scope } from '../look/scope.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** What a line of `rm` is about. */
@@ -61,25 +60,4 @@ function refuseBranch(text: string, { conversation, branch }: Resolved): void {
       `To remove all of it, give the conversation's id`,
     )
   }
-}
-
-/** All conversations without activity since then. */
-export async function idleSince(
-  store: Store,
-  before: Date,
-  { filter }: Pick<Scope, 'filter'>,
-): Promise<readonly Conversation[]> {
-  const found: Conversation[] = []
-  for (let after: string | undefined, more = true; more; ) {
-    const page = await store.listConversations({
-      updatedBefore: before,
-      limit: 1_000,
-      ...filter,
-      ...(after !== undefined && { after }),
-    })
-    found.push(...page.items)
-    after = page.next ?? undefined
-    more = after !== undefined
-  }
-  return found
 }

@@ -9,9 +9,10 @@ import { type Scope, scopeOf } from '../look/scope.ts'
 import { plural, whole } from '../terminal/number.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
+import { allConversations } from './all-conversations.ts'
 import { confirm } from './confirm.ts'
 import { dayAndMonth } from './day.ts'
-import { idleSince, type Removal, removalOf } from './removal.ts'
+import { type Removal, removalOf } from './removal.ts'
 import { restore } from './restore.ts'
 import { shortIdIn } from './short-id-in.ts'
 import { subtreeSize } from './subtree-size.ts'
@@ -76,8 +77,9 @@ async function undo(given: Given, world: World): Promise<number> {
 }
 
 async function idle(store: Store, ms: number, scope: Scope, now: number): Promise<Removal> {
-  const conversations = await idleSince(store, new Date(now - ms), scope)
-  return { conversations, messages: [], missing: [] }
+  const filter = { ...scope.filter, updatedBefore: new Date(now - ms) }
+  const { items } = await allConversations(store, filter)
+  return { conversations: items, messages: [], missing: [] }
 }
 
 /** How many single messages will be gone. Throws UsageError if others hang on them, unless those go too. */

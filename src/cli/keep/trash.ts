@@ -7,19 +7,14 @@ import { plural, whole } from '../terminal/number.ts'
 import { shortIds } from '../terminal/short-id.ts'
 import { table } from '../terminal/table.ts'
 import { age } from '../terminal/time.ts'
+import { allConversations } from './all-conversations.ts'
 import { dayAndMonth } from './day.ts'
 
 /** Lists what is in the trash, of all directories: it is the way back. */
 export const trash: Run = (_given, world) => {
   return withStore(world, async store => {
-    const found: ListedConversation[] = []
-    for (let after: string | undefined, more = true; more; ) {
-      const page = await store.listConversations({ trashed: true, limit: 1_000, ...(after && { after }) })
-      found.push(...page.items)
-      after = page.next ?? undefined
-      more = after !== undefined
-    }
-    const newest = found.sort((a, b) => b.trashedAt!.getTime() - a.trashedAt!.getTime())
+    const { items } = await allConversations(store, { trashed: true })
+    const newest = items.toSorted((a, b) => b.trashedAt!.getTime() - a.trashedAt!.getTime())
     const { out, err } = world
     if (world.json) {
       out.line(JSON.stringify(newest.map(jsonOf)))
