@@ -10,7 +10,9 @@ export interface Keyboard {
   next(): Promise<Stroke>
   /** Calls for every Ctrl+C until the returned function is called; all other keys wait for the next prompt. */
   onInterrupt(listener: () => void): () => void
-  /** Gives the terminal back: for a pager, or at the end. */
+  /** Gives the terminal to something else for a while: to a pager, say. */
+  lend<T>(work: () => Promise<T>): Promise<T>
+  /** Gives the terminal back. */
   close(): void
 }
 
@@ -67,13 +69,25 @@ export function openKeyboard(world: World, paper: Paper): Keyboard {
     process.kill(process.pid, 'SIGTSTP')
   }
 
+  function attach(): void {
+    stdin.on('data', onData)
+    stdin.on('end', onEnd)
+    raw(true)
+    stdin.resume()
+  }
+
+  function detach(): void {
+    clearTimeout(timer)
+    stdin.off('data', onData)
+    stdin.off('end', onEnd)
+    raw(false)
+    stdin.pause()
+  }
+
   stdin.setEncoding('utf8')
-  stdin.on('data', onData)
-  stdin.on('end', onEnd)
   paper.stream.on('resize', onResize)
   world.signal.addEventListener('abort', onEnd)
-  raw(true)
-  stdin.resume()
+  attach()
 
   return {
     next() {
@@ -90,16 +104,20 @@ export function openKeyboard(world: World, paper: Paper): Keyboard {
         interrupted = null
       }
     },
+    async lend(work) {
+      detach()
+      try {
+        return await work()
+      } finally {
+        attach()
+      }
+    },
     close() {
       if (closed) return
       closed = true
-      clearTimeout(timer)
-      stdin.off('data', onData)
-      stdin.off('end', onEnd)
+      detach()
       paper.stream.off('resize', onResize)
       world.signal.removeEventListener('abort', onEnd)
-      raw(false)
-      stdin.pause()
       waiting?.({ type: 'closed' })
     },
   }

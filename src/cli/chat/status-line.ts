@@ -1,9 +1,10 @@
 import { widthOf } from '../terminal/cut.ts'
+import { modelName } from '../terminal/model-name.ts'
 import { count, money } from '../terminal/number.ts'
 import type { Style } from '../terminal/style.ts'
 
 /** What the line above the prompt tells. */
-export interface Standing {
+export interface StatusFacts {
   /** As people write it: `~/src/harbor`. */
   readonly directory: string
   /** Null where nothing is kept. */
@@ -18,7 +19,7 @@ export interface Standing {
 }
 
 /** Where one stands, in one line that fits: directory, number of messages, bar and cost leave in this order. */
-export function statusLine(standing: Standing, width: number, style: Style): string {
+export function statusLine(standing: StatusFacts, width: number, style: Style): string {
   const dot = ` ${style.symbols.dot} `
   for (const dropped of [0, 1, 2, 3, 4]) {
     const parts = partsOf(standing, dropped, width, style)
@@ -28,14 +29,14 @@ export function statusLine(standing: Standing, width: number, style: Style): str
   return ''
 }
 
-function partsOf(standing: Standing, dropped: number, width: number, style: Style): readonly string[] {
+function partsOf(standing: StatusFacts, dropped: number, width: number, style: Style): readonly string[] {
   const { directory, branch, messages, model, cost } = standing
   const wide = width >= 100
   const parts: string[] = []
   if (dropped < 1 && wide) parts.push(style.faint(style.safe(directory)))
   parts.push(branch === null ? 'incognito' : style.branch(style.safe(branch)))
   if (dropped < 2 && wide) parts.push(`${messages} ${messages === 1 ? 'message' : 'messages'}`)
-  parts.push(style.safe(model))
+  parts.push(style.safe(modelName(model)))
   parts.push(fill(standing, dropped < 3, wide ? 24 : 16, style))
   if (dropped < 4) parts.push(money(cost))
   if (wide && dropped < 1) parts.push(style.faint('/help'))
@@ -43,7 +44,7 @@ function partsOf(standing: Standing, dropped: number, width: number, style: Styl
 }
 
 /** `━━━━━━────────── 37% of 200k`: yellow from 70 %, red and in words from 90 %. */
-function fill({ used, window }: Standing, hasBar: boolean, cells: number, style: Style): string {
+function fill({ used, window }: StatusFacts, hasBar: boolean, cells: number, style: Style): string {
   const share = window > 0 ? Math.min(1, used / window) : 0
   const full = Math.min(cells, Math.max(used > 0 ? 1 : 0, Math.round(share * cells)))
   const bar = hasBar
@@ -53,9 +54,4 @@ function fill({ used, window }: Standing, hasBar: boolean, cells: number, style:
   const words = `${percent}% of ${count(window)}${percent >= 90 ? ' nearly full' : ''}`
   if (percent >= 90) return style.failed(`${bar}${words}`)
   return percent >= 70 ? style.note(`${bar}${words}`) : `${bar}${words}`
-}
-
-/** A model without its provider and its date: `anthropic/claude-sonnet-4-5` is `claude-sonnet-4-5`. */
-export function shortModel(id: string): string {
-  return id.slice(id.indexOf('/') + 1).replace(/-\d{8}$/, '')
 }

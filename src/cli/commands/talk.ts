@@ -2,6 +2,44 @@ import type { Command } from '../command.ts'
 
 export const talkCommands: readonly Command[] = [
   {
+    name: 'chat',
+    group: 'Talk',
+    summary: 'talk, where this directory left off; /help lists what a chat knows',
+    arguments: [],
+    options: {
+      continue: { short: 'c', value: '[id]', help: 'go on with a conversation, or from a message' },
+      new: { short: 'n', help: 'start a new conversation' },
+      incognito: { short: 'G', help: 'open nothing, keep nothing' },
+      session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
+      resume: { value: '<id>', help: 'go on with exactly this conversation' },
+      model: { short: 'm', value: '<name>', help: 'model, such as anthropic/claude-sonnet-4-5' },
+      system: { value: '<text>', help: 'system prompt for this run' },
+      force: { help: 'also a conversation of another directory' },
+    },
+    examples: [
+      ['skein chat', 'go on where this directory left off'],
+      ['skein chat -c q2w6nb', 'go on from a message; a branch if it was answered'],
+      ['skein chat < questions.txt', 'lines in, answers out'],
+    ],
+    load: async () => (await import('../chat/chat.ts')).chat,
+  },
+  {
+    name: 'resume',
+    aliases: ['conversation resume'],
+    group: 'Talk',
+    summary: 'pick a conversation and go on with it',
+    arguments: [{ name: 'id', optional: true }],
+    options: {
+      model: { short: 'm', value: '<name>', help: 'model, such as anthropic/claude-sonnet-4-5' },
+      force: { help: 'also a conversation of another directory' },
+    },
+    examples: [
+      ['skein resume', 'a list to pick from; type to find'],
+      ['skein resume a7xk5f', 'chat in this conversation'],
+    ],
+    load: async () => (await import('../chat/resume.ts')).resume,
+  },
+  {
     name: 'fork',
     aliases: ['conversation fork'],
     group: 'Talk',

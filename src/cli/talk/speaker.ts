@@ -1,7 +1,9 @@
 import type { Agent } from '../../agent/agent.ts'
 import type { AgentOptions, AgentStore } from '../../agent/options.ts'
 import type { Config } from '../../config/config.ts'
+import type { Window } from '../../context/fitted.ts'
 import { windowOf } from '../../context/windows.ts'
+import type { NewMessage } from '../../core/message.ts'
 import type { Model } from '../../core/model.ts'
 import { type Given, textOption } from '../command.ts'
 import { UsageError } from '../usage-error.ts'
@@ -15,8 +17,10 @@ export interface Speaker {
   readonly config: Config
   /** The model's window, in tokens. */
   readonly window: number
-  /** An agent that keeps what is said in the store; without one it keeps nothing. */
-  agentOn(store: AgentStore | null): Promise<Agent>
+  /** How much of it is used, by the settings. */
+  readonly contextWindow: Window
+  /** An agent that keeps what is said in the store; without one it keeps nothing, and knows what it is told was said. */
+  agentOn(store: AgentStore | null, said?: readonly NewMessage[]): Promise<Agent>
 }
 
 /** Opens the model and reads the settings. Touches no store. Throws MissingKeyError, InvalidError, UsageError. */
@@ -39,12 +43,13 @@ export function speakerFor(
     choice,
     config,
     window: windowOf(model.id).limit,
-    async agentOn(store) {
+    contextWindow: { limit: windowOf(model.id).limit, ...settingsOf(config).window },
+    async agentOn(store, said = []) {
       const { createAgent } = await import('../../agent/agent.ts')
       return createAgent({
         model,
         ...settingsOf(config),
-        ...(store ? { store } : {}),
+        ...(store ? { store } : { history: said }),
         ...(system === undefined ? {} : { system }),
       })
     },

@@ -1,0 +1,30 @@
+import type { World } from '../world.ts'
+import type { Keyboard } from './keyboard.ts'
+import type { Talker } from './talker.ts'
+import type { TypedBefore } from './typed-before.ts'
+
+/** A chat that is going on: what `/` commands see of it. */
+export interface Chat {
+  readonly world: World
+  readonly talker: Talker
+  /** Null where nobody can be asked: lines come from a pipe. */
+  readonly keyboard: Keyboard | null
+  readonly typed: TypedBefore
+  /** The name after `--session`, if there was one: `/new` stays under it. */
+  readonly name: string | null
+  /** A line about what was done, on stderr. */
+  say(line: string): void
+  /** `! something to know`. */
+  note(text: string): void
+}
+
+/** What follows a `/` command. */
+export type Next =
+  | { readonly type: 'ask' }
+  /** The next line begins with these words. */
+  | { readonly type: 'edit'; readonly text: string }
+  /** These words are said. */
+  | { readonly type: 'send'; readonly text: string }
+  | { readonly type: 'leave' }
+
+export const ask: Next = { type: 'ask' }

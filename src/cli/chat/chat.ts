@@ -1,0 +1,77 @@
+import { join } from 'node:path'
+import { NotFoundError } from '../../core/errors.ts'
+import { type Run, textOption } from '../command.ts'
+import { exit } from '../exit.ts'
+import { dataFolder } from '../place.ts'
+import { report } from '../report.ts'
+import { type Chosen, chooseConversation } from '../talk/choose.ts'
+import { noteLine } from '../talk/header.ts'
+import { demoNote } from '../talk/model.ts'
+import { openSpeaker, type Speaker } from '../talk/speaker.ts'
+import { UsageError } from '../usage-error.ts'
+import type { World } from '../world.ts'
+import type { Chat } from './chat-state.ts'
+import { openKeyboard } from './keyboard.ts'
+import { sayHeader } from './say-header.ts'
+import { talkInLines } from './talk-in-lines.ts'
+import { talkOnTerminal } from './talk-on-terminal.ts'
+import { createTalker } from './talker.ts'
+import { typedBefore } from './typed-before.ts'
+
+/** `skein chat`: talking until one leaves. */
+export const chat: Run = async (given, world) => {
+  if (world.json) throw new UsageError('chat has no --json', 'One answer as JSON: skein ask --json "…"')
+  const speaker = await openSpeaker(given, world)
+  const chosen = await chooseConversation(given, world)
+  if (chosen.word !== null) throw new NotFoundError('id', chosen.word)
+  return startChat(chosen, world, {
+    speaker,
+    system: textOption(given, 'system') ?? null,
+    name: textOption(given, 'session') ?? null,
+  })
+}
+
+export interface ChatOptions {
+  readonly speaker: Speaker
+  readonly system: string | null
+  /** The name after `--session`, if there was one. */
+  readonly name: string | null
+}
+
+/** Talks in a conversation that was chosen. Returns the exit code. */
+export async function startChat(chosen: Chosen, world: World, options: ChatOptions): Promise<number> {
+  const { err, quiet } = world
+  const { speaker } = options
+  const isIncognito = chosen.how === 'incognito'
+  const say = (line: string) => {
+    if (!quiet) err.line(line)
+  }
+  if (speaker.choice.from === 'nothing') say(noteLine(demoNote, err))
+  sayHeader(chosen, world)
+  const talker = createTalker({
+    world,
+    store: isIncognito ? null : await world.store(),
+    chosen,
+    speaker,
+    system: options.system,
+  })
+  const keyboard = world.canAsk ? openKeyboard(world, err) : null
+  const parts: Chat = {
+    world,
+    talker,
+    keyboard,
+    typed: typedBefore(isIncognito || !keyboard ? null : join(dataFolder(world.env), 'typed-lines')),
+    name: options.name,
+    say,
+    note: text => say(noteLine(text, err)),
+  }
+  try {
+    return await (keyboard ? talkOnTerminal(parts, keyboard, chosen) : talkInLines(parts))
+  } catch (error) {
+    if (!world.signal.aborted) return report(error, err)
+    return exit.interrupted
+  } finally {
+    keyboard?.close()
+    await talker.close()
+  }
+}

@@ -1,0 +1,27 @@
+import type { TextSink } from '../talk/answer.ts'
+import type { Paper } from '../terminal/paper.ts'
+import { markdownPrinter } from './markdown.ts'
+
+/** Words of an answer on a terminal, as Markdown that is made readable. */
+export function markdownSink(out: Paper): TextSink {
+  const printer = markdownPrinter(out.style, () => out.width - 1)
+  let isFirst = true
+  let inLine = false
+  const write = (text: string) => {
+    // Models like to begin with an empty line.
+    const shown = isFirst ? text.replace(/^\n+/, '') : text
+    if (shown === '') return
+    isFirst = false
+    inLine = !shown.endsWith('\n')
+    out.write(shown)
+  }
+  return {
+    push: text => write(printer.add(text)),
+    pause() {
+      write(printer.end())
+      if (inLine) out.write('\n')
+      inLine = false
+      isFirst = true
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import type { ConversationId } from '../../core/ids.ts'
+import type { ListedConversation } from '../../core/listing.ts'
+import type { Store } from '../../core/ports.ts'
+import { homely } from '../talk/homely.ts'
+import { modelName } from '../terminal/model-name.ts'
+import { count } from '../terminal/number.ts'
+import { age } from '../terminal/time.ts'
+import type { World } from '../world.ts'
+import type { Keyboard } from './keyboard.ts'
+import { lastWords } from './last-words.ts'
+import { pick } from './pick.ts'
+import { type Choice, newPicker } from './picker.ts'
+
+/** What a person wants with a conversation from the list; null for none of them. */
+export interface PickedConversation {
+  readonly wish: 'go on' | 'fork' | 'read'
+  readonly conversation: ListedConversation
+}
+
+export interface PickConversation {
+  readonly store: Store
+  readonly keyboard: Keyboard
+  readonly world: World
+  /** What Escape does, as the last row says it. */
+  readonly escapeMeans: string
+  /** Whether to begin with those of all directories. */
+  readonly all?: boolean
+}
+
+/** So many of the newest are listed and searched as one types. */
+const most = 500
+
+/** Lets a person pick a conversation: the newest first, searched by title, first and last words, directory, branch
+ *  and label as one types. */
+export async function pickConversation(options: PickConversation): Promise<PickedConversation | null> {
+  const { store, keyboard, world, escapeMeans } = options
+  let all = options.all ?? false
+  for (;;) {
+    const filter = all ? {} : { directory: world.cwd }
+    const page = await store.listConversations({ ...filter, kind: 'main', limit: most })
+    const picker = newPicker({
+      question: 'Go on with which conversation?',
+      choices: await choicesOf(page.items, store, world),
+      total:
+        page.next === null ? page.items.length : await store.countConversations({ ...filter, kind: 'main' }),
+      scope: all ? 'all directories' : 'this directory',
+      keys: `enter go on · tab ${all ? 'this directory' : 'all directories'} · ctrl+f fork · ctrl+t read · esc ${escapeMeans}`,
+      ends: ['tab', 'forward', 'read'],
+    })
+    const { by, choice } = await pick(picker, keyboard, world.err)
+    if (by === 'tab') {
+      all = !all
+      continue
+    }
+    if (by === 'escape' || !choice) return null
+    const wish = by === 'enter' ? 'go on' : by === 'forward' ? 'fork' : 'read'
+    return { wish, conversation: choice.value }
+  }
+}
+
+async function choicesOf(
+  listed: readonly ListedConversation[],
+  store: Store,
+  world: World,
+): Promise<readonly Choice<ListedConversation>[]> {
+  const lasts = await lastWords(
+    store,
+    listed.map(({ branch }) => branch.head),
+  )
+  const now = world.now()
+  return listed.map((conversation, i) => {
+    const { id, title, updatedAt, messages, model, directory, branch, label } = conversation
+    const last = lasts[i] ?? ''
+    const place = directory !== null && directory !== world.cwd ? homely(directory, world.env) : null
+    return {
+      value: conversation,
+      title: title ?? (last || shortTitle(id)),
+      facts: [age(updatedAt, now), count(messages), model === null ? '' : modelName(model)],
+      alsoFinds: [last, directory ?? '', branch.name, label ?? '', id],
+      details: [
+        ...(last === '' ? [] : [['last', last] as const]),
+        ...(place === null ? [] : [['in', place] as const]),
+      ],
+    }
+  })
+}
+
+function shortTitle(id: ConversationId): string {
+  return `without a title (${id.slice(0, 8)})`
+}

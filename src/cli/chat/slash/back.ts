@@ -1,0 +1,113 @@
+import { NotFoundError } from '../../../core/errors.ts'
+import { textOf } from '../../../core/message.ts'
+import { goOnWith } from '../../talk/choose.ts'
+import { findNamed } from '../../talk/find-named.ts'
+import { folded } from '../../terminal/cut.ts'
+import { shortened } from '../../terminal/short-id.ts'
+import { age } from '../../terminal/time.ts'
+import { UsageError } from '../../usage-error.ts'
+import { ask, type Chat, type Next } from '../chat-state.ts'
+import { pick } from '../pick.ts'
+import { newPicker } from '../picker.ts'
+import { sayHeader } from '../say-header.ts'
+import { goBackBefore, lastPrompt, wordsOf } from './go-back.ts'
+import { here, type SlashCommand } from './slash-command.ts'
+
+/** Says where the old way is, whenever a chat goes another one. */
+async function sayKept(chat: Chat, from: string, what: string): Promise<void> {
+  const { branch } = await here(chat)
+  const { style } = chat.world.err
+  const [now, before] = [style.branch(style.safe(branch.name)), style.safe(from)]
+  chat.say(`${what} ${now}. What was said is kept on ${style.branch(before)}: /switch ${before}`)
+}
+
+export const retry: SlashCommand = {
+  name: 'retry',
+  help: 'ask the last question again, on a branch of its own',
+  async run(chat) {
+    const { store, head, branch } = await here(chat)
+    const prompt = await lastPrompt(store, head)
+    const text = wordsOf(prompt)
+    await goBackBefore(chat, prompt)
+    await sayKept(chat, branch.name, 'asking again on')
+    return { type: 'send', text }
+  },
+}
+
+export const edit: SlashCommand = {
+  name: 'edit',
+  help: 'change the last question and ask it on a branch of its own',
+  async run(chat) {
+    const { store, head, branch } = await here(chat)
+    const prompt = await lastPrompt(store, head)
+    const text = wordsOf(prompt)
+    if (!chat.keyboard) throw new UsageError('/edit needs a terminal', 'Say it anew after /undo')
+    await goBackBefore(chat, prompt)
+    await sayKept(chat, branch.name, 'editing on')
+    return { type: 'edit', text }
+  },
+}
+
+export const undo: SlashCommand = {
+  name: 'undo',
+  help: 'go back before the last question; it stays on its branch',
+  async run(chat) {
+    const { store, head, branch } = await here(chat)
+    await goBackBefore(chat, await lastPrompt(store, head))
+    await sayKept(chat, branch.name, 'went back one question, now on')
+    return ask
+  },
+}
+
+/** How many prompts `/fork` offers. */
+const mostPrompts = 400
+
+export const fork: SlashCommand = {
+  name: 'fork',
+  argument: '[id]',
+  help: 'go another way from one of your questions, or from a message',
+  async run(chat, id) {
+    if (id !== '') return forkAtId(chat, id)
+    if (!chat.keyboard) throw new UsageError('/fork needs an id here', '/history shows them')
+    const { store, head, branch } = await here(chat)
+    const { messages } = head === null ? { messages: [] } : await store.tail(head, { messages: mostPrompts })
+    const prompts = messages.filter(message => message.role === 'user' && textOf(message).trim() !== '')
+    const now = chat.world.now()
+    const picker = newPicker({
+      question: 'Say which one anew?',
+      choices: prompts.toReversed().map(message => ({
+        value: message,
+        title: folded(textOf(message)),
+        facts: [age(message.createdAt, now), shortened(message.id)],
+        alsoFinds: [message.id],
+        details: [],
+      })),
+      scope: branch.name,
+      keys: 'enter put it back for editing · esc go back',
+      ends: [],
+    })
+    const { by, choice } = await pick(picker, chat.keyboard, chat.world.err)
+    if (by !== 'enter' || !choice) return ask
+    await goBackBefore(chat, choice.value)
+    await sayKept(chat, branch.name, 'forked as')
+    return { type: 'edit', text: textOf(choice.value) }
+  },
+  async complete(chat) {
+    const { store, head } = await here(chat)
+    const { messages } = head === null ? { messages: [] } : await store.tail(head, { messages: 50 })
+    return messages.filter(({ role }) => role === 'user').map(({ id }) => shortened(id))
+  },
+}
+
+async function forkAtId(chat: Chat, id: string): Promise<Next> {
+  const { world, talker } = chat
+  const store = talker.store!
+  const found = await findNamed(id, store, world)
+  if (!found) throw new NotFoundError('id', id)
+  const message = found.message ?? found.branch.head
+  if (message === null) throw new NotFoundError('message', id)
+  const chosen = await goOnWith(id, { ...found, message }, { force: false }, store, world)
+  talker.goTo(chosen)
+  sayHeader(chosen, world)
+  return ask
+}

@@ -1,0 +1,57 @@
+import type { BranchRef } from '../../../core/branch.ts'
+import { InvalidError, KeyReusedError } from '../../../core/errors.ts'
+import type { ConversationId, MessageId } from '../../../core/ids.ts'
+import { type Message, textOf } from '../../../core/message.ts'
+import type { Store } from '../../../core/ports.ts'
+import { moveKey } from '../../talk/move-key.ts'
+import type { Chat } from '../chat-state.ts'
+import { here } from './slash-command.ts'
+
+/** The person's last message on the path. Throws InvalidError if there is none. */
+export async function lastPrompt(store: Store, head: MessageId | null): Promise<Message> {
+  const { messages } = head === null ? { messages: [] } : await store.tail(head, { messages: 1 })
+  const prompt = messages.findLast(message => message.role === 'user')
+  if (!prompt) throw new InvalidError('conversation', 'you have said nothing on this branch yet')
+  return prompt
+}
+
+/** Goes back before a message, on a branch of its own: what was said stays on the old one. A key moves along, so that
+ *  whoever comes back by it finds the chat where it was left. */
+export async function goBackBefore(chat: Chat, prompt: Message): Promise<BranchRef> {
+  const { store, conversation, branch } = await here(chat)
+  const from = await store.getBranch(branch).catch(() => null)
+  const made = await branchAt(store, conversation.id, prompt.parentId, branch.name)
+  await store.activateBranch(made)
+  if (from?.key) await moveKey(store, from.key, made)
+  chat.talker.goToBranch(made)
+  return made
+}
+
+/** A branch at a message, or at the very beginning, with the next free name after another one: `main-2`. */
+export async function branchAt(
+  store: Store,
+  id: ConversationId,
+  at: MessageId | null,
+  after: string,
+): Promise<BranchRef> {
+  const stem = after.replace(/-\d+$/, '')
+  const taken = new Set((await store.listBranches(id)).map(({ name }) => name))
+  for (let n = 2; ; n++) {
+    const name = `${stem}-${n}`
+    if (taken.has(name)) continue
+    try {
+      await store.createBranch(id, at, { name })
+      return { conversationId: id, name }
+    } catch (error) {
+      // Somebody took the name a moment ago.
+      if (!(error instanceof KeyReusedError) || n > taken.size + 100) throw error
+    }
+  }
+}
+
+/** What a person wrote, to be written again. Throws InvalidError for words that are only a file. */
+export function wordsOf(prompt: Message): string {
+  const text = textOf(prompt)
+  if (text.trim() === '') throw new InvalidError('message', 'your last message has no words')
+  return text
+}

@@ -1,0 +1,26 @@
+import { edit, fork, retry, undo } from './back.ts'
+import { compact, model, title } from './keep.ts'
+import { help, quit } from './leave.ts'
+import { context, history, tree } from './look.ts'
+import type { SlashCommand } from './slash-command.ts'
+import { clear, resume, startAnew, switchBranch } from './where.ts'
+
+/** All commands of a chat, in the order of its help. */
+export const slashCommands: readonly SlashCommand[] = [
+  startAnew,
+  clear,
+  resume,
+  switchBranch,
+  fork,
+  retry,
+  edit,
+  undo,
+  history,
+  tree,
+  title,
+  model,
+  context,
+  compact,
+  help,
+  quit,
+]

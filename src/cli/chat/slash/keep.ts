@@ -1,0 +1,75 @@
+import { summarize } from '../../../context/summarize.ts'
+import { windowOf } from '../../../context/windows.ts'
+import { systemRecorderSource } from '../../../recorder/source.ts'
+import { summaryText } from '../../talk/about-answer.ts'
+import { modelName } from '../../terminal/model-name.ts'
+import { ask, type Next } from '../chat-state.ts'
+import { here, type SlashCommand } from './slash-command.ts'
+
+export const title: SlashCommand = {
+  name: 'title',
+  argument: '[words]',
+  help: 'show or change the title',
+  async run(chat, words) {
+    const { store, conversation } = await here(chat)
+    const { style } = chat.world.err
+    if (words === '') {
+      chat.world.out.line(chat.world.out.style.safe(conversation.title ?? 'without a title'))
+      return ask
+    }
+    const changed = await store.updateConversation(conversation.id, { title: words.replace(/\s+/g, ' ') })
+    chat.say(`the title is "${style.title(style.safe(changed.title ?? ''))}" now`)
+    return ask
+  },
+}
+
+export const model: SlashCommand = {
+  name: 'model',
+  argument: '[name]',
+  needs: 'nothing',
+  help: 'show or change the model',
+  async run(chat, name) {
+    const { talker, world } = chat
+    const { style } = world.err
+    if (name === '') {
+      world.out.line(world.out.style.safe(talker.model.id))
+      return ask
+    }
+    await talker.useModel(name)
+    chat.say(`${style.safe(modelName(talker.model.id))} answers from here on`)
+    return ask
+  },
+}
+
+export const compact: SlashCommand = {
+  name: 'compact',
+  argument: '[what to mind]',
+  help: 'let a summary stand for what is old; all is kept',
+  async run(chat, instructions) {
+    const { store, conversation, head } = await here(chat)
+    const { talker, world } = chat
+    if (head === null) return nothingOld(chat.say)
+    const { outcome, summary, messages, error } = await summarize(
+      store,
+      { conversationId: conversation.id, head },
+      {
+        model: talker.model,
+        window: { limit: windowOf(talker.model.id).limit },
+        holder: systemRecorderSource.holder(),
+        after: systemRecorderSource.after,
+        signal: world.signal,
+        ...(instructions === '' ? {} : { instructions }),
+      },
+    )
+    if (outcome === 'busy') chat.note('somebody else is making a summary here. Try again in a moment')
+    else if (messages === 0 || summary === null) return nothingOld(chat.say)
+    else chat.say(`${summaryText(messages, summary.tokens, outcome)} /context`)
+    if (outcome === 'extractive' && error instanceof Error) chat.note(`the model failed: ${error.message}`)
+    return ask
+  },
+}
+
+function nothingOld(say: (line: string) => void): Next {
+  say('nothing is old enough for a summary: the newest messages stay word for word')
+  return ask
+}

@@ -1,0 +1,23 @@
+import type { Store } from '../../../core/ports.ts'
+import type { Chat, Next } from '../chat-state.ts'
+import type { Spot } from '../talker.ts'
+
+/** A command of a chat. */
+export interface SlashCommand {
+  readonly name: string
+  readonly aliases?: readonly string[]
+  /** What stands behind it in the help: `[name]`. */
+  readonly argument?: string
+  readonly help: string
+  /** `nothing` if it works before anything was said, and where nothing is kept. */
+  readonly needs?: 'nothing'
+  run(chat: Chat, argument: string): Promise<Next>
+  /** What may stand behind it. */
+  complete?(chat: Chat): Promise<readonly string[]>
+}
+
+/** Where the chat is. Only for commands that need something to be there: it is checked before they run. */
+export async function here({ talker }: Chat): Promise<Spot & { readonly store: Store }> {
+  const spot = await talker.spot()
+  return { ...spot!, store: talker.store! }
+}

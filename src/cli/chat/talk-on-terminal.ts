@@ -1,0 +1,87 @@
+import { exit } from '../exit.ts'
+import type { Chosen } from '../talk/choose.ts'
+import { chatCompleter } from './chat-completer.ts'
+import type { Chat } from './chat-state.ts'
+import type { Keyboard } from './keyboard.ts'
+import { readLine } from './read-line.ts'
+import { showLastExchange } from './show-last-exchange.ts'
+import { runSlash } from './slash.ts'
+import { statusLine } from './status-line.ts'
+import { type TurnEnding, takeTurn } from './take-turn.ts'
+
+/** Header, last exchange, status line, prompt, and so on until one leaves. */
+export async function talkOnTerminal(chat: Chat, keyboard: Keyboard, chosen: Chosen): Promise<number> {
+  const { talker, typed, world } = chat
+  const { err } = world
+  if (chosen.standing?.head) await showLastExchange(chat)
+  let unanswered = chosen.standing?.unanswered === true
+  /** True if the next Ctrl+C leaves. */
+  let warned = false
+  let initial = ''
+
+  for (;;) {
+    const facts = await talker.status()
+    err.line()
+    const read = await readLine({
+      keyboard,
+      paper: err,
+      status: width => statusLine(facts, width, err.style),
+      initial,
+      typed,
+      complete: chatCompleter(chat),
+    })
+    initial = ''
+    if (read.type === 'leave') return world.signal.aborted ? exit.interrupted : exit.ok
+    if (read.type === 'interrupt') {
+      if (warned) return exit.interrupted
+      chat.note('Ctrl+C again leaves. Ctrl+D and /quit do too')
+      warned = true
+      continue
+    }
+    warned = false
+    if (read.text.trim() === '') {
+      if (!unanswered) continue
+      const ending = await takeTurn(chat, null)
+      if (ending === 'left') return exit.interrupted
+      unanswered = ending !== 'answered' && (await hasNoAnswer(chat))
+      warned = ending === 'interrupted'
+      continue
+    }
+    typed.add(read.text)
+    const done = await runSlash(chat, read.text)
+    if (done.type === 'leave') return exit.ok
+    if (done.type === 'edit') initial = done.text
+    if (done.type !== 'send') {
+      unanswered = await hasNoAnswer(chat)
+      continue
+    }
+    const ending = await sendOrAsk(chat, keyboard, done.text)
+    if (ending === 'left') return exit.interrupted
+    if (ending === 'busy') initial = done.text
+    unanswered = ending !== 'answered' && (await hasNoAnswer(chat))
+    if (ending === 'failed' && unanswered)
+      chat.note('your last message has no answer yet: Enter asks it again')
+    warned = ending === 'interrupted'
+  }
+}
+
+/** Where somebody else is answering, the person decides. */
+async function sendOrAsk(chat: Chat, keyboard: Keyboard, words: string): Promise<TurnEnding> {
+  const ending = await takeTurn(chat, words)
+  if (ending !== 'busy') return ending
+  chat.note(
+    'someone is answering here. w waits for it, b goes beside it on a branch, any other key goes back',
+  )
+  const stroke = await keyboard.next()
+  const key = stroke.type === 'text' ? stroke.text.toLowerCase() : ''
+  if (key === 'w') return takeTurn(chat, words, 'wait')
+  if (key === 'b') return takeTurn(chat, words, 'fork')
+  return 'busy'
+}
+
+async function hasNoAnswer({ talker }: Chat): Promise<boolean> {
+  const spot = await talker.spot()
+  if (!spot?.head || !talker.store) return false
+  const [last] = await talker.store.getMessages([spot.head], { blobs: 'preview' })
+  return last?.role === 'user'
+}

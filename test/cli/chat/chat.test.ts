@@ -1,0 +1,204 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openStore } from '../../../src/index.ts'
+import { type Home, home } from '../skein.ts'
+import { terminal } from '../terminal.ts'
+
+/** Everything that was said in this directory, path by path of its newest conversation. */
+async function stored(here: Home) {
+  await using store = await openStore(join(here.env.XDG_DATA_HOME!, 'skein/conversations.db'))
+  const { items } = await store.listConversations({ directory: here.cwd })
+  const branches = await Promise.all(
+    items.map(async ({ id }) => {
+      const all = await store.listBranches(id)
+      return Promise.all(
+        all.map(async ({ name, head, key }) => ({ name, key, path: head ? await store.path(head) : [] })),
+      )
+    }),
+  )
+  return { conversations: items, branches: branches.flat() }
+}
+
+describe('chat on a terminal', () => {
+  it('answers, is left, and goes on where it was another day', async () => {
+    using here = home()
+    using first = terminal(here, ['chat'])
+    await first.see('no key set')
+    await first.see('new conversation')
+    await first.see('main · scripted · ')
+    first.type('My name is Ada\r')
+    await first.seeNext('Nice to meet you, Ada.')
+    await first.seeNext(/main · scripted · .*128k · free[\s\S]*› $/)
+    first.type('\x04')
+    expect(await first.ended).toBe(0)
+
+    using second = terminal(here, []) // a bare skein is chat
+    await second.see('continuing "My name is Ada" · main · 2')
+    await second.see('Nice to meet you, Ada.')
+    second.type('what is my name?\r')
+    await second.seeNext('Your name is Ada.')
+    second.type('\x1b[A') // what was typed before, also in the run before
+    await second.seeNext('› what is my name?')
+    second.type('\x1b[A')
+    await second.seeNext('› My name is Ada')
+    second.type('\x1b[B\x1b[B')
+    await second.seeNext(/› $/)
+    second.type('/quit\r')
+    expect(await second.ended).toBe(0)
+
+    const { conversations, branches } = await stored(here)
+    expect(conversations).toHaveLength(1)
+    expect(branches[0]!.path).toHaveLength(4)
+    const typed = statSync(join(here.env.XDG_DATA_HOME!, 'skein/typed-lines'))
+    expect(typed.mode & 0o777).toBe(0o600)
+  })
+
+  it('stops an answer at Ctrl+C, keeps what was said, and leaves at the second (S3-76)', async () => {
+    using here = home()
+    using chat = terminal(here, ['chat'])
+    await chat.see('› ')
+    chat.type('/slow 60 one two three four five six seven eight nine ten\r')
+    await chat.seeNext('two')
+    chat.type('\x03')
+    await chat.seeNext(
+      /! stopped after \d+ s, kept as [a-z2-7]{6}\. Say anything to go on\. Ctrl\+C again leaves\./,
+    )
+    const id = /kept as (\w+)/.exec(chat.screen())![1]!
+    await chat.seeNext(/› $/)
+    chat.type('\x03')
+    expect(await chat.ended).toBe(130)
+
+    const { branches } = await stored(here)
+    const last = branches[0]!.path.at(-1)!
+    expect(last.id.startsWith(id)).toBe(true)
+    expect(last.role).toBe('assistant')
+    expect(last.meta).toMatchObject({ interrupted: true })
+    expect(JSON.stringify(last.blocks)).toMatch(/one two/)
+    expect(JSON.stringify(last.blocks)).not.toMatch(/ten/)
+  })
+
+  it('warns before Ctrl+C at an empty prompt leaves, and only clears what was typed', async () => {
+    using here = home()
+    using chat = terminal(here, ['chat', '-q'])
+    await chat.see('› ')
+    chat.type('half a thought\x03')
+    await chat.seeNext(/› half a thought[\s\S]*› $/)
+    chat.type('\x03')
+    await chat.seeNext(/› $/)
+    chat.type('\x03')
+    expect(await chat.ended).toBe(130)
+  })
+
+  it('takes several lines, and a long paste by its size', async () => {
+    using here = home()
+    using chat = terminal(here, ['chat'])
+    await chat.see('› ')
+    chat.type('one\\\rtwo\x1b\rthree')
+    await chat.seeNext(/› one\n {2}two\n {2}three/)
+    chat.type('\r')
+    await chat.seeNext(/› $/)
+    const words = Array.from({ length: 214 }, (_, n) => `line ${n}`).join('\r\n')
+    chat.type(`\x1b[200~${words}\x1b[201~ what is this?`)
+    await chat.seeNext('› [pasted 214 lines] what is this?')
+    chat.type('\r')
+    await chat.seeNext(/main · [\s\S]*› $/)
+    chat.type('/quit\r')
+    expect(await chat.ended).toBe(0)
+    const { branches } = await stored(here)
+    const said = branches[0]!.path.filter(({ role }) => role === 'user').map(({ blocks }) => blocks[0]!)
+    expect(said[0]).toMatchObject({ text: 'one\ntwo\nthree' })
+    expect(said[1]).toMatchObject({ text: `${words.replaceAll('\r\n', '\n')} what is this?` })
+  })
+
+  it('completes commands and branches with Tab', async () => {
+    using here = home()
+    using chat = terminal(here, ['chat'])
+    await chat.see('› ')
+    chat.type('hello\r')
+    await chat.seeNext(/main · [\s\S]*› $/)
+    chat.type('/re\t')
+    await chat.seeNext('/resume  /retry')
+    chat.type('t\t')
+    await chat.seeNext('› /retry ')
+    chat.type('\r')
+    await chat.seeNext('asking again on main-2')
+    await chat.seeNext(/main-2 · scripted[\s\S]*› $/)
+    chat.type('/sw\tmain\t')
+    await chat.seeNext('main  main-2')
+    chat.type('\r')
+    await chat.seeNext('now on main')
+    await chat.seeNext(/main · scripted[\s\S]*› $/)
+    chat.type('\x04')
+    expect(await chat.ended).toBe(0)
+  })
+
+  it('draws the prompt anew after a resize, and leaves the past as it is', async () => {
+    using here = home()
+    using chat = terminal(here, ['chat'], { columns: 120 })
+    await chat.see(/~?\/.*work · main · 0 messages · scripted · .* \/help/)
+    chat.type('x'.repeat(60))
+    await chat.see('x'.repeat(60))
+    chat.resize(40, 20)
+    await chat.see(/› x{37}\n {2}x{23}$/)
+    expect(chat.screen().match(/new conversation/g)).toHaveLength(1)
+    chat.resize(120, 30)
+    await chat.see(/› x{60}$/)
+    chat.type('\x03\x04')
+    expect(await chat.ended).toBe(0)
+  })
+
+  it('asks again for the answer that never came when Enter is pressed', async () => {
+    using here = home()
+    using chat = terminal(here, ['chat'])
+    await chat.see('› ')
+    chat.type('/fail 500\r')
+    await chat.seeNext('skein: scripted: answered 500')
+    await chat.seeNext('! your last message has no answer yet: Enter asks it again')
+    await chat.seeNext(/› $/)
+    chat.type('\r')
+    await chat.seeNext('skein: scripted: answered 500')
+    await chat.seeNext(/› $/)
+    chat.type('\x04')
+    expect(await chat.ended).toBe(0)
+    using again = terminal(here, ['chat'])
+    await again.see('! your last message has no answer yet: Enter asks it again')
+    again.type('\x04')
+    await again.ended
+    const { branches } = await stored(here)
+    expect(branches[0]!.path).toHaveLength(1)
+  })
+
+  it('never lets an answer or a stored text drive the terminal (R17)', async () => {
+    using here = home()
+    const hostile = '\x1b]52;c;aGk=\x07\x1b[2J\u202eevil'
+    await here.skein(['-q', `/say ${hostile}`])
+    using chat = terminal(here, ['chat'])
+    await chat.see('␛[2J')
+    chat.type('/history\r')
+    await chat.seeNext(/› $/)
+    chat.type('\x04')
+    await chat.ended
+    expect(chat.raw).not.toContain('\x1b]52')
+    expect(chat.raw).not.toContain('\x1b[2J')
+    expect(chat.raw).not.toContain('\u202e')
+  })
+
+  it('keeps nothing in incognito, and says so', async () => {
+    using here = home()
+    using chat = terminal(here, ['chat', '-G'])
+    await chat.see('incognito: nothing is opened, nothing is kept')
+    chat.type('My name is Ada\r')
+    await chat.seeNext('Nice to meet you, Ada.')
+    await chat.seeNext(/› $/)
+    chat.type('/model scripted\r')
+    await chat.seeNext(/› $/)
+    chat.type('what is my name?\r')
+    await chat.seeNext('Your name is Ada.')
+    chat.type('/tree\r')
+    await chat.seeNext('nothing is kept')
+    chat.type('\x04')
+    expect(await chat.ended).toBe(0)
+    expect(() => statSync(join(here.env.XDG_DATA_HOME!, 'skein'))).toThrow('ENOENT')
+  })
+})
