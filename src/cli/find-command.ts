@@ -1,6 +1,7 @@
 import type { Command } from './command.ts'
 import { commands, prompt } from './commands/index.ts'
 import { near } from './near.ts'
+import { commonOptions } from './parse.ts'
 import { UsageError } from './usage-error.ts'
 
 /** A command, and the words that are left for it. */
@@ -12,21 +13,20 @@ export interface Found {
 /** Which command a line means. Nouns of the origin documents (`conversation`, `convo`, `sessions`) may stand before
  *  a verb. What is no command is a prompt, unless it is one word that looks like a misspelt command. */
 export function findCommand(argv: readonly string[]): Found {
-  const at = argv.findIndex(word => !word.startsWith('-'))
-  const first = argv[at]
-  if (first === undefined || argv.slice(0, at).includes('--') || at > 0)
-    return { command: prompt, rest: argv }
-  if (first === 'ask') return { command: prompt, rest: argv.slice(1) }
-  const second = argv[1]
+  const at = lengthOfCommon(argv)
+  const [first, second] = argv.slice(at)
+  if (first === undefined || first.startsWith('-')) return { command: prompt, rest: argv }
+  const without = (words: number) => [...argv.slice(0, at), ...argv.slice(at + words)]
+  if (first === 'ask') return { command: prompt, rest: without(1) }
   if (second !== undefined) {
     const two = byName(`${noun(first)} ${second}`)
-    if (two) return { command: two, rest: argv.slice(2) }
+    if (two) return { command: two, rest: without(2) }
   }
   const one = byName(first)
-  if (one) return { command: one, rest: argv.slice(1) }
+  if (one) return { command: one, rest: without(1) }
   if (nouns.has(first)) throw new UsageError(`${first} needs a verb`, `skein ${first} list`)
   const [meant] = first.includes(' ') ? [] : near(first, commands.flatMap(namesOf))
-  const isAlone = argv.slice(1).every(word => word.startsWith('-'))
+  const isAlone = argv.slice(at + 1).every(word => word.startsWith('-'))
   if (meant && isAlone) {
     throw new UsageError(
       `there is no command ${first}`,
@@ -34,6 +34,21 @@ export function findCommand(argv: readonly string[]): Found {
     )
   }
   return { command: prompt, rest: argv }
+}
+
+/** How many words at the beginning are options that every command has: a command may follow them. */
+function lengthOfCommon(argv: readonly string[]): number {
+  let at = 0
+  for (; at < argv.length; at++) {
+    const [flag = '', value] = argv[at]!.split('=', 2)
+    const [, option] =
+      Object.entries(commonOptions).find(
+        ([name, { short }]) => flag === `--${name}` || flag === `-${short}`,
+      ) ?? []
+    if (!option) break
+    if (option.value && value === undefined) at++
+  }
+  return at
 }
 
 const nouns: ReadonlySet<string> = new Set(['conversation', 'convo', 'sessions'])

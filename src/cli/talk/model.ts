@@ -75,8 +75,9 @@ export async function openNamed(
 export function fullName(typed: string, aliases: Readonly<Record<string, string>> = {}): string {
   const name = typed.trim()
   const lower = name.toLowerCase()
-  const alias = Object.hasOwn(aliases, name) ? aliases[name] : knownAliases[lower]
-  if (alias !== undefined) return alias
+  for (const known of [aliases, knownAliases]) {
+    if (Object.hasOwn(known, name)) return known[name]!
+  }
   if (name.includes('/')) return name
   const claude = /^(?:claude-)?((?:sonnet|opus|haiku|fable)-[\d.]+)$/.exec(lower)?.[1]
   if (claude !== undefined) return `anthropic/claude-${claude.replaceAll('.', '-')}`

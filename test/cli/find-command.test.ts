@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { findCommand } from '../../src/cli/find-command.ts'
+
+const found = (...argv: readonly string[]) => {
+  const { command, rest } = findCommand(argv)
+  return [command.name, ...rest]
+}
+
+describe('which command a line means', () => {
+  it('is the one it names, also behind options that every command has', () => {
+    expect(found('fork', 'q2w6nb')).toEqual(['fork', 'q2w6nb'])
+    expect(found('convo', 'fork', 'q2w6nb')).toEqual(['fork', 'q2w6nb'])
+    expect(found('--json', '-q', '--db', 'x.db', 'fork', 'q2w6nb')).toEqual([
+      'fork',
+      '--json',
+      '-q',
+      '--db',
+      'x.db',
+      'q2w6nb',
+    ])
+    expect(found('--db=x.db', 'conversation', 'fork')).toEqual(['fork', '--db=x.db'])
+  })
+
+  it('is a prompt where it names none, begins with a flag of the prompt, or says so', () => {
+    expect(found('why is it red?')).toEqual(['', 'why is it red?'])
+    expect(found('why', 'fork')).toEqual(['', 'why', 'fork'])
+    expect(found('ask', 'fork')).toEqual(['', 'fork'])
+    expect(found('--json', 'ask', 'fork')).toEqual(['', '--json', 'fork'])
+    expect(found('-n', 'fork')).toEqual(['', '-n', 'fork'])
+    expect(found('--', 'fork')).toEqual(['', '--', 'fork'])
+    expect(found('--json')).toEqual(['', '--json'])
+    expect(found()).toEqual([''])
+  })
+
+  it('is refused for a word that looks like a misspelt command, and for a noun alone', () => {
+    expect(() => found('frok')).toThrow('there is no command frok')
+    expect(() => found('--db', 'x.db', 'frok', '-q')).toThrow('there is no command frok')
+    expect(() => found('convo')).toThrow('convo needs a verb')
+    expect(found('frok', 'it', 'up')).toEqual(['', 'frok', 'it', 'up'])
+  })
+})
