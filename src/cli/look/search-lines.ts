@@ -70,8 +70,7 @@ export function marked({ text, marks }: SearchHit['snippet'], width: number, sty
   let [shown, at] = ['', 0]
   for (const { start, end } of marks) {
     if (start >= seen) break
-    shown +=
-      style.safe(line.slice(at, start)) + style.match(style.safe(line.slice(start, Math.min(end, seen))))
+    shown += plain(line.slice(at, start)) + style.match(style.safe(line.slice(start, Math.min(end, seen))))
     at = Math.min(end, seen)
   }
   return shown + plain(line.slice(at))
