@@ -1,3 +1,52 @@
 import type { Command } from '../command.ts'
 
-export const setUpCommands: readonly Command[] = []
+export const setUpCommands: readonly Command[] = [
+  {
+    name: 'init',
+    group: 'Set up',
+    summary: 'keep the conversations of this directory in it, in .skein/',
+    arguments: [],
+    options: {},
+    examples: [
+      ['skein init', 'make .skein/ here, out of git, readable by you alone'],
+      ['skein config', 'says which store is used, and why'],
+    ],
+    load: async () => (await import('../set-up/init.ts')).init,
+  },
+  {
+    name: 'config',
+    group: 'Set up',
+    summary: 'show what is set, and where each value comes from',
+    arguments: [{ name: 'models', optional: true }],
+    options: {},
+    examples: [
+      ['skein config', 'all settings; keys are said to be there, never shown'],
+      ['skein config models', 'short names of models, their windows, and which lack a key'],
+    ],
+    load: async () => (await import('../set-up/config.ts')).configCommand,
+  },
+  {
+    name: 'doctor',
+    group: 'Set up',
+    summary: 'check Node, the store, the configuration and the keys',
+    arguments: [],
+    options: {},
+    examples: [
+      ['skein doctor', 'what works, what does not, and what to do'],
+      ['skein doctor --json', 'the same, for machines; exit 1 if something does not work'],
+    ],
+    load: async () => (await import('../set-up/doctor.ts')).doctor,
+  },
+  {
+    name: 'migrate',
+    group: 'Set up',
+    summary: "bring the store to this version's schema",
+    arguments: [],
+    options: {},
+    examples: [
+      ['skein migrate', 'opening a store does it too; a copy of before is kept'],
+      ['skein migrate --db old.db', 'another store'],
+    ],
+    load: async () => (await import('../set-up/migrate.ts')).migrate,
+  },
+]

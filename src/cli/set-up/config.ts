@@ -1,0 +1,128 @@
+import type { Config } from '../../config/config.ts'
+import { readConfig } from '../../config/read-config.ts'
+import { windowOf } from '../../context/windows.ts'
+import type { Run } from '../command.ts'
+import { exit } from '../exit.ts'
+import { chooseModel, fullName } from '../talk/model.ts'
+import { count } from '../terminal/number.ts'
+import { table } from '../terminal/table.ts'
+import { UsageError } from '../usage-error.ts'
+import type { World } from '../world.ts'
+import { keyVariable, missingKey, providers } from './keys.ts'
+import { settingsOf } from './settings-list.ts'
+import { shownTarget } from './shown-target.ts'
+
+/** Shows what is set, and where each value comes from. Keys are said to be there, never shown. */
+export const configCommand: Run = async (given, world) => {
+  const [what] = given.arguments
+  if (what !== undefined && what !== 'models') {
+    throw new UsageError(`config shows models, or everything; not "${what}"`, 'skein config --help')
+  }
+  const config = await readConfig(world.cwd, world.env)
+  if (what === 'models') showModels(config, world)
+  else showSettings(config, world)
+  return exit.ok
+}
+
+function showSettings(config: Config, world: World): void {
+  const { out, err } = world
+  const { safe } = out.style
+  const settings = settingsOf(config, world)
+  const keys = providers.flatMap(({ variables }) =>
+    variables.map(name => ({ name, set: Boolean(world.env[name]?.trim()) })),
+  )
+  const store = shownTarget(world)
+  if (world.json) {
+    out.line(
+      JSON.stringify({
+        store,
+        store_from: world.place().kind,
+        files: config.files,
+        ignored: config.ignored,
+        settings,
+        keys: Object.fromEntries(keys.map(({ name, set }) => [name, set])),
+      }),
+    )
+    return
+  }
+  const rows = [
+    ['store', store, storeSource(world)],
+    ...settings.map(({ path, value, source }) => [path, shown(path, value), source]),
+    ...keys.map(({ name, set }) => [name, set ? 'set' : 'not set', 'environment']),
+  ].map(row => row.map(cell => safe(cell).replace(/\s+/g, ' ')))
+  if (!out.isTerminal) for (const row of rows) out.line(row.join('\t'))
+  else {
+    const columns = [{}, { shrinksTo: 16 }, { paint: out.style.faint }]
+    for (const line of table(rows, columns, out.width, { dots: out.style.symbols.dots })) out.line(line)
+  }
+  if (world.quiet) return
+  for (const reason of config.ignored) err.line(`${err.style.note('!')} not read: ${err.style.safe(reason)}`)
+  if (!keys.some(({ set }) => set)) {
+    err.line(
+      'no key is set. For a real model: export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, GEMINI_API_KEY)',
+    )
+    err.line('A model of your own machine: skein -m ollama/llama3.2, or model: ollama/llama3.2 in skein.yaml')
+  }
+}
+
+function shown(path: string, value: string | number | boolean | null): string {
+  if (value !== null) return String(value)
+  return path === 'model' ? 'chosen by the key that is set, else the built-in one' : 'off'
+}
+
+function storeSource(world: World): string {
+  const { kind } = world.place()
+  if (kind === 'project') return '.skein/ above you'
+  if (kind === 'user') return 'your data folder'
+  return world.env.SKEIN_DB ? '--db or SKEIN_DB' : '--db'
+}
+
+/** Short names that need no configuration. */
+const shortNames = ['sonnet', 'opus', 'haiku', 'gpt', 'gemini']
+
+function showModels(config: Config, world: World): void {
+  const { out } = world
+  const chosen = chooseModel({ arguments: [], options: {} }, world.env, config)
+  const named = new Map<string, string>()
+  for (const name of [...shortNames, ...Object.keys(config.models)])
+    named.set(name, fullName(name, config.models))
+  const models = [...named].map(([name, id]) => entryOf(name, id))
+  const others = providers.map(({ example }) => example).filter(id => !models.some(model => model.id === id))
+  models.push(...others.map(id => entryOf(id, id)), entryOf('scripted', 'scripted'))
+  if (world.json) {
+    out.line(JSON.stringify(models))
+    return
+  }
+  const { safe } = out.style
+  const rows = models.map(({ name, id, window, missing_key, is_default }) =>
+    [is_default ? '*' : '', name, id, count(window), missing_key === null ? '' : `needs ${missing_key}`].map(
+      safe,
+    ),
+  )
+  if (!out.isTerminal) for (const row of rows) out.line(row.join('\t'))
+  else {
+    const columns = [
+      {},
+      { header: 'NAME', gap: ' ', paint: out.style.title },
+      { header: 'MODEL', shrinksTo: 12 },
+      { header: 'WINDOW', align: 'right' },
+      { header: 'KEY', shrinksTo: 12 },
+    ] as const
+    const options = { dots: out.style.symbols.dots, paintHeader: out.style.faint }
+    for (const line of table(rows, columns, out.width, options)) out.line(line)
+  }
+  if (world.quiet || !out.isTerminal) return
+  world.err.line(
+    `* is asked when none is named. Any other: -m provider/model, such as ${providers[0]!.example}`,
+  )
+
+  function entryOf(name: string, id: string) {
+    const { limit } = windowOf(id)
+    return { name, id, window: limit, missing_key: missingKey(id, world.env), is_default: id === chosen.id }
+  }
+}
+
+/** Whether a provider's key is there, for messages. */
+export function keysPresent(env: World['env']): readonly string[] {
+  return providers.flatMap(provider => keyVariable(provider, env) ?? [])
+}

@@ -1,0 +1,198 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { inspectConfig } from '../../config/read-config.ts'
+import type { Store } from '../../core/ports.ts'
+import type { Run } from '../command.ts'
+import { exit } from '../exit.ts'
+import { checkMessages } from '../keep/check-messages.ts'
+import { problemOf } from '../report.ts'
+import { chooseModel, fullName } from '../talk/model.ts'
+import { modelName } from '../terminal/model-name.ts'
+import { bytes, plural, whole } from '../terminal/number.ts'
+import { progressLine } from '../terminal/progress.ts'
+import type { World } from '../world.ts'
+import { keysPresent } from './config.ts'
+import { missingKey } from './keys.ts'
+import { shownTarget } from './shown-target.ts'
+
+interface Check {
+  readonly name: 'node' | 'store' | 'verify' | 'keys' | 'config'
+  readonly status: 'ok' | 'note' | 'failed'
+  readonly message: string
+}
+
+/** Looks at everything that Skein stands on, and says what to do. Exit 1 if something does not work. */
+export const doctor: Run = async (_given, world) => {
+  const checks = [checkNode(), ...(await checkStore(world)), ...(await checkSettings(world))]
+  const problems = checks.filter(({ status }) => status === 'failed').length
+  const notes = checks.filter(({ status }) => status === 'note').length
+  if (world.json) world.out.line(JSON.stringify({ checks, problems, notes }))
+  else {
+    const { style } = world.out
+    for (const { name, status, message } of checks) {
+      if (world.quiet && status === 'ok') continue
+      world.out.line(`${style[status](style.symbols[status])} ${name.padEnd(8)} ${style.safe(message)}`)
+    }
+    const counts = [
+      ...(problems > 0 ? [plural(problems, 'problem')] : []),
+      ...(notes > 0 ? [plural(notes, 'note')] : []),
+    ]
+    if (!world.quiet) world.out.line(counts.length > 0 ? counts.join(', ') : 'all is well')
+  }
+  return problems > 0 ? exit.failure : exit.ok
+}
+
+/** The oldest version that this program runs on. */
+const oldestNode = [22, 14] as const
+
+function checkNode(): Check {
+  const { node, napi } = process.versions
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  const isOld = major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1])
+  if (!isOld) return { name: 'node', status: 'ok', message: `${node}, Node-API ${napi}` }
+  return {
+    name: 'node',
+    status: 'failed',
+    message: `${node} is too old: install ${oldestNode.join('.')} or newer`,
+  }
+}
+
+async function checkStore(world: World): Promise<readonly Check[]> {
+  const { target } = world.place()
+  const isFile = !/^postgres(ql)?:\/\/|^:memory:$/.test(target)
+  const shown = shownTarget(world)
+  if (isFile && !existsSync(target)) return [newPlace(target, shown)]
+  try {
+    const store = await world.store()
+    const facts = [
+      shown,
+      `schema ${await store.schemaVersion()}`,
+      ...(isFile ? [sizeOf(target), modeOf(target)] : []),
+    ]
+    const { dot } = world.out.style.symbols
+    const about: Check = { name: 'store', status: 'ok', message: facts.join(` ${dot} `) }
+    return [about, ...(isFile ? accessNotes(target, shown) : []), await checkSample(store, world)]
+  } catch (error) {
+    const { message, hint } = problemOf(error)
+    return [{ name: 'store', status: 'failed', message: `${shown}: ${message}${hint ? `. ${hint}` : ''}` }]
+  }
+}
+
+/** No store is no problem, if one can be made. */
+function newPlace(target: string, shown: string): Check {
+  let folder = dirname(target)
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+  return isWritable(folder)
+    ? { name: 'store', status: 'ok', message: `${shown} is made when something is said` }
+    : { name: 'store', status: 'failed', message: `${shown} cannot be made: ${folder} is not writable` }
+}
+
+function accessNotes(target: string, shown: string): readonly Check[] {
+  const notes: Check[] = []
+  if (!isWritable(target) || !isWritable(dirname(target))) {
+    notes.push({
+      name: 'store',
+      status: 'failed',
+      message: `read-only, reading works. To write: chmod u+w ${shown}`,
+    })
+  }
+  if (process.platform !== 'win32' && (statSync(target).mode & 0o077) !== 0) {
+    notes.push({
+      name: 'store',
+      status: 'note',
+      message: `others may read it. To keep it to yourself: chmod 600 ${shown}`,
+    })
+  }
+  return notes
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function sizeOf(target: string): string {
+  const log = statSync(`${target}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  return bytes(statSync(target).size + log)
+}
+
+function modeOf(target: string): string {
+  return (statSync(target).mode & 0o777).toString(8).padStart(4, '0')
+}
+
+const sample = 1_000
+
+async function checkSample(store: Store, world: World): Promise<Check> {
+  const progress = progressLine(world, 'checking', 'messages')
+  let checked = 0
+  const damaged: string[] = []
+  try {
+    // Those with something in them: a page is enough to find a thousand messages, or nearly.
+    const { items, skipped } = await store.listConversations({ limit: sample })
+    damaged.push(...skipped.map(({ id }) => id))
+    for (const conversation of items) {
+      if (checked >= sample) break
+      const result = await checkMessages(store, conversation, {
+        newest: sample - checked,
+        signal: world.signal,
+      })
+      checked += result.messages
+      damaged.push(...result.damaged.map(({ message, conversation }) => message ?? conversation))
+      progress.show(checked, sample)
+    }
+  } finally {
+    progress.end()
+  }
+  if (damaged.length > 0) {
+    return {
+      name: 'verify',
+      status: 'failed',
+      message: `${plural(damaged.length, 'message')} damaged among the newest ${whole(checked)}. All of them: skein verify`,
+    }
+  }
+  const which = checked < sample ? `all ${plural(checked, 'message')}` : `newest ${whole(checked)} messages`
+  return {
+    name: 'verify',
+    status: 'ok',
+    message: checked === 0 ? 'nothing to check yet' : `${which} ${checked === 1 ? 'is' : 'are'} sound`,
+  }
+}
+
+async function checkSettings(world: World): Promise<readonly Check[]> {
+  const { config, problems } = await inspectConfig(world.cwd, world.env)
+  const present = keysPresent(world.env)
+  const wanted = new Set([
+    chooseModel({ arguments: [], options: {} }, world.env, config).id,
+    ...Object.values(config.models).map(name => fullName(name)),
+  ])
+  const lacking = Map.groupBy([...wanted], model => missingKey(model, world.env))
+  lacking.delete(null)
+  const set =
+    present.length === 0
+      ? 'none is set: only the built-in model and those of your own machine answer'
+      : `${present.join(', ')} ${present.length === 1 ? 'is' : 'are'} set`
+  const failing = [...lacking].map(
+    ([variable, models]) => `${variable} is not: ${models.map(modelName).join(', ')} will fail`,
+  )
+  const keys: Check = {
+    name: 'keys',
+    status: failing.length > 0 || present.length === 0 ? 'note' : 'ok',
+    message: [set, ...failing].join('. '),
+  }
+  const settings = problems.map(({ message }): Check => ({ name: 'config', status: 'failed', message }))
+  const ignored = config.ignored.map(
+    (reason): Check => ({ name: 'config', status: 'note', message: `not read: ${reason}` }),
+  )
+  if (settings.length === 0) {
+    const files =
+      config.files.length === 0
+        ? 'no skein.yaml, everything has its default'
+        : `${plural(config.files.length, 'file')} read`
+    settings.push({ name: 'config', status: 'ok', message: files })
+  }
+  return [keys, ...settings, ...ignored]
+}

@@ -1,0 +1,38 @@
+import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { hasOption, type Run } from '../command.ts'
+import { exit } from '../exit.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** Makes a store of this directory's own. A second time it changes nothing. */
+export const init: Run = async (given, world) => {
+  if (hasOption(given, 'db'))
+    throw new UsageError('init makes .skein/ here, and --db names another place', 'Drop it.')
+  const folder = join(world.cwd, '.skein')
+  const file = join(folder, 'conversations.db')
+  const created = !existsSync(file)
+  const there = lstatSync(folder, { throwIfNoEntry: false })
+  if (there && !there.isDirectory())
+    throw new UsageError('.skein is there already, and is no folder', 'Move it away')
+  if (created) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    // It may have been there, and open to others.
+    chmodSync(folder, 0o700)
+    const ignore = join(folder, '.gitignore')
+    if (!existsSync(ignore)) writeFileSync(ignore, '*\n', { mode: 0o600, flag: 'wx' })
+    const { openStore } = await import('../../stores/open.ts')
+    await (await openStore(file)).close()
+  }
+  if (world.json) world.out.line(JSON.stringify({ folder, file, created }))
+  else if (!world.quiet) {
+    const { style } = world.err
+    const { dot, note } = style.symbols
+    if (created)
+      world.err.line(
+        `made .skein/ ${dot} what is said in this directory and below is kept here now, and out of git`,
+      )
+    else world.err.line('.skein/ is here already. Nothing was changed')
+    if (world.env.SKEIN_DB) world.err.line(`${style.note(note)} SKEIN_DB is set, and wins over it`)
+  }
+  return exit.ok
+}

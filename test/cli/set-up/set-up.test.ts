@@ -1,0 +1,182 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { driving, hostile, stocked, storeFile, tell } from '../keep/stock.ts'
+import { home } from '../skein.ts'
+
+const secret = 'sk-very-secret-1234567890'
+
+test('init makes a store that only its owner reads, and that git does not see; a second time it says so', async () => {
+  using here = home()
+  const made = await here.skein(['init'])
+  expect(made).toMatchObject({ code: 0, stdout: '' })
+  expect(made.stderr).toMatch(/^made \.skein\/ · /)
+  const mode = (path: string) => statSync(join(here.cwd, path)).mode & 0o777
+  expect(mode('.skein')).toBe(0o700)
+  expect(mode('.skein/conversations.db')).toBe(0o600)
+  expect(readFileSync(join(here.cwd, '.skein/.gitignore'), 'utf8')).toBe('*\n')
+  const again = await here.skein(['init'])
+  expect(again).toMatchObject({ code: 0, stderr: '.skein/ is here already. Nothing was changed\n' })
+  const file = join(here.cwd, '.skein/conversations.db')
+  const json = JSON.parse((await here.skein(['init', '--json'])).stdout)
+  expect(json).toEqual({ folder: join(here.cwd, '.skein'), file, created: false })
+  mkdirSync(join(here.cwd, 'below'))
+  const config = JSON.parse((await here.skein(['config', '--json'], { cwd: join(here.cwd, 'below') })).stdout)
+  expect(config).toMatchObject({
+    store: expect.stringMatching(/\/\.skein\/conversations\.db$/),
+    store_from: 'project',
+  })
+  expect((await here.skein(['init', '--db', 'x.db'])).code).toBe(2)
+  expect((await here.skein(['init'], { env: { SKEIN_DB: 'y.db' } })).stderr).toContain('SKEIN_DB is set')
+})
+
+test('init closes a folder that was open, and leaves alone what is no folder', async () => {
+  using here = home()
+  mkdirSync(join(here.cwd, '.skein'), { mode: 0o755 })
+  chmodSync(join(here.cwd, '.skein'), 0o755)
+  expect((await here.skein(['init', '-q'])).stderr).toBe('')
+  expect(statSync(join(here.cwd, '.skein')).mode & 0o777).toBe(0o700)
+  writeFileSync(join(here.env.HOME!, '.skein'), 'a file')
+  const refused = await here.skein(['init'], { cwd: here.env.HOME! })
+  expect(refused.code).toBe(2)
+  expect(readFileSync(join(here.env.HOME!, '.skein'), 'utf8')).toBe('a file')
+})
+
+test('config shows each value and its source, and never a key', async () => {
+  using here = home()
+  const yaml = [
+    'model: fast',
+    `models: { fast: openai/gpt-5-mini, evil: "${hostile.replaceAll(/[^ -~]/gu, '')}\\e[2J" }`,
+    'conversation: { max_tokens: 5000, max_age: 30d }',
+    'channels: { discord: { expiration: 12h } }',
+    `mcp: { web: { url: "https://user:${secret}@example.org/mcp?key=${secret}", headers: { Authorization: ${secret} } } }`,
+    `agents: { claude: { command: claude-agent-acp, args: [--key, ${secret}], env: { K: ${secret} } } }`,
+  ].join('\n')
+  writeFileSync(join(here.cwd, 'skein.yaml'), yaml)
+  const env = {
+    OPENAI_API_KEY: secret,
+    SKEIN_KEEP_RECENT_MESSAGES: '3',
+    SKEIN_DB: `postgres://me:${secret}@127.0.0.1/x?password=${secret}`,
+  }
+  const shown = await here.skein(['config'], { env })
+  expect(shown.code).toBe(0)
+  const lines = shown.stdout.split('\n')
+  for (const line of [
+    'model\tfast\t./skein.yaml:1',
+    'models.fast\topenai/gpt-5-mini\t./skein.yaml:2',
+    'conversation.session_expiration\t24h\tdefault',
+    'conversation.max_tokens\t5000\t./skein.yaml:3',
+    'conversation.keep_recent_messages\t3\tSKEIN_KEEP_RECENT_MESSAGES',
+    'conversation.max_age\t30d\t./skein.yaml:3',
+    'conversation.load_limit\toff\tdefault',
+    'channels.discord.expiration\t12h\t./skein.yaml:4',
+    'mcp.web\thttps://example.org/mcp\t./skein.yaml:5',
+    'agents.claude\tclaude-agent-acp\t./skein.yaml:6',
+    'OPENAI_API_KEY\tset\tenvironment',
+    'ANTHROPIC_API_KEY\tnot set\tenvironment',
+  ]) {
+    expect(lines).toContain(line)
+  }
+  const json = await here.skein(['config', '--json'], { env })
+  const models = await here.skein(['config', 'models'], { env })
+  for (const { stdout, stderr } of [shown, json, models]) {
+    expect(stdout + stderr).not.toContain(secret)
+  }
+  expect(shown.stdout + models.stdout).not.toMatch(driving)
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    files: [join(here.cwd, 'skein.yaml')],
+    keys: { OPENAI_API_KEY: true, ANTHROPIC_API_KEY: false },
+  })
+  expect(models.stdout).toContain('*\tfast\topenai/gpt-5-mini\t272k\t\n')
+  expect(models.stdout).toContain('\tsonnet\tanthropic/claude-sonnet-5-5\t1M\tneeds ANTHROPIC_API_KEY\n')
+  expect((await here.skein(['config', 'colours'])).code).toBe(2)
+})
+
+test('without a key, config says how to get a real model; with a mistake, where it is', async () => {
+  using here = home()
+  expect((await here.skein(['config'])).stderr).toContain('export ANTHROPIC_API_KEY=')
+  writeFileSync(join(here.cwd, 'skein.yaml'), 'conversation:\n  max_tokens: lots\n')
+  const wrong = await here.skein(['config'])
+  expect(wrong).toMatchObject({ code: 2, stdout: '' })
+  expect(wrong.stderr).toBe('skein: ./skein.yaml:2 max_tokens: "lots" is not a number (default 100000)\n')
+})
+
+test('doctor says that all is well, what is amiss, and what to do', async () => {
+  using here = home()
+  const fresh = await here.skein(['doctor'], { env: { ANTHROPIC_API_KEY: secret } })
+  expect(fresh.code).toBe(0)
+  expect(fresh.stdout).toMatch(/^✓ node {5}\d+\.\d+\.\d+, Node-API \d+$/m)
+  expect(fresh.stdout).toContain(
+    '✓ store    ~/.local/share/skein/conversations.db is made when something is said\n',
+  )
+  expect(fresh.stdout).toContain('✓ keys     ANTHROPIC_API_KEY is set\n')
+  expect(fresh.stdout).toContain('all is well\n')
+  expect(existsSync(storeFile(here))).toBe(false)
+
+  await stocked(here, store => tell(store, {}, 'a', 'b'))
+  writeFileSync(
+    join(here.cwd, 'skein.yaml'),
+    'models: { fast: openai/gpt-5.2 }\nconversation: { max_tokens: lots }\n',
+  )
+  chmodSync(storeFile(here), 0o644)
+  const amiss = await here.skein(['doctor'], { env: { ANTHROPIC_API_KEY: secret } })
+  expect(amiss.code).toBe(1)
+  expect(amiss.stdout).toMatch(/^✓ store {4}~\/\S+conversations\.db · schema \d+ · \S+ .?B · 0644$/m)
+  expect(amiss.stdout).toContain('! store    others may read it. To keep it to yourself: chmod 600 ~/')
+  expect(amiss.stdout).toContain('✓ verify   all 2 messages are sound\n')
+  expect(amiss.stdout).toContain(
+    '! keys     ANTHROPIC_API_KEY is set. OPENAI_API_KEY is not: gpt-5.2 will fail\n',
+  )
+  expect(amiss.stdout).toContain(
+    '✗ config   ./skein.yaml:2 max_tokens: "lots" is not a number (default 100000)\n',
+  )
+  expect(amiss.stdout).toMatch(/1 problem, 2 notes\n$/)
+  expect(amiss.stdout + fresh.stdout).not.toContain(secret)
+})
+
+test('doctor finds a damaged message, a file that is no store, and a store from the future', async () => {
+  using here = home()
+  const { ids } = await stocked(here, store => tell(store, {}, 'a', 'b'))
+  const db = new BetterSqlite3(storeFile(here))
+  db.prepare('UPDATE skein_messages SET body = ? WHERE id = ?').run('{"blocks":"forged"}', ids[0])
+  const damaged = await here.skein(['doctor', '-q'])
+  expect(damaged.code).toBe(1)
+  expect(damaged.stdout).toContain(
+    '✗ verify   1 message damaged among the newest 2. All of them: skein verify\n',
+  )
+  expect(damaged.stdout).not.toContain('✓')
+  db.prepare(`UPDATE skein_state SET value = 99 WHERE name = 'schema'`).run()
+  db.close()
+  for (const command of ['doctor', 'migrate', 'verify']) {
+    const { code, stdout, stderr } = await here.skein([command])
+    expect({ command, code }).toEqual({ command, code: 1 })
+    expect(stdout + stderr).toContain('schema version 99')
+  }
+  writeFileSync(join(here.cwd, 'junk.db'), 'this is no database, and never was one '.repeat(100))
+  const junk = JSON.parse((await here.skein(['doctor', '--db', 'junk.db', '--json'])).stdout)
+  expect(junk.problems).toBe(1)
+  expect(junk.checks).toContainEqual({
+    name: 'store',
+    status: 'failed',
+    message: expect.stringContaining('the file is damaged'),
+  })
+  expect((await here.skein(['migrate', '--db', 'junk.db'])).code).toBe(1)
+})
+
+test('migrate says the version, and makes no store', async () => {
+  using here = home()
+  expect((await here.skein(['migrate'])).stderr).toContain('nothing to migrate')
+  expect(existsSync(storeFile(here))).toBe(false)
+  const schema = await stocked(here, store => store.schemaVersion())
+  const said = await here.skein(['migrate'])
+  expect(said).toMatchObject({ code: 0, stdout: '' })
+  expect(said.stderr).toBe(
+    `~/.local/share/skein/conversations.db · schema ${schema}, the newest that I know\n`,
+  )
+  expect(JSON.parse((await here.skein(['migrate', '--json'])).stdout)).toEqual({
+    store: '~/.local/share/skein/conversations.db',
+    before: schema,
+    schema,
+  })
+})
