@@ -1,10 +1,19 @@
-import stringWidth from 'string-width'
-
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+import { createRequire } from 'node:module'
 
 /** Cells that a text takes on a terminal; colours take none. */
 export function widthOf(text: string): number {
-  return isPlainAscii(text) ? text.length : stringWidth(text)
+  if (isSimple(text)) return text.length
+  measure ??= createRequire(import.meta.url)('string-width').default as (text: string) => number
+  return measure(text)
+}
+
+// Its tables of emoji take longer to load than the rest of a short command, and most texts do without them.
+let measure: ((text: string) => number) | undefined
+let graphemes: Intl.Segmenter | undefined
+
+function segments(text: string): Iterable<{ readonly segment: string }> {
+  graphemes ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+  return graphemes.segment(text)
 }
 
 /** Cuts a line on its right so that it fits, with dots where something went. Never splits what is seen as one
@@ -44,10 +53,10 @@ export function padStart(text: string, width: number): string {
 
 /** The longest beginning that fits. */
 export function start(text: string, width: number): string {
-  if (isPlainAscii(text)) return text.slice(0, Math.max(0, width))
+  if (isSimple(text)) return text.slice(0, Math.max(0, width))
   let used = 0
   let at = 0
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of segments(text)) {
     const cells = widthOf(segment)
     if (used + cells > width) break
     used += cells
@@ -57,24 +66,28 @@ export function start(text: string, width: number): string {
 }
 
 function end(text: string, width: number): string {
-  const segments = Array.from(graphemes.segment(text), ({ segment }) => segment)
+  const characters = Array.from(segments(text), ({ segment }) => segment)
   let used = 0
-  let from = segments.length
+  let from = characters.length
   while (from > 0) {
-    const cells = widthOf(segments[from - 1]!)
+    const cells = widthOf(characters[from - 1]!)
     if (used + cells > width) break
     used += cells
     from--
   }
-  return segments.slice(from).join('')
+  return characters.slice(from).join('')
 }
 
 function fits(text: string, width: number): boolean {
   // A grapheme has at least one cell for all that counts here, so a long text need not be measured to its end.
-  if (text.length <= width && isPlainAscii(text)) return true
+  if (text.length <= width && isSimple(text)) return true
   return start(text, width).length === text.length
 }
 
-function isPlainAscii(text: string): boolean {
-  return /^[\x20-\x7e]*$/.test(text)
+/** Letters of Latin, Greek and Cyrillic scripts, and the usual signs: one cell each, and none joins with another. */
+const simple =
+  /^[\x20-\x7e\u00a1-\u00a8\u00aa-\u00ac\u00af-\u02ff\u0391-\u03a1\u03a3-\u03ff\u0400-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u203b\u2212\u2500-\u259f]*$/
+
+function isSimple(text: string): boolean {
+  return simple.test(text)
 }

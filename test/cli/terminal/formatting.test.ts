@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
 import { cut, cutMiddle, folded, padEnd, widthOf } from '../../../src/cli/terminal/cut.ts'
 import { bytes, count, money, plural, whole } from '../../../src/cli/terminal/number.ts'
@@ -84,6 +85,13 @@ describe('cutting', () => {
     expect(cut('ab👨‍👩‍👧cd', 5)).toBe('ab👨‍👩‍👧…')
     expect(cut('e\u0301e\u0301e\u0301', 2)).toBe('e\u0301…')
     expect(cut('漢字漢字', 5)).toBe('漢字…')
+  })
+
+  test('what is taken for simple is as wide as it is measured to be', () => {
+    for (let code = 0x20; code < 0x3000; code++) {
+      const text = `a${String.fromCharCode(code)}b`
+      if (!/\p{Cc}/u.test(text)) expect([code, widthOf(text)]).toEqual([code, stringWidth(text)])
+    }
   })
 
   test('never wider than asked for, whatever the text', () =>
