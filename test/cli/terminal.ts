@@ -5,7 +5,7 @@ import { commandLine, type Home } from './skein.ts'
 export interface Terminal {
   /** Everything that was sent so far, sequences included. */
   readonly raw: string
-  /** What stands on the screen, and what has scrolled off above it, as text. */
+  /** What stands on the screen, and what has scrolled off above it, as text: one line for each that was sent. */
   screen(): string
   /** Types. Enter is `\r`. */
   type(keys: string): void
@@ -28,7 +28,7 @@ export interface TerminalOptions {
 }
 
 /** How long a test waits for something to appear. Not a pace: it goes on as soon as it is there. */
-const patienceMs = 20_000
+const patienceMs = 10_000
 
 export function terminal(
   here: Home,
@@ -62,7 +62,11 @@ export function terminal(
       resolve(signal ? 128 + signal : exitCode)
     })
   })
-  const screen = (from = 0) => rendered(raw.slice(from))
+  const widths: Width[] = [{ from: 0, columns }]
+  const screen = (from = 0) => {
+    const shifted = widths.map(({ from: start, columns }) => ({ from: Math.max(0, start - from), columns }))
+    return rendered(raw.slice(from), shifted)
+  }
 
   async function until(text: string | RegExp, from: () => number): Promise<void> {
     const deadline = Date.now() + patienceMs
@@ -89,7 +93,10 @@ export function terminal(
     },
     see: text => until(text, () => 0),
     seeNext: text => until(text, () => mark),
-    resize: (width, height) => pty.resize(width, height),
+    resize(width, height) {
+      widths.push({ from: raw.length, columns: width })
+      pty.resize(width, height)
+    },
     ended,
     kill: signal => pty.kill(signal),
     [Symbol.dispose]() {
@@ -104,32 +111,59 @@ const piecesSent = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|\x1b.|[\r\n\b\x07
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal is sent
 const moving = /^\x1b\[(\d*)[\d;?]*([A-Za-z])$/
 
-/** What a terminal shows of this: text, line breaks, the cursor's way up, down, left and right, and erasing. The past
- *  is kept, and no row is broken: rows are as long as they were sent. */
-export function rendered(sent: string): string {
-  const rows: string[] = ['']
-  let [row, column] = [0, 0]
-  const pieces = sent.match(piecesSent) ?? []
-  for (const piece of pieces) {
+/** A width that the terminal has from this character of what was sent on. */
+interface Width {
+  readonly from: number
+  readonly columns: number
+}
+
+/** What a terminal shows of this, as text: line breaks, the cursor's way in all directions, and erasing. The past is
+ *  kept. Rows that are longer than the terminal is wide are broken, and broken anew when that changes, as terminals do. */
+export function rendered(sent: string, widths: readonly Width[]): string {
+  const lines: string[] = ['']
+  let [line, column] = [0, 0]
+  let at = 0
+  const width = () => widths.findLast(({ from }) => from <= at)!.columns
+  const rowsOf = (text: string) => Math.max(1, Math.ceil(text.length / width()))
+  const up = (rows: number) => {
+    let left = rows
+    for (; left > 0; left--) {
+      if (column >= width()) column -= width()
+      else if (line > 0) {
+        line--
+        column += (rowsOf(lines[line]!) - 1) * width()
+      }
+    }
+  }
+  const down = (rows: number) => {
+    for (let left = rows; left > 0; left--) {
+      if (Math.floor(column / width()) < rowsOf(lines[line] ?? '') - 1) column += width()
+      else {
+        line++
+        column %= width()
+      }
+      while (lines.length <= line) lines.push('')
+    }
+  }
+  for (const piece of sent.match(piecesSent) ?? []) {
     const [, count = '', verb = ''] = moving.exec(piece) ?? []
     const n = Number(count || 1)
-    if (piece === '\r') column = 0
-    else if (piece === '\n') row++
+    if (piece === '\r') column -= column % width()
+    else if (piece === '\n') down(1)
     else if (piece === '\b') column = Math.max(0, column - 1)
-    else if (verb === 'A') row = Math.max(0, row - n)
-    else if (verb === 'B') row += n
+    else if (verb === 'A') up(n)
+    else if (verb === 'B') down(n)
     else if (verb === 'C') column += n
     else if (verb === 'D') column = Math.max(0, column - n)
-    else if (verb === 'K') rows[row] = (rows[row] ?? '').slice(0, column)
-    else if (verb === 'J') {
-      rows[row] = (rows[row] ?? '').slice(0, column)
-      rows.length = Math.min(rows.length, row + 1)
+    else if (verb === 'K' || verb === 'J') {
+      lines[line] = lines[line]!.slice(0, column)
+      if (verb === 'J') lines.length = line + 1
     } else if (!piece.startsWith('\x1b') && piece !== '\x07') {
-      const line = rows[row] ?? ''
-      rows[row] = line.padEnd(column).slice(0, column) + piece + line.slice(column + piece.length)
+      const text = lines[line]!
+      lines[line] = text.padEnd(column).slice(0, column) + piece + text.slice(column + piece.length)
       column += piece.length
     }
-    while (rows.length <= row) rows.push('')
+    at += piece.length
   }
-  return rows.join('\n')
+  return lines.join('\n')
 }

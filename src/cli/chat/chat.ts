@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { NotFoundError } from '../../core/errors.ts'
-import { type Run, textOption } from '../command.ts'
+import { hasOption, type Run, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
 import { dataFolder } from '../place.ts'
-import { report } from '../report.ts'
 import { type Chosen, chooseConversation } from '../talk/choose.ts'
+import { firstPlace } from '../talk/first-place.ts'
 import { noteLine } from '../talk/header.ts'
 import { demoNote } from '../talk/model.ts'
 import { openSpeaker, type Speaker } from '../talk/speaker.ts'
@@ -22,10 +22,12 @@ import { typedBefore } from './typed-before.ts'
 export const chat: Run = async (given, world) => {
   if (world.json) throw new UsageError('chat has no --json', 'One answer as JSON: skein ask --json "…"')
   const speaker = await openSpeaker(given, world)
+  const keptIn = hasOption(given, 'incognito') ? null : firstPlace(world)
   const chosen = await chooseConversation(given, world)
   if (chosen.word !== null) throw new NotFoundError('id', chosen.word)
   return startChat(chosen, world, {
     speaker,
+    keptIn,
     system: textOption(given, 'system') ?? null,
     name: textOption(given, 'session') ?? null,
   })
@@ -33,6 +35,8 @@ export const chat: Run = async (given, world) => {
 
 export interface ChatOptions {
   readonly speaker: Speaker
+  /** Where things will be kept, on the first run. */
+  readonly keptIn?: string | null
   readonly system: string | null
   /** The name after `--session`, if there was one. */
   readonly name: string | null
@@ -46,15 +50,9 @@ export async function startChat(chosen: Chosen, world: World, options: ChatOptio
   const say = (line: string) => {
     if (!quiet) err.line(line)
   }
-  if (speaker.choice.from === 'nothing') say(noteLine(demoNote, err))
-  sayHeader(chosen, world)
-  const talker = createTalker({
-    world,
-    store: isIncognito ? null : await world.store(),
-    chosen,
-    speaker,
-    system: options.system,
-  })
+  const store = isIncognito ? null : await world.store()
+  const talker = createTalker({ world, store, chosen, speaker, system: options.system })
+  // First of all: what is typed ahead should be read as it is meant.
   const keyboard = world.canAsk ? openKeyboard(world, err) : null
   const parts: Chat = {
     world,
@@ -66,9 +64,11 @@ export async function startChat(chosen: Chosen, world: World, options: ChatOptio
     note: text => say(noteLine(text, err)),
   }
   try {
+    if (speaker.choice.from === 'nothing') say(noteLine(demoNote, err))
+    sayHeader(chosen, world, options.keptIn)
     return await (keyboard ? talkOnTerminal(parts, keyboard, chosen) : talkInLines(parts))
   } catch (error) {
-    if (!world.signal.aborted) return report(error, err)
+    if (!world.signal.aborted) throw error
     return exit.interrupted
   } finally {
     keyboard?.close()

@@ -7,7 +7,7 @@ export type Key =
 
 export type KeyName =
   | 'enter'
-  /** Alt+Enter, Shift+Enter where the terminal tells it apart, Ctrl+J. */
+  /** Alt+Enter, Ctrl+J, and Shift+Enter where the terminal tells it apart. */
   | 'newline'
   | 'tab'
   | 'escape'
@@ -52,7 +52,9 @@ export function keyReader(): KeyReader {
   let pasted: string | null = null
 
   function read(chunk: string): readonly Key[] {
-    rest += chunk
+    // Ctrl+J comes alone. With text before it, it is an Enter from before the terminal was in raw mode.
+    rest +=
+      pasted === null && !chunk.includes('\x1b') && chunk !== '\n' ? chunk.replaceAll('\n', '\r') : chunk
     const keys: Key[] = []
     while (rest !== '') {
       if (pasted !== null) {

@@ -3,12 +3,12 @@ import { headerLines, noteLine } from '../talk/header.ts'
 import type { World } from '../world.ts'
 
 /** What is gone on with; and if nobody has answered there yet, how to ask again. */
-export function sayHeader(chosen: Chosen, world: World): void {
+export function sayHeader(chosen: Chosen, world: World, keptIn: string | null = null): void {
   const { err, canAsk, quiet } = world
   if (quiet) return
   const { standing } = chosen
   const quietly = { ...chosen, standing: standing && { ...standing, unanswered: false } }
-  for (const line of headerLines(quietly, err, { now: world.now() })) err.line(line)
+  for (const line of headerLines(quietly, err, { now: world.now(), keptIn })) err.line(line)
   if (!standing?.unanswered || chosen.how !== 'continued') return
   err.line(noteLine(`your last message has no answer yet${canAsk ? ': Enter asks it again' : ''}`, err))
 }

@@ -53,6 +53,10 @@ async function shown(run: Run, chat: Chat): Promise<{ answered: Answered | null;
       model: talker.model.id,
       sink: out.isTerminal ? markdownSink(out) : stdoutSink(world),
       more: ' /context',
+      // At once, not at the end: a turn that fails has been said all the same.
+      observe: event => {
+        if (event.type === 'started') talker.follow(event.branch)
+      },
     })
     printing.catch(() => undefined)
     return { answered: await Promise.race([printing, leaving.promise]), left: pressed > 1 }

@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs'
 import type { Target } from '../../agent/journal.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
+import { markdownSink } from '../chat/markdown-sink.ts'
 import { type Given, hasOption, type Run } from '../command.ts'
 import { exit } from '../exit.ts'
 import { shortIdIn } from '../keep/short-id-in.ts'
@@ -12,8 +12,8 @@ import type { World } from '../world.ts'
 import { type Answered, printAnswer } from './answer.ts'
 import { answerJson } from './answer-json.ts'
 import { type Chosen, chooseConversation } from './choose.ts'
+import { firstPlace } from './first-place.ts'
 import { headerLines, noteLine } from './header.ts'
-import { homely } from './homely.ts'
 import { demoNote } from './model.ts'
 import { costOf, receiptLine } from './receipt.ts'
 import { openSpeaker, type Speaker } from './speaker.ts'
@@ -41,14 +41,6 @@ async function chatInstead(given: Given, world: World): Promise<number> {
     throw new UsageError('there is nothing to ask', 'Ask with skein "…", or pipe the question in')
   const { chat } = await import('../chat/chat.ts')
   return chat(given, world)
-}
-
-/** Where things will be kept from now on; null if something is kept there already. */
-function firstPlace(world: World): string | null {
-  const { target } = world.place()
-  return target.includes('://') || target === ':memory:' || existsSync(target)
-    ? null
-    : homely(target, world.env)
 }
 
 interface Talk {
@@ -79,6 +71,7 @@ async function talk({ message, speaker, chosen, keptIn, world }: Talk): Promise<
   try {
     const answered = await printAnswer(run, world, {
       model: speaker.model.id,
+      ...(out.isTerminal && !json ? { sink: markdownSink(out) } : {}),
       observe: event => {
         if (event.type === 'started') Object.assign(heard, { branch: event.branch, forked: event.forked })
         if (event.type === 'context') heard.text = ''

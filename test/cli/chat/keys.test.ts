@@ -25,6 +25,11 @@ describe('a keyboard in raw mode', () => {
       expect(seen(sent)).toEqual(['newline'])
   })
 
+  it('takes what was typed before it was in raw mode as it was meant', () => {
+    expect(seen('hello\n')).toEqual(['"hello"', 'enter'])
+    expect(seen('hello', '\n')).toEqual(['"hello"', 'newline'])
+  })
+
   it('takes a lone Escape for one only when nothing follows', () => {
     const reader = keyReader()
     expect(reader.read('\x1b')).toEqual([])

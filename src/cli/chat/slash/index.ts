@@ -1,7 +1,7 @@
 import { edit, fork, retry, undo } from './back.ts'
-import { compact, model, title } from './keep.ts'
+import { compact, exportHere, model, title } from './keep.ts'
 import { help, quit } from './leave.ts'
-import { context, history, tree } from './look.ts'
+import { context, history, search, tree } from './look.ts'
 import type { SlashCommand } from './slash-command.ts'
 import { clear, resume, startAnew, switchBranch } from './where.ts'
 
@@ -17,7 +17,9 @@ export const slashCommands: readonly SlashCommand[] = [
   undo,
   history,
   tree,
+  search,
   title,
+  exportHere,
   model,
   context,
   compact,

@@ -1,6 +1,7 @@
 import { summarize } from '../../../context/summarize.ts'
 import { windowOf } from '../../../context/windows.ts'
 import { systemRecorderSource } from '../../../recorder/source.ts'
+import { exportCommand } from '../../keep/export.ts'
 import { summaryText } from '../../talk/about-answer.ts'
 import { modelName } from '../../terminal/model-name.ts'
 import { ask, type Next } from '../chat-state.ts'
@@ -19,6 +20,21 @@ export const title: SlashCommand = {
     }
     const changed = await store.updateConversation(conversation.id, { title: words.replace(/\s+/g, ' ') })
     chat.say(`the title is "${style.title(style.safe(changed.title ?? ''))}" now`)
+    return ask
+  },
+}
+
+export const exportHere: SlashCommand = {
+  name: 'export',
+  argument: '[file]',
+  help: 'write it as Markdown, or as a page if the file ends with .html',
+  async run(chat, file) {
+    const { conversation, branch } = await here(chat)
+    const html = file.endsWith('.html') ? { html: true as const } : {}
+    await exportCommand(
+      { arguments: [`${conversation.id}:${branch.name}`], options: { output: file || '.', ...html } },
+      chat.world,
+    )
     return ask
   },
 }

@@ -1,10 +1,12 @@
 import { readContext } from '../../../context/read-context.ts'
 import { windowOf } from '../../../context/windows.ts'
 import type { Run } from '../../command.ts'
+import { search as searchCommand } from '../../look/search.ts'
 import { show } from '../../look/show.ts'
 import { tree as treeCommand } from '../../look/tree.ts'
 import { openNamed } from '../../talk/model.ts'
 import { modelName } from '../../terminal/model-name.ts'
+import { UsageError } from '../../usage-error.ts'
 import { ask, type Chat, type Next } from '../chat-state.ts'
 import { contextLines } from '../context-lines.ts'
 import { here, type SlashCommand } from './slash-command.ts'
@@ -30,6 +32,18 @@ export const tree: SlashCommand = {
   help: 'all branches of this conversation',
   async run(chat) {
     return runCommand(chat, treeCommand, (await here(chat)).conversation.id)
+  },
+}
+
+export const search: SlashCommand = {
+  name: 'search',
+  argument: '<words>',
+  needs: 'nothing',
+  help: 'find anything said in this directory',
+  async run(chat, words) {
+    if (chat.talker.store === null) throw new UsageError('incognito: nothing is opened')
+    if (words === '') throw new UsageError('/search needs words', '/search certificate')
+    return runCommand(chat, searchCommand, words)
   },
 }
 
