@@ -1,4 +1,5 @@
 import type { Usage } from '../../core/turn.ts'
+import { widthOf } from '../terminal/cut.ts'
 import { modelName } from '../terminal/model-name.ts'
 import { count, money } from '../terminal/number.ts'
 import type { Paper } from '../terminal/paper.ts'
@@ -15,17 +16,24 @@ export interface ReceiptFacts {
   readonly context: { readonly used: number; readonly window: number } | null
 }
 
-/** `saved t4m6xe · sonnet-4.5 · 74k in (69k cached), 1.2k out · $0.05 · context 37%` */
-export function receiptLine(facts: ReceiptFacts, { style }: Paper): string {
+/** `saved t4m6xe · sonnet-4.5 · 74k in (69k cached), 1.2k out · $0.05 · context 37%`. Where that is too wide, the model
+ *  leaves first, then the context, then the tokens. */
+export function receiptLine(facts: ReceiptFacts, { style, width }: Paper): string {
   const { message, model, usage, cost, context } = facts
   const parts = [
-    message === null ? 'not kept' : `saved ${style.id(message)}`,
-    style.safe(modelName(model)),
-    usageText(usage),
-    money(cost),
-    contextText(context),
+    { text: message === null ? 'not kept' : `saved ${style.id(message)}`, leaves: 9 },
+    { text: style.safe(modelName(model)), leaves: 1 },
+    { text: usageText(usage), leaves: 3 },
+    { text: money(cost), leaves: 9 },
+    { text: contextText(context), leaves: 2 },
   ]
-  return parts.filter(part => part !== '').join(` ${style.symbols.dot} `)
+  const lines = [0, 1, 2, 3].map(dropped =>
+    parts
+      .filter(({ text, leaves }) => text !== '' && leaves > dropped)
+      .map(({ text }) => text)
+      .join(` ${style.symbols.dot} `),
+  )
+  return lines.find(line => widthOf(line) <= width) ?? lines.at(-1)!
 }
 
 /** `74k in (69k cached), 1.2k out`; '' if nobody counted. */

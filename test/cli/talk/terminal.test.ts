@@ -1,0 +1,63 @@
+import { describe, expect, it, vi } from 'vitest'
+import { home } from '../skein.ts'
+import { terminal } from '../terminal.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
+
+describe('a prompt on a terminal', () => {
+  it('stands between its header and its receipt, with colours, and what is said about waiting is erased', async () => {
+    using here = home()
+    await here.skein(['-q', 'my name is Ada'])
+    using run = terminal(here, ['/slow 600 Hello there', '-m', 'scripted'])
+    // Nothing came for a while: it is said that somebody is at it.
+    await run.see(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] scripted/)
+    expect(await run.ended).toBe(0)
+    expect(run.screen()).toMatch(
+      /^continuing "my name is Ada" · main · 2\n {2}now: Nice to meet you, Ada\.\n\nHello there\n\nsaved [a-z2-7]{6} · scripted · \d+ in, \d+ out · free\n$/,
+    )
+    expect(run.raw).toContain('\x1b[36m') // an id
+    using plain = terminal(here, ['hello', '-m', 'scripted'], { env: { NO_COLOR: '1' } })
+    expect(await plain.ended).toBe(0)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these would be colours
+    expect(plain.raw).not.toMatch(/\x1b\[\d+m/)
+  })
+
+  it('fits the width, and keeps its words whole', async () => {
+    using here = home()
+    await here.skein(['-q', `A title ${'that is long '.repeat(20)}`])
+    using run = terminal(here, [`/say ${'wordy '.repeat(40)}`, '-m', 'scripted'], { columns: 44 })
+    expect(await run.ended).toBe(0)
+    const lines = run.screen().split('\n')
+    expect(Math.max(...lines.map(line => line.length))).toBeLessThanOrEqual(44)
+    expect(lines[0]).toMatch(/^continuing "A title that is l.*…" · main · 2$/)
+    expect(lines.filter(line => line.startsWith('wordy'))).not.toHaveLength(1)
+    expect(run.screen()).not.toMatch(/\bword\n|^y/m)
+  })
+
+  it('is stopped and kept by Ctrl+C', async () => {
+    using here = home()
+    using run = terminal(here, ['/slow 200 one two three four five six seven eight nine ten'])
+    await run.see('one two')
+    run.type('\x03')
+    expect(await run.ended).toBe(130)
+    expect(run.screen()).toMatch(
+      /one two.*\n\n! stopped after [\d.]+ m?s, kept as [a-z2-7]{6}\. Go on: skein -c "…"\n$/,
+    )
+  })
+
+  it('never lets an answer drive the terminal (R17)', async () => {
+    using here = home()
+    const hostile = '\x1b]0;owned\x07 \x1b[2J \x9b31m \x1b]52;c;aGk=\x07 \x1bP1$r\x1b\\ end'
+    using run = terminal(here, [`/say ${hostile}`, '-m', 'scripted'], { columns: 120 })
+    expect(await run.ended).toBe(0)
+    using next = terminal(here, ['hello', '-m', 'scripted'], { columns: 120 })
+    expect(await next.ended).toBe(0)
+    for (const { raw } of [run, next]) {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal would obey
+      const foreign = raw.replaceAll(/\x1b\[(?:\d*m|K)/g, '')
+      expect(foreign).toContain('␛]0;owned␇')
+      expect(foreign).not.toMatch(/[^\P{Cc}\r\n\t]/u)
+    }
+  })
+})
