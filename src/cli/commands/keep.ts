@@ -2,6 +2,19 @@ import type { Command } from '../command.ts'
 
 export const keepCommands: readonly Command[] = [
   {
+    name: 'stats',
+    aliases: ['conversation stats', 'sessions stats'],
+    group: 'Look',
+    summary: 'count what was said, used and paid',
+    arguments: [],
+    options: {},
+    examples: [
+      ['skein stats', 'the last 30 days and all, by day and by model'],
+      ['skein stats --json', 'the same, for machines'],
+    ],
+    load: async () => (await import('../keep/stats.ts')).stats,
+  },
+  {
     name: 'export',
     aliases: ['conversation export', 'sessions export'],
     group: 'Keep',

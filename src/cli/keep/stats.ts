@@ -1,0 +1,170 @@
+import type { Store } from '../../core/ports.ts'
+import type { Run } from '../command.ts'
+import { exit } from '../exit.ts'
+import { withStore } from '../look/look.ts'
+import { bar } from '../terminal/bar.ts'
+import { padEnd, padStart, widthOf } from '../terminal/cut.ts'
+import { modelName } from '../terminal/model-name.ts'
+import { count, money, plural, whole } from '../terminal/number.ts'
+import { progressLine } from '../terminal/progress.ts'
+import type { World } from '../world.ts'
+import { allConversations } from './all-conversations.ts'
+import { dayAndMonth } from './day.ts'
+import { costOf, noUsage, type UsageTotals, withTurn } from './usage-totals.ts'
+
+const monthMs = 30 * 86_400_000
+
+interface Stats {
+  readonly conversations: { readonly recent: number; readonly all: number }
+  readonly messages: { readonly recent: number; readonly all: number }
+  readonly recent: UsageTotals
+  readonly all: UsageTotals
+  /** By local day (`2026-11-09`) of the last 30 days, in their order. */
+  readonly days: ReadonlyMap<string, UsageTotals>
+  /** By model, of all time. */
+  readonly models: ReadonlyMap<string, UsageTotals>
+}
+
+/** What was said, used and paid, in the last 30 days and in all. */
+export const stats: Run = (_given, world) =>
+  withStore(world, async store => {
+    const found = await readStats(store, world)
+    if (world.json) world.out.line(JSON.stringify(jsonOf(found)))
+    else if (world.out.isTerminal) tell(world, found)
+    else for (const row of summary(found)) world.out.line(row.join('\t'))
+    return exit.ok
+  })
+
+/** Usage counts once: a fork shares the turns of its conversation, a subagent has its own. What is in the trash was
+ *  paid all the same. */
+async function readStats(store: Store, world: World): Promise<Stats> {
+  const since = world.now() - monthMs
+  const { items: living } = await allConversations(store)
+  const { items: trashed } = await allConversations(store, { trashed: true })
+  const fresh = living.filter(({ updatedAt }) => updatedAt.getTime() >= since)
+  const messagesOf = (list: typeof living) => list.reduce((sum, { messages }) => sum + messages, 0)
+  let [recent, all] = [noUsage, noUsage]
+  const days = new Map<string, UsageTotals>()
+  const models = new Map<string, UsageTotals>()
+  const progress = progressLine(world, 'counting', 'conversations')
+  try {
+    for (const [i, { id }] of [...living, ...trashed].entries()) {
+      world.signal.throwIfAborted()
+      progress.show(i, living.length + trashed.length)
+      for (const turn of await store.listTurns(id)) {
+        all = withTurn(all, turn)
+        const model = turn.model ?? 'unknown'
+        models.set(model, withTurn(models.get(model) ?? noUsage, turn))
+        if (turn.startedAt.getTime() < since) continue
+        recent = withTurn(recent, turn)
+        const day = localDay(turn.startedAt)
+        days.set(day, withTurn(days.get(day) ?? noUsage, turn))
+      }
+    }
+  } finally {
+    progress.end()
+  }
+  return {
+    conversations: { recent: fresh.length, all: living.length },
+    messages: { recent: messagesOf(fresh), all: messagesOf(living) },
+    recent,
+    all,
+    days: new Map([...days].sort(([a], [b]) => (a < b ? -1 : 1))),
+    models,
+  }
+}
+
+function summary({ conversations, messages, recent, all }: Stats): readonly (readonly string[])[] {
+  const tokens = ({ input, output }: UsageTotals) => `${count(input)} / ${count(output)}`
+  return [
+    ['', '30 days', 'all'],
+    ['conversations', whole(conversations.recent), whole(conversations.all)],
+    ['messages', whole(messages.recent), whole(messages.all)],
+    ['tokens in/out', tokens(recent), tokens(all)],
+    ['cost', money(costOf(recent)), money(costOf(all))],
+  ]
+}
+
+function tell(world: World, found: Stats): void {
+  const { out } = world
+  const { style } = out
+  const rows = summary(found)
+  const widths = [0, 1, 2].map(i => Math.max(...rows.map(row => widthOf(row[i]!))))
+  for (const [name, recent, all] of rows) {
+    const line = [padEnd(name!, widths[0]!), padStart(recent!, widths[1]!), padStart(all!, widths[2]!)].join(
+      '  ',
+    )
+    out.line(name === '' ? style.faint(line) : line)
+  }
+  const unpriced = [...found.models.values()].filter(totals => totals.unpriced > 0)
+  if (unpriced.length > 0) {
+    const tokens = unpriced.reduce((sum, totals) => sum + totals.unpriced, 0)
+    const have = unpriced.length === 1 ? 'has' : 'have'
+    out.line(style.faint(`${plural(unpriced.length, 'model')} ${have} no price (${count(tokens)} tokens)`))
+  }
+  if (found.all.turns === 0) return
+  const byCost = found.all.cost > 0
+  const cells = Math.max(4, Math.min(30, out.width - 20))
+  out.line()
+  bars(
+    world,
+    [...found.days].slice(-14).map(([day, totals]) => [dayAndMonth(new Date(`${day}T12:00:00`)), totals]),
+    cells,
+    totals => (byCost ? money(costOf(totals)) : `${count(totals.input + totals.output)} tokens`),
+    byCost,
+  )
+  out.line()
+  const total = [...found.models.values()].reduce((sum, totals) => sum + weight(totals, byCost), 0)
+  bars(
+    world,
+    [...found.models]
+      .map(([model, totals]) => [style.safe(modelName(model)), totals] as const)
+      .toSorted(([, a], [, b]) => weight(b, byCost) - weight(a, byCost))
+      .slice(0, 10),
+    cells,
+    totals => `${Math.round((weight(totals, byCost) / Math.max(total, Number.MIN_VALUE)) * 100)}%`,
+    byCost,
+  )
+}
+
+function bars(
+  world: World,
+  rows: readonly (readonly [name: string, totals: UsageTotals])[],
+  cells: number,
+  figure: (totals: UsageTotals) => string,
+  byCost: boolean,
+): void {
+  const most = Math.max(...rows.map(([, totals]) => weight(totals, byCost)), Number.MIN_VALUE)
+  const width = Math.max(6, ...rows.map(([name]) => widthOf(name)))
+  const figures = Math.max(...rows.map(([, totals]) => figure(totals).length), 0)
+  for (const [name, totals] of rows) {
+    const drawn = padEnd(bar(weight(totals, byCost) / most, cells, world.out.style.unicode), cells)
+    world.out.line(`${padStart(name, width)}  ${drawn}  ${padStart(figure(totals), figures)}`)
+  }
+}
+
+/** How long its bar is: by what is known of all. */
+function weight({ cost, input, output }: UsageTotals, byCost: boolean): number {
+  return byCost ? cost : input + output
+}
+
+function localDay(date: Date): string {
+  const two = (n: number) => String(n).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}
+
+function jsonOf({ conversations, messages, recent, all, days, models }: Stats) {
+  const usage = (totals: UsageTotals) => ({
+    turns: totals.turns,
+    input: totals.input,
+    output: totals.output,
+    cost_usd: costOf(totals),
+    unpriced_tokens: totals.unpriced,
+  })
+  return {
+    last_30_days: { conversations: conversations.recent, messages: messages.recent, ...usage(recent) },
+    all: { conversations: conversations.all, messages: messages.all, ...usage(all) },
+    days: [...days].map(([day, totals]) => ({ day, ...usage(totals) })),
+    models: [...models].map(([model, totals]) => ({ model, ...usage(totals) })),
+  }
+}
