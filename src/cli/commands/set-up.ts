@@ -49,4 +49,17 @@ export const setUpCommands: readonly Command[] = [
     ],
     load: async () => (await import('../set-up/migrate.ts')).migrate,
   },
+  {
+    name: 'completion',
+    group: 'Set up',
+    summary: 'print a script that completes commands, flags and ids',
+    arguments: [{ name: 'shell' }],
+    options: {},
+    examples: [
+      ['source <(skein completion bash)', 'in ~/.bashrc'],
+      ['source <(skein completion zsh)', 'in ~/.zshrc, after compinit'],
+      ['skein completion fish | source', 'in ~/.config/fish/config.fish'],
+    ],
+    load: async () => (await import('../set-up/completion.ts')).completion,
+  },
 ]

@@ -1,0 +1,71 @@
+import type { Command, Option } from '../command.ts'
+import { commands, prompt } from '../commands/index.ts'
+import { commonOptions } from '../parse.ts'
+
+/** What stands for a value or an argument, as far as a shell can help with it. */
+export type Kind = 'id' | 'file' | 'none' | readonly string[]
+
+export interface CompletedOption {
+  readonly name: string
+  readonly short: string | null
+  readonly help: string
+  /** Null for a switch. */
+  readonly value: Kind | null
+}
+
+/** A line that can be typed: a command under one of its names. */
+export interface Completed {
+  /** One word or two: `ls`, `conversation list`. '' for the prompt. */
+  readonly name: string
+  readonly summary: string
+  readonly options: readonly CompletedOption[]
+  readonly argument: Kind
+}
+
+/** Everything that can be completed, from the declarations of the commands. */
+export function completedCommands(): readonly Completed[] {
+  return [prompt, ...commands].flatMap(command =>
+    namesOf(command).map(name => ({
+      name,
+      summary: command.summary,
+      options: optionsOf(command),
+      argument: argumentOf(command),
+    })),
+  )
+}
+
+function namesOf({ name, aliases = [] }: Command): readonly string[] {
+  // `convo` is another word for `conversation`.
+  const more = aliases
+    .filter(alias => alias.startsWith('conversation '))
+    .map(alias => alias.replace('conversation', 'convo'))
+  return [name, ...aliases, ...more]
+}
+
+function optionsOf({ options }: Command): readonly CompletedOption[] {
+  return Object.entries({ ...options, ...commonOptions })
+    .filter(([, option]) => !option.hidden)
+    .map(([name, option]) => ({
+      name,
+      short: option.short ?? null,
+      help: option.help,
+      value: kindOfValue(option),
+    }))
+}
+
+function kindOfValue({ value }: Option): Kind | null {
+  if (value === undefined) return null
+  if (/\bid\b/.test(value)) return 'id'
+  return /file/.test(value) ? 'file' : 'none'
+}
+
+/** Arguments whose name is the word to type, or that have a few. */
+const choices: Readonly<Record<string, readonly string[]>> = {
+  shell: ['bash', 'zsh', 'fish'],
+  models: ['models'],
+}
+
+function argumentOf({ arguments: [first] }: Command): Kind {
+  if (!first) return 'none'
+  return first.name === 'id' ? 'id' : (choices[first.name] ?? 'none')
+}

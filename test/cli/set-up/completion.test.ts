@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { commands } from '../../../src/cli/commands/index.ts'
+import { hostile, stocked, tell } from '../keep/stock.ts'
+import { commandLine, type Home, home } from '../skein.ts'
+
+const run = promisify(execFile)
+
+/** What bash offers for a line, whose last word is unfinished. */
+async function offered(here: Home, line: string): Promise<readonly string[]> {
+  const script = `
+    source <(skein completion bash)
+    COMP_WORDS=(${line}); [[ ${JSON.stringify(line)} == *" " ]] && COMP_WORDS+=("")
+    COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
+    _skein
+    printf '%s\\n' "\${COMPREPLY[@]}"`
+  const { stdout } = await run('bash', ['--norc', '-c', script], { cwd: here.cwd, env: here.env })
+  return stdout.split('\n').filter(word => word !== '')
+}
+
+/** Puts the command on the path of the home. */
+function install(here: Home): Home {
+  const folder = join(here.env.HOME!, 'bin')
+  mkdirSync(folder)
+  const [file, args] = commandLine([])
+  const quoted = [file, ...args].map(word => `'${word}'`).join(' ')
+  writeFileSync(join(folder, 'skein'), `#!/bin/sh\nexec ${quoted} "$@"\n`)
+  chmodSync(join(folder, 'skein'), 0o755)
+  return { ...here, env: { ...here.env, PATH: `${folder}:${here.env.PATH}` } }
+}
+
+test('bash completes commands, flags, the values of flags, and ids of conversations', async () => {
+  using place = home()
+  const here = install(place)
+  const { conversation } = await stocked(here, store =>
+    tell(store, { title: hostile, directory: here.cwd }, 'a'),
+  )
+  const words = await offered(here, 'skein ')
+  for (const { name } of commands) expect(words).toContain(name)
+  expect(await offered(here, 'skein ver')).toEqual(['verify'])
+  expect(await offered(here, 'skein rm --ca')).toEqual(['--cascade'])
+  expect(await offered(here, 'skein conversation de')).toEqual(['delete'])
+  expect(await offered(here, 'skein convo rm --ca')).toEqual(['--cascade'])
+  expect(await offered(here, 'skein rm ')).toEqual([conversation.id])
+  expect(await offered(here, 'skein --continue ')).toEqual([conversation.id])
+  expect(await offered(here, `skein conversation delete ${conversation.id.slice(0, 4)}`)).toEqual([
+    conversation.id,
+  ])
+  expect(await offered(here, 'skein completion ')).toEqual(['bash', 'zsh', 'fish'])
+  writeFileSync(join(here.cwd, 'a-file.html'), '')
+  expect(await offered(here, 'skein export -o a-f')).toEqual(['a-file.html'])
+  expect(await offered(here, 'skein gc ')).toEqual([])
+})
+
+test('every shell is offered every command and every flag', async () => {
+  using here = home()
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { stdout, code } = await here.skein(['completion', shell])
+    expect(code).toBe(0)
+    for (const { name, options } of commands) {
+      expect(stdout).toContain(name)
+      for (const option of Object.keys(options)) {
+        expect(stdout).toContain(shell === 'fish' ? `-l '${option}'` : `--${option}`)
+      }
+    }
+  }
+  expect((await here.skein(['completion', 'tcsh'])).code).toBe(2)
+  expect((await here.skein(['completion'])).code).toBe(2)
+})
