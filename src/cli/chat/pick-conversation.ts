@@ -1,6 +1,7 @@
 import type { ConversationId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Store } from '../../core/ports.ts'
+import { gistOf } from '../look/gist.ts'
 import { homely } from '../talk/homely.ts'
 import { modelName } from '../terminal/model-name.ts'
 import { count } from '../terminal/number.ts'
@@ -47,7 +48,7 @@ export async function pickConversation(options: PickConversation): Promise<Picke
       keys: `enter go on · tab ${all ? 'this directory' : 'all directories'} · ctrl+f fork · ctrl+t read · esc ${escapeMeans}`,
       ends: ['tab', 'forward', 'read'],
     })
-    const { by, choice } = await pick(picker, keyboard, world.err)
+    const { by, choice } = await pick(picker, keyboard, world.err, ({ id }) => firstWords(id, store))
     if (by === 'tab') {
       all = !all
       continue
@@ -83,6 +84,11 @@ async function choicesOf(
       ],
     }
   })
+}
+
+async function firstWords(id: ConversationId, store: Store): Promise<Choice<unknown>['details']> {
+  const first = await store.listMessages({ conversationId: id, roles: ['user'], limit: 1, blobs: 'preview' })
+  return first.items.map(message => ['first', gistOf(message)] as const)
 }
 
 function shortTitle(id: ConversationId): string {

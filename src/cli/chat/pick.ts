@@ -1,6 +1,6 @@
 import type { Paper } from '../terminal/paper.ts'
 import type { Keyboard } from './keyboard.ts'
-import { type Choice, type Picker, type PickerEnd, pickerRows, pressed } from './picker.ts'
+import { type Choice, fitting, type Picker, type PickerEnd, pickerRows, pressed } from './picker.ts'
 import { regionOn } from './region.ts'
 
 /** How picking ended, and on what. */
@@ -9,11 +9,20 @@ export interface PickedChoice<T> {
   readonly choice: Choice<T> | null
 }
 
+/** What is told of the row under the cursor, before its own details: asked for when it is there. */
+export type TellMore<T> = (value: T) => Promise<Choice<T>['details']>
+
 /** Lets a person pick. The rows are gone afterwards. */
-export async function pick<T>(picker: Picker<T>, keyboard: Keyboard, paper: Paper): Promise<PickedChoice<T>> {
+export async function pick<T>(
+  picker: Picker<T>,
+  keyboard: Keyboard,
+  paper: Paper,
+  tellMore?: TellMore<T>,
+): Promise<PickedChoice<T>> {
   const region = regionOn(paper)
   let now = picker
   for (;;) {
+    if (tellMore) now = await withMore(now, tellMore)
     region.paint(pickerRows(now, paper.width, paper.rows, paper.style))
     const stroke = await keyboard.next()
     if (stroke.type === 'resize') continue
@@ -25,4 +34,13 @@ export async function pick<T>(picker: Picker<T>, keyboard: Keyboard, paper: Pape
     region.erase()
     return next ?? { by: 'escape', choice: null }
   }
+}
+
+/** A choice is asked about once: then it is another one, that knows. */
+async function withMore<T>(picker: Picker<T>, tellMore: TellMore<T>): Promise<Picker<T>> {
+  const chosen = fitting(picker)[picker.at]
+  if (!chosen || chosen.isTold) return picker
+  const details = [...(await tellMore(chosen.value)), ...chosen.details]
+  const told = { ...chosen, details, isTold: true as const }
+  return { ...picker, choices: picker.choices.map(one => (one === chosen ? told : one)) }
 }

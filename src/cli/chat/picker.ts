@@ -8,12 +8,14 @@ import { edited, emptyLine, type Line, textOfLine } from './line.ts'
 export interface Choice<T> {
   readonly value: T
   readonly title: string
-  /** Short facts at the right: age, number of messages, model. The last leave first if there is no room. */
+  /** Short facts at the right: age, a number, a name. The last leave first if there is no room. */
   readonly facts: readonly string[]
   /** What else typing finds: last words, directory, branch, label. */
   readonly alsoFinds: readonly string[]
   /** Shown beneath the row under the cursor, each behind its name. */
   readonly details: readonly (readonly [name: string, text: string])[]
+  /** Set when more was asked for, and added to the details. */
+  readonly isTold?: true
 }
 
 /** A list that gets shorter as one types. */
@@ -101,9 +103,11 @@ export function pickerRows<T>(picker: Picker<T>, width: number, height: number, 
   )
   const most = Math.max(1, Math.min(10, height - 3 - details.length))
   const from = Math.max(0, Math.min(picker.at - Math.floor(most / 2), found.length - most))
-  const rows = found.slice(from, from + most).flatMap((choice, i) => {
+  const shown = found.slice(from, from + most)
+  const columns = factColumns(shown, room)
+  const rows = shown.flatMap((choice, i) => {
     const isChosen = from + i === picker.at
-    const row = rowOf(choice, room, style, isChosen)
+    const row = rowOf(choice, columns, room, style, isChosen)
     return isChosen ? [row, ...details] : [row]
   })
   const none = found.length === 0 ? [style.faint(`  nothing fits`)] : []
@@ -111,18 +115,36 @@ export function pickerRows<T>(picker: Picker<T>, width: number, height: number, 
   return { rows: [top, ...rows, ...none, keys], cursor: { row: 0, column } }
 }
 
-function rowOf<T>({ title, facts }: Choice<T>, room: number, style: Style, isChosen: boolean): string {
-  const mark = isChosen ? `${style.symbols.prompt} ` : '  '
-  let kept = facts
-  while (kept.length > 1 && room - 2 - widthOf(joined(kept)) < 24) kept = kept.slice(0, -1)
-  const right = joined(kept)
-  const left = Math.max(4, room - 2 - widthOf(right) - (right === '' ? 0 : 2))
-  const words = padEnd(cut(folded(style.safe(title)), left, style.symbols.dots), left)
-  return `${mark}${isChosen ? style.title(words) : words}${right === '' ? '' : `  ${style.safe(right)}`}`
+/** The widths of the facts that have a place beside a title. */
+function factColumns<T>(choices: readonly Choice<T>[], room: number): readonly number[] {
+  const most = Math.max(0, ...choices.map(({ facts }) => facts.length))
+  const widths = Array.from({ length: most }, (_, i) =>
+    Math.max(...choices.map(({ facts }) => widthOf(facts[i] ?? ''))),
+  )
+  while (widths.length > 1 && room - 2 - sum(widths) < 24) widths.pop()
+  return widths
 }
 
-function joined(facts: readonly string[]): string {
-  return facts.map((fact, i) => (i === facts.length - 1 ? fact : padStart(fact, i === 0 ? 6 : 5))).join('  ')
+function rowOf<T>(
+  { title, facts }: Choice<T>,
+  columns: readonly number[],
+  room: number,
+  style: Style,
+  isChosen: boolean,
+): string {
+  const left = Math.max(4, room - 2 - sum(columns))
+  const words = padEnd(cut(folded(style.safe(title)), left, style.symbols.dots), left)
+  const right = columns.map((cells, i) => {
+    const fact = style.safe(facts[i] ?? '')
+    return `  ${i === 2 ? padEnd(fact, cells) : padStart(fact, cells)}`
+  })
+  const mark = isChosen ? `${style.symbols.prompt} ` : '  '
+  return `${mark}${isChosen ? style.title(words) : words}${right.join('')}`.trimEnd()
+}
+
+/** Cells of columns with two before each. */
+function sum(columns: readonly number[]): number {
+  return columns.reduce((total, cells) => total + cells + 2, 0)
 }
 
 function widthBefore({ cells, at }: Line, style: Style): number {

@@ -1,0 +1,162 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { home } from '../skein.ts'
+
+describe('chat in a pipe', () => {
+  it('takes lines and gives answers, and ends with the input', async () => {
+    using here = home()
+    const input = 'My name is Ada\n\nwhat is my name?\n'
+    const first = await here.skein(['chat'], { input })
+    expect(first).toMatchObject({ stdout: 'Nice to meet you, Ada.\nYour name is Ada.\n', code: 0 })
+    expect(first.stderr).toContain('new conversation · kept in')
+    for (const sign of ['\x1b', '›']) expect(first.stdout + first.stderr).not.toContain(sign)
+
+    const second = await here.skein(['chat', '-q'], { input: 'what did I say first?' })
+    expect(second).toMatchObject({
+      stdout: 'The first thing you said was: "My name is Ada"\n',
+      stderr: '',
+      code: 0,
+    })
+    expect((await here.skein(['chat', '-q'], { input: '' })).code).toBe(0)
+    // What is typed into a pipe is nobody's line to recall.
+    expect(existsSync(join(here.env.XDG_DATA_HOME!, 'skein/typed-lines'))).toBe(false)
+  })
+
+  it('goes on after a line that fails, and its exit code tells', async () => {
+    using here = home()
+    const failing = await here.skein(['chat', '-q'], { input: '/fail 500\nhello\n' })
+    expect(failing.stdout).toContain('Hello!')
+    expect(failing.stderr).toBe('skein: scripted: answered 500, as it was told to\n')
+    expect(failing.code).toBe(1)
+  })
+
+  it('runs / commands: all of those that need no terminal', async () => {
+    using here = home()
+    const run = (...lines: readonly string[]) => here.skein(['chat'], { input: `${lines.join('\n')}\n` })
+    const help = await run('/help')
+    const named = [...help.stdout.matchAll(/^ {2}\/(\w+)/gm)].map(([, name]) => name)
+    expect(named).toEqual(
+      expect.arrayContaining(
+        'new clear history tree fork switch resume search title model context compact retry edit undo export help quit'.split(
+          ' ',
+        ),
+      ),
+    )
+
+    const early = await run('/history', '/undo', '/title')
+    expect(early.stderr.match(/nothing has been said here yet/g)).toHaveLength(3)
+    expect(early.code).toBe(1)
+
+    await run('tell me about the certificate', '/title Certificates', '/model scripted')
+    const looks = await run('/title', '/model', '/history', '/tree', '/search certificate', '/context')
+    expect(looks.stdout).toMatch(/^Certificates\nscripted\n/)
+    expect(looks.stdout).toMatch(/## You \(/)
+    expect(looks.stdout).toMatch(/\[USER\] tell me about the certificate/)
+    expect(looks.stdout).toMatch(/what the next call sees: \d+ of 128k \(0%\), scripted/)
+    expect(looks.stdout).toMatch(/kept .* 2 messages word for word, from [a-z2-7]{6} on/)
+    expect(looks.code).toBe(0)
+
+    const forks = await run('/retry', '/undo', 'something else', '/switch main', '/history')
+    expect(forks.stderr).toContain('asking again on main-2. What was said is kept on main: /switch main')
+    expect(forks.stderr).toContain('went back one question, now on main-3. What was said is kept on main-2')
+    expect(forks.stderr).toContain('now on main')
+    expect(forks.stdout.slice(forks.stdout.indexOf('# Certificates'))).not.toContain('something else')
+    const tree = await here.skein(['tree'])
+    expect(tree.stdout.match(/\[USER\]/g)).toHaveLength(3)
+
+    const exported = await run('/export talk.html', '/export')
+    expect(exported.code).toBe(0)
+    expect(readFileSync(join(here.cwd, 'talk.html'), 'utf8')).toContain('<!doctype html>')
+    expect(readdirSync(here.cwd).filter(name => name.endsWith('.md'))).toHaveLength(1)
+
+    const refused = await run(
+      '/edit',
+      '/fork',
+      '/switch',
+      '/resume',
+      '/clear',
+      '/search',
+      '/model nobody/x',
+      '/nwe',
+    )
+    expect(refused.code).toBe(1)
+    for (const words of [
+      '/edit needs a terminal',
+      '/fork needs an id here',
+      '/switch needs a branch here',
+      '/resume needs an id here',
+      '/clear deletes, so it needs --yes here. /new keeps everything',
+      '/search needs words',
+      'there is no command /nwe. Did you mean /new?',
+    ])
+      expect(refused.stderr).toContain(words)
+
+    const said = await run('//new', '/usr/bin/skein is there', '/quit', 'never said')
+    expect(said.code).toBe(0)
+    const { stdout } = await here.skein(['tree'])
+    expect(stdout).toContain('[USER] /new')
+    expect(stdout).toContain('[USER] /usr/bin/skein is there')
+    expect(stdout).not.toContain('never said')
+  })
+
+  it('starts anew with /new, and moves to the trash with /clear (S0-44, S0-46)', async () => {
+    using here = home()
+    await here.skein(['chat', '-q'], { input: 'one\n/new\ntwo\n' })
+    const listed = JSON.parse((await here.skein(['ls', '--json'])).stdout)
+    expect(listed.map(({ title }: { title: string }) => title)).toEqual(['two', 'one'])
+    expect(listed.map(({ key }: { key: string | null }) => key !== null)).toEqual([true, false])
+
+    const cleared = await here.skein(['chat'], { input: '/clear --yes\nthree\n' })
+    expect(cleared.stderr).toMatch(/moved to trash: 2 messages on 1 branch\. Undo: skein restore \w+/)
+    const rest = JSON.parse((await here.skein(['ls', '--json'])).stdout)
+    expect(rest.map(({ title }: { title: string }) => title)).toEqual(['three', 'one'])
+    const [, id] = /skein restore (\S+)/.exec(cleared.stderr)!
+    expect((await here.skein(['restore', id!])).code).toBe(0)
+    expect((await here.skein(['show', id!])).stdout).toContain('two')
+  })
+
+  it('keeps the key of a named conversation where the chat is (S0-43)', async () => {
+    using here = home()
+    await here.skein(['chat', '-q', '--session', 'work'], {
+      input: 'My name is Ada\nMy name is Bob\n/undo\n',
+    })
+    const again = await here.skein(['chat', '-q', '--session', 'work'], { input: 'what is my name?\n' })
+    expect(again.stdout).toBe('Your name is Ada.\n')
+  })
+
+  it('makes a summary with /compact, and keeps what it stands for', async () => {
+    using here = home()
+    const lines = Array.from({ length: 12 }, (_, n) => `fact number ${n} is ${n * n}`)
+    const run = await here.skein(['chat'], { input: `${lines.join('\n')}\n/compact\n/context\n` })
+    expect(run.stderr).toMatch(/summary: \d+ messages are now \d+ tokens\. All are kept\. \/context/)
+    expect(run.stdout).toMatch(/summary .* stands for \d+ messages/)
+    expect((await here.skein(['tree'])).stdout.match(/\[USER\]/g)).toHaveLength(12)
+  })
+
+  it('refuses what contradicts itself or is not there', async () => {
+    using here = home()
+    const codes = await Promise.all([
+      here.skein(['resume']),
+      here.skein(['resume', 'nobody1']),
+      here.skein(['chat', '-n', '-c']),
+      here.skein(['chat', '-c', 'nothing']),
+      here.skein(['chat', '--json']),
+      here.skein(['chat', 'hello']),
+      here.skein(['chat', '-m', 'anthropic/claude-sonnet-4-5']),
+    ])
+    expect(codes.map(({ code }) => code)).toEqual([2, 3, 2, 3, 2, 2, 1])
+    expect(codes[0]!.stderr).toBe('skein: resume needs an id here. skein ls lists them\n')
+    expect(codes[6]!.stderr).toContain('ANTHROPIC_API_KEY')
+  })
+
+  it('goes on with an id that is given to resume', async () => {
+    using here = home()
+    await here.skein(['-q', 'My name is Ada'])
+    await here.skein(['-q', '-n', 'another one'])
+    const [, ada] = JSON.parse((await here.skein(['ls', '--json'])).stdout)
+    const run = await here.skein(['resume', ada.id.slice(0, 8)], { input: 'what is my name?\n' })
+    expect(run.stderr).toContain('continuing "My name is Ada"')
+    expect(run.stdout).toBe('Your name is Ada.\n')
+  })
+})
