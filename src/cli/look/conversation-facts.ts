@@ -1,3 +1,4 @@
+import type { MessageId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
@@ -20,9 +21,11 @@ export async function readFacts(
   conversations: readonly ListedConversation[],
   now: number,
 ): Promise<readonly ConversationFacts[]> {
+  const heads = await readHeads(store, conversations)
   const facts: ConversationFacts[] = []
   for (const conversation of conversations) {
-    const last = await lastOf(store, conversation)
+    const { head } = conversation.branch
+    const last = head === null ? null : (heads.get(head) ?? null)
     facts.push({
       conversation,
       last,
@@ -34,10 +37,19 @@ export async function readFacts(
   return facts
 }
 
-async function lastOf(store: Store, { branch }: ListedConversation): Promise<Message | null> {
-  if (branch.head === null) return null
-  const [last = null] = await store.getMessages([branch.head], { blobs: 'preview' })
-  return last
+/** All at once, and one by one only if that fails: a damaged message must not hide the other conversations. */
+async function readHeads(
+  store: Store,
+  conversations: readonly ListedConversation[],
+): Promise<ReadonlyMap<MessageId, Message>> {
+  const ids = conversations.flatMap(({ branch }) => branch.head ?? [])
+  const read = async (some: readonly MessageId[]) => store.getMessages(some, { blobs: 'preview' })
+  const messages = await read(ids).catch(async () => {
+    const readable: Message[] = []
+    for (const id of ids) readable.push(...(await read([id]).catch(() => [])))
+    return readable
+  })
+  return new Map(messages.map(message => [message.id, message]))
 }
 
 /** An open turn whose holder has let its lease run out is nobody's. */

@@ -15,6 +15,8 @@ export interface Forks {
   /** The stretches that begin beside the one that begins with this message, itself among them, in the order in which
    *  they were begun; empty if it has no siblings. */
   siblings(messageId: string): readonly Sibling[]
+  /** Branches whose path has the message with this seq, in the order given. */
+  through(seq: number): readonly string[]
 }
 
 export interface Sibling {
@@ -47,6 +49,11 @@ export function forksOf(runs: readonly Run[], branches: readonly BranchEnd[]): F
         id: one.first,
         branches: (passing.get(one) ?? []).map(({ name }) => name),
       }))
+    },
+    through(seq) {
+      const run = runWith(runs, seq)
+      const list = run ? (passing.get(run) ?? []) : []
+      return list.filter(({ upto }) => upto >= seq).map(({ name }) => name)
     },
   }
 

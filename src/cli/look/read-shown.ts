@@ -5,7 +5,7 @@ import type { Resolved, Store } from '../../core/ports.ts'
 import type { Summary } from '../../core/records.ts'
 import type { Turn } from '../../core/turn.ts'
 import { type ConversationFacts, readFacts } from './conversation-facts.ts'
-import { forksOf } from './forks.ts'
+import { type Forks, forksOf } from './forks.ts'
 import { gistOf } from './gist.ts'
 
 /** A path of a conversation, and what is shown with it. */
@@ -38,6 +38,7 @@ export async function readShown(
   const end = message ?? branch.head
   const path = end === null ? [] : await store.path(end)
   const [facts] = await readFacts(store, [{ ...conversation, branch }], now)
+  const forks = await readForks(store, id)
   const turns = new Map((await store.listTurns(id)).map(turn => [turn.first, turn]))
   const onPath = new Set<string>(path.map(one => one.id))
   const summaries = (await store.listSummaries(id)).filter(
@@ -45,52 +46,31 @@ export async function readShown(
   )
   return {
     facts: { ...facts!, pathMessages: path.length },
-    branch: message === null ? branch.name : await branchThrough(store, id, message, branch.name),
+    branch: message === null ? branch.name : branchOf(forks, path, branch.name),
     path,
     turns,
     summaries: new Map(summaries.map(one => [one.last, one])),
-    siblings: await readSiblings(store, id, path),
+    siblings: await nameSiblings(store, forks, path),
     traces: await readTraces(store, id),
   }
 }
 
-/** The branch that a message is on: the active one if it can be, otherwise the first that goes through it. */
-async function branchThrough(
-  store: Store,
-  id: ConversationId,
-  message: MessageId,
-  active: string,
-): Promise<string> {
-  const branches = (await store.listBranches(id)).toSorted((a, b) => Number(b.active) - Number(a.active))
-  for (const { name, head } of branches) {
-    if (head === message) return name
-  }
-  const { seq, depth } = (await store.getMessages([message], { blobs: 'preview' }))[0]!
-  for (const { name, head } of branches) {
-    if (head === null) continue
-    const [end] = await store.getMessages([head], { blobs: 'preview' })
-    // On a path, the message at a depth is the only one.
-    if (!end || end.depth < depth || end.seq < seq) continue
-    const path = await store.path(head, { blobs: 'preview' })
-    if (path[depth]?.id === message) return name
-  }
-  return active
-}
-
-async function readSiblings(
-  store: Store,
-  id: ConversationId,
-  path: readonly Message[],
-): Promise<ReadonlyMap<string, SiblingNames>> {
-  const runs = await store.structure(id)
+/** How the branches lie in the tree. */
+async function readForks(store: Store, id: ConversationId): Promise<Forks> {
   const branches = await store.listBranches(id)
-  if (runs.length < 2) return new Map()
   const heads = branches.flatMap(({ head }) => head ?? [])
   const ends = new Map((await store.getMessages(heads, { blobs: 'preview' })).map(one => [one.id, one]))
-  const forks = forksOf(
-    runs,
+  return forksOf(
+    await store.structure(id),
     branches.map(({ name, head }) => ({ name, head: head === null ? null : ends.get(head)! })),
   )
+}
+
+async function nameSiblings(
+  store: Store,
+  forks: Forks,
+  path: readonly Message[],
+): Promise<ReadonlyMap<string, SiblingNames>> {
   const named = new Map<string, SiblingNames>()
   for (const { id: messageId } of path) {
     const siblings = forks.siblings(messageId)
@@ -102,6 +82,12 @@ async function readSiblings(
     named.set(messageId, { at: siblings.findIndex(one => one.id === messageId) + 1, names })
   }
   return named
+}
+
+/** The branch that a path is on: the active one if that goes there, otherwise the first that does. */
+function branchOf(forks: Forks, path: readonly Message[], active: string): string {
+  const through = path.length === 0 ? [] : forks.through(path.at(-1)!.seq)
+  return through.includes(active) ? active : (through[0] ?? active)
 }
 
 async function firstWords(store: Store, id: MessageId): Promise<string> {
