@@ -32,7 +32,7 @@ export async function ask(path: readonly Message[], asking: Asking): Promise<Ans
     if (refused) emit({ type: 'shrunk', attempt, limit: window.limit })
     const fitted = fitOr(refused, asking.model, () => fit(path, window, asking.pinned))
     const { tokens, left, cut } = fitted
-    emit({ type: 'context', step: asking.step, tokens, left, cut })
+    emit({ type: 'context', step: asking.step, tokens, left, older: asking.pinned.older ?? 0, cut })
     try {
       const answer = await answerTo(fitted, asking)
       const reported = answer.usage.input ?? 0

@@ -32,6 +32,8 @@ export type AgentEvent =
       readonly step: number
       readonly tokens: Fitted['tokens']
       readonly left: readonly LeftOut[]
+      /** Messages that lie even before those, were not read, and that no summary stands for. */
+      readonly older: number
       readonly cut: readonly CutMessage[]
     }
   | { readonly type: 'text'; readonly text: string }

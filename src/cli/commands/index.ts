@@ -19,6 +19,7 @@ export const prompt: Command = {
     resume: { value: '<id>', help: 'go on with exactly this conversation' },
     model: { short: 'm', value: '<name>', help: 'model, such as anthropic/claude-sonnet-4-5' },
     system: { value: '<text>', help: 'system prompt for this run' },
+    'with-context': { help: 'with -n: send along what earlier conversations say of it' },
     attach: { short: 'a', value: '<file>', many: true, help: 'send a file along' },
     force: { help: 'also a conversation of another directory' },
   },

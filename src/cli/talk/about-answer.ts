@@ -12,12 +12,12 @@ export interface ContextFacts {
   readonly summarised: number
 }
 
-export function contextFacts({ tokens, left }: ContextEvent): ContextFacts {
+export function contextFacts({ tokens, left, older }: ContextEvent): ContextFacts {
   const of = (summarised: boolean) =>
     left
       .filter(({ reason }) => (reason === 'summarised') === summarised)
       .reduce((sum, { messages }) => sum + messages, 0)
-  return { used: tokens.total, budget: tokens.budget, leftOut: of(false), summarised: of(true) }
+  return { used: tokens.total, budget: tokens.budget, leftOut: older + of(false), summarised: of(true) }
 }
 
 /** `summary: 38 messages are now 610 tokens. All are kept.` */
@@ -36,6 +36,12 @@ export function windowText(messages: number): string {
 export function cutText(messages: number): string {
   const were = messages === 1 ? 'message was' : 'messages were'
   return `window: ${whole(messages)} long ${were} shortened for this call. All are kept.`
+}
+
+/** What became of looking through earlier conversations; nothing is said where there was nothing. */
+export function recalledLines(outcome: 'found' | 'nothing' | 'failed'): readonly string[] {
+  if (outcome === 'found') return ['recalled: what earlier conversations say of this is sent along']
+  return outcome === 'failed' ? ['recalled: nothing, earlier conversations could not be searched'] : []
 }
 
 /** What a person is told when the storage fails; the answer goes on. */

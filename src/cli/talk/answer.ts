@@ -9,6 +9,7 @@ import {
   type ContextFacts,
   contextFacts,
   cutText,
+  recalledLines,
   summaryText,
   troubleText,
   windowText,
@@ -95,6 +96,9 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
         return event.forked
           ? [noteLine(`someone is answering here, so this goes to branch ${event.branch?.name}`, err)]
           : []
+      case 'answered':
+        sink.pause()
+        return []
       case 'tool_started':
         calls.set(event.callId, { input: event.input, at: world.now() })
         return []
@@ -107,6 +111,8 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
         return []
       case 'context':
         return contextLines(event, seen, options.more ?? '').map(line => `  ${err.style.faint(line)}`)
+      case 'recalled':
+        return recalledLines(event.outcome).map(line => `  ${err.style.faint(line)}`)
       case 'shrunk':
         return [noteLine('the model refused the length; asking again with less', err)]
       case 'trouble':

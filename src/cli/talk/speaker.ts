@@ -5,7 +5,7 @@ import type { Window } from '../../context/fitted.ts'
 import { windowOf } from '../../context/windows.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { Model } from '../../core/model.ts'
-import { type Given, textOption } from '../command.ts'
+import { type Given, hasOption, textOption } from '../command.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
 import { type ModelChoice, modelFor } from './model.ts'
@@ -28,7 +28,7 @@ export async function openSpeaker(given: Given, world: World): Promise<Speaker> 
   const system = textOption(given, 'system')
   if (system?.trim() === '') throw new UsageError('--system must not be empty')
   const { model, choice, config } = await modelFor(given, world)
-  return speakerFor(model, choice, config, system)
+  return speakerFor(model, choice, config, system, hasOption(given, 'with-context'))
 }
 
 /** The same with another model: what `/model` does. */
@@ -37,6 +37,7 @@ export function speakerFor(
   choice: ModelChoice,
   config: Config,
   system: string | undefined,
+  recall = false,
 ): Speaker {
   return {
     model,
@@ -51,6 +52,7 @@ export function speakerFor(
         ...settingsOf(config),
         ...(store ? { store } : { history: said }),
         ...(system === undefined ? {} : { system }),
+        recall,
       })
     },
   }

@@ -23,6 +23,7 @@ const contradictions: readonly (readonly [string, string])[] = [
   ['incognito', 'continue'],
   ['incognito', 'resume'],
   ['incognito', 'session'],
+  ['incognito', 'with-context'],
 ]
 
 /** Reads the flags. Throws UsageError where they contradict each other. */
@@ -31,6 +32,8 @@ export function wishesOf(given: Given): Wishes {
     if (hasOption(given, one) && hasOption(given, other))
       throw new UsageError(`--${one} and --${other} contradict each other`, 'Drop one.')
   }
+  if (hasOption(given, 'with-context') && !hasOption(given, 'new'))
+    throw new UsageError('--with-context is for a new conversation', 'Add -n')
   for (const name of ['session', 'resume']) {
     if (textOption(given, name)?.trim() === '') throw new UsageError(`--${name} must not be empty`)
   }

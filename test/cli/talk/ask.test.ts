@@ -106,6 +106,18 @@ describe('a prompt', () => {
     expect(counts.messages).toBe(4)
   })
 
+  it('may begin with what earlier conversations say of it, which is sent and not stored', async () => {
+    using here = home()
+    await here.skein(['the gateway certificate is reloaded at 02:00 by cron'])
+    const run = await here.skein(['-n', '--with-context', 'when is the gateway certificate reloaded?'])
+    expect(run.stderr).toContain('\n  recalled: what earlier conversations say of this is sent along\n')
+    await using store = await storeOf(here)
+    const [listed] = (await store.listConversations()).items
+    expect(listed!.messages).toBe(2)
+    for (const args of [['--with-context'], ['-G', '-n', '--with-context']])
+      expect(await here.skein([...args, 'hello there'])).toMatchObject({ code: 2, stdout: '' })
+  })
+
   it('is refused where flags contradict each other, or are empty', async () => {
     using here = home()
     const pairs = [

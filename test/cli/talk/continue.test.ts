@@ -165,6 +165,8 @@ describe('fork', () => {
       code: 0,
     })
     expect((await here.skein(['who am I'])).stdout).toBe('Your name is Bo.\n')
+    // A branch ends there, but the message was answered all the same.
+    expect(await json(here, '-c', first.message, 'x')).toMatchObject({ resumed: 'forked', branch: 'main-2' })
     expect((await here.skein(['-c', 'sse', 'who am I'])).stdout).toBe('Your name is Ada.\n')
     expect(await json(here, 'conversation', 'fork', first.conversation)).toEqual({
       conversation: first.conversation,

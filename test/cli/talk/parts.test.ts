@@ -134,10 +134,10 @@ describe('lines about an answer', () => {
       { reason: 'summarised', messages: 4, tokens: 1 },
       { reason: 'max_messages', messages: 2, tokens: 1 },
     ] as const
-    expect(contextFacts({ type: 'context', step: 1, tokens, left, cut: [] })).toEqual({
+    expect(contextFacts({ type: 'context', step: 1, tokens, left, older: 10, cut: [] })).toEqual({
       used: 9,
       budget: 10,
-      leftOut: 5,
+      leftOut: 15,
       summarised: 4,
     })
     const trouble = { kind: 'degraded', error: new Error('disk full'), waiting: 3 } as const
