@@ -69,7 +69,7 @@ export const keepCommands: readonly Command[] = [
       cascade: { help: 'with a message, also all that hangs on it' },
       'older-than': {
         value: '<time>',
-        help: 'all conversations of this directory that rested for so long: 30d, 12h',
+        help: 'all that rested for so long in this directory: 30d',
       },
       all: { help: 'with --older-than, of all directories' },
       undo: { help: 'take conversations out of the trash again' },

@@ -10,13 +10,12 @@ export async function confirm(question: string, world: World): Promise<boolean> 
     historySize: 0,
   })
   const stop = new AbortController()
-  lines.on('SIGINT', () => stop.abort())
+  lines.on('SIGINT', () => stop.abort(new DOMException('interrupted', 'AbortError')))
   // The end of the input is an answer too: no.
-  lines.on('close', () => stop.abort())
+  const ended = new Promise<string>(resolve => lines.on('close', () => resolve('')))
   try {
-    const answer = await lines.question(`${question} y/N `, {
-      signal: AbortSignal.any([stop.signal, world.signal]),
-    })
+    const signal = AbortSignal.any([stop.signal, world.signal])
+    const answer = await Promise.race([lines.question(`${question} y/N `, { signal }), ended])
     return /^\s*y(es)?\s*$/i.test(answer)
   } catch (error) {
     world.err.line()

@@ -4,6 +4,7 @@ import { windowOf } from '../../context/windows.ts'
 import type { Run } from '../command.ts'
 import { exit } from '../exit.ts'
 import { chooseModel, fullName } from '../talk/model.ts'
+import { padEnd, widthOf } from '../terminal/cut.ts'
 import { count } from '../terminal/number.ts'
 import { table } from '../terminal/table.ts'
 import { UsageError } from '../usage-error.ts'
@@ -45,29 +46,60 @@ function showSettings(config: Config, world: World): void {
     )
     return
   }
-  const rows = [
-    ['store', store, storeSource(world)],
-    ...settings.map(({ path, value, source }) => [path, shown(path, value), source]),
-    ...keys.map(({ name, set }) => [name, set ? 'set' : 'not set', 'environment']),
-  ].map(row => row.map(cell => safe(cell).replace(/\s+/g, ' ')))
-  if (!out.isTerminal) for (const row of rows) out.line(row.join('\t'))
+  const rows: Row[] = [
+    ['', 'store', store, storeSource(world)],
+    ...settings.map(({ path, value, source }): Row => {
+      const dot = path.indexOf('.')
+      return [path.slice(0, Math.max(0, dot)), path.slice(dot + 1), shown(path, value), source]
+    }),
+    ...keys.map(({ name, set }): Row => ['keys', name, set ? 'set' : 'not set', 'environment']),
+  ]
+  if (out.isTerminal) tellSections(rows, world)
   else {
-    const columns = [{}, { shrinksTo: 16 }, { paint: out.style.faint }]
-    for (const line of table(rows, columns, out.width, { dots: out.style.symbols.dots })) out.line(line)
+    const line = ([section, name, ...rest]: Row) => [
+      section && section !== 'keys' ? `${section}.${name}` : name,
+      ...rest,
+    ]
+    for (const row of rows)
+      out.line(
+        line(row)
+          .map(cell => safe(cell).replace(/\s+/g, ' '))
+          .join('\t'),
+      )
   }
   if (world.quiet) return
   for (const reason of config.ignored) err.line(`${err.style.note('!')} not read: ${err.style.safe(reason)}`)
   if (!keys.some(({ set }) => set)) {
-    err.line(
-      'no key is set. For a real model: export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, GEMINI_API_KEY)',
-    )
-    err.line('A model of your own machine: skein -m ollama/llama3.2, or model: ollama/llama3.2 in skein.yaml')
+    err.line('no key is set. For a real model: export ANTHROPIC_API_KEY=… and ask again')
+    err.line('(or OPENAI_API_KEY, GEMINI_API_KEY; on your own machine: -m ollama/llama3.2)')
+  }
+}
+
+/** A setting, and the section it stands in. */
+type Row = readonly [section: string, name: string, value: string, source: string]
+
+/** Section by section, as in the file; what is longer than the line goes on below. */
+function tellSections(rows: readonly Row[], { out }: World): void {
+  const { safe, faint, title } = out.style
+  const cell = (text: string) => safe(text).replace(/\s+/g, ' ')
+  for (const [section, members] of Map.groupBy(rows, ([name]) => name)) {
+    if (section !== '') out.line(title(section))
+    const indent = section === '' ? '' : '  '
+    // One column of values for all sections, as far as names allow it.
+    const width = Math.max(30 - indent.length, ...members.map(([, name]) => widthOf(cell(name))))
+    for (const [, name, value, source] of members) {
+      const isLong = widthOf(cell(value)) > 24
+      const start = `${indent}${padEnd(cell(name), width)}  ${isLong ? cell(value) : padEnd(cell(value), 24)}`
+      const fits = widthOf(start) + 2 + widthOf(cell(source)) <= out.width
+      out.line(fits ? `${start}  ${faint(cell(source))}` : start)
+      if (!fits) out.line(`${indent}${' '.repeat(width + 2)}${faint(cell(source))}`)
+    }
   }
 }
 
 function shown(path: string, value: string | number | boolean | null): string {
   if (value !== null) return String(value)
-  return path === 'model' ? 'chosen by the key that is set, else the built-in one' : 'off'
+  return path === 'model' ? 'by the key that is set, else the built-in one' : 'off'
 }
 
 function storeSource(world: World): string {
@@ -95,9 +127,13 @@ function showModels(config: Config, world: World): void {
   }
   const { safe } = out.style
   const rows = models.map(({ name, id, window, missing_key, is_default }) =>
-    [is_default ? '*' : '', name, id, count(window), missing_key === null ? '' : `needs ${missing_key}`].map(
-      safe,
-    ),
+    [
+      is_default ? '*' : '',
+      name === id && out.isTerminal ? '' : name,
+      id,
+      count(window),
+      missing_key === null ? '' : `needs ${missing_key}`,
+    ].map(safe),
   )
   if (!out.isTerminal) for (const row of rows) out.line(row.join('\t'))
   else {
@@ -112,9 +148,7 @@ function showModels(config: Config, world: World): void {
     for (const line of table(rows, columns, out.width, options)) out.line(line)
   }
   if (world.quiet || !out.isTerminal) return
-  world.err.line(
-    `* is asked when none is named. Any other: -m provider/model, such as ${providers[0]!.example}`,
-  )
+  world.err.line(`* is asked when none is named. Any other: -m ${providers[0]!.example}`)
 
   function entryOf(name: string, id: string) {
     const { limit } = windowOf(id)

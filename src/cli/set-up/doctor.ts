@@ -173,7 +173,7 @@ async function checkSettings(world: World): Promise<readonly Check[]> {
   lacking.delete(null)
   const set =
     present.length === 0
-      ? 'none is set: only the built-in model and those of your own machine answer'
+      ? 'none is set: only the built-in model answers, and your own models'
       : `${present.join(', ')} ${present.length === 1 ? 'is' : 'are'} set`
   const failing = [...lacking].map(
     ([variable, models]) => `${variable} is not: ${models.map(modelName).join(', ')} will fail`,

@@ -28,9 +28,7 @@ export const init: Run = async (given, world) => {
     const { style } = world.err
     const { dot, note } = style.symbols
     if (created)
-      world.err.line(
-        `made .skein/ ${dot} what is said in this directory and below is kept here now, and out of git`,
-      )
+      world.err.line(`made .skein/ ${dot} conversations of this directory are kept in it now, out of git`)
     else world.err.line('.skein/ is here already. Nothing was changed')
     if (world.env.SKEIN_DB) world.err.line(`${style.note(note)} SKEIN_DB is set, and wins over it`)
   }

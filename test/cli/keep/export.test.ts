@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { slugOf } from '../../../src/cli/keep/export.ts'
 import { markdownToHtml } from '../../../src/cli/keep/markdown-html.ts'
 import { home } from '../skein.ts'
@@ -9,6 +9,9 @@ import { driving, hostile, stocked, tell } from './stock.ts'
 
 const attack =
   '<script>alert(1)</script><img src=x onerror=alert(1)> [x](javascript:alert(1)) "\'><svg onload=1>'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
 const png = Buffer.from('89504e470d0a1a0a', 'hex').toString('base64')
 
 async function storm(here: ReturnType<typeof home>) {

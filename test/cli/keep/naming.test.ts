@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { home } from '../skein.ts'
 import { driving, hostile, stocked, tell } from './stock.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
 
 test('a conversation gets another title, a branch another name', async () => {
   using here = home()

@@ -1,7 +1,10 @@
 import BetterSqlite3 from 'better-sqlite3'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { home } from '../skein.ts'
 import { at, driving, hostile, stocked, storeFile, tell } from './stock.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
 
 const day = 86_400_000
 const hour = 3_600_000

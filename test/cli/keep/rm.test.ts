@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { home } from '../skein.ts'
 import { at, driving, hostile, stocked, tell } from './stock.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
 
 const day = 86_400_000
 

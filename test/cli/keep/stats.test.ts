@@ -1,7 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { bar } from '../../../src/cli/terminal/bar.ts'
 import { home } from '../skein.ts'
 import { at, stocked, tell } from './stock.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
 
 const day = 86_400_000
 

@@ -2,10 +2,13 @@ import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { commands } from '../../../src/cli/commands/index.ts'
 import { hostile, stocked, tell } from '../keep/stock.ts'
 import { commandLine, type Home, home } from '../skein.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
 
 const run = promisify(execFile)
 

@@ -1,11 +1,14 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { driving, hostile, stocked, storeFile, tell } from '../keep/stock.ts'
 import { home } from '../skein.ts'
 
 const secret = 'sk-very-secret-1234567890'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
 
 test('init makes a store that only its owner reads, and that git does not see; a second time it says so', async () => {
   using here = home()
@@ -65,7 +68,7 @@ test('config shows each value and its source, and never a key', async () => {
   for (const line of [
     'model\tfast\t./skein.yaml:1',
     'models.fast\topenai/gpt-5-mini\t./skein.yaml:2',
-    'conversation.session_expiration\t24h\tdefault',
+    'conversation.cleanup_interval\t1h\tdefault',
     'conversation.max_tokens\t5000\t./skein.yaml:3',
     'conversation.keep_recent_messages\t3\tSKEIN_KEEP_RECENT_MESSAGES',
     'conversation.max_age\t30d\t./skein.yaml:3',
