@@ -1,11 +1,23 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { findCommand } from '../src/cli/find-command.ts'
+import { parse } from '../src/cli/parse.ts'
 
 const readme = readFileSync('README.md', 'utf8')
 
 it('shows the first example as it runs in the gate', () => {
   const [, shown] = /```ts\n([\s\S]*?)```/.exec(readme) ?? []
   expect(shown).toBe(readFileSync('examples/04-agent.ts', 'utf8'))
+})
+
+it('shows only commands that the command line takes', () => {
+  const typed = [...readme.matchAll(/^\$ skein(.*?)(?: {2,}#.*)?$/gm)].map(match => match[1]!)
+  expect(typed.length).toBeGreaterThan(4)
+  for (const line of typed) {
+    const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!)
+    const { command, rest } = findCommand(words)
+    expect(() => parse(command, rest)).not.toThrow()
+  }
 })
 
 it('links only to files that are there', () => {
