@@ -123,7 +123,13 @@ export function createTalker({ world, store, system, ...given }: TalkerOptions):
     async useModel(name) {
       const { choice, config } = speaker
       const model = await openNamed(name, world, choice.aliases)
-      speaker = speakerFor(model, { ...choice, id: model.id, from: 'flag' }, config, system ?? undefined)
+      speaker = speakerFor(
+        model,
+        { ...choice, id: model.id, from: 'flag' },
+        config,
+        system ?? undefined,
+        speaker.options,
+      )
       agent = null
     },
     spot,

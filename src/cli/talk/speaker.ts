@@ -8,6 +8,7 @@ import type { Model } from '../../core/model.ts'
 import { type Given, hasOption, textOption } from '../command.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
+import { type ConfiguredTools, toolsOf } from './configured-tools.ts'
 import { type ModelChoice, modelFor } from './model.ts'
 
 /** Who answers: the model that was chosen, and how much it may be given. */
@@ -17,6 +18,8 @@ export interface Speaker {
   readonly config: Config
   /** The model's window, in tokens. */
   readonly window: number
+  /** What it was made with besides: for another one like it. */
+  readonly options: SpeakerOptions
   /** How much of it is used, by the settings. */
   readonly contextWindow: Window
   /** An agent that keeps what is said in the store; without one it keeps nothing, and knows what it is told was said. */
@@ -28,7 +31,17 @@ export async function openSpeaker(given: Given, world: World): Promise<Speaker> 
   const system = textOption(given, 'system')
   if (system?.trim() === '') throw new UsageError('--system must not be empty')
   const { model, choice, config } = await modelFor(given, world)
-  return speakerFor(model, choice, config, system, hasOption(given, 'with-context'))
+  return speakerFor(model, choice, config, system, {
+    recall: hasOption(given, 'with-context'),
+    tools: () => toolsOf(config, world),
+  })
+}
+
+export interface SpeakerOptions {
+  /** New conversations begin with what earlier ones say of them. */
+  readonly recall?: boolean
+  /** Starts what gives tools. It is ended with the agent. */
+  readonly tools?: (() => Promise<ConfiguredTools>) | null
 }
 
 /** The same with another model: what `/model` does. */
@@ -37,23 +50,31 @@ export function speakerFor(
   choice: ModelChoice,
   config: Config,
   system: string | undefined,
-  recall = false,
+  { recall = false, tools = null }: SpeakerOptions = {},
 ): Speaker {
   return {
     model,
     choice,
     config,
     window: windowOf(model.id).limit,
+    options: { recall, tools },
     contextWindow: { limit: windowOf(model.id).limit, ...settingsOf(config).window },
     async agentOn(store, said = []) {
       const { createAgent } = await import('../../agent/agent.ts')
-      return createAgent({
+      const given = await tools?.()
+      const agent = createAgent({
         model,
         ...settingsOf(config),
         ...(store ? { store } : { history: said }),
         ...(system === undefined ? {} : { system }),
+        ...(given ? { tools: given.tools } : {}),
         recall,
       })
+      const close = async () => {
+        await agent.close()
+        await given?.close()
+      }
+      return { ...agent, close, [Symbol.asyncDispose]: close }
     },
   }
 }

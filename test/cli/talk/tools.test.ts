@@ -1,0 +1,51 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { home } from '../skein.ts'
+import { terminal } from '../terminal.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
+
+const server = join(import.meta.dirname, '../../support/mcp-stdio.ts')
+
+const configuration = (...args: readonly string[]) =>
+  `mcp:\n  files:\n    command: ${JSON.stringify(process.execPath)}\n    args: ${JSON.stringify([server, ...args])}\n`
+
+describe('tools of MCP servers', () => {
+  it('are those that the person’s own configuration names; a call is one line, and the server ends with the run', async () => {
+    using here = home()
+    const folder = join(here.env.XDG_CONFIG_HOME!, 'skein')
+    mkdirSync(folder, { recursive: true })
+    const pid = join(here.cwd, 'pid')
+    writeFileSync(join(folder, 'skein.yaml'), configuration(`pid=${pid}`))
+    const run = await here.skein(['/tool files_echo {"text": "a word"}'])
+    expect(run).toMatchObject({ code: 0, stdout: 'files_echo returned: "a word"\n' })
+    expect(run.stderr).toMatch(/\n {2}files_echo {2}a word · 1 line · [\d.]+ m?s\nsaved /)
+    expect(() => process.kill(Number(readFileSync(pid, 'utf8')), 0)).toThrow('ESRCH')
+
+    using chat = terminal(here, ['chat'])
+    await chat.see('› ')
+    chat.type('/tool files_echo {"text": "in a chat"}\r')
+    await chat.seeNext('files_echo returned: "in a chat"')
+    chat.type('/quit\r')
+    expect(await chat.ended).toBe(0)
+    expect(() => process.kill(Number(readFileSync(pid, 'utf8')), 0)).toThrow('ESRCH')
+  })
+
+  it('are not started because a directory asks for it, and one that fails is no error', async () => {
+    using here = home()
+    const pid = join(here.cwd, 'pid')
+    writeFileSync(join(here.cwd, 'skein.yaml'), configuration(`pid=${pid}`))
+    const run = await here.skein(['hello'])
+    expect(run.code).toBe(0)
+    expect(run.stderr).toContain('names the MCP server files, which is started only from your own')
+    expect(existsSync(pid)).toBe(false)
+    const folder = join(here.env.XDG_CONFIG_HOME!, 'skein')
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'skein.yaml'), configuration('broken').replace('files', 'db'))
+    const broken = await here.skein(['hello'])
+    expect(broken.code).toBe(0)
+    expect(broken.stderr).toMatch(/^! .*db/m)
+  })
+})
