@@ -84,6 +84,9 @@ export function openKeyboard(world: World, paper: Paper): Keyboard {
     stdin.pause()
   }
 
+  // Whatever ends the process, the terminal is given back as it was.
+  const onExit = () => raw(false)
+  process.once('exit', onExit)
   stdin.setEncoding('utf8')
   paper.stream.on('resize', onResize)
   world.signal.addEventListener('abort', onEnd)
@@ -116,6 +119,7 @@ export function openKeyboard(world: World, paper: Paper): Keyboard {
       if (closed) return
       closed = true
       detach()
+      process.removeListener('exit', onExit)
       paper.stream.off('resize', onResize)
       world.signal.removeEventListener('abort', onEnd)
       waiting?.({ type: 'closed' })

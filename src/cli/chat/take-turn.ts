@@ -1,5 +1,6 @@
 import type { Run } from '../../agent/run.ts'
 import { BusyError } from '../../core/errors.ts'
+import { exit } from '../exit.ts'
 import { report } from '../report.ts'
 import { type Answered, printAnswer, stdoutSink } from '../talk/answer.ts'
 import { shortened } from '../terminal/short-id.ts'
@@ -19,37 +20,44 @@ export async function takeTurn(
   const { talker, world } = chat
   try {
     const run = words === null ? await talker.resume() : await talker.send(words, onBusy)
-    const { answered, left } = await shown(run, chat)
-    if (answered === null) return 'left'
+    const answered = await shown(run, chat)
     const { reply } = answered
     talker.follow(reply.branch)
     if (words !== null) talker.heard(words, reply.text)
     if (!reply.saved) chat.note(`not everything is saved: ${reply.unsaved.length} messages wait`)
-    if (reply.status === 'complete') return left ? 'left' : 'answered'
+    if (reply.status === 'complete') return 'answered'
     chat.note(stoppedText(answered, chat))
-    return left || world.signal.aborted ? 'left' : 'interrupted'
+    return world.signal.aborted ? 'left' : 'interrupted'
   } catch (error) {
     if (error instanceof BusyError && words !== null && onBusy === 'refuse') return 'busy'
+    // Stopped before anything was said: while waiting for somebody else.
+    if (error instanceof DOMException && error.name === 'AbortError') {
+      chat.note('stopped: nothing was said')
+      return world.signal.aborted ? 'left' : 'busy'
+    }
     report(error, world.err)
     return 'failed'
   }
 }
 
-/** Shows a run; the first Ctrl+C stops it, a second one leaves at once. */
-async function shown(run: Run, chat: Chat): Promise<{ answered: Answered | null; left: boolean }> {
-  const { world, keyboard, talker } = chat
+/** Shows a run; the first Ctrl+C stops it, a second one leaves at once, whatever the provider does. What had arrived
+ *  is on the disk, and the next one who comes finds it. */
+async function shown(run: Run, { world, keyboard, talker }: Chat): Promise<Answered> {
   const { out } = world
-  const leaving = Promise.withResolvers<null>()
   let pressed = 0
   const stopListening = keyboard?.onInterrupt(() => {
     pressed++
     if (pressed === 1) {
       world.err.write('^C')
       run.abort(new DOMException('interrupted', 'AbortError'))
-    } else leaving.resolve(null)
+      return
+    }
+    world.err.line()
+    keyboard.close()
+    process.exit(exit.interrupted)
   })
   try {
-    const printing = printAnswer(run, world, {
+    return await printAnswer(run, world, {
       model: talker.model.id,
       sink: out.isTerminal ? markdownSink(out) : stdoutSink(world),
       more: ' /context',
@@ -58,8 +66,6 @@ async function shown(run: Run, chat: Chat): Promise<{ answered: Answered | null;
         if (event.type === 'started') talker.follow(event.branch)
       },
     })
-    printing.catch(() => undefined)
-    return { answered: await Promise.race([printing, leaving.promise]), left: pressed > 1 }
   } finally {
     stopListening?.()
   }

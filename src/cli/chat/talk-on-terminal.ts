@@ -1,31 +1,34 @@
 import { exit } from '../exit.ts'
+import { report } from '../report.ts'
 import type { Chosen } from '../talk/choose.ts'
+import type { Paper } from '../terminal/paper.ts'
 import { chatCompleter } from './chat-completer.ts'
 import type { Chat } from './chat-state.ts'
 import type { Keyboard } from './keyboard.ts'
-import { readLine } from './read-line.ts'
+import { type Reading, readLine } from './read-line.ts'
 import { showLastExchange } from './show-last-exchange.ts'
 import { runSlash } from './slash.ts'
-import { statusLine } from './status-line.ts'
+import { type StatusFacts, statusLine } from './status-line.ts'
 import { type TurnEnding, takeTurn } from './take-turn.ts'
 
 /** Header, last exchange, status line, prompt, and so on until one leaves. */
 export async function talkOnTerminal(chat: Chat, keyboard: Keyboard, chosen: Chosen): Promise<number> {
-  const { talker, typed, world } = chat
+  const { typed, world } = chat
   const { err } = world
   if (chosen.standing?.head) await showLastExchange(chat)
   let unanswered = chosen.standing?.unanswered === true
   /** True if the next Ctrl+C leaves. */
   let warned = false
   let initial = ''
+  let facts: StatusFacts | null = null
 
   for (;;) {
-    const facts = await talker.status()
+    facts = await statusOr(facts, chat)
     err.line()
     const read = await readLine({
       keyboard,
       paper: err,
-      status: width => statusLine(facts, width, err.style),
+      ...statusAbove(facts, err),
       initial,
       typed,
       complete: chatCompleter(chat),
@@ -80,8 +83,27 @@ async function sendOrAsk(chat: Chat, keyboard: Keyboard, words: string): Promise
 }
 
 async function hasNoAnswer({ talker }: Chat): Promise<boolean> {
-  const spot = await talker.spot()
-  if (!spot?.head || !talker.store) return false
-  const [last] = await talker.store.getMessages([spot.head], { blobs: 'preview' })
-  return last?.role === 'user'
+  try {
+    const spot = await talker.spot()
+    if (!spot?.head || !talker.store) return false
+    const [last] = await talker.store.getMessages([spot.head], { blobs: 'preview' })
+    return last?.role === 'user'
+  } catch {
+    // Whoever cannot read that is told so by the next thing they do.
+    return false
+  }
+}
+
+/** A store that cannot be read for a moment is no reason to hang up: what was known last is shown. */
+async function statusOr(last: StatusFacts | null, { talker, world }: Chat): Promise<StatusFacts | null> {
+  try {
+    return await talker.status()
+  } catch (error) {
+    report(error, world.err)
+    return last
+  }
+}
+
+function statusAbove(facts: StatusFacts | null, { style }: Paper): Pick<Reading, 'status'> {
+  return facts ? { status: width => statusLine(facts, width, style) } : {}
 }

@@ -169,6 +169,18 @@ describe('chat on a terminal', () => {
     expect(branches[0]!.path).toHaveLength(1)
   })
 
+  it('keeps what is typed while it answers for the next prompt', async () => {
+    using here = home()
+    using chat = terminal(here, ['chat'])
+    await chat.see('› ')
+    chat.type('/slow 60 one two three four five six\r')
+    await chat.seeNext(/six\n+one two/)
+    chat.type('My name is Ada\r')
+    await chat.see(/one two three four five six\n[\s\S]*› My name is Ada\nNice to meet you, Ada\./)
+    chat.type('\x04')
+    expect(await chat.ended).toBe(0)
+  })
+
   it('never lets an answer or a stored text drive the terminal (R17)', async () => {
     using here = home()
     const hostile = '\x1b]52;c;aGk=\x07\x1b[2J\u202eevil'

@@ -44,6 +44,8 @@ describe('chat in a pipe', () => {
       ),
     )
 
+    expect(help.stdout.split('\n').every(line => line.length < 80)).toBe(true)
+
     const early = await run('/history', '/undo', '/title')
     expect(early.stderr.match(/nothing has been said here yet/g)).toHaveLength(3)
     expect(early.code).toBe(1)
@@ -148,6 +150,23 @@ describe('chat in a pipe', () => {
     expect(codes.map(({ code }) => code)).toEqual([2, 3, 2, 3, 2, 2, 1])
     expect(codes[0]!.stderr).toBe('skein: resume needs an id here. skein ls lists them\n')
     expect(codes[6]!.stderr).toContain('ANTHROPIC_API_KEY')
+  })
+
+  it('forks where it goes on from a message that was answered (C18)', async () => {
+    using here = home()
+    await here.skein(['chat', '-q'], { input: 'My name is Ada\nMy name is Bob\n' })
+    const { path } = JSON.parse((await here.skein(['show', '--json', await newest()])).stdout)
+    const run = await here.skein(['chat', '-c', path[1].id], { input: 'what is my name?\n/title\n' })
+    expect(run.stderr).toMatch(/forked at \w+ as main-2 \(it had 1 answer already\)/)
+    expect(run.stdout).toBe('Your name is Ada.\nMy name is Ada\n')
+    const left = await here.skein(['chat', '-c', path[1].id], { input: '' })
+    expect(left.stderr).toContain('as main-3')
+    // Whoever looks and leaves, leaves nothing behind.
+    expect((await here.skein(['branches', await newest()])).stdout).not.toContain('main-3')
+
+    async function newest(): Promise<string> {
+      return JSON.parse((await here.skein(['ls', '--json'])).stdout)[0].id
+    }
   })
 
   it('goes on with an id that is given to resume', async () => {

@@ -134,6 +134,12 @@ describe('two chats on one store', () => {
     await two.seeNext('› My name is Ada')
     two.type('\r')
     await two.seeNext('! someone is answering here.')
+    two.type('w')
+    two.type('\x03') // waiting can be stopped: nothing was said, and the words are there again
+    await two.seeNext('! stopped: nothing was said')
+    await two.seeNext('› My name is Ada')
+    two.type('\r')
+    await two.seeNext('! someone is answering here.')
     two.type('b')
     await two.seeNext('so this goes to branch main-2')
     await two.seeNext('Nice to meet you, Ada.')

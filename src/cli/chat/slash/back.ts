@@ -23,7 +23,7 @@ async function sayKept(chat: Chat, from: string, what: string): Promise<void> {
 
 export const retry: SlashCommand = {
   name: 'retry',
-  help: 'ask the last question again, on a branch of its own',
+  help: 'ask the last question again, on a new branch',
   async run(chat) {
     const { store, head, branch } = await here(chat)
     const prompt = await lastPrompt(store, head)
@@ -36,7 +36,7 @@ export const retry: SlashCommand = {
 
 export const edit: SlashCommand = {
   name: 'edit',
-  help: 'change the last question and ask it on a branch of its own',
+  help: 'change the last question, on a new branch',
   async run(chat) {
     const { store, head, branch } = await here(chat)
     const prompt = await lastPrompt(store, head)
@@ -50,7 +50,7 @@ export const edit: SlashCommand = {
 
 export const undo: SlashCommand = {
   name: 'undo',
-  help: 'go back before the last question; it stays on its branch',
+  help: 'go back before the last question, which stays',
   async run(chat) {
     const { store, head, branch } = await here(chat)
     await goBackBefore(chat, await lastPrompt(store, head))
@@ -65,7 +65,7 @@ const mostPrompts = 400
 export const fork: SlashCommand = {
   name: 'fork',
   argument: '[id]',
-  help: 'go another way from one of your questions, or from a message',
+  help: 'go another way from a question or a message',
   async run(chat, id) {
     if (id !== '') return forkAtId(chat, id)
     if (!chat.keyboard) throw new UsageError('/fork needs an id here', '/history shows them')

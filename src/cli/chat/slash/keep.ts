@@ -5,6 +5,7 @@ import { exportCommand } from '../../keep/export.ts'
 import { summaryText } from '../../talk/about-answer.ts'
 import { modelName } from '../../terminal/model-name.ts'
 import { ask, type Next } from '../chat-state.ts'
+import { untilStopped } from '../until-stopped.ts'
 import { here, type SlashCommand } from './slash-command.ts'
 
 export const title: SlashCommand = {
@@ -27,7 +28,7 @@ export const title: SlashCommand = {
 export const exportHere: SlashCommand = {
   name: 'export',
   argument: '[file]',
-  help: 'write it as Markdown, or as a page if the file ends with .html',
+  help: 'write it as Markdown, or as a page (.html)',
   async run(chat, file) {
     const { conversation, branch } = await here(chat)
     const html = file.endsWith('.html') ? { html: true as const } : {}
@@ -63,20 +64,24 @@ export const compact: SlashCommand = {
   help: 'let a summary stand for what is old; all is kept',
   async run(chat, instructions) {
     const { store, conversation, head } = await here(chat)
-    const { talker, world } = chat
+    const { talker } = chat
     if (head === null) return nothingOld(chat.say)
-    const { outcome, summary, messages, error } = await summarize(
-      store,
-      { conversationId: conversation.id, head },
-      {
-        model: talker.model,
-        window: { limit: windowOf(talker.model.id).limit },
-        holder: systemRecorderSource.holder(),
-        after: systemRecorderSource.after,
-        signal: world.signal,
-        ...(instructions === '' ? {} : { instructions }),
-      },
+    const made = await untilStopped(chat, 'summary', signal =>
+      summarize(
+        store,
+        { conversationId: conversation.id, head },
+        {
+          model: talker.model,
+          window: { limit: windowOf(talker.model.id).limit },
+          holder: systemRecorderSource.holder(),
+          after: systemRecorderSource.after,
+          signal,
+          ...(instructions === '' ? {} : { instructions }),
+        },
+      ),
     )
+    if (made === null) return ask
+    const { outcome, summary, messages, error } = made
     if (outcome === 'busy') chat.note('somebody else is making a summary here. Try again in a moment')
     else if (messages === 0 || summary === null) return nothingOld(chat.say)
     else chat.say(`${summaryText(messages, summary.tokens, outcome)} /context`)

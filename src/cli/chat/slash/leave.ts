@@ -3,6 +3,12 @@ import { ask } from '../chat-state.ts'
 import { slashCommands } from './index.ts'
 import type { SlashCommand } from './slash-command.ts'
 
+const keys = [
+  'Alt+Enter, or \\ at the end: another line. Tab completes. Up: what you typed.',
+  'Ctrl+C stops an answer and keeps it, twice leaves. Ctrl+D leaves too.',
+  '//new says "/new" instead of doing it.',
+]
+
 export const help: SlashCommand = {
   name: 'help',
   needs: 'nothing',
@@ -14,8 +20,7 @@ export const help: SlashCommand = {
     for (const [i, command] of slashCommands.entries()) {
       out.line(`  ${padEnd(typed[i]!, width)}${out.style.faint(command.help)}`)
     }
-    const keys = 'Alt+Enter or \\ at the end: a new line. Ctrl+C stops an answer and keeps it. Ctrl+D leaves.'
-    out.line(`  ${out.style.faint(keys)}`)
+    for (const line of keys) out.line(`  ${out.style.faint(line)}`)
     return ask
   },
 }

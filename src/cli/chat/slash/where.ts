@@ -35,7 +35,7 @@ export const startAnew: SlashCommand = {
 export const clear: SlashCommand = {
   name: 'clear',
   argument: '[--yes]',
-  help: 'move this conversation to the trash, and start a new one',
+  help: 'move this one to the trash, and start a new one',
   async run(chat, argument) {
     const { store, conversation } = await here(chat)
     const branches = await store.listBranches(conversation.id)
