@@ -6,6 +6,7 @@ import { shortIdIn } from '../keep/short-id-in.ts'
 import { newestHere } from '../talk/newest-here.ts'
 import { whole } from '../terminal/number.ts'
 import { shortIds } from '../terminal/short-id.ts'
+import { wrap } from '../terminal/wrap.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
 import { type ConversationFacts, readFacts } from './conversation-facts.ts'
@@ -124,7 +125,8 @@ async function countLine(
   if (shown < here) parts.push(`-l ${more} for more`)
   if (here === 0 && all === 0 && kind === '') parts.push('begin one: skein "…"')
   if (world.quiet) return
-  world.err.line(world.err.style.faint(parts.join(` ${world.err.style.symbols.dot} `)))
+  const { faint, symbols } = world.err.style
+  for (const line of wrap(parts.join(` ${symbols.dot} `), world.err.width)) world.err.line(faint(line))
 }
 
 function tabbed(world: World, { conversation: one, pathMessages, branches }: ConversationFacts): string {

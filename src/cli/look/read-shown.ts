@@ -21,6 +21,13 @@ export interface Shown {
   readonly siblings: ReadonlyMap<string, SiblingNames>
   /** Runs of subagents, by the message they were started from. */
   readonly traces: ReadonlyMap<string, readonly ListedConversation[]>
+  /** What has arrived of an answer that is not over; null if there is none, or the path ends before it. */
+  readonly draft: Draft | null
+}
+
+export interface Draft {
+  readonly turn: Turn
+  readonly text: string
 }
 
 export interface SiblingNames {
@@ -52,7 +59,23 @@ export async function readShown(
     summaries: new Map(summaries.map(one => [one.last, one])),
     siblings: await nameSiblings(store, forks, path),
     traces: await readTraces(store, id),
+    draft: await readDraft(store, turns.values(), path.at(-1)),
   }
+}
+
+/** Also one whose writer died: it becomes a message when the next turn begins, and can be read before. */
+async function readDraft(
+  store: Store,
+  turns: Iterable<Turn>,
+  end: Message | undefined,
+): Promise<Draft | null> {
+  for (const turn of turns) {
+    if (turn.status !== 'open' || turn.last !== end?.seq) continue
+    const pieces = await store.readDraft(turn.conversationId, turn.key)
+    const text = pieces.flatMap(piece => (piece.type === 'text' ? piece.text : [])).join('')
+    if (text !== '') return { turn, text }
+  }
+  return null
 }
 
 /** How the branches lie in the tree. */

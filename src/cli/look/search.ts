@@ -5,6 +5,7 @@ import { exit } from '../exit.ts'
 import { shortIdIn } from '../keep/short-id-in.ts'
 import { modelName } from '../terminal/model-name.ts'
 import { plural, whole } from '../terminal/number.ts'
+import { wrap } from '../terminal/wrap.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
 import { field, limitOption, note, withStore, writeJson } from './look.ts'
@@ -107,7 +108,8 @@ async function countLine(
     parts.push(`--all: ${countWords(elsewhere)}`)
   parts.push(`read one: skein show ${await shortIdIn(store, hits[0]!.message.id)}`)
   const { faint, symbols } = world.err.style
-  if (!world.quiet && !world.json) world.err.line(faint(parts.join(` ${symbols.dot} `)))
+  if (world.quiet || world.json) return
+  for (const line of wrap(parts.join(` ${symbols.dot} `), world.err.width)) world.err.line(faint(line))
 }
 
 function hitJson(hit: SearchHit) {

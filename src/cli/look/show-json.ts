@@ -23,6 +23,7 @@ export async function showJson(store: Store, shown: Shown, path: readonly Messag
         created_at: createdAt.toISOString(),
       }),
     ),
+    draft: shown.draft && { text: shown.draft.text, model: shown.draft.turn.model },
   }
 }
 

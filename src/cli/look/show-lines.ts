@@ -13,7 +13,7 @@ import { proseWidth, wrap } from '../terminal/wrap.ts'
 import { costOf } from './conversation-json.ts'
 import { outputText } from './gist.ts'
 import { endingOf, resultsOf, usageAt } from './path-facts.ts'
-import type { Shown } from './read-shown.ts'
+import type { Draft, Shown } from './read-shown.ts'
 import { toolLine } from './tool-line.ts'
 
 export interface ShowLook {
@@ -39,6 +39,17 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
     for (const trace of shown.traces.get(message.id) ?? []) yield traceLine(trace)
     const summary = shown.summaries.get(message.id)
     if (summary) yield* summaryLines(summary)
+  }
+  if (shown.draft) yield* draftLines(shown.draft)
+
+  function* draftLines({ turn, text }: Draft): Generator<string> {
+    const model = turn.model ?? shown.facts.conversation.model
+    const who = model === null ? 'Assistant' : style.safe(modelName(folded(model)))
+    const isHeld = turn.leaseUntil === null || turn.leaseUntil.getTime() > look.now
+    const state = isHeld ? style.ok('+ live') : style.note(`${style.symbols.note} not finished`)
+    yield `${style.title(who)}  ${state}`
+    yield* markdownLines(text)
+    yield ''
   }
 
   function* messageLines(message: Message): Generator<string> {
@@ -125,6 +136,10 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
 
   function* textLines(text: string, { role }: Message): Generator<string> {
     if (role !== 'assistant') return yield* wrap(style.safe(text.trimEnd()), prose)
+    yield* markdownLines(text)
+  }
+
+  function* markdownLines(text: string): Generator<string> {
     const printer = markdownPrinter(style, () => width)
     const lines = (printer.add(text) + printer.end()).replace(/\n+$/, '')
     if (lines !== '') yield* lines.split('\n')

@@ -42,6 +42,7 @@ export function* showMarkdown(shown: Shown, path: readonly Message[], look: Mark
       if (full) yield* ['>', ...quoted(summary.text)]
     }
   }
+  if (shown.draft) yield* ['', '## (not finished)', '', safe(shown.draft.text)]
 
   function isFolded(block: Block): boolean {
     return isKnown(block) && block.type === 'tool_result' && results.get(block.callId)?.block === block

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ListRow, listLines } from '../../../src/cli/look/list-lines.ts'
 import { widthOf } from '../../../src/cli/terminal/cut.ts'
 import { styleFor } from '../../../src/cli/terminal/style.ts'
+import { openStore } from '../../../src/stores/open.ts'
 import { type Home, home } from '../skein.ts'
 import { terminal } from '../terminal.ts'
 import { drivesTerminal, type Story, tellStories } from './stories.ts'
@@ -162,6 +164,25 @@ describe('skein ls', () => {
     expect([stdout, code]).toEqual(['', 0])
     expect(stderr).toBe('no conversations in this directory · --all: 3\n')
   })
+})
+
+test('in a project all of its conversations are here, and + marks who is being answered', async () => {
+  using here = home()
+  await using store = await openStore(join(here.cwd, '.skein', 'conversations.db'))
+  await store.create({ directory: '/somewhere', title: 'From a task' })
+  const { branch } = await store.create({ directory: here.cwd, title: 'Live one' })
+  const holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
+  await store.append(branch, null, [{ role: 'user', blocks: 'hi' }], {
+    turn: { key: 't', step: 0, status: 'open', holder },
+  })
+  using shown = terminal(here, ['ls'], { columns: 40 })
+  await shown.ended
+  const lines = shown.screen().trimEnd().split('\n')
+  expect(lines.slice(1, 2)).toEqual(['  From a task'])
+  expect(lines[2]).toMatch(/^\*\+\S{6} {2}now · 1$/)
+  expect(lines.slice(3)).toEqual(['  Live one', '2 in this project'])
+  const { stdout } = await here.skein(['ls', '--json'])
+  expect(JSON.parse(stdout).map((one: { live: boolean }) => one.live)).toEqual([true, false])
 })
 
 test('looking makes no file', async () => {

@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { forksOf } from '../../../src/cli/look/forks.ts'
 import { readShown } from '../../../src/cli/look/read-shown.ts'
 import { showLines } from '../../../src/cli/look/show-lines.ts'
+import { showMarkdown } from '../../../src/cli/look/show-markdown.ts'
 import { toolLine } from '../../../src/cli/look/tool-line.ts'
 import { widthOf } from '../../../src/cli/terminal/cut.ts'
 import { shortIds } from '../../../src/cli/terminal/short-id.ts'
 import { styleFor } from '../../../src/cli/terminal/style.ts'
+import type { Place, Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { type Home, home } from '../skein.ts'
 import { terminal } from '../terminal.ts'
@@ -80,6 +82,78 @@ describe('the lines of show', () => {
       if (!/\d{4}-\d\d-\d\d \d\d:\d\d|^storm|subagent|summary/.test(line))
         expect(widthOf(line)).toBeLessThanOrEqual(width)
     }
+  })
+})
+
+describe('what a path can hold', () => {
+  const shownOf = async (fillIn: (store: Store, place: Place) => Promise<unknown>) => {
+    await using store = await openStore(':memory:')
+    const place = await store.create({ title: 'All kinds' })
+    await fillIn(store, place)
+    const shown = await readShown(store, await store.resolve(place.conversation.id), Date.now())
+    const look = {
+      width: 80,
+      style: plain,
+      full: false,
+      short: new Map<string, string>(),
+      env: {},
+      now: Date.now(),
+    }
+    const markdown = [...showMarkdown(shown, shown.path, look)].join('\n')
+    return { lines: [...showLines(shown, shown.path, look)].join('\n'), markdown }
+  }
+
+  test('media, results without a call, system prompts, and blocks that we do not know', async () => {
+    const { lines, markdown } = await shownOf((store, { branch }) =>
+      store.append(branch, null, [
+        { role: 'system', blocks: 'Be brief.' },
+        {
+          role: 'user',
+          blocks: [
+            { type: 'image', mime: 'image/png', data: 'AAAA'.repeat(300), name: 'storm.png' },
+            { type: 'hologram', size: 3 },
+          ],
+        },
+        {
+          role: 'tool_result',
+          blocks: [{ type: 'tool_result', callId: 'lost', name: 'grep', output: 'found' }],
+        },
+      ]),
+    )
+    expect(lines).toContain('  storm.png · image/png · 900 B')
+    expect(lines).toContain('  (hologram)')
+    expect(lines).toContain('  grep · found')
+    expect(lines).toMatch(/^System {2}/m)
+    expect(markdown).toContain('- image: storm.png, image/png')
+    expect(markdown).toContain('- (hologram)')
+    expect(markdown).toContain('- grep · found')
+  })
+
+  test('erased messages say so, and nothing else', async () => {
+    const { lines, markdown } = await shownOf(async (store, { branch }) => {
+      const { ids } = await store.append(branch, null, [{ role: 'user', blocks: 'my secret' }])
+      await store.eraseMessages(ids, { by: 'ada', reason: 'asked to' })
+    })
+    expect(lines).toMatch(/^\(erased by ada on .*: asked to\)$/m)
+    expect(markdown).toContain('(erased: asked to)')
+    expect(lines + markdown).not.toContain('secret')
+  })
+
+  test('an answer that is arriving', async () => {
+    const { lines, markdown } = await shownOf(async (store, { conversation, branch }) => {
+      const holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
+      const turn = { key: 't', step: 0, status: 'open', holder, model: 'gpt-5.2' } as const
+      await store.append(branch, null, [{ role: 'user', blocks: 'Go on' }], { turn })
+      await store.putDraft(conversation.id, 't', holder, [{ n: 0, type: 'text', text: 'Arriving \x1b[2J' }])
+    })
+    expect(lines).toMatch(/gpt-5\.2 {2}\+ live\nArriving ␛\[2J\n/)
+    expect(markdown).toContain('Arriving ␛[2J')
+  })
+
+  test('nothing at all', async () => {
+    const { lines, markdown } = await shownOf(async () => undefined)
+    expect(lines).toMatch(/^All kinds\n.* · main · 0 messages\n$/)
+    expect(markdown).toBe('# All kinds')
   })
 })
 
@@ -168,7 +242,7 @@ describe('skein show', () => {
   test('in JSON has the conversation, the path with its blocks, and the summaries', async () => {
     const { stdout } = await here.skein(['convo', 'view', story.storm, '--json'])
     const shown = JSON.parse(stdout)
-    expect(Object.keys(shown)).toEqual(['conversation', 'branch', 'path', 'summaries'])
+    expect(Object.keys(shown)).toEqual(['conversation', 'branch', 'path', 'summaries', 'draft'])
     expect(shown.conversation.id).toBe(story.storm)
     expect(shown.path[1]).toMatchObject({
       id: story.said.because,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newestByRoot } from '../../../src/cli/look/read-messages.ts'
 import { compactLines, stretchesOf, treeLines } from '../../../src/cli/look/tree-lines.ts'
 import { shortIds } from '../../../src/cli/terminal/short-id.ts'
 import { styleFor } from '../../../src/cli/terminal/style.ts'
@@ -29,6 +30,37 @@ describe('the lines of a tree', () => {
       `                ${id('failed')} (2026-11-16 10:12) [TOOL_RESULT] 2 of 41 faile...`,
       `                    ${id('both')} (2026-11-16 10:18) [ASSISTANT] Both tests...`,
       `                    ------`,
+    ])
+  })
+
+  test('have the branch last in which something was said last, whatever was stored last (S3-64)', async () => {
+    await using store = await openStore(':memory:')
+    const { conversation } = await store.create()
+    const said = (text: string, day: number, parent: number | null) => ({
+      message: { role: 'user', blocks: text, at: new Date(2026, 0, day) } as const,
+      parent: parent === null ? null : { item: parent },
+    })
+    await store.save(conversation.id, [
+      said('new tree', 1, null),
+      said('new branch', 2, 0),
+      said('newest', 9, 1),
+      said('old branch', 3, 0),
+      said('old tree', 4, null),
+    ])
+    const { items } = await store.listMessages({ conversationId: conversation.id })
+    const look = { width: 80, style: plain, short: new Map() }
+    const lines = [...treeLines(buildForest(items), look)].filter(line => !line.endsWith('------'))
+    expect(lines.map(line => line.replace(/.*\] /, ''))).toEqual([
+      'old tree',
+      'new tree',
+      'old branch',
+      'new branch',
+      'newest',
+    ])
+    expect((await newestByRoot(store, conversation.id)).size).toBe(2)
+    expect([...(await newestByRoot(store, conversation.id)).values()].sort()).toEqual([
+      new Date(2026, 0, 4).getTime(),
+      new Date(2026, 0, 9).getTime(),
     ])
   })
 
