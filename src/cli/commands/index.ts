@@ -17,7 +17,7 @@ export const prompt: Command = {
     incognito: { short: 'G', help: 'open nothing, keep nothing' },
     session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
     resume: { value: '<id>', help: 'go on with exactly this conversation' },
-    model: { short: 'm', value: '<name>', help: 'model, such as anthropic/claude-sonnet-4-5' },
+    model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
     system: { value: '<text>', help: 'system prompt for this run' },
     'with-context': { help: 'with -n: send along what earlier conversations say of it' },
     attach: { short: 'a', value: '<file>', many: true, help: 'send a file along' },
@@ -26,6 +26,9 @@ export const prompt: Command = {
   examples: [
     ['skein "why is the build red?"', 'ask; goes on where this directory left off'],
     ['skein -n "something else"', 'start a new conversation'],
+    ['skein', 'chat, where you left off'],
+    ['skein search "secure context"', 'find anything said by you, models or tools'],
+    ['skein fork q2w6nb', 'go another way from any message'],
   ],
   load: async () => (await import('../talk/ask.ts')).ask,
 }

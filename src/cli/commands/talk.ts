@@ -12,7 +12,7 @@ export const talkCommands: readonly Command[] = [
       incognito: { short: 'G', help: 'open nothing, keep nothing' },
       session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
       resume: { value: '<id>', help: 'go on with exactly this conversation' },
-      model: { short: 'm', value: '<name>', help: 'model, such as anthropic/claude-sonnet-4-5' },
+      model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
       system: { value: '<text>', help: 'system prompt for this run' },
       force: { help: 'also a conversation of another directory' },
     },
@@ -30,7 +30,7 @@ export const talkCommands: readonly Command[] = [
     summary: 'pick a conversation and go on with it',
     arguments: [{ name: 'id', optional: true }],
     options: {
-      model: { short: 'm', value: '<name>', help: 'model, such as anthropic/claude-sonnet-4-5' },
+      model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
       force: { help: 'also a conversation of another directory' },
     },
     examples: [
