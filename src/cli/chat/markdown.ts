@@ -40,7 +40,7 @@ export function markdownPrinter(style: Style, width: () => number): MarkdownPrin
     if (rest === '') return null
     const end = rest.indexOf('\n')
     if (end === -1 && !isEnd) return column > 0 || !couldEndFence(rest, fence) ? allBut() : null
-    const text = end === -1 ? rest : rest.slice(0, end)
+    const text = end === -1 ? rest : rest.slice(0, end).replace(/\r$/, '')
     rest = end === -1 ? '' : rest.slice(end + 1)
     const isClosing = column === 0 && fence !== null && isFenceEnd(text, fence)
     if (isClosing) fence = null

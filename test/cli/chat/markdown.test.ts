@@ -62,6 +62,12 @@ describe('Markdown on a terminal', () => {
     )
   })
 
+  it('takes a line break that is torn apart for one, in code too', () => {
+    expect(shown(['```\nab\r', '\ncd\n```'])).toBe('```\nab\ncd\n```')
+    expect(shown(['ab\r', '\ncd'])).toBe('ab\ncd')
+    expect(shown(['```\na\ud83e', '\uddf5\n```'])).toBe('```\na🧵\n```')
+  })
+
   it('loses no letter', () => {
     const word = fc.constantFrom('ab', ' ', '\n', 'c`d', '```\n', 'x'.repeat(30), '- ', '  ')
     const letters = (text: string) => text.replace(/\s/g, '')
