@@ -4,6 +4,7 @@ import { type Given, hasOption, type Run, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
 import { shortIdIn } from '../keep/short-id-in.ts'
 import { newestHere } from '../talk/newest-here.ts'
+import { folded } from '../terminal/cut.ts'
 import { whole } from '../terminal/number.ts'
 import { shortIds } from '../terminal/short-id.ts'
 import { wrap } from '../terminal/wrap.ts'
@@ -91,7 +92,7 @@ async function forPeople(store: Store, world: World, facts: readonly Conversatio
       at: one.trashedAt ?? one.updatedAt,
       messages: pathMessages,
       branches,
-      model: one.model === null ? null : style.safe(one.model),
+      model: one.model === null ? null : style.safe(folded(one.model)),
     })
   }
   for (const line of listLines(rows.reverse(), width, world.now(), style)) world.out.line(line)

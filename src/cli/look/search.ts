@@ -3,6 +3,7 @@ import type { Store } from '../../core/ports.ts'
 import { hasOption, type Run } from '../command.ts'
 import { exit } from '../exit.ts'
 import { shortIdIn } from '../keep/short-id-in.ts'
+import { folded } from '../terminal/cut.ts'
 import { modelName } from '../terminal/model-name.ts'
 import { plural, whole } from '../terminal/number.ts'
 import { wrap } from '../terminal/wrap.ts'
@@ -90,7 +91,7 @@ function whoIn(hit: SearchHit, model: string | null): string {
   if (kind !== 'text' || hit.message.role === 'tool_result') return 'tool'
   if (hit.message.role === 'user') return 'You'
   if (hit.message.role === 'system') return 'system'
-  return model === null ? 'assistant' : modelName(model)
+  return model === null ? 'assistant' : modelName(folded(model))
 }
 
 async function countLine(

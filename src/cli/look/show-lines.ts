@@ -1,4 +1,5 @@
 import { type Block, isKnown, type ToolResultBlock } from '../../core/block.ts'
+import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import type { Summary } from '../../core/records.ts'
 import type { Usage } from '../../core/turn.ts'
@@ -79,7 +80,10 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
   }
 
   function headingOf(message: Message): string {
-    const parts = [style.title(whoSaid(message, shown)), style.faint(localTime(message.createdAt))]
+    const parts = [
+      style.title(style.safe(whoSaid(message, shown))),
+      style.faint(localTime(message.createdAt)),
+    ]
     parts.push(style.id(short.get(message.id) ?? message.id))
     const siblings = shown.siblings.get(message.id)
     if (siblings) {
@@ -169,17 +173,13 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
     if (full) yield* indented('summary', summary.text)
   }
 
-  function traceLine(trace: {
-    label: string | null
-    title: string | null
-    messages: number
-    cost: number
-    tokensUsed: number
-    id: string
-  }): string {
+  function traceLine(trace: ListedConversation): string {
     const { dot, dots } = style.symbols
     const name = trace.label?.split(':')[1] || trace.title || 'run'
-    const tail = ` (subagent) ${dot} ${plural(trace.messages, 'message')} ${dot} ${money(costOf(trace))} ${dot} skein show ${short.get(trace.id) ?? trace.id}`
+    const facts = [' (subagent)', plural(trace.messages, 'message')]
+    if (trace.tokensUsed > 0) facts.push(money(costOf(trace)))
+    facts.push(`skein show ${short.get(trace.id) ?? trace.id}`)
+    const tail = facts.join(` ${dot} `)
     return `  ${cut(style.safe(folded(name)), Math.max(12, width - 2 - widthOf(tail)), dots)}${style.faint(tail)}`
   }
 }
@@ -204,7 +204,7 @@ export function whoSaid(message: Message, { facts, turns }: Pick<Shown, 'facts' 
   if (message.role === 'user') return 'You'
   if (message.role !== 'assistant') return message.role === 'system' ? 'System' : 'Tool'
   const model = (message.turn === null ? null : turns.get(message.turn)?.model) ?? facts.conversation.model
-  return model === null ? 'Assistant' : modelName(folded(model)).replace(/\p{Cc}/gu, '')
+  return model === null ? 'Assistant' : modelName(folded(model))
 }
 
 /** `66k in, 1.2k out, $0.05`. */

@@ -24,10 +24,11 @@ export function toolLine(
   return `${painted}${style.branch(name)}${argument === '' ? '' : `  ${argument}`}${style.faint(tail)}`
 }
 
-/** One line of output is shown, of more there is a count. */
-export function outcomeOf(result: Pick<ToolResultBlock, 'output'> | null): string {
+/** One line of output is shown, of more there is a count; of a failure the end, where it says why. */
+export function outcomeOf(result: Pick<ToolResultBlock, 'output' | 'isError'> | null): string {
   if (result === null) return 'no result'
   const text = outputText(result.output).trim()
   const lines = text === '' ? 0 : text.split('\n').length
+  if (lines > 1 && result.isError === true) return folded(text.slice(text.lastIndexOf('\n')))
   return lines > 1 ? plural(lines, 'line') : folded(text)
 }

@@ -95,7 +95,7 @@ export async function fill(store: Store, directory: string, now: number): Promis
       },
       {
         role: 'tool_result',
-        blocks: [{ type: 'tool_result', callId: 'c1', output: '2 of 41 failed\nsee above', isError: true }],
+        blocks: [{ type: 'tool_result', callId: 'c1', output: '41 run\n2 of 41 failed', isError: true }],
         at: at(1.8),
       },
       { role: 'assistant', blocks: 'Both tests read the wall', at: at(1.7), meta: { interrupted: true } },

@@ -27,7 +27,7 @@ describe('the lines of a tree', () => {
       `            ------`,
       `        ${id('jitter')} (2026-11-16 10:00) [USER] Use full jitter with a 30 s...`,
       `            ${id('changes')} (2026-11-16 10:06) [ASSISTANT] Two changes: the se...`,
-      `                ${id('failed')} (2026-11-16 10:12) [TOOL_RESULT] 2 of 41 faile...`,
+      `                ${id('failed')} (2026-11-16 10:12) [TOOL_RESULT] 41 run 2 of 4...`,
       `                    ${id('both')} (2026-11-16 10:18) [ASSISTANT] Both tests...`,
       `                    ------`,
     ])
