@@ -1,10 +1,10 @@
 import { encodeBody } from '../../core/body.ts'
 import type { Conversation } from '../../core/conversation.ts'
-import { SkeinError } from '../../core/errors.ts'
 import { hashMessage } from '../../core/hash.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { contentOf, type Message } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
+import { subtreeSize } from './subtree-size.ts'
 
 /** A message that is not what its id says. */
 export interface Damage {
@@ -38,8 +38,7 @@ export async function checkMessages(
   { id }: Pick<Conversation, 'id'>,
   { newest = Number.POSITIVE_INFINITY, signal, onProgress }: CheckOptions = {},
 ): Promise<Checked> {
-  const known = new Map<string, { readonly seq: number; readonly parentId: string | null }>()
-  const faults: { readonly message: string; readonly reason: string }[] = []
+  const faults: Fault[] = []
   let [messages, erased] = [0, 0]
   for (let after: string | undefined, more = newest > 0; more; ) {
     signal?.throwIfAborted()
@@ -50,45 +49,40 @@ export async function checkMessages(
       ...(after !== undefined && { after }),
     })
     for (const message of page.items) {
-      known.set(message.id, message)
       if (message.erased) erased++
-      else if (idOf(message) !== message.id)
-        faults.push({ message: message.id, reason: 'stored text does not match its id' })
+      else if (idOf(message) !== message.id) {
+        faults.push({ id: message.id, reason: 'stored text does not match its id', read: message })
+      }
     }
-    faults.push(...page.skipped.map(row => ({ message: row.id, reason: row.reason })))
+    faults.push(...page.skipped.map(({ id, reason }) => ({ id, reason, read: null })))
     messages += page.items.length + page.skipped.length
     onProgress?.(messages)
     after = page.next ?? undefined
     more = after !== undefined && messages < newest
   }
-  const damaged = []
-  for (const fault of faults)
-    damaged.push({ conversation: id, ...fault, ...(await around(store, id, fault.message)) })
+  if (faults.length === 0) return { messages, erased, damaged: [] }
+  const runs = await store.structure(id)
+  const damaged = faults.map(({ id: message, reason, read }, i) => {
+    const isTold = read !== null && i < mostTold
+    const [before, after] = isTold ? [read.depth, subtreeSize(runs, [read.seq]) - 1] : [null, null]
+    return { conversation: id, message, reason, before, after }
+  })
   return { messages, erased, damaged }
 }
+
+interface Fault {
+  readonly id: string
+  readonly reason: string
+  /** Null if it cannot be read at all. */
+  readonly read: Message | null
+}
+
+/** For how many damaged messages of a conversation it is counted what stands on them. */
+const mostTold = 1_000
 
 /** What the id has to be, by what is stored. */
 function idOf(message: Message): MessageId {
   const { hash } = encodeBody(contentOf(message), message.meta ?? undefined)
   const { parentId, conversationId, role, createdAt } = message
   return hashMessage(parentId ?? conversationId, role, createdAt.getTime(), hash)
-}
-
-/** How much stands before a message on its path, and how much stands on it. */
-async function around(
-  store: Store,
-  conversation: Conversation['id'],
-  id: string,
-): Promise<Pick<Damage, 'before' | 'after'>> {
-  try {
-    const runs = await store.structure(conversation)
-    const tail = await store.path(id as MessageId, { blobs: 'preview' }).catch(() => null)
-    const message = tail?.at(-1)
-    if (!message) return { before: null, after: null }
-    const { subtreeSize } = await import('./subtree-size.ts')
-    return { before: message.depth, after: subtreeSize(runs, [message.seq]) - 1 }
-  } catch (error) {
-    if (error instanceof SkeinError) return { before: null, after: null }
-    throw error
-  }
 }

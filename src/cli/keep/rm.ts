@@ -7,6 +7,7 @@ import { exit } from '../exit.ts'
 import { withStore } from '../look/look.ts'
 import { type Scope, scopeOf } from '../look/scope.ts'
 import { plural, whole } from '../terminal/number.ts'
+import { progressLine } from '../terminal/progress.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
 import { allConversations } from './all-conversations.ts'
@@ -44,7 +45,7 @@ async function removeFrom(
       return exit.ok
     }
   }
-  const deleted = await remove(store, removal, hasOption(given, 'cascade'))
+  const deleted = await remove(store, removal, hasOption(given, 'cascade'), world)
   await receipt(store, removal, deleted, world)
   return exit.ok
 }
@@ -130,8 +131,22 @@ async function mayGoOn(question: string, yes: boolean, world: World): Promise<bo
   )
 }
 
-async function remove(store: Store, removal: Removal, cascade: boolean): Promise<DeletedMessages> {
-  for (const { id } of removal.conversations) await store.trash(id)
+async function remove(
+  store: Store,
+  removal: Removal,
+  cascade: boolean,
+  world: World,
+): Promise<DeletedMessages> {
+  const progress = progressLine(world, 'moving', 'conversations')
+  try {
+    for (const [i, { id }] of removal.conversations.entries()) {
+      world.signal.throwIfAborted()
+      progress.show(i, removal.conversations.length)
+      await store.trash(id)
+    }
+  } finally {
+    progress.end()
+  }
   if (removal.messages.length === 0) return { deleted: 0, moved: [], summaries: 0 }
   const ids = removal.messages.map(message => message.id)
   try {
@@ -184,7 +199,7 @@ async function receipt(
     const ids = await Promise.all(conversations.slice(0, 10).map(({ id }) => shortIdIn(store, id)))
     const until = dayAndMonth(new Date(world.now() + graceMs))
     const count = conversations.length === 1 ? '' : `${plural(conversations.length, 'conversation')} `
-    const way = conversations.length > 10 ? 'skein trash lists them' : `skein rm --undo ${ids.join(' ')}`
+    const way = conversations.length > 10 ? 'skein trash has the ids' : `skein rm --undo ${ids.join(' ')}`
     err.line(`${count}in the trash until ${until} ${dot} undo: ${err.style.id(way)}`)
   }
   if (messages.length > 0) {

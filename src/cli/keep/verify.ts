@@ -100,7 +100,8 @@ async function tell(
     `${style.failed(failed)} ${plural(broken.size, 'conversation')} ${isOrAre} damaged, ${whole(sound)} ${sound === 1 ? 'is' : 'are'} sound`,
   )
   const titles = new Map<string, string | null>(known.map(({ id, title }) => [id, title]))
-  for (const [id, faults] of broken) {
+  const listed = damaged.slice(0, mostListed)
+  for (const [id, faults] of Map.groupBy(listed, ({ conversation }) => conversation)) {
     const title = folded(style.safe(titles.get(id) ?? 'untitled'))
     const short = await shortIdIn(store, id)
     for (const { message, reason, before, after } of faults) {
@@ -113,4 +114,10 @@ async function tell(
       )
     }
   }
+  if (damaged.length > mostListed) {
+    world.out.line(`  and ${whole(damaged.length - mostListed)} more: skein verify --json`)
+  }
 }
+
+/** How many are named to people; programs are told all. */
+const mostListed = 50

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { conversationId } from '../../../src/core/ids.ts'
 import { home } from '../skein.ts'
 import { at, driving, hostile, stocked, tell } from './stock.ts'
 
@@ -137,4 +138,18 @@ test('what contradicts itself, or says too little, is a usage error, and nothing
     expect(stderr).toMatch(/^skein: [^\n]+\n$/)
   }
   await stocked(here, async store => expect(await store.countConversations()).toBe(1))
+})
+
+test('an id that fits two things is refused with both, and what is printed fits one alone', async () => {
+  using here = home()
+  const ids = ['abcdef00-0000-4000-8000-000000000001', 'abcdef00-0000-4000-8000-000000000002'] as const
+  await stocked(here, async store => {
+    for (const id of ids) await tell(store, { id: conversationId(id) }, 'hello')
+  })
+  const refused = await here.skein(['rm', '--yes', 'abcdef'])
+  expect(refused.code).toBe(2)
+  for (const id of ids) expect(refused.stderr).toContain(id)
+  const removed = await here.skein(['rm', '--yes', ids[0]])
+  expect(removed.stderr).toContain(`undo: skein rm --undo ${ids[0]}\n`)
+  expect((await here.skein(['rm', '--undo', ids[0]])).code).toBe(0)
 })

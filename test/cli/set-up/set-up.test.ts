@@ -178,7 +178,7 @@ test('migrate says the version, and makes no store', async () => {
     `~/.local/share/skein/conversations.db · schema ${schema}, the newest that I know\n`,
   )
   expect(JSON.parse((await here.skein(['migrate', '--json'])).stdout)).toEqual({
-    store: '~/.local/share/skein/conversations.db',
+    store: storeFile(here),
     before: schema,
     schema,
   })
