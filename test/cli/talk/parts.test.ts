@@ -1,14 +1,20 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { prompt } from '../../../src/cli/commands/index.ts'
+import { parse } from '../../../src/cli/parse.ts'
 import { contextFacts, summaryText, troubleText, windowText } from '../../../src/cli/talk/about-answer.ts'
 import { stdoutSink } from '../../../src/cli/talk/answer.ts'
-import { blockOf } from '../../../src/cli/talk/attachments.ts'
+import { attachFile, blockOf } from '../../../src/cli/talk/attachments.ts'
 import { looksLikeId } from '../../../src/cli/talk/find-named.ts'
 import { chooseModel, fullName } from '../../../src/cli/talk/model.ts'
 import { receiptLine } from '../../../src/cli/talk/receipt.ts'
 import { safeStream } from '../../../src/cli/talk/safe-stream.ts'
 import { toolLine } from '../../../src/cli/talk/tool-line.ts'
+import { wishesOf } from '../../../src/cli/talk/wishes.ts'
 import { modelName } from '../../../src/cli/terminal/model-name.ts'
 import type { Paper } from '../../../src/cli/terminal/paper.ts'
 import { styleFor } from '../../../src/cli/terminal/style.ts'
@@ -191,6 +197,36 @@ describe('which model', () => {
   })
 })
 
+describe('flags', () => {
+  const wishes = (...argv: readonly string[]) => wishesOf(parse(prompt, [...argv, '--', 'hello']))
+
+  it('that contradict each other are refused', () => {
+    const pairs = [
+      ['-n', '-c'],
+      ['-n', '--resume=abc222'],
+      ['--resume=abc222', '-c'],
+      ['-c', '--session=x'],
+      ['--resume=abc222', '--session=x'],
+      ['-G', '-c'],
+      ['-G', '--resume=abc222'],
+      ['-G', '--session=x'],
+      ['-G', '-n', '--with-context'],
+    ]
+    for (const pair of pairs) expect(() => wishes(...pair)).toThrow('contradict each other')
+    for (const wrong of ['--session=', '--resume=', '--with-context', '--bogus', '--model'])
+      expect(() => wishes(wrong)).toThrow()
+  })
+
+  it('that do not are taken as they are', () => {
+    const none = { goOn: null, isNew: false, incognito: false, name: null, resume: null, force: false }
+    expect(wishes()).toEqual(none)
+    expect(wishes('-c')).toEqual({ ...none, goOn: '' })
+    expect(wishes('-c', 'q2w6nb', '--force')).toEqual({ ...none, goOn: 'q2w6nb', force: true })
+    expect(wishes('-n', '--session', 'work')).toEqual({ ...none, isNew: true, name: 'work' })
+    expect(wishes('-G', '-n')).toEqual({ ...none, incognito: true, isNew: true })
+  })
+})
+
 describe('small decisions', () => {
   it('a word looks like an id if it could be no word', () => {
     const ids = ['q2w6nb', 'q2w5', '0f3a99', '3f2a1b4c-11', 'a'.repeat(32), 'q2w6nb:main', 'cli:work']
@@ -205,5 +241,21 @@ describe('small decisions', () => {
     expect(blockOf('x', Buffer.from('GIF89a..'))).toMatchObject({ type: 'image', mime: 'image/gif' })
     expect(blockOf('x', Buffer.from('RIFF1234WEBPVP8'))).toMatchObject({ type: 'image', mime: 'image/webp' })
     expect(() => blockOf('x', Buffer.from([0xff, 0xfe, 0x00]))).toThrow('neither text')
+  })
+
+  it('a file that cannot be sent is refused in words', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'skein-attach-'))
+    writeFileSync(join(folder, 'x.bin'), Buffer.from([0, 1, 2]))
+    writeFileSync(join(folder, 'long.txt'), 'x'.repeat(2_000_001))
+    writeFileSync(join(folder, 'empty.txt'), '')
+    const refused = [
+      ['none.txt', 'there is no file none.txt'],
+      ['.', '. is a directory'],
+      ['x.bin', 'x.bin is neither text nor a picture, a sound, a video or a PDF'],
+      ['long.txt', 'long.txt has 2 MB, at most 2 MB can be sent'],
+      ['empty.txt', 'empty.txt is empty'],
+    ] as const
+    for (const [file, words] of refused) await expect(attachFile(file, folder)).rejects.toThrow(words)
+    rmSync(folder, { recursive: true })
   })
 })

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { describe, expect, it, vi } from 'vitest'
 import { textOf } from '../../../src/core/message.ts'
 import { commandLine, home } from '../skein.ts'
@@ -85,6 +86,13 @@ describe('a prompt in a rough place', () => {
     using here = home()
     await here.skein(['-q', 'hello'])
     const file = dataFile(here)
+    const db = new Database(file)
+    db.exec("UPDATE skein_state SET value = 99 WHERE name = 'schema'")
+    const future = await here.skein(['hello'])
+    expect(future).toMatchObject({ code: 1, stdout: '' })
+    expect(future.stderr).toContain(`skein: the store has schema version 99, this version of skein knows`)
+    expect(db.prepare('SELECT count(*) FROM skein_messages').pluck().get()).toBe(2)
+    db.close()
     for (const end of ['-wal', '-shm']) rmSync(file + end, { force: true })
     writeFileSync(file, 'this is no database, and longer than the header of one: '.repeat(100))
     const before = readFileSync(file)
