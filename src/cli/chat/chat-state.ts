@@ -1,3 +1,4 @@
+import type { NewMessage } from '../../core/message.ts'
 import type { World } from '../world.ts'
 import type { Keyboard } from './keyboard.ts'
 import type { Talker } from './talker.ts'
@@ -24,7 +25,7 @@ export type Next =
   /** The next line begins with these words. */
   | { readonly type: 'edit'; readonly text: string }
   /** These words are said. */
-  | { readonly type: 'send'; readonly text: string }
+  | { readonly type: 'send'; readonly words: string | NewMessage }
   | { readonly type: 'leave' }
 
 export const ask: Next = { type: 'ask' }

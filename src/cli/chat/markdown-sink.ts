@@ -2,8 +2,13 @@ import type { TextSink } from '../talk/answer.ts'
 import type { Paper } from '../terminal/paper.ts'
 import { markdownPrinter } from './markdown.ts'
 
+export interface MarkdownSink extends TextSink {
+  /** Shows what has arrived, and this sign behind it. */
+  mark(sign: string): void
+}
+
 /** Words of an answer on a terminal, as Markdown that is made readable. */
-export function markdownSink(out: Paper): TextSink {
+export function markdownSink(out: Paper): MarkdownSink {
   const printer = markdownPrinter(out.style, () => out.width - 1)
   let isFirst = true
   let inLine = false
@@ -17,6 +22,11 @@ export function markdownSink(out: Paper): TextSink {
   }
   return {
     push: text => write(printer.add(text)),
+    mark(sign) {
+      write(printer.end())
+      out.write(sign)
+      inLine = true
+    },
     pause() {
       write(printer.end())
       if (inLine) out.write('\n')

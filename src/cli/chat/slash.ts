@@ -10,15 +10,15 @@ export type Done = Next | { readonly type: 'failed' }
  *  begins with a slash; a path such as /usr/bin is no command either, unless it looks like a misspelt one. */
 export async function runSlash(chat: Chat, line: string): Promise<Done> {
   const [, name, argument = ''] = /^\/([a-z]+)(?:\s+([\s\S]*))?$/i.exec(line.trim()) ?? []
-  if (line.startsWith('//')) return { type: 'send', text: line.slice(1) }
-  if (name === undefined) return { type: 'send', text: line }
+  if (line.startsWith('//')) return { type: 'send', words: line.slice(1) }
+  if (name === undefined) return { type: 'send', words: line }
   const command = slashCommands.find(one => [one.name, ...(one.aliases ?? [])].includes(name.toLowerCase()))
   if (!command) {
     const [meant] = near(
       name,
       slashCommands.map(one => one.name),
     )
-    if (meant === undefined) return { type: 'send', text: line }
+    if (meant === undefined) return { type: 'send', words: line }
     chat.note(`there is no command /${name}. Did you mean /${meant}? To say it: /${line.trim()}`)
     return { type: 'failed' }
   }

@@ -1,5 +1,6 @@
 import type { Run } from '../../agent/run.ts'
 import { BusyError } from '../../core/errors.ts'
+import type { NewMessage } from '../../core/message.ts'
 import { exit } from '../exit.ts'
 import { report } from '../report.ts'
 import { type Answered, printAnswer, stdoutSink } from '../talk/answer.ts'
@@ -14,7 +15,7 @@ export type TurnEnding = 'answered' | 'interrupted' | 'failed' | 'busy' | 'left'
 /** Says something, or asks again for an answer that never came (null), and shows what comes. */
 export async function takeTurn(
   chat: Chat,
-  words: string | null,
+  words: string | NewMessage | null,
   onBusy: 'refuse' | 'wait' | 'fork' = 'refuse',
 ): Promise<TurnEnding> {
   const { talker, world } = chat
@@ -44,11 +45,12 @@ export async function takeTurn(
  *  is on the disk, and the next one who comes finds it. */
 async function shown(run: Run, { world, keyboard, talker }: Chat): Promise<Answered> {
   const { out } = world
+  const markdown = out.isTerminal ? markdownSink(out) : null
   let pressed = 0
   const stopListening = keyboard?.onInterrupt(() => {
     pressed++
     if (pressed === 1) {
-      world.err.write('^C')
+      markdown?.mark('^C')
       run.abort(new DOMException('interrupted', 'AbortError'))
       return
     }
@@ -59,7 +61,7 @@ async function shown(run: Run, { world, keyboard, talker }: Chat): Promise<Answe
   try {
     return await printAnswer(run, world, {
       model: talker.model.id,
-      sink: out.isTerminal ? markdownSink(out) : stdoutSink(world),
+      sink: markdown ?? stdoutSink(world),
       more: ' /context',
       // At once, not at the end: a turn that fails has been said all the same.
       observe: event => {

@@ -18,7 +18,7 @@ export async function talkInLines(chat: Chat): Promise<number> {
       if (line.trim() === '') continue
       const done = await runSlash(chat, line)
       if (done.type === 'leave') break
-      const words = done.type === 'send' ? done.text : null
+      const words = done.type === 'send' ? done.words : null
       if (words === null) {
         if (done.type === 'failed') code = exit.failure
         continue

@@ -1,3 +1,4 @@
+import { type NewMessage, textOf } from '../../core/message.ts'
 import { exit } from '../exit.ts'
 import { report } from '../report.ts'
 import type { Chosen } from '../talk/choose.ts'
@@ -58,9 +59,10 @@ export async function talkOnTerminal(chat: Chat, keyboard: Keyboard, chosen: Cho
       unanswered = await hasNoAnswer(chat)
       continue
     }
-    const ending = await sendOrAsk(chat, keyboard, done.text)
+    const ending = await sendOrAsk(chat, keyboard, done.words)
     if (ending === 'left') return exit.interrupted
-    if (ending === 'busy') initial = done.text
+    if (ending === 'busy')
+      initial = textOf(typeof done.words === 'string' ? { blocks: done.words } : done.words)
     unanswered = ending !== 'answered' && (await hasNoAnswer(chat))
     if (ending === 'failed' && unanswered)
       chat.note('your last message has no answer yet: Enter asks it again')
@@ -69,7 +71,7 @@ export async function talkOnTerminal(chat: Chat, keyboard: Keyboard, chosen: Cho
 }
 
 /** Where somebody else is answering, the person decides. */
-async function sendOrAsk(chat: Chat, keyboard: Keyboard, words: string): Promise<TurnEnding> {
+async function sendOrAsk(chat: Chat, keyboard: Keyboard, words: string | NewMessage): Promise<TurnEnding> {
   const ending = await takeTurn(chat, words)
   if (ending !== 'busy') return ending
   chat.note(

@@ -35,11 +35,11 @@ export interface Talker {
   readonly system: string | null
   /** Says something. The run fails with BusyError if somebody is answering there, unless told to wait or to go
    *  beside it: then nothing was said. */
-  send(words: string, onBusy?: 'refuse' | 'wait' | 'fork'): Promise<Run>
+  send(words: string | NewMessage, onBusy?: 'refuse' | 'wait' | 'fork'): Promise<Run>
   /** Asks again for the answer that never came. */
   resume(): Promise<Run>
   /** What was said and answered, for those who keep nothing. */
-  heard(words: string, answer: string): void
+  heard(words: string | NewMessage, answer: string): void
   /** Goes elsewhere. Nothing is made there before something is said. */
   goTo(chosen: Chosen): void
   goToBranch(branch: BranchRef): void
@@ -105,7 +105,7 @@ export function createTalker({ world, store, system, ...given }: TalkerOptions):
     },
     heard(words, answer) {
       if (store !== null) return
-      said.push({ role: 'user', blocks: words })
+      said.push(typeof words === 'string' ? { role: 'user', blocks: words } : words)
       if (answer !== '') said.push({ role: 'assistant', blocks: answer })
     },
     goTo(next) {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openStore } from '../../../src/index.ts'
@@ -64,6 +64,7 @@ describe('chat on a terminal', () => {
     await chat.seeNext(
       /! stopped after \d+ s, kept as [a-z2-7]{6}\. Say anything to go on\. Ctrl\+C again leaves\./,
     )
+    expect(chat.screen()).toMatch(/\none two.*\^C\n! stopped/)
     const id = /kept as (\w+)/.exec(chat.screen())![1]!
     await chat.seeNext(/› $/)
     chat.type('\x03')
@@ -76,6 +77,26 @@ describe('chat on a terminal', () => {
     expect(last.meta).toMatchObject({ interrupted: true })
     expect(JSON.stringify(last.blocks)).toMatch(/one two/)
     expect(JSON.stringify(last.blocks)).not.toMatch(/ten/)
+  })
+
+  it('asks again with the files that went along, and can be stopped before a word has come', async () => {
+    using here = home()
+    writeFileSync(join(here.cwd, 'notes.txt'), 'some notes')
+    await here.skein(['-q', '-a', 'notes.txt', '/slow 3000 last'])
+    using chat = terminal(here, ['chat'])
+    await chat.see('› ')
+    chat.type('/retry\r')
+    await chat.seeNext('asking again on main-2')
+    await chat.seeNext('scripted') // it is waited for
+    chat.type('\x03')
+    await chat.seeNext(/\^C\n! stopped after \d+ s, before anything was said\. Enter asks again\./)
+    await chat.seeNext(/› $/)
+    chat.type('\x03')
+    expect(await chat.ended).toBe(130)
+    const { branches } = await stored(here)
+    const [first, again] = branches.map(({ path }) => path[0]!.blocks)
+    expect(again).toEqual(first)
+    expect(first!.length).toBeGreaterThan(1)
   })
 
   it('warns before Ctrl+C at an empty prompt leaves, and only clears what was typed', async () => {

@@ -1,8 +1,9 @@
 import { NotFoundError } from '../../../core/errors.ts'
-import { textOf } from '../../../core/message.ts'
+import { contentOf, type Message, textOf } from '../../../core/message.ts'
 import { goOnWith } from '../../talk/choose.ts'
 import { findNamed } from '../../talk/find-named.ts'
 import { folded } from '../../terminal/cut.ts'
+import { plural } from '../../terminal/number.ts'
 import { shortened } from '../../terminal/short-id.ts'
 import { age } from '../../terminal/time.ts'
 import { UsageError } from '../../usage-error.ts'
@@ -21,16 +22,21 @@ async function sayKept(chat: Chat, from: string, what: string): Promise<void> {
   chat.say(`${what} ${now}. What was said is kept on ${style.branch(before)}: /switch ${before}`)
 }
 
+/** A line can hold words only. */
+function noteFiles(chat: Chat, { blocks }: Message): void {
+  const files = blocks.filter(({ type }) => type !== 'text').length
+  if (files > 0) chat.note(`${plural(files, 'file')} went with it, and do not come along`)
+}
+
 export const retry: SlashCommand = {
   name: 'retry',
   help: 'ask the last question again, on a new branch',
   async run(chat) {
     const { store, head, branch } = await here(chat)
     const prompt = await lastPrompt(store, head)
-    const text = wordsOf(prompt)
     await goBackBefore(chat, prompt)
     await sayKept(chat, branch.name, 'asking again on')
-    return { type: 'send', text }
+    return { type: 'send', words: { role: 'user', blocks: contentOf(prompt) } }
   },
 }
 
@@ -44,6 +50,7 @@ export const edit: SlashCommand = {
     if (!chat.keyboard) throw new UsageError('/edit needs a terminal', 'Say it anew after /undo')
     await goBackBefore(chat, prompt)
     await sayKept(chat, branch.name, 'editing on')
+    noteFiles(chat, prompt)
     return { type: 'edit', text }
   },
 }
@@ -90,6 +97,7 @@ export const fork: SlashCommand = {
     if (by !== 'enter' || !choice) return ask
     await goBackBefore(chat, choice.value)
     await sayKept(chat, branch.name, 'forked as')
+    noteFiles(chat, choice.value)
     return { type: 'edit', text: textOf(choice.value) }
   },
   async complete(chat) {
