@@ -50,7 +50,7 @@ export type ModelEvent =
 /** Something that answers. The stream ends with exactly one `answer`, or throws ModelError, ContextLengthError
  *  or, when its signal was aborted, the signal's reason. It keeps no state between calls. */
 export interface Model {
-  /** Provider and name, as given to `openModel`: `anthropic/claude-sonnet-4-5`. */
+  /** Provider and name, as given to `openModel`: `anthropic/claude-sonnet-5-5`. */
   readonly id: string
   stream(request: ModelRequest): AsyncIterable<ModelEvent>
 }

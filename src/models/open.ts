@@ -33,7 +33,7 @@ const providers: Readonly<Record<ProviderName, (name: string, settings: Settings
 
 const example: Readonly<Record<ProviderName, string>> = {
   openai: 'openai/gpt-5',
-  anthropic: 'anthropic/claude-sonnet-4-5',
+  anthropic: 'anthropic/claude-sonnet-5-5',
   google: 'google/gemini-2.5-pro',
   ollama: 'ollama/llama3.2',
   compatible: 'compatible/my-model',

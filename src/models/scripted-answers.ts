@@ -35,7 +35,7 @@ const greeting =
 
 const hint =
   'I am only the scripted model. For a real one, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY ' +
-  'and choose a model, for example anthropic/claude-sonnet-4-5 or openai/gpt-5.'
+  'and choose a model, for example anthropic/claude-sonnet-5-5 or openai/gpt-5.'
 
 const wantsAccount =
   /\bwhat (?:did|have) we (?:talk|spoken|speak|discuss)|\bwhat (?:have i|did i) (?:told|tell) you so far|\bwhat do you know about me\b/i
