@@ -33,7 +33,7 @@ describe('openModel', () => {
     ['antropic/claude', /unknown provider: did you mean anthropic\/…\? known are openai\/gpt-5/],
     ['acme/x', /unknown provider: known are openai\/gpt-5/],
     ['__proto__/x', /unknown provider/],
-    ['anthropic/', /names no model: anthropic\/claude-sonnet-4-5 would be one/],
+    ['anthropic/', /names no model: anthropic\/claude-sonnet-5-5 would be one/],
     ['compatible/x', /set COMPATIBLE_BASE_URL/],
     [undefined as never, /must be text such as openai\/gpt-5, got undefined/],
   ])('refuses %j and says what to write', async (name, said) => {
