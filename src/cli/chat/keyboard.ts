@@ -2,8 +2,12 @@ import type { Paper } from '../terminal/paper.ts'
 import type { World } from '../world.ts'
 import { type Key, keyReader } from './keys.ts'
 
-/** A key, a window of another size, or nothing more to come. */
-export type Stroke = Key | { readonly type: 'resize' } | { readonly type: 'closed' }
+/** A key, a window of another size, the way back from a shell, or nothing more to come. */
+export type Stroke =
+  | Key
+  | { readonly type: 'resize' }
+  | { readonly type: 'woken' }
+  | { readonly type: 'closed' }
 
 /** The keyboard, in raw mode for as long as it is open. What is typed while nobody asks waits. */
 export interface Keyboard {
@@ -37,7 +41,7 @@ export function openKeyboard(world: World, paper: Paper): Keyboard {
       const take = waiting
       waiting = null
       take(stroke)
-    } else if (stroke.type !== 'resize') strokes.push(stroke)
+    } else if (stroke.type !== 'resize' && stroke.type !== 'woken') strokes.push(stroke)
   }
 
   function onData(chunk: string | Buffer): void {
@@ -58,14 +62,20 @@ export function openKeyboard(world: World, paper: Paper): Keyboard {
     paper.write(on ? '\x1b[?2004h' : '\x1b[?2004l')
   }
 
-  /** As Ctrl+Z does everywhere: the shell takes over, and on return the prompt is drawn anew. */
+  /** As Ctrl+Z does everywhere: the shell takes over, and on return the prompt is drawn anew. Where there is no shell
+   *  that could wake it, the process does not fall asleep: then it goes on after a moment. */
   function suspend(): void {
     raw(false)
-    process.once('SIGCONT', () => {
+    paper.write('\n')
+    const wake = () => {
+      clearTimeout(moment)
+      process.removeListener('SIGCONT', wake)
       if (closed) return
       raw(true)
-      push({ type: 'resize' })
-    })
+      push({ type: 'woken' })
+    }
+    const moment = setTimeout(wake, 200)
+    process.once('SIGCONT', wake)
     process.kill(process.pid, 'SIGTSTP')
   }
 
@@ -103,6 +113,12 @@ export function openKeyboard(world: World, paper: Paper): Keyboard {
     },
     onInterrupt(listener) {
       interrupted = listener
+      // It may have been pressed a moment too early: then what was typed before it is taken back with it.
+      const early = strokes.findIndex(stroke => stroke.type === 'key' && stroke.name === 'interrupt')
+      if (early !== -1) {
+        strokes.splice(0, early + 1)
+        queueMicrotask(() => interrupted?.())
+      }
       return () => {
         interrupted = null
       }

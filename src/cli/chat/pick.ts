@@ -25,7 +25,8 @@ export async function pick<T>(
     if (tellMore) now = await withMore(now, tellMore)
     region.paint(pickerRows(now, paper.width, paper.rows, paper.style))
     const stroke = await keyboard.next()
-    if (stroke.type === 'resize') continue
+    if (stroke.type === 'woken') region.forget()
+    if (stroke.type === 'resize' || stroke.type === 'woken') continue
     const next = stroke.type === 'closed' ? null : pressed(now, stroke)
     if (next?.type === 'going') {
       now = next.picker

@@ -53,7 +53,8 @@ export async function readLine(reading: Reading): Promise<LineRead> {
     paint()
     const stroke = await keyboard.next()
     if (stroke.type === 'closed') return end({ type: 'leave' })
-    if (stroke.type === 'resize') continue
+    if (stroke.type === 'woken') region.forget()
+    if (stroke.type === 'resize' || stroke.type === 'woken') continue
     offered = []
     const name = stroke.type === 'key' ? stroke.name : null
     const isEmpty = line.cells.length === 0

@@ -9,6 +9,8 @@ export interface Region {
   leave(): void
   /** Takes the rows away. */
   erase(): void
+  /** Somebody else has written here: the next rows begin where the cursor is. */
+  forget(): void
 }
 
 export function regionOn(paper: Paper): Region {
@@ -38,6 +40,9 @@ export function regionOn(paper: Paper): Region {
       const { rows, cursor } = painted
       const down = rows.length - 1 - cursor.row
       paper.write(`${down > 0 ? `\x1b[${down}B` : ''}\r\n`)
+      painted = null
+    },
+    forget() {
       painted = null
     },
     erase() {

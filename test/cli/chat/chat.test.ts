@@ -58,7 +58,7 @@ describe('chat on a terminal', () => {
     using here = home()
     using chat = terminal(here, ['chat'])
     await chat.see('› ')
-    chat.type('/slow 60 one two three four five six seven eight nine ten\r')
+    chat.type('/slow 300 one two three four five six seven eight nine ten\r')
     await chat.seeNext(/ten\n+one two/)
     chat.type('\x03')
     await chat.seeNext(
@@ -193,6 +193,20 @@ describe('chat on a terminal', () => {
     await again.ended
     const { branches } = await stored(here)
     expect(branches[0]!.path).toHaveLength(1)
+  })
+
+  it('goes on after Ctrl+Z where there is no shell to come back from', async () => {
+    using here = home()
+    using chat = terminal(here, ['chat'])
+    await chat.see('› ')
+    chat.type('half a')
+    await chat.see(/› half a$/)
+    chat.type('\x1a')
+    await chat.see(/› half a\n[\s\S]*› half a$/)
+    chat.type(' thought')
+    await chat.seeNext(/› half a thought$/)
+    chat.type('\x03\x04')
+    expect(await chat.ended).toBe(0)
   })
 
   it('keeps what is typed while it answers for the next prompt', async () => {

@@ -126,7 +126,7 @@ describe('two chats on one store', () => {
     using one = terminal(here, ['chat'])
     using two = terminal(here, ['chat'])
     await Promise.all([one.see(prompt), two.see(prompt)])
-    one.type('/slow 300 a b c d e f g h i j k l m n o p q r s t\r')
+    one.type('/slow 800 a b c d e f g h i j k l m n o p q r s t\r')
     await one.seeNext(/t\n+a b/)
     two.type('My name is Ada\r')
     await two.seeNext('! someone is answering here.')
@@ -158,12 +158,12 @@ describe('two chats on one store', () => {
     using here = home()
     using chat = terminal(here, ['chat'])
     await chat.see(prompt)
-    chat.type('/slow 250 one two three four five six seven eight nine ten\r')
+    chat.type('/slow 500 one two three four five six seven eight nine ten\r')
     await chat.seeNext(/ten\n+one two three/)
     chat.kill('SIGKILL')
     await chat.ended
     using again = terminal(here, ['chat'])
-    await again.see('continuing "/slow 250 one two')
+    await again.see('continuing "/slow 500 one two')
     await again.see(/\n *one two/) // what had arrived is kept
     await again.see(prompt)
     again.type('hello\r')
