@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { forksOf } from '../../../src/cli/look/forks.ts'
 import { readShown } from '../../../src/cli/look/read-shown.ts'
@@ -313,6 +314,13 @@ describe('skein show', () => {
       using shown = terminal(here, ['show', story.storm], { rows: 8, env: { PAGER } })
       expect(await shown.ended).toBe(0)
       expect(shown.screen()).toContain(text)
+    }
+    if (existsSync('/usr/bin/less')) {
+      using shown = terminal(here, ['show', story.storm], { rows: 8 })
+      await shown.see('Staging drops every')
+      shown.type('q')
+      expect(await shown.ended).toBe(0)
+      expect(shown.screen()).not.toContain('Both tests read')
     }
     using short = terminal(here, ['show', story.storm], { rows: 60, env: { PAGER: 'sed "s/^/paged: /"' } })
     await short.ended
