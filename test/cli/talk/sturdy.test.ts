@@ -62,18 +62,13 @@ describe('a prompt in a rough place', () => {
       XDG_DATA_HOME!,
     ])
       chmodSync(folder, 0o755)
-    const nobody = {
-      cwd: here.cwd,
-      env: here.env,
-      uid: 65_534,
-      gid: 65_534,
-      encoding: 'utf8',
-      input: '',
-    } as const
-    const as = (...argv: readonly string[]) => {
-      const [file, args] = commandLine(argv)
-      return spawnSync(file, args, nobody)
-    }
+    const as = (...argv: readonly string[]) =>
+      spawnSync(process.execPath, [join(import.meta.dirname, '../as-nobody.ts'), ...argv], {
+        cwd: here.cwd,
+        env: here.env,
+        encoding: 'utf8',
+        input: '',
+      })
     const refused = as('hello')
     expect(refused.status).toBe(1)
     expect(refused.stdout).toBe('')
