@@ -49,7 +49,7 @@ export function converse(conversing: Conversing, sent: Sent): Promise<Reply> {
     const { replayed } = turn.opened.recording
     if (replayed === undefined) return step(turn, history, null)
     const stopped = await whereStopped(history.messages, conversing.parts.tools, conversing.store)
-    if (replayed !== 'complete' && stopped.at !== 'nowhere') return stepFrom(turn, history, stopped)
+    if (replayed !== 'complete' && stopped) return stepFrom(turn, history, stopped)
     turn.progress.text = await answerBefore(turn, history)
     turn.progress.stop = 'stop'
   })
@@ -61,7 +61,7 @@ export function goOn(conversing: Conversing, sent: Sent): Promise<Reply> {
   return inTurn(conversing, sent, 'find', async turn => {
     const history = await readHistory(turn)
     const stopped = await whereStopped(history.messages, conversing.parts.tools, conversing.store)
-    if (stopped.at !== 'nowhere') return stepFrom(turn, history, stopped)
+    if (stopped) return stepFrom(turn, history, stopped)
     if (!turn.opened.recording.reopened) {
       throw new InvalidError('conversation', 'there is nothing to resume: its last turn has come to its end')
     }

@@ -22,7 +22,7 @@ export type AgentEvent =
    *  of `unknown` nobody knows, so they are not. */
   | {
       readonly type: 'resumed'
-      readonly at: 'question' | 'results' | 'answer' | 'nowhere'
+      readonly at: 'question' | 'results' | 'answer'
       readonly run: readonly ToolCallBlock[]
       readonly unknown: readonly ToolCallBlock[]
     }

@@ -7,23 +7,23 @@ import type { Unanswered } from './turn.ts'
 /** Where a conversation stopped, and so how it goes on. */
 export interface Stopped {
   /** `question`: nobody has answered yet; `results`: the model has not seen what its tools brought, or not all of
-   *  them ran; `answer`: in the middle of an answer; `nowhere`: the last turn came to its end. */
-  readonly at: 'question' | 'results' | 'answer' | 'nowhere'
+   *  them ran; `answer`: in the middle of an answer. */
+  readonly at: 'question' | 'results' | 'answer'
   /** Calls that nobody has run, or that may be run again. */
   readonly unanswered: Unanswered | null
   /** Calls that were started and whose outcome nobody knows: they are not run again. */
   readonly unknown: readonly ToolCallBlock[]
 }
 
-/** Looks at the end of a path. A tool that was started is not run a second time, unless it says that this does
+/** Looks at the end of a path; null if the last turn came to its end. A tool that was started is not run a second time, unless it says that this does
  *  no harm: what it has done before the crash, it may have done. */
 export async function whereStopped(
   path: readonly Message[],
   tools: Tools,
   reader: Pick<MessageReader, 'listEvents'> | null,
-): Promise<Stopped> {
+): Promise<Stopped | null> {
   const last = path.at(-1)
-  if (!last) return stoppedAt('nowhere')
+  if (!last) return null
   if (last.role === 'user' || last.role === 'system') return stoppedAt('question')
   const asked = path.findLast(message => message.role !== 'tool_result')
   const open = asked?.role === 'assistant' ? openCalls(asked, path) : []
@@ -38,7 +38,7 @@ export async function whereStopped(
     }
   }
   if (last.role === 'tool_result') return stoppedAt('results')
-  return stoppedAt(last.meta?.interrupted === true || last.meta?.failed === true ? 'answer' : 'nowhere')
+  return last.meta?.interrupted === true || last.meta?.failed === true ? stoppedAt('answer') : null
 }
 
 function stoppedAt(at: Stopped['at']): Stopped {

@@ -5,7 +5,7 @@ import { systemRecorderSource } from '../recorder/source.ts'
 import { createAgent } from './agent.ts'
 import type { AgentEvent } from './events.ts'
 import type { AgentOptions } from './options.ts'
-import { type AgentTool, type ToolOutcome, tool } from './tool.ts'
+import { type AgentTool, inputBy, type ToolOutcome } from './tool.ts'
 
 export interface SubagentOptions extends Omit<AgentOptions, 'history' | 'recall'> {
   /** Names it in labels. */
@@ -27,11 +27,9 @@ export function subagent(
 ): AgentTool {
   const { name, description, store } = options
   const agent = createAgent(options)
-  const { schema, check } = tool({ description, input, run: () => null })
   return {
     description,
-    schema,
-    check,
+    ...inputBy(input),
     repeatable: false,
     async run(given, { conversationId, messageId, signal, emit }): Promise<ToolOutcome> {
       const { task } = input.parse(given)

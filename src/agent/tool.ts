@@ -55,16 +55,23 @@ export interface ToolDefinition<Input> {
 
 /** A tool whose input has a zod schema. */
 export function tool<Input>(definition: ToolDefinition<Input>): AgentTool {
-  const { description, input: schema, repeatable = false, run } = definition
+  const { description, input, repeatable = false, run } = definition
   return {
     description,
-    schema: schemaOf(schema),
+    ...inputBy(input),
     repeatable,
+    run: async (given, context) => ({ output: jsonOf(await run(await input.parseAsync(given), context)) }),
+  }
+}
+
+/** The parts of a tool that its input's schema decides. */
+export function inputBy(schema: ZodType): Pick<AgentTool, 'schema' | 'check'> {
+  return {
+    schema: schemaOf(schema),
     async check(input) {
       const parsed = await schema.safeParseAsync(input)
       return parsed.success ? null : z.prettifyError(parsed.error)
     },
-    run: async (input, context) => ({ output: jsonOf(await run(await schema.parseAsync(input), context)) }),
   }
 }
 

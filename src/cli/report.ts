@@ -1,4 +1,4 @@
-import { AmbiguousIdError, MissingKeyError, SkeinError } from '../core/errors.ts'
+import { AmbiguousIdError, SkeinError } from '../core/errors.ts'
 import { exit, exitOf } from './exit.ts'
 import type { Paper } from './terminal/paper.ts'
 import { UsageError } from './usage-error.ts'
@@ -35,7 +35,7 @@ function hintFor(error: SkeinError): string {
     case 'ambiguous_id':
       return 'Say more of it'
     case 'missing_key':
-      return `Without a key: -m scripted`
+      return 'Without a key: -m scripted'
     case 'busy':
     case 'unavailable':
       return 'Try again, or: skein doctor'
@@ -49,8 +49,7 @@ function hintFor(error: SkeinError): string {
 }
 
 function candidatesOf(error: SkeinError): readonly string[] {
-  if (error instanceof AmbiguousIdError) return error.candidates.map(({ kind, id }) => `${id}  ${kind}`)
-  return error instanceof MissingKeyError ? [] : []
+  return error instanceof AmbiguousIdError ? error.candidates.map(({ kind, id }) => `${id}  ${kind}`) : []
 }
 
 /** Says it on stderr: `skein: what happened. what to do`. */

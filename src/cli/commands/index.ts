@@ -3,6 +3,7 @@ import { keepCommands } from './keep.ts'
 import { lookCommands } from './look.ts'
 import { setUpCommands } from './set-up.ts'
 import { talkCommands } from './talk.ts'
+import { talkOptions } from './talk-options.ts'
 
 /** `skein [prompt…]`: what happens without a command. */
 export const prompt: Command = {
@@ -12,16 +13,9 @@ export const prompt: Command = {
   summary: 'ask, and go on where this directory left off',
   arguments: [{ name: 'prompt', optional: true, many: true }],
   options: {
-    continue: { short: 'c', value: '[id]', help: 'go on with a conversation, or from a message' },
-    new: { short: 'n', help: 'start a new conversation' },
-    incognito: { short: 'G', help: 'open nothing, keep nothing' },
-    session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
-    resume: { value: '<id>', help: 'go on with exactly this conversation' },
-    model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
-    system: { value: '<text>', help: 'system prompt for this run' },
+    ...talkOptions,
     'with-context': { help: 'with -n: send along what earlier conversations say of it' },
     attach: { short: 'a', value: '<file>', many: true, help: 'send a file along' },
-    force: { help: 'also a conversation of another directory' },
   },
   examples: [
     ['skein "why is the build red?"', 'ask; goes on where this directory left off'],

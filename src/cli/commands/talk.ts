@@ -1,4 +1,5 @@
 import type { Command } from '../command.ts'
+import { talkOptions } from './talk-options.ts'
 
 export const talkCommands: readonly Command[] = [
   {
@@ -7,14 +8,7 @@ export const talkCommands: readonly Command[] = [
     summary: 'talk, where this directory left off; /help lists what a chat knows',
     arguments: [],
     options: {
-      continue: { short: 'c', value: '[id]', help: 'go on with a conversation, or from a message' },
-      new: { short: 'n', help: 'start a new conversation' },
-      incognito: { short: 'G', help: 'open nothing, keep nothing' },
-      session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
-      resume: { value: '<id>', help: 'go on with exactly this conversation' },
-      model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
-      system: { value: '<text>', help: 'system prompt for this run' },
-      force: { help: 'also a conversation of another directory' },
+      ...talkOptions,
     },
     examples: [
       ['skein chat', 'go on where this directory left off'],

@@ -344,9 +344,9 @@ export interface Planted {
 export async function plant({ store, clock }: World): Promise<Planted> {
   const begin = clock.now
   const places = {
-    code: await store.create({ key: 'cli:code', title: 'Code', directory: '/work/code', channel: 'cli' }),
+    code: await store.create({ key: 'cli:code', title: 'Code', directory: '/home/ada/code', channel: 'cli' }),
     people: await store.create({ key: 'discord:dm:7', title: 'People', channel: 'discord' }),
-    trace: await store.create({ kind: 'subagent', directory: '/work/code', label: 'subagent:reader:1' }),
+    trace: await store.create({ kind: 'subagent', directory: '/home/ada/code', label: 'subagent:reader:1' }),
   }
   const ids: Record<string, MessageId> = {}
   for (const [i, [name, talk, role, blocks]] of corpus.entries()) {

@@ -150,7 +150,7 @@ export const searchCases: readonly ContractCase[] = [
   search('narrows by directory and by kind', async world => {
     const planted = await plant(world)
     const { store } = world
-    const directory = '/work/code'
+    const directory = '/home/ada/code'
     assert.deepEqual(await names(store, planted, 'ts', { directory }), ['nested', 'source', 'path'])
     assert.deepEqual(await names(store, planted, 'ts', { directory, kind: 'main' }), ['source', 'path'])
     assert.deepEqual(await names(store, planted, 'ts', { kind: 'subagent' }), ['nested'])
@@ -169,7 +169,7 @@ export const searchCases: readonly ContractCase[] = [
       id: planted.conversationOf('trace'),
       title: null,
       kind: 'subagent',
-      directory: '/work/code',
+      directory: '/home/ada/code',
       channel: null,
     })
     assert.deepEqual(branches, ['main'])
