@@ -1,4 +1,5 @@
 import type { ReadContext } from '../../context/read-context.ts'
+import { bar } from '../terminal/bar.ts'
 import { padEnd, padStart } from '../terminal/cut.ts'
 import { count, plural } from '../terminal/number.ts'
 import type { Paper } from '../terminal/paper.ts'
@@ -21,7 +22,7 @@ export function contextLines(
   const percent = Math.round((100 * tokens.total) / limit)
   const most = Math.max(1, pinned, tokens.summary, tokens.messages)
   const row = (name: string, n: number, what: string) =>
-    `  ${padEnd(name, 11)}${padEnd(bar(n / most, style.unicode), barCells + 2)}${padStart(count(n), 6)}  ${what}`.trimEnd()
+    `  ${padEnd(name, 11)}${padEnd(visibleBar(n / most, style.unicode), barCells + 2)}${padStart(count(n), 6)}  ${what}`.trimEnd()
   const from = first === undefined ? '' : `, from ${style.id(shortened(first))} on`
   return [
     `what the next call sees: ${count(tokens.total)} of ${count(limit)} (${percent}%), ${style.safe(model)}`,
@@ -45,11 +46,8 @@ export function contextLines(
   }
 }
 
-const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
-
-function bar(share: number, unicode: boolean): string {
-  if (share <= 0) return ''
-  if (!unicode) return '#'.repeat(Math.max(1, Math.round(share * barCells)))
-  const cells = Math.max(1, Math.round(share * barCells * 8))
-  return '█'.repeat(Math.floor(cells / 8)) + eighths[cells % 8]
+/** What is there at all is seen. */
+function visibleBar(share: number, unicode: boolean): string {
+  const least = 1 / (unicode ? barCells * 8 : barCells)
+  return share <= 0 ? '' : bar(Math.max(share, least), barCells, unicode)
 }
