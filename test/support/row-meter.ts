@@ -58,12 +58,11 @@ export async function meterSqlite(): Promise<RowMeter & { readonly db: Database 
 
 /** PostgreSQL counts by itself: what scans have read of tables and indexes, statement by statement as they
  *  really ran, with the plans that prepared statements have after a while. */
-export async function meterPostgres(url: string): Promise<RowMeter> {
-  const pool = new Pool({
-    connectionString: url,
-    max: 1,
-    options: '-c plan_cache_mode=force_generic_plan',
-  })
+export async function meterPostgres(
+  url: string,
+  plans: 'force_generic_plan' | 'force_custom_plan' = 'force_generic_plan',
+): Promise<RowMeter> {
+  const pool = new Pool({ connectionString: url, max: 1, options: `-c plan_cache_mode=${plans}` })
   pool.on('error', () => {})
   const rowsOf = async (work: () => Promise<unknown>) => {
     const before = await readSoFar(pool)

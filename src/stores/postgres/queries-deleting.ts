@@ -1,5 +1,5 @@
 import type { Queries } from '../query.ts'
-import { span } from './columns.ts'
+import { hiddenTenant, span } from './columns.ts'
 
 /** What goes away, and the sweep that makes it go. */
 export const deletingQueries = {
@@ -34,10 +34,13 @@ export const deletingQueries = {
   // What belongs to it first, itself last.
   deleteConversation: [
     ...['tags', 'metadata', 'branches', 'agent_links', 'messages', 'tombstones', 'turns', 'drafts'],
-    ...['blob_refs', 'summaries', 'events', 'search'],
+    ...['blob_refs', 'summaries', 'events'],
   ]
     .map(table => `DELETE FROM skein.${table} WHERE tenant = @tenant::text AND conv = @conv::uuid`)
-    .concat(`DELETE FROM skein.conversations WHERE tenant = @tenant::text AND id = @conv::uuid`),
+    .concat(
+      `DELETE FROM skein.search WHERE ${hiddenTenant} AND conv = @conv::uuid`,
+      `DELETE FROM skein.conversations WHERE tenant = @tenant::text AND id = @conv::uuid`,
+    ),
 
   expiredTasks: `
     SELECT c.id FROM skein.conversations c

@@ -1,5 +1,5 @@
 import type { Queries } from '../query.ts'
-import { at, looseColumns, span } from './columns.ts'
+import { at, hiddenTenant, looseColumns } from './columns.ts'
 
 /** The search index: what goes in, and what is asked of it. */
 export const searchQueries = {
@@ -17,7 +17,9 @@ export const searchQueries = {
         || skein.marks(c.tenant, @at::bigint, c.directory, c.kind))
     FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.id = @conv::uuid
     ON CONFLICT (tenant, conv, seq) DO UPDATE SET at = excluded.at, tsv = excluded.tsv`,
-  deleteSearchEntries: `DELETE FROM skein.search WHERE ${span}`,
+  deleteSearchEntries: `
+    DELETE FROM skein.search
+    WHERE ${hiddenTenant} AND conv = @conv::uuid AND seq BETWEEN @lo::int AND @hi::int`,
   clearSearch: `DELETE FROM skein.search WHERE tenant = @tenant::text`,
   resetIndexed: `
     UPDATE skein.conversations SET indexed_seq = 0 WHERE tenant = @tenant::text AND indexed_seq > 0`,
