@@ -60,7 +60,9 @@ describe('every statement that reads or writes a table', () => {
     const tables = text.match(/\b(FROM|JOIN|UPDATE|USING) skein\.(?!find\b)\w+/g) ?? []
     const inserts = text.match(/\bINSERT INTO skein\.\w+ \(\s*tenant,/g) ?? []
     expect(text.match(/\bINSERT INTO/g) ?? []).toHaveLength(inserts.length)
-    expect(text.match(/\btenant( \|\| '')? = @tenant::text/g)?.length ?? 0).toBeGreaterThanOrEqual(tables.length)
+    expect(text.match(/\btenant( \|\| '')? = @tenant::text/g)?.length ?? 0).toBeGreaterThanOrEqual(
+      tables.length,
+    )
     if (/skein\.find/.test(text)) expect(text).toMatch(/skein\.find\(\s*@tenant::text,/)
   })
 })
