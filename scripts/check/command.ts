@@ -13,6 +13,8 @@ export interface CommandOptions {
   readonly env?: NodeJS.ProcessEnv
   /** `shown` lets the command write to our own output; `kept`, the default, is for the failure's message. */
   readonly output?: 'kept' | 'shown'
+  /** How long it may take; 20 minutes, if nothing is said. */
+  readonly limitMs?: number
 }
 
 const running = new Set<() => void>()
@@ -24,13 +26,13 @@ export function endCommands(): void {
 
 /** Runs a command of the system or of `node_modules/.bin` and returns what it wrote. Throws CommandError. */
 export function run(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
-  const { cwd = root, env = process.env, output = 'kept' } = options
+  const { cwd = root, env = process.env, output = 'kept', limitMs = 20 * 60_000 } = options
   const path = `${join(root, 'node_modules/.bin')}${delimiter}${env.PATH ?? ''}`
   const child = spawn(command, args, {
     cwd,
     env: { ...env, PATH: path },
     stdio: output === 'shown' ? 'inherit' : ['ignore', 'pipe', 'pipe'],
-    timeout: 20 * 60_000,
+    timeout: limitMs,
   })
   const end = () => void child.kill()
   running.add(end)

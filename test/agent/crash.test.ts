@@ -9,12 +9,13 @@ import type { ToolCallBlock, ToolResultBlock } from '../../src/core/block.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
 import { openStore, type Store } from '../../src/index.ts'
 import { scripted } from '../../src/models/scripted.ts'
+import { size } from '../battery/size.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { said } from './build.ts'
 import { answer, type Death, loggingTools, question } from './crash-child.ts'
 
-/** One round at every point in the gate; `npm run kills` makes twenty. */
-const rounds = Number(process.env.KILL_ROUNDS ?? 1)
+/** Rounds at every point. */
+const rounds = size({ gate: 1, full: 20 })
 
 /** A round of its own: a place, a store in it, and what the tools wrote down. */
 interface Round {

@@ -8,11 +8,11 @@ import type { Message } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { beginTurn, takeOver } from '../../src/recorder/index.ts'
 import { openStore } from '../../src/stores/open.ts'
+import { size } from '../battery/size.ts'
 import { engines, freshTarget } from './engines.ts'
 import { answer, final, type Line, type Point, points, question, result } from './mortal.ts'
 
-/** 1 in the gate; `KILL_ROUNDS=20` for the long form of R2. */
-const rounds = Number(process.env.KILL_ROUNDS ?? 1)
+const rounds = size({ gate: 1, full: 20 })
 
 /** Lets a process record a turn, kills it where it was told to die, and returns what it had said by then. */
 async function killedAt(point: Point, target: string, branch: BranchRef): Promise<readonly Line[]> {

@@ -21,7 +21,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     throw error
   })
   const strange = strangeEnvironment(place, process.env)
-  for (const name of Object.keys(process.env)) if (!(name in strange)) delete process.env[name]
+  const isOurs = (name: string) => name in strange || name.startsWith('SKEIN_BATTERY')
+  for (const name of Object.keys(process.env)) if (!isOurs(name)) delete process.env[name]
   Object.assign(process.env, strange)
   project.provide('postgresUrl', postgres.url)
   return async () => {
