@@ -23,6 +23,7 @@ import type {
   SummaryClaim,
   TraceEvent,
 } from './records.ts'
+import type { StoredRecord, Unreadable, Written } from './stored.ts'
 import type { DraftPiece, EndedTurn, Turn, TurnEnd, TurnStep } from './turn.ts'
 
 /** A branch together with its conversation. */
@@ -243,6 +244,19 @@ export interface Maintainer {
   /** Drops the search index; the next search builds it anew. */
   rebuildSearch(): Promise<void>
   schemaVersion(): Promise<number>
+}
+
+/** Moves conversations between stores and files, losing nothing. */
+export interface Mover {
+  /** Everything stored of a conversation, in an order in which it can be written anew: itself; messages and tombstones
+   *  by seq, each blob before the first message that refers to it; turns, drafts, summaries, events; branches and
+   *  links. Reads in pages, so it takes little memory; what writers add meanwhile is left out. What cannot be read comes
+   *  out as `unreadable`, and the rest goes on. Throws NotFoundError, also for what is being purged. */
+  readStored(id: ConversationId): AsyncIterable<StoredRecord | Unreadable>
+  /** Takes records in, in one transaction. Every hash is computed anew, and every parent must be there, or stand earlier in
+   *  the list. What is there already (by id) is left alone, so that writing twice is writing once. A record that cannot be
+   *  taken is refused with the reason, and the others go in; one that refers to a refused one is refused as well. */
+  writeStored(records: NonEmpty<StoredRecord>): Promise<Written>
 }
 
 /** Everything. Ask for less where less is needed. */
