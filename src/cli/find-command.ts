@@ -8,11 +8,26 @@ import { UsageError } from './usage-error.ts'
 export interface Found {
   readonly command: Command
   readonly rest: readonly string[]
+  /** `--help`, or `help` before it: it is told about, not run. */
+  readonly wantsHelp: boolean
 }
 
-/** Which command a line means. Nouns of the origin documents (`conversation`, `convo`, `sessions`) may stand before
- *  a verb. What is no command is a prompt, unless it is one word that looks like a misspelt command. */
+/** Which command a line means, or is about: `help`, and `help` before a command, tell of it, while `help me` is a prompt. */
 export function findCommand(argv: readonly string[]): Found {
+  const [first, ...about] = argv
+  if (first === 'help') {
+    const name = about.map(noun).join(' ')
+    const one = name === '' || name === 'ask' || nouns.has(name) ? prompt : byName(name)
+    if (one) return { command: one, rest: [], wantsHelp: true }
+  }
+  const { command, rest } = commandIn(argv)
+  const words = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
+  return { command, rest, wantsHelp: words.includes('--help') || words.includes('-h') }
+}
+
+/** Nouns of the origin documents (`conversation`, `convo`, `sessions`) may stand before a verb. What is no command is a
+ *  prompt, unless it is one word that looks like a misspelt command. */
+function commandIn(argv: readonly string[]): Omit<Found, 'wantsHelp'> {
   const at = lengthOfCommon(argv)
   const [first, second] = argv.slice(at)
   if (first === undefined || first.startsWith('-')) return { command: prompt, rest: argv }
@@ -24,6 +39,7 @@ export function findCommand(argv: readonly string[]): Found {
   }
   const one = byName(first)
   if (one) return { command: one, rest: without(1) }
+  if (nouns.has(first) && second === '--help') return { command: prompt, rest: without(1) }
   if (nouns.has(first)) throw new UsageError(`${first} needs a verb`, `skein ${first} list`)
   const [meant] = first.includes(' ') ? [] : near(first, commands.flatMap(namesOf))
   const isAlone = argv.slice(at + 1).every(word => word.startsWith('-'))

@@ -4,7 +4,7 @@ import { exit } from './exit.ts'
 import { findCommand } from './find-command.ts'
 import { parse } from './parse.ts'
 import { findPlace, type Place } from './place.ts'
-import { report } from './report.ts'
+import { type ReportOptions, report, tellProblem } from './report.ts'
 import { paperOn } from './terminal/paper.ts'
 import type { World } from './world.ts'
 
@@ -21,20 +21,20 @@ export async function main(): Promise<void> {
   const debug = argv.includes('--debug')
   const json = argv.some(word => word === '--json' || word.startsWith('--json='))
   try {
-    process.exitCode = await run(argv)
+    process.exitCode = await run(argv, { json, debug })
   } catch (error) {
     process.exitCode = report(error, err, { json, debug })
   }
 }
 
-async function run(argv: readonly string[]): Promise<number> {
+async function run(argv: readonly string[], how: ReportOptions): Promise<number> {
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
     const { version } = await import('./version.ts')
     process.stdout.write(`skein ${version()}\n`)
     return exit.ok
   }
-  const { command, rest } = findCommand(argv)
-  if (rest.includes('--help') || rest.includes('-h')) {
+  const { command, rest, wantsHelp } = findCommand(argv)
+  if (wantsHelp) {
     const { helpOf, overview } = await import('./help.ts')
     process.stdout.write(command.name === '' ? overview() : helpOf(command))
     return exit.ok
@@ -69,6 +69,11 @@ async function run(argv: readonly string[]): Promise<number> {
   try {
     const runCommand = await command.load()
     return await runCommand(given, world)
+  } catch (error) {
+    const store = await opening?.catch(() => undefined)
+    if (!store) throw error
+    const { explain } = await import('./explain.ts')
+    return tellProblem(await explain(error, given.arguments, store, world), error, world.err, how)
   } finally {
     process.removeListener('SIGTERM', end)
     const store = await opening?.catch(() => undefined)

@@ -1,14 +1,18 @@
-/** Words within two edits of what was typed, nearest first: what a person may have meant. */
+/** Known words of up to so many letters are meant only by what differs in one: two edits make any short word of
+ *  another, and `four` is no misspelt `fork`. */
+const shortWord = 4
+
+/** Words within two edits of what was typed, short ones within one, nearest first: what a person may have meant. */
 export function near(typed: string, known: readonly string[]): readonly string[] {
   return known
     .map(word => ({ word, edits: editsBetween(typed.toLowerCase(), word.toLowerCase()) }))
-    .filter(({ word, edits }) => edits <= 2 && edits < word.length)
+    .filter(({ word, edits }) => edits <= (word.length <= shortWord ? 1 : 2))
     .sort((a, b) => a.edits - b.edits)
     .map(({ word }) => word)
 }
 
-/** Letters to add, remove, change or swap with the next one. */
-function editsBetween(a: string, b: string): number {
+/** How many letters have to be added, removed, changed or swapped with the next one. */
+export function editsBetween(a: string, b: string): number {
   let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, i) => i)]
   for (let i = 1; i <= a.length; i++) {
     const row = [i]

@@ -1,4 +1,4 @@
-import { AmbiguousIdError, SkeinError } from '../core/errors.ts'
+import { AmbiguousIdError, NotFoundError, SkeinError } from '../core/errors.ts'
 import { exit, exitOf } from './exit.ts'
 import type { Paper } from './terminal/paper.ts'
 import { UsageError } from './usage-error.ts'
@@ -8,7 +8,10 @@ export interface Problem {
   readonly code: string
   readonly message: string
   readonly hint: string
+  /** Ids that may have been meant, in full. */
   readonly candidates: readonly string[]
+  /** The same for people, a line each; the ids alone unless more is known of them. */
+  readonly lines?: readonly string[]
   readonly exit: number
 }
 
@@ -18,7 +21,8 @@ export function problemOf(error: unknown): Problem {
     return { code: 'usage', message: error.message, hint: error.hint, candidates: [], exit: exit.usage }
   }
   if (error instanceof SkeinError) {
-    const { code, message } = error
+    const { code } = error
+    const message = messageOf(error)
     return { code, message, hint: hintFor(error), candidates: candidatesOf(error), exit: exitOf[code] }
   }
   const message = error instanceof Error ? error.message : String(error)
@@ -26,6 +30,14 @@ export function problemOf(error: unknown): Problem {
     return { code: 'interrupted', message: 'interrupted', hint: '', candidates: [], exit: exit.interrupted }
   }
   return { code: 'failure', message, hint: '', candidates: [], exit: exit.failure }
+}
+
+function messageOf(error: SkeinError): string {
+  const isUnknownId = error instanceof NotFoundError && error.kind === 'id'
+  if (isUnknownId) return `no message or conversation ${error.id.slice(0, 100)}`
+  return error instanceof AmbiguousIdError
+    ? `${error.prefix} is ${error.candidates.length} things`
+    : error.message
 }
 
 function hintFor(error: SkeinError): string {
@@ -49,13 +61,28 @@ function hintFor(error: SkeinError): string {
 }
 
 function candidatesOf(error: SkeinError): readonly string[] {
-  return error instanceof AmbiguousIdError ? error.candidates.map(({ kind, id }) => `${id}  ${kind}`) : []
+  return error instanceof AmbiguousIdError ? error.candidates.map(({ id }) => id) : []
 }
 
-/** Says it on stderr: `skein: what happened. what to do`. */
-export function report(error: unknown, err: Paper, { json = false, debug = false } = {}): number {
-  const problem = problemOf(error)
-  const { code, message, hint, candidates } = problem
+/** Says an error on stderr: `skein: what happened. what to do`. Returns the exit code. */
+export function report(error: unknown, err: Paper, how: ReportOptions = {}): number {
+  return tellProblem(problemOf(error), error, err, how)
+}
+
+export interface ReportOptions {
+  readonly json?: boolean
+  /** Also the stack. */
+  readonly debug?: boolean
+}
+
+/** The same for a problem about which more was found out than its error says. */
+export function tellProblem(
+  problem: Problem,
+  error: unknown,
+  err: Paper,
+  { json = false, debug = false }: ReportOptions = {},
+): number {
+  const { code, message, hint, candidates, lines = candidates } = problem
   if (json) {
     err.line(JSON.stringify({ error: { code, message, hint: hint || null, candidates } }))
     return problem.exit
@@ -64,8 +91,9 @@ export function report(error: unknown, err: Paper, { json = false, debug = false
   if (problem.exit === exit.interrupted && !debug) return problem.exit
   const { style } = err
   const sentence = style.safe(message).replace(/[.:]$/, '')
-  err.line(`${style.failed('skein:')} ${sentence}${hint ? `. ${hint}` : ''}`)
-  for (const candidate of candidates) err.line(`  ${style.safe(candidate)}`)
+  const next = hint === '' ? '' : `. ${hint}${lines.length > 0 ? ':' : ''}`
+  err.line(`${style.failed('skein:')} ${sentence}${next}`)
+  for (const line of lines) err.line(`  ${line}`)
   if (debug && error instanceof Error && error.stack) err.line(style.safe(error.stack))
   return problem.exit
 }

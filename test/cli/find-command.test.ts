@@ -38,4 +38,27 @@ describe('which command a line means', () => {
     expect(() => found('convo')).toThrow('convo needs a verb')
     expect(found('frok', 'it', 'up')).toEqual(['', 'frok', 'it', 'up'])
   })
+
+  it('is a prompt for a short word that differs in two letters: four is no misspelt fork', () => {
+    for (const word of ['four', 'hi', 'ok', 'thanks']) expect(found(word), word).toEqual(['', word])
+    // One letter apart is still taken for a slip, whatever the length.
+    for (const slip of ['form', 'frok', 'shwo', 'sl', 'serch', 'exprot', 'brnaches', 'completoin']) {
+      expect(() => found(slip), slip).toThrow(`there is no command ${slip}`)
+    }
+  })
+
+  it('is told about after help, while help with other words is a prompt', () => {
+    const about = (...argv: readonly string[]) => {
+      const { command, wantsHelp } = findCommand(argv)
+      return wantsHelp ? command.name : `runs ${command.name}`
+    }
+    expect(about('help')).toBe('')
+    expect(about('help', 'fork')).toBe('fork')
+    expect(about('help', 'convo', 'rm')).toBe('rm')
+    expect(about('fork', '--help')).toBe('fork')
+    expect(about('convo', '--help')).toBe('')
+    expect(about('help', 'me')).toBe('runs ')
+    expect(about('ask', 'help')).toBe('runs ')
+    expect(about('ask', '--', '--help')).toBe('runs ')
+  })
 })

@@ -1,5 +1,6 @@
+import { explain } from '../explain.ts'
 import { near } from '../near.ts'
-import { report } from '../report.ts'
+import { problemOf, tellProblem } from '../report.ts'
 import type { Chat, Next } from './chat-state.ts'
 import { slashCommands } from './slash/index.ts'
 
@@ -32,9 +33,15 @@ export async function runSlash(chat: Chat, line: string): Promise<Done> {
     }
     return await command.run(chat, argument.trim())
   } catch (error) {
-    report(error, chat.world.err)
+    await tell(error, argument, chat)
     return { type: 'failed' }
   }
+}
+
+async function tell(error: unknown, argument: string, { world, talker }: Chat): Promise<void> {
+  const words = argument.split(/\s+/)
+  const problem = talker.store ? await explain(error, words, talker.store, world) : problemOf(error)
+  tellProblem(problem, error, world.err)
 }
 
 async function whatIsMissing({ talker }: Chat): Promise<string | null> {

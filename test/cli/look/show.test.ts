@@ -328,7 +328,7 @@ describe('skein show', () => {
   })
 
   test.each([
-    [['show', 'zzzzzz'], 'there is no id "zzzzzz"', 3],
+    [['show', 'zzzzzz'], 'no message or conversation zzzzzz', 3],
     [['show', '--path', '--full'], '--path and --full contradict each other. Drop one', 2],
     [['show', '-x', '--json'], '--code and --json contradict each other', 2],
     [['show', 'cli:storm', '--from'], '--from needs <id>', 2],

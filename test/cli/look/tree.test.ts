@@ -161,7 +161,7 @@ describe('skein tree', () => {
   test.each([
     [['tree', '--compact', '--json'], '--compact and --json contradict each other', 2],
     [['tree', 'abcdef', '--all'], 'contradict', 2],
-    [['tree', 'zzzzzz'], 'there is no id "zzzzzz"', 3],
+    [['tree', 'zzzzzz'], 'no message or conversation zzzzzz', 3],
     [['tree', 'abc'], 'give at least 6 characters', 2],
   ])('%j fails in words', async (args, words, expected) => {
     const { stdout, stderr, code } = await here.skein(args)
