@@ -9,14 +9,15 @@ const between = (lo: string, hi: string) => `
     SELECT * FROM skein.messages x
     WHERE x.tenant = @tenant::text AND x.conv = @conv::uuid AND x.seq BETWEEN ${lo} AND ${hi} OFFSET 0)`
 
-/** From the newest run of a path to its oldest. */
+/** From the newest run of a path to its oldest. A path goes down: where damage says otherwise it ends, instead of
+ *  going round for ever. */
 const runsOfPath = `
   r(lo, hi) AS (
     SELECT run, seq FROM skein.messages WHERE tenant = @tenant::text AND conv = @conv::uuid AND seq = @seq::int
     UNION ALL
     SELECT p.run, p.seq FROM r
     JOIN ${at('x.parent_seq', 'r.lo')} f ON true
-    JOIN ${at('x.run, x.seq', 'f.parent_seq')} p ON true
+    JOIN ${at('x.run, x.seq', 'f.parent_seq')} p ON p.seq < r.hi
   )`
 
 const listMessages = (order: 'ASC' | 'DESC') => `
@@ -26,8 +27,9 @@ const listMessages = (order: 'ASC' | 'DESC') => `
     AND (@label::text IS NULL OR m.label = @label::text)
   ORDER BY m.seq ${order} LIMIT @limit::bigint OFFSET @offset::bigint`
 
-/** A blob comes in pieces of 64 MiB: as text on the wire it doubles, and a string has an end. */
-export const blobPiece = 67_108_864
+/** A blob comes in pieces of 16 MiB: as text on the wire it doubles, a string has an end, and what is being read is
+ *  held more than once. */
+export const blobPiece = 16_777_216
 
 /** Messages and what lies beside them. */
 export const messageQueries = {
@@ -84,7 +86,7 @@ export const messageQueries = {
       SELECT greatest(p.run, p.seq - least(@messages::bigint, 128)::int + 1), p.seq, w.base, w.floor FROM w
       JOIN ${at('x.parent_seq, x.path_tokens - x.tokens AS before, x.depth', 'w.lo')} f
         ON f.before >= w.base AND f.depth - 1 > w.floor
-      JOIN ${at('x.run, x.seq', 'f.parent_seq')} p ON true
+      JOIN ${at('x.run, x.seq', 'f.parent_seq')} p ON p.seq < w.hi
     )
     SELECT ${messageColumns} FROM w JOIN ${between('w.lo', 'w.hi')} m
       ON m.path_tokens - m.tokens >= w.base AND m.depth > w.floor`,
@@ -129,14 +131,14 @@ export const messageQueries = {
   putBlobRef: `
     INSERT INTO skein.blob_refs (tenant, conv, seq, hash)
     VALUES (@tenant::text, @conv::uuid, @seq::int, @hash::text)`,
+  // Unsorted, as a path is: a sort of pieces spills to disk, and costs more than all the rest.
   blobs: `
-    SELECT b.hash, b.size, substr(b.data, n * ${blobPiece} + 1, least(${blobPiece}, @most::int - n * ${blobPiece}))
+    SELECT b.hash, b.size, n, substr(b.data, n * ${blobPiece} + 1, least(${blobPiece}, @most::int - n * ${blobPiece}))
       AS data
     FROM unnest(@hashes::text[]) AS w(hash)
     JOIN LATERAL (
       SELECT * FROM skein.blobs x WHERE x.tenant = @tenant::text AND x.hash = w.hash OFFSET 0) b ON true
-    CROSS JOIN LATERAL generate_series(0, greatest(0, (least(b.size, @most::int) - 1) / ${blobPiece})::int) n
-    ORDER BY b.hash, n`,
+    CROSS JOIN LATERAL generate_series(0, greatest(0, (least(b.size, @most::int) - 1) / ${blobPiece})::int) n`,
   deleteBlobRefs: `DELETE FROM skein.blob_refs WHERE ${span}`,
   blobsBetween: `SELECT DISTINCT hash FROM skein.blob_refs WHERE ${span} ORDER BY hash`,
   // Locked first: a writer that is about to refer to one is waited for, and then seen.

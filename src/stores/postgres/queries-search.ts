@@ -46,7 +46,7 @@ export const searchQueries = {
         UNION ALL
         SELECT p.run, p.seq FROM r
         JOIN ${at('x.parent_seq', 'r.lo', 'w.conv')} f ON r.lo > w.seq
-        JOIN ${at('x.run, x.seq', 'f.parent_seq', 'w.conv')} p ON true
+        JOIN ${at('x.run, x.seq', 'f.parent_seq', 'w.conv')} p ON p.seq < r.hi
       )
       SELECT FROM r WHERE w.seq BETWEEN r.lo AND r.hi)
     ORDER BY c.id, w.seq, active DESC, b.name`,

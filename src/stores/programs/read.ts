@@ -1,4 +1,4 @@
-import { NotFoundError } from '../../core/errors.ts'
+import { CorruptError, NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { ReadOptions, Tail, TailBudget } from '../../core/ports.ts'
@@ -45,6 +45,7 @@ export function* tail(id: MessageId, budget: TailBudget, options: ReadOptions): 
   let rows = yield* readBack(end, budget.tokens ?? unlimited, budget.messages ?? unlimited)
   let from = rows.findIndex(beginsTurn)
   for (let reach = 32; from < 0; reach *= 4) {
+    if (reach > 4 * (end.depth + 32)) throw new CorruptError(`the path of message ${id} has no beginning`)
     rows = yield* readBack(end, unlimited, reach)
     from = rows.findLastIndex(beginsTurn)
   }

@@ -4,14 +4,15 @@ import { looseColumns, messageColumns, pathColumns } from './columns.ts'
 /** Recursive walks say CROSS JOIN, which fixes the order: left to itself the planner scans the whole
  *  conversation at each step (a thousand times slower at 5,000 messages). */
 
-/** From the newest run of a path to its oldest. */
+/** From the newest run of a path to its oldest. A path goes down: where damage says otherwise it ends, instead of
+ *  going round for ever. */
 const runsOfPath = `
   r(lo, hi) AS (
     SELECT run, seq FROM skein_messages WHERE conv = @conv AND seq = @seq
     UNION ALL
     SELECT p.run, p.seq FROM r
     CROSS JOIN skein_messages f ON f.conv = @conv AND f.seq = r.lo
-    CROSS JOIN skein_messages p ON p.conv = @conv AND p.seq = f.parent_seq
+    CROSS JOIN skein_messages p ON p.conv = @conv AND p.seq = f.parent_seq AND p.seq < r.hi
   )`
 
 const listMessages = (order: 'ASC' | 'DESC') => `
@@ -75,7 +76,7 @@ export const messageQueries = {
       SELECT max(p.run, p.seq - min(@messages, 128) + 1), p.seq, w.base, w.floor FROM w
       CROSS JOIN skein_messages f ON f.conv = @conv AND f.seq = w.lo
         AND f.path_tokens - f.tokens >= w.base AND f.depth - 1 > w.floor
-      CROSS JOIN skein_messages p ON p.conv = @conv AND p.seq = f.parent_seq
+      CROSS JOIN skein_messages p ON p.conv = @conv AND p.seq = f.parent_seq AND p.seq < w.hi
     )
     SELECT ${messageColumns} FROM w CROSS JOIN skein_messages m
       ON m.conv = @conv AND m.seq BETWEEN w.lo AND w.hi

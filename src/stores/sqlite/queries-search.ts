@@ -61,7 +61,7 @@ export const searchQueries = {
         UNION ALL
         SELECT p.run, p.seq FROM r
         CROSS JOIN skein_messages f ON f.conv = b.conv AND f.seq = r.lo AND r.lo > w.value ->> 'seq'
-        CROSS JOIN skein_messages p ON p.conv = b.conv AND p.seq = f.parent_seq
+        CROSS JOIN skein_messages p ON p.conv = b.conv AND p.seq = f.parent_seq AND p.seq < r.hi
       )
       SELECT 1 FROM r WHERE w.value ->> 'seq' BETWEEN r.lo AND r.hi)
     ORDER BY c.c, seq, active DESC, b.name`,
