@@ -158,14 +158,22 @@ function compiler(tenant: string): (call: Call) => Bound[] {
   }
 }
 
-/** A blob may come in several rows. */
+interface Piece {
+  readonly hash: string
+  readonly size: number
+  readonly n: number
+  readonly data: Buffer
+}
+
+/** A blob may come in several rows, in any order. */
 function joinPieces(rows: readonly unknown[]): readonly unknown[] {
-  const blobs = new Map<string, { hash: string; size: number; data: Buffer }>()
-  for (const row of rows as { hash: string; size: number; data: Buffer }[]) {
-    const before = blobs.get(row.hash)
-    blobs.set(row.hash, before ? { ...row, data: Buffer.concat([before.data, row.data]) } : row)
-  }
-  return [...blobs.values()]
+  const blobs = Map.groupBy(rows as readonly Piece[], row => row.hash)
+  return [...blobs.values()].map(pieces => {
+    const [{ hash, size, data }] = pieces as [Piece]
+    if (pieces.length === 1) return { hash, size, data }
+    const inOrder = pieces.toSorted((a, b) => a.n - b.n).map(piece => piece.data)
+    return { hash, size, data: Buffer.concat(inOrder) }
+  })
 }
 
 /** Warnings that a commit is only known to have happened on one server: the wait for the standby was
