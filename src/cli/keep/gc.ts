@@ -1,49 +1,48 @@
-import type { ConversationId } from '../../core/ids.ts'
-import type { Store, SweepReceipt } from '../../core/ports.ts'
+import type { SweepReceipt } from '../../core/ports.ts'
 import { hasOption, type Run } from '../command.ts'
 import { exit } from '../exit.ts'
 import { withStore } from '../look/look.ts'
 import { padEnd, padStart } from '../terminal/cut.ts'
-import { plural } from '../terminal/number.ts'
+import { bytes, plural, whole } from '../terminal/number.ts'
 import { localTime } from '../terminal/time.ts'
 import type { World } from '../world.ts'
+import { type Amount, amountsOf, type Kept, keptBy, sumOf } from './sweep-facts.ts'
 
 /** Moves what has expired to the trash, and empties the trash of what has lain there for long. */
 export const gc: Run = (given, world) =>
   withStore(world, async store => {
     const dryRun = hasOption(given, 'dry-run')
-    // Counted before it is done: afterwards nobody can count it.
+    // Counted before it is done: afterwards nobody can count it. To weigh it takes reading all of it.
     const planned = await store.sweep({ dryRun: true })
-    const messages = await countMessages(store, [...planned.trashed, ...planned.purged])
+    const isWeighed = dryRun || world.json
+    const amounts = await amountsOf(store, [...planned.trashed, ...planned.purged], { measure: isWeighed })
     const receipt = dryRun ? planned : await store.sweep()
-    if (world.json) world.out.line(JSON.stringify(jsonOf(receipt, messages)))
-    else tell(world, receipt, messages)
+    const kept = isWeighed ? await keptBy(receipt, store, world.now()) : []
+    const swept: Swept = { receipt, amounts, kept, at: world.now() }
+    if (world.json) world.out.line(JSON.stringify(jsonOf(swept)))
+    else tell(world, swept)
     return exit.ok
   })
 
-async function countMessages(
-  store: Store,
-  ids: readonly ConversationId[],
-): Promise<ReadonlyMap<string, number>> {
-  const counts = new Map<string, number>()
-  for (const id of ids) counts.set(id, (await store.getConversation(id)).messages)
-  return counts
+interface Swept {
+  readonly receipt: SweepReceipt
+  readonly amounts: ReadonlyMap<string, Amount>
+  readonly kept: readonly Kept[]
+  readonly at: number
 }
 
-function sum(ids: readonly string[], messages: ReadonlyMap<string, number>): number {
-  return ids.reduce((total, id) => total + (messages.get(id) ?? 0), 0)
-}
-
-function jsonOf(
-  { dryRun, trashed, purged, clockJumped }: SweepReceipt,
-  messages: ReadonlyMap<string, number>,
-) {
+function jsonOf({ receipt, amounts, kept, at }: Swept) {
+  const { dryRun, trashed, purged, clockJumped } = receipt
+  const [moved, deleted] = [sumOf(trashed, amounts), sumOf(purged, amounts)]
   return {
+    receipt: dryRun ? null : new Date(at).toISOString(),
     dry_run: dryRun,
     trashed,
     purged,
-    trashed_messages: sum(trashed, messages),
-    purged_messages: sum(purged, messages),
+    kept,
+    bytes: (moved.bytes ?? 0) + (deleted.bytes ?? 0),
+    trashed_messages: moved.messages,
+    purged_messages: deleted.messages,
     clock_jumped: clockJumped && {
       from: clockJumped.from.toISOString(),
       to: clockJumped.to.toISOString(),
@@ -51,7 +50,7 @@ function jsonOf(
   }
 }
 
-function tell(world: World, receipt: SweepReceipt, messages: ReadonlyMap<string, number>): void {
+function tell(world: World, { receipt, amounts, kept }: Swept): void {
   if (world.quiet) return
   const { err } = world
   const { dot, note } = err.style.symbols
@@ -75,12 +74,27 @@ function tell(world: World, receipt: SweepReceipt, messages: ReadonlyMap<string,
   const width = Math.max(0, ...lines.map(({ verb }) => verb.length))
   for (const { verb, ids, why } of lines) {
     const count = padStart(plural(ids.length, 'conversation'), 17)
-    err.line(`${padEnd(verb, width)}  ${count}, ${plural(sum(ids, messages), 'message')}   (${why})`)
+    const { messages, bytes: size } = sumOf(ids, amounts)
+    const weight = size === null ? '' : `, ${bytes(size)}`
+    err.line(`${padEnd(verb, width)}  ${count}, ${plural(messages, 'message')}${weight}   (${why})`)
   }
+  if (kept.length > 0) err.line(keptLine(kept, dryRun ? 'would keep' : 'kept', width))
   if (lines.length === 0) err.line('nothing has expired, and nothing in the trash is old enough')
   if (!dryRun) {
     if (trashed.length > 0) err.line('back from the trash: skein restore <id>')
   } else if (lines.length > 0) {
     err.line(`nothing was changed. Do it: skein gc ${dot} name them: skein gc --dry-run --json`)
   }
+}
+
+/** `would keep  2 conversations   (expired: 1 is no task, someone is answering in 1)` */
+function keptLine(kept: readonly Kept[], verb: string, width: number): string {
+  const of = (reason: Kept['reason']) => kept.filter(one => one.reason === reason).length
+  const [own, live] = [of('no task'), of('someone is answering')]
+  const why = [
+    ...(own > 0 ? [`${whole(own)} ${own === 1 ? 'is no task' : 'are no tasks'}`] : []),
+    ...(live > 0 ? [`someone is answering in ${whole(live)}`] : []),
+  ]
+  const count = padStart(plural(kept.length, 'conversation'), 17)
+  return `${padEnd(verb, width)}  ${count}   (expired: ${why.join(', ')})`
 }

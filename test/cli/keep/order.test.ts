@@ -96,34 +96,44 @@ test('gc says what would go, moves what expired to the trash, and empties it of 
     },
     { source: at(now - 10 * day) },
   )
+  let own = ''
   const expired = await stocked(
     here,
     async store => {
       await store.sweep()
       const task = { task: 'bead-1', expiresAt: new Date(now - hour), createdAt: new Date(now - day) }
+      own = (await tell(store, { expiresAt: new Date(now - hour) }, 'own')).conversation.id
       return (await tell(store, task, 'c')).conversation.id
     },
     { source: at(now - 2 * hour) },
   )
   const dry = await here.skein(['gc', '--dry-run'])
   expect(dry.stderr.split('\n')).toEqual([
-    'would move to trash       1 conversation, 1 message   (expired)',
-    'would delete for good     1 conversation, 2 messages   (in the trash for 7 days and two sweeps)',
+    'would move to trash       1 conversation, 1 message, 14 B   (expired)',
+    'would delete for good     1 conversation, 2 messages, 28 B   (in the trash for 7 days and two sweeps)',
+    'would keep                1 conversation   (expired: 1 is no task)',
     'nothing was changed. Do it: skein gc · name them: skein gc --dry-run --json',
     '',
   ])
   const named = {
     trashed: [expired],
     purged: [old],
+    kept: [{ id: own, reason: 'no task' }],
+    bytes: 42,
     trashed_messages: 1,
     purged_messages: 2,
     clock_jumped: null,
   }
   expect(JSON.parse((await here.skein(['gc', '--dry-run', '--json'])).stdout)).toEqual({
+    receipt: null,
     dry_run: true,
     ...named,
   })
-  expect(JSON.parse((await here.skein(['gc', '--json'])).stdout)).toEqual({ dry_run: false, ...named })
+  expect(JSON.parse((await here.skein(['gc', '--json'])).stdout)).toEqual({
+    receipt: expect.stringMatching(/^\d{4}-.*Z$/),
+    dry_run: false,
+    ...named,
+  })
   expect((await here.skein(['conversation', 'gc'])).stderr).toContain('nothing has expired')
   expect((await here.skein(['restore', old])).code).toBe(3)
 })
