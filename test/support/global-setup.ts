@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { strangeEnvironment } from './place.ts'
 import { makePlace, startPostgres } from './postgres.ts'
@@ -23,7 +24,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const strange = strangeEnvironment(place, process.env)
   const isOurs = (name: string) => name in strange || name.startsWith('SKEIN_BATTERY')
   for (const name of Object.keys(process.env)) if (!isOurs(name)) delete process.env[name]
-  Object.assign(process.env, strange)
+  // The tests start hundreds of processes of ours; with compiled modules at hand each takes a third of the time.
+  Object.assign(process.env, strange, { NODE_COMPILE_CACHE: join(place, 'compiled') })
   project.provide('postgresUrl', postgres.url)
   return async () => {
     await postgres.stop()

@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { expect, it, onTestFinished } from 'vitest'
+import { textOf } from '../../src/core/message.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import { note } from './note.ts'
+import { seededRandom } from './random.ts'
+import { size } from './size.ts'
+import { startTeam, type Team } from './team.ts'
+import { type Manner, turnLength, words } from './writer.ts'
+
+/** Three writers on one file are killed at a random moment, again and again, and what they were told is looked for. */
+const runs = size({ gate: 25, full: 1_000 })
+/** In the gate the kills come early: what happens at any of them happens in the first moments too. */
+const longestMs = size({ gate: 150, full: 700 })
+/** A file that has seen so many crashes is big enough. */
+const runsPerFile = 50
+const timeout = size({ gate: 120_000, full: 3_600_000 })
+
+/** What is wrong after a kill. */
+interface Damage {
+  /** Turns that were acknowledged and are not there. */
+  lost: number
+  /** Turns of which there is a part. */
+  half: number
+}
+
+interface Outcome extends Damage {
+  stored: number
+  slowestOpenMs: number
+}
+
+async function crash(manner: Manner, times: number, seed: number): Promise<Outcome> {
+  const random = seededRandom(seed)
+  const folder = mkdtempSync(join(tmpdir(), 'sudden-death-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const total: Outcome = { lost: 0, half: 0, stored: 0, slowestOpenMs: 0 }
+  const fileOf = (run: number) => join(folder, `${Math.floor(run / runsPerFile)}.db`)
+  const start = (run: number) => startTeam(fileOf(run), `run ${run}`, 3, manner)
+  let next = start(0)
+  for (let run = 0; run < times; run++) {
+    const team = await next
+    // Starting takes longer than living.
+    if (run + 1 < times && fileOf(run + 1) === fileOf(run)) next = start(run + 1)
+    const told = await team.runAndKill(5 + random() * (longestMs - 5))
+    await inspect(fileOf(run), team, told, total)
+    if (fileOf(run + 1) === fileOf(run)) continue
+    expectSound(fileOf(run))
+    rmSync(fileOf(run), { force: true })
+    if (run + 1 < times) next = start(run + 1)
+  }
+  return total
+}
+
+/** Opens the file as the next process would, and counts what is missing of what the writers were told. */
+async function inspect(file: string, { writers }: Team, told: ReadonlyMap<string, number>, total: Outcome) {
+  const begun = performance.now()
+  const store = await openSqliteStore(file)
+  await store.listConversations({ limit: 10 })
+  total.slowestOpenMs = Math.max(total.slowestOpenMs, performance.now() - begun)
+  for (const writer of writers) {
+    const { turns, half } = await turnsOf(store, writer)
+    total.half += half
+    total.lost += Math.max(0, told.get(writer)! - turns)
+    total.stored += turns
+  }
+  await store.close()
+}
+
+/** The turns of a writer that are there, from the first without a gap, and those that are torn. */
+async function turnsOf(store: Store, writer: string): Promise<{ turns: number; half: number }> {
+  const { branch, conversation } = (await store.findByKey(writer))!
+  const path = branch.head === null ? [] : await store.path(branch.head)
+  // Nothing lies beside the path, and there is no gap in it.
+  expect(path.map(({ seq }) => seq)).toEqual(path.map((_, i) => i))
+  expect(conversation.messages).toBe(path.length)
+  const said = path.map(textOf)
+  const expected = said.map((_, i) => words(writer, Math.floor(i / turnLength), i % turnLength))
+  expect(said).toEqual(expected)
+  return { turns: Math.floor(said.length / turnLength), half: said.length % turnLength === 0 ? 0 : 1 }
+}
+
+function expectSound(file: string): void {
+  const db = new BetterSqlite3(file)
+  expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
+  expect(db.pragma('foreign_key_check')).toEqual([])
+  db.close()
+}
+
+it('kill -9 of three writers loses nothing that was acknowledged and leaves no half turn (R1)', {
+  timeout,
+}, async () => {
+  const seed = Number(process.env.PROPERTY_SEED ?? Date.now() % 1_000_000)
+  console.log(`kills with seed ${seed}`)
+  const { lost, half, stored, slowestOpenMs } = await crash('honest', runs, seed)
+  note('kills', runs)
+  note('turns stored', stored)
+  note('lost', lost)
+  note('half turns', half)
+  note('slowest reopen (ms)', slowestOpenMs)
+  expect({ lost, half }).toEqual({ lost: 0, half: 0 })
+  // They were killed at work, and not before it.
+  expect(stored).toBeGreaterThan(runs)
+  expect(slowestOpenMs).toBeLessThan(1_000)
+})
+
+it('is seen to lose where a turn is acknowledged before it is stored', { timeout }, async () => {
+  const { lost } = await crash('early', 3, 1)
+  note('lost', lost)
+  expect(lost).toBeGreaterThan(0)
+})
+
+it('is seen to leave half turns where messages are stored one by one', { timeout }, async () => {
+  const { half } = await crash('piecemeal', 3, 1)
+  note('half turns', half)
+  expect(half).toBeGreaterThan(0)
+})
