@@ -195,6 +195,25 @@ export const saveCases: readonly ContractCase[] = [
   },
   {
     area,
+    name: 'stores the same words many times under one parent, each at its own millisecond (S2-65, R11)',
+    async run({ store, clock }) {
+      const { conversation } = await store.create()
+      const many = Array.from({ length: 30 }, () => root('same')) as unknown as NonEmpty<SaveItem>
+      const ids = [...(await store.save(conversation.id, many)), ...(await store.save(conversation.id, many))]
+      const messages = await store.getMessages(ids)
+      assert.deepEqual(
+        messages.map(message => message.createdAt.getTime() - clock.now),
+        Array.from({ length: 60 }, (_, i) => i),
+      )
+      // What a deletion has left free may stay free, but no time is given twice.
+      await store.deleteMessages([ids[20]!])
+      const [again] = await store.save(conversation.id, [root('same')])
+      assert.equal((await store.getMessages([again, ...ids.toSpliced(20, 1)])).length, 60)
+      assert.equal((await store.getConversation(conversation.id)).messages, 60)
+    },
+  },
+  {
+    area,
     name: 'names the conversation after the first words of a person, once (C21)',
     async run({ store }) {
       const { conversation } = await store.create()

@@ -1,7 +1,7 @@
 import { hashMessage } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
-import { count, type Program, run } from '../engine.ts'
+import { count, first, type Program, run } from '../engine.ts'
 import type { Conv, HeadFields, PlaceRow } from '../rows.ts'
 
 /** A place before any message: where roots hang. */
@@ -30,9 +30,11 @@ export function* placeMessage(
   const start = follows ? parent.run : seq
   const depth = parent.depth + 1
   const path_tokens = parent.path_tokens + message.tokens
+  const idAt = (at: number) => hashMessage(above, message.role, at, message.body.hash)
   // The same words twice are two messages: if the id is taken, the later one moves on by a millisecond.
-  for (let at = message.time ?? now; ; at++) {
-    const id = hashMessage(above, message.role, at, message.body.hash)
+  for (let at = message.time ?? now, tries = 1; ; at++, tries++) {
+    if (tries > soon) at = yield* freeTime(at - 1, idAt)
+    const id = idAt(at)
     const stored = yield* count('insertMessage', {
       conv,
       id,
@@ -57,6 +59,30 @@ export function* placeMessage(
     }
     return { seq, id, run: start, depth, path_tokens }
   }
+}
+
+/** How often the next millisecond is simply tried. */
+const soon = 4
+
+/** The time after a row of taken ones. Steps double until one is free, and then halve: where the same words stand a
+ *  thousand times under one parent, to try each time would make the next thousand take a million tries. */
+function* freeTime(taken: number, idAt: (at: number) => MessageId): Program<number> {
+  let last = taken
+  let free = taken + 1
+  for (let step = 2; yield* isTaken(idAt(free)); step *= 2) {
+    last = free
+    free = taken + step
+  }
+  while (free - last > 1) {
+    const middle = Math.floor((last + free) / 2)
+    if (yield* isTaken(idAt(middle))) last = middle
+    else free = middle
+  }
+  return free
+}
+
+function* isTaken(id: MessageId): Program<boolean> {
+  return (yield* first('locate', { id })) !== undefined
 }
 
 /** A branch's head as the parent of what comes next. */
