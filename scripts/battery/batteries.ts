@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-/** A test file whose sizes come from `test/battery/size.ts`: short in the gate, long when it is asked for by name. */
+/** A test file in `test/battery`, or one whose sizes come from there: short in the gate, long when it is asked for by
+ *  name. */
 export interface Battery {
   readonly name: string
   readonly file: string
@@ -15,13 +16,15 @@ export function findBatteries(root: string): readonly Battery[] {
   const found = files
     .filter(file => file.endsWith('.test.ts'))
     .map(file => ({ file: join('test', file), text: readFileSync(join(root, 'test', file), 'utf8') }))
-    .filter(({ text }) => /^import .*\/size\.ts'$/m.test(text))
+    .filter(({ file, text }) => file.startsWith(join('test', 'battery')) || takesSizes.test(text))
     .map(({ file, text }) => ({ name: basename(file, '.test.ts'), file, proves: requirementsIn(text) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
   const twice = found.find((one, i) => one.name === found[i + 1]?.name)
   if (twice) throw new Error(`two batteries are called ${twice.name}`)
   return found
 }
+
+const takesSizes = /^import .*\/battery\/size\.ts'$/m
 
 function requirementsIn(text: string): readonly string[] {
   const named = [...text.matchAll(/\(((?:R\d+|[A-Z]\d+-\d+)(?:, [^)]*)?)\)['`]/g)]
