@@ -5,55 +5,58 @@ import { findCommand } from './find-command.ts'
 import { parse } from './parse.ts'
 import { findPlace, type Place } from './place.ts'
 import { type ReportOptions, report, tellProblem } from './report.ts'
-import { paperOn } from './terminal/paper.ts'
+import { isTerminalAt, paperOn } from './terminal/paper.ts'
 import type { World } from './world.ts'
 
 /** Runs the command line of this process. Sets the exit code; never throws. */
 export async function main(): Promise<void> {
   const argv = process.argv.slice(2)
-  // A reader that has seen enough, such as head, is no failure.
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', error =>
-      process.exit('code' in error && error.code === 'EPIPE' ? exit.ok : exit.failure),
-    )
-  }
-  const err = paperOn(process.stderr, process.env, { noColor: argv.includes('--no-color') })
   const debug = argv.includes('--debug')
   const json = argv.some(word => word === '--json' || word.startsWith('--json='))
   try {
     process.exitCode = await run(argv, { json, debug })
   } catch (error) {
+    const err = paperOn(2, process.env, { noColor: argv.includes('--no-color'), onLost })
     process.exitCode = report(error, err, { json, debug })
   }
+}
+
+/** A reader that has seen enough, such as head, is no failure. */
+function onLost(error: Error): void {
+  process.exit('code' in error && error.code === 'EPIPE' ? exit.ok : exit.failure)
 }
 
 async function run(argv: readonly string[], how: ReportOptions): Promise<number> {
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
     const { version } = await import('./version.ts')
-    process.stdout.write(`skein ${version()}\n`)
+    paperOn(1, process.env, { onLost }).line(`skein ${version()}`)
     return exit.ok
   }
   const { command, rest, wantsHelp } = findCommand(argv)
   if (wantsHelp) {
     const { helpOf, overview } = await import('./help.ts')
-    process.stdout.write(command.name === '' ? overview() : helpOf(command))
+    paperOn(1, process.env, { onLost }).write(command.name === '' ? overview() : helpOf(command))
     return exit.ok
   }
   const given = parse(command, rest)
-  const noColor = hasOption(given, 'no-color')
+  const paper = { noColor: hasOption(given, 'no-color'), onLost }
   let place: Place | undefined
   let opening: Promise<Store> | undefined
   const stop = new AbortController()
   const end = () => stop.abort(new DOMException('interrupted', 'AbortError'))
   process.once('SIGTERM', end)
+  const err = paperOn(2, process.env, paper)
   const world: World = {
     env: process.env,
     cwd: process.cwd(),
     now: () => Date.now(),
-    stdin: process.stdin,
-    out: paperOn(process.stdout, process.env, { noColor }),
-    err: paperOn(process.stderr, process.env, { noColor }),
-    canAsk: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    // Made when it is asked for: a command that only looks has no use for it.
+    get stdin() {
+      return process.stdin
+    },
+    out: paperOn(1, process.env, paper),
+    err,
+    canAsk: err.isTerminal && isTerminalAt(0),
     json: hasOption(given, 'json'),
     quiet: hasOption(given, 'quiet'),
     signal: stop.signal,

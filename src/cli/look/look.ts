@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import type { Store } from '../../core/ports.ts'
 import { type Given, textOption } from '../command.ts'
@@ -26,9 +25,9 @@ export function note(world: World, text: string): void {
 export async function printLines(paper: Paper, lines: Iterable<string>): Promise<void> {
   let waiting = ''
   const flush = async () => {
-    const isTaken = paper.stream.write(waiting)
+    paper.write(waiting)
     waiting = ''
-    if (!isTaken) await once(paper.stream, 'drain')
+    await paper.drained()
   }
   for (const line of lines) {
     waiting += `${line}\n`

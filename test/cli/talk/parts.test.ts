@@ -31,6 +31,7 @@ function paper(width = 80): Paper & { readonly written: string[] } {
     style,
     write: text => void written.push(text),
     line: (text = '') => void written.push(`${text}\n`),
+    drained: async () => undefined,
     stream: new Writable(),
   }
 }
