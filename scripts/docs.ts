@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { describeCli } from './docs/cli.ts'
+import { describeJson } from './docs/json.ts'
 import { describePostgres } from './docs/postgres-schema.ts'
 import { describeSqlite } from './docs/sqlite-schema.ts'
 
@@ -21,7 +22,7 @@ Everything is in the schema \`skein\`.
 
 ${await describePostgres()}`
 
-const documents = { 'docs/schema.md': schema, 'docs/cli.md': describeCli() }
+const documents = { 'docs/schema.md': schema, 'docs/cli.md': describeCli(), 'docs/json.md': describeJson() }
 let stale = 0
 for (const [path, text] of Object.entries(documents)) {
   if (read(path) === text) continue

@@ -1,0 +1,67 @@
+import { z } from 'zod'
+
+const meta = z.record(z.string(), z.unknown()).nullable()
+const mime = z.string().nullable()
+
+/** A block as `show --json` prints it. Kinds that this version does not know are printed as they were stored. */
+const block = z.union([
+  z.strictObject({ type: z.enum(['text', 'thinking']), mime, text: z.string(), meta }),
+  z.strictObject({
+    type: z.literal('tool_call'),
+    mime,
+    call_id: z.string(),
+    name: z.string(),
+    input: z.unknown(),
+    meta,
+  }),
+  z.strictObject({
+    type: z.literal('tool_result'),
+    mime,
+    call_id: z.string(),
+    name: z.string().nullable(),
+    output: z.unknown(),
+    is_error: z.boolean(),
+    meta,
+  }),
+  z.strictObject({
+    type: z.enum(['image', 'audio', 'video', 'file']),
+    mime,
+    data: z.base64().nullable(),
+    url: z.string().nullable(),
+    name: z.string().nullable(),
+    meta,
+  }),
+])
+
+const count = z.int().nonnegative()
+
+/** A message as `show --json` prints it. */
+export const message = z.strictObject({
+  id: z.string().describe('full id'),
+  parent: z.string().nullable(),
+  seq: count.describe('its place in the order of the conversation'),
+  role: z.enum(['user', 'assistant', 'tool_result', 'system']),
+  created_at: z.iso.datetime(),
+  status: z.enum(['complete', 'open', 'interrupted', 'failed']),
+  model: z.string().nullable(),
+  usage: z
+    .strictObject({
+      input: count.nullable(),
+      output: count.nullable(),
+      cache_read: count.nullable(),
+      cache_write: count.nullable(),
+      reasoning: count.nullable(),
+      cost_usd: z.number().nullable(),
+    })
+    .nullable()
+    .describe('of the whole turn, at its last answer'),
+  label: z.string().nullable(),
+  siblings: z.array(z.string()).describe('names of what begins beside it, itself among them'),
+  blocks: z.array(block).describe('a kind that is not known here is printed as it was stored'),
+  tokens: count,
+  meta,
+  erased: z
+    .strictObject({ by: z.string(), reason: z.string(), at: z.iso.datetime() })
+    .nullable()
+    .describe('its words were removed on purpose'),
+})

@@ -1,0 +1,328 @@
+import { z } from 'zod'
+import * as message from './json-message.ts'
+
+/** What `--json` prints, command by command: the one source of docs/json.md and of the test that holds the command to
+ *  it. Objects are strict, so that a field that is added is added here. */
+
+const id = z.string().describe('full id')
+const time = z.iso.datetime()
+const count = z.int().nonnegative()
+const dollars = z.number().nonnegative().nullable().describe('US dollars; null if nobody knows the price')
+const role = z.enum(['user', 'assistant', 'tool_result', 'system'])
+
+const usage = z.strictObject({
+  input: count.nullable(),
+  output: count.nullable(),
+  cache_read: count.nullable(),
+  cache_write: count.nullable(),
+  reasoning: count.nullable(),
+})
+
+const answer = z.strictObject({
+  conversation: id.nullable().describe('null with --incognito'),
+  branch: z.string().nullable(),
+  message: id.nullable().describe('the answer'),
+  parent: id.nullable(),
+  resumed: z
+    .enum(['continued', 'new', 'forked', 'fresh'])
+    .describe('fresh: something was to be continued, and there was nothing'),
+  status: z.enum(['complete', 'interrupted', 'failed']),
+  text: z.string(),
+  model: z.string(),
+  usage,
+  cost_usd: dollars,
+  context: z
+    .strictObject({ used: count, window: count, left_out: count, summarised: count })
+    .nullable()
+    .describe('tokens of the last call, and messages that were not in it; null if there was no call'),
+  saved: z.boolean(),
+})
+
+const conversation = z.strictObject({
+  id,
+  key: z.string().nullable(),
+  title: z.string().nullable(),
+  directory: z.string().nullable(),
+  channel: z.string().nullable(),
+  agent: z.string().nullable(),
+  model: z.string().nullable(),
+  labels: z.array(z.string()),
+  active_branch: z.string(),
+  path_messages: count.describe('on the path that would be continued'),
+  messages: count.describe('on all branches'),
+  branches: count,
+  tokens: count,
+  cost_usd: dollars,
+  created_at: time,
+  updated_at: time,
+  expires_at: time.nullable(),
+  live: z.boolean().describe('somebody is answering in it now'),
+  first: z.strictObject({ id, text: z.string() }).nullable().describe('the first prompt'),
+  last: z.strictObject({ id, role, text: z.string() }).nullable(),
+  kind: z.enum(['main', 'subagent']),
+  project: z.string().nullable(),
+  task: z.string().nullable(),
+  parent: id.nullable().describe('the conversation that started it, of a subagent'),
+  tokens_used: count,
+  trashed_at: time.nullable(),
+})
+
+const shown = z.strictObject({
+  conversation: conversation.meta({ title: 'Conversation', description: 'as in ls' }),
+  branch: z.string(),
+  path: z.array(message.message),
+  summaries: z.array(
+    z.strictObject({
+      id: z.string(),
+      from: id,
+      to: id,
+      text: z.string(),
+      model: z.string().nullable(),
+      tokens: count,
+      created_at: time,
+    }),
+  ),
+  draft: z
+    .strictObject({ text: z.string(), model: z.string().nullable() })
+    .nullable()
+    .describe('what has arrived of an answer that is not over'),
+})
+
+const treeNode = z.strictObject({
+  id,
+  parent: id.nullable(),
+  conversation: id,
+  seq: count,
+  role,
+  created_at: time,
+  label: z.string().nullable(),
+  text: z.string().describe('its first words, on one line'),
+})
+
+const branch = z.strictObject({
+  name: z.string(),
+  active: z.boolean(),
+  head: id.nullable(),
+  key: z.string().nullable(),
+  title: z.string().nullable(),
+  base: id.nullable().describe('the last message that it shares with another'),
+  own_messages: count,
+  path_messages: count,
+  created_at: time,
+  updated_at: time,
+  prompt: z.strictObject({ id, text: z.string() }).nullable().describe('what was asked last on it'),
+})
+
+const hit = z.strictObject({
+  message: id,
+  conversation: id,
+  branch: z.string().nullable(),
+  title: z.string().nullable(),
+  role,
+  kind: z.enum(['text', 'thinking', 'tool_call', 'tool_result', 'file']),
+  created_at: time,
+  snippet: z.string(),
+  marks: z
+    .array(z.tuple([count, count]))
+    .describe('where the words stand in the snippet: from, to, in UTF-16 units'),
+  directory: z.string().nullable(),
+})
+
+const totals = { turns: count, input: count, output: count, cost_usd: dollars, unpriced_tokens: count }
+
+const removed = z.strictObject({
+  dry_run: z.boolean(),
+  trashed: z.array(id),
+  deleted_messages: count,
+  deleted_summaries: count,
+  moved: z
+    .array(z.strictObject({ conversation: id, branch: z.string(), from: id, to: id.nullable() }))
+    .describe('branches that end elsewhere now'),
+  missing: z.array(z.string()).describe('what was named and is not there'),
+})
+
+const restored = z.array(z.strictObject({ id, restored: z.boolean(), keys_taken: z.array(z.string()) }))
+
+/** A command, as it is typed, and what it prints. */
+export interface Shape {
+  readonly typed: string
+  readonly schema: z.ZodType
+  /** What a reader has to know besides. */
+  readonly note?: string
+}
+
+/** By the name of the command; '' is the prompt. */
+export const shapes: Readonly<Record<string, readonly Shape[]>> = {
+  '': [
+    { typed: 'skein "…" --json', schema: answer, note: 'Also when the answer fails: then with exit code 1.' },
+  ],
+  fork: [
+    {
+      typed: 'skein fork <id> --json',
+      schema: z.strictObject({ conversation: id, branch: z.string(), message: id }),
+    },
+  ],
+  ls: [{ typed: 'skein ls --json', schema: z.array(conversation), note: 'Newest first.' }],
+  show: [{ typed: 'skein show <id> --json', schema: shown }],
+  tree: [{ typed: 'skein tree --json', schema: z.array(treeNode), note: 'Parents before their children.' }],
+  branches: [{ typed: 'skein branches <id> --json', schema: z.array(branch) }],
+  search: [{ typed: 'skein search <words> --json', schema: z.array(hit) }],
+  stats: [
+    {
+      typed: 'skein stats --json',
+      schema: z.strictObject({
+        last_30_days: z.strictObject({ conversations: count, messages: count, ...totals }),
+        all: z.strictObject({ conversations: count, messages: count, ...totals }),
+        days: z.array(z.strictObject({ day: z.string().describe('local day'), ...totals })),
+        models: z.array(z.strictObject({ model: z.string(), ...totals })),
+      }),
+    },
+  ],
+  rename: [
+    {
+      typed: 'skein rename <id> <name> --json',
+      schema: z.strictObject({
+        conversation: id,
+        branch: z.string().nullable().describe('null if it was the title'),
+        name: z.string(),
+        before: z.string().nullable(),
+      }),
+    },
+  ],
+  label: [
+    {
+      typed: 'skein label <id> [<label>] --json',
+      schema: z.strictObject({
+        conversation: id,
+        message: id.nullable(),
+        label: z.string().nullable(),
+        before: z.string().nullable(),
+      }),
+    },
+  ],
+  rm: [
+    { typed: 'skein rm <id>… --yes --json', schema: removed },
+    { typed: 'skein rm --undo <id>… --json', schema: restored, note: 'The same as `restore`.' },
+  ],
+  trash: [
+    {
+      typed: 'skein trash --json',
+      schema: z.array(
+        z.strictObject({
+          id,
+          title: z.string().nullable(),
+          directory: z.string().nullable(),
+          messages: count,
+          tokens: count,
+          updated_at: time,
+          trashed_at: time,
+          purged_after: time,
+        }),
+      ),
+    },
+  ],
+  restore: [{ typed: 'skein restore <id>… --json', schema: restored }],
+  gc: [
+    {
+      typed: 'skein gc --json',
+      schema: z.strictObject({
+        receipt: time.nullable().describe('when it was swept; null with --dry-run'),
+        dry_run: z.boolean(),
+        trashed: z.array(id),
+        purged: z.array(id),
+        kept: z
+          .array(z.strictObject({ id, reason: z.enum(['no task', 'someone is answering']) }))
+          .describe('expired, and left where it is'),
+        bytes: count.describe('of what was said in all that goes, payloads included'),
+        trashed_messages: count,
+        purged_messages: count,
+        clock_jumped: z
+          .strictObject({ from: time, to: time })
+          .nullable()
+          .describe('the clock has moved by more than a day: then nothing is done'),
+      }),
+    },
+  ],
+  init: [
+    {
+      typed: 'skein init --json',
+      schema: z.strictObject({ folder: z.string(), file: z.string(), created: z.boolean() }),
+    },
+  ],
+  config: [
+    {
+      typed: 'skein config --json',
+      schema: z.strictObject({
+        store: z.string().describe('without a password'),
+        store_from: z.enum(['given', 'project', 'user']),
+        files: z.array(z.string()),
+        ignored: z.array(z.string()),
+        settings: z.array(
+          z.strictObject({
+            path: z.string(),
+            value: z.union([z.string(), z.number(), z.boolean(), z.null()]),
+            source: z.string(),
+          }),
+        ),
+        keys: z.record(z.string(), z.boolean()).describe('whether a key is set; never the key'),
+      }),
+    },
+    {
+      typed: 'skein config models --json',
+      schema: z.array(
+        z.strictObject({
+          name: z.string(),
+          id: z.string(),
+          window: count,
+          missing_key: z.string().nullable().describe('the variable to set'),
+          is_default: z.boolean(),
+        }),
+      ),
+    },
+  ],
+  doctor: [
+    {
+      typed: 'skein doctor --json',
+      schema: z.strictObject({
+        checks: z.array(
+          z.strictObject({
+            name: z.enum(['node', 'store', 'verify', 'keys', 'config']),
+            status: z.enum(['ok', 'note', 'failed']),
+            message: z.string(),
+          }),
+        ),
+        problems: count,
+        notes: count,
+      }),
+    },
+  ],
+  migrate: [
+    {
+      typed: 'skein migrate --json',
+      schema: z.strictObject({
+        store: z.string(),
+        before: z.int().nullable().describe('the schema before; null if that is not known'),
+        schema: z.int().nullable().describe('null if there is no store yet'),
+      }),
+    },
+  ],
+}
+
+/** Commands that have no `--json`, and why. */
+export const withoutJson: Readonly<Record<string, string>> = {
+  chat: 'it is a conversation; one answer: `skein "…" --json`',
+  resume: 'it opens a chat; one answer: `skein --resume <id> "…" --json`',
+  completion: 'it prints a script',
+}
+
+/** What every command prints on stderr when it fails. */
+export const failure = z.strictObject({
+  error: z.strictObject({
+    code: z
+      .string()
+      .describe('usage, interrupted, failure, or the code of the error: not_found, conflict, …'),
+    message: z.string(),
+    hint: z.string().nullable().describe('what to do'),
+    candidates: z.array(z.string()).describe('full ids that may have been meant'),
+  }),
+})

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { failure, shapes, withoutJson } from '../../scripts/docs/json-shapes.ts'
+import { commands } from '../../src/cli/commands/index.ts'
+import { stocked, type Told, tell } from './keep/stock.ts'
+import { type Home, home } from './skein.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
+
+let here: Home
+let told: Told
+
+beforeAll(async () => {
+  here = home()
+  told = await stocked(here, async store => {
+    const started = await tell(
+      store,
+      { directory: here.cwd, title: 'Reconnect storm', model: 'scripted', key: 'cli:storm' },
+      'Use full jitter',
+      {
+        role: 'assistant',
+        blocks: [
+          { type: 'thinking', text: 'hm' },
+          { type: 'text', text: 'I look', metadata: { cited: [1] } },
+          { type: 'tool_call', callId: 'c1', name: 'bash', input: { command: 'npm test' } },
+        ],
+      },
+      {
+        role: 'tool_result',
+        blocks: [{ type: 'tool_result', callId: 'c1', output: 'jitter', isError: true }],
+      },
+      { role: 'user', blocks: [{ type: 'image', mime: 'image/png', data: 'AAAA', name: 'a.png' }] },
+      'the end',
+    )
+    await store.createBranch(started.conversation.id, started.ids[1]!, { name: 'side' })
+    await store.eraseMessages([started.ids[4]!], { by: 'test', reason: 'secret' })
+    await tell(store, { directory: here.cwd }, 'alone')
+    return started
+  })
+})
+afterAll(() => here[Symbol.dispose]())
+
+/** Runs a command, and holds what it prints to the shape that is documented. */
+async function printed(args: readonly string[], command: string, at = 0): Promise<unknown> {
+  const { stdout, stderr, code } = await here.skein([...args, '--json'])
+  expect([stderr, code], args.join(' ')).toEqual(['', 0])
+  expect(stdout.endsWith('\n') && !stdout.slice(0, -1).includes('\n'), 'one line').toBe(true)
+  const value: unknown = JSON.parse(stdout)
+  const { error } = shapes[command]![at]!.schema.safeParse(value)
+  expect(error && z.prettifyError(error), args.join(' ')).toBeUndefined()
+  return value
+}
+
+describe('what --json prints is what docs/json.md says', () => {
+  it('of answers and forks', async () => {
+    await printed(['-n', 'hello there'], '')
+    await printed(['-G', 'hello there'], '')
+    await printed(['fork', told.ids[0]!], 'fork')
+  })
+
+  it('of what one looks at, full and empty', async () => {
+    const [first] = (await printed(['ls'], 'ls')) as [Record<string, unknown>]
+    // The control: a field too many or too few, and one of another kind, are noticed.
+    const { title: _, ...without } = first
+    for (const other of [{ ...first, extra: 1 }, without, { ...first, created_at: 'yesterday' }]) {
+      expect(shapes.ls![0]!.schema.safeParse([other]).success).toBe(false)
+    }
+    await printed(['show', told.conversation.id], 'show')
+    await printed(['tree'], 'tree')
+    await printed(['branches', told.conversation.id], 'branches')
+    expect(await printed(['search', 'jitter'], 'search')).toHaveLength(2)
+    expect(await printed(['search', 'nowhere'], 'search')).toEqual([])
+    await printed(['stats'], 'stats')
+  })
+
+  it('of what one keeps and throws away', async () => {
+    const { id } = told.conversation
+    await printed(['rename', id, 'Storm'], 'rename')
+    await printed(['label', id, 'good'], 'label')
+    await printed(['rm', told.ids[4]!, 'zzzzzz', '--yes'], 'rm')
+    await printed(['rm', id, '--yes'], 'rm')
+    expect(await printed(['trash'], 'trash')).toHaveLength(1)
+    await printed(['restore', id], 'restore')
+    await printed(['rm', '--undo', id], 'rm', 1)
+    await printed(['gc', '--dry-run'], 'gc')
+  })
+
+  it('of what is set up', async () => {
+    await printed(['config'], 'config')
+    await printed(['config', 'models'], 'config', 1)
+    await printed(['doctor'], 'doctor')
+    await printed(['migrate'], 'migrate')
+    await printed(['init'], 'init')
+  })
+
+  it('of failures, which go to stderr', async () => {
+    const failing = [
+      ['show', 'zzzzzz'],
+      ['chat', '--nonsense'],
+      ['/fail once', '-n'],
+    ]
+    const codes: number[] = []
+    for (const args of failing) {
+      const { stderr, code } = await here.skein([...args, '--json'])
+      expect(failure.safeParse(JSON.parse(stderr)).error, args.join(' ')).toBeUndefined()
+      codes.push(code)
+    }
+    expect(codes).toEqual([3, 2, 1])
+  })
+
+  it('and every command is on the page, or is said to have none', () => {
+    const names = new Set(commands.map(({ name }) => name))
+    for (const name of [...Object.keys(shapes), ...Object.keys(withoutJson)]) {
+      if (name !== '') expect(names, name).toContain(name)
+    }
+  })
+})
