@@ -1,0 +1,114 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { textOf } from '../../src/core/message.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import type { Account, Order } from './crowd-member.ts'
+import { note } from './note.ts'
+import { isFull, size } from './size.ts'
+import { turnLength, words } from './writer.ts'
+
+/** Ten processes on one file that append, read, list, search, fork and share a conversation, all at once. */
+const ms = size({ gate: 8_000, full: 60_000 })
+
+/** Runs so many processes at once, and returns the file and what each has to tell. */
+async function crowd(members: number, ms: number, impatient = false) {
+  const folder = mkdtempSync(join(tmpdir(), 'crowd-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const target = join(folder, 'a.db')
+  const children = await Promise.all(
+    Array.from({ length: members }, async (_, seed) => {
+      const child = fork(join(import.meta.dirname, 'crowd-member.ts'), { execArgv: [] })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      await said(child)
+      return { child, seed }
+    }),
+  )
+  // One after the other: starting at once is tested with the migrations.
+  for (const { child, seed } of children) {
+    const order: Order = { target, name: `member ${seed}`, seed, ms, impatient }
+    child.send(order)
+    await said(child)
+  }
+  const accounts = children.map(({ child }) => said(child) as Promise<Account>)
+  for (const { child } of children) child.send('go')
+  return { target, accounts: await Promise.all(accounts) }
+}
+
+/** The next thing that a process says; throws if it ends instead. */
+async function said(child: ChildProcess): Promise<unknown> {
+  const [message] = await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(([code, signal]) => {
+      throw new Error(`a process ended: ${signal ?? code}`)
+    }),
+  ])
+  return message
+}
+
+/** Turns and messages that were acknowledged and are not there. */
+async function countLost(target: string, accounts: readonly Account[]): Promise<number> {
+  const store = await openSqliteStore(target)
+  let lost = 0
+  for (const [i, { turns }] of accounts.entries()) {
+    const name = `member ${i}`
+    const { branch, conversation } = (await store.findByKey(name))!
+    const path = branch.head === null ? [] : await store.path(branch.head)
+    const expected = Array.from({ length: turns * turnLength }, (_, n) =>
+      words(name, Math.floor(n / turnLength), n % turnLength),
+    )
+    lost += expected.filter((text, n) => path[n] === undefined || textOf(path[n]) !== text).length
+    // All there is has a number, without a gap, whatever lies beside the path.
+    const { items } = await store.listMessages({ conversationId: conversation.id, limit: 1_000 })
+    expect(items[0]?.seq).toBe(conversation.messages - 1)
+  }
+  const { branch } = (await store.findByKey('shared'))!
+  const common = new Set((await store.path(branch.head!)).map(({ id }) => id))
+  for (const { shared } of accounts) lost += shared.filter(id => !common.has(id)).length
+  await store.close()
+  return lost
+}
+
+function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
+}
+
+it('ten processes on one file see no error, lose nothing, and each has its share (R7)', {
+  timeout: ms + 90_000,
+}, async () => {
+  const { target, accounts } = await crowd(10, ms)
+  const turns = accounts.map(one => one.turns)
+  const took = accounts.flatMap(one => one.took).sort((a, b) => a - b)
+  const met = accounts.reduce((sum, one) => sum + one.met, 0)
+  const fairness = Math.min(...turns) / Math.max(...turns)
+  const lost = await countLost(target, accounts)
+  const p99 = quantile(took, 0.99)
+  note('seconds', ms / 1_000)
+  note('calls', took.length)
+  note('errors', accounts.flatMap(one => one.errors).length)
+  note('lost', lost)
+  note('fairness', fairness)
+  note('p50 (ms)', quantile(took, 0.5))
+  note('p99 (ms)', p99)
+  note('slowest (ms)', took.at(-1)!)
+  note('found it locked', met)
+  note('load', loadavg()[0]!)
+  expect(accounts.flatMap(one => one.errors)).toEqual([])
+  expect(lost).toBe(0)
+  // They were in each other's way; see below what that is without patience.
+  expect(met).toBeGreaterThan(100)
+  // In the gate other tests run on the same cores: what they leave is not shared out by us.
+  expect(fairness).toBeGreaterThanOrEqual(isFull ? 0.7 : 0.4)
+  expect(p99).toBeLessThan(isFull ? 500 : 1_500)
+})
+
+it('is seen to bring errors where nobody waits for another', { timeout: 90_000 }, async () => {
+  const { accounts } = await crowd(4, size({ gate: 1_000, full: 5_000 }), true)
+  const errors = accounts.flatMap(one => one.errors)
+  note('errors', errors.length)
+  expect(errors.length).toBeGreaterThan(0)
+  expect(new Set(errors)).toEqual(new Set(['UnavailableError: the store stayed locked by another process']))
+})
