@@ -7,6 +7,7 @@ import type { Turn } from '../../core/turn.ts'
 import { type ConversationFacts, readFacts } from './conversation-facts.ts'
 import { type Forks, forksOf } from './forks.ts'
 import { gistOf } from './gist.ts'
+import { readToolTimes, type ToolTimes } from './tool-times.ts'
 
 /** A path of a conversation, and what is shown with it. */
 export interface Shown {
@@ -21,6 +22,8 @@ export interface Shown {
   readonly siblings: ReadonlyMap<string, SiblingNames>
   /** Runs of subagents, by the message they were started from. */
   readonly traces: ReadonlyMap<string, readonly ListedConversation[]>
+  /** How long tools took. */
+  readonly toolTimes: ToolTimes
   /** What has arrived of an answer that is not over; null if there is none, or the path ends before it. */
   readonly draft: Draft | null
 }
@@ -59,6 +62,7 @@ export async function readShown(
     summaries: new Map(summaries.map(one => [one.last, one])),
     siblings: await nameSiblings(store, forks, path),
     traces: await readTraces(store, id),
+    toolTimes: await readToolTimes(store, id),
     draft: await readDraft(store, turns.values(), path.at(-1)),
   }
 }

@@ -118,7 +118,8 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
         return
       case 'tool_call': {
         const result = results.get(block.callId)?.block ?? null
-        yield toolLine(block, result, width, style)
+        const tookMs = shown.toolTimes(message.id, block.callId)
+        yield toolLine({ call: block, result, tookMs }, look)
         if (full) yield* indented('input', asText(block.input))
         if (full && result) yield* indented('output', outputText(result.output))
         return
@@ -134,7 +135,8 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
   }
 
   function* orphan(block: ToolResultBlock): Generator<string> {
-    yield toolLine({ name: block.name ?? 'tool', input: null }, block, width, style)
+    const call = { name: block.name ?? 'tool', input: null }
+    yield toolLine({ call, result: block, tookMs: null }, look)
     if (full) yield* indented('output', outputText(block.output))
   }
 

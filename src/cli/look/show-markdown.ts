@@ -3,6 +3,7 @@ import type { Message } from '../../core/message.ts'
 import { folded } from '../terminal/cut.ts'
 import { plural } from '../terminal/number.ts'
 import type { Style } from '../terminal/style.ts'
+import { duration } from '../terminal/time.ts'
 import { argumentOf, outputText } from './gist.ts'
 import { endingOf, resultsOf } from './path-facts.ts'
 import type { Shown } from './read-shown.ts'
@@ -32,7 +33,7 @@ export function* showMarkdown(shown: Shown, path: readonly Message[], look: Mark
     for (const block of blocks) {
       const isLine = block.type !== 'text'
       if (!(wasLine && isLine)) yield ''
-      yield* blockLines(block)
+      yield* blockLines(block, message)
       wasLine = isLine && !full
     }
     if (ending !== null) yield* ['', `(${ending.status})`]
@@ -48,7 +49,7 @@ export function* showMarkdown(shown: Shown, path: readonly Message[], look: Mark
     return isKnown(block) && block.type === 'tool_result' && results.get(block.callId)?.block === block
   }
 
-  function* blockLines(block: Block): Generator<string> {
+  function* blockLines(block: Block, message: Message): Generator<string> {
     if (!isKnown(block)) return void (yield `- (${safe(folded(block.type))})`)
     switch (block.type) {
       case 'text':
@@ -60,7 +61,9 @@ export function* showMarkdown(shown: Shown, path: readonly Message[], look: Mark
         return
       case 'tool_call': {
         const result = results.get(block.callId)?.block ?? null
-        yield `- ${safe(folded(block.name))}: ${safe(argumentOf(block.input))}${outcome(result)}`
+        const ms = shown.toolTimes(message.id, block.callId)
+        const took = ms === null ? '' : ` · ${duration(ms)}`
+        yield `- ${safe(folded(block.name))}: ${safe(argumentOf(block.input))}${outcome(result)}${took}`
         if (full) yield* fenced(JSON.stringify(block.input, null, 2), 'json')
         if (full && result) yield* fenced(outputText(result.output))
         return

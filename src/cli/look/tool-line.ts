@@ -1,23 +1,32 @@
 import type { ToolCallBlock, ToolResultBlock } from '../../core/block.ts'
 import { cut, folded, widthOf } from '../terminal/cut.ts'
 import { plural } from '../terminal/number.ts'
-import type { Style } from '../terminal/style.ts'
+import type { Paper } from '../terminal/paper.ts'
+import { duration } from '../terminal/time.ts'
 import { argumentOf, outputText } from './gist.ts'
 
-/** A call of a tool and what came of it, on one line: `  bash  npm test · 31 lines`. What it was called with gives way
- *  first. */
+/** A call of a tool, and what came of it. */
+export interface ShownCall {
+  readonly call: Pick<ToolCallBlock, 'name' | 'input'>
+  /** Null if there is none. */
+  readonly result: Pick<ToolResultBlock, 'output' | 'isError'> | null
+  /** Null if nobody knows. */
+  readonly tookMs: number | null
+}
+
+/** A call on one line: `  read  gateway/tls.ts · 212 lines · 4 ms`, `✗ bash  npm test · exit 1 · 3.2 s`. What it was
+ *  called with gives way first. The same while it runs and when it is looked at later. */
 export function toolLine(
-  call: Pick<ToolCallBlock, 'name' | 'input'>,
-  result: Pick<ToolResultBlock, 'output' | 'isError'> | null,
-  width: number,
-  style: Style,
+  { call, result, tookMs }: ShownCall,
+  { style, width }: Pick<Paper, 'style' | 'width'>,
 ): string {
   const { failed, dot, dots } = style.symbols
   const isError = result?.isError === true
   const sign = isError ? `${failed}${' '.repeat(Math.max(1, 2 - widthOf(failed)))}` : '  '
   const name = style.safe(folded(call.name))
   const outcome = cut(style.safe(outcomeOf(result)), Math.max(12, Math.floor(width / 2)), dots)
-  const tail = outcome === '' ? '' : ` ${dot} ${outcome}`
+  const facts = [outcome, tookMs === null ? '' : duration(tookMs)].filter(fact => fact !== '')
+  const tail = facts.map(fact => ` ${dot} ${fact}`).join('')
   const room = width - widthOf(`${sign}${name}  ${tail}`)
   const argument = cut(style.safe(argumentOf(call.input)), Math.max(12, room), dots)
   const painted = isError ? style.failed(sign) : sign
@@ -25,7 +34,7 @@ export function toolLine(
 }
 
 /** One line of output is shown, of more there is a count; of a failure the end, where it says why. */
-export function outcomeOf(result: Pick<ToolResultBlock, 'output' | 'isError'> | null): string {
+export function outcomeOf(result: ShownCall['result']): string {
   if (result === null) return 'no result'
   const text = outputText(result.output).trim()
   const lines = text === '' ? 0 : text.split('\n').length

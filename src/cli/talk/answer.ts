@@ -1,6 +1,7 @@
 import type { AgentEvent, Reply } from '../../agent/events.ts'
 import type { Run } from '../../agent/run.ts'
 import type { Json } from '../../core/json.ts'
+import { toolLine } from '../look/tool-line.ts'
 import { modelName } from '../terminal/model-name.ts'
 import { money, plural } from '../terminal/number.ts'
 import { shortened } from '../terminal/short-id.ts'
@@ -17,7 +18,6 @@ import {
 import { noteLine } from './header.ts'
 import { stopOnCtrlC } from './interrupts.ts'
 import { safeStream } from './safe-stream.ts'
-import { toolLine } from './tool-line.ts'
 import { waitingLine } from './waiting.ts'
 
 /** Where the words of an answer go, piece by piece. */
@@ -104,7 +104,8 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
         return []
       case 'tool_ended': {
         const { input = null, at = world.now() } = calls.get(event.callId) ?? {}
-        return [toolLine({ ...event, input, tookMs: world.now() - at }, err)]
+        const call = { name: event.name, input }
+        return [toolLine({ call, result: event, tookMs: world.now() - at }, err)]
       }
       case 'summary':
         if (event.outcome === 'made' || event.outcome === 'extractive') seen.summary = event

@@ -166,11 +166,19 @@ describe('a line for a tool', () => {
     [{ n: 1 }, [{ type: 'text', text: 'ok' }], '  bash  {"n":1} · ok'],
     [{ command: 'x\x1b[2Jy' }, 'z', '  bash  x␛[2Jy · z'],
   ])('of %j and %j is %j', (input, output, line) =>
-    expect(toolLine({ name: 'bash', input }, { output }, 80, plain)).toBe(line),
+    expect(
+      toolLine(
+        { call: { name: 'bash', input }, result: { output }, tookMs: null },
+        { width: 80, style: plain },
+      ),
+    ).toBe(line),
   )
 
   test('cuts what it was called with first', () => {
-    const line = toolLine({ name: 'bash', input: 'x'.repeat(200) }, { output: 'exit 0' }, 40, plain)
+    const line = toolLine(
+      { call: { name: 'bash', input: 'x'.repeat(200) }, result: { output: 'exit 0' }, tookMs: null },
+      { width: 40, style: plain },
+    )
     expect(line).toBe(`  bash  ${'x'.repeat(22)}… · exit 0`)
   })
 })

@@ -5,6 +5,7 @@ import { Writable } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { prompt } from '../../../src/cli/commands/index.ts'
+import { toolLine } from '../../../src/cli/look/tool-line.ts'
 import { parse } from '../../../src/cli/parse.ts'
 import { contextFacts, summaryText, troubleText, windowText } from '../../../src/cli/talk/about-answer.ts'
 import { stdoutSink } from '../../../src/cli/talk/answer.ts'
@@ -13,7 +14,6 @@ import { looksLikeId } from '../../../src/cli/talk/find-named.ts'
 import { chooseModel, fullName } from '../../../src/cli/talk/model.ts'
 import { receiptLine } from '../../../src/cli/talk/receipt.ts'
 import { safeStream } from '../../../src/cli/talk/safe-stream.ts'
-import { toolLine } from '../../../src/cli/talk/tool-line.ts'
 import { wishesOf } from '../../../src/cli/talk/wishes.ts'
 import { modelName } from '../../../src/cli/terminal/model-name.ts'
 import type { Paper } from '../../../src/cli/terminal/paper.ts'
@@ -100,26 +100,26 @@ describe('lines about an answer', () => {
   })
 
   it('fold a tool call to one line that fits', () => {
-    const call = {
-      name: 'read',
-      input: { path: 'gateway/tls.ts' },
-      output: 'a\nb\nc',
-      isError: false,
+    const read = {
+      call: { name: 'read', input: { path: 'gateway/tls.ts' } },
+      result: { output: 'a\nb\nc' },
       tookMs: 4,
     }
-    expect(toolLine(call, paper())).toBe('  read  gateway/tls.ts · 3 lines · 4 ms')
+    expect(toolLine(read, paper())).toBe('  read  gateway/tls.ts · 3 lines · 4 ms')
     const failed = {
-      name: 'bash',
-      input: { command: 'npm test' },
-      output: 'boo\nexit 1',
-      isError: true,
+      call: { name: 'bash', input: { command: 'npm test' } },
+      result: { output: 'boo\nexit 1', isError: true },
       tookMs: 3200,
     }
     expect(toolLine(failed, paper())).toBe('✗ bash  npm test · exit 1 · 3.2 s')
-    const long = toolLine({ ...call, input: { path: '\x1b[2J'.repeat(100) } }, paper(60))
-    expect(long.length).toBeLessThanOrEqual(60)
-    expect(long).not.toContain('\x1b')
-    expect(toolLine({ ...call, input: {}, output: { any: 1 } }, paper())).toBe('  read · 4 ms')
+    const hostile = { ...read, call: { name: 'read', input: { path: '\x1b[2J'.repeat(100) } } }
+    expect(toolLine(hostile, paper(60)).length).toBeLessThanOrEqual(60)
+    expect(toolLine(hostile, paper(60))).not.toContain('\x1b')
+    const bare = { call: { name: 'read', input: {} }, result: { output: '' }, tookMs: 4 }
+    expect(toolLine(bare, paper())).toBe('  read · 4 ms')
+    expect(toolLine({ ...read, result: null, tookMs: null }, paper())).toBe(
+      '  read  gateway/tls.ts · no result',
+    )
   })
 
   it('say that nothing is gone where something was left out', () => {

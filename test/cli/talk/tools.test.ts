@@ -21,7 +21,9 @@ describe('tools of MCP servers', () => {
     writeFileSync(join(folder, 'skein.yaml'), configuration(`pid=${pid}`))
     const run = await here.skein(['/tool files_echo {"text": "a word"}'])
     expect(run).toMatchObject({ code: 0, stdout: 'files_echo returned: "a word"\n' })
-    expect(run.stderr).toMatch(/\n {2}files_echo {2}a word · 1 line · [\d.]+ m?s\nsaved /)
+    expect(run.stderr).toMatch(/\n {2}files_echo {2}a word · a word · [\d.]+ m?s\nsaved /)
+    const shown = await here.skein(['show'])
+    expect(shown.stdout).toMatch(/^- files_echo: a word · a word · [\d.]+ m?s$/m)
     expect(() => process.kill(Number(readFileSync(pid, 'utf8')), 0)).toThrow('ESRCH')
 
     using chat = terminal(here, ['chat'])
