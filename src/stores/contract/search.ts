@@ -24,6 +24,8 @@ function marked({ snippet }: SearchHit): string[] {
   return snippet.marks.map(({ start, end }) => snippet.text.slice(start, end))
 }
 
+const said = (text: string) => ({ role: 'user', blocks: text })
+
 /** One case for each group of the table: what is found, and in which order. */
 const tableCases = Object.entries(found).map(([group, rows]) =>
   search(`finds ${group}`, async world => {
@@ -90,6 +92,37 @@ export const searchCases: readonly ContractCase[] = [
       items.map(hit => hit.message.id),
       said.reverse(),
     )
+  }),
+
+  search('finds beginnings of words among many messages, common and rare ones, page by page', async world => {
+    const { store, clock } = world
+    const { branch } = await store.create()
+    const all: { id: string; text: string }[] = []
+    for (let block = 0; block < 10; block++) {
+      const { head } = await store.getBranch(branch)
+      clock.now += minute
+      const texts = Array.from({ length: 20 }, (_, i) => {
+        const number = block * 20 + i
+        return `commit${number % 7} ${number % 2 === 0 ? 'halfway' : 'wholly'} ${number % 90 === 3 ? 'zebrafish' : ''}`
+      })
+      const { ids } = await store.append(branch, head, texts.map(said) as never)
+      all.push(...ids.map((id, i) => ({ id, text: texts[i]! })))
+    }
+    all.reverse()
+    for (const prefix of ['comm', 'half', 'zebra', 'commit3', 'nothing']) {
+      const expected = all.filter(({ text }) => text.split(' ').some(word => word.startsWith(prefix)))
+      for (const order of ['newest', 'ranked'] as const) {
+        const pages: string[] = []
+        for (let after: string | null | undefined; after !== null; ) {
+          const page = await store.search(`${prefix}*`, { limit: 15, order, ...(after && { after }) })
+          pages.push(...page.items.map(hit => hit.message.id))
+          after = page.next
+        }
+        const [got, wanted] = [pages, expected.map(({ id }) => id as string)]
+        if (order === 'ranked') assert.deepEqual(got.sort(), wanted.sort(), `${prefix}* ranked`)
+        else assert.deepEqual(got, wanted, `${prefix}*`)
+      }
+    }
   }),
 
   search('looks into one conversation, by id, beginning of an id, key or branch', async world => {
