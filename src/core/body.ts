@@ -116,9 +116,13 @@ export interface DecodedBody {
 
 const none: readonly BlobRef[] = []
 
-/** Reads a stored body back. `load` gives what was read of a blob. Throws CorruptError for what is no body, and
- *  what `load` throws. */
-export function decodeBody(body: string, load: (hash: string) => LoadedBlob): DecodedBody {
+/** Reads a stored body back. `load` gives what was read of a blob. A payload of which only the beginning was read is left
+ *  empty, unless it is asked for as far as it goes. Throws CorruptError for what is no body, and what `load` throws. */
+export function decodeBody(
+  body: string,
+  load: (hash: string) => LoadedBlob,
+  payloads: 'whole' | 'beginnings' = 'whole',
+): DecodedBody {
   const { blocks, meta } = parse(body)
   if (!body.includes('$blob"')) return finish(blocks, meta, none)
   const blobs: BlobRef[] = []
@@ -148,7 +152,8 @@ export function decodeBody(body: string, load: (hash: string) => LoadedBlob): De
     const { data, bytes } = load(hash)
     const whole = data.length === bytes
     blobs.push({ hash, bytes, pointer, whole })
-    if (encoding === 'base64') return whole ? Buffer.from(data).toString('base64') : ''
+    if (encoding === 'base64')
+      return whole || payloads === 'beginnings' ? Buffer.from(data).toString('base64') : ''
     // As in a stream whose end has not come: the bytes of a character that the cut has torn are left out.
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(data, { stream: !whole })
   }

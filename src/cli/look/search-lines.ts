@@ -1,4 +1,6 @@
+import type { MediaBlock } from '../../core/block.ts'
 import type { SearchHit } from '../../core/listing.ts'
+import { fileText } from '../../core/search/file-text.ts'
 import { cut, folded, padEnd, widthOf } from '../terminal/cut.ts'
 import { plural } from '../terminal/number.ts'
 import type { Style } from '../terminal/style.ts'
@@ -77,7 +79,7 @@ export function marked({ text, marks }: SearchHit['snippet'], width: number, sty
 }
 
 /** In what kind of block it was found. */
-export type HitKind = 'text' | 'thinking' | 'tool_call' | 'tool_result'
+export type HitKind = 'text' | 'thinking' | 'tool_call' | 'tool_result' | 'file'
 
 /** The kind of block that holds the snippet; what the role suggests if that cannot be seen. */
 export function kindOf({ message, snippet }: SearchHit): HitKind {
@@ -98,6 +100,10 @@ function saidIn(block: SearchHit['message']['blocks'][number]): { kind: HitKind;
       return { kind: 'tool_call', text: `${block.name} ${JSON.stringify(block.input)}` }
     case 'tool_result':
       return { kind: 'tool_result', text: outputText((block.output ?? null) as never) }
+    case 'file': {
+      const file = block as MediaBlock
+      return { kind: 'file', text: `${file.name ?? ''} ${file.url ?? ''} ${fileText(file)}` }
+    }
     default:
       return null
   }

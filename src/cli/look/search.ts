@@ -88,7 +88,8 @@ async function forPeople(store: Store, world: World, hits: readonly SearchHit[])
 function whoIn(hit: SearchHit, model: string | null): string {
   const kind = kindOf(hit)
   if (kind === 'thinking') return 'thinking'
-  if (kind !== 'text' || hit.message.role === 'tool_result') return 'tool'
+  const isTool = kind === 'tool_call' || kind === 'tool_result' || hit.message.role === 'tool_result'
+  if (isTool) return 'tool'
   if (hit.message.role === 'user') return 'You'
   if (hit.message.role === 'system') return 'system'
   return model === null ? 'assistant' : modelName(folded(model))

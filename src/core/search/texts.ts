@@ -1,7 +1,9 @@
 import { type Block, isKnown } from '../block.ts'
 import type { Json } from '../json.ts'
+import { fileText } from './file-text.ts'
 
-/** Everything a message says, one text for each block: words, thoughts, what tools were given and gave. */
+/** Everything a message says, one text for each block: words, thoughts, what tools were given and gave, and what stands
+ *  in attached files that are text. */
 export function textsOf(blocks: readonly Block[]): string[] {
   const texts: string[] = []
   for (const block of blocks) {
@@ -25,7 +27,7 @@ function textIn(block: Block): string {
     case 'audio':
     case 'video':
     case 'file':
-      return [block.name, block.url].filter(part => part !== undefined).join('\n')
+      return [block.name, block.url, fileText(block)].filter(Boolean).join('\n')
     default:
       return block satisfies never
   }

@@ -15,6 +15,10 @@ function text(words: string): Block {
   return { type: 'text', text: words }
 }
 
+function file(mime: string, name: string, words: string): Block {
+  return { type: 'file', mime, name, data: Buffer.from(words).toString('base64') }
+}
+
 /** All that the search cases look for, oldest first: each was said a minute after the one before. */
 export const corpus: readonly Said[] = [
   ['path', 'code', 'user', 'The parser lives in src/core/search/tokenize.ts, next to query.ts'],
@@ -136,6 +140,17 @@ export const corpus: readonly Said[] = [
       { type: 'citation', source: { book: 'The Wombat Handbook' } },
     ],
   ],
+  [
+    'notes',
+    'people',
+    'user',
+    [
+      file('text/plain', 'notes.txt', 'die Elster stiehlt Löffel'),
+      file('application/json', 'bird.json', '{"bird":"hoopoe"}'),
+      file('application/octet-stream', 'bird.bin', 'kestrel'),
+    ],
+  ],
+  ['manual', 'people', 'user', [file('text/markdown', 'manual.md', `# Merganser\n${filler(11_000)}petrel`)]],
 ]
 
 /** Queries and the names of what they find, newest first. One group is one case. */
@@ -283,6 +298,14 @@ export const found: Readonly<Record<string, readonly (readonly [query: string, .
     ['aGVsbG8'],
     ['wombat handbook', 'attached'],
   ],
+  'what stands in attached files, if they are text, up to 256 KiB': [
+    ['löffel', 'notes'],
+    ['notes.txt elster', 'notes'],
+    ['hoopoe', 'notes'],
+    ['kestrel'],
+    ['merganser', 'manual'],
+    ['petrel'],
+  ],
   'the first 256 KiB of each block, also where it lies in a blob': [
     ['narwhal', 'blob'],
     ['axolotl', 'blob'],
@@ -290,7 +313,7 @@ export const found: Readonly<Record<string, readonly (readonly [query: string, .
     ['aardvark', 'rows'],
     ['okapi'],
     ['lorem narwhal', 'blob'],
-    ['"lorem ipsum" -narwhal', 'rows', 'blobs'],
+    ['"lorem ipsum" -narwhal -merganser', 'rows', 'blobs'],
   ],
   'text that is made to break things': [
     ['DROP TABLE', 'hostile'],

@@ -76,7 +76,7 @@ export function* readTexts(rows: readonly { readonly body: string | null }[]): P
     if (body === null) return null
     let blocks: readonly Block[]
     try {
-      blocks = decodeBody(body, loadBlob).blocks
+      blocks = decodeBody(body, loadBlob, 'beginnings').blocks
     } catch {
       // Damage is `verify`'s to report; a search must still find the rest.
       return null

@@ -255,9 +255,12 @@ describe('attachments', () => {
     using here = home()
     const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(8)])
     writeFileSync(join(here.cwd, 'a.png'), png)
-    writeFileSync(join(here.cwd, 'notes.md'), '# Hello\n')
+    writeFileSync(join(here.cwd, 'notes.md'), '# Hello\n\nThe okapi sleeps.\n')
     const run = await here.skein(['-a', 'a.png', '--attach', 'notes.md', 'look'], { input: 'and this' })
     expect(run.stdout).toContain('With it came: image, file, file.')
+    // What stands in a file is found, as a file.
+    const found = await here.skein(['search', 'okapi', '--json'])
+    expect(JSON.parse(found.stdout)).toMatchObject([{ role: 'user', kind: 'file' }])
     // A file alone is a message too.
     expect((await here.skein(['-n', '-a', 'a.png'])).stdout).toContain('With it came: image.')
     await using store = await storeOf(here)
