@@ -268,6 +268,7 @@ export interface Store
     Lister,
     Searcher,
     Deleter,
+    Mover,
     Maintainer {
   close(): Promise<void>
   /** The same, for `await using store = await openStore(…)`: closed on every way out. */

@@ -41,12 +41,7 @@ export function prepareMessages(
 export function prepareMessage(message: NewMessage, field: string): PreparedMessage {
   if (!isPlainObject(message)) throw new InvalidError(field, `must be a message, got ${kindOf(message)}`)
   const role = readRole(message.role, `${field}.role`)
-  checkBlocks(message.blocks, `${field}.blocks`)
-  if (message.meta !== undefined) {
-    if (!isPlainObject(message.meta))
-      throw new InvalidError(`${field}.meta`, `must be a JSON object, got ${kindOf(message.meta)}`)
-    checkJson(message.meta, `${field}.meta`)
-  }
+  checkContent(message.blocks, message.meta, field)
   return {
     role,
     body: bodyOf(message, field),
@@ -61,7 +56,7 @@ export function prepareMessage(message: NewMessage, field: string): PreparedMess
 }
 
 /** What stays in the body after blobs have left it, in UTF-16 units. */
-const longestBody = 67_108_864
+export const longestBody = 67_108_864
 
 /** Each string is within bounds by now; all of them together may still be more than one text can hold. */
 function bodyOf(message: NewMessage, field: string): Body {
@@ -102,6 +97,15 @@ export function readRole(role: unknown, field: string): Role {
     default:
       throw new InvalidError(field, 'must be user, assistant, tool_result (or tool), system (or developer)')
   }
+}
+
+/** Accepts what a message may hold. Throws InvalidError naming the field. */
+export function checkContent(blocks: unknown, meta: unknown, field: string): void {
+  checkBlocks(blocks, `${field}.blocks`)
+  if (meta === undefined) return
+  if (!isPlainObject(meta))
+    throw new InvalidError(`${field}.meta`, `must be a JSON object, got ${kindOf(meta)}`)
+  checkJson(meta, `${field}.meta`)
 }
 
 function checkBlocks(blocks: unknown, field: string): void {

@@ -26,11 +26,11 @@ import type { DraftPiece, TurnEnd, TurnStep, Usage } from '../core/turn.ts'
 /** What a caller gave, checked before anything is asked of an engine: both engines then refuse the same
  *  things, with the same words, and nothing is half-written. Each throws InvalidError naming the field. */
 
-const longestTitle = 2_000
-const longestPath = 8_192
-const longestPrompt = 16_777_216
+export const longestTitle = 2_000
+export const longestPath = 8_192
+export const longestPrompt = 16_777_216
 const longestMetadata = 65_536
-const longestSpan = 100 * 365 * 86_400_000
+export const longestSpan = 100 * 365 * 86_400_000
 
 export function checkRef(ref: BranchRef): BranchRef {
   return { conversationId: conversationId(ref.conversationId), name: checkName(ref.name, 'branch') }
@@ -162,7 +162,7 @@ export function checkPieces(pieces: NonEmpty<DraftPiece>): NonEmpty<DraftPiece> 
   return pieces
 }
 
-const eventTypes: Record<NewEvent['type'], true> = {
+export const eventTypes: Record<NewEvent['type'], true> = {
   turn_started: true,
   turn_ended: true,
   tool_started: true,

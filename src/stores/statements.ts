@@ -17,6 +17,7 @@ import type {
   SummaryRow,
   TurnRow,
 } from './rows.ts'
+import type { TransferStatements } from './statements-transfer.ts'
 
 /** The vocabulary between the programs and a driver: what each statement is given and what its rows
  *  hold. A driver answers each name with SQL of its own dialect (`queries.ts`); everything else about
@@ -50,7 +51,7 @@ interface EventRow {
 type None = Readonly<Record<never, never>>
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
-export interface Statements {
+export interface Statements extends TransferStatements {
   // Conversations
   conversationById: [{ id: string }, ConversationRow]
   /** Held until the transaction ends. */

@@ -187,6 +187,16 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     indexSearch: async () => bringIndexUp(engine),
     rebuildSearch: async () => write(clearIndex),
     schemaVersion,
+
+    readStored: async function* (id) {
+      const { readStored } = await import('./read-stored.ts')
+      yield* readStored(engine, conversationId(id))
+    },
+    writeStored: async records => {
+      const { writeRecords } = await import('./write-stored.ts')
+      return writeRecords(engine, records)
+    },
+
     close: () => engine.close(),
     [Symbol.asyncDispose]: () => engine.close(),
   }

@@ -4,6 +4,7 @@ import { deletingQueries } from './queries-deleting.ts'
 import { messageQueries } from './queries-messages.ts'
 import { recordQueries } from './queries-records.ts'
 import { searchQueries } from './queries-search.ts'
+import { transferQueries } from './queries-transfer.ts'
 
 /** All the SQL the PostgreSQL store runs, and nothing else. Every parameter says its type, and every
  *  statement its tenant: the engine adds `@tenant` to each call. */
@@ -13,4 +14,5 @@ export const queries: Queries = {
   ...recordQueries,
   ...deletingQueries,
   ...searchQueries,
+  ...transferQueries,
 }

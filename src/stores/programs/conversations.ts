@@ -154,17 +154,17 @@ function given<T>(change: T | null | undefined, before: T | null): T | null {
 }
 
 /** Before the row that refers to it. */
-function* putPrompt(text: string): Program<void> {
+export function* putPrompt(text: string): Program<void> {
   yield* run('putPrompt', { hash: sha256Hex(text), text })
 }
 
 /** Each once, in the order of their bytes. */
-function tagSet(tags: readonly string[]): string[] {
+export function tagSet(tags: readonly string[]): string[] {
   return [...new Set(tags)].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
 }
 
 /** What stands beside the row: tags, and the metadata that lists filter by. */
-function* putDetails(conv: Conv, details: ConversationPatch): Program<void> {
+export function* putDetails(conv: Conv, details: ConversationPatch): Program<void> {
   if (details.tags) {
     yield* run('clearTags', { conv })
     for (const tag of tagSet(details.tags)) yield* run('putTag', { conv, tag })

@@ -4,6 +4,7 @@ import { deletingQueries } from './queries-deleting.ts'
 import { messageQueries } from './queries-messages.ts'
 import { recordQueries } from './queries-records.ts'
 import { searchQueries } from './queries-search.ts'
+import { transferQueries } from './queries-transfer.ts'
 
 /** All the SQL the SQLite store runs, and nothing else. `LIMIT +@limit`, because SQLite looks at a bare parameter
  *  there when it plans, and so compiles the statement anew whenever one is bound: half of what a list cost. */
@@ -13,4 +14,5 @@ export const queries: Queries = {
   ...recordQueries,
   ...deletingQueries,
   ...searchQueries,
+  ...transferQueries,
 }

@@ -58,6 +58,8 @@ async function furnish(store: Store): Promise<Known> {
   return { id, message: ids[0], last: head, blob: message!.blobs[0]!.hash, word: 'hidden', key }
 }
 
+const plainBranch = { key: null, formerKey: null, trashedKey: null, title: null, createdAt: 0, updatedAt: 0 }
+
 /** Every method, asked about what somebody knows. */
 type Method = Exclude<keyof Store, symbol>
 
@@ -128,6 +130,9 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   indexSearch: s => s.indexSearch(),
   rebuildSearch: s => s.rebuildSearch(),
   schemaVersion: s => s.schemaVersion(),
+  readStored: (s, { id }) => s.readStored(id)[Symbol.asyncIterator]().next(),
+  writeStored: (s, { id, last: head }) =>
+    s.writeStored([{ kind: 'branch', conversationId: id, name: 'mine', head, ...plainBranch }]),
   close: s => s.close(),
 }
 

@@ -299,6 +299,8 @@ describe('a closed store of SQLite', () => {
     indexSearch: store => store.indexSearch(),
     rebuildSearch: store => store.rebuildSearch(),
     schemaVersion: store => store.schemaVersion(),
+    readStored: store => store.readStored(id)[Symbol.asyncIterator]().next(),
+    writeStored: store => store.writeStored([{ kind: 'blob', hash: '', data: new Uint8Array() }]),
   }
 
   it.each(Object.entries(calls))('says so when it is asked to %s', async (_, call) => {
