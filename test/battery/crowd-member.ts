@@ -1,5 +1,5 @@
 import { hrtime } from 'node:process'
-import BetterSqlite3, { type Database } from 'better-sqlite3'
+import BetterSqlite3, { type Database, type RunResult } from 'better-sqlite3'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
@@ -138,7 +138,7 @@ function countMeetings(): void {
   BetterSqlite3.prototype.prepare = function (this: Database, sql: string) {
     const statement = prepare.call(this, sql)
     if (sql !== 'BEGIN IMMEDIATE') return statement
-    const run = statement.run.bind(statement)
+    const run = statement.run.bind(statement) as () => RunResult
     statement.run = () => {
       try {
         return run()

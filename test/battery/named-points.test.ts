@@ -1,0 +1,86 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { leaseMs } from '../../src/core/turn.ts'
+import { engines, freshTarget } from '../recorder/engines.ts'
+import { type Point, postgresPoints, sqlitePoints } from './death.ts'
+import { note } from './note.ts'
+import { type OperationName, operations } from './operations.ts'
+import { size } from './size.ts'
+
+/** Processes that die at a point of a transaction that has a name. Where the recorder and the agent die is in the
+ *  batteries `kills` and `crash`. */
+const rounds = size({ gate: 1, full: 20 })
+const timeout = 30_000 + rounds * 30_000
+/** Whoever does it again comes when the claim of the dead one has run out. */
+const later = () => Date.now() + leaseMs + 1_000
+const names = Object.keys(operations) as OperationName[]
+
+/** Lets a process do something, and die in its n-th transaction. Says how many it made if it lived. */
+async function dieIn(target: string, name: OperationName, point: Point | 'never', n: number, how = '') {
+  const child = fork(join(import.meta.dirname, 'dying.ts'), [target, name, point, String(n), how], {
+    execArgv: [],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let made: number | null = null
+  child.on('message', count => {
+    made = count as number
+  })
+  const [code, signal] = await once(child, 'exit')
+  if (signal !== 'SIGKILL' && code !== 0) throw new Error(`the process ended with ${signal ?? code}`)
+  return made
+}
+
+describe.each(engines)('a process on %s that dies', engine => {
+  const points: readonly Point[] = engine === 'sqlite' ? sqlitePoints : postgresPoints
+
+  it.each(names)(
+    'in %s leaves nothing of it or all, and it can be done again (R2)',
+    { timeout },
+    async name => {
+      const { prepare, run, look } = operations[name]
+      const healthy = await freshTarget(engine)
+      await prepare(healthy)
+      expect(await look(healthy)).toBe('nothing')
+      const transactions = await dieIn(healthy, name, 'never', 0)
+      expect(await look(healthy)).toBe('all')
+
+      let deaths = 0
+      for (const point of points) {
+        for (let round = 0; round < rounds; round++) {
+          // The last one is where most is at stake; in the long form each has its turn.
+          const n = transactions! - (round % transactions!)
+          const target = await freshTarget(engine)
+          await prepare(target)
+          const lived = await dieIn(target, name, point, n)
+          // Of some transactions there is no middle.
+          if (lived !== null) continue
+          deaths++
+          const left = await look(target)
+          expect(['nothing', 'all'], `${point} of ${n}`).toContain(left)
+          if (point === 'before begin' || point === 'before commit' || point === 'before it is sent')
+            expect(left, `${point} of ${n}`).toBe('nothing')
+          if ((point === 'after commit' || point === 'after it was answered') && n === transactions)
+            expect(left).toBe('all')
+          await run(target, () => {}, later)
+          expect(await look(target), `done again after ${point} of ${n}`).toBe('all')
+        }
+      }
+      note('deaths', deaths)
+      note('left in part', 0)
+      expect(deaths).toBeGreaterThanOrEqual(points.length)
+    },
+  )
+})
+
+it.each(['a turn', 'a migration'] as const)(
+  'is seen to leave a part of %s where there are no transactions',
+  async name => {
+    const { prepare, look } = operations[name]
+    const target = await freshTarget('sqlite')
+    await prepare(target)
+    expect(await dieIn(target, name, 'in the middle', 1, 'careless')).toBeNull()
+    expect(['nothing', 'all']).not.toContain(await look(target).catch(error => String(error)))
+  },
+)

@@ -1,0 +1,170 @@
+import BetterSqlite3 from 'better-sqlite3'
+import { Pool } from 'pg'
+import { summarize } from '../../src/context/summarize.ts'
+import { textOf } from '../../src/core/message.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { append, say } from '../../src/stores/contract/build.ts'
+import type { Migration } from '../../src/stores/migration.ts'
+import { openStore } from '../../src/stores/open.ts'
+import * as postgres from '../../src/stores/postgres/migrate.ts'
+import { migrations as postgresMigrations } from '../../src/stores/postgres/migrations.ts'
+import * as sqlite from '../../src/stores/sqlite/migrate.ts'
+import { migrations as sqliteMigrations } from '../../src/stores/sqlite/migrations.ts'
+import { told } from '../context/model.ts'
+
+/** Something that a process may die in, and that somebody does again afterwards. */
+export interface Operation {
+  /** Makes the store as it is before. */
+  prepare(target: string): Promise<void>
+  /** Does it, or does the rest of it. `arm` is called when all is open and it begins. */
+  run(target: string, arm: () => void, now?: () => number): Promise<void>
+  /** What is there of it; anything but nothing and all is damage. */
+  look(target: string): Promise<'nothing' | 'all' | string>
+}
+
+const isPostgres = (target: string) => target.startsWith('postgres')
+
+async function withStore<T>(target: string, work: (store: Store) => Promise<T>, now = Date.now): Promise<T> {
+  await using store = await openStore(target, { source: { now, uuid: () => crypto.randomUUID() } })
+  return await work(store)
+}
+
+const turnMessages = [
+  say('What is in the file?'),
+  say(`It says: ${'long '.repeat(4_000)}`, 'assistant'),
+  say('Thank you.', 'assistant'),
+] as const
+
+const aTurn: Operation = {
+  prepare: target => withStore(target, async store => void (await store.create({ key: 'talk' }))),
+  run: (target, arm) =>
+    withStore(target, async store => {
+      const { branch } = (await store.findByKey('talk'))!
+      arm()
+      // As a caller does that does not know what came of it: the same key and step, and the head it knows.
+      await store.append(branch, null, turnMessages, { turn: { key: 't', step: 0 } })
+    }),
+  look: target =>
+    withStore(target, async store => {
+      const { branch, conversation } = (await store.findByKey('talk'))!
+      const said = branch.head === null ? [] : (await store.path(branch.head)).map(textOf)
+      const { items } = await store.listMessages({ conversationId: conversation.id })
+      const turns = await store.listTurns(conversation.id)
+      const seen = [said.length, items.length, conversation.messages, turns.length, turns[0]?.status]
+      if (String(seen) === String([0, 0, 0, 0, undefined])) return 'nothing'
+      const words = said.join() === turnMessages.map(({ blocks }) => blocks).join()
+      return words && String(seen) === String([3, 3, 3, 1, 'complete']) ? 'all' : `a part: ${seen}`
+    }),
+}
+
+const aSummary: Operation = {
+  prepare: target =>
+    withStore(target, async store => {
+      const place = await store.create({ key: 'talk' })
+      for (let i = 0; i < 10; i++) await append(store, place, `question ${i}`, `answer ${i}`)
+    }),
+  run: (target, arm, now) =>
+    withStore(
+      target,
+      async store => {
+        const { branch } = (await store.findByKey('talk'))!
+        const place = { conversationId: branch.conversationId, head: branch.head! }
+        arm()
+        const { outcome } = await summarize(store, place, {
+          model: told(() => 'In short.'),
+          window: { limit: 100_000 },
+          holder: { host: 'battery', boot: 'b', pid: process.pid, startedAt: 1 },
+          after: () => () => {},
+        })
+        if (outcome !== 'made' && outcome !== 'reused') throw new Error(`the summary: ${outcome}`)
+      },
+      now,
+    ),
+  look: target =>
+    withStore(target, async store => {
+      const { branch, conversation } = (await store.findByKey('talk'))!
+      if ((await store.path(branch.head!)).length !== 20) return 'messages are missing'
+      const made = await store.listSummaries(conversation.id)
+      if (made.length === 0) return 'nothing'
+      return made.length === 1 && made[0]!.text === 'In short.' ? 'all' : JSON.stringify(made)
+    }),
+}
+
+/** A version that is yet to come: it changes what is there, and takes something away first. */
+function nextVersion({ version }: Migration, schema: string): Migration {
+  const titles = `UPDATE ${schema}conversations SET title = 'migrated'`
+  return {
+    version: version + 1,
+    name: 'all titles anew',
+    sql: `UPDATE ${schema}conversations SET title = NULL; CREATE TABLE ${schema}more (x int); ${titles}`,
+  }
+}
+const sqliteNext = [...sqliteMigrations, nextVersion(sqliteMigrations.at(-1)!, 'skein_')]
+const postgresNext = [...postgresMigrations, nextVersion(postgresMigrations.at(-1)!, 'skein.')]
+
+const aMigration: Operation = {
+  prepare: target =>
+    withStore(target, async store => {
+      for (let i = 0; i < 5; i++) await append(store, await store.create({ title: 'old' }), 'one', 'two')
+    }),
+  async run(target, arm) {
+    if (isPostgres(target)) {
+      const pool = new Pool({ connectionString: target })
+      await pool.query('SELECT 1')
+      arm()
+      await postgres.migrate(pool, postgresNext).finally(() => pool.end())
+      return
+    }
+    const db = new BetterSqlite3(target)
+    arm()
+    await sqlite.migrate(db, sqliteNext).finally(() => db.close())
+  },
+  async look(target) {
+    const facts = isPostgres(target) ? await postgresFacts(target) : sqliteFacts(target)
+    const { version, titles, messages, more } = facts
+    const seen = `${version} ${titles} ${messages} ${more}`
+    const old = isPostgres(target) ? postgresMigrations.length : sqliteMigrations.length
+    if (seen === `${old} old 10 false`) return 'nothing'
+    return seen === `${old + 1} migrated 10 true` ? 'all' : seen
+  },
+}
+
+interface Facts {
+  readonly version: number
+  readonly titles: string
+  readonly messages: number
+  readonly more: boolean
+}
+
+function sqliteFacts(target: string): Facts {
+  const db = new BetterSqlite3(target)
+  const pluck = (sql: string) => db.prepare(sql).pluck().get()
+  const facts = {
+    version: sqlite.schemaVersion(db),
+    titles: String(pluck('SELECT group_concat(DISTINCT title) FROM skein_conversations')),
+    messages: Number(pluck('SELECT count(*) FROM skein_messages')),
+    more: pluck(`SELECT count(*) FROM sqlite_master WHERE name = 'skein_more'`) === 1,
+  }
+  db.close()
+  return facts
+}
+
+async function postgresFacts(target: string): Promise<Facts> {
+  const pool = new Pool({ connectionString: target })
+  const { rows } = await pool.query(`
+    SELECT (SELECT version FROM skein.schema_version) AS version,
+      (SELECT string_agg(DISTINCT title, ',') FROM skein.conversations) AS titles,
+      (SELECT count(*)::int FROM skein.messages) AS messages,
+      to_regclass('skein.more') IS NOT NULL AS more`)
+  await pool.end()
+  return rows[0]
+}
+
+/** By name, so that a process can be told which. */
+export const operations = {
+  'a turn': aTurn,
+  'a summary': aSummary,
+  'a migration': aMigration,
+} as const satisfies Record<string, Operation>
+
+export type OperationName = keyof typeof operations
