@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 
 /** What the guard is told, as JSON in its one argument. */
 export interface GuardOptions {
@@ -15,7 +16,18 @@ export interface GuardReady {
   readonly socketDirectory: string
 }
 
+/** What the guard is told on its standard input, a line each: to crash the server, and to start it again on the same
+ *  data. It answers `done`. */
+export type GuardOrder = 'away' | 'back'
+
 type Identity = { readonly uid: number; readonly gid: number } | Record<string, never>
+
+interface Server {
+  readonly child: ChildProcess
+  readonly exited: Promise<unknown>
+  /** The newest lines of its log. */
+  readonly log: readonly string[]
+}
 
 interface Binaries {
   readonly initdb: string
@@ -32,7 +44,7 @@ const environment = { PATH: process.env.PATH, TZ: process.env.TZ, LC_ALL: 'C' }
  * closes, which the kernel does however the starter ends: also by SIGKILL, when no hook of the starter runs.
  */
 async function guard({ directory, fsync }: GuardOptions): Promise<void> {
-  const starterGone = once(process.stdin.resume(), 'end').then(() => 'gone' as const)
+  const orders = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
   // The starter may die before it reads our line; the end of stdin says so too, and is acted on.
   process.stdout.on('error', () => {})
   // A terminal's Ctrl-C or a hang-up is for the starter. It ends, and then we do.
@@ -45,21 +57,42 @@ async function guard({ directory, fsync }: GuardOptions): Promise<void> {
     const socketDirectory = ownedDirectory(join(directory, 'socket'), 0o755, identity)
     initialise(binaries, data, identity)
 
-    const server = spawn(
-      binaries.postgres,
-      ['-D', data, ...settings({ listen_addresses: '', unix_socket_directories: socketDirectory, fsync })],
-      { ...identity, env: environment, cwd: data, detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
-    )
-    const exited = once(server, 'exit')
-    const log = await untilReady(server, exited)
-
+    const start = () => {
+      const child = spawn(
+        binaries.postgres,
+        ['-D', data, ...settings({ listen_addresses: '', unix_socket_directories: socketDirectory, fsync })],
+        { ...identity, env: environment, cwd: data, detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
+      )
+      return untilReady(child)
+    }
+    const first = await start()
     const ready: GuardReady = { socketDirectory }
     process.stdout.write(`${JSON.stringify(ready)}\n`)
-    const first = await Promise.race([starterGone, exited])
-    if (first !== 'gone') throw new Error(`PostgreSQL ended by itself:\n${log.join('\n')}`)
-    await stop(server, exited)
+    const last = await obey(orders, first, start)
+    if (last) await stop(last)
   } finally {
     rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** Does what it is told until nobody is there to tell it. Gives the server that runs then, if one does. */
+async function obey(
+  orders: AsyncIterator<string>,
+  first: Server,
+  start: () => Promise<Server>,
+): Promise<Server | null> {
+  let server: Server | null = first
+  for (;;) {
+    const order = await Promise.race([orders.next(), ...(server ? [server.exited.then(() => null)] : [])])
+    if (order === null) throw new Error(`PostgreSQL ended by itself:\n${server!.log.join('\n')}`)
+    if (order.done) return server
+    if ((order.value as GuardOrder) === 'back') server ??= await start()
+    else if (server) {
+      server.child.kill('SIGQUIT') // "immediate": as a crash, and what was committed is in the log
+      await server.exited
+      server = null
+    }
+    process.stdout.write('done\n')
   }
 }
 
@@ -145,11 +178,11 @@ function settings(values: Readonly<Record<string, string>>): string[] {
   return Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
-/** Resolves to the newest lines of the server's log, which goes on growing. */
-async function untilReady(server: ChildProcess, exited: Promise<unknown>): Promise<readonly string[]> {
+async function untilReady(child: ChildProcess): Promise<Server> {
   const log: string[] = []
+  const exited = once(child, 'exit')
   const ready = new Promise<'ready'>(resolve => {
-    server.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
       log.push(...chunk.trimEnd().split('\n'))
       if (chunk.includes('ready to accept connections')) resolve('ready')
       log.splice(0, log.length - 50)
@@ -158,12 +191,12 @@ async function untilReady(server: ChildProcess, exited: Promise<unknown>): Promi
   if ((await Promise.race([ready, exited])) !== 'ready') {
     throw new Error(`PostgreSQL did not start:\n${log.join('\n')}`)
   }
-  return log
+  return { child, exited, log }
 }
 
-async function stop(server: ChildProcess, exited: Promise<unknown>): Promise<void> {
-  server.kill('SIGINT') // "fast": ends the connections and leaves
-  const insist = setTimeout(() => server.kill('SIGQUIT'), 10_000)
+async function stop({ child, exited }: Server): Promise<void> {
+  child.kill('SIGINT') // "fast": ends the connections and leaves
+  const insist = setTimeout(() => child.kill('SIGQUIT'), 10_000)
   await exited
   clearTimeout(insist)
 }

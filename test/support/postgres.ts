@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import type { GuardOptions, GuardReady } from './postgres-guard.ts'
+import type { GuardOptions, GuardOrder, GuardReady } from './postgres-guard.ts'
 
 /** A running PostgreSQL, reached as the plain role `skein_test`, which may create databases and nothing else. */
 export interface Postgres {
@@ -17,6 +17,13 @@ export interface Postgres {
   createDatabase(): Promise<string>
   /** Ends the server and removes all that it kept. Further calls do nothing. */
   stop(): Promise<void>
+}
+
+/** A server of our own, which can crash and come back. */
+export interface OwnPostgres extends Postgres {
+  /** Ends the server as a crash does. What was committed is there when it is back. */
+  away(): Promise<void>
+  back(): Promise<void>
 }
 
 /** How to start a PostgreSQL for tests, benchmarks and examples. */
@@ -33,7 +40,7 @@ export interface PostgresOptions {
  */
 export function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
   const given = process.env.SKEIN_TEST_POSTGRES_URL
-  return given ? borrowPostgres(given) : startEmbedded(options)
+  return given ? borrowPostgres(given) : startOwnPostgres(options)
 }
 
 /** Makes an empty database beside the one at `url`, owned by the same role, and returns its URL. */
@@ -51,11 +58,13 @@ export async function dropDatabase(url: string, via: string): Promise<void> {
   await run(via, `drop database if exists "${databaseOf(new URL(url))}" with (force)`)
 }
 
-async function startEmbedded({ fsync = 'off', directory = makePlace() }: PostgresOptions): Promise<Postgres> {
-  const options: GuardOptions = { fsync, directory }
+/** Starts a PostgreSQL of our own, whatever other one there may be. */
+export async function startOwnPostgres(options: PostgresOptions = {}): Promise<OwnPostgres> {
+  const { fsync = 'off', directory = makePlace() } = options
+  const told: GuardOptions = { fsync, directory }
   const guard = spawn(
     process.execPath,
-    [fileURLToPath(new URL('postgres-guard.ts', import.meta.url)), JSON.stringify(options)],
+    [fileURLToPath(new URL('postgres-guard.ts', import.meta.url)), JSON.stringify(told)],
     // Detached, so that a terminal's Ctrl-C reaches us and not the guard, which has to outlive us.
     { stdio: ['pipe', 'pipe', 'pipe'], detached: true },
   )
@@ -72,11 +81,19 @@ async function startEmbedded({ fsync = 'off', directory = makePlace() }: Postgre
   return {
     url,
     createDatabase: () => createDatabase(url),
+    away: () => order('away'),
+    back: () => order('back'),
     async stop() {
       guard.stdin.end()
       const [code] = await ended
       if (code !== 0) throw new Error(`PostgreSQL did not end well:\n${complaint}`)
     },
+  }
+
+  async function order(what: GuardOrder): Promise<void> {
+    guard.stdin.write(`${what}\n`)
+    const [answer] = await Promise.race([once(lines, 'line'), ended])
+    if (answer !== 'done') throw new Error(`PostgreSQL did not go ${what}:\n${complaint}`)
   }
 }
 

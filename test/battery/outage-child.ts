@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { Pool } from 'pg'
+import type { Store } from '../../src/core/ports.ts'
+import { beginTurn, type Trouble } from '../../src/recorder/index.ts'
+import { openPostgresStore, postgresStore } from '../../src/stores/postgres/index.ts'
+
+/** A process that goes on talking while its server is away. Says what it meets, a line of JSON each. */
+
+/** `plain`: as everybody does. `narrow`: with room for few writes. `deaf`: silent, with a pool of its own that listens
+ *  to no error, as the negative control. */
+export type Manner = 'plain' | 'narrow' | 'deaf'
+
+export type Line =
+  | { readonly begun: true }
+  | { readonly trouble: Trouble['kind']; readonly waiting: number }
+  /** What became of a reader's question. */
+  | { readonly read: string; readonly ms: number }
+  | {
+      readonly ended: { readonly saved: boolean; readonly unsaved: number; readonly lost: number }
+      readonly said: number
+      readonly slowestAddMs: number
+    }
+
+/** Writes that may wait in the manner `narrow`. */
+export const room = 20
+
+/** What the message `n` of the process says. */
+export const saying = (n: number) => `This is what I say as number ${n}.`
+
+if (process.argv[1] === import.meta.filename) await live(process.argv[2]!, process.argv[3] as Manner)
+
+async function live(url: string, manner: Manner): Promise<void> {
+  const store = await open(url, manner)
+  const { branch, conversation } = await store.findOrCreate('outage')
+  const turn = await beginTurn(store, branch, {
+    words: [{ role: 'user', blocks: saying(0) }],
+    onTrouble: ({ kind, waiting }) => say({ trouble: kind, waiting }),
+    ...(manner === 'narrow' && { limits: { waitingWrites: room } }),
+  })
+  let told = false
+  const end = once(process.stdin, 'data').then(() => {
+    told = true
+  })
+  say({ begun: true })
+  // What breaks while somebody uses it is heard of in any case.
+  if (manner === 'deaf') await end
+  let n = 1
+  let slowestAddMs = 0
+  for (; !told; n++) {
+    const before = performance.now()
+    await turn.add([{ role: 'assistant', blocks: saying(n) }])
+    slowestAddMs = Math.max(slowestAddMs, performance.now() - before)
+    if (n % 10 === 0) await read()
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  const { saved, unsaved, lost = 0 } = await turn.end('complete')
+  say({ ended: { saved, unsaved: unsaved.length, lost }, said: n, slowestAddMs })
+  process.stdin.destroy()
+  await store.close()
+
+  async function read(): Promise<void> {
+    const before = performance.now()
+    const outcome = await store.getConversation(conversation.id).then(
+      () => 'answered',
+      (error: { code?: string }) => error.code ?? String(error),
+    )
+    say({ read: outcome, ms: performance.now() - before })
+  }
+}
+
+async function open(url: string, manner: Manner): Promise<Store> {
+  if (manner !== 'deaf') return openPostgresStore(url)
+  return postgresStore(new Pool({ connectionString: url }))
+}
+
+function say(line: Line): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}
