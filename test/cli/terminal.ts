@@ -30,13 +30,20 @@ export interface TerminalOptions {
 /** How long a test waits for something to appear. Not a pace: it goes on as soon as it is there. */
 const patienceMs = 10_000
 
-export function terminal(
+/** The command itself. */
+export function terminal(here: Home, args: readonly string[], options: TerminalOptions = {}): Terminal {
+  const [file, argv] = commandLine(args)
+  return program(here, file, argv, options)
+}
+
+/** Any program: a shell, say. */
+export function program(
   here: Home,
+  file: string,
   args: readonly string[],
   { columns = 80, rows = 30, env = {}, cwd = here.cwd }: TerminalOptions = {},
 ): Terminal {
-  const [file, argv] = commandLine(args)
-  const pty: IPty = spawn(file, [...argv], {
+  const pty: IPty = spawn(file, [...args], {
     name: 'xterm-256color',
     cols: columns,
     rows,

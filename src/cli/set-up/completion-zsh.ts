@@ -37,6 +37,15 @@ _skein_ids() {
   _describe conversation ids
 }
 _skein() {
+  # Flags may stand before a command: then they are no concern of it.
+  local -a known=(${[...new Set([...single.map(({ name }) => name), ...pairs.keys()])].map(quoted).join(' ')})
+  local at
+  for (( at = 3; at < CURRENT; at++ )); do
+    if [[ $words[2] == -* ]] && (( $known[(Ie)$words[at]] )); then
+      words=("$words[1]" "\${(@)words[at,-1]}"); (( CURRENT -= at - 2 ))
+      break
+    fi
+  done
   if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then
     local -a commands=(${first.join(' ')})
     _describe command commands

@@ -6,6 +6,7 @@ import { expect, test, vi } from 'vitest'
 import { commands } from '../../../src/cli/commands/index.ts'
 import { hostile, stocked, tell } from '../keep/stock.ts'
 import { commandLine, type Home, home } from '../skein.ts'
+import { program } from '../terminal.ts'
 
 // Many processes on few cores.
 vi.setConfig({ testTimeout: 120_000 })
@@ -56,6 +57,77 @@ test('bash completes commands, flags, the values of flags, and ids of conversati
   writeFileSync(join(here.cwd, 'a-file.html'), '')
   expect(await offered(here, 'skein export -o a-f')).toEqual(['a-file.html'])
   expect(await offered(here, 'skein gc ')).toEqual([])
+})
+
+/** Whether a shell is on this machine. What is not there is not tried, and the test says so. */
+async function isHere(shell: 'fish' | 'zsh'): Promise<boolean> {
+  return run(shell, ['--version']).then(
+    () => true,
+    () => false,
+  )
+}
+
+test('fish offers the same, with titles beside the ids', async ({ skip }) => {
+  if (!(await isHere('fish'))) skip('fish is not installed')
+  using place = home()
+  const here = install(place)
+  const { conversation } = await stocked(here, store =>
+    tell(store, { directory: here.cwd, title: 'A storm: of sorts' }, 'a'),
+  )
+  writeFileSync(join(here.cwd, 'a-file.html'), '')
+  const lines = [
+    'skein ver',
+    'skein rm --ca',
+    'skein conversation de',
+    'skein -q convo rm --ca',
+    'skein rm ',
+    'skein --continue ',
+    'skein completion ',
+    'skein export -o a-f',
+    'skein gc ',
+  ]
+  const asked = lines.map(line => `complete -C '${line}'; echo ---`).join('\n')
+  const { stdout } = await run('fish', ['--no-config', '-c', `skein completion fish | source\n${asked}`], {
+    cwd: here.cwd,
+    env: here.env,
+  })
+  const id = `${conversation.id}\tA storm: of sorts`
+  const verbs = stdout.split('---\n').map(part => part.split('\n').filter(line => line !== ''))
+  expect(verbs.slice(0, 4).map(([only]) => only?.split('\t')[0])).toEqual([
+    'verify',
+    '--cascade',
+    'delete',
+    '--cascade',
+  ])
+  expect(verbs.slice(4, 9)).toEqual([[id], [id], ['bash', 'fish', 'zsh'], ['a-file.html'], []])
+})
+
+test('zsh completes them at its prompt', async ({ skip }) => {
+  if (!(await isHere('zsh'))) skip('zsh is not installed')
+  using place = home()
+  const here = install(place)
+  const { conversation } = await stocked(here, store =>
+    tell(store, { directory: here.cwd, title: 'A storm: of sorts' }, 'a'),
+  )
+  writeFileSync(join(here.cwd, 'a-file.html'), '')
+  using shell = program(here, 'zsh', ['-f', '-o', 'no_prompt_sp'], { columns: 160 })
+  shell.type(`PS1='ready> '; autoload -U compinit; compinit -u -D; source <(skein completion zsh)\r`)
+  await shell.seeNext(/^ready> $/m)
+  const completions = [
+    ['skein ver', 'skein verify '],
+    ['skein rm --ca', 'skein rm --cascade '],
+    ['skein conversation de', 'skein conversation delete '],
+    ['skein -q convo rm --ca', 'skein -q convo rm --cascade '],
+    ['skein rm ', `skein rm ${conversation.id} `],
+    ['skein --continue ', `skein --continue ${conversation.id} `],
+    ['skein export -o a-f', 'skein export -o a-file.html '],
+    ['skein completion b', 'skein completion bash '],
+  ] as const
+  for (const [typed, completed] of completions) {
+    shell.type(`${typed}\t`)
+    await shell.seeNext(completed)
+    shell.type('\x15') // Ctrl+U: the line is taken back.
+  }
 })
 
 test('every shell is offered every command and every flag', async () => {
