@@ -1,0 +1,168 @@
+import BetterSqlite3 from 'better-sqlite3'
+import { describe, expect, it } from 'vitest'
+import type { MessageId } from '../../src/core/ids.ts'
+import { textOf } from '../../src/core/message.ts'
+import type { Place, Store } from '../../src/core/ports.ts'
+import { beginTurn, type Trouble } from '../../src/recorder/index.ts'
+import { append, holder, say } from '../../src/stores/contract/build.ts'
+import { note } from './note.ts'
+import { isFull } from './size.ts'
+import { limitedFile, type SmallDisk, smallTmpfs, whyNoTmpfs } from './small-disk.ts'
+
+/** A file that may not grow in the gate; in the battery a disk that is really full. */
+const disks: readonly { name: string; make(): Promise<SmallDisk>; impossible: string | null }[] = [
+  { name: 'a file that may not grow', make: limitedFile, impossible: null },
+  {
+    name: 'a disk of four megabytes',
+    make: smallTmpfs,
+    impossible: isFull ? whyNoTmpfs() : 'a small disk is made by npm run battery -- disk-full',
+  },
+]
+
+const large = 'x'.repeat(3_000)
+const full = { name: 'StorageFullError', code: 'storage_full' }
+
+/** Says something until there is no space; returns what was acknowledged. */
+async function sayUntilFull(store: Store, { branch }: Place, told: 'after' | 'before' = 'after') {
+  let head: MessageId | null = null
+  const words: string[] = []
+  for (let n = 0; ; n++) {
+    const [question, answer] = [`question ${n} ${large}`, `answer ${n} ${large}`]
+    if (told === 'before') words.push(question, answer)
+    try {
+      head = (await store.append(branch, head, [say(question), say(answer, 'assistant')])).head
+    } catch (error) {
+      expect(error).toMatchObject(full)
+      return { head: head!, told: words }
+    }
+    if (told === 'after') words.push(question, answer)
+    await new Promise(setImmediate)
+  }
+}
+
+/** One of each kind of write, on a conversation with an open turn. */
+const writes: Record<string, (store: Store, place: Place, head: MessageId) => Promise<unknown>> = {
+  create: store => store.create({ metadata: { large } }),
+  append: (store, { branch }, head) => store.append(branch, head, [say(large)], { onConflict: 'sibling' }),
+  'append of a blob': (store, { branch }, head) =>
+    store.append(branch, head, [say('x'.repeat(400_000))], { onConflict: 'sibling' }),
+  save: (store, { conversation }) => store.save(conversation.id, [{ message: say(large), parent: null }]),
+  putDraft: (store, { conversation }) =>
+    store.putDraft(conversation.id, 'open', holder(), [{ n: 0, type: 'text', text: large }]),
+  addEvents: (store, { conversation }) =>
+    store.addEvents(conversation.id, [{ type: 'degraded', data: { large } }]),
+  endTurn: (store, { conversation }) =>
+    store.endTurn(conversation.id, 'open', { status: 'interrupted', heldBy: holder() }),
+  createBranch: (store, { conversation }, head) =>
+    store.createBranch(conversation.id, head, { name: 'b', title: 'x'.repeat(2_000) }),
+  updateConversation: (store, { conversation }) =>
+    store.updateConversation(conversation.id, { metadata: { large } }),
+  claimSummary: (store, { conversation }, head) =>
+    store.claimSummary(conversation.id, { first: head, last: head }, holder()),
+  trash: (store, { conversation }) => store.trash(conversation.id),
+}
+
+describe.each(disks)('$name, when it is full,', ({ make, impossible }) => {
+  const unless = { skip: impossible !== null }
+
+  it(
+    'is named as such; what was acknowledged is there, and it goes on with more space (R4)',
+    unless,
+    async () => {
+      const { file, store, free } = await make()
+      const place = await store.create({ key: 'k' })
+      const { head, told } = await sayUntilFull(store, place)
+      expect(told.length).toBeGreaterThan(10)
+      expect((await store.path(head)).map(textOf)).toEqual(told)
+      expect(await store.getConversation(place.conversation.id)).toMatchObject({ messages: told.length })
+      await expect(store.append(place.branch, head, [say(large)])).rejects.toMatchObject(full)
+
+      free()
+      const again = await store.append(place.branch, head, [say('there is space again')])
+      expect((await store.path(again.head)).map(textOf)).toEqual([...told, 'there is space again'])
+      const db = new BetterSqlite3(file)
+      expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
+      db.close()
+      note('acknowledged', told.length)
+      note('stored', told.length)
+    },
+  )
+
+  it('refuses every kind of write by name or does it, and never a half of it (R4)', unless, async () => {
+    const disk = await make()
+    const { store } = disk
+    const place = await store.create({ key: 'k' })
+    const { head } = await append(store, place, 'one', 'two')
+    const other = await store.create()
+    const { head: end } = await store.append(other.branch, null, [say('open')], {
+      turn: { key: 'open', step: 0, status: 'open', holder: holder() },
+    })
+    await sayUntilFull(store, await store.create())
+    disk.fillUp()
+    let refused = 0
+    for (const [name, write] of Object.entries(writes)) {
+      const before = await factsOf(store)
+      const where = name === 'putDraft' || name === 'endTurn' ? other : place
+      const error = await write(store, where, where === other ? end : head).then(
+        () => null,
+        one => one,
+      )
+      if (error === null) continue
+      expect(error, name).toMatchObject(full)
+      expect(await factsOf(store), name).toEqual(before)
+      refused++
+    }
+    note('kinds of writes', Object.keys(writes).length)
+    note('refused', refused)
+    expect(refused).toBeGreaterThan(2)
+    disk.free()
+    for (const [name, write] of Object.entries(writes)) {
+      const fresh = await store.create()
+      const { head } = await store.append(fresh.branch, null, [say('open')], {
+        turn: { key: 'open', step: 0, status: 'open', holder: holder() },
+      })
+      await write(store, fresh, head).catch(error => expect.fail(`${name}: ${error}`))
+    }
+  })
+
+  it('lets a turn go on, which is stored when there is space again (R4)', unless, async () => {
+    const disk = await make()
+    const { store } = disk
+    const { branch } = await store.create()
+    const troubles: Trouble['kind'][] = []
+    const turn = await beginTurn(store, branch, {
+      words: [say('Tell me everything.')],
+      onTrouble: ({ kind }) => troubles.push(kind),
+    })
+    await sayUntilFull(store, await store.create())
+    disk.fillUp()
+    turn.draft({ type: 'text', text: large })
+    expect(await turn.add([say(`Everything: ${large.repeat(4)}`, 'assistant')])).toEqual({ ids: null })
+    expect(troubles).toContain('degraded')
+    disk.free()
+    expect(await turn.end('complete')).toMatchObject({ saved: true, status: 'complete' })
+    const { head } = await store.getBranch(branch)
+    const said = (await store.path(head!)).map(textOf)
+    expect(said).toEqual(['Tell me everything.', `Everything: ${large.repeat(4)}`])
+  })
+})
+
+it('is seen to lose what was acknowledged too early when there is no space', async () => {
+  const { store } = await limitedFile()
+  const { head, told } = await sayUntilFull(store, await store.create(), 'before')
+  expect((await store.path(head)).map(textOf)).not.toEqual(told)
+})
+
+/** All that could be half-written. */
+async function factsOf(store: Store): Promise<unknown> {
+  const { items } = await store.listConversations({ limit: 100 })
+  return Promise.all(
+    items.map(async ({ id }) => [
+      await store.getConversation(id),
+      await store.listBranches(id),
+      await store.listTurns(id),
+      await store.listEvents(id),
+      (await store.listMessages({ conversationId: id, limit: 1_000 })).items.map(one => one.id),
+    ]),
+  )
+}
