@@ -1,0 +1,73 @@
+import type { StoredBlob, StoredKind, StoredRecord, Unreadable } from '../../core/stored.ts'
+import { blobPartBytes, type EndLine, type HeaderLine, nativeFormat, nativeVersion } from './format.ts'
+
+/** Writes the lines of one file, in order, each without its line break, and counts what they hold. */
+export interface NativeEncoder {
+  header(writtenAt: number, by: string): string
+  /** One line; several for a large blob. What could not be read is noted, so that the file tells of it. */
+  record(record: StoredRecord | Unreadable): Generator<string>
+  end(): string
+}
+
+export function nativeEncoder(): NativeEncoder {
+  const counts: Partial<Record<StoredKind, number>> = {}
+  let records = 0
+  return {
+    header: (writtenAt, by) => {
+      const version = `${nativeVersion.major}.${nativeVersion.minor}`
+      return JSON.stringify({
+        kind: 'header',
+        format: nativeFormat,
+        version,
+        writtenAt,
+        by,
+      } satisfies HeaderLine)
+    },
+    *record(record) {
+      if (record.kind !== 'unreadable') {
+        counts[record.kind] = (counts[record.kind] ?? 0) + 1
+        records++
+      }
+      if (record.kind === 'blob') yield* blobLines(record)
+      else yield JSON.stringify(record)
+    },
+    end: () => JSON.stringify({ kind: 'end', records, counts } satisfies EndLine),
+  }
+}
+
+function* blobLines({ hash, data }: StoredBlob): Generator<string> {
+  const cuts = cutsOf(data)
+  const parts = cuts.length
+  let from = 0
+  for (const [part, to] of cuts.entries()) {
+    const which = parts === 1 ? {} : { part, parts }
+    yield JSON.stringify({
+      kind: 'blob',
+      hash,
+      bytes: data.length,
+      ...which,
+      ...contentOf(data.subarray(from, to)),
+    })
+    from = to
+  }
+}
+
+/** Where the parts end. A cut steps back to where a character begins, so that text stays text. */
+function cutsOf(data: Uint8Array): number[] {
+  const cuts: number[] = []
+  for (let at = blobPartBytes; at < data.length; at = cuts.at(-1)! + blobPartBytes) {
+    let cut = at
+    while (cut > at - 4 && (data[cut]! & 0xc0) === 0x80) cut--
+    cuts.push(cut > at - 4 ? cut : at)
+  }
+  return [...cuts, data.length]
+}
+
+/** As text where it is UTF-8, so that people and their tools can read it. */
+function contentOf(data: Uint8Array): { readonly text: string } | { readonly base64: string } {
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data) }
+  } catch {
+    return { base64: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64') }
+  }
+}

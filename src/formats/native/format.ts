@@ -1,0 +1,90 @@
+import type { StoredKind } from '../../core/stored.ts'
+
+/** The name that a file of the native format begins with, and the version that we write. A reader takes every minor
+ *  version of its major one: what a newer one adds is passed over. Described in `docs/native-format.md`. */
+export const nativeFormat = 'skein'
+export const nativeVersion = { major: 1, minor: 0 } as const
+
+/** The longest line that is read, in bytes. */
+export const longestLine = 268_435_456
+
+/** The largest blob that is read, in bytes: three for each UTF-16 unit of the longest string. */
+export const largestBlob = 402_653_184
+
+/** Blobs with more bytes are written in several lines, so that no line is too long to be held twice. */
+export const blobPartBytes = 4_194_304
+
+/** How many records of each kind there are. */
+export type RecordCounts = Partial<Readonly<Record<StoredKind, number>>>
+
+/** The first line. */
+export interface HeaderLine {
+  readonly kind: 'header'
+  readonly format: typeof nativeFormat
+  /** `1.0` */
+  readonly version: string
+  /** Milliseconds since 1970. */
+  readonly writtenAt: number
+  /** The program that wrote it. */
+  readonly by: string
+}
+
+/** The last line: a file without it was cut. */
+export interface EndLine {
+  readonly kind: 'end'
+  readonly records: number
+  readonly counts: RecordCounts
+}
+
+/** The fields of each kind of line, for telling what is not known. */
+export const fieldsOf: Readonly<Record<StoredKind, ReadonlySet<string>>> = {
+  conversation: new Set([
+    ...[
+      'kind',
+      'id',
+      'conversationKind',
+      'title',
+      'model',
+      'label',
+      'channel',
+      'directory',
+      'project',
+      'task',
+    ],
+    ...['owner', 'parent', 'promptPolicy', 'prompt', 'toolResults', 'metadata', 'tags', 'activeBranch'],
+    ...['tokensUsed', 'cost', 'createdAt', 'updatedAt', 'expiresAt', 'ttlMs', 'renewMs', 'trashedAt'],
+  ]),
+  blob: new Set(['kind', 'hash', 'bytes', 'part', 'parts', 'text', 'base64']),
+  message: new Set([
+    ...['kind', 'conversationId', 'seq', 'id', 'parentId', 'role', 'at', 'tokens', 'turn', 'step', 'label'],
+    ...['bodyHash', 'body', 'erased'],
+  ]),
+  tombstone: new Set(['kind', 'conversationId', 'seq', 'id', 'parent', 'at', 'reason']),
+  turn: new Set([
+    ...[
+      'kind',
+      'conversationId',
+      'key',
+      'branch',
+      'status',
+      'first',
+      'last',
+      'lastStep',
+      'model',
+      'promptHash',
+    ],
+    ...['usage', 'holder', 'leaseUntil', 'startedAt', 'endedAt'],
+  ]),
+  draft: new Set(['kind', 'conversationId', 'turn', 'n', 'type', 'text']),
+  summary: new Set([
+    ...['kind', 'conversationId', 'first', 'last', 'model', 'tokens', 'text', 'checksum', 'createdAt'],
+  ]),
+  event: new Set(['kind', 'conversationId', 'n', 'type', 'at', 'data']),
+  branch: new Set([
+    ...['kind', 'conversationId', 'name', 'head', 'key', 'formerKey', 'trashedKey', 'title', 'createdAt'],
+    'updatedAt',
+  ]),
+  agent_link: new Set([
+    ...['kind', 'conversationId', 'branch', 'agent', 'directory', 'foreignId', 'seen', 'updatedAt'],
+  ]),
+}

@@ -1,0 +1,69 @@
+import { longestLine } from './format.ts'
+
+/** A line of a file, from 1; or why it cannot be read. */
+export type Line =
+  | { readonly number: number; readonly text: string }
+  | { readonly number: number; readonly fault: string }
+
+/** Cuts bytes into lines as they come. */
+export interface LineSplitter {
+  push(chunk: Uint8Array): Line[]
+  /** What stands behind the last line break. */
+  end(): Line[]
+}
+
+const newline = 0x0a
+
+/** Holds one line at most, and of one that is too long nothing. A mark of byte order, carriage returns and empty lines are
+ *  passed over without a word, as editors and mail put them there. */
+export function lineSplitter(limit = longestLine): LineSplitter {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let held: Uint8Array[] = []
+  let size = 0
+  let number = 1
+
+  return {
+    push(chunk) {
+      const lines: Line[] = []
+      let from = 0
+      for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, from)) {
+        hold(chunk.subarray(from, at))
+        take(lines)
+        from = at + 1
+      }
+      hold(chunk.subarray(from))
+      return lines
+    },
+    end() {
+      const lines: Line[] = []
+      if (size > 0) take(lines)
+      return lines
+    },
+  }
+
+  function hold(bytes: Uint8Array): void {
+    size += bytes.length
+    if (size > limit) held = []
+    else if (bytes.length > 0) held.push(bytes)
+  }
+
+  function take(lines: Line[]): void {
+    const line = read()
+    if (line !== null) lines.push(line)
+    held = []
+    size = 0
+    number++
+  }
+
+  function read(): Line | null {
+    if (size > limit) return { number, fault: `the line has ${size} bytes, ${limit} are allowed` }
+    let text: string
+    try {
+      text = decoder.decode(held.length === 1 ? held[0] : Buffer.concat(held))
+    } catch {
+      return { number, fault: 'the line is not UTF-8' }
+    }
+    const trimmed = text.trim()
+    return trimmed === '' ? null : { number, text: trimmed }
+  }
+}
