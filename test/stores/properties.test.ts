@@ -8,16 +8,26 @@ import type { Run } from '../../src/core/records.ts'
 import type { Source } from '../../src/core/source.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
-import { Model, type ModelConversation, type ModelMessage, pathOf } from '../support/model.ts'
+import { note } from '../battery/note.ts'
+import { size } from '../battery/size.ts'
+import { holderOf, Model, type ModelConversation, type ModelMessage, pathOf } from '../support/model.ts'
 import { compareSearch, keys, operation, run, words } from '../support/model-operations.ts'
+import {
+  compareEvents,
+  isTurnOperation,
+  runTurnOperation,
+  turnOperation,
+} from '../support/model-turn-operations.ts'
 import { freshDatabase, openPool } from './postgres/database.ts'
 
 /** Random sequences of operations, the same on a driver and on a model, which must never differ in what they
- *  say or in what is there afterwards. A failure prints its seed; PROPERTY_SEED runs it again, and
- *  PROPERTY_RUNS makes the run longer. */
-const seed = Number(process.env.PROPERTY_SEED ?? 20_260_101)
-const numRuns = Number(process.env.PROPERTY_RUNS ?? 100)
-const longest = 80
+ *  say or in what is there afterwards. A failure prints its seed; PROPERTY_SEED runs it again. The gate runs the same
+ *  sequences each time, the battery others. */
+const seed = Number(process.env.PROPERTY_SEED ?? size({ gate: 20_260_101, full: Date.now() % 1_000_000_000 }))
+const numRuns = Number(process.env.PROPERTY_RUNS ?? size({ gate: 100, full: 1_000 }))
+/** Fifty of them on the average. */
+const longest = 101
+const timeout = size({ gate: 120_000, full: 3_600_000 })
 
 const pool = openPool(await freshDatabase(), { max: 4 })
 let tenants = 0
@@ -30,33 +40,84 @@ const drivers: { name: string; open(source: Source): Promise<Store> }[] = [
   },
 ]
 
-describe.each(drivers)('on $name', ({ open }) => {
-  it('any sequence of operations does what the model does', { timeout: 120_000 }, async () => {
-    const done = new Map<string, number>()
-    const sequences = fc.array(operation, { minLength: 1, maxLength: longest, size: 'max' })
-    await fc.assert(
-      fc.asyncProperty(sequences, async operations => {
-        const model = new Model()
-        let made = 0
-        const store = await open({
-          now: () => 1_767_225_600_000 + model.now,
-          uuid: () => `00000000-0000-4000-8000-${(++made).toString(16).padStart(12, '0')}`,
-        })
-        try {
-          for (const one of operations) {
-            if (await run(one, model, store)) done.set(one.do, (done.get(one.do) ?? 0) + 1)
-          }
-          await compare(model, store)
-        } finally {
-          await store.close()
+interface Tally {
+  asked: number
+  readonly done: Map<string, number>
+}
+
+/** Fails with the shortest sequence it can find for which a store does not do what the model does. */
+async function checkSequences(
+  open: (source: Source) => Promise<Store>,
+  parameters: fc.Parameters<unknown>,
+): Promise<Tally> {
+  const tally: Tally = { asked: 0, done: new Map() }
+  const any = fc.oneof({ weight: 4, arbitrary: operation }, { weight: 1, arbitrary: turnOperation })
+  const sequences = fc.array(any, { minLength: 1, maxLength: longest, size: 'max' })
+  await fc.assert(
+    fc.asyncProperty(sequences, async operations => {
+      const model = new Model()
+      let made = 0
+      const store = await open({
+        now: () => 1_767_225_600_000 + model.now,
+        uuid: () => `00000000-0000-4000-8000-${(++made).toString(16).padStart(12, '0')}`,
+      })
+      try {
+        for (const one of operations) {
+          const went = isTurnOperation(one)
+            ? await runTurnOperation(one, model, store)
+            : await run(one, model, store)
+          tally.asked++
+          if (went) tally.done.set(one.do, (tally.done.get(one.do) ?? 0) + 1)
         }
-      }),
-      // Left to itself it prefers short sequences, in which little can happen.
-      { seed, numRuns, unbiased: true },
-    )
+        await compare(model, store)
+      } finally {
+        await store.close()
+      }
+    }),
+    // Left to itself it prefers short sequences, in which little can happen.
+    { seed, unbiased: true, ...parameters } as object,
+  )
+  return tally
+}
+
+describe.each(drivers)('on $name', ({ open }) => {
+  it('any sequence of operations does what the model does (R12)', { timeout }, async () => {
+    console.log(`sequences with seed ${seed}`)
+    const { asked, done } = await checkSequences(open, { numRuns })
     // Where both refuse everything, nothing is proved.
-    expect([...done].filter(([, times]) => times >= 3)).toHaveLength(20)
+    expect([...done].filter(([, times]) => times >= 3)).toHaveLength(25)
+    note('sequences', numRuns)
+    note('operations', asked)
+    note(
+      'carried out',
+      [...done.values()].reduce((sum, times) => sum + times, 0),
+    )
+    note('seed', seed)
   })
+})
+
+/** Stores with one fault each, which the sequences must find. */
+const faults: Record<string, (store: Store) => Partial<Store>> = {
+  'appends wherever the head is': store => ({
+    append: async (ref, _, messages, options) =>
+      store.append(ref, (await store.getBranch(ref)).head, messages, options),
+  }),
+  'forgets a label': () => ({ setLabel: async () => {} }),
+  'gives the oldest events for the newest': store => ({
+    listEvents: (id, { newest: _, ...listing } = {}) => store.listEvents(id, listing),
+  }),
+  'takes up a turn as whoever it was': store => ({
+    reopenTurn: ref => store.reopenTurn(ref, holderOf(1)),
+  }),
+  'loses what had arrived of an answer': () => ({ putDraft: async () => {} }),
+}
+
+it.each(Object.entries(faults))('the sequences find a store that %s', { timeout }, async (_, fault) => {
+  const open = async (source: Source) => {
+    const store = await openSqliteStore(':memory:', { source })
+    return { ...store, ...fault(store) }
+  }
+  await expect(checkSequences(open, { numRuns: 100, endOnFailure: true })).rejects.toThrow('Property failed')
 })
 
 /** All that can be seen of a store must be what the model holds. */
@@ -103,6 +164,19 @@ async function compareConversation(
   const turns = (await store.listTurns(id)).map(one => [one.key, one.branch, one.first, one.last, one.status])
   const expected = conversation.turns.map(one => [one.key, one.branch, one.first, one.last, one.status])
   assert.deepEqual(turns, expected)
+  for (const { key, drafts } of conversation.turns) {
+    assert.deepEqual(
+      (await store.readDraft(id, key)).map(({ text }) => text),
+      drafts,
+    )
+  }
+  await compareEvents(conversation, store, { after: undefined, types: undefined, newest: true, limit: 3 })
+  await compareEvents(conversation, store, {
+    after: undefined,
+    types: undefined,
+    newest: false,
+    limit: undefined,
+  })
   await compareBranches(model, conversation, store)
   assert.deepEqual((await store.structure(id)).map(shapeOf), runsOf(living))
 }

@@ -54,10 +54,6 @@ export const operation = fc.oneof(
     }),
   },
   {
-    weight: 6,
-    arbitrary: fc.record({ do: fc.constant('endTurn'), conversation: pick, turn: pick, holder: pick }),
-  },
-  {
     weight: 5,
     arbitrary: fc.record({
       do: fc.constant('createBranch'),
@@ -229,14 +225,6 @@ async function work(
         tellIds,
       )
     }
-    case 'endTurn': {
-      const key = at(conversation.turns, operation.turn)?.key ?? 't1'
-      const holder = operation.holder % 5 === 4 ? 2 : 1
-      return both(
-        () => model.endTurn(conversation, key, holder),
-        () => store.endTurn(conversation.id, key, { status: 'interrupted', heldBy: holderOf(holder) }),
-      )
-    }
     case 'createBranch': {
       const head = message(operation.at)
       const { name, key } = operation
@@ -365,7 +353,7 @@ function tellIds(messages: readonly ModelMessage[], ids: readonly MessageId[]): 
 }
 
 /** Both refuse with the same code, or both go on and `agree`. Returns whether they went on. */
-async function both<M, S>(
+export async function both<M, S>(
   ofModel: () => M,
   ofStore: () => Promise<S>,
   agree: (model: M, store: S) => void = () => {},

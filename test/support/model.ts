@@ -32,8 +32,10 @@ export interface ModelTurn {
   readonly first: number
   last: number
   lastStep: number
-  status: 'open' | 'complete' | 'interrupted'
-  readonly holder: number | null
+  status: 'open' | 'complete' | 'interrupted' | 'failed'
+  holder: number | null
+  /** What has arrived of an answer. */
+  drafts: string[]
 }
 
 export interface ModelConversation {
@@ -43,6 +45,8 @@ export interface ModelConversation {
   /** All that were ever stored; the place is the seq. */
   readonly messages: ModelMessage[]
   readonly turns: ModelTurn[]
+  /** Their types. */
+  readonly events: string[]
   trashed: boolean
   purged: boolean
   updatedAt: number
@@ -101,6 +105,7 @@ export class Model {
       active: 'main',
       messages: [],
       turns: [],
+      events: [],
       trashed: false,
       purged: false,
       updatedAt: this.now,
@@ -116,7 +121,7 @@ export class Model {
     texts: readonly string[],
     { step, sibling }: { step: ModelStep | null; sibling: boolean },
   ): { branch: string; messages: ModelMessage[]; outcome: 'appended' | 'sibling' | 'replayed' } {
-    const branch = this.#needPlace(conversation, name)
+    const branch = this.needPlace(conversation, name)
     const ongoing = conversation.turns.find(turn => turn.key === step?.key)
     if (step && ongoing) {
       const messages = this.#replayed(conversation, ongoing, step, texts)
@@ -124,7 +129,7 @@ export class Model {
       if (ongoing.status !== 'open' || ongoing.holder !== step.holder) throw new Refusal('expired')
       if (ongoing.branch !== name) throw new Refusal('key_reused')
     }
-    const open = this.#openTurnOn(conversation, name)
+    const open = this.openTurnOn(conversation, name)
     const held = open !== undefined && open.key !== step?.key
     if (!held && branch.head === expected) {
       const messages = this.#grow(conversation, branch, texts, step, ongoing)
@@ -142,29 +147,21 @@ export class Model {
     conversation: ModelConversation,
     items: readonly { text: string; parent: ModelMessage | null | number }[],
   ): ModelMessage[] {
-    this.#needLiving(conversation)
+    this.needLiving(conversation)
     for (const { parent } of items) {
       if (parent !== null && typeof parent === 'object') this.#needMessageIn(conversation, parent)
     }
     const saved: ModelMessage[] = []
     for (const { text, parent } of items) {
       const above = typeof parent === 'number' ? saved[parent]! : parent
-      saved.push(this.#place(conversation, above, text, null, null))
+      saved.push(this.place(conversation, above, text, null, null))
     }
     conversation.updatedAt = Math.max(conversation.updatedAt, this.now)
     return saved
   }
 
-  endTurn(conversation: ModelConversation, key: string, holder: number): void {
-    this.#needLiving(conversation)
-    const turn = conversation.turns.find(one => one.key === key)
-    if (!turn) throw new Refusal('not_found')
-    if (turn.status !== 'open' || turn.holder !== holder) throw new Refusal('expired')
-    turn.status = 'interrupted'
-  }
-
   createBranch(conversation: ModelConversation, at: ModelMessage | null, name: string, key: string | null) {
-    this.#needLiving(conversation)
+    this.needLiving(conversation)
     if (at) this.#needMessageIn(conversation, at)
     if (key !== null) this.#needFreeKey(key)
     if (conversation.branches.some(branch => branch.name === name)) throw new Refusal('key_reused')
@@ -172,7 +169,7 @@ export class Model {
   }
 
   renameBranch(conversation: ModelConversation, name: string, to: string): void {
-    const branch = this.#needPlace(conversation, name)
+    const branch = this.needPlace(conversation, name)
     if (to === name) return
     if (conversation.branches.some(one => one.name === to)) throw new Refusal('key_reused')
     this.#rename(conversation, branch, to)
@@ -180,7 +177,7 @@ export class Model {
   }
 
   deleteBranch(conversation: ModelConversation, name: string): void {
-    const branch = this.#needPlace(conversation, name)
+    const branch = this.needPlace(conversation, name)
     if (conversation.active === name) throw new Refusal('invalid')
     this.#needNotHeld(conversation, name)
     conversation.branches = conversation.branches.filter(one => one !== branch)
@@ -192,7 +189,7 @@ export class Model {
     from: ModelMessage | null,
     to: ModelMessage | null,
   ) {
-    const branch = this.#needPlace(conversation, name)
+    const branch = this.needPlace(conversation, name)
     if (to) this.#needMessageIn(conversation, to)
     this.#needNotHeld(conversation, name)
     if (branch.head !== from) throw new Refusal('conflict')
@@ -200,12 +197,12 @@ export class Model {
   }
 
   activateBranch(conversation: ModelConversation, name: string): void {
-    this.#needPlace(conversation, name)
+    this.needPlace(conversation, name)
     conversation.active = name
   }
 
   setKey(conversation: ModelConversation, name: string, key: string | null): void {
-    const branch = this.#needPlace(conversation, name)
+    const branch = this.needPlace(conversation, name)
     if (key === branch.key) return
     if (key === null) branch.formerKey = branch.key
     else this.#needFreeKey(key)
@@ -215,7 +212,7 @@ export class Model {
 
   /** Returns the name that the archived branch has now. */
   reset(conversation: ModelConversation, name: string): string | null {
-    const branch = this.#needPlace(conversation, name)
+    const branch = this.needPlace(conversation, name)
     this.#needNotHeld(conversation, name)
     if (!branch.head) return null
     let n = 1
@@ -229,7 +226,7 @@ export class Model {
 
   setLabel(message: ModelMessage, label: string | null): void {
     if (!message.alive) throw new Refusal('not_found')
-    this.#needLiving(message.conversation)
+    this.needLiving(message.conversation)
     message.label = label
   }
 
@@ -238,7 +235,7 @@ export class Model {
     const doomed = new Set(named.filter(message => message.alive))
     const touched = new Set([...doomed].map(message => message.conversation))
     for (const conversation of [...touched].sort((a, b) => (a.id < b.id ? -1 : 1))) {
-      this.#needLiving(conversation)
+      this.needLiving(conversation)
       // Parents come before their children.
       for (const message of conversation.messages) {
         if (!message.alive || doomed.has(message) || !message.parent || !doomed.has(message.parent)) continue
@@ -260,7 +257,7 @@ export class Model {
 
   eraseMessages(named: readonly ModelMessage[]): number {
     const living = new Set(named.filter(message => message.alive))
-    for (const { conversation } of living) this.#needLiving(conversation)
+    for (const { conversation } of living) this.needLiving(conversation)
     const erased = [...living].filter(message => !message.erased)
     for (const message of erased) message.erased = true
     return erased.length
@@ -312,7 +309,7 @@ export class Model {
     branch.name = to
   }
 
-  #place(
+  place(
     conversation: ModelConversation,
     parent: ModelMessage | null,
     text: string,
@@ -336,14 +333,15 @@ export class Model {
     const first = conversation.messages.length
     const last = first + texts.length - 1
     let turn = ongoing ?? null
-    if (step && ongoing) Object.assign(ongoing, { last, lastStep: step.step, status: step.status })
+    if (step && ongoing)
+      Object.assign(ongoing, { last, lastStep: step.step, status: step.status, drafts: [] })
     else if (step) {
       const { key, status, holder } = step
-      turn = { key, branch: branch.name, first, last, lastStep: step.step, status, holder }
+      turn = { key, branch: branch.name, first, last, lastStep: step.step, status, holder, drafts: [] }
       conversation.turns.push(turn)
     }
     const grown = texts.map(text => {
-      branch.head = this.#place(conversation, branch.head, text, turn, step?.step ?? null)
+      branch.head = this.place(conversation, branch.head, text, turn, step?.step ?? null)
       return branch.head
     })
     conversation.updatedAt = Math.max(conversation.updatedAt, this.now)
@@ -369,24 +367,24 @@ export class Model {
     }
   }
 
-  #openTurnOn(conversation: ModelConversation, name: string): ModelTurn | undefined {
+  openTurnOn(conversation: ModelConversation, name: string): ModelTurn | undefined {
     return conversation.turns.find(turn => turn.status === 'open' && turn.branch === name)
   }
 
   #needNotHeld(conversation: ModelConversation, name: string): void {
-    if (this.#openTurnOn(conversation, name)) throw new Refusal('busy')
+    if (this.openTurnOn(conversation, name)) throw new Refusal('busy')
   }
 
   #needFreeKey(key: string): void {
     if (this.holderOfKey(key)) throw new Refusal('key_reused')
   }
 
-  #needLiving(conversation: ModelConversation): void {
+  needLiving(conversation: ModelConversation): void {
     if (conversation.purged || conversation.trashed) throw new Refusal('not_found')
   }
 
-  #needPlace(conversation: ModelConversation, name: string): ModelBranch {
-    this.#needLiving(conversation)
+  needPlace(conversation: ModelConversation, name: string): ModelBranch {
+    this.needLiving(conversation)
     const branch = conversation.branches.find(one => one.name === name)
     if (!branch) throw new Refusal('not_found')
     return branch

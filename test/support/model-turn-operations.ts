@@ -1,0 +1,172 @@
+import { strict as assert } from 'node:assert'
+import fc from 'fast-check'
+import type { NonEmpty } from '../../src/core/message.ts'
+import type { Store } from '../../src/core/ports.ts'
+import type { EventListing, NewEvent } from '../../src/core/records.ts'
+import type { DraftPiece } from '../../src/core/turn.ts'
+import { holderOf, type Model, type ModelConversation } from './model.ts'
+import { both, words } from './model-operations.ts'
+import { addEvents, endTurn, needHeldTurn, putDraft, reopenTurn } from './model-turns.ts'
+
+/** Operations on turns that are under way, and on the trace, as data; as in `model-operations.ts`. */
+
+const pick = fc.nat({ max: 99 })
+/** Mostly the one that holds the turns. */
+const holder = fc.constantFrom(1, 1, 1, 1, 2)
+const eventTypes = ['plan', 'degraded', 'recovered'] as const
+const eventType = fc.constantFrom(...eventTypes)
+
+export const turnOperation = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('endTurn'),
+      conversation: pick,
+      turn: pick,
+      holder,
+      status: fc.constantFrom('complete', 'interrupted', 'failed'),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('putDraft'),
+      conversation: pick,
+      turn: pick,
+      holder,
+      // How far the first piece is from where the draft ends.
+      off: fc.constantFrom(0, 0, 0, 0, -1, 1),
+      texts: fc.array(
+        fc.constantFrom(...words).map(word => `${word} `),
+        { minLength: 1, maxLength: 3 },
+      ),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('renewTurn'), conversation: pick, turn: pick, holder }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('reopenTurn'), conversation: pick, branch: pick, holder }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('addEvents'),
+      conversation: pick,
+      types: fc.array(eventType, { minLength: 1, maxLength: 3 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('listEvents'),
+      conversation: pick,
+      after: fc.option(fc.nat({ max: 5 }), { nil: undefined }),
+      types: fc.option(fc.subarray([...eventTypes], { minLength: 1 }), { nil: undefined }),
+      newest: fc.boolean(),
+      limit: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+    }),
+  },
+)
+
+export type TurnOperation = typeof turnOperation extends fc.Arbitrary<infer T> ? T : never
+
+const kinds = ['endTurn', 'putDraft', 'renewTurn', 'reopenTurn', 'addEvents', 'listEvents']
+
+/** Whether an operation is one of these. */
+export function isTurnOperation(operation: { readonly do: string }): operation is TurnOperation {
+  return kinds.includes(operation.do)
+}
+
+/** Does the same to both and checks that both say the same. Returns whether they did it. */
+export async function runTurnOperation(
+  operation: TurnOperation,
+  model: Model,
+  store: Store,
+): Promise<boolean> {
+  if (model.conversations.length === 0) return false
+  const conversation = model.conversations[operation.conversation % model.conversations.length]!
+  const { id, turns } = conversation
+  const key = 'turn' in operation ? (turns[operation.turn % Math.max(turns.length, 1)]?.key ?? 't1') : ''
+  switch (operation.do) {
+    case 'endTurn': {
+      const { holder } = operation
+      const status = operation.status as 'complete' | 'interrupted' | 'failed'
+      return both(
+        () => endTurn(model, conversation, key, holder, status),
+        () => store.endTurn(id, key, { status, heldBy: holderOf(holder) }),
+        (message, ended) => {
+          assert.deepEqual([ended.message !== null, ended.turn.status], [message !== null, status])
+          if (message) message.id = ended.message!
+        },
+      )
+    }
+    case 'putDraft': {
+      const { holder, texts } = operation
+      const drafts = turns.find(one => one.key === key)?.drafts ?? []
+      const from = Math.max(0, drafts.length + operation.off)
+      const pieces = texts.map((text, i) => ({ n: from + i, type: 'text', text }))
+      return both(
+        () => putDraft(model, conversation, key, holder, from, texts),
+        () => store.putDraft(id, key, holderOf(holder), pieces as unknown as NonEmpty<DraftPiece>),
+      )
+    }
+    case 'renewTurn':
+      return both(
+        () => needHeldTurn(model, conversation, key, operation.holder),
+        () => store.renewTurn(id, key, holderOf(operation.holder)),
+        (turn, renewed) => assert.deepEqual([renewed.key, renewed.last], [turn.key, turn.last]),
+      )
+    case 'reopenTurn': {
+      const branches = conversation.branches
+      const name =
+        operation.branch === 99 ? 'nowhere' : (branches[operation.branch % branches.length]?.name ?? '-')
+      return both(
+        () => reopenTurn(model, conversation, name, operation.holder),
+        () => store.reopenTurn({ conversationId: id, name }, holderOf(operation.holder)),
+        (turn, reopened) =>
+          assert.deepEqual(
+            reopened && [reopened.key, reopened.status, reopened.lastStep, reopened.holder?.pid],
+            turn && [turn.key, 'open', turn.lastStep, operation.holder],
+          ),
+      )
+    }
+    case 'addEvents': {
+      const events = operation.types.map(type => ({ type }))
+      return both(
+        () => addEvents(model, conversation, operation.types),
+        () => store.addEvents(id, events as unknown as NonEmpty<NewEvent>),
+      )
+    }
+    case 'listEvents':
+      if (!conversation.purged) await compareEvents(conversation, store, operation)
+      return conversation.events.length > 0
+    default:
+      return operation satisfies never
+  }
+}
+
+/** The trace, or a part of it, is what the model holds. */
+export async function compareEvents(
+  conversation: ModelConversation,
+  store: Store,
+  asked: Pick<Extract<TurnOperation, { do: 'listEvents' }>, 'after' | 'types' | 'newest' | 'limit'>,
+): Promise<void> {
+  const { after = -1, types, newest, limit = 1_000 } = asked
+  const behind = conversation.events
+    .map((type, n) => [n, type] as const)
+    .filter(([n, type]) => n > after && (types === undefined || (types as string[]).includes(type)))
+  const listing: EventListing = {
+    ...(asked.after !== undefined && { after }),
+    ...(types && { types }),
+    ...(newest && { newest }),
+    ...(asked.limit !== undefined && { limit }),
+  }
+  const listed = await store.listEvents(conversation.id, listing)
+  assert.deepEqual(
+    listed.map(({ n, type }) => [n, type]),
+    newest ? behind.slice(-limit) : behind.slice(0, limit),
+  )
+}
