@@ -17,6 +17,7 @@ import type {
   SummaryRow,
   TurnRow,
 } from './rows.ts'
+import type { ForkStatements } from './statements-fork.ts'
 import type { TransferStatements } from './statements-transfer.ts'
 
 /** The vocabulary between the programs and a driver: what each statement is given and what its rows
@@ -51,7 +52,7 @@ interface EventRow {
 type None = Readonly<Record<never, never>>
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
-export interface Statements extends TransferStatements {
+export interface Statements extends ForkStatements, TransferStatements {
   // Conversations
   conversationById: [{ id: string }, ConversationRow]
   /** Held until the transaction ends. */

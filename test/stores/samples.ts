@@ -48,6 +48,8 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   insertConversation: { ...fields, id, kind: 'main', parent_id: id, parent_message: message, now },
   updateConversation: { ...fields, conv, now },
   bumpVersion: { conv },
+  bumpVersionOf: { id },
+  insertFork: { id, name, at: message, title: 'A title', now },
   setActiveBranch: { conv, name },
   clearPrompt: { conv },
   putPrompt: { hash: 'h', text: 'Be brief.' },

@@ -17,7 +17,7 @@ const conversationById = `
 /** Takes the lock and nothing else. What is read under it is read by a second statement: it then sees
  *  what the writer before us has left, also in other tables, of which a locking read would see an
  *  older state. */
-const lock = `
+export const lock = `
   SELECT FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid FOR NO KEY UPDATE`
 
 const bytes = (text: string) => `convert_to(${text}, 'UTF8')`

@@ -1,6 +1,7 @@
 import type { Queries } from '../query.ts'
 import { conversationQueries } from './queries-conversations.ts'
 import { deletingQueries } from './queries-deleting.ts'
+import { forkQueries } from './queries-fork.ts'
 import { messageQueries } from './queries-messages.ts'
 import { recordQueries } from './queries-records.ts'
 import { searchQueries } from './queries-search.ts'
@@ -10,6 +11,7 @@ import { transferQueries } from './queries-transfer.ts'
  *  statement its tenant: the engine adds `@tenant` to each call. */
 export const queries: Queries = {
   ...conversationQueries,
+  ...forkQueries,
   ...messageQueries,
   ...recordQueries,
   ...deletingQueries,

@@ -42,18 +42,19 @@ export function* createBranch(
   branch: NewBranch,
   now: number,
 ): Program<Branch> {
-  const { conv } = yield* lockLiving(id)
-  const head = at === null ? nowhere : yield* needMessageIn(id, at)
-  if (branch.key !== undefined) yield* takeKey(branch.key, now)
-  const row = {
-    name: branch.name,
-    ...headFields(head),
-    key: branch.key ?? null,
-    title: branch.title ?? null,
+  const { name, key = null, title = null } = branch
+  const isFork = at !== null && key === null
+  if (isFork && (yield* count('insertFork', { id, name, at, title, now })) > 0) {
+    yield* run('bumpVersionOf', { id })
+  } else {
+    const { conv } = yield* lockLiving(id)
+    const head = at === null ? nowhere : yield* needMessageIn(id, at)
+    if (key !== null) yield* takeKey(key, now)
+    const row = { conv, name, ...headFields(head), key, title, now }
+    if ((yield* count('insertBranch', row)) === 0) throw nameTaken(name)
+    yield* run('bumpVersion', { conv })
   }
-  if ((yield* count('insertBranch', { conv, ...row, now })) === 0) throw nameTaken(branch.name)
-  yield* run('bumpVersion', { conv })
-  return branchOf(id, { ...row, former_key: null, created_at: now, updated_at: now })
+  return branchOf(id, { name, head_id: at, key, former_key: null, title, created_at: now, updated_at: now })
 }
 
 export function* renameBranch(ref: BranchRef, to: string): Program<Branch> {

@@ -1,6 +1,7 @@
 import type { Queries } from '../query.ts'
 import { conversationQueries } from './queries-conversations.ts'
 import { deletingQueries } from './queries-deleting.ts'
+import { forkQueries } from './queries-fork.ts'
 import { messageQueries } from './queries-messages.ts'
 import { recordQueries } from './queries-records.ts'
 import { searchQueries } from './queries-search.ts'
@@ -10,6 +11,7 @@ import { transferQueries } from './queries-transfer.ts'
  *  there when it plans, and so compiles the statement anew whenever one is bound: half of what a list cost. */
 export const queries: Queries = {
   ...conversationQueries,
+  ...forkQueries,
   ...messageQueries,
   ...recordQueries,
   ...deletingQueries,
