@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
-import { type Block, isKnown, type MediaBlock } from '../../core/block.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
-import { argumentOf, gistOf, outputText } from '../look/gist.ts'
+import { gistOf } from '../look/gist.ts'
+import { resultsOf } from '../look/path-facts.ts'
 import { cut } from '../terminal/cut.ts'
-import { bytes, plural } from '../terminal/number.ts'
+import { plural } from '../terminal/number.ts'
 import { escapeHtml } from './escape-html.ts'
 import type { Exported, Line } from './exported.ts'
 import { markdownToHtml } from './markdown-html.ts'
+import { blockHtml, oneLine, type Result } from './page-blocks.ts'
 import { pageStyle } from './page-style.ts'
 
 /** A conversation as one page: every branch, readable offline and without a script. Nothing that was said can become
@@ -66,18 +67,22 @@ ${lines.map((line, i) => lineHtml(line, i)).join('\n')}
               ? 'Another beginning'
               : `Leaves from <a href="#m-${line.from}">${line.from.slice(0, 6)}</a>`
           } · ${plural(line.messages.length, 'message')}</p>`
+    const results = resultsOf(line.messages)
+    const articles = line.messages.map(message => messageHtml(message, results))
     return `<section class="${i === 0 ? 'path' : 'line'}">${heading}
-${line.messages.map(messageHtml).join('\n')}
+${articles.filter(article => article !== '').join('\n')}
 </section>`
   }
 
-  function messageHtml(message: Message): string {
+  function messageHtml(message: Message, results: Results): string {
     const { id, role, createdAt, label } = message
+    // It stands with its calls, unless something hangs on it.
+    if (isFolded(message, results)) return `${waysFrom(id)}${summariesAt(id)}`
     return `<article id="m-${id}" class="${role}">
 <header><b>${escapeHtml(exported.speaker(message))}</b> <time datetime="${createdAt.toISOString()}">${timeOf(createdAt)}</time>${
       label === null ? '' : ` <span>${escapeHtml(label)}</span>`
     } <a href="#m-${id}">${id.slice(0, 6)}</a></header>
-<div class="body">${bodyOf(message)}</div>
+<div class="body">${bodyOf(message, results)}</div>
 ${waysFrom(id)}</article>${summariesAt(id)}`
   }
 
@@ -97,6 +102,35 @@ ${waysFrom(id)}</article>${summariesAt(id)}`
   }
 }
 
+type Results = ReturnType<typeof resultsOf>
+
+/** Whether all that a message says is the result of a call, and shown there. */
+function isFolded({ role, blocks, erased, label }: Message, results: Results): boolean {
+  if (role !== 'tool_result' || erased || label !== null || blocks.length === 0) return false
+  return blocks.every(block => isShownWithCall(block, results))
+}
+
+function isShownWithCall(block: Message['blocks'][number], results: Results): boolean {
+  return block.type === 'tool_result' && results.get(String(block.callId))?.block === block
+}
+
+function bodyOf({ erased, blocks }: Message, results: Results): string {
+  if (erased) return `<p class="facts">Erased on ${timeOf(erased.at)}: ${escapeHtml(erased.reason)}</p>`
+  const anchored = new Set<string>()
+  const resultOf = (callId: string): Result | null => {
+    const found = results.get(callId)
+    if (!found) return null
+    const { id } = found.message
+    const isFirst = isFolded(found.message, results) && !anchored.has(id)
+    anchored.add(id)
+    return { block: found.block, anchor: isFirst ? id : null }
+  }
+  return blocks
+    .filter(block => !isShownWithCall(block, results))
+    .map(block => blockHtml(block, resultOf))
+    .join('\n')
+}
+
 /** The ways through the conversation, where there is more than one. */
 function contents(lines: readonly Line[]): string {
   if (lines.length < 2) return ''
@@ -111,72 +145,7 @@ function nameOf({ branches, messages }: Line): string {
   return escapeHtml(branches.length > 0 ? branches.join(', ') : cut(gistOf(messages[0]!), 60))
 }
 
-function bodyOf(message: Message): string {
-  const { erased, blocks } = message
-  if (erased) return `<p class="facts">Erased on ${timeOf(erased.at)}: ${escapeHtml(erased.reason)}</p>`
-  return blocks.map(blockHtml).join('\n')
-}
-
-function blockHtml(block: Block): string {
-  if (!isKnown(block)) return folded(`${block.type}, kept as it came`, pre(JSON.stringify(block, null, 2)))
-  switch (block.type) {
-    case 'text':
-      return markdownToHtml(block.text)
-    case 'thinking':
-      return folded('Thought', markdownToHtml(block.text))
-    case 'tool_call': {
-      const { name, input } = block
-      const given = typeof input === 'string' ? input : JSON.stringify(input, null, 2)
-      return folded(`${name}  ${cut(argumentOf(input), 120)}`, pre(given))
-    }
-    case 'tool_result': {
-      const output = outputText(block.output)
-      const name = block.isError ? `✗ ${block.name ?? 'result'} failed` : (block.name ?? 'result')
-      const size = plural(output.split('\n').length, 'line')
-      return folded(`${name} · ${size}`, pre(output), block.isError ? 'failed' : '')
-    }
-    default:
-      return mediaHtml(block)
-  }
-}
-
-/** Pictures that no browser takes for a document. Anything else is named, not shown. */
-const shown: Readonly<Record<MediaBlock['type'], RegExp>> = {
-  image: /^image\/(png|jpeg|gif|webp|avif|bmp)$/,
-  audio: /^audio\/(mpeg|ogg|wav|webm|mp4|aac|flac)$/,
-  video: /^video\/(mp4|webm|ogg)$/,
-  file: /^$/,
-}
-
-function mediaHtml({ type, mime, data, url, name }: MediaBlock): string {
-  const label = name ?? `${type}, ${mime}`
-  const base64 = data !== undefined && /^[A-Za-z0-9+/]+={0,2}$/.test(data) ? data : null
-  if (base64 !== null && shown[type].test(mime)) {
-    const source = `data:${mime};base64,${base64}`
-    if (type === 'image') return `<p><img src="${source}" alt="${escapeHtml(label)}"></p>`
-    return `<p><${type} controls src="${source}"></${type}></p>`
-  }
-  const size = base64 === null ? '' : ` · ${bytes(Math.floor((base64.length * 3) / 4))}`
-  // Nothing is fetched from elsewhere: whoever reads the page decides.
-  const where =
-    url !== undefined && /^https?:\/\//i.test(url) ? ` · ${markdownToHtml(url).replace(/<\/?p>/g, '')}` : ''
-  return `<p class="facts">${escapeHtml(label)}${size}${where}</p>`
-}
-
-function folded(summary: string, body: string, kind = ''): string {
-  const name = kind === '' ? '' : ` class="${kind}"`
-  return `<details${name}><summary>${escapeHtml(oneLine(summary))}</summary><div>${body}</div></details>`
-}
-
-function pre(text: string): string {
-  return `<pre><code>${escapeHtml(text)}</code></pre>`
-}
-
 /** In one zone for all who will read it. */
 function timeOf(date: Date): string {
   return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim()
 }

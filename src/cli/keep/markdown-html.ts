@@ -114,14 +114,21 @@ function tableHtml(lines: readonly string[]): string {
       .replace(/\|$/, '')
       .split('|')
       .map(cell => inline(cell.trim()))
+  const [head = '', rule = '', ...body] = lines
+  const sides = cells(rule).map(sideOf)
   const row = (line: string, tag: string) =>
     `<tr>${cells(line)
-      .map(cell => `<${tag}>${cell}</${tag}>`)
+      .map((cell, i) => `<${tag}${sides[i] ?? ''}>${cell}</${tag}>`)
       .join('')}</tr>`
-  const [head = '', , ...body] = lines
   return `<div class="wide"><table><thead>${row(head, 'th')}</thead><tbody>${body
     .map(line => row(line, 'td'))
     .join('\n')}</tbody></table></div>`
+}
+
+/** Where the cells of a column stand, by the colons under its head. */
+function sideOf(rule: string): string {
+  if (!rule.endsWith(':')) return ''
+  return rule.startsWith(':') ? ' class="middle"' : ' class="right"'
 }
 
 const spans =
@@ -139,7 +146,12 @@ function inline(text: string, depth = 0): string {
     else if (strong !== undefined) html += `<strong>${inline(strong, depth + 1)}</strong>`
     else if (struck !== undefined) html += `<del>${inline(struck, depth + 1)}</del>`
     else if (emphasis !== undefined) html += `<em>${inline(emphasis, depth + 1)}</em>`
-    else html += link(url ?? bare!, label ?? bare!)
+    else if (url !== undefined) html += link(url, label!)
+    else {
+      // What ends a sentence does not belong to an address.
+      const address = bare!.replace(/[.,;:!?]+$/, '')
+      html += link(address, address) + escapeHtml(bare!.slice(address.length))
+    }
   }
   return html + escapeHtml(text.slice(at))
 }

@@ -127,7 +127,7 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
       case 'tool_result':
         return yield* orphan(block)
       default: {
-        const size = block.data === undefined ? [] : [bytes(Math.floor((block.data.length * 3) / 4))]
+        const size = block.data === undefined ? [] : [bytes(Buffer.byteLength(block.data, 'base64'))]
         const facts = [block.name ?? block.type, block.mime, ...size, ...(block.url ? [block.url] : [])]
         yield `  ${cut(style.safe(folded(facts.join(` ${style.symbols.dot} `))), width - 2, style.symbols.dots)}`
       }

@@ -106,6 +106,51 @@ test('a page holds every branch, runs nothing, fetches nothing, and takes no tex
   expect(html).toContain('const a = 1 &lt; 2')
 })
 
+test('in a page a call stands with its result on one line, and every link leads somewhere', async () => {
+  using here = home()
+  const { conversation, ids } = await stocked(here, async store => {
+    const told = await tell(store, { title: 'Tools' }, 'look', {
+      role: 'assistant',
+      blocks: [
+        { type: 'tool_call', callId: 'a', name: 'bash', input: { command: 'npm test' } },
+        { type: 'tool_call', callId: 'b', name: 'read', input: { path: 'a.ts' } },
+        { type: 'tool_call', callId: 'c', name: 'lost', input: {} },
+      ],
+    })
+    const { branch } = told
+    const { ids: results } = await store.append(branch, branch.head, [
+      { role: 'tool_result', blocks: [{ type: 'tool_result', callId: 'a', output: 'x\ny\nz' }] },
+      {
+        role: 'tool_result',
+        blocks: [{ type: 'tool_result', callId: 'b', output: `no\n${attack}`, isError: true }],
+      },
+      {
+        role: 'user',
+        blocks: [
+          { type: 'file', mime: 'text/plain', name: 'n.txt', data: Buffer.from(attack).toString('base64') },
+        ],
+      },
+    ])
+    // Another way leaves from a result that stands with its call.
+    await store.createBranch(told.conversation.id, results[1]!, { name: 'other' })
+    await store.append({ conversationId: told.conversation.id, name: 'other' }, results[1]!, [
+      { role: 'assistant', blocks: 'elsewhere' },
+    ])
+    return { ...told, ids: results }
+  })
+  expect((await here.skein(['export', conversation.id, '--html', '-o', 'page.html'])).code).toBe(0)
+  const html = readFileSync(join(here.cwd, 'page.html'), 'utf8')
+  expect(html).toContain(`<details class="tool" id="m-${ids[0]}"><summary>bash npm test · 3 lines</summary>`)
+  expect(html).toMatch(new RegExp(`<details class="failed" id="m-${ids[1]}"><summary>✗ read a\\.ts · `))
+  expect(html).toContain('<details class="tool"><summary>lost</summary>')
+  expect(html).toContain(`<summary>n.txt · ${Buffer.byteLength(attack)} B</summary>`)
+  expect(html).not.toContain('<b>Tool</b>')
+  const anchors = new Set(Array.from(html.matchAll(/ id="(m-[a-z2-7]+)"/g), ([, id]) => id))
+  const links = Array.from(html.matchAll(/ href="#([^"]+)"/g), ([, id]) => id)
+  expect(anchors.size).toBe(6)
+  expect(links.filter(link => !anchors.has(link))).toEqual([])
+})
+
 test('a file that is there stays, unless forced, and no title leads out of a folder', async () => {
   using here = home()
   const { conversation } = await storm(here)
@@ -153,6 +198,10 @@ test('Markdown becomes what it means, and nothing but text otherwise', () => {
   expect(markdownToHtml('|a|b|\n|-|-|\n|1|<|')).toContain('<td>&lt;</td>')
   expect(markdownToHtml('[x](javascript:alert(1)) [y](https://a.b/?q="&r)')).toBe(
     '<p>[x](javascript:alert(1)) <a href="https://a.b/?q=&quot;&amp;r" title="https://a.b/?q=&quot;&amp;r" rel="noopener noreferrer nofollow">y</a></p>',
+  )
+  expect(markdownToHtml('See https://a.b/c.')).toContain('">https://a.b/c</a>.</p>')
+  expect(markdownToHtml('|a|b|c|\n|:-:|-:|-|\n|1|2|3|')).toContain(
+    '<td class="middle">1</td><td class="right">2</td><td>3</td>',
   )
   expect(markdownToHtml('```x" onload="1\nunclosed <b>')).not.toContain('<b>')
   for (const nasty of ['*', '[', '`', '~~', '> ', '- ', '|', '#', '\t', '[a](', 'https://']) {
