@@ -47,8 +47,13 @@ export const turnOperation = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('renewTurn'), conversation: pick, turn: pick, holder }),
   },
   {
-    weight: 5,
-    arbitrary: fc.record({ do: fc.constant('reopenTurn'), conversation: pick, branch: pick, holder }),
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('reopenTurn'),
+      conversation: pick,
+      branch: pick,
+      holder: fc.constantFrom(1, 2),
+    }),
   },
   {
     weight: 2,
@@ -120,18 +125,20 @@ export async function runTurnOperation(
         (turn, renewed) => assert.deepEqual([renewed.key, renewed.last], [turn.key, turn.last]),
       )
     case 'reopenTurn': {
-      const branches = conversation.branches
-      const name =
-        operation.branch === 99 ? 'nowhere' : (branches[operation.branch % branches.length]?.name ?? '-')
-      return both(
+      const name = branchToReopen(conversation, operation.branch)
+      let taken = false
+      const agreed = await both(
         () => reopenTurn(model, conversation, name, operation.holder),
         () => store.reopenTurn({ conversationId: id, name }, holderOf(operation.holder)),
-        (turn, reopened) =>
+        (turn, reopened) => {
+          taken = turn !== null
           assert.deepEqual(
             reopened && [reopened.key, reopened.status, reopened.lastStep, reopened.holder?.pid],
             turn && [turn.key, 'open', turn.lastStep, operation.holder],
-          ),
+          )
+        },
       )
+      return agreed && taken
     }
     case 'addEvents': {
       const events = operation.types.map(type => ({ type }))
@@ -146,6 +153,15 @@ export async function runTurnOperation(
     default:
       return operation satisfies never
   }
+}
+
+/** Mostly one on which a turn did not come to its end; sometimes one that is not there. */
+function branchToReopen({ branches, turns }: ModelConversation, n: number): string {
+  if (n === 99) return 'nowhere'
+  const stopped = turns.filter(({ status }) => status === 'interrupted' || status === 'failed')
+  const likely = n % 4 === 0 ? [] : stopped.map(({ branch }) => branch)
+  const names = likely.length > 0 ? likely : branches.map(({ name }) => name)
+  return names[n % names.length] ?? 'main'
 }
 
 /** The trace, or a part of it, is what the model holds. */
