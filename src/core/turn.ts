@@ -80,3 +80,12 @@ export interface DraftPiece {
 
 /** How long a holder that goes silent keeps a branch. */
 export const leaseMs = 30_000
+
+/** How far the clocks of two hosts may be apart before a lease is taken for the work of a wrong one. */
+const mostSkewMs = 86_400_000
+
+/** Whether a lease has run out. No lease is longer than half a minute, so that one which ends days from now was written
+ *  by a clock that has jumped: it would hold its branch for years, and has run out as well. */
+export function hasRunOut(leaseUntil: number | null, now: number): boolean {
+  return leaseUntil === null || leaseUntil <= now || leaseUntil > now + leaseMs + mostSkewMs
+}

@@ -1,7 +1,7 @@
 import { ExpiredError } from '../core/errors.ts'
 import type { ConversationId } from '../core/ids.ts'
 import type { MessageReader, TurnWriter } from '../core/ports.ts'
-import type { EndedTurn, Turn } from '../core/turn.ts'
+import { type EndedTurn, hasRunOut, type Turn } from '../core/turn.ts'
 import { type RecorderSource, systemRecorderSource } from './source.ts'
 
 /** Ends the turns that nobody goes on with, as interrupted: those whose lease ran out, and those whose holder was
@@ -27,6 +27,6 @@ export async function takeOver(
 }
 
 function isAbandoned(turn: Turn, source: Pick<RecorderSource, 'now' | 'isDead'>): boolean {
-  if (turn.leaseUntil === null || turn.leaseUntil.getTime() <= source.now()) return true
+  if (hasRunOut(turn.leaseUntil?.getTime() ?? null, source.now())) return true
   return turn.holder !== null && source.isDead(turn.holder)
 }

@@ -14,7 +14,7 @@ import type {
   TraceEvent,
 } from '../../core/records.ts'
 import { containsSeq } from '../../core/runs.ts'
-import { leaseMs } from '../../core/turn.ts'
+import { hasRunOut, leaseMs } from '../../core/turn.ts'
 import { all, first, type Program, run } from '../engine.ts'
 import { dateOrNull, holderOf, holderText, summaryOf } from '../row.ts'
 import type { LocatedRow } from '../rows.ts'
@@ -42,7 +42,7 @@ export function* claimSummary(
   const stored = yield* first('summary', { conv, first_seq: from.seq, last_seq: to.seq })
   if (stored && stored.text !== null) return { claimed: false, summary: summaryOf(id, stored) }
   const me = holderText(holder)
-  if (stored?.holder && stored.holder !== me && (stored.lease_until ?? 0) > now) {
+  if (stored?.holder && stored.holder !== me && !hasRunOut(stored.lease_until, now)) {
     throw new BusyError('the range', holderOf(stored.holder), dateOrNull(stored.lease_until))
   }
   yield* run('claimSummary', {

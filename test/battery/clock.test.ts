@@ -1,0 +1,143 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { MessageId } from '../../src/core/ids.ts'
+import { textOf } from '../../src/core/message.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { beginTurn, systemRecorderSource, takeOver } from '../../src/recorder/index.ts'
+import { append, holder, say, start } from '../../src/stores/contract/build.ts'
+import { openStore } from '../../src/stores/open.ts'
+import { engines, freshTarget } from '../recorder/engines.ts'
+import { note } from './note.ts'
+import { seededRandom } from './random.ts'
+import { size } from './size.ts'
+
+/** Clocks that are set back an hour, stand ten years ahead, or jump about. */
+const hour = 3_600_000
+const tenYears = 3_652 * 24 * hour
+const truth = Date.UTC(2026, 5, 1)
+
+/** A store whose clock we set. */
+async function openWithClock(engine: (typeof engines)[number]) {
+  const clock = { now: truth }
+  const source = { now: () => clock.now, uuid: () => crypto.randomUUID() }
+  const store = await openStore(await freshTarget(engine), { source })
+  onTestFinished(() => store.close())
+  return { store, clock, source: { ...systemRecorderSource, now: source.now } }
+}
+
+describe.each(engines)('a clock that is wrong, on %s,', engine => {
+  it.each([
+    ['an hour behind', [-hour]],
+    ['ten years ahead', [tenYears]],
+    ['an hour behind, then ten years ahead, then right', [-hour, tenYears, 0]],
+    ['jumping about', null],
+  ] as const)('does not change the order of what was said: %s (R9)', async (_, jumps) => {
+    const { store, clock } = await openWithClock(engine)
+    const random = seededRandom(20_260_101)
+    const { branch, conversation } = await store.create()
+    const count = size({ gate: 60, full: 1_000 })
+    let head: MessageId | null = null
+    let updated = 0
+    for (let n = 0; n < count; n++) {
+      const jump = jumps ? (jumps[Math.floor((n * jumps.length) / count)] ?? 0) : (random() - 0.5) * tenYears
+      // Half of it is said while the clock is right.
+      clock.now = truth + n * 1_000 + (n % 2 === 0 ? 0 : Math.round(jump))
+      head = (await store.append(branch, head, [say(`message ${n}`)])).head
+      const { updatedAt } = await store.getConversation(conversation.id)
+      expect(updatedAt.getTime()).toBeGreaterThanOrEqual(updated)
+      updated = updatedAt.getTime()
+    }
+    const said = Array.from({ length: count }, (_, n) => `message ${n}`)
+    const path = await store.path(head!)
+    expect(path.map(textOf)).toEqual(said)
+    expect(path.map(({ seq }) => seq)).toEqual(said.map((_, n) => n))
+    const { items } = await store.listMessages({
+      conversationId: conversation.id,
+      order: 'ascending',
+      limit: 1_000,
+    })
+    expect(items.map(textOf)).toEqual(said)
+    const tail = await store.tail(head!, { messages: 10 })
+    expect(tail.messages.map(textOf)).toEqual(said.slice(-tail.messages.length))
+    note('messages', count)
+    // The negative control: by their times they would stand in another order.
+    const byTime = path.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
+    expect(byTime.map(textOf)).not.toEqual(said)
+  })
+
+  /** A task that lives for a day, a conversation that lives for a day, and one that was thrown away an hour ago. */
+  async function things(store: Store) {
+    const day = { ttlMs: 24 * hour }
+    const task = await start(store, { task: 'report', ...day })
+    const keyed = await start(store, { key: 'k', ...day })
+    const trashed = await start(store)
+    await store.trash(trashed.conversation.id)
+    return { task, keyed, trashed }
+  }
+
+  it.each([
+    ['an hour behind', -hour],
+    ['ten years ahead', tenYears],
+    ['ten years behind', -tenYears],
+  ])('lets nothing expire before its time, though it is swept: %s (R9)', async (_, jump) => {
+    const { store, clock } = await openWithClock(engine)
+    await store.sweep()
+    const { task, keyed, trashed } = await things(store)
+    clock.now = truth + hour + jump
+    const swept = await store.sweep()
+    expect(swept).toMatchObject({ trashed: [], purged: [] })
+    expect(swept.clockJumped === null).toBe(Math.abs(jump) === hour)
+    clock.now = truth + hour
+    expect(await store.sweep()).toMatchObject({ trashed: [], purged: [] })
+    expect(await store.findByTask('report')).toMatchObject({ conversation: { id: task.conversation.id } })
+    expect(await store.findByKey('k')).toMatchObject({ conversation: { id: keyed.conversation.id } })
+    await store.restore(trashed.conversation.id)
+    for (const { ids } of [task, keyed, trashed]) expect(await store.path(ids[2])).toHaveLength(3)
+  })
+
+  it('is seen to throw things away where no earlier time is known to compare with', async () => {
+    const { store, clock } = await openWithClock(engine)
+    const { task } = await things(store)
+    clock.now = truth + tenYears
+    expect((await store.sweep()).trashed).toEqual([task.conversation.id])
+    // Not for good: it lies in the trash for a week, by whatever clock.
+    clock.now = truth + hour
+    await store.sweep()
+    expect((await store.sweep()).purged).toEqual([])
+    await store.restore(task.conversation.id)
+    expect(await store.path(task.ids[2])).toHaveLength(3)
+  })
+
+  it('does not hold a branch for ten years, nor a range (R9)', async () => {
+    const { store, clock, source } = await openWithClock(engine)
+    const { branch, conversation, ids } = await start(store)
+    const range = { first: ids[0], last: ids[1] }
+    clock.now = truth + tenYears
+    // By somebody on another host, of whom nobody can tell whether it lives.
+    const elsewhere = holder(7)
+    await store.append(branch, ids[2], [say('I will think about it.')], {
+      turn: { key: 'long', step: 0, status: 'open', holder: elsewhere },
+    })
+    await store.claimSummary(conversation.id, range, elsewhere)
+
+    clock.now = truth
+    const turn = await beginTurn(store, branch, { words: [say('And now?')] }, source)
+    expect(turn.forked).toBe(false)
+    expect(await turn.end('complete')).toMatchObject({ saved: true })
+    expect(await store.claimSummary(conversation.id, range, holder())).toEqual({ claimed: true })
+  })
+
+  it('that is a minute ahead elsewhere holds a branch for that minute', async () => {
+    const { store, clock, source } = await openWithClock(engine)
+    const { branch, conversation, ids } = await start(store)
+    clock.now = truth + 60_000
+    await store.append(branch, ids[2], [say('I will think about it.')], {
+      turn: { key: 'long', step: 0, status: 'open', holder: holder(7) },
+    })
+    clock.now = truth
+    expect(await takeOver(store, conversation.id, undefined, source)).toEqual([])
+    const mine = append(store, branch, 'Mine.')
+    await expect(mine).rejects.toMatchObject({ code: 'busy' })
+    clock.now = truth + 91_000
+    expect(await takeOver(store, conversation.id, undefined, source)).toHaveLength(1)
+  })
+})
