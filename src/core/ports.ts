@@ -1,6 +1,7 @@
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './branch.ts'
 import type { Conversation, ConversationPatch, NewConversation } from './conversation.ts'
 import type { Holder } from './errors.ts'
+import type { Verified, VerifyOptions } from './finding.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type {
   BlobMode,
@@ -259,6 +260,13 @@ export interface Mover {
   writeStored(records: NonEmpty<StoredRecord>): Promise<Written>
 }
 
+/** Checks what is stored. */
+export interface Verifier {
+  /** Recomputes everything that can be recomputed, without the readers that others use, and reports what is not as it
+   *  should be. What cannot be read is a finding and hides nothing else. Writers may go on meanwhile. */
+  verify(options?: VerifyOptions): Promise<Verified>
+}
+
 /** Everything. Ask for less where less is needed. */
 export interface Store
   extends ConversationReader,
@@ -269,7 +277,8 @@ export interface Store
     Searcher,
     Deleter,
     Mover,
-    Maintainer {
+    Maintainer,
+    Verifier {
   close(): Promise<void>
   /** The same, for `await using store = await openStore(…)`: closed on every way out. */
   [Symbol.asyncDispose](): Promise<void>

@@ -1,3 +1,4 @@
+import type { Severity } from '../core/finding.ts'
 import type { Source } from '../core/source.ts'
 import type { ParamsOf, RowOf, StatementName } from './statements.ts'
 
@@ -32,6 +33,12 @@ export interface Match {
   readonly none: readonly string[]
 }
 
+/** Something that an engine finds wrong with its own files. */
+export interface Fault {
+  readonly severity: Severity
+  readonly what: string
+}
+
 /** What a driver gives: transactions over its own SQL. Errors of the engine come out as SkeinErrors. */
 export interface Engine {
   readonly source: Source
@@ -41,6 +48,8 @@ export interface Engine {
   read<T>(program: () => Program<T>): Promise<T>
   /** Runs all statements in one transaction. `relaxed` does not wait for the disk. */
   write<T>(program: () => Program<T>, durability?: 'durable' | 'relaxed'): Promise<T>
+  /** What the engine itself finds wrong with what it keeps, without knowing what that means. */
+  inspect?(): Promise<readonly Fault[]>
   /** How the engine's index is asked. */
   matchText(match: Match): string
   close(): Promise<void>

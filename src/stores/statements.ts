@@ -19,6 +19,7 @@ import type {
 } from './rows.ts'
 import type { ForkStatements } from './statements-fork.ts'
 import type { TransferStatements } from './statements-transfer.ts'
+import type { VerifyStatements } from './statements-verify.ts'
 
 /** The vocabulary between the programs and a driver: what each statement is given and what its rows
  *  hold. A driver answers each name with SQL of its own dialect (`queries.ts`); everything else about
@@ -52,7 +53,7 @@ interface EventRow {
 type None = Readonly<Record<never, never>>
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
-export interface Statements extends ForkStatements, TransferStatements {
+export interface Statements extends ForkStatements, VerifyStatements, TransferStatements {
   // Conversations
   conversationById: [{ id: string }, ConversationRow]
   /** Held until the transaction ends. */

@@ -186,6 +186,11 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     sweep: async (options = {}) => sweepAll(engine, options.dryRun ?? false),
     indexSearch: async () => bringIndexUp(engine),
     rebuildSearch: async () => write(clearIndex),
+    verify: async (options = {}) => {
+      // Nobody who only talks needs it.
+      const { verifyAll } = await import('./verify.ts')
+      return verifyAll(engine, options)
+    },
     schemaVersion,
 
     readStored: async function* (id) {

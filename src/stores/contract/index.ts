@@ -32,6 +32,7 @@ import { sweepCases } from './sweep.ts'
 import { tailCases } from './tails.ts'
 import { trashCases } from './trash.ts'
 import { turnCases } from './turns.ts'
+import { verifyingCases } from './verifying.ts'
 
 export type { ContractCase, Opened, Subject, World } from './contract.ts'
 export { runCase } from './run.ts'
@@ -70,5 +71,6 @@ export const contract: readonly ContractCase[] = [
   ...tailCases,
   ...trashCases,
   ...turnCases,
+  ...verifyingCases,
   ...reopenCases,
 ]

@@ -6,6 +6,7 @@ import { messageQueries } from './queries-messages.ts'
 import { recordQueries } from './queries-records.ts'
 import { searchQueries } from './queries-search.ts'
 import { transferQueries } from './queries-transfer.ts'
+import { verifyQueries } from './queries-verify.ts'
 
 /** All the SQL the PostgreSQL store runs, and nothing else. Every parameter says its type, and every
  *  statement its tenant: the engine adds `@tenant` to each call. */
@@ -17,4 +18,5 @@ export const queries: Queries = {
   ...deletingQueries,
   ...searchQueries,
   ...transferQueries,
+  ...verifyQueries,
 }

@@ -25,7 +25,7 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
   let writes = 0
   let checkpointing = false
 
-  return { source, query, read, write, matchText, close }
+  return { source, query, read, write, matchText, inspect, close }
 
   async function query<T>(program: () => Program<T>): Promise<T> {
     return patiently(() => runToEnd(program(), call), isOurs).catch(rethrow)
@@ -117,6 +117,11 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
         // Nobody waits for it: a full or unwritable disk is the next write's to report.
       }
     })
+  }
+
+  async function inspect() {
+    // Nobody who only talks needs it.
+    return (await import('./inspect.ts')).inspect(db)
   }
 
   async function close(): Promise<void> {

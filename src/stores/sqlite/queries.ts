@@ -6,6 +6,7 @@ import { messageQueries } from './queries-messages.ts'
 import { recordQueries } from './queries-records.ts'
 import { searchQueries } from './queries-search.ts'
 import { transferQueries } from './queries-transfer.ts'
+import { verifyQueries } from './queries-verify.ts'
 
 /** All the SQL the SQLite store runs, and nothing else. `LIMIT +@limit`, because SQLite looks at a bare parameter
  *  there when it plans, and so compiles the statement anew whenever one is bound: half of what a list cost. */
@@ -17,4 +18,5 @@ export const queries: Queries = {
   ...deletingQueries,
   ...searchQueries,
   ...transferQueries,
+  ...verifyQueries,
 }

@@ -129,6 +129,7 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   sweep: async s => ({ ...(await s.sweep()), trashed: [], purged: [] }),
   indexSearch: s => s.indexSearch(),
   rebuildSearch: s => s.rebuildSearch(),
+  verify: (s, { id }) => s.verify({ conversations: [id] }),
   schemaVersion: s => s.schemaVersion(),
   readStored: (s, { id }) => s.readStored(id)[Symbol.asyncIterator]().next(),
   writeStored: (s, { id, last: head }) =>

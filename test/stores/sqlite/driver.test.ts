@@ -298,6 +298,7 @@ describe('a closed store of SQLite', () => {
     sweep: store => store.sweep(),
     indexSearch: store => store.indexSearch(),
     rebuildSearch: store => store.rebuildSearch(),
+    verify: store => store.verify(),
     schemaVersion: store => store.schemaVersion(),
     readStored: store => store.readStored(id)[Symbol.asyncIterator]().next(),
     writeStored: store => store.writeStored([{ kind: 'blob', hash: '', data: new Uint8Array() }]),

@@ -75,7 +75,9 @@ describe('what the programs ask for', () => {
   }
 
   it('is every statement of the vocabulary', () => {
-    expect(names.filter(name => !asked.has(name))).toEqual([])
+    // Asked where something cannot be read: of a file that is damaged.
+    const ofDamage = ['rawConversationAt', 'knownConversations', 'rawSeqs', 'blobUsers']
+    expect(names.filter(name => !asked.has(name) && !ofDamage.includes(name))).toEqual([])
   })
 
   it('brings every parameter that the SQL names, in both dialects', () => {

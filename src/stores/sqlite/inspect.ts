@@ -1,0 +1,78 @@
+import BetterSqlite3, { type Database } from 'better-sqlite3'
+import type { Fault } from '../engine.ts'
+import { isBusy } from './errors.ts'
+import { migrations } from './migrations.ts'
+
+/** More than this says nothing new about a file. */
+const mostFaults = 100
+
+/** What SQLite itself finds wrong with the file: its pages, its indexes, its foreign keys, and whether the tables are those
+ *  that were made. It does not know what was said in them. */
+export function inspect(db: Database): readonly Fault[] {
+  return [
+    ...attempt('the file', () => structureFaults(db)),
+    ...attempt('the foreign keys', () => keyFaults(db)),
+    ...attempt('the schema', () => schemaFaults(db)),
+  ]
+}
+
+function attempt(what: string, look: () => readonly Fault[]): readonly Fault[] {
+  try {
+    return look()
+  } catch (error) {
+    if (isBusy(error)) throw error
+    return [{ severity: 'damage', what: `${what} cannot be checked: ${(error as Error).message}` }]
+  }
+}
+
+function structureFaults(db: Database): readonly Fault[] {
+  const lines = db.prepare(`PRAGMA integrity_check(${mostFaults})`).pluck().all() as string[]
+  return lines
+    .filter(line => line !== 'ok')
+    .map(line => ({ severity: isOfIndex(line) ? 'repairable' : 'damage', what: `in the file: ${line}` }))
+}
+
+/** An index can be made anew from its table. */
+function isOfIndex(line: string): boolean {
+  return /missing from index|wrong # of entries in index|inverted index/.test(line)
+}
+
+function keyFaults(db: Database): readonly Fault[] {
+  const rows = db.prepare('PRAGMA foreign_key_check').all() as { table: string; parent: string }[]
+  const ours = rows.filter(({ table }) => table.startsWith('skein_'))
+  return [...Map.groupBy(ours, ({ table, parent }) => `${table} that refer to ${parent}`)].map(
+    ([which, { length }]) => ({
+      severity: 'damage',
+      what: `${length} rows of ${which} refer to what is not there`,
+    }),
+  )
+}
+
+interface Made {
+  readonly name: string
+  readonly sql: string | null
+}
+
+/** The tables and indexes are compared with those of a new file. */
+function schemaFaults(db: Database): readonly Fault[] {
+  using fresh = disposable(new BetterSqlite3(':memory:'))
+  for (const { sql } of migrations) fresh.db.exec(sql)
+  const found = new Map(madeIn(db).map(({ name, sql }) => [name, sql]))
+  return madeIn(fresh.db).flatMap(({ name, sql }): Fault[] => {
+    const isIndex = sql === null || /^CREATE (UNIQUE )?INDEX/.test(sql)
+    const severity = isIndex ? 'repairable' : 'damage'
+    if (!found.has(name)) return [{ severity, what: `${name} is missing in the file` }]
+    return found.get(name) === sql ? [] : [{ severity, what: `${name} is not as it was made` }]
+  })
+}
+
+function madeIn(db: Database): readonly Made[] {
+  return db
+    .prepare(`SELECT name, sql FROM sqlite_schema WHERE name LIKE '%skein\\_%' ESCAPE '\\' ORDER BY name`)
+    .safeIntegers(false)
+    .all() as Made[]
+}
+
+function disposable(db: Database) {
+  return { db, [Symbol.dispose]: () => void db.close() }
+}
