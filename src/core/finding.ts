@@ -15,6 +15,8 @@ export interface Finding {
   readonly seq: number | null
   /** What is wrong, as part of a sentence. */
   readonly what: string
+  /** How many messages come before it on its path, where that can be told. */
+  readonly before: number | null
   /** The messages that stand on it; null where it is no message, or where nobody can tell. */
   readonly standing: readonly SeqRange[] | null
 }

@@ -196,7 +196,16 @@ const nothing: ConversationCheck = {
 }
 
 function storeFinding(severity: Severity, what: string): Finding {
-  return { severity, conversation: null, message: null, branch: null, seq: null, what, standing: null }
+  return {
+    severity,
+    conversation: null,
+    message: null,
+    branch: null,
+    seq: null,
+    what,
+    before: null,
+    standing: null,
+  }
 }
 
 /** Milliseconds after which others get their turn. */

@@ -1,6 +1,8 @@
 import type { Command } from '../command.ts'
 import { keepCommands } from './keep.ts'
 import { lookCommands } from './look.ts'
+import { mendCommands } from './mend.ts'
+import { moveCommands } from './move.ts'
 import { setUpCommands } from './set-up.ts'
 import { talkCommands } from './talk.ts'
 import { talkOptions } from './talk-options.ts'
@@ -32,5 +34,7 @@ export const commands: readonly Command[] = [
   ...talkCommands,
   ...lookCommands,
   ...keepCommands,
+  ...mendCommands,
+  ...moveCommands,
   ...setUpCommands,
 ]

@@ -123,17 +123,4 @@ export const keepCommands: readonly Command[] = [
     ],
     load: async () => (await import('../keep/gc.ts')).gc,
   },
-  {
-    name: 'verify',
-    aliases: ['conversation verify', 'sessions verify'],
-    group: 'Keep',
-    summary: 'check that every message is what its id says',
-    arguments: [{ name: 'id', optional: true, many: true }],
-    options: {},
-    examples: [
-      ['skein verify', 'all conversations, the trash included'],
-      ['skein verify a7xk5f', 'one of them'],
-    ],
-    load: async () => (await import('../keep/verify.ts')).verify,
-  },
 ]

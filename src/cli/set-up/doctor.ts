@@ -1,10 +1,10 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { inspectConfig } from '../../config/read-config.ts'
+import type { Verified } from '../../core/finding.ts'
 import type { Store } from '../../core/ports.ts'
 import type { Run } from '../command.ts'
 import { exit } from '../exit.ts'
-import { checkMessages } from '../keep/check-messages.ts'
 import { problemOf } from '../report.ts'
 import { chooseModel, fullName } from '../talk/model.ts'
 import { modelName } from '../terminal/model-name.ts'
@@ -128,30 +128,22 @@ const sample = 1_000
 
 async function checkSample(store: Store, world: World): Promise<Check> {
   const progress = progressLine(world, 'checking', 'messages')
-  let checked = 0
-  const damaged: string[] = []
+  let verified: Verified
   try {
-    // Those with something in them: a page is enough to find a thousand messages, or nearly.
-    const { items, skipped } = await store.listConversations({ limit: sample })
-    damaged.push(...skipped.map(({ id }) => id))
-    for (const conversation of items) {
-      if (checked >= sample) break
-      const result = await checkMessages(store, conversation, {
-        newest: sample - checked,
-        signal: world.signal,
-      })
-      checked += result.messages
-      damaged.push(...result.damaged.map(({ message, conversation }) => message ?? conversation))
-      progress.show(checked, sample)
-    }
+    verified = await store.verify({
+      newest: sample,
+      signal: world.signal,
+      onProgress: ({ messages }) => progress.show(messages, sample),
+    })
   } finally {
     progress.end()
   }
-  if (damaged.length > 0) {
+  const { messages: checked, findings } = verified
+  if (findings.damage > 0) {
     return {
       name: 'verify',
       status: 'failed',
-      message: `${plural(damaged.length, 'message')} damaged among the newest ${whole(checked)}. All of them: skein verify`,
+      message: `${plural(findings.damage, 'message')} damaged among the newest ${whole(checked)}. All of them: skein verify`,
     }
   }
   const which = checked < sample ? `all ${plural(checked, 'message')}` : `newest ${whole(checked)} messages`

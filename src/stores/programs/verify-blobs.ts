@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { all, first, type Program } from '../engine.ts'
 import type { Conv } from '../rows.ts'
 import type { RawMessageRow, VerifyStatements } from '../statements-verify.ts'
-import { type Findings, reasonOf, tellsOfDamage } from './verify-findings.ts'
+import { aboutOf, type Findings, reasonOf, tellsOfDamage } from './verify-findings.ts'
 
 const reference = /\{"\$blob":"([0-9a-f]{64})","bytes":(\d+)\}/g
 
@@ -25,7 +25,7 @@ export function* checkBlobRefs(
     for (const { hash, size } of yield* all('blobSizes', { hashes })) sizes.set(hash, size)
   }
   for (const { row, refs } of said) {
-    const about = { message: row.id, seq: row.seq }
+    const about = aboutOf(row)
     const known = listed.get(row.found_at)
     for (const [hash, bytes] of refs) {
       const size = sizes.get(hash)

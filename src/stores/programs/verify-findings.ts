@@ -7,6 +7,12 @@ export interface About {
   readonly message?: string | null
   readonly branch?: string
   readonly seq?: number
+  /** Messages before it on its path. */
+  readonly before?: number
+}
+
+export function aboutOf(row: { readonly id: string; readonly seq: number; readonly depth: number }): About {
+  return { message: row.id, seq: row.seq, before: row.depth }
 }
 
 /** Collects what is found in one conversation: so many that somebody can act on them, and the number of the rest. */
@@ -26,7 +32,7 @@ export function findingsOf(conversation: string | null): Findings {
   const more = { damage: 0, repairable: 0, note: 0 }
   return { list, more, add, has }
 
-  function add(severity: Severity, what: string, { message = null, branch, seq }: About = {}): void {
+  function add(severity: Severity, what: string, { message = null, branch, seq, before }: About = {}): void {
     if (list.length >= mostListed) {
       more[severity]++
       return
@@ -38,6 +44,7 @@ export function findingsOf(conversation: string | null): Findings {
       branch: branch ?? null,
       seq: seq ?? null,
       what,
+      before: before ?? null,
       standing: null,
     })
   }

@@ -2,7 +2,7 @@ import { hashMessage, sha256Hex } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Role } from '../../core/message.ts'
 import type { RawMessageRow, RawPlaceRow } from '../statements-verify.ts'
-import type { Findings } from './verify-findings.ts'
+import { aboutOf, type Findings } from './verify-findings.ts'
 
 const roles: readonly string[] = ['user', 'assistant', 'tool_result', 'system']
 
@@ -32,7 +32,7 @@ export function checkWords(
   trueAbove: string | undefined,
   findings: Findings,
 ) {
-  const about = { message: row.id, seq: row.seq }
+  const about = aboutOf(row)
   if (!roles.includes(row.role)) findings.add('damage', 'who said it cannot be read', about)
   if (row.at < 0 || row.at > lastTime) findings.add('damage', 'when it was said cannot be read', about)
   const stored = Buffer.from(row.body_hash).toString('hex')
@@ -56,7 +56,7 @@ export function checkWords(
 
 /** Checks what was taken away on purpose: the place has to say by whom, when and why. */
 export function checkErasure(row: RawMessageRow, findings: Findings): void {
-  const about = { message: row.id, seq: row.seq }
+  const about = aboutOf(row)
   if (row.body === null && row.erased === null) findings.add('damage', 'its words are missing', about)
   if (row.body !== null && row.erased !== null)
     findings.add('repairable', 'it is marked as erased, and has words', about)
@@ -75,7 +75,7 @@ function isErasure(text: string): boolean {
 
 /** Checks what follows from the parent and is stored to make reading cheap. */
 export function checkPlace(row: RawMessageRow, above: Above | null, findings: Findings): void {
-  const about = { message: row.id, seq: row.seq }
+  const about = aboutOf(row)
   const follows = above !== null && row.parent_seq === row.seq - 1
   const expected = {
     depth: above === null ? 0 : above.depth + 1,

@@ -1,7 +1,7 @@
 import { all, type Program } from '../engine.ts'
 import type { Conv, TurnRow } from '../rows.ts'
 import type { RawMessageRow } from '../statements-verify.ts'
-import type { Findings } from './verify-findings.ts'
+import { aboutOf, type Findings } from './verify-findings.ts'
 
 /** Turns that are read at a time: the engine sorts all of a conversation's for each page. */
 const page = 5_000
@@ -30,7 +30,7 @@ export function walkTurns(conv: Conv, findings: Findings): TurnWalk {
   function* at(row: RawMessageRow): Program<TurnRow | null> {
     yield* goTo(row.seq)
     if (row.turn === null) return null
-    const about = { message: row.id, seq: row.seq }
+    const about = aboutOf(row)
     const found = underWay.get(row.turn)
     if (!found) {
       findings.add(

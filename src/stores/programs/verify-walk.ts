@@ -3,7 +3,7 @@ import type { Conv } from '../rows.ts'
 import type { RawConversationRow, RawMessageRow, RawPlaceRow } from '../statements-verify.ts'
 import { checkBlobRefs } from './verify-blobs.ts'
 import { walkCalls } from './verify-calls.ts'
-import { type Findings, reasonOf, tellsOfDamage } from './verify-findings.ts'
+import { aboutOf, type Findings, reasonOf, tellsOfDamage } from './verify-findings.ts'
 import { walkGaps } from './verify-gaps.ts'
 import { type Above, checkErasure, checkPlace, checkWords, isWhole } from './verify-message.ts'
 import { walkTurns } from './verify-turns.ts'
@@ -139,7 +139,7 @@ export function* readPlaces(conv: Conv, seqs: readonly number[]): Program<readon
 }
 
 function complainOfParent(row: RawMessageRow, findings: Findings, isPurging: boolean): void {
-  const about = { message: row.id, seq: row.seq }
+  const about = aboutOf(row)
   if (row.parent_seq >= row.seq) findings.add('damage', 'it hangs on a message that came after it', about)
   else if (!isPurging)
     findings.add('damage', `the message it hangs on (seq ${row.parent_seq}) is missing`, about)

@@ -38,7 +38,12 @@ test('verify finds nothing wrong with what is sound: large texts, media, erased 
     checked: 5,
     erased: 1,
     conversations: 2,
+    damaged_conversations: 0,
+    blobs: 3,
+    counts: { damage: 0, repairable: 0, note: 0 },
     damaged: [],
+    repairable: [],
+    notes: [],
   })
 })
 
