@@ -5,6 +5,7 @@ import type { StoredBlob, StoredKind, StoredRecord, WrittenRecord } from './stor
 /** A record and where it came from, for whoever is told about it: a line of a file, for example. */
 export interface SourcedRecord {
   readonly record: StoredRecord
+  readonly file: string
   readonly line: number
 }
 
@@ -88,9 +89,23 @@ export async function takeIn(
   }
 }
 
-/** Roughly: what makes a record large is its text. */
+/** Roughly: what makes a record large is its text. Not yet checked, so nothing is believed of it. */
 function sizeOf(record: Exclude<StoredRecord, StoredBlob>): number {
-  if (record.kind === 'message') return 400 + (record.body?.length ?? 0)
-  if (record.kind === 'draft' || record.kind === 'summary') return 400 + String(record.text).length
-  return 1_000
+  switch (record.kind) {
+    case 'message':
+      return 400 + lengthOf(record.body)
+    case 'draft':
+    case 'summary':
+      return 400 + lengthOf(record.text)
+    case 'event':
+      return 200 + JSON.stringify(record.data ?? null).length
+    case 'conversation':
+      return 1_000 + JSON.stringify([record.prompt, record.metadata]).length
+    default:
+      return 1_000
+  }
+}
+
+function lengthOf(text: unknown): number {
+  return typeof text === 'string' ? text.length : 0
 }

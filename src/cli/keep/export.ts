@@ -1,4 +1,4 @@
-import { linkSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isMedia } from '../../core/block.ts'
 import { type Given, hasOption, type Run, textOption } from '../command.ts'
@@ -8,10 +8,19 @@ import { bytes, plural } from '../terminal/number.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
 import { type Exported, readExported } from './exported.ts'
+import { writeNew } from './new-file.ts'
+import { slugOf } from './slug.ts'
 
-/** Writes a conversation as Markdown or as a page, to a file or to stdout. */
-export const exportCommand: Run = (given, world) => {
+/** Writes a conversation as Markdown or as a page, or conversations in the native format, to a file or to stdout. */
+export const exportCommand: Run = async (given, world) => {
+  if (isNative(given)) {
+    const { exportNative } = await import('../move/export-native.ts')
+    return withStore(world, store => exportNative(given, world, store))
+  }
   const html = hasOption(given, 'html')
+  if (given.arguments.length !== 1) {
+    throw new UsageError('one conversation is needed', 'One at a time, or in the native format: --native')
+  }
   if (html && hasOption(given, 'all')) {
     throw new UsageError('--all is for Markdown', 'A page has all branches anyway')
   }
@@ -48,6 +57,11 @@ export const exportCommand: Run = (given, world) => {
     }
     return exit.ok
   })
+}
+
+/** Whether the native format is asked for: by its flag, or by the name of the file. */
+function isNative(given: Given): boolean {
+  return hasOption(given, 'native') || /\.jsonl$/i.test(textOption(given, 'output') ?? '')
 }
 
 interface Counts {
@@ -88,33 +102,4 @@ function fileOf(given: Given, world: World, { conversation }: Exported, html: bo
   return /[/\\]$/.test(output) || statSync(file, { throwIfNoEntry: false })?.isDirectory()
     ? join(file, name)
     : file
-}
-
-/** Letters, digits and dashes: a title cannot lead out of a folder, hide a file or name a flag. */
-export function slugOf(title: string | null): string {
-  const words =
-    (title ?? '')
-      .normalize('NFKD')
-      .replace(/\p{M}/gu, '')
-      .toLowerCase()
-      .match(/[\p{L}\p{N}]+/gu) ?? []
-  const slug = [...words.join('-')].slice(0, 60).join('').replace(/-+$/, '')
-  return slug || 'conversation'
-}
-
-/** Writes it whole or not at all: to a file beside, which then gets the name. What is there stays, unless forced. */
-function writeNew(file: string, text: string, force: boolean): void {
-  const unfinished = `${file}.${process.pid}.unfinished`
-  try {
-    writeFileSync(unfinished, text, { flag: 'wx' })
-    if (force) renameSync(unfinished, file)
-    else linkSync(unfinished, file)
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : ''
-    if (code === 'EEXIST') throw new UsageError(`${file} is there already`, 'To write over it: --force')
-    if (code === 'ENOENT') throw new UsageError(`there is no folder ${dirname(file)}`, 'Make it first')
-    throw error
-  } finally {
-    rmSync(unfinished, { force: true })
-  }
 }

@@ -1,0 +1,116 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Store } from '../../core/ports.ts'
+import type { Unreadable } from '../../core/stored.ts'
+import { type SourcedRecord, type Tally, takeIn } from '../../core/take-in.ts'
+import { openStore } from '../../stores/open.ts'
+import { type Run, textOptions } from '../command.ts'
+import { exit } from '../exit.ts'
+import { progressLine } from '../terminal/progress.ts'
+import { duration } from '../terminal/time.ts'
+import { UsageError } from '../usage-error.ts'
+import type { World } from '../world.ts'
+import { breathing } from './breathing.ts'
+import { conversationsOf } from './conversations-of.ts'
+import { nameOf } from './import.ts'
+import { movedText, tellSome, tellUnreadable } from './moved-text.ts'
+import { stopOnInterrupt } from './stop-on-interrupt.ts'
+
+interface Copied {
+  readonly tally: Tally
+  readonly conversations: number
+  readonly unreadable: readonly Unreadable[]
+  readonly refused: readonly string[]
+  readonly notes: readonly string[]
+  readonly ms: number
+}
+
+/** Copies conversations from one store into another, of either kind. What is there already is left alone. */
+export const copy: Run = async (given, world) => {
+  const [from, to] = given.arguments.map(name => targetOf(name, world.cwd)) as [string, string]
+  if (!isUrl(from) && !existsSync(from)) throw new UsageError(`there is no store at ${given.arguments[0]}`)
+  if (isSame(from, to)) throw new UsageError('that is one store, not two', 'Name another to copy to')
+  using stop = stopOnInterrupt(world)
+  await using source = await openStore(from)
+  await using target = await openStore(to)
+  const copied = await copyAll(world, source, target, textOptions(given, 'only'), stop.signal)
+  if (world.json) world.out.line(JSON.stringify(jsonOf(copied)))
+  else tell(world, copied)
+  return copied.refused.length + copied.unreadable.length > 0 ? exit.failure : exit.ok
+}
+
+async function copyAll(
+  world: World,
+  source: Store,
+  target: Store,
+  only: readonly string[],
+  signal: AbortSignal,
+): Promise<Copied> {
+  const began = performance.now()
+  const ids = await conversationsOf(source, only)
+  const unreadable: Unreadable[] = []
+  const refused: string[] = []
+  const notes: string[] = []
+  let done = 0
+  const progress = progressLine(world, 'copying', 'conversations')
+  try {
+    const tally = await takeIn(target, records(), {
+      signal,
+      onSpecial: ({ record }, written) => {
+        if (written.outcome === 'refused') refused.push(`${nameOf(record)}: ${written.reason}`)
+        else if (written.note !== null) notes.push(written.note)
+      },
+      onProgress: () => progress.show(done, ids.length),
+    })
+    return { tally, conversations: ids.length, unreadable, refused, notes, ms: performance.now() - began }
+  } finally {
+    progress.end()
+  }
+
+  async function* records(): AsyncGenerator<SourcedRecord> {
+    for (const id of ids) {
+      for await (const record of breathing(source.readStored(id))) {
+        signal.throwIfAborted()
+        if (record.kind === 'unreadable') unreadable.push(record)
+        else yield { record, file: '', line: 0 }
+      }
+      done++
+    }
+  }
+}
+
+function targetOf(name: string, cwd: string): string {
+  return isUrl(name) ? name : resolve(cwd, name)
+}
+
+function isUrl(target: string): boolean {
+  return /^postgres(ql)?:\/\//.test(target)
+}
+
+function isSame(from: string, to: string): boolean {
+  if (from === to) return true
+  return !isUrl(from) && !isUrl(to) && existsSync(to) && realpathSync(from) === realpathSync(to)
+}
+
+function jsonOf({ tally, conversations, unreadable, refused, notes, ms }: Copied) {
+  return {
+    conversations,
+    ...tally,
+    refused_records: refused,
+    unreadable: unreadable.map(({ conversationId, what, reason }) => ({
+      conversation: conversationId,
+      what,
+      reason,
+    })),
+    notes,
+    ms: Math.round(ms),
+  }
+}
+
+function tell(world: World, { tally, refused, notes, unreadable, ms }: Copied): void {
+  if (world.quiet) return
+  const { dot } = world.err.style.symbols
+  world.err.line(`${movedText(tally, 'copied', 'there')} ${dot} ${duration(ms)}`)
+  tellSome(world, [...notes, ...refused])
+  tellUnreadable(world, unreadable)
+}
