@@ -87,7 +87,13 @@ async function choicesOf(
 }
 
 async function firstWords(id: ConversationId, store: Store): Promise<Choice<unknown>['details']> {
-  const first = await store.listMessages({ conversationId: id, roles: ['user'], limit: 1, blobs: 'preview' })
+  const first = await store.listMessages({
+    conversationId: id,
+    order: 'ascending',
+    roles: ['user'],
+    limit: 1,
+    blobs: 'preview',
+  })
   return first.items.map(message => ['first', gistOf(message)] as const)
 }
 

@@ -4,7 +4,7 @@ import { type Given, hasOption, type Run, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
 import { shortIdIn } from '../keep/short-id-in.ts'
 import { newestHere } from '../talk/newest-here.ts'
-import { cut, widthOf } from '../terminal/cut.ts'
+import { cut, padEnd, widthOf } from '../terminal/cut.ts'
 import { shortIds } from '../terminal/short-id.ts'
 import { localTime } from '../terminal/time.ts'
 import { UsageError } from '../usage-error.ts'
@@ -95,8 +95,10 @@ async function forPeople(
 function* outline(shown: Shown, path: readonly Message[], world: World): Generator<string> {
   const { style, width, isTerminal } = world.out
   const short = shortIds(shown.path.map(message => message.id))
-  for (const message of path) {
-    const who = style.safe(whoSaid(message, shown))
+  const names = path.map(message => cut(style.safe(whoSaid(message, shown)), 16, style.symbols.dots))
+  const widest = names.reduce((most, name) => Math.max(most, widthOf(name)), 0)
+  for (const [i, message] of path.entries()) {
+    const who = padEnd(names[i]!, widest)
     if (!isTerminal) {
       yield [message.id, message.createdAt.toISOString(), message.role, field(world, gistOf(message))].join(
         '\t',

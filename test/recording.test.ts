@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { screenOf, textOfScreen } from '../scripts/recording/screen.ts'
+import { playStory, type Scene, textOf } from '../scripts/recording/story.ts'
+import { svgOf } from '../scripts/recording/svg.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const committed = (name: string) => readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8')
+
+describe('the recording in docs/', () => {
+  let scenes: readonly Scene[]
+  beforeAll(async () => {
+    scenes = await playStory()
+  })
+
+  it('is what the command prints today: if not, npm run recording, and look at it', () => {
+    expect(textOf(scenes)).toBe(committed('recording.md'))
+    expect(svgOf(scenes)).toBe(committed('recording.svg'))
+  })
+
+  it('shows chat, restart, resume, fork, tree and search', () => {
+    const text = committed('recording.md')
+    for (const seen of [
+      /^› My name is Ada.*\nNice to meet you, Ada\.$/m,
+      /^continuing "My name is Ada.*\n {2}now: Nice to meet you, Ada\.\n\nYour name is Ada\.$/m,
+      /^Go on with which conversation\?/m,
+      /^forked at \S+, nothing copied/m,
+      /^ {8}\S{6} \(.*\) \[USER\] What is my name\?[\s\S]*^ {8}\S{6} \(.*\) \[USER\] The door code is 1234\.$/m,
+      /^\d hits in 1 conversation here/m,
+    ]) {
+      expect(text).toMatch(seen)
+    }
+  })
+
+  it('is one file that needs no other: no script, no address but that of the format', () => {
+    const svg = committed('recording.svg')
+    expect(svg).not.toMatch(/<script|<image|<foreignObject|@import|url\(|href/)
+    expect(svg.match(/https?:\/\/[^"]+/g)).toEqual(['http://www.w3.org/2000/svg'])
+  })
+})
+
+describe('the screen of the recording', () => {
+  const shown = (sent: string) => textOfScreen(screenOf(sent, 10, 3))
+
+  it('breaks lines, scrolls, moves and erases as a terminal does', () => {
+    expect(shown('ab\r\ncd')).toBe('ab\ncd')
+    expect(shown('0123456789ab')).toBe('0123456789\nab')
+    expect(shown('1\r\n2\r\n3\r\n4')).toBe('2\n3\n4')
+    expect(shown('abc\rX\x1b[K')).toBe('X')
+    expect(shown('a\r\nb\r\nc\x1b[2A\r\x1b[J')).toBe('')
+    expect(shown('ab\x1b[3Cc')).toBe('ab   c')
+  })
+
+  it('keeps colours with the letters, and refuses what it does not know', () => {
+    expect(screenOf('a\x1b[36mb\x1b[39mc', 10, 1)[0]).toMatchObject([
+      { column: 0, text: 'a', look: { colour: null } },
+      { column: 1, text: 'b', look: { colour: 6 } },
+      { column: 2, text: 'c', look: { colour: null } },
+    ])
+    expect(() => shown('\x1b[5S')).toThrow('not known here')
+    expect(() => shown('\x1b[4m')).toThrow('not known here')
+  })
+})
