@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { describe, expect, it } from 'vitest'
+import type { Finding } from '../../src/core/finding.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import { changedSince, damagedCopy, dice, fill, folder } from './damaged-file.ts'
+import { note } from './note.ts'
+import { size } from './size.ts'
+
+const seed = Number(process.env.DAMAGE_SEED ?? 20_261_116)
+
+/** What a check finds in a file; a file that cannot be opened is found too. */
+async function findingsIn(
+  path: string,
+): Promise<readonly Pick<Finding, 'severity' | 'conversation' | 'what'>[]> {
+  const findings: Finding[] = []
+  try {
+    await using store = await openSqliteStore(path)
+    await store.verify({ onFinding: finding => findings.push(finding) })
+  } catch (error) {
+    return [{ severity: 'damage', conversation: null, what: String(error) }]
+  }
+  return findings.filter(({ severity }) => severity !== 'note')
+}
+
+/** What SQLite finds by itself. */
+function integrityCheck(path: string): boolean {
+  try {
+    const db = new BetterSqlite3(path)
+    try {
+      return db.pragma('integrity_check', { simple: true }) !== 'ok'
+    } finally {
+      db.close()
+    }
+  } catch {
+    return true
+  }
+}
+
+describe('a damaged file', () => {
+  it('is found out: of flipped bits that change a message, verify finds all, SQLite by itself next to none (R6)', {
+    timeout: size({ gate: 120_000, full: 3_600_000 }),
+  }, async () => {
+    using place = folder()
+    const truth = await fill(join(place.path, 'whole.db'), 2 * 2 ** 20, seed)
+    const original = readFileSync(join(place.path, 'whole.db'))
+    const path = join(place.path, 'flipped.db')
+    const roll = dice(seed)
+    const flips = size({ gate: 200, full: 1_000 })
+    let [changing, found, bySqlite, falsely] = [0, 0, 0, 0]
+    const missed: string[] = []
+    for (let n = 0; n < flips; n++) {
+      const [at, bit] = [Math.floor(roll() * original.length), Math.floor(roll() * 8)]
+      const flip = (bytes: Buffer) => {
+        bytes[at]! ^= 1 << bit
+        return undefined
+      }
+      damagedCopy(original, path, flip)
+      const findings = await findingsIn(path)
+      damagedCopy(original, path, flip)
+      const changed = await changedSince(truth, path)
+      if (changed.size === 0) continue
+      changing++
+      if (integrityCheck(path)) bySqlite++
+      if (findings.length > 0) found++
+      else missed.push(`byte ${at}, bit ${bit}`)
+      // Sound conversations are not blamed: what is named as damaged has changed.
+      const blamed = findings.filter(
+        ({ severity, conversation }) => severity === 'damage' && conversation !== null,
+      )
+      if (blamed.some(({ conversation }) => !changed.has(conversation as never))) falsely++
+    }
+    note('flips', flips)
+    note('changed a message', changing)
+    note('found by verify', found)
+    note('found by integrity_check', bySqlite)
+    expect(missed, `seed ${seed}`).toEqual([])
+    expect(changing).toBeGreaterThan(flips / 4)
+    // The control: what a file's own check can know is not enough.
+    expect(bySqlite).toBeLessThan(changing / 2)
+    expect(falsely).toBe(0)
+  })
+})
