@@ -120,11 +120,18 @@ export function checkHolder(holder: Holder, field = 'holder'): Holder {
   return holder
 }
 
+const statuses = ['open', 'complete', 'interrupted', 'failed'] as const
+
+/** The status that turns are asked for by, or null for any. */
+export function checkStatus(status: unknown): (typeof statuses)[number] | null {
+  return status === undefined ? null : checkChoice(status, 'status', statuses)
+}
+
 export function checkTurnStep(turn: TurnStep): TurnStep {
   checkName(turn.key, 'turn.key')
   checkCount(turn.step, 'turn.step', 0, 2 ** 31 - 1)
   if (turn.status !== undefined) {
-    checkChoice(turn.status, 'turn.status', ['open', 'complete', 'interrupted', 'failed'])
+    checkChoice(turn.status, 'turn.status', statuses)
   }
   if (turn.holder !== undefined) checkHolder(turn.holder, 'turn.holder')
   else if (turn.status === 'open') throw new InvalidError('turn.holder', 'must say who holds an open turn')

@@ -57,7 +57,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     structure: async id => read(() => structure(conversationId(id))),
     readBlob: async hash => query(() => readBlob(checkBlobHash(hash))),
     listTurns: async (id, options = {}) =>
-      query(() => turns.listTurns(conversationId(id), options.status ?? null)),
+      query(() => turns.listTurns(conversationId(id), checked.checkStatus(options.status))),
     readDraft: async (id, key) => read(() => turns.readDraft(conversationId(id), checkName(key, 'turn key'))),
     listSummaries: async (id, { newest } = {}) =>
       query(() => records.listSummaries(conversationId(id), checked.checkNewest(newest))),
