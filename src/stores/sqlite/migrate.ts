@@ -1,5 +1,5 @@
-import { closeSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, openSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { InvalidError, SchemaTooNewError, StorageFullError } from '../../core/errors.ts'
 import type { Migration } from '../migration.ts'
@@ -63,6 +63,7 @@ async function keepCopy(db: Database, version: number): Promise<void> {
       `migrating ${file} needs ${size * 2} bytes for a copy and itself, and ${bavail * bsize} are free`,
     )
   }
+  removeAbandoned(file)
   const unfinished = `${copyPath(file)}.${process.pid}`
   rmSync(unfinished, { force: true })
   try {
@@ -73,5 +74,18 @@ async function keepCopy(db: Database, version: number): Promise<void> {
     if (schemaVersion(db) === version) renameSync(unfinished, copyPath(file))
   } finally {
     rmSync(unfinished, { force: true })
+  }
+}
+
+/** Removes copies that a process was killed over. One that is still being written is touched all the time, also by a
+ *  process of another container, whose number says nothing here. */
+function removeAbandoned(file: string): void {
+  const folder = dirname(file)
+  const beginning = `${basename(copyPath(file))}.`
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(beginning) || !/^\d+(-journal)?$/.test(name.slice(beginning.length))) continue
+    const path = join(folder, name)
+    const touched = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+    if (Date.now() - touched > 10_000) rmSync(path, { force: true })
   }
 }

@@ -1,0 +1,181 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, utimesSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { sha256Hex } from '../../src/core/hash.ts'
+import { type NonEmpty, textOf } from '../../src/core/message.ts'
+import type { StoredRecord } from '../../src/core/stored.ts'
+import { openStore } from '../../src/stores/open.ts'
+import { migrations as postgresMigrations } from '../../src/stores/postgres/migrations.ts'
+import { copyPath, migrate } from '../../src/stores/sqlite/migrate.ts'
+import { migrations } from '../../src/stores/sqlite/migrations.ts'
+import { engines, freshTarget } from '../recorder/engines.ts'
+import { loadPostgres, recordsOf, releasedVersions, truthOf, unpackSqlite } from '../released/released.ts'
+import { openPool } from '../stores/postgres/database.ts'
+import { claimVersion, lookAt, migrateToNext, newest } from './next-version.ts'
+import { note } from './note.ts'
+import { seededRandom } from './random.ts'
+import { size } from './size.ts'
+
+const kills = size({ gate: 3, full: 50 })
+
+/** A store as a released version has left it. */
+async function released(engine: (typeof engines)[number], version: number): Promise<string> {
+  const target = await freshTarget(engine)
+  if (engine === 'sqlite') unpackSqlite(version, target)
+  else {
+    const pool = openPool(target)
+    await loadPostgres(version, pool)
+    await pool.end()
+  }
+  return target
+}
+
+/** Expects that a store says all that was said, and that nothing of it was altered. */
+async function expectTruth(target: string, version: number): Promise<void> {
+  const { ids, records } = truthOf(target.startsWith('postgres') ? 'postgres' : 'sqlite', version)
+  await using store = await openStore(target)
+  expect((await recordsOf(store, ids)).map(brief)).toEqual(records.map(brief))
+}
+
+/** A blob by the hash of its bytes: whole, nobody could read what differs. */
+function brief(record: unknown): unknown {
+  const { data } = record as { data?: unknown }
+  return typeof data === 'string' ? { ...(record as object), data: sha256Hex(data) } : record
+}
+
+describe.each(engines)('a store of %s', engine => {
+  const known = engine === 'sqlite' ? migrations : postgresMigrations
+
+  it('of every version is kept here', () => {
+    expect(releasedVersions).toEqual(known.map(({ version }) => version))
+  })
+
+  it.each(releasedVersions)(
+    'of version %i is brought up to date, and says all that it said (R10)',
+    async version => {
+      const target = await released(engine, version)
+      await expectTruth(target, version)
+      await using store = await openStore(target)
+      expect(await store.schemaVersion()).toBe(known.at(-1)!.version)
+      // It is a store like any other: what it says passes every check, is found, and goes on.
+      const { ids, records } = truthOf(engine, version)
+      await using other = await openStore(':memory:')
+      const sent = records.map(record => asStored(record)) as unknown as NonEmpty<StoredRecord>
+      const refused = (await other.writeStored(sent)).filter(({ outcome }) => outcome === 'refused')
+      expect(refused).toEqual([])
+      expect((await store.search('story')).items.map(({ conversation }) => conversation.id)).toContain(ids[0])
+      const { branch } = (await store.findByKey('sample:tree'))!
+      const { head } = await store.append(branch, branch.head, [{ role: 'user', blocks: 'Still here?' }])
+      expect(textOf((await store.path(head)).at(-1)!)).toBe('Still here?')
+      note('records', records.length)
+    },
+  )
+
+  it('goes on where a kill -9 has ended its migration, with all that it said (R10)', {
+    timeout: 60_000 + kills * 20_000,
+  }, async () => {
+    const seed = Number(process.env.PROPERTY_SEED ?? Date.now() % 1_000_000)
+    console.log(`kills with seed ${seed}`)
+    const random = seededRandom(seed)
+    const healthy = await released(engine, newest)
+    const began = performance.now()
+    await migrateToNext(healthy)
+    const took = performance.now() - began
+    const { renewed } = await lookAt(healthy)
+    expect(renewed).toBeGreaterThan(20)
+    let before = 0
+    for (let round = 0; round < kills; round++) {
+      const target = await released(engine, newest)
+      await killWhileMigrating(target, random() * took)
+      const left = await lookAt(target)
+      if (left.version === newest) {
+        before++
+        expect(left.renewed).toBeNull()
+        await expectTruth(target, newest)
+      }
+      if (engine === 'sqlite') ageCopies(target)
+      await migrateToNext(target)
+      expect(await lookAt(target)).toEqual({ version: newest + 1, renewed })
+      await claimVersion(target, newest)
+      await expectTruth(target, newest)
+      if (engine === 'sqlite') await expectOneCopy(target)
+    }
+    note('kills', kills)
+    note('before its end', before)
+    note('lost', 0)
+    expect(before).toBeGreaterThan(0)
+  })
+
+  it('of a newer version is refused without a byte being written, also while its owner is at work (R10)', async () => {
+    const target = await released(engine, newest)
+    await migrateToNext(target)
+    const refusal = { code: 'schema_too_new', found: newest + 1, known: newest }
+    if (engine === 'postgres') {
+      const pool = openPool(target)
+      // The transaction that wrote each row, and every table there is.
+      const written = () =>
+        pool.query(`
+          SELECT (SELECT string_agg(xmin::text || version, ' ') FROM skein.schema_version) AS version,
+            (SELECT string_agg(xmin::text || title, ' ' ORDER BY id) FROM skein.conversations) AS titles,
+            (SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
+              WHERE relnamespace = 'skein'::regnamespace) AS names`)
+      const before = await written()
+      await expect(openStore(target)).rejects.toMatchObject(refusal)
+      expect((await written()).rows).toEqual(before.rows)
+      return
+    }
+    const owner = new BetterSqlite3(target)
+    onTestFinished(() => void owner.close())
+    owner.pragma('journal_mode = WAL')
+    owner.prepare('INSERT INTO skein_more VALUES (0)').run()
+    const bytes = () => ['', '-wal'].map(end => readFileSync(target + end))
+    const before = bytes()
+    await expect(openStore(target)).rejects.toMatchObject(refusal)
+    expect(bytes()).toEqual(before)
+    owner.prepare('INSERT INTO skein_more VALUES (1)').run()
+  })
+})
+
+it('is seen to lose where a migration drops a word', async () => {
+  const target = await released('sqlite', newest)
+  const db = new BetterSqlite3(target)
+  const sql = `UPDATE skein_messages SET label = NULL WHERE label = 'question'`
+  await migrate(db, [...migrations, { version: newest + 1, name: 'careless', sql }])
+  db.close()
+  await claimVersion(target, newest)
+  await expect(expectTruth(target, newest)).rejects.toThrow('expected')
+})
+
+async function killWhileMigrating(target: string, ms: number): Promise<void> {
+  const child = fork(join(import.meta.dirname, 'next-version.ts'), [target], { execArgv: [] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const gone = once(child, 'exit')
+  await once(child, 'message')
+  await new Promise(resolve => setTimeout(resolve, ms))
+  child.kill('SIGKILL')
+  await gone
+}
+
+/** As if some time had passed: what was touched a moment ago may still be somebody's. */
+function ageCopies(target: string): void {
+  for (const name of readdirSync(dirname(target))) {
+    if (name.includes('before-migration')) utimesSync(join(dirname(target), name), 0, 0)
+  }
+}
+
+/** The copy that is kept is whole, and what a killed process had begun to copy is not left beside it. */
+async function expectOneCopy(target: string): Promise<void> {
+  const beside = readdirSync(dirname(target)).filter(name => name.includes('before-migration'))
+  expect(beside.filter(name => !/-(wal|shm)$/.test(name))).toEqual(['conversations.db.before-migration'])
+  await expectTruth(copyPath(target), newest)
+}
+
+/** A record of the truth as a store takes it. */
+function asStored(record: unknown): StoredRecord {
+  const { kind, data } = record as { kind: string; data?: string }
+  const whole = kind === 'blob' ? { ...(record as object), data: Buffer.from(data!, 'base64') } : record
+  return whole as StoredRecord
+}
