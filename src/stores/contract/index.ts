@@ -30,6 +30,8 @@ import { structureCases } from './structure.ts'
 import { summariesCases } from './summaries.ts'
 import { sweepCases } from './sweep.ts'
 import { tailCases } from './tails.ts'
+import { transferCases } from './transfer.ts'
+import { mergingCases } from './transfer-merging.ts'
 import { trashCases } from './trash.ts'
 import { turnCases } from './turns.ts'
 import { verifyingCases } from './verifying.ts'
@@ -69,6 +71,8 @@ export const contract: readonly ContractCase[] = [
   ...summariesCases,
   ...sweepCases,
   ...tailCases,
+  ...transferCases,
+  ...mergingCases,
   ...trashCases,
   ...turnCases,
   ...verifyingCases,
