@@ -4,8 +4,13 @@ import type { Role } from './message.ts'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 
-// Two characters for each 10-bit number: halves the steps of base32 on the append path.
-const pairs = Array.from({ length: 1024 }, (_, n) => `${alphabet[n >> 5]}${alphabet[n & 31]}`)
+// Two characters for each 10-bit number: halves the steps of base32 on the append path. Made when first needed: reading
+// needs none.
+let pairs: readonly string[] | undefined
+
+function makePairs(): readonly string[] {
+  return Array.from({ length: 1024 }, (_, n) => `${alphabet[n >> 5]}${alphabet[n & 31]}`)
+}
 
 /** SHA-256 in hex over bytes, or over the UTF-8 of a text. */
 export function sha256Hex(data: string | Uint8Array): string {
@@ -22,6 +27,7 @@ export function hashMessage(
 ): MessageId {
   // As a string of bytes: a Buffer for each message costs more than the hash itself.
   const digest = hash('sha256', `skein:1\n${parent}\n${role}\n${time}\n${bodyHash}\n`, 'binary')
+  pairs ??= makePairs()
   let id = ''
   // 160 bits are four groups of five bytes, and five bytes are four 10-bit numbers.
   for (let i = 0; i < 20; i += 5) {

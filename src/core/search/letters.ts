@@ -60,30 +60,41 @@ export function isOwnFold(codePoint: number): boolean {
 
 const letters = new Map<number, Letter>()
 
-const seen = /[\p{L}\p{N}\p{M}]/u
-// In these scripts a mark is an accent, a reading aid or a stress sign, and people leave it out when they
-// search. In most others (Devanagari, Tamil, Thaana ...) marks are the vowels, and count as letters.
-const accent =
-  /(?=\p{M})[\p{sc=Zinh}\p{sc=Zyyy}\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Arab}\p{sc=Hebr}\p{sc=Syrc}]/u
-// Not the zero width space and the byte order mark: the one is a boundary, the other counts as white space.
-const ignorable = /(?![\u200b\ufeff])[\p{Cf}\p{Emoji_Modifier}]/u
-// Hiragana and katakana share their prolonged sound and repetition marks, hence the extensions (scx).
-const spaceless =
-  /[\p{sc=Hani}\p{scx=Hira}\p{scx=Kana}\p{sc=Hang}\p{sc=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u
+/** What Unicode says of a character, as patterns. Made with the first that is not ASCII: V8 takes longer to look these
+ *  properties up than a short command takes. */
+function makePatterns() {
+  return {
+    seen: /[\p{L}\p{N}\p{M}]/u,
+    // In these scripts a mark is an accent, a reading aid or a stress sign, and people leave it out when they
+    // search. In most others (Devanagari, Tamil, Thaana ...) marks are the vowels, and count as letters.
+    accent:
+      /(?=\p{M})[\p{sc=Zinh}\p{sc=Zyyy}\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Arab}\p{sc=Hebr}\p{sc=Syrc}]/u,
+    // Not the zero width space and the byte order mark: the one is a boundary, the other counts as white space.
+    ignorable: /(?![\u200b\ufeff])[\p{Cf}\p{Emoji_Modifier}]/u,
+    // Hiragana and katakana share their prolonged sound and repetition marks, hence the extensions (scx).
+    spaceless:
+      /[\p{sc=Hani}\p{scx=Hira}\p{scx=Kana}\p{sc=Hang}\p{sc=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u,
+    // Not the arrows, the copyright sign and the circled M, which are punctuation to a reader.
+    emoji: /(?=[\u2300-\u23ff\u2500-\u{10ffff}])[\p{Extended_Pictographic}\p{Regional_Indicator}]/u,
+    upper: /[\p{Lu}\p{Lt}]/u,
+    mark: /\p{M}/u,
+    digit: /\p{N}/u,
+  }
+}
+
+let patterns: ReturnType<typeof makePatterns> | undefined
+
 const follower = /[\u1160-\u11ff\ud7b0-\ud7ff\u3099\u309a\uff9e\uff9f]/
-// Not the arrows, the copyright sign and the circled M, which are punctuation to a reader.
-const emoji = /(?=[\u2300-\u23ff\u2500-\u{10ffff}])[\p{Extended_Pictographic}\p{Regional_Indicator}]/u
-const upper = /[\p{Lu}\p{Lt}]/u
-const mark = /\p{M}/u
-const digit = /\p{N}/u
 const tatweel = '\u0640'
 
 function classify(codePoint: number): Letter {
+  patterns ??= makePatterns()
+  const { seen, accent, ignorable, spaceless, emoji, upper, mark, digit } = patterns
   const char = String.fromCodePoint(codePoint)
   if (follower.test(char)) return { kind: FOLLOWER, text: char.normalize('NFKD') }
   if (accent.test(char) || ignorable.test(char)) return { kind: SILENT, text: '' }
   if (seen.test(char)) {
-    const text = fold(char)
+    const text = fold(char, patterns)
     if (text === '') return { kind: SILENT, text }
     if (spaceless.test(char)) return { kind: mark.test(char) ? FOLLOWER : SPACELESS, text }
     return { kind: upper.test(char) ? UPPER : digit.test(char) ? DIGIT : LOWER, text }
@@ -92,7 +103,7 @@ function classify(codePoint: number): Letter {
 }
 
 /** Sharp s becomes ss and dotless i becomes i because their capitals are SS and I; final sigma is a sigma. */
-function fold(char: string): string {
+function fold(char: string, { seen, accent }: ReturnType<typeof makePatterns>): string {
   let text = ''
   for (const piece of char.normalize('NFKD').toLowerCase().normalize('NFKD')) {
     if (piece === tatweel) continue
@@ -106,14 +117,12 @@ function fold(char: string): string {
 }
 
 function asciiTable(): Uint8Array {
-  const kinds = new Uint8Array(128)
-  for (let code = 0; code < 128; code++) {
-    const char = String.fromCharCode(code)
-    if (/[a-z]/.test(char)) kinds[code] = LOWER
-    else if (/[A-Z]/.test(char)) kinds[code] = UPPER
-    else if (/[0-9]/.test(char)) kinds[code] = DIGIT
-    else if (/[_-]/.test(char)) kinds[code] = GLUE
-    else kinds[code] = BREAK
-  }
+  const kinds = new Uint8Array(128).fill(BREAK)
+  // No patterns: this runs whenever a command starts, and compiling them takes longer than all the rest.
+  kinds.fill(LOWER, 0x61, 0x7b)
+  kinds.fill(UPPER, 0x41, 0x5b)
+  kinds.fill(DIGIT, 0x30, 0x3a)
+  kinds[0x5f] = GLUE
+  kinds[0x2d] = GLUE
   return kinds
 }

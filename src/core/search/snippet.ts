@@ -17,20 +17,54 @@ export interface Snippet {
 export function cutSnippet(texts: readonly string[], query: SearchQuery, length = 160): Snippet {
   let best: Stretch | null = null
   for (const text of texts) {
-    const line = asLine(text)
-    const tokens = tokenize(line)
+    const stretch = stretchIn(text, query, length)
+    if (stretch !== null && (best === null || stretch.terms > best.terms)) best = stretch
+    if (best?.terms === query.all.length) break
+  }
+  if (best === null) best = { line: asLine(texts[0] ?? ''), hits: [], first: 0, last: 0, terms: 0 }
+  return cut(best, length)
+}
+
+/** The richest stretch of a text. Reads no more of it than it has to: tokenising all of it takes longer than the search
+ *  that found it. */
+function stretchIn(text: string, query: SearchQuery, length: number): Stretch | null {
+  const line = asLine(text)
+  const begin = firstChance(line, query)
+  if (begin === null) return null
+  for (let size = 512; ; size *= 8) {
+    const isRest = begin + size * 2 >= line.length
+    const piece = line.slice(begin, isRest ? undefined : begin + size)
+    const tokens = tokenize(piece)
     const found = query.all.flatMap((term, index) =>
-      findTerm(tokens, term).map(hit => ({ ...hit, term: index })),
+      findTerm(tokens, term).map(hit => ({ start: begin + hit.start, end: begin + hit.end, term: index })),
     )
     const stretch = richest(
       line,
       found.sort((a, b) => a.start - b.start || a.end - b.end),
       length,
     )
-    if (stretch !== null && (best === null || stretch.terms > best.terms)) best = stretch
+    // None has more than all terms. What is shown of it ends before a word that may have been cut here.
+    const isBest =
+      stretch?.terms === query.all.length &&
+      Math.max(stretch.last, stretch.first + length) + longestToken < begin + piece.length
+    if (isRest || isBest) return stretch
   }
-  if (best === null) best = { line: asLine(texts[0] ?? ''), hits: [], first: 0, last: 0, terms: 0 }
-  return cut(best, length)
+}
+
+/** More than a token is long, with what may stand between its parts. */
+const longestToken = 200
+
+/** The beginning of the first word that can be a hit; null if none can. */
+function firstChance(line: string, { all }: SearchQuery): number | null {
+  // Other letters can be spelled in many ways.
+  if (/[^ -~]/.test(line)) return 0
+  const places = all.map(({ parts }) => line.search(spelling(parts[0]!))).filter(place => place >= 0)
+  return places.length === 0 ? null : line.lastIndexOf(' ', Math.min(...places)) + 1
+}
+
+/** A part as it may be written in ASCII: in any case, and in pieces that a `_` or a `-` joins. */
+function spelling(part: string): RegExp {
+  return /^[a-z0-9]+$/.test(part) ? new RegExp([...part].join('[_-]?'), 'i') : /$^/
 }
 
 interface TermHit extends Hit {
@@ -74,17 +108,21 @@ function cut({ line, hits, first, last }: Stretch, length: number): Snippet {
   const room = length - seen
   // What is to be seen stands a little before the middle; what one side cannot use the other gets.
   const lead = Math.min(first, Math.max(Math.floor(room / 3), room - (line.length - first - seen)))
-  const from = lead === first ? 0 : startOfWord(line, first - lead, first)
-  const to =
-    from + length >= line.length
-      ? line.length
-      : endOfWord(line, from + length, last - first > length ? first : last)
+  // Not so far to the left, for the sake of a whole character, that what is to be seen is cut off on the right.
+  const leftmost = outsidePair(line, first + seen - length)
+  const from = lead === first ? 0 : Math.max(leftmost, startOfWord(line, first - lead, first))
+  const to = from + length >= line.length ? line.length : endOf(from + length)
   const before = from > 0 ? ellipsis : ''
   const after = to < line.length ? ellipsis : ''
   const shift = before.length - from
   return {
     text: before + line.slice(from, to) + after,
     marks: visible(hits, from, to).map(({ start, end }) => ({ start: start + shift, end: end + shift })),
+  }
+
+  function endOf(at: number): number {
+    const end = endOfWord(line, at, last - first > length ? first : last)
+    return end > first ? end : outsidePair(line, at)
   }
 }
 
@@ -114,6 +152,11 @@ function startOfCharacter(line: string, at: number): number {
   return line.codePointAt(at - 1)! > 0xffff ? at - 1 : at
 }
 
+/** The place itself, or the one after it if that is inside a surrogate pair. */
+function outsidePair(line: string, at: number): number {
+  return at > 0 && line.codePointAt(at - 1)! > 0xffff ? at + 1 : at
+}
+
 function isAttached(char: string): boolean {
   return /[\p{M}\p{Emoji_Modifier}\u200d]/u.test(char)
 }
@@ -132,9 +175,11 @@ function visible(hits: readonly Hit[], from: number, to: number): Hit[] {
   return marks
 }
 
+// Control characters by their numbers: V8 takes longer to look up \p{Cc} than to search.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const spaces = /[\s\x00-\x1f\x7f-\x9f]+/g
+
 /** What is left out or replaced here are no letters to the tokeniser, so that the line has the tokens of the text. */
 function asLine(text: string): string {
-  return withoutEscapes(clip(text).toWellFormed())
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
+  return withoutEscapes(clip(text).toWellFormed()).replace(spaces, ' ').trim()
 }

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { matches } from '../../../src/core/search/match.ts'
+import { findTerm, matches } from '../../../src/core/search/match.ts'
 import { parseQuery } from '../../../src/core/search/query.ts'
 import { cutSnippet } from '../../../src/core/search/snippet.ts'
+import { tokenize } from '../../../src/core/search/tokenize.ts'
 
 const cut = (texts: string | string[], query: string, length?: number) =>
   cutSnippet([texts].flat(), parseQuery(query, new Date(0)), length)
@@ -80,6 +81,9 @@ describe('a snippet', () => {
       `\u2026${'日'.repeat(3)}[本]${'日'.repeat(6)}\u2026`,
     )
   })
+  it('holds the hit also behind characters that hang together', () => {
+    expect(marked('foo\u200de\u0301fooBar\ud83d\u200dfoo', 'foo', 12)).toContain('[')
+  })
   it('has no lone surrogate', () => expect(cut('a \ud800 b', 'b').text).toBe('a \ufffd b'))
   it('of a megabyte is cut in time', () => {
     const started = performance.now()
@@ -130,4 +134,82 @@ describe('a snippet', () => {
       { numRuns: 1_000 },
     )
   })
+  it('is the same as if all of the text had been read', () => {
+    const pieces = [
+      'foo',
+      'bar',
+      'fooBar',
+      'foo_bar',
+      'f-oo',
+      'FOO',
+      'b_ar',
+      'Foo-Bar',
+      'x',
+      'barfoo',
+      '日',
+      'bär',
+      ...'.,/',
+    ]
+    const word = fc.oneof(
+      { arbitrary: fc.constantFrom(...pieces.slice(0, 10)), weight: 1 },
+      { arbitrary: fc.constantFrom(...pieces), weight: 1 },
+      { arbitrary: fc.constant(''), weight: 12 },
+    )
+    // Numbered, so that every stretch occurs once.
+    const numbered = (words: readonly string[]) => words.map((each, i) => `n${i} ${each}`).join(' ')
+    const text = fc
+      .oneof(fc.array(word, { maxLength: 60 }), fc.array(word, { minLength: 400, maxLength: 900 }))
+      .map(numbered)
+    const asked = fc.constantFrom(
+      'foo',
+      'foobar',
+      'foo bar',
+      '"foo bar"',
+      'ba*',
+      'bar x',
+      '日 foo',
+      'foo_bar',
+    )
+    fc.assert(
+      fc.property(text, asked, fc.integer({ min: 20, max: 200 }), (given, query, length) => {
+        const { all } = parseQuery(query, new Date(0))
+        const line = given.replace(/\s+/g, ' ').trim()
+        const tokens = tokenize(line)
+        const hits = all.flatMap((term, index) => findTerm(tokens, term).map(hit => ({ ...hit, index })))
+        hits.sort((a, b) => a.start - b.start || a.end - b.end)
+        const richness = hits.map(
+          ({ start, end }) =>
+            new Set(
+              hits
+                .filter(one => one.start >= start && one.end - start <= Math.max(length, end - start))
+                .map(one => one.index),
+            ).size,
+        )
+        const first = hits[richness.indexOf(Math.max(...richness))]
+        const { text: shown, marks } = cut(given, query, length)
+        const bare = shown.replace(/^…|…$/g, '')
+        const from = line.indexOf(bare)
+        expect(from).toBeGreaterThanOrEqual(0)
+        if (!first) {
+          expect(marks).toEqual([])
+          return
+        }
+        expect(first.start).toBeGreaterThanOrEqual(from)
+        expect(first.start).toBeLessThan(from + bare.length)
+        const lead = shown.startsWith('…') ? 1 : 0
+        const isMarked = new Set(
+          marks.flatMap(({ start, end }) => range(start - lead + from, end - lead + from)),
+        )
+        const isHit = new Set(
+          hits.flatMap(({ start, end }) => range(Math.max(start, from), Math.min(end, from + bare.length))),
+        )
+        expect(isMarked).toEqual(isHit)
+      }),
+      { numRuns: 400 },
+    )
+  })
 })
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i)
+}
