@@ -14,7 +14,7 @@ import { type ConversationFacts, readFacts } from './conversation-facts.ts'
 import { conversationJson } from './conversation-json.ts'
 import { gistOf } from './gist.ts'
 import { type ListRow, listLines } from './list-lines.ts'
-import { field, limitOption, note, withStore, writeJson } from './look.ts'
+import { field, limitOption, note, printLines, withStore, writeJson } from './look.ts'
 import { type Scope, scopeOf } from './scope.ts'
 
 /** `skein ls`: the conversations here, newest last for people and first for programs. */
@@ -36,7 +36,11 @@ export const ls: Run = (given, world) => {
     } else if (world.out.isTerminal) {
       await forPeople(store, world, facts)
       await countLine(store, world, given, scope, filter, { shown: facts.length, limit })
-    } else for (const one of facts) world.out.line(tabbed(world, one))
+    } else
+      await printLines(
+        world.out,
+        facts.map(one => tabbed(world, one)),
+      )
     if (facts.length === 0 && !world.out.isTerminal)
       await countLine(store, world, given, scope, filter, { shown: 0, limit })
     return exit.ok

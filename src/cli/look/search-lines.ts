@@ -83,13 +83,19 @@ export type HitKind = 'text' | 'thinking' | 'tool_call' | 'tool_result' | 'file'
 
 /** The kind of block that holds the snippet; what the role suggests if that cannot be seen. */
 export function kindOf({ message, snippet }: SearchHit): HitKind {
-  const words = bare(snippet.text.replace(/^…|…$/g, ''))
-  for (const block of message.blocks) {
-    const said = saidIn(block)
-    if (said !== null && bare(said.text).includes(words)) return said.kind
-  }
-  return message.role === 'tool_result' ? 'tool_result' : 'text'
+  const suggested = message.role === 'tool_result' ? 'tool_result' : 'text'
+  const said = message.blocks.flatMap(block => saidIn(block) ?? [])
+  if (said.every(({ kind }) => kind === suggested)) return suggested
+  const shown = snippet.text.replace(/^…|…$/g, '')
+  // Mostly it stands there as it is, but for its white space, and nothing need be taken to pieces.
+  const asShown = said.find(({ text }) => text.slice(0, mostRead).replace(/\s+/g, ' ').includes(shown))
+  if (asShown) return asShown.kind
+  const words = bare(shown)
+  return said.find(({ text }) => bare(text).includes(words))?.kind ?? suggested
 }
+
+/** How much of a block is looked at. */
+const mostRead = 200_000
 
 function saidIn(block: SearchHit['message']['blocks'][number]): { kind: HitKind; text: string } | null {
   switch (block.type) {
@@ -111,5 +117,5 @@ function saidIn(block: SearchHit['message']['blocks'][number]): { kind: HitKind;
 
 /** Letters and digits only: escapes and white space are written differently in a snippet. */
 function bare(text: string): string {
-  return text.slice(0, 200_000).replace(/[^\p{L}\p{N}]+/gu, '')
+  return text.slice(0, mostRead).replace(/[^\p{L}\p{N}]+/gu, '')
 }

@@ -9,7 +9,7 @@ import { plural, whole } from '../terminal/number.ts'
 import { wrap } from '../terminal/wrap.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
-import { field, limitOption, note, withStore, writeJson } from './look.ts'
+import { field, limitOption, note, printLines, withStore, writeJson } from './look.ts'
 import { scopeOf } from './scope.ts'
 import { type HitGroup, kindOf, searchLines } from './search-lines.ts'
 
@@ -33,7 +33,11 @@ export const search: Run = (given, world) => {
     })
     if (world.json) writeJson(world, items.map(hitJson))
     else if (world.out.isTerminal) await forPeople(store, world, items)
-    else for (const hit of items) world.out.line(tabbed(world, hit))
+    else
+      await printLines(
+        world.out,
+        items.map(hit => tabbed(world, hit)),
+      )
     if (items.length > 0 && !world.out.isTerminal) return exit.ok
     const elsewhere = scope.isAll ? null : await countHits(store, query, wide)
     if (items.length === 0) note(world, nothingFound(scope.isAll, elsewhere))

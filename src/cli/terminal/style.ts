@@ -87,8 +87,11 @@ export function styleFor({ isTerminal, env, noColor }: StyleWishes): Style {
   }
 }
 
-/** Control characters, and what breaks lines or turns the direction of writing in other ways. */
-const driving = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]/gu
+/** Control characters, and what breaks lines or turns the direction of writing in other ways: \p{Cc}, \p{Zl}, \p{Zp},
+ *  \p{Bidi_Control} and U+FEFF, by their numbers, because looking those up takes V8 longer than a list takes. */
+const driving =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
 
 function harmless(text: string, sign: string): string {
   if (text.search(driving) === -1) return text
