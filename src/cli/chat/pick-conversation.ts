@@ -28,8 +28,11 @@ export interface PickConversation {
   readonly all?: boolean
 }
 
-/** So many of the newest are listed and searched as one types. */
+/** So many of the newest are listed. Of the others, those whose title has what is typed are looked up. */
 const most = 500
+
+/** So many are looked up at once. */
+const mostFound = 50
 
 /** Lets a person pick a conversation: the newest first, searched by title, first and last words, directory, branch
  *  and label as one types. */
@@ -48,7 +51,18 @@ export async function pickConversation(options: PickConversation): Promise<Picke
       keys: `enter go on · tab ${all ? 'this directory' : 'all directories'} · ctrl+f fork · ctrl+t read · esc ${escapeMeans}`,
       ends: ['tab', 'forward', 'read'],
     })
-    const { by, choice } = await pick(picker, keyboard, world.err, ({ id }) => firstWords(id, store))
+    const listed = new Set<string>(page.items.map(({ id }) => id))
+    const { by, choice } = await pick(picker, keyboard, world.err, {
+      tellMore: ({ id }) => firstWords(id, store),
+      async findMore(typed) {
+        // The title has all of the words if it has the longest, and then some: the picker sees to the rest.
+        const title = typed.split(/\s+/).toSorted((a, b) => b.length - a.length)[0]!
+        const found = await store.listConversations({ ...filter, kind: 'main', title, limit: mostFound })
+        const others = found.items.filter(({ id }) => !listed.has(id))
+        for (const { id } of others) listed.add(id)
+        return choicesOf(others, store, world)
+      },
+    })
     if (by === 'tab') {
       all = !all
       continue

@@ -1,5 +1,6 @@
 import type { Paper } from '../terminal/paper.ts'
 import type { Keyboard } from './keyboard.ts'
+import { textOfLine } from './line.ts'
 import { type Choice, fitting, type Picker, type PickerEnd, pickerRows, pressed } from './picker.ts'
 import { regionOn } from './region.ts'
 
@@ -12,16 +13,31 @@ export interface PickedChoice<T> {
 /** What is told of the row under the cursor, before its own details: asked for when it is there. */
 export type TellMore<T> = (value: T) => Promise<Choice<T>['details']>
 
+/** Choices that are not listed, but may fit what was typed. */
+export type FindMore<T> = (typed: string) => Promise<readonly Choice<T>[]>
+
+export interface PickOptions<T> {
+  readonly tellMore?: TellMore<T>
+  /** Asked for each text that is typed, where there are more than are listed. */
+  readonly findMore?: FindMore<T>
+}
+
 /** Lets a person pick. The rows are gone afterwards. */
 export async function pick<T>(
   picker: Picker<T>,
   keyboard: Keyboard,
   paper: Paper,
-  tellMore?: TellMore<T>,
+  { tellMore, findMore }: PickOptions<T> = {},
 ): Promise<PickedChoice<T>> {
   const region = regionOn(paper)
   let now = picker
+  let asked = ''
   for (;;) {
+    const typed = textOfLine(now.typed).trim()
+    if (findMore && typed !== '' && typed !== asked && now.choices.length < now.total) {
+      asked = typed
+      now = { ...now, choices: [...now.choices, ...(await findMore(typed))] }
+    }
     if (tellMore) now = await withMore(now, tellMore)
     region.paint(pickerRows(now, paper.width, paper.rows, paper.style))
     const stroke = await keyboard.next()

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { slashCommands } from '../../../src/cli/chat/slash/index.ts'
 import { home } from '../skein.ts'
 
 describe('chat in a pipe', () => {
@@ -34,16 +35,17 @@ describe('chat in a pipe', () => {
   it('runs / commands: all of those that need no terminal', async () => {
     using here = home()
     const run = (...lines: readonly string[]) => here.skein(['chat'], { input: `${lines.join('\n')}\n` })
-    const help = await run('/help')
-    const named = [...help.stdout.matchAll(/^ {2}\/(\w+)/gm)].map(([, name]) => name)
-    expect(named).toEqual(
-      expect.arrayContaining(
-        'new clear history tree fork switch resume search title model context compact retry edit undo export help quit'.split(
-          ' ',
-        ),
-      ),
-    )
-
+    const help = await run('/help', '/help fork', '/help nonsense')
+    const [list = ''] = help.stdout.split('  Alt+Enter')
+    const named = Array.from(list.matchAll(/\/(\w+)/g), ([, name]) => name)
+    // Each once, and none that is not there.
+    expect(new Set(named)).toEqual(new Set(slashCommands.map(({ name }) => name)))
+    expect(list).toContain('  /fork /retry /edit /undo     go another way; what was said stays\n')
+    expect(help.stdout).toMatch(/^ {2}\/fork \[id\] {2}go another way from a question or a message$/m)
+    expect(help.stderr).toContain('there is no command /nonsense. /help lists them')
+    const all =
+      'new clear history tree fork switch resume search title model context compact retry edit undo export help quit'
+    expect(named).toEqual(expect.arrayContaining(all.split(' ')))
     expect(help.stdout.split('\n').every(line => line.length < 80)).toBe(true)
 
     const early = await run('/history', '/undo', '/title')

@@ -1,4 +1,8 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { openStore } from '../../../src/stores/open.ts'
+import { storeFile, tell } from '../keep/stock.ts'
 import { home } from '../skein.ts'
 import { terminal } from '../terminal.ts'
 
@@ -58,6 +62,27 @@ describe('pickers', () => {
     await fresh.seeNext(prompt)
     fresh.type('\x04')
     expect(await fresh.ended).toBe(0)
+  })
+
+  it('ask the store for what is older than all that are listed', async () => {
+    using here = home()
+    mkdirSync(dirname(storeFile(here)), { recursive: true })
+    {
+      await using store = await openStore(storeFile(here), { durability: 'normal' })
+      await tell(store, { directory: here.cwd, title: 'The oldest of them all' }, 'hello')
+      for (let n = 0; n < 510; n++) await store.create({ directory: here.cwd, title: `filler ${n}` })
+    }
+    using chat = terminal(here, ['resume'])
+    await chat.see('this directory  500/511')
+    chat.type('them old')
+    await chat.seeNext(/them old +this directory {2}1\/511/)
+    await chat.seeNext('› The oldest of them all')
+    await chat.seeNext(/first {2}hello/)
+    chat.type('\r')
+    await chat.seeNext('continuing "The oldest of them all" · main · 1')
+    await chat.seeNext(prompt)
+    chat.type('\x04')
+    expect(await chat.ended).toBe(0)
   })
 
   it('put a question back for editing with /fork, and go between branches with /switch', async () => {

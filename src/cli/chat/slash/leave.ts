@@ -1,7 +1,20 @@
 import { padEnd, widthOf } from '../../terminal/cut.ts'
+import type { Paper } from '../../terminal/paper.ts'
+import { wrap } from '../../terminal/wrap.ts'
+import { UsageError } from '../../usage-error.ts'
 import { ask } from '../chat-state.ts'
 import { slashCommands } from './index.ts'
 import type { SlashCommand } from './slash-command.ts'
+
+/** What a person wants, and the commands for it. */
+const groups: readonly (readonly [names: string, what: string])[] = [
+  ['/new /clear /resume /switch', 'which conversation, which branch'],
+  ['/fork /retry /edit /undo', 'go another way; what was said stays'],
+  ['/history /tree /search', 'look around'],
+  ['/title /export', 'name it, keep it'],
+  ['/model /context /compact', 'who answers, and what it sees'],
+  ['/help /quit', '/help fork says more of one'],
+]
 
 const keys = [
   'Alt+Enter, or \\ at the end: another line. Tab completes. Up: what you typed.',
@@ -11,18 +24,31 @@ const keys = [
 
 export const help: SlashCommand = {
   name: 'help',
+  argument: '[command]',
   needs: 'nothing',
-  help: 'this list',
-  async run({ world }) {
-    const { out } = world
-    const typed = slashCommands.map(({ name, argument }) => `/${name}${argument ? ` ${argument}` : ''}`)
-    const width = Math.max(...typed.map(widthOf)) + 2
-    for (const [i, command] of slashCommands.entries()) {
-      out.line(`  ${padEnd(typed[i]!, width)}${out.style.faint(command.help)}`)
-    }
-    for (const line of keys) out.line(`  ${out.style.faint(line)}`)
+  help: 'what a chat knows, or one command of it',
+  async run({ world: { out } }, name) {
+    for (const line of name === '' ? overview(out) : [aboutOne(name)]) out.line(line)
     return ask
   },
+  complete: async () => slashCommands.map(({ name }) => name),
+}
+
+function overview({ style, width }: Paper): readonly string[] {
+  const column = Math.max(...groups.map(([names]) => widthOf(names))) + 2
+  const rows = groups.map(([names, what]) =>
+    // On a narrow terminal the names are enough.
+    width < 72 ? `  ${names}` : `  ${padEnd(names, column)}${style.faint(what)}`,
+  )
+  const about = keys.flatMap(line => wrap(line, Math.max(20, width - 2)))
+  return [...rows, ...about.map(line => `  ${style.faint(line)}`)]
+}
+
+function aboutOne(typed: string): string {
+  const name = typed.replace(/^\//, '').toLowerCase()
+  const one = slashCommands.find(command => [command.name, ...(command.aliases ?? [])].includes(name))
+  if (!one) throw new UsageError(`there is no command /${name}`, '/help lists them')
+  return `  /${one.name}${one.argument ? ` ${one.argument}` : ''}  ${one.help}`
 }
 
 export const quit: SlashCommand = {
