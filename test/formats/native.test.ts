@@ -1,0 +1,223 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Store } from '../../src/core/ports.ts'
+import type { StoredRecord } from '../../src/core/stored.ts'
+import { nativeEncoder } from '../../src/formats/native/encode.ts'
+import { blobPartBytes } from '../../src/formats/native/format.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import { type Everything, fillWithEverything, steadySource } from '../stores/everything.ts'
+import { fileOf, recordsOf, takeFile } from './native-file.ts'
+
+let truth: readonly StoredRecord[]
+let sample: Everything
+let file: string
+
+beforeAll(async () => {
+  await using store = await openSqliteStore(':memory:', { source: steadySource() })
+  sample = await fillWithEverything(store)
+  truth = await recordsOf(store, sample.ids)
+  file = fileOf(truth)
+})
+
+const openEmpty = () => openSqliteStore(':memory:', { source: steadySource(Date.UTC(2026, 5, 1)) })
+
+/** Takes a file in, and again: the second time nothing may change. */
+async function take(text: string | Uint8Array, into?: Store) {
+  const own = into ? null : await openEmpty()
+  const store = into ?? own!
+  try {
+    const taken = await takeFile(store, text)
+    const { tally } = await takeFile(store, text)
+    expect({ ...tally.added, ...tally.advanced }).toEqual({})
+    return { ...taken, records: await recordsOf(store, await known(store)) }
+  } finally {
+    await own?.close()
+  }
+}
+
+async function known(store: Store) {
+  const ids = []
+  for (const id of sample.ids) if (await store.versionOf(id).catch(() => null)) ids.push(id)
+  return ids
+}
+
+const lineOf = (text: string, part: string) => text.split('\n').findIndex(line => line.includes(part)) + 1
+
+describe('a file of the native format', () => {
+  it('gives back all records as they were', async () => {
+    expect(await take(file)).toMatchObject({ bad: [], notes: [], records: truth })
+  })
+
+  it('is one JSON object a line, of printable UTF-8', () => {
+    const lines = file.trimEnd().split('\n')
+    expect(lines.length).toBe(truth.length + 2)
+    for (const line of lines) expect(JSON.parse(line)).toHaveProperty('kind')
+    expect(file).not.toMatch(/[^\P{Cc}\n\u007f]/u)
+    expect(Buffer.from(file).toString()).toBe(file)
+  })
+
+  it('writes large blobs in parts, text as text where it is whole', async () => {
+    const text = Buffer.from('a語👋'.repeat(1_500_000))
+    const bytes = Buffer.alloc(blobPartBytes + 1, 0xff)
+    const encoder = nativeEncoder()
+    for (const data of [text, bytes]) {
+      const lines = [...encoder.record({ kind: 'blob', hash: '0'.repeat(64), data })]
+      const parts = lines.map(line => JSON.parse(line) as { text?: string; base64?: string; parts: number })
+      expect(parts.every(part => part.parts === lines.length && lines.length > 1)).toBe(true)
+      expect(parts.every(part => 'text' in part === (data === text))).toBe(true)
+      const joined = parts.map(({ text = '', base64 = '' }) =>
+        Buffer.concat([Buffer.from(text), Buffer.from(base64, 'base64')]),
+      )
+      expect(Buffer.concat(joined).equals(data)).toBe(true)
+    }
+    await using store = await openEmpty()
+    const { branch, conversation } = await store.create()
+    await store.append(branch, null, [
+      { role: 'user', blocks: text.toString() },
+      { role: 'user', blocks: 'small' },
+    ])
+    const large = await recordsOf(store, [conversation.id])
+    await using other = await openEmpty()
+    expect((await takeFile(other, fileOf(large), { chunk: 65_536 })).bad).toEqual([])
+    // As text: comparing millions of bytes one by one takes its time.
+    expect(fileOf(await recordsOf(other, [conversation.id])) === fileOf(large)).toBe(true)
+    // Without its second part the blob is lost, and the messages that need it; told once each, with their lines.
+    const torn = fileOf(large)
+      .split('\n')
+      .filter(line => !line.includes('"part":1,'))
+      .join('\n')
+    await using third = await openEmpty()
+    const { bad, tally } = await takeFile(third, torn, { chunk: 65_536 })
+    expect(
+      bad.map(({ reason }) => reason.replace(/[0-9a-f]{64}/, '…').replace(/[a-z2-7]{32}/, 'id')),
+    ).toEqual([
+      'blob … is cut off: 1 of 3 parts are here; blob …: the parts before this one are missing'.replace(
+        /blob …: /,
+        () => `blob ${(large.find(r => r.kind === 'blob') as { hash: string }).hash}: `,
+      ),
+      'blob … is missing',
+      'its parent id is missing',
+      'its head id is missing',
+    ])
+    expect(tally.added).toEqual({ conversation: 1 })
+  })
+})
+
+describe('what has happened to a file on its way (R26)', () => {
+  it('is no matter if it is a byte order mark, CRLF, empty lines or no last line break', async () => {
+    const changed = `\ufeff${file.replaceAll('\n', '\r\n\r\n  \n')}`.trimEnd()
+    expect(await take(changed)).toMatchObject({ bad: [], records: truth })
+  })
+
+  it('is told with its line: a torn line, and what hangs on it', async () => {
+    const lines = file.split('\n')
+    const at = lineOf(file, '"body":"{\\"blocks\\":\\"a1\\"}"')
+    lines[at - 1] = lines[at - 1]!.slice(0, 90)
+    const { bad, records } = await take(lines.join('\n'))
+    expect(bad[0]).toEqual({ line: at, reason: 'the line is torn' })
+    expect(bad.filter(({ line }) => line === at)).toHaveLength(1)
+    expect(bad.length).toBeGreaterThan(5)
+    const lost = truth.filter(record => !records.some(one => JSON.stringify(one) === JSON.stringify(record)))
+    expect(new Set(lost.map(record => ('conversationId' in record ? record.conversationId : '')))).toEqual(
+      new Set([sample.tree]),
+    )
+  })
+
+  it('loses nothing where two lines were glued, or NUL stands between them', async () => {
+    const first = lineOf(file, '"kind":"message"')
+    for (const glue of ['', '\0'.repeat(4_096)]) {
+      const lines = file.split('\n')
+      lines.splice(first - 1, 2, `${lines[first - 1]}${glue}${lines[first]}`)
+      const { bad, records } = await take(lines.join('\n'))
+      expect(records).toEqual(truth)
+      expect(bad).toMatchObject([{ line: first }])
+      expect(bad[0]!.reason).toMatch(glue === '' ? /torn, 2 records/ : /4096 NUL bytes, 2 records/)
+    }
+  })
+
+  it('keeps the whole one where half a line stands before it, and takes no record out of a text', async () => {
+    const first = lineOf(file, '"kind":"message"')
+    const lines = file.split('\n')
+    const half = lines[first]!.slice(0, 200)
+    lines[first - 1] = `${half}${lines[first - 1]}`
+    const { bad, records } = await take(lines.join('\n'))
+    expect(records).toEqual(truth)
+    expect(bad).toEqual([{ line: first, reason: 'the line is torn, one record in it was whole' }])
+    // Metadata may look like a record; in a torn line it is still none.
+    const inner = `{"kind":"conversation","metadata":{"kind":"conversation","id":"${sample.talk}"},"title":`
+    expect((await take(`${lines[0]}\n${inner}\n`)).records).toEqual([])
+  })
+
+  it('is told if the end is missing, or the beginning, or all of it', async () => {
+    const lines = file.trimEnd().split('\n')
+    const reasons = async (text: string) => (await take(text)).bad.map(({ reason }) => reason)
+    expect(await reasons(lines.slice(0, -1).join('\n'))).toEqual([
+      'the file is cut off: its last line is missing',
+    ])
+    expect(await reasons(lines.slice(1).join('\n'))).toEqual([
+      'the first line is missing: this may be no file of Skein',
+    ])
+    expect(await reasons('')).toEqual(['the file is empty'])
+    const [some] = await reasons([...lines.slice(0, 3), ...lines.slice(-1)].join('\n'))
+    expect(some).toBe(`${truth.length} records were written, 2 are here`)
+    const html = await take('<html>\n<body>\n</html>\n')
+    expect(html.bad.map(({ line }) => line)).toEqual([1, 2, 3, 3])
+  })
+
+  it('does no harm if it is a line of any length, or not UTF-8', async () => {
+    await using store = await openEmpty()
+    const lines = file.split('\n')
+    lines.splice(2, 0, 'x'.repeat(300_000))
+    const { bad } = await takeFile(store, lines.join('\n'), { longestLine: 200_000 })
+    expect(bad).toEqual([{ line: 3, reason: 'the line has 300000 bytes, 200000 are allowed' }])
+    const bytes = Buffer.from(file)
+    bytes[bytes.indexOf('Nothing was said')] = 0xff
+    const taken = await take(bytes)
+    expect(taken.bad[0]!.reason).toBe('the line is not UTF-8')
+  })
+
+  it('is no matter if lines stand there twice, or files one behind the other', async () => {
+    const lines = file.trimEnd().split('\n')
+    const twice = [...lines.slice(0, -1).flatMap(line => [line, line]), lines.at(-1)].join('\n')
+    const { records, tally, bad } = await take(twice)
+    expect(records).toEqual(truth)
+    expect(tally.present.message).toBe(tally.added.message)
+    expect(bad.map(({ reason }) => reason)).toEqual([
+      // The header stands there twice too.
+      'the file before this line is cut off',
+      `${truth.length} records were written, ${truth.length * 2} are here`,
+    ])
+    expect(await take(file + file)).toMatchObject({ bad: [], records: truth })
+  })
+})
+
+describe('a file of another version', () => {
+  const header = (version: string) =>
+    JSON.stringify({ kind: 'header', format: 'skein', version, writtenAt: 0, by: 'x' })
+  const future = () => {
+    const lines = file.trimEnd().split('\n')
+    const extra = lines.slice(1, -1).map(line => line.replace(/}$/, ',"mood":"good"}'))
+    const end = JSON.stringify({ kind: 'end', records: truth.length + 1, counts: {} })
+    return [header('1.9'), ...extra, '{"kind":"dream","of":"sheep"}', end].join('\n')
+  }
+
+  it('is read without what it adds, if it is newer by a minor one, and that is said', async () => {
+    const { records, bad, notes } = await take(future())
+    expect([records, bad]).toEqual([truth, []])
+    expect(notes).toContain('records of kind "dream" are not known: passed over')
+    expect(notes).toContain('the field "mood" of a message is not known: passed over')
+    // Of our own version that would be a fault.
+    const same = await take(future().replace('"1.9"', '"1.0"'))
+    expect(same.bad.map(({ reason }) => reason)).toEqual(['there is no kind "dream"'])
+  })
+
+  it('is refused if it is newer by a major one, with what to do', async () => {
+    await using store = await openEmpty()
+    await expect(takeFile(store, file.replace('"1.0"', '"2.0"'))).rejects.toThrow(
+      'the file has format 2.0, this program reads 1: use a newer skein',
+    )
+    expect(await store.countConversations()).toBe(0)
+    expect((await take(file.replace('"skein"', '"other"'))).bad[0]!.reason).toBe(
+      'the first line is of another format',
+    )
+  })
+})
