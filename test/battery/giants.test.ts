@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { engines, freshTarget } from '../recorder/engines.ts'
+import type { Figures, Giant } from './giants-child.ts'
+import { note } from './note.ts'
+import { isFull, size } from './size.ts'
+
+/** Very large things, each made and used by a process of its own: what it takes stays what it is for small ones. */
+const timeout = size({ gate: 120_000, full: 3_600_000 })
+/** In the gate the machine does other things too: there the middle must hold, in the battery the slowest of a hundred. */
+const asked = size({ gate: 'p50', full: 'p99' })
+
+const run = promisify(execFile)
+
+async function measure(engine: (typeof engines)[number], giant: Giant, count: number): Promise<Figures> {
+  const target = await freshTarget(engine)
+  // As in production: no more memory for the heap than Node gives by itself.
+  const { stdout } = await run(process.execPath, [
+    join(import.meta.dirname, 'giants-child.ts'),
+    target,
+    giant,
+    `${count}`,
+  ])
+  const figures = JSON.parse(stdout) as Figures
+  for (const [name, value] of Object.entries(figures))
+    note(`${name} (${name === 'memory' ? 'MB' : 'ms'})`, value)
+  return figures
+}
+
+describe.each(engines)('on %s', engine => {
+  it('a million messages in one conversation cost the next one nothing (R11)', { timeout }, async () => {
+    const count = size({ gate: 50_000, full: 1_000_000 })
+    note('messages', count)
+    const figures = await measure(engine, 'line', count)
+    expect(figures[`append ${asked}`]).toBeLessThan(10)
+    expect(figures['window p50']).toBeLessThan(5)
+    expect(figures['wasteful p50']).toBeGreaterThan(5)
+    expect(figures.memory).toBeLessThan(600)
+  })
+
+  it('a hundred thousand messages under one parent do not slow the next one (R11)', { timeout }, async () => {
+    const count = size({ gate: 5_000, full: 100_000 })
+    note('siblings', count)
+    const figures = await measure(engine, 'siblings', count)
+    expect(figures[`append ${asked}`]).toBeLessThan(10)
+    expect(figures['window p50']).toBeLessThan(5)
+    // The same words again and again: a few look-ups each, not as many as there are already.
+    expect(figures.same).toBeLessThan(isFull ? 10 : 50)
+    expect(figures.memory).toBeLessThan(600)
+  })
+
+  it('a message of 100 MB is stored, read and passed by (R11)', { timeout }, async () => {
+    const bytes = size({ gate: 25_000_000, full: 100_000_000 })
+    note('bytes', bytes)
+    const figures = await measure(engine, 'message', bytes)
+    expect(figures['next p50']).toBeLessThan(5)
+    // SQLite reads all of a blob to give its beginning.
+    expect(figures['preview p50']).toBeLessThan(200)
+    expect(figures.memory).toBeLessThan(600)
+  })
+})
