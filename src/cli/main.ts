@@ -26,6 +26,9 @@ function onLost(error: Error): void {
   process.exit('code' in error && error.code === 'EPIPE' ? exit.ok : exit.failure)
 }
 
+/** How long keeping an answer may take that nobody reads any more. */
+const patienceMs = 3_000
+
 async function run(argv: readonly string[], how: ReportOptions): Promise<number> {
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
     const { version } = await import('./version.ts')
@@ -39,7 +42,18 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
     return exit.ok
   }
   const given = parse(command, rest)
-  const paper = { noColor: hasOption(given, 'no-color'), onLost }
+  let isLost = false
+  const paper = {
+    noColor: hasOption(given, 'no-color'),
+    onLost(error: Error): void {
+      // Whoever only looks has nothing to keep; of an answer, what has arrived is kept first.
+      if (isLost) return
+      if (command.group !== 'Talk') onLost(error)
+      isLost = true
+      end()
+      setTimeout(() => onLost(error), patienceMs).unref()
+    },
+  }
   let place: Place | undefined
   let opening: Promise<Store> | undefined
   const stop = new AbortController()
@@ -71,7 +85,8 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
   }
   try {
     const runCommand = await command.load()
-    return await runCommand(given, world)
+    const code = await runCommand(given, world)
+    return isLost ? exit.ok : code
   } catch (error) {
     const store = await opening?.catch(() => undefined)
     if (!store) throw error

@@ -18,6 +18,7 @@ function world(given: Partial<World> = {}) {
     style: styleFor({ isTerminal: false, env: {}, noColor: true }),
     write: (text: string) => void written.push(`${mark}${text}`),
     line: (text = '') => void written.push(`${mark}${text}\n`),
+    drained: async () => undefined,
     stream: new Writable(),
   })
   const here: World = {

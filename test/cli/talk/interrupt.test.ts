@@ -28,6 +28,33 @@ describe('an answer that is stopped', () => {
     expect(next.stdout).toContain('one two three')
   })
 
+  it('by a second Ctrl+C ends at once, and what had arrived is there all the same', async () => {
+    using here = home()
+    const run = start(here, [slow])
+    await run.says('one two three')
+    run.kill('SIGINT')
+    run.kill('SIGINT')
+    expect((await run.ended).code).toBe(130)
+    const { stdout } = await here.skein(['what did you say?'])
+    expect(stdout).toContain('one two')
+  })
+
+  it('because nobody reads it any more is kept up to there, without a word', async () => {
+    using here = home()
+    const run = start(here, [slow])
+    await run.says('one two three')
+    run.closeOutput()
+    const { stdout, stderr, code } = await run.ended
+    expect(code).toBe(0)
+    expect(stderr).not.toMatch(/EPIPE|skein:/)
+    await using store = await storeOf(here)
+    const [listed] = (await store.listConversations()).items
+    expect(await store.listTurns(listed!.id, { status: 'open' })).toEqual([])
+    const [half] = await store.getMessages([listed!.branch.head!])
+    expect(half).toMatchObject({ role: 'assistant', meta: { interrupted: true } })
+    expect(textOf(half!).startsWith(stdout.trim())).toBe(true)
+  })
+
   it('is interrupted in JSON too, with what was said', async () => {
     using here = home()
     const run = start(here, ['--json', slow])

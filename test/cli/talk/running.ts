@@ -18,6 +18,8 @@ export interface Running {
   /** Resolves when stdout holds the text. */
   says(text: string): Promise<void>
   kill(signal: NodeJS.Signals): void
+  /** Nobody reads stdout from here on: the pipe is broken. */
+  closeOutput(): void
   readonly ended: Promise<Ended>
 }
 
@@ -50,6 +52,7 @@ export function start(here: Home, args: readonly string[], env: NodeJS.ProcessEn
   return {
     ended,
     kill: signal => void child.kill(signal),
+    closeOutput: () => void child.stdout.destroy(),
     says: text =>
       new Promise((resolve, reject) => {
         const watch = () => {
