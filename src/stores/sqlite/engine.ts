@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { Source } from '../../core/source.ts'
 import type { Engine, Program } from '../engine.ts'
-import { translate } from './errors.ts'
+import { isBusy, translate } from './errors.ts'
 import { matchText } from './match.ts'
 import { patiently } from './patience.ts'
 import { caller, runToEnd } from './statements.ts'
@@ -27,18 +27,18 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
 
   return { source, query, read, write, matchText, inspect, close }
 
-  async function query<T>(program: () => Program<T>): Promise<T> {
-    return patiently(() => runToEnd(program(), call), isOurs).catch(rethrow)
+  function query<T>(program: () => Program<T>): Promise<T> {
+    return atOnce(() => runToEnd(program(), call), isOurs)
   }
 
   /** A reader waits for nobody, but for a process that has just opened the file after a crash, or that is
    *  the last to close it. */
-  async function read<T>(program: () => Program<T>): Promise<T> {
-    return patiently(() => {
-      if (db.inTransaction) return runToEnd(program(), call)
+  function read<T>(program: () => Program<T>): Promise<T> {
+    return atOnce(() => {
+      if (isTheirs()) return runToEnd(program(), call)
       begin().run()
       return finish(program)
-    }, isOurs).catch(rethrow)
+    }, isOurs)
   }
 
   /** Whether no transaction of whoever lent us the handle is open: that one would wait in vain. */
@@ -46,10 +46,15 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
     return !db.inTransaction
   }
 
+  /** Whether we are inside one of theirs. Where the handle is our own, there is nobody to ask. */
+  function isTheirs(): boolean {
+    return !owned && db.inTransaction
+  }
+
   async function write<T>(program: () => Program<T>, durability = 'durable'): Promise<T> {
     let begun = false
     try {
-      return await patiently(attempt, () => !begun).catch(rethrow)
+      return await atOnce(attempt, () => !begun)
     } finally {
       if (owned && ++writes % writesPerCheckpoint === 0) checkpointSoon()
     }
@@ -57,7 +62,7 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
     /** Nothing gives way in here: a setting that is changed for one write must not meet another. */
     function attempt(): T {
       // Inside a transaction of whoever lent us the handle: all or nothing within theirs.
-      if (db.inTransaction) {
+      if (isTheirs()) {
         begun = true
         return nested(program)
       }
@@ -129,8 +134,18 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
   }
 }
 
-function rethrow(error: unknown): never {
-  throw translate(error)
+/** Mostly nobody is in the way, and then there is nothing to wait for. */
+async function atOnce<T>(work: () => T, isWorthIt: () => boolean): Promise<T> {
+  try {
+    return work()
+  } catch (error) {
+    if (!isBusy(error) || !isWorthIt()) throw translate(error)
+  }
+  try {
+    return await patiently(work, isWorthIt)
+  } catch (error) {
+    throw translate(error)
+  }
 }
 
 function lazily<T>(make: () => T): () => T {

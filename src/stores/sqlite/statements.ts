@@ -7,9 +7,11 @@ import { queries } from './queries.ts'
 interface Prepared {
   readonly statement: Statement
   readonly names: readonly string[]
+  readonly isReader: boolean
 }
 
 const nothing: readonly unknown[] = []
+const none: Answer = { rows: nothing, changes: 0 }
 
 /** Runs calls on a handle. Each statement is prepared once: not doing so doubles the cost of an append. */
 export function caller(db: Database): (call: Call) => Answer {
@@ -17,10 +19,10 @@ export function caller(db: Database): (call: Call) => Answer {
 
   return call => {
     const params = call.params as Record<string, unknown>
-    let answer: Answer = { rows: nothing, changes: 0 }
-    for (const { statement, names } of prepare(call)) {
+    let answer = none
+    for (const { statement, names, isReader } of prepare(call)) {
       const values = names.map(name => bindable(params[name]))
-      answer = statement.reader
+      answer = isReader
         ? { rows: statement.all(...values), changes: 0 }
         : { rows: nothing, changes: statement.run(...values).changes }
     }
@@ -37,7 +39,8 @@ export function caller(db: Database): (call: Call) => Answer {
     const made = texts.map(one => {
       const { sql, names } = compileQuery(one, () => '?')
       // A handle that was lent to us may give BigInts for its owner.
-      return { statement: db.prepare(sql).safeIntegers(false), names }
+      const statement = db.prepare(sql).safeIntegers(false)
+      return { statement, names, isReader: statement.reader }
     })
     prepared.set(key, made)
     return made
