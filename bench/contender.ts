@@ -1,6 +1,6 @@
 import type { WorkTurn } from './workload.ts'
 
-/** Whatever is being timed on SQLite: the floor, the floor with hashes for ids, and ours. */
+/** Whatever is being timed on SQLite: the floor, the floor with hashes for ids, ours, and other libraries. */
 export interface Contender {
   /** All that follows, up to `endBulk`, in one transaction: to fill a file quickly. */
   beginBulk(): void
@@ -19,14 +19,17 @@ export interface Contender {
 }
 
 export type ContenderName = 'floor' | 'floor-hash' | 'ours'
+export type PeerName = 'langgraph' | 'mastra'
 export type Durability = 'full' | 'normal' | 'off'
 
-/** Opens a contender on a file. `off` is for filling only. */
+/** Opens a contender on a file. `off` is for filling only; the peers have settings of their own. */
 export async function openContender(
-  name: ContenderName,
+  name: ContenderName | PeerName,
   file: string,
   durability: Durability,
 ): Promise<Contender> {
+  if (name === 'langgraph') return (await import('./peers/langgraph.ts')).openLangGraph(file)
+  if (name === 'mastra') return (await import('./peers/mastra.ts')).openMastra(file)
   if (name === 'ours') return (await import('./ours.ts')).openOurs(file, durability)
   return (await import('./floor-sqlite.ts')).openFloor(
     file,

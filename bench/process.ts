@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -12,9 +12,20 @@ export interface Task {
 
 /** A process that measures a group whenever it is told to, and rests in between. */
 export interface Steps<T> {
-  /** Null once it has nothing more to measure. */
-  next(): Promise<T | null>
+  /** Null once it has nothing more to measure. Throws StoppedError once `deadline` (as of `performance.now()`) is
+   *  past; the process is gone then. */
+  next(deadline?: number): Promise<T | null>
+  /** Ends it where it stands. */
+  stop(): void
 }
+
+/** A measurement took longer than a row may. */
+export class StoppedError extends Error {}
+
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
 
 /** Runs a task in a fresh process, so that no contender is warmed by another, and returns its answer. */
 export async function inFreshProcess<T>(task: Task): Promise<T> {
@@ -31,16 +42,31 @@ export function startSteps<T>(task: Task): Steps<T> {
     env,
     stdio: ['pipe', 'pipe', 'inherit'],
   })
+  running.add(child)
+  child.stdin.on('error', () => {}) // It has ended: the next line of its output says so.
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const ended = once(child, 'close')
+  const ended = once(child, 'close').finally(() => running.delete(child))
+  let stopped = false
   return {
-    async next() {
-      child.stdin.write('go\n')
-      const line = await lines.next()
-      if (!line.done && line.value !== 'null') return JSON.parse(line.value as string) as T
-      const [code] = await ended
-      if (code !== 0) throw new Error(`${task.suite} ${task.task} ended with ${code}`)
-      return null
+    async next(deadline) {
+      const stopper = deadline === undefined ? undefined : setTimeout(stop, deadline - performance.now())
+      try {
+        child.stdin.write('go\n')
+        const line = await lines.next()
+        if (!line.done && line.value !== 'null') return JSON.parse(line.value as string) as T
+        const [code] = await ended
+        if (stopped) throw new StoppedError(`${task.suite} ${task.task}`)
+        if (code !== 0) throw new Error(`${task.suite} ${task.task} ended with ${code}`)
+        return null
+      } finally {
+        clearTimeout(stopper)
+      }
     },
+    stop,
+  }
+
+  function stop(): void {
+    stopped = true
+    child.kill('SIGKILL')
   }
 }

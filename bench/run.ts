@@ -1,16 +1,23 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
+import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Line, scales } from './suite.ts'
+import { StoppedError } from './process.ts'
+import { type Line, rowSeconds, type Suite, scales, stops } from './suite.ts'
 import { suites } from './suites.ts'
 import { table, verdictOf } from './table.ts'
 
-const usage = `npm run bench -- [--quick] [--rounds n] [suite …]
-suites: ${suites.map(({ name }) => name).join(', ')}`
+const usage = `npm run bench -- [--quick] [--no-peers] [--rounds n] [suite …]
+suites: ${suites.map(({ name, when }) => (when === 'byName' ? `${name}*` : name)).join(', ')}
+        * only where it is named`
 
 const { values, positionals } = parseArgs({
-  options: { quick: { type: 'boolean' }, rounds: { type: 'string' }, help: { type: 'boolean' } },
+  options: {
+    quick: { type: 'boolean' },
+    'no-peers': { type: 'boolean' },
+    rounds: { type: 'string' },
+    help: { type: 'boolean' },
+  },
   allowPositionals: true,
 })
 if (values.help || positionals.some(name => !suites.some(suite => suite.name === name))) {
@@ -23,20 +30,34 @@ const place = mkdtempSync(join(tmpdir(), 'skein-bench-'))
 process.on('exit', () => rmSync(place, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 
+function isWanted({ name, when }: Suite): boolean {
+  if (positionals.length > 0) return positionals.includes(name)
+  if (name === 'peers' && values['no-peers']) return false
+  return when !== 'byName' && !(when === 'full' && values.quick)
+}
+
 const bench = { scale: { ...scale, ...(values.rounds && { rounds: Number(values.rounds) }) }, place }
 const started = performance.now()
+const seconds = (since: number) => ((performance.now() - since) / 1_000).toFixed(0)
+const loads = [loadavg()[0]!]
 const lines: Line[] = []
-for (const suite of suites) {
-  if (positionals.length > 0 && !positionals.includes(suite.name)) continue
+for (const suite of suites.filter(isWanted)) {
   const begin = performance.now()
-  lines.push(...(await suite.run(bench)))
-  console.error(`${suite.name}: ${((performance.now() - begin) / 1_000).toFixed(0)} s`)
+  try {
+    lines.push(...(await suite.run(bench)))
+  } catch (error) {
+    if (!(error instanceof StoppedError)) throw error
+    lines.push({ work: suite.name, ours: `stopped after ${rowSeconds} s`, note: error.message })
+  }
+  loads.push(loadavg()[0]!)
+  console.error(`${suite.name}: ${seconds(begin)} s`)
 }
 
 console.log(table(lines))
+for (const stop of stops) console.log(stop)
 const missed = lines.filter(line => verdictOf(line) === 'missed').length
 console.log(
   `\n${missed} missed. Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}, ` +
-    `${new Date().toISOString().slice(0, 10)}, ${bench.scale.rounds} rounds, ` +
-    `${((performance.now() - started) / 1_000).toFixed(0)} s`,
+    `load ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}, ` +
+    `${new Date().toISOString().slice(0, 10)}, ${bench.scale.rounds} rounds, ${seconds(started)} s`,
 )

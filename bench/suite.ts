@@ -1,7 +1,7 @@
 import type { Ratio } from './measure.ts'
-import { startSteps } from './process.ts'
+import { type Steps, StoppedError, startSteps } from './process.ts'
 
-/** How much is done. `--quick` finishes within two minutes. */
+/** How much is done. `--quick` finishes within two minutes on a quiet machine. */
 export interface Scale {
   readonly rounds: number
   readonly conversations: readonly [few: number, many: number]
@@ -11,9 +11,12 @@ export interface Scale {
 }
 
 export const scales: Readonly<Record<'quick' | 'normal', Scale>> = {
-  quick: { rounds: 4, conversations: [10_000, 40_000], searched: 50_000, history: 20_000 },
-  normal: { rounds: 9, conversations: [10_000, 100_000], searched: 200_000, history: 100_000 },
+  quick: { rounds: 3, conversations: [1_000, 10_000], searched: 50_000, history: 5_000 },
+  normal: { rounds: 7, conversations: [10_000, 100_000], searched: 1_000_000, history: 100_000 },
 }
+
+/** Rows that are measured together and take longer are stopped, and say where. */
+export const rowSeconds = 60
 
 export interface Bench {
   readonly scale: Scale
@@ -31,17 +34,28 @@ export interface Line {
   /** What is held against the goal, if it is no ratio. */
   readonly value?: number
   readonly goal?: number
+  /** The goal is to be at least that, not at most. */
+  readonly more?: boolean
+  /** What the peers took, as multiples of the floor. */
+  readonly langgraph?: string
+  readonly mastra?: string
   readonly note?: string
 }
 
 /** A group of lines, and what its fresh processes do: all at once, or group by group. */
 export interface Suite {
   readonly name: string
+  /** `byName` is run only where it is asked for, `full` not with `--quick` either. */
+  readonly when?: 'byName' | 'full'
   readonly tasks: Readonly<Record<string, (args: never) => Promise<unknown> | AsyncGenerator<unknown>>>
   run(bench: Bench): Promise<readonly Line[]>
 }
 
-/** Has the contenders take turns, group by group, in fresh processes each round. Who begins changes. */
+/** What was stopped, for the end of the table. */
+export const stops: string[] = []
+
+/** Has the contenders take turns, group by group, in fresh processes each round. Who begins changes. Stops after
+ *  `rowSeconds`, with what there is by then. */
 export async function rounds<Name extends string, T>(
   count: number,
   names: readonly Name[],
@@ -49,21 +63,41 @@ export async function rounds<Name extends string, T>(
   argsOf: (name: Name, round: number) => object,
 ): Promise<Record<Name, T[][]>> {
   const results = Object.fromEntries(names.map(name => [name, [] as T[][]])) as Record<Name, T[][]>
+  const deadline = performance.now() + rowSeconds * 1_000
+  let groups = 0
   for (let round = 0; round < count; round++) {
-    const contenders = names.map(name => ({
-      groups: [] as T[],
-      steps: startSteps<T>({ ...task, args: argsOf(name, round) }),
-    }))
-    for (const [i, { groups }] of contenders.entries()) results[names[i]!].push(groups)
-    for (let more = true, turn = round; more; turn++) {
-      for (const { groups, steps } of turn % 2 === 0 ? contenders : contenders.toReversed()) {
-        const group = await steps.next()
-        if (group === null) more = false
-        else groups.push(group)
+    const steps = names.map(name => startSteps<T>({ ...task, args: argsOf(name, round) }))
+    for (const name of names) results[name].push([])
+    try {
+      for (let turn = round; ; turn++) {
+        const group = await oneGroup(steps, turn % 2 === 0, deadline)
+        if (group === null) break
+        for (const [i, name] of names.entries()) results[name][round]!.push(group[i]!)
+        groups++
       }
+    } catch (error) {
+      for (const one of steps) one.stop()
+      if (!(error instanceof StoppedError) || groups === 0) throw error
+      if (results[names[0]!][round]!.length === 0) for (const name of names) results[name].pop()
+      stops.push(
+        `${task.suite} was stopped after ${rowSeconds} s, in round ${round + 1} of ${count}, after ${groups} groups`,
+      )
+      break
     }
   }
   return results
+}
+
+/** A group of each, one right after the other; null once they have no more. */
+async function oneGroup<T>(
+  steps: readonly Steps<T>[],
+  forwards: boolean,
+  deadline: number,
+): Promise<T[] | null> {
+  const group: (T | null)[] = steps.map(() => null)
+  const order = [...steps.keys()]
+  for (const i of forwards ? order : order.reverse()) group[i] = await steps[i]!.next(deadline)
+  return group.every(one => one !== null) ? (group as T[]) : null
 }
 
 /** One of the numbers that each group brought. */

@@ -7,10 +7,12 @@ import { fitSuite } from './rows/fit.ts'
 import { forkSuite } from './rows/fork.ts'
 import { listSuite } from './rows/list.ts'
 import { loadSuite } from './rows/load.ts'
+import { peersSuite } from './rows/peers.ts'
 import { postgresSuite } from './rows/postgres.ts'
 import { recorderSuite } from './rows/recorder.ts'
 import { searchSuite } from './rows/search.ts'
 import { tailSuite } from './rows/tail.ts'
+import { writersSuite } from './rows/writers.ts'
 import type { Suite } from './suite.ts'
 
 /** All that is measured, in the order of the table. */
@@ -18,13 +20,15 @@ export const suites: readonly Suite[] = [
   appendSuite,
   loadSuite,
   tailSuite,
-  contextSuite,
-  fitSuite,
   listSuite,
   forkSuite,
   bytesSuite,
   searchSuite,
+  writersSuite,
   postgresSuite,
+  peersSuite,
+  contextSuite,
+  fitSuite,
   recorderSuite,
   agentSuite,
   cliSuite,

@@ -1,19 +1,22 @@
 import type { Line } from './suite.ts'
 
-const heading = ['work', 'floor', 'ours', 'ratio (rounds from … to)', 'goal', 'verdict', 'note']
-
-/** The lines as a Markdown table, its columns aligned for a terminal. */
+/** The lines as a Markdown table, its columns aligned for a terminal. Peers have columns where they were measured. */
 export function table(lines: readonly Line[]): string {
-  const rows = [heading, heading.map(() => '---'), ...lines.map(cells)]
+  const withPeers = lines.some(line => line.langgraph ?? line.mastra)
+  const peers = withPeers ? ['LangGraph', 'Mastra'] : []
+  const heading = ['work', 'floor', 'ours', 'ratio (rounds from … to)', 'goal', 'verdict', ...peers, 'note']
+  const rows = [heading, heading.map(() => '---'), ...lines.map(line => cells(line, withPeers))]
   const widths = heading.map((_, i) => Math.max(...rows.map(row => row[i]!.length)))
   return rows
     .map((row, n) => `| ${row.map((cell, i) => cell.padEnd(widths[i]!, n === 1 ? '-' : ' ')).join(' | ')} |`)
     .join('\n')
 }
 
-function cells(line: Line): string[] {
-  const { work, floor = '', ours, goal, note = '' } = line
-  return [work, floor, ours, ratioOf(line), goal === undefined ? '' : `≤ ${goal}`, verdictOf(line), note]
+function cells(line: Line, withPeers: boolean): string[] {
+  const { work, floor = '', ours, goal, more, langgraph = '', mastra = '', note = '' } = line
+  const wanted = goal === undefined ? '' : `${more ? '≥' : '≤'} ${goal}`
+  const peers = withPeers ? [langgraph, mastra] : []
+  return [work, floor, ours, ratioOf(line), wanted, verdictOf(line), ...peers, note]
 }
 
 function ratioOf({ ratio }: Line): string {
@@ -23,8 +26,8 @@ function ratioOf({ ratio }: Line): string {
 }
 
 /** Held against the goal is the middle of the rounds. */
-export function verdictOf({ ratio, value, goal }: Line): string {
+export function verdictOf({ ratio, value, goal, more }: Line): string {
   const measured = value ?? (typeof ratio === 'object' ? ratio.middle : ratio)
   if (goal === undefined || measured === undefined) return ''
-  return measured <= goal ? 'met' : 'missed'
+  return (more ? measured >= goal : measured <= goal) ? 'met' : 'missed'
 }

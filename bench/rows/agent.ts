@@ -75,6 +75,7 @@ async function* send({ file }: { file: string }): AsyncGenerator<Measured> {
 
 export const agentSuite: Suite = {
   name: 'agent',
+  when: 'byName',
   tasks: { fill, send },
   async run(bench) {
     const { history } = bench.scale

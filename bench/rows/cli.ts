@@ -9,13 +9,14 @@ import { makeTurn } from '../workload.ts'
 
 /** How long the command takes, from start to end, against a program that does nothing, on the same Node. */
 
-const bin = join(import.meta.dirname, '../../dist/cli/bin.js')
+const bin = join(import.meta.dirname, '../../dist/cli/skein.cjs')
 const groups = 12
 
 const few = 20
 
 export const cliSuite: Suite = {
   name: 'cli',
+  when: 'byName',
   tasks: {},
   async run(bench) {
     const { rounds, conversations } = bench.scale

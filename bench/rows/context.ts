@@ -90,6 +90,7 @@ async function* read({ file, heads }: ContextArgs): AsyncGenerator<Record<Histor
 
 export const contextSuite: Suite = {
   name: 'context',
+  when: 'byName',
   tasks: { fill, read },
   async run(bench) {
     const { history } = bench.scale

@@ -72,6 +72,7 @@ async function* fitting(): AsyncGenerator<Fits> {
 
 export const fitSuite: Suite = {
   name: 'fit',
+  when: 'byName',
   tasks: { fitting },
   async run(bench) {
     const { ours } = await rounds<'ours', Fits>(

@@ -104,6 +104,7 @@ async function* tokensOf(url: string): AsyncGenerator<string> {
 
 export const recorderSuite: Suite = {
   name: 'recorder',
+  when: 'byName',
   tasks: {
     stream: (args: StreamArgs) => measured(args, askByHand),
     sdk: (args: StreamArgs) => measured(args, askTheSdk),

@@ -35,7 +35,7 @@ export function readSources(...folders: readonly string[]): readonly SourceFile[
         posix.join(folder.name, path.replaceAll('\\', '/')),
       ),
     )
-    .filter(path => extensions.test(path))
+    .filter(path => extensions.test(path) && !path.includes('node_modules/'))
     .sort()
     .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }

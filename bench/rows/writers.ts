@@ -1,0 +1,127 @@
+import { join } from 'node:path'
+import { type ContenderName, openContender } from '../contender.ts'
+import { median } from '../measure.ts'
+import { inFreshProcess } from '../process.ts'
+import { type Line, type Suite, time } from '../suite.ts'
+import { makeTurn, workId } from '../workload.ts'
+
+/** Several processes that write one file as quickly as they can, each its own conversation. The floor waits as
+ *  SQLite does by itself. */
+
+const writers = 4
+const runMs = 3_000
+
+interface WriteArgs {
+  readonly name: ContenderName
+  readonly file: string
+  readonly durability: 'full' | 'normal'
+  readonly writer: number
+  /** When all begin, as they open the file at different moments. */
+  readonly from: number
+}
+
+interface Written {
+  readonly turns: number
+  readonly errors: number
+  /** Microseconds. */
+  readonly longest: number
+}
+
+async function open({ name, file }: WriteArgs): Promise<null> {
+  const contender = await openContender(name, file, 'normal')
+  for (let writer = 0; writer < writers; writer++) await contender.create(workId(writer), 'one of several')
+  await contender.close()
+  return null
+}
+
+async function write({ name, file, durability, writer, from }: WriteArgs): Promise<Written> {
+  const contender = await openContender(name, file, durability)
+  const id = workId(writer)
+  const turns = Array.from({ length: 500 }, (_, i) => makeTurn(writer * 100_000 + i))
+  let head = await contender.head(id)
+  const written = { turns: 0, errors: 0, longest: 0 }
+  await new Promise(resolve => setTimeout(resolve, from - Date.now()))
+  for (const end = performance.now() + runMs; performance.now() < end; ) {
+    const turn = { ...turns[written.turns % turns.length]!, key: `turn-${writer}-${written.turns}` }
+    const begin = performance.now()
+    try {
+      head = await contender.append(id, head, turn)
+      written.turns++
+    } catch {
+      written.errors++
+    }
+    written.longest = Math.max(written.longest, (performance.now() - begin) * 1_000)
+  }
+  await contender.close()
+  return written
+}
+
+interface Shared {
+  readonly fairness: number
+  readonly turns: number
+  readonly errors: number
+  readonly longest: number
+}
+
+async function together(name: ContenderName, file: string, durability: 'full' | 'normal'): Promise<Shared> {
+  const args: WriteArgs = { name, file, durability, writer: 0, from: 0 }
+  await inFreshProcess({ suite: 'writers', task: 'open', args })
+  const from = Date.now() + 3_000
+  const each = await Promise.all(
+    Array.from({ length: writers }, (_, writer) =>
+      inFreshProcess<Written>({ suite: 'writers', task: 'write', args: { ...args, writer, from } }),
+    ),
+  )
+  const turns = each.map(one => one.turns)
+  return {
+    fairness: Math.min(...turns) / Math.max(...turns),
+    turns: turns.reduce((a, b) => a + b),
+    errors: each.reduce((sum, one) => sum + one.errors, 0),
+    longest: Math.max(...each.map(one => one.longest)),
+  }
+}
+
+export const writersSuite: Suite = {
+  name: 'writers',
+  tasks: { open, write },
+  async run(bench) {
+    const lines: Line[] = []
+    for (const durability of ['full', 'normal'] as const) {
+      const measured: Record<'floor' | 'ours', Shared[]> = { floor: [], ours: [] }
+      for (let round = 0; round < Math.min(3, bench.scale.rounds); round++) {
+        for (const name of ['floor', 'ours'] as const) {
+          const file = join(bench.place, `writers-${name}-${durability}-${round}.db`)
+          measured[name].push(await together(name, file, durability))
+        }
+      }
+      lines.push(...linesOf(durability, measured))
+    }
+    return lines
+  },
+}
+
+function linesOf(durability: string, { floor, ours }: Record<'floor' | 'ours', Shared[]>): Line[] {
+  const work = `${writers} processes write one file, ${durability.toUpperCase()}`
+  const shown = (all: Shared[]) =>
+    `${median(all.map(one => one.fairness)).toFixed(2)}, ` +
+    `${median(all.map(one => one.turns / (runMs / 1_000))).toFixed(0)} turns/s`
+  const errors = ours.reduce((sum, one) => sum + one.errors, 0)
+  return [
+    {
+      work: `${work}: slowest ÷ fastest`,
+      floor: shown(floor),
+      ours: shown(ours),
+      value: median(ours.map(one => one.fairness)),
+      goal: 0.7,
+      more: true,
+      note: `longest wait ${time(Math.max(...ours.map(one => one.longest)))}, floor ${time(Math.max(...floor.map(one => one.longest)))}`,
+    },
+    {
+      work: `${work}: errors`,
+      floor: String(floor.reduce((sum, one) => sum + one.errors, 0)),
+      ours: String(errors),
+      value: errors,
+      goal: 0,
+    },
+  ]
+}
