@@ -71,6 +71,7 @@ describe('what --json prints is what docs/json.md says', () => {
     await printed(['branches', told.conversation.id], 'branches')
     expect(await printed(['search', 'jitter'], 'search')).toHaveLength(2)
     expect(await printed(['search', 'nowhere'], 'search')).toEqual([])
+    expect(await printed(['ls', '--title', 'nowhere'], 'ls')).toEqual([])
     await printed(['stats'], 'stats')
   })
 

@@ -41,7 +41,7 @@ export const ls: Run = (given, world) => {
         world.out,
         facts.map(one => tabbed(world, one)),
       )
-    if (facts.length === 0 && !world.out.isTerminal)
+    if (facts.length === 0 && !world.out.isTerminal && !world.json)
       await countLine(store, world, given, scope, filter, { shown: 0, limit })
     return exit.ok
   })

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { shapes } from '../../scripts/docs/json-shapes.ts'
+import { createDatabase } from '../support/postgres.ts'
+import { type Home, home } from './skein.ts'
+import { terminal } from './terminal.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+/** The command on a server: the engine is another, what people see is the same. */
+describe('on PostgreSQL', () => {
+  let here: Home
+  let url: string
+
+  beforeAll(async () => {
+    here = home()
+    url = await createDatabase(inject('postgresUrl'))
+  })
+  afterAll(() => here[Symbol.dispose]())
+
+  const skein = (args: readonly string[], input = '') => here.skein([...args, '--db', url], { input })
+
+  async function json<T>(command: string, ...args: readonly string[]): Promise<T> {
+    const { stdout, stderr, code } = await skein([...args, '--json'])
+    expect([stderr, code], args.join(' ')).toEqual(['', 0])
+    const value = JSON.parse(stdout)
+    expect(shapes[command]![0]!.schema.safeParse(value).error, args.join(' ')).toBeUndefined()
+    return value
+  }
+
+  it('a prompt, a chat, forks and what one looks at work as on a file', async () => {
+    const first = await skein(['My name is Ada'])
+    expect(first).toMatchObject({ code: 0, stdout: 'Nice to meet you, Ada.\n' })
+    // A server is no file that is made on the first run.
+    expect(first.stderr).toContain('\nnew conversation\n')
+    const second = await skein(['What is my name?'])
+    expect(second.stdout).toBe('Your name is Ada.\n')
+    expect(second.stderr).toContain('continuing "My name is Ada" · main · 2')
+    expect((await skein(['chat', '-q'], 'what did I say first?\n')).stdout).toContain('My name is Ada')
+
+    const [listed] = await json<{ id: string; path_messages: number }[]>('ls', 'ls')
+    expect(listed).toMatchObject({ path_messages: 6 })
+    const { path } = await json<{ path: { id: string }[] }>('show', 'show', listed!.id.slice(0, 6))
+    await json('fork', 'fork', path[1]!.id.slice(0, 6))
+    expect(await json('branches', 'branches', listed!.id)).toHaveLength(2)
+    expect((await skein(['-c', 'main-2', 'My name is Bo'])).stdout).toContain('Bo')
+    expect(await json('search', 'search', 'Ada')).toHaveLength(4)
+    const { stdout } = await skein(['tree'])
+    expect(stdout.match(/^ *------$/gm)).toHaveLength(2)
+    const near = await skein(['show', `${path[0]!.id.slice(0, 20)}0`])
+    expect(near).toMatchObject({ code: 3, stderr: expect.stringContaining(path[0]!.id.slice(0, 6)) })
+  })
+
+  it('a picker and Ctrl+C work in a terminal', async () => {
+    using chat = terminal(here, ['resume', '--db', url])
+    await chat.see('this directory  1/1')
+    chat.type('\r')
+    await chat.seeNext(/› $/)
+    chat.type('/slow 50 one two three four five six seven eight nine ten eleven twelve\r')
+    await chat.seeNext(/^one two three/m)
+    chat.type('\x03')
+    await chat.seeNext(/! stopped after .*, kept as [a-z2-7]{6}/)
+    chat.type('\x04')
+    expect(await chat.ended).toBe(0)
+  })
+
+  it('what is removed comes back from the trash, and maintenance works', async () => {
+    const [listed] = await json<{ id: string }[]>('ls', 'ls')
+    await json('rm', 'rm', listed!.id, '--yes')
+    expect(await json('ls', 'ls')).toEqual([])
+    expect(await json('trash', 'trash')).toHaveLength(1)
+    await json('restore', 'restore', listed!.id)
+    await json('gc', 'gc', '--dry-run')
+    await json('gc', 'gc')
+    await json('migrate', 'migrate')
+    await json('stats', 'stats')
+    expect((await skein(['verify'])).code).toBe(0)
+    const { checks } = await json<{ checks: { name: string; status: string; message: string }[] }>(
+      'doctor',
+      'doctor',
+    )
+    expect(checks.filter(({ status }) => status === 'failed')).toEqual([])
+  })
+
+  it('a password is never shown, and a server that is not there is one line', async () => {
+    const { stdout } = await here.skein(['config', '--db', 'postgres://ada:secret@localhost:1/x', '--json'])
+    expect(stdout).toContain('ada:***@localhost')
+    expect(stdout).not.toContain('secret')
+    const gone = await here.skein(['ls', '--db', 'postgres://ada:secret@localhost:1/x'])
+    expect(gone.code).toBe(1)
+    expect(gone.stderr).toMatch(/^skein: [^\n]*skein doctor\n$/)
+    expect(gone.stderr).not.toContain('secret')
+  })
+})
