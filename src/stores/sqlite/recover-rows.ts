@@ -1,0 +1,110 @@
+import type { Database } from 'better-sqlite3'
+
+/** A stretch of a table that cannot be read. */
+export interface Gap {
+  readonly table: string
+  readonly reason: string
+}
+
+const page = 500
+
+/** The keys of a table's rows, in order, around what cannot be read. Each row is then read for itself. */
+export function rowKeys(
+  db: Database,
+  table: string,
+  key: string,
+  onGap: (gap: Gap) => void,
+): readonly number[] {
+  const keys: number[] = []
+  let read: (after: number, limit: number) => readonly number[]
+  try {
+    const statement = db
+      .prepare(`SELECT ${key} FROM ${table} NOT INDEXED WHERE ${key} > ? ORDER BY ${key} LIMIT ?`)
+      .pluck()
+    read = (after, limit) => statement.all(after, limit) as number[]
+  } catch (error) {
+    onGap({ table, reason: (error as Error).message })
+    return keys
+  }
+  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+    const found = attempt(() => read(after, page)) ?? oneByOne(after)
+    keys.push(...found)
+    if (found.length > 0) after = found.at(-1)!
+    if (found.length === page) continue
+    const next = attempt(() => read(after, 1))
+    if (next?.length === 0) return keys
+    if (next) continue
+    onGap({ table, reason: `rows behind ${Math.max(after, 0)} cannot be read` })
+    const beyond = firstBehind(after)
+    if (beyond === null) return keys
+    keys.push(beyond)
+    after = beyond
+  }
+
+  /** Up to the row that cannot be read. */
+  function oneByOne(after: number): readonly number[] {
+    const found: number[] = []
+    while (found.length < page) {
+      const [next] = attempt(() => read(found.at(-1) ?? after, 1)) ?? []
+      if (next === undefined) break
+      found.push(next)
+    }
+    return found
+  }
+
+  /** The first row behind a stretch that cannot be read: far ahead first, then back to its edge. */
+  function firstBehind(after: number): number | null {
+    let step = 1
+    let lost = Math.max(after, 0)
+    for (; ; step *= 2) {
+      if (step > 2 ** 50) return null
+      const found = attempt(() => read(lost + step, 1))
+      if (found) break
+    }
+    let [bad, good] = [lost + step / 2, lost + step]
+    if (step === 1) bad = lost
+    while (good - bad > 1) {
+      const middle = Math.floor((bad + good) / 2)
+      if (attempt(() => read(middle, 1))) good = middle
+      else bad = middle
+    }
+    lost = good
+    return attempt(() => read(lost, 1))?.[0] ?? null
+  }
+}
+
+/** Rows that a statement gives in order, and from the other end if it stops in the middle. */
+export function rowsFromBothEnds<T>(
+  db: Database,
+  sql: string,
+  order: readonly string[],
+  params: readonly unknown[],
+): { readonly rows: readonly T[]; readonly isWhole: boolean } {
+  const rows: T[] = []
+  const ascending = take(`${sql} ORDER BY ${order.join(', ')}`)
+  rows.push(...ascending.rows)
+  if (ascending.isWhole) return { rows, isWhole: true }
+  const descending = take(`${sql} ORDER BY ${order.map(column => `${column} DESC`).join(', ')}`)
+  const seen = new Set(rows.map(row => JSON.stringify(row)))
+  rows.push(...descending.rows.reverse().filter(row => !seen.has(JSON.stringify(row))))
+  return { rows, isWhole: false }
+
+  function take(text: string): { rows: T[]; isWhole: boolean } {
+    const taken: T[] = []
+    try {
+      for (const row of db.prepare(text).iterate(...params)) taken.push(row as T)
+      return { rows: taken, isWhole: true }
+    } catch {
+      return { rows: taken, isWhole: false }
+    }
+  }
+}
+
+/** What can be read, or undefined. */
+export function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
