@@ -1,6 +1,6 @@
 import { isNonEmpty } from './message.ts'
 import type { Mover } from './ports.ts'
-import type { StoredBlob, StoredKind, StoredRecord, WrittenRecord } from './stored.ts'
+import type { StoredKind, StoredRecord, WrittenRecord } from './stored.ts'
 
 /** A record and where it came from, for whoever is told about it: a line of a file, for example. */
 export interface SourcedRecord {
@@ -27,8 +27,13 @@ const mostBytes = 4_194_304
 /** Blobs that wait for their message. A file with more of them in a row has none for the first ones. */
 const mostWaitingBytes = 1_073_741_824
 
+/** Refused records that are held for a second try, and their bytes. */
+const mostHeld = 20_000
+const mostHeldBytes = 67_108_864
+
 /** Writes a stream of records into a store, a part at a time. If it is stopped in the middle, doing it all again ends in
- *  the same. A blob goes with the message behind it, because a store keeps none that nobody refers to. */
+ *  the same. A blob goes with the message behind it, because a store keeps none that nobody refers to. What is refused is
+ *  tried again at the end: what it needs may have stood behind it. */
 export async function takeIn(
   mover: Pick<Mover, 'writeStored'>,
   records: AsyncIterable<SourcedRecord>,
@@ -37,29 +42,31 @@ export async function takeIn(
   const tally: Tally = { added: {}, present: {}, advanced: {}, refused: {} }
   let batch: SourcedRecord[] = []
   let bytes = 0
-  let blobs: (SourcedRecord & { readonly record: StoredBlob })[] = []
+  let blobs: SourcedRecord[] = []
   let blobBytes = 0
+  let held: Refused[] = []
+  let heldBytes = 0
   let written = 0
 
   for await (const one of records) {
-    const { record } = one
-    if (record.kind === 'blob') {
-      blobs.push({ ...one, record })
-      blobBytes += record.data.length
-      if (blobBytes > mostWaitingBytes) await write(dropBlobs())
+    const size = sizeOf(one.record)
+    if (one.record.kind === 'blob') {
+      blobs.push(one)
+      blobBytes += size
+      if (blobBytes > mostWaitingBytes) await write(takeBlobs())
       continue
     }
-    const size = sizeOf(record) + blobBytes
-    if (batch.length > 0 && (batch.length + blobs.length >= mostRecords || bytes + size > mostBytes))
-      await flush()
-    batch.push(...dropBlobs(), one)
-    bytes += size
+    const isFull = batch.length + blobs.length >= mostRecords || bytes + blobBytes + size > mostBytes
+    if (batch.length > 0 && isFull) await flush()
+    bytes += blobBytes + size
+    batch.push(...takeBlobs(), one)
   }
-  batch.push(...dropBlobs())
+  batch.push(...takeBlobs())
   await flush()
+  await retry()
   return tally
 
-  function dropBlobs(): readonly SourcedRecord[] {
+  function takeBlobs(): readonly SourcedRecord[] {
     const waiting = blobs
     blobs = []
     blobBytes = 0
@@ -77,21 +84,55 @@ export async function takeIn(
     signal?.throwIfAborted()
     const list = some.map(({ record }) => record)
     if (!isNonEmpty(list)) return
-    const outcomes = await mover.writeStored(list)
-    for (const [i, outcome] of outcomes.entries()) {
-      const { kind } = list[i]!
-      const counts = tally[outcome.outcome]
-      counts[kind] = (counts[kind] ?? 0) + 1
-      if (outcome.outcome === 'refused' || outcome.note !== null) onSpecial?.(some[i]!, outcome)
-    }
+    for (const [i, outcome] of (await mover.writeStored(list)).entries()) settle(some[i]!, outcome)
     written += list.length
     onProgress?.(written)
   }
+
+  function settle(from: SourcedRecord, outcome: WrittenRecord): void {
+    if (outcome.outcome === 'refused') {
+      const size = sizeOf(from.record)
+      if (held.length < mostHeld && heldBytes + size <= mostHeldBytes) {
+        held.push({ from, outcome })
+        heldBytes += size
+        return
+      }
+    }
+    count(from, outcome)
+  }
+
+  function count(from: SourcedRecord, outcome: WrittenRecord): void {
+    const counts = tally[outcome.outcome]
+    const { kind } = from.record
+    counts[kind] = (counts[kind] ?? 0) + 1
+    if (outcome.outcome === 'refused' || outcome.note !== null) onSpecial?.(from, outcome)
+  }
+
+  /** As long as something that was refused goes in, the rest may go in too. */
+  async function retry(): Promise<void> {
+    for (let before = Number.POSITIVE_INFINITY; held.length > 0 && held.length < before; ) {
+      before = held.length
+      const again = held
+      held = []
+      heldBytes = 0
+      for (let at = 0; at < again.length; at += mostRecords) {
+        await write(again.slice(at, at + mostRecords).map(({ from }) => from))
+      }
+    }
+    for (const { from, outcome } of held) count(from, outcome)
+  }
+}
+
+interface Refused {
+  readonly from: SourcedRecord
+  readonly outcome: WrittenRecord
 }
 
 /** Roughly: what makes a record large is its text. Not yet checked, so nothing is believed of it. */
-function sizeOf(record: Exclude<StoredRecord, StoredBlob>): number {
+function sizeOf(record: StoredRecord): number {
   switch (record.kind) {
+    case 'blob':
+      return 400 + record.data.length
     case 'message':
       return 400 + lengthOf(record.body)
     case 'draft':

@@ -5,7 +5,8 @@ import type { NewMessage } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import type { Source } from '../../src/core/source.ts'
 
-/** A clock that ticks and ids that count: with it, the sample below is the same each time, down to its hashes. */
+/** A clock that ticks whenever it is asked, and ids that count: with it, the sample below is the same each time on one
+ *  engine, down to its hashes. */
 export function steadySource(
   start = Date.UTC(2026, 0, 1),
 ): Source & { now: () => number; set(time: number): void } {
