@@ -41,7 +41,7 @@ describe.each(engines)('on %s', engine => {
   })
 
   it('a hundred thousand messages under one parent do not slow the next one (R11)', { timeout }, async () => {
-    const count = size({ gate: 5_000, full: 100_000 })
+    const count = size({ gate: 2_000, full: 100_000 })
     note('siblings', count)
     const figures = await measure(engine, 'siblings', count)
     expect(figures[`append ${asked}`]).toBeLessThan(10)
