@@ -16,7 +16,7 @@ const build: Step = {
   name: 'build',
   async run() {
     rmSync(join(root, 'dist'), { recursive: true, force: true })
-    await run('tsc', ['-p', 'tsconfig.build.json'])
+    await run(process.execPath, ['scripts/build.ts'])
     return passed(1)
   },
 }

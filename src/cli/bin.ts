@@ -1,16 +1,17 @@
 #!/usr/bin/env node
-// No static imports: on a Node that is too old, this file must still run and say so.
+// No static imports: on a Node that is too old, this file must still run and say so. No await at the top either: what
+// is built of it is CommonJS, which starts sooner.
 
 const needed = 10 // Node-API of better-sqlite3: Node 22.14 and newer
 
-if (Number(process.versions.napi) >= needed) {
-  const { main } = await import('./main.ts')
-  await main()
-} else {
+if (Number(process.versions.napi) >= needed) void import('./main.ts').then(({ main }) => main())
+else void handOver()
+
+/** A clone of the repository brings its own Node. */
+async function handOver(): Promise<void> {
   const { existsSync } = await import('node:fs')
   const { spawnSync } = await import('node:child_process')
   const { join } = await import('node:path')
-  // A clone of the repository brings its own.
   const own = join(import.meta.dirname, '../../node_modules/node/bin/node')
   if (existsSync(own)) {
     const { status, signal } = spawnSync(own, process.argv.slice(1), { stdio: 'inherit' })

@@ -1,0 +1,12 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { bundleCommand } from './build/bundle.ts'
+import { root, run } from './check/command.ts'
+
+/** Builds `dist/`: the library as plain modules with their types, and the command as a bundle that starts quickly. */
+
+const command = join(root, 'dist/cli')
+rmSync(command, { recursive: true, force: true })
+await run('tsc', ['-p', 'tsconfig.build.json'])
+await bundleCommand(command)
+await run(process.execPath, [join(root, 'scripts/build/compile.ts'), join(command, 'main.cjs')])

@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import { type OutputOptions, type RolldownLog, rolldown } from 'rolldown'
+import { builtinsLater, bundledDriver, isReplaced } from './plugins.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** What `ls`, `show` and `search` need stands in one file; what else there is, in files that are loaded when needed. */
+const atOnce =
+  /[\\/]src[\\/](cli[\\/]main|cli[\\/]look[\\/](ls|show|search)|stores[\\/](open|sqlite[\\/]index))\.ts$/
+
+const notice = `/*! Holds the JavaScript of better-sqlite3, MIT License, Copyright (c) 2017 Joshua Wise. */`
+
+/** Bundles the command into a folder: `skein.cjs`, which is run, and `main.cjs` with its other files. CommonJS, because
+ *  it starts sooner than modules do, and can be compiled beforehand. Packages stay outside. */
+export async function bundleCommand(folder: string): Promise<void> {
+  const output: OutputOptions = {
+    dir: folder,
+    format: 'cjs',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name]-[hash].cjs',
+    sourcemap: true,
+  }
+  const main = await rolldown({
+    input: { main: join(root, 'src/cli/main.ts') },
+    platform: 'node',
+    transform: { target: 'node22.14' },
+    // Without this, the entry is a file of its own that only hands on.
+    preserveEntrySignatures: 'allow-extension',
+    external: id => !isOurs(id) && !isReplaced(id),
+    plugins: [builtinsLater, bundledDriver(root)],
+    onLog: refuseTrouble,
+  })
+  await main.write({
+    ...output,
+    banner: ({ fileName }) => (fileName === 'main.cjs' ? notice : ''),
+    codeSplitting: { groups: [{ name: 'main', test: atOnce }] },
+  })
+  await main.close()
+
+  const start = join(root, 'src/cli/start/main.ts')
+  const entry = await rolldown({
+    input: { skein: join(root, 'src/cli/bin.ts') },
+    platform: 'node',
+    transform: { target: 'node22.14' },
+    external: id => !isOurs(id),
+    plugins: [{ name: 'start', resolveId: id => (id === './main.ts' ? start : null) }],
+    onLog: refuseTrouble,
+  })
+  await entry.write({ ...output, codeSplitting: false })
+  await entry.close()
+}
+
+/** A file of ours, or what the bundler adds where Node 22 does not know what we write: `using`. */
+function isOurs(id: string): boolean {
+  return /^[./\\\0]|^[A-Z]:|^@oxc-project\/runtime\//.test(id)
+}
+
+function refuseTrouble(level: string, log: RolldownLog): void {
+  // A command that a chat also offers is in the chat's files as well as loaded for itself: as intended.
+  if (level === 'info' || level === 'debug' || log.code === 'INEFFECTIVE_DYNAMIC_IMPORT') return
+  throw new Error(`${log.code ?? level}: ${log.message}`)
+}

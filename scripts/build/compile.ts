@@ -1,0 +1,56 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { minifySync } from 'rolldown/utils'
+import { compiledPaths, compiledScript, runCompiled } from '../../src/cli/start/compiled.ts'
+import { openStore } from '../../src/stores/open.ts'
+
+/** Runs the commands that people run most, on a store of its own, and keeps what V8 has compiled for them beside the
+ *  bundle. A process of its own, whose output is nobody's: `node compile.ts <main.cjs>`. */
+
+const bundle = process.argv[2]!
+const paths = compiledPaths(bundle)
+writeFileSync(paths.source, compact(readFileSync(bundle, 'utf8')))
+const place = mkdtempSync(join(tmpdir(), 'skein-build-'))
+try {
+  const db = join(place, 'conversations.db')
+  const id = await makeStore(db)
+  const script = compiledScript(bundle)
+  const { main } = runCompiled(bundle, script)
+  for (const words of [
+    ['ls', '--all'],
+    ['show', id],
+    ['search', '--all', 'bridge'],
+  ]) {
+    process.argv = [process.execPath, bundle, ...words, '--db', db]
+    await main()
+    if (process.exitCode) throw new Error(`skein ${words.join(' ')}: exit ${process.exitCode}`)
+  }
+  writeFileSync(paths.code, script.createCachedData())
+} finally {
+  rmSync(place, { recursive: true, force: true })
+}
+
+/** The same program without what only people read, as one function, in ASCII. Names stay as they are: some are seen. */
+function compact(source: string): string {
+  const { code, errors } = minifySync('main.cjs', source, { compress: false, mangle: false })
+  if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('\n'))
+  const ascii = code.replace(
+    /[\u0080-\uffff]/g,
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  return `(function (exports, require, module, __filename, __dirname) {${ascii}\n})`
+}
+
+async function makeStore(path: string): Promise<string> {
+  await using store = await openStore(path)
+  const { conversation, branch } = await store.create({ title: 'A bridge' })
+  await store.append(branch, null, [
+    { role: 'user', blocks: [{ type: 'text', text: 'Which bridge is the longest?' }] },
+    {
+      role: 'assistant',
+      blocks: [{ type: 'text', text: 'The **Danyang** bridge:\n\n```js\nlongest()\n```' }],
+    },
+  ])
+  return conversation.id
+}
