@@ -5,6 +5,7 @@ import { textOf } from '../../src/core/message.ts'
 import type { Place, Store } from '../../src/core/ports.ts'
 import { beginTurn, type Trouble } from '../../src/recorder/index.ts'
 import { append, holder, say } from '../../src/stores/contract/build.ts'
+import { importAll } from './an-import.ts'
 import { note } from './note.ts'
 import { isFull } from './size.ts'
 import { limitedFile, type SmallDisk, smallTmpfs, whyNoTmpfs } from './small-disk.ts'
@@ -60,6 +61,7 @@ const writes: Record<string, (store: Store, place: Place, head: MessageId) => Pr
   claimSummary: (store, { conversation }, head) =>
     store.claimSummary(conversation.id, { first: head, last: head }, holder()),
   trash: (store, { conversation }) => store.trash(conversation.id),
+  import: store => importAll(store, () => {}),
 }
 
 describe.each(disks)('$name, when it is full,', ({ make, impossible }) => {

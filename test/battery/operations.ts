@@ -11,6 +11,7 @@ import { migrations as postgresMigrations } from '../../src/stores/postgres/migr
 import * as sqlite from '../../src/stores/sqlite/migrate.ts'
 import { migrations as sqliteMigrations } from '../../src/stores/sqlite/migrations.ts'
 import { told } from '../context/model.ts'
+import { importAll, lookAtImport } from './an-import.ts'
 
 /** Something that a process may die in, and that somebody does again afterwards. */
 export interface Operation {
@@ -18,8 +19,9 @@ export interface Operation {
   prepare(target: string): Promise<void>
   /** Does it, or does the rest of it. `arm` is called when all is open and it begins. */
   run(target: string, arm: () => void, now?: () => number): Promise<void>
-  /** What is there of it; anything but nothing and all is damage. */
-  look(target: string): Promise<'nothing' | 'all' | string>
+  /** What is there of it; anything but nothing, all and, where it is done in parts, a part is damage. */
+  look(target: string): Promise<'nothing' | 'all' | 'part' | string>
+  readonly inParts?: true
 }
 
 const isPostgres = (target: string) => target.startsWith('postgres')
@@ -160,11 +162,19 @@ async function postgresFacts(target: string): Promise<Facts> {
   return rows[0]
 }
 
+const anImport: Operation = {
+  prepare: target => withStore(target, async () => {}),
+  run: (target, arm) => withStore(target, store => importAll(store, arm)),
+  look: target => withStore(target, lookAtImport),
+  inParts: true,
+}
+
 /** By name, so that a process can be told which. */
 export const operations = {
   'a turn': aTurn,
   'a summary': aSummary,
   'a migration': aMigration,
+  'an import': anImport,
 } as const satisfies Record<string, Operation>
 
 export type OperationName = keyof typeof operations
