@@ -308,7 +308,7 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
   ],
 }
 
-/** Commands that have no `--json`, and why. */
+/** Commands that have no `--json` (`noJson` in their declaration), and why. */
 export const withoutJson: Readonly<Record<string, string>> = {
   chat: 'it is a conversation; one answer: `skein "…" --json`',
   resume: 'it opens a chat; one answer: `skein --resume <id> "…" --json`',

@@ -19,6 +19,8 @@ export interface Argument {
   readonly optional?: true
   /** Takes all that follow. */
   readonly many?: true
+  /** Typed as it stands: the name is the word. */
+  readonly literal?: true
 }
 
 /** Where a command stands in `skein --help`. */
@@ -34,6 +36,8 @@ export interface Command {
   readonly summary: string
   readonly arguments: readonly Argument[]
   readonly options: Readonly<Record<string, Option>>
+  /** Set if there is nothing that `--json` could print. */
+  readonly noJson?: true
   /** At least two: what to type, and what it does. */
   readonly examples: readonly (readonly [command: string, what: string])[]
   /** Loaded when the command is run: starting is a feature. */

@@ -1,23 +1,28 @@
 import type { Command, Group, Option } from './command.ts'
 import { commands, prompt } from './commands/index.ts'
 import { commonOptions } from './parse.ts'
+import { wrap } from './terminal/wrap.ts'
 
 const groups: readonly Group[] = ['Talk', 'Look', 'Keep', 'Set up']
+
+/** Help is as wide as the narrowest of usual terminals: it is read in pagers, mails and pages too. */
+const width = 80
 
 /** `skein --help`: the map. Only what exists is on it. */
 export function overview(): string {
   const listed = groups.flatMap(group => {
     const names = commands.filter(command => command.group === group).map(({ name }) => name)
-    return names.length === 0 ? [] : [`${group.padEnd(8)}${names.join('  ')}`]
+    return names.length === 0 ? [] : hanging(`${group.padEnd(8)}`, names.join('  '))
   })
+  const options = { ...prompt.options, ...commonOptions, version: { short: 'V', help: 'which one this is' } }
   return [
     'Skein keeps the conversations of AI agents.',
     '',
-    ...prompt.examples.map(([typed, what]) => `  ${typed.padEnd(33)}${what}`),
+    ...exampleLines(prompt.examples, 4),
     '',
     ...listed,
     '',
-    ...optionLines({ ...prompt.options, ...commonOptions }),
+    ...optionLines(options),
     '',
     'Exit: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 130 interrupted',
     'skein <command> --help has examples. Docs: docs/cli.md',
@@ -27,27 +32,54 @@ export function overview(): string {
 
 /** The help of one command. It opens with examples. */
 export function helpOf(command: Command): string {
-  const width = Math.max(...command.examples.map(([typed]) => typed.length)) + 2
+  const also = alsoTyped(command.aliases ?? [])
   return [
-    `${capital(command.summary)}.`,
+    ...wrap(`${capital(command.summary)}.`, width),
     '',
-    ...command.examples.map(([typed, what]) => `  ${typed.padEnd(width)}${what}`),
+    ...exampleLines(command.examples, 2),
     '',
     `Usage: ${usageOf(command)}`,
-    ...(command.aliases?.length ? [`Also:  ${command.aliases.map(name => `skein ${name}`).join(', ')}`] : []),
+    ...(also === '' ? [] : hanging('Also:  ', also)),
     '',
-    ...optionLines({ ...command.options, ...commonOptions }),
+    ...optionLines(optionsOf(command)),
     '',
   ].join('\n')
 }
 
+/** `skein conversation print|show|view, skein sessions show`. */
+function alsoTyped(aliases: readonly string[]): string {
+  const byNoun = Map.groupBy(aliases, alias => (alias.includes(' ') ? alias.split(' ', 1)[0]! : ''))
+  const typed = [...byNoun].map(([noun, names]) => {
+    const verbs = names.map(name => (noun === '' ? name : name.slice(noun.length + 1))).join('|')
+    return ['skein', noun, verbs].filter(word => word !== '').join(' ')
+  })
+  return typed.join(', ')
+}
+
+/** The options of a command, those that every command has among them. */
+function optionsOf({ options, noJson }: Command): Readonly<Record<string, Option>> {
+  const { json, ...others } = commonOptions
+  return { ...options, ...(noJson ? others : commonOptions) }
+}
+
 export function usageOf({ name, arguments: args, options }: Command): string {
-  const words = args.map(({ name, optional, many }) => {
-    const word = `<${name}>${many ? '…' : ''}`
+  const words = args.map(({ name, optional, many, literal }) => {
+    const word = `${literal ? name : `<${name}>`}${many ? '…' : ''}`
     return optional ? `[${word}]` : word
   })
   const flags = Object.keys(options).length > 0 ? ['[options]'] : []
   return ['skein', name, ...words, ...flags].filter(word => word !== '').join(' ')
+}
+
+/** What to type, and what it does beside it; below it where that is too wide. */
+function exampleLines(examples: Command['examples'], gap: number): readonly string[] {
+  const column = Math.max(...examples.map(([typed]) => typed.length)) + 2 + gap
+  const fits = examples.every(([, what]) => column + what.length <= width)
+  return examples.flatMap(([typed, what]) =>
+    fits
+      ? [`  ${typed}`.padEnd(column) + what]
+      : [`  ${typed}`, ...wrap(what, width - 6).map(line => `      ${line}`)],
+  )
 }
 
 export function optionLines(options: Readonly<Record<string, Option>>): readonly string[] {
@@ -55,8 +87,14 @@ export function optionLines(options: Readonly<Record<string, Option>>): readonly
   const flags = shown.map(([name, { short, value }]) => {
     return `  ${short ? `-${short}, ` : '    '}--${name}${value ? ` ${value}` : ''}`
   })
-  const width = Math.max(...flags.map(flag => flag.length)) + 2
-  return shown.map(([, { help }], i) => `${flags[i]!.padEnd(width)}${help}`)
+  const column = Math.max(...flags.map(flag => flag.length)) + 2
+  return shown.flatMap(([, { help }], i) => hanging(flags[i]!.padEnd(column), help))
+}
+
+/** A text behind its name, further lines under its beginning. */
+function hanging(name: string, text: string): readonly string[] {
+  const [first = '', ...more] = wrap(text, width - name.length)
+  return [name + first, ...more.map(line => ' '.repeat(name.length) + line)]
 }
 
 function capital(text: string): string {

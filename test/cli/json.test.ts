@@ -115,5 +115,7 @@ describe('what --json prints is what docs/json.md says', () => {
     for (const name of [...Object.keys(shapes), ...Object.keys(withoutJson)]) {
       if (name !== '') expect(names, name).toContain(name)
     }
+    const silent = commands.filter(({ noJson }) => noJson).map(({ name }) => name)
+    expect(Object.keys(withoutJson).sort()).toEqual(silent.sort())
   })
 })

@@ -22,7 +22,7 @@ export const lookCommands: readonly Command[] = [
       trash: { help: 'what is in the trash' },
     },
     examples: [
-      ['skein ls', 'what was said in this directory; * is what skein goes on with, + is live'],
+      ['skein ls', '* is what skein goes on with, + is live'],
       ['skein ls --all --title flaky', 'from everywhere, by a word of the title'],
       ['skein ls --json', 'for programs, newest first'],
     ],
@@ -93,7 +93,7 @@ export const lookCommands: readonly Command[] = [
     examples: [
       ['skein search "secure context"', 'both words, in any order, in one message'],
       [`skein search '"secure context" -grep role:assistant'`, 'a phrase, without a word, by who said it'],
-      ['skein search --all jitt*', 'of every directory, by the beginning of a word'],
+      [`skein search --all 'jitt*'`, 'of every directory, by the beginning of a word'],
     ],
     load: async () => (await import('../look/search.ts')).search,
   },

@@ -17,7 +17,7 @@ export const setUpCommands: readonly Command[] = [
     name: 'config',
     group: 'Set up',
     summary: 'show what is set, and where each value comes from',
-    arguments: [{ name: 'models', optional: true }],
+    arguments: [{ name: 'models', optional: true, literal: true }],
     options: {},
     examples: [
       ['skein config', 'all settings; keys are said to be there, never shown'],
@@ -55,6 +55,7 @@ export const setUpCommands: readonly Command[] = [
     summary: 'print a script that completes commands, flags and ids',
     arguments: [{ name: 'shell' }],
     options: {},
+    noJson: true,
     examples: [
       ['source <(skein completion bash)', 'in ~/.bashrc'],
       ['source <(skein completion zsh)', 'in ~/.zshrc, after compinit'],

@@ -10,6 +10,7 @@ export const talkCommands: readonly Command[] = [
     options: {
       ...talkOptions,
     },
+    noJson: true,
     examples: [
       ['skein chat', 'go on where this directory left off'],
       ['skein chat -c q2w6nb', 'go on from a message; a branch if it was answered'],
@@ -27,6 +28,7 @@ export const talkCommands: readonly Command[] = [
       model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
       force: { help: 'also a conversation of another directory' },
     },
+    noJson: true,
     examples: [
       ['skein resume', 'a list to pick from; type to find'],
       ['skein resume a7xk5f', 'chat in this conversation'],

@@ -42,9 +42,9 @@ function namesOf({ name, aliases = [] }: Command): readonly string[] {
   return [name, ...aliases, ...more]
 }
 
-function optionsOf({ options }: Command): readonly CompletedOption[] {
+function optionsOf({ options, noJson }: Command): readonly CompletedOption[] {
   return Object.entries({ ...options, ...commonOptions })
-    .filter(([, option]) => !option.hidden)
+    .filter(([name, option]) => !option.hidden && !(noJson && name === 'json'))
     .map(([name, option]) => ({
       name,
       short: option.short ?? null,
