@@ -1,0 +1,69 @@
+import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { translate } from './errors.ts'
+import { patiently } from './patience.ts'
+
+export interface BackupOptions {
+  readonly signal?: AbortSignal
+  /** How many are copied before others get their turn. */
+  readonly pagesPerStep?: number
+  readonly onProgress?: (pages: number, total: number) => void
+  /** Looks at the copy before it gets its name; what it throws keeps the copy from getting it. */
+  readonly check?: (unfinished: string) => Promise<void>
+}
+
+/** Copies a file while others write to it: all of one moment, and what was acknowledged before the call is in it. The copy
+ *  has its name when it is whole and on the disk, and not before. Only its owner can read it. Returns its size. */
+export async function backupFile(from: string, to: string, options: BackupOptions = {}): Promise<number> {
+  const { check } = options
+  const unfinished = `${to}.${process.pid}.unfinished`
+  try {
+    closeSync(openSync(unfinished, 'wx', 0o600))
+    await copyPages(from, unfinished, options)
+    await check?.(unfinished)
+    sync(unfinished, 'r+')
+    chmodSync(unfinished, 0o600)
+    renameSync(unfinished, to)
+    sync(dirname(to), 'r')
+    return statSync(to).size
+  } catch (error) {
+    throw translate(error)
+  } finally {
+    for (const end of ['', '-wal', '-shm']) rmSync(`${unfinished}${end}`, { force: true })
+  }
+}
+
+async function copyPages(
+  from: string,
+  to: string,
+  { signal, onProgress, pagesPerStep = 500 }: BackupOptions,
+): Promise<void> {
+  const db = new BetterSqlite3(from, { fileMustExist: true, timeout: 0 })
+  try {
+    // One moment for all steps: without it, whoever writes in between makes the copy begin again, for ever if he likes.
+    await patiently(() => {
+      if (db.inTransaction) db.exec('ROLLBACK')
+      db.exec('BEGIN')
+      db.prepare('SELECT count(*) FROM sqlite_schema').get()
+    })
+    await db.backup(to, {
+      progress({ totalPages, remainingPages }) {
+        signal?.throwIfAborted()
+        onProgress?.(totalPages - remainingPages, totalPages)
+        return pagesPerStep
+      },
+    })
+  } finally {
+    db.close()
+  }
+}
+
+function sync(path: string, flags: 'r' | 'r+'): void {
+  const fd = openSync(path, flags)
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}

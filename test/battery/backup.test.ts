@@ -1,0 +1,110 @@
+import { copyFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import type { BranchRef } from '../../src/core/branch.ts'
+import type { MessageId } from '../../src/core/ids.ts'
+import { textOf } from '../../src/core/message.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { backupFile } from '../../src/stores/sqlite/backup.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import { startWorker } from '../support/workers.ts'
+import { folder } from './damaged-file.ts'
+import { note } from './note.ts'
+import { size } from './size.ts'
+
+const filler = 'x'.repeat(3_000)
+
+/** A process that says two things at a time, over and over, and what of it was acknowledged. */
+interface Talker {
+  readonly branch: BranchRef
+  /** How many pairs were acknowledged so far. */
+  readonly said: () => number
+  stop(): Promise<void>
+}
+
+async function startTalking(file: string): Promise<Talker> {
+  const worker = await startWorker()
+  await worker.open(file)
+  const { branch } = await worker.store.create()
+  let [count, isOver] = [0, false]
+  let head: MessageId | null = null
+  const talking = (async () => {
+    while (!isOver) {
+      const pair = [`${count} a ${filler}`, `${count} b`].map(blocks => ({ role: 'user' as const, blocks }))
+      const { head: next } = await worker.store.append(branch, head, [pair[0]!, pair[1]!])
+      head = next
+      count++
+    }
+  })()
+  return {
+    branch,
+    said: () => count,
+    async stop() {
+      isOver = true
+      await talking
+      await worker.kill()
+    },
+  }
+}
+
+/** What a talker had said by the moment that a store is of; throws if it is no beginning of what it said. */
+async function pairsIn(store: Store, branch: BranchRef): Promise<number> {
+  const { head } = await store.getBranch(branch)
+  const texts = head === null ? [] : (await store.path(head)).map(message => textOf(message).split(' x')[0])
+  expect(texts).toEqual(texts.map((_, i) => `${Math.floor(i / 2)} ${i % 2 === 0 ? 'a' : 'b'}`))
+  expect(texts.length % 2, 'both of a pair, or none').toBe(0)
+  return texts.length / 2
+}
+
+it('a backup under load is the store of one moment, holds all that was acknowledged before it, and can be gone on with (R25)', {
+  timeout: size({ gate: 60_000, full: 1_200_000 }),
+}, async () => {
+  using place = folder()
+  const file = join(place.path, 'busy.db')
+  await (await openSqliteStore(file)).close()
+  const talkers = await Promise.all([startTalking(file), startTalking(file)])
+  onTestFinished(() => Promise.all(talkers.map(talker => talker.stop())).then(() => undefined))
+  while (talkers.some(talker => talker.said() < 50)) await new Promise(resolve => setTimeout(resolve, 5))
+  const loops = size({ gate: 5, full: 50 })
+  let [most, steps] = [0, 0]
+  for (let n = 0; n < loops; n++) {
+    const before = talkers.map(talker => talker.said())
+    const began = performance.now()
+    const to = join(place.path, `copy-${n}.db`)
+    // Many small steps, so that much is said between them.
+    await backupFile(file, to, { pagesPerStep: 20, onProgress: () => steps++ })
+    most = Math.max(most, performance.now() - began)
+    const after = talkers.map(talker => talker.said())
+    expect(
+      after.some((count, i) => count > before[i]!),
+      'somebody wrote meanwhile',
+    ).toBe(true)
+    expect(statSync(to).mode & 0o777).toBe(0o600)
+    await using copy = await openSqliteStore(to)
+    for (const [i, { branch }] of talkers.entries()) {
+      const pairs = await pairsIn(copy, branch)
+      expect(pairs).toBeGreaterThanOrEqual(before[i]!)
+      expect(pairs).toBeLessThanOrEqual(after[i]! + 1)
+    }
+    const { findings } = await copy.verify()
+    expect(findings).toEqual({ damage: 0, repairable: 0, note: 0 })
+    const { branch } = talkers[0]!
+    const { head } = await copy.getBranch(branch)
+    await copy.append(branch, head, [{ role: 'user', blocks: 'after the restore' }])
+  }
+  note('backups under two writers', loops)
+  note('steps', steps)
+  note('longest, ms', most)
+  // The control: the bytes of the file alone are not the store.
+  const plain = join(place.path, 'plain.db')
+  const before = talkers.map(talker => talker.said())
+  copyFileSync(file, plain)
+  await expect(
+    (async () => {
+      await using copy = await openSqliteStore(plain)
+      for (const [i, { branch }] of talkers.entries())
+        expect(await pairsIn(copy, branch)).toBeGreaterThanOrEqual(before[i]!)
+      expect((await copy.verify()).findings.damage).toBe(0)
+    })(),
+  ).rejects.toThrow()
+})
