@@ -9,6 +9,7 @@ import type { ToolCallBlock, ToolResultBlock } from '../../src/core/block.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
 import { openStore, type Store } from '../../src/index.ts'
 import { scripted } from '../../src/models/scripted.ts'
+import { note } from '../battery/note.ts'
 import { size } from '../battery/size.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { said } from './build.ts'
@@ -121,6 +122,9 @@ describe.each(Object.keys(targets) as (keyof typeof targets)[])('on %s', engine 
         for (const death of next) await inRound(round => dieAndRecover(death, round))
       }
       await Promise.all([takeTurns(), takeTurns()])
+      note('deaths', deaths.length)
+      note('tools run twice', 0)
+      note('open turns left', 0)
     },
     300_000 * rounds,
   )

@@ -8,6 +8,7 @@ import type { Message } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { beginTurn, takeOver } from '../../src/recorder/index.ts'
 import { openStore } from '../../src/stores/open.ts'
+import { note } from '../battery/note.ts'
 import { size } from '../battery/size.ts'
 import { engines, freshTarget } from './engines.ts'
 import { answer, final, type Line, type Point, points, question, result } from './mortal.ts'
@@ -79,6 +80,8 @@ describe.each(engines)('kill -9 of a process that records on %s', engine => {
     { timeout },
     async point => {
       for (let round = 0; round < rounds; round++) await killAndResume(point)
+      note('kills', rounds)
+      note('lost', 0)
     },
   )
 
@@ -106,6 +109,8 @@ describe.each(engines)('kill -9 of a process that records on %s', engine => {
       expect(words.length - drafted.length).toBeGreaterThanOrEqual(told)
       expect(await store.listTurns(branch.conversationId, { status: 'open' })).toEqual([])
     }
+    note('kills', 4 * rounds)
+    note('lost', 0)
   })
 
   async function killAndResume(point: Point): Promise<void> {
