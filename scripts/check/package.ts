@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { strangeEnvironment } from '../../test/support/place.ts'
 import { root, run } from './command.ts'
 import { passed, type Step } from './step.ts'
 
@@ -21,6 +22,7 @@ export const packageCheck: Step = {
     writeFileSync(join(place, 'package.json'), '{ "private": true, "type": "module" }\n')
     const flags = ['--no-audit', '--no-fund', '--prefer-offline']
     await run('npm', ['install', ...flags, tarball, `pg@${manifest.devDependencies.pg}`], { cwd: place })
+    await runCommand(place)
     const entries = Object.keys(manifest.exports)
     await importAll(place, entries)
     // pg is an optional peer: whoever keeps to SQLite need not have it.
@@ -29,8 +31,20 @@ export const packageCheck: Step = {
       place,
       entries.filter(entry => entry !== './postgres'),
     )
-    return passed(2 + entries.length)
+    return passed(3 + entries.length)
   },
+}
+
+/** The command finds its files and its addon where a package manager has put them. */
+async function runCommand(project: string): Promise<void> {
+  const env = strangeEnvironment(join(project, 'machine'), process.env)
+  const skein = (...args: readonly string[]) =>
+    run(process.execPath, [join(project, 'node_modules/.bin/skein'), ...args], { cwd: project, env })
+  await skein('-m', 'scripted', 'my name is Ada')
+  for (const look of [['ls'], ['show'], ['search', 'Ada']]) {
+    const said = await skein(...look)
+    if (!said.includes('Ada')) throw new Error(`skein ${look.join(' ')}, as it is installed, says: ${said}`)
+  }
 }
 
 async function importAll(project: string, entries: readonly string[]): Promise<void> {

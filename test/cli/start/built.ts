@@ -1,0 +1,98 @@
+import { spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bundleCommand } from '../../../scripts/build/bundle.ts'
+import { strangeEnvironment } from '../../support/place.ts'
+
+const root = join(import.meta.dirname, '../../..')
+
+/** What one run of the command said, and what it loaded. */
+export interface Run {
+  readonly stdout: string
+  readonly stderr: string
+  readonly code: number | null
+  /** Files that Node was asked to load. */
+  readonly files: readonly string[]
+  /** Modules of Node that were loaded, as it names them itself. */
+  readonly builtins: readonly string[]
+}
+
+/** The command as it is built, in a place of its own. */
+export interface Built {
+  readonly place: string
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  readonly entry: string
+  /** The bundle of what most commands need. */
+  readonly main: string
+  run(args: readonly string[]): Run
+  [Symbol.dispose](): void
+}
+
+/** Bundles the command, compiles it, and puts it where a package would have it: `<place>/dist/cli`. */
+export async function build(): Promise<Built> {
+  const place = mkdtempSync(join(tmpdir(), 'skein-built-'))
+  const folder = join(place, 'dist/cli')
+  const cwd = join(place, 'work')
+  mkdirSync(cwd)
+  copyFileSync(join(root, 'package.json'), join(place, 'package.json'))
+  symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'))
+  await bundleCommand(folder)
+  const [entry, main] = [join(folder, 'skein.cjs'), join(folder, 'main.cjs')]
+  const compiled = spawnSync(process.execPath, [join(root, 'scripts/build/compile.ts'), main])
+  if (compiled.status !== 0) throw new Error(String(compiled.stderr))
+  // What these tests have set for Node would be one more thing that is loaded.
+  const { NODE_OPTIONS: _, NODE_COMPILE_CACHE: __, ...given } = process.env
+  const env = { ...strangeEnvironment(place, given), LANG: 'C.UTF-8' }
+  return {
+    place,
+    cwd,
+    env,
+    entry,
+    main,
+    run: args => run(entry, args, { place, cwd, env }),
+    [Symbol.dispose]: () => rmSync(place, { recursive: true, force: true }),
+  }
+}
+
+/** Notes every file that is loaded, and at the end what Node has loaded of itself. */
+const witness = `
+const { registerHooks } = require('node:module')
+const { writeFileSync } = require('node:fs')
+const files = []
+const before = new Set(process.moduleLoadList)
+registerHooks({
+  load(url, context, next) {
+    if (url.startsWith('file:')) files.push(url)
+    return next(url, context)
+  },
+})
+process.on('exit', () => {
+  const builtins = process.moduleLoadList.filter(name => !before.has(name))
+  writeFileSync(process.env.WITNESS, JSON.stringify({ files, builtins }))
+})`
+
+function run(
+  entry: string,
+  args: readonly string[],
+  { place, cwd, env }: { place: string; cwd: string; env: NodeJS.ProcessEnv },
+): Run {
+  const [preload, report] = [join(place, 'witness.cjs'), join(place, 'witness.json')]
+  writeFileSync(preload, witness)
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--require', preload, entry, ...args], {
+    cwd,
+    env: { ...env, WITNESS: report },
+    encoding: 'utf8',
+  })
+  const seen = JSON.parse(readFileSync(report, 'utf8')) as Pick<Run, 'files' | 'builtins'>
+  return { stdout, stderr, code: status, ...seen }
+}

@@ -1,0 +1,155 @@
+import { spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { compiledPaths } from '../../../src/cli/start/compiled.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import { commandLine } from '../skein.ts'
+import { type Built, build, type Run } from './built.ts'
+
+let built: Built
+let conversation: string
+let db: string
+
+beforeAll(async () => {
+  built = await build()
+  db = join(built.place, 'conversations.db')
+  await using store = await openStore(db)
+  const made = await store.create({ title: 'A bridge', directory: built.cwd })
+  conversation = made.conversation.id
+  await store.append(made.branch, null, [
+    { role: 'user', blocks: [{ type: 'text', text: 'Which bridge is the longest?' }] },
+    { role: 'assistant', blocks: [{ type: 'text', text: 'The bridge at Danyang … 丹昆特大桥' }] },
+  ])
+})
+afterAll(() => built[Symbol.dispose]())
+
+const looks = () =>
+  [['ls'], ['show', conversation], ['search', 'bridge']].map(words => [...words, '--db', db])
+
+describe('ls, show and search as they are built', () => {
+  it('say what they say from the source', () => {
+    for (const words of looks()) {
+      const [file, args] = commandLine(words)
+      const env = { ...built.env, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }
+      const source = spawnSync(file, args, { cwd: built.cwd, env, encoding: 'utf8' })
+      const { stdout, stderr, code } = built.run(words)
+      expect({ stdout, stderr, code }).toEqual({ stdout: source.stdout, stderr: '', code: 0 })
+      expect(stdout).toMatch(/bridge/)
+    }
+  })
+
+  it('load no package, and nothing of Node that takes long, also beside a skein.yaml', () => {
+    writeFileSync(join(built.cwd, 'skein.yaml'), 'model: scripted\n')
+    for (const words of looks()) {
+      const ran = built.run(words)
+      expect(ran.code).toBe(0)
+      expect(namesOf(ran)).toEqual(['skein.cjs'])
+      const costly = /(net|tty|stream|crypto|child_process|perf_hooks|zlib|http|dgram|url)$/
+      expect(ran.builtins.filter(name => /NativeModule /.test(name) && costly.test(name))).toEqual([])
+    }
+    unlinkSync(join(built.cwd, 'skein.yaml'))
+    // The list is a real one: a command that needs more is seen to load more.
+    const config = built.run(['config', '--db', db])
+    expect(namesOf(config).some(name => name.startsWith('config-'))).toBe(true)
+    const asked = built.run(['-G', '-m', 'scripted', 'hello'])
+    expect(asked.files.join()).toMatch(/zod/)
+    expect(asked.builtins.join()).toMatch(/NativeModule net,/)
+  })
+
+  it('run what V8 compiled when they were built', () => {
+    const { code } = compiledPaths(built.main)
+    expect(isTaken(code)).toBe(true)
+    expect(readFileSync(compiledPaths(built.main).source, 'latin1')).toMatch(/^[\n\r\t -~]*$/)
+  })
+
+  it('run as well where it was compiled for another V8, or not at all', () => {
+    const { code, source } = compiledPaths(built.main)
+    const [kept, words] = [readFileSync(code), looks()[0]!]
+    const expected = built.run(words).stdout
+    const foreign = Buffer.from(kept)
+    foreign.writeUInt32LE(0xdeadbeef, 4)
+    writeFileSync(code, foreign)
+    expect(isTaken(code)).toBe(false)
+    expect(built.run(words)).toMatchObject({ stdout: expected, stderr: '', code: 0 })
+    rmSync(code)
+    const without = built.run(words)
+    expect(without).toMatchObject({ stdout: expected, stderr: '', code: 0 })
+    expect(namesOf(without)).toContain('main.cjs')
+    expect(existsSync(source)).toBe(true)
+    writeFileSync(code, kept)
+  })
+
+  it('say with --debug where in the source an error comes from', () => {
+    const { stderr, code } = built.run(['show', 'q2w6nb', '--debug', '--db', db])
+    expect(code).toBe(3)
+    expect(stderr).toMatch(/at resolve \(.*src\/stores\/programs\/find\.ts:\d+:\d+\)/)
+  })
+
+  it('leave a better-sqlite3 of another version to load itself', () => {
+    const other = join(built.place, 'other')
+    const [folder, real] = [
+      join(other, 'node_modules/better-sqlite3'),
+      join(built.place, 'node_modules/better-sqlite3'),
+    ]
+    mkdirSync(folder, { recursive: true })
+    for (const part of ['lib', 'prebuilds']) symlinkSync(join(real, part), join(folder, part))
+    const manifest = readFileSync(join(real, 'package.json'), 'utf8')
+    writeFileSync(
+      join(folder, 'package.json'),
+      manifest.replace(/"version": "[^"]+"/, '"version": "13.99.0"'),
+    )
+    cpSync(join(built.place, 'dist'), join(other, 'dist'), { recursive: true })
+    const run = spawnSync(process.execPath, [join(other, 'dist/cli/skein.cjs'), ...looks()[0]!], {
+      cwd: built.cwd,
+      env: { ...built.env, NODE_DEBUG: 'module' },
+      encoding: 'utf8',
+    })
+    expect(run.stdout).toBe(built.run(looks()[0]!).stdout)
+    expect(run.stderr).toMatch(/better-sqlite3\/lib\/binding\.js/)
+  })
+})
+
+describe.runIf(existsSync('/usr/bin/strace'))('a prompt in incognito, as it is built', () => {
+  it('opens nothing of a store and writes no file (S3-54)', () => {
+    const calls = ['-f', '-qq', '-e', 'trace=openat,open,creat,mkdir,mkdirat,unlink,unlinkat,rename']
+    const args = [process.execPath, built.entry, '-G', '-m', 'scripted', 'hello']
+    const run = spawnSync('/usr/bin/strace', [...calls, ...args], {
+      cwd: built.cwd,
+      env: built.env,
+      encoding: 'utf8',
+    })
+    expect(run.stdout).toContain('Hello!')
+    const lines = run.stderr.split('\n')
+    expect(lines.some(line => line.includes('main.compact.js'))).toBe(true)
+    expect(lines.filter(line => /better-sqlite3|conversations\.db/.test(line))).toEqual([])
+    expect(
+      lines.filter(line => /O_CREAT|O_WRONLY|O_RDWR|mkdir/.test(line) && !/"\/(dev|proc)\//.test(line)),
+    ).toEqual([])
+  })
+})
+
+function namesOf({ files }: Run): readonly string[] {
+  return files.map(url => basename(fileURLToPath(url)))
+}
+
+/** Whether V8 takes the code, asked in a process that is started like the command. */
+function isTaken(code: string): boolean {
+  const script = `
+    const { readFileSync } = require('node:fs')
+    const { Script } = require('node:vm')
+    const [source, code] = ${JSON.stringify([compiledPaths(built.main).source, code])}
+    const script = new Script(readFileSync(source, 'latin1'), { cachedData: readFileSync(code) })
+    process.exitCode = script.cachedDataRejected ? 1 : 0`
+  return spawnSync(process.execPath, ['-e', script], { env: built.env }).status === 0
+}
