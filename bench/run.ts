@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { useOneSqlite } from './peers/install.ts'
 import { StoppedError } from './process.ts'
 import { type Line, rowSeconds, type Suite, scales, stops } from './suite.ts'
 import { suites } from './suites.ts'
@@ -25,6 +26,7 @@ if (values.help || positionals.some(name => !suites.some(suite => suite.name ===
   process.exit(values.help ? 0 : 2)
 }
 
+useOneSqlite()
 const scale = scales[values.quick ? 'quick' : 'normal']
 const place = mkdtempSync(join(tmpdir(), 'skein-bench-'))
 process.on('exit', () => rmSync(place, { recursive: true, force: true }))

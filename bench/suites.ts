@@ -7,6 +7,7 @@ import { fitSuite } from './rows/fit.ts'
 import { forkSuite } from './rows/fork.ts'
 import { listSuite } from './rows/list.ts'
 import { loadSuite } from './rows/load.ts'
+import { partsSuite } from './rows/parts.ts'
 import { peersSuite } from './rows/peers.ts'
 import { postgresSuite } from './rows/postgres.ts'
 import { recorderSuite } from './rows/recorder.ts'
@@ -27,6 +28,7 @@ export const suites: readonly Suite[] = [
   writersSuite,
   postgresSuite,
   peersSuite,
+  partsSuite,
   contextSuite,
   fitSuite,
   recorderSuite,

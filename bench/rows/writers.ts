@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type ContenderName, openContender } from '../contender.ts'
 import { median } from '../measure.ts'
-import { inFreshProcess } from '../process.ts'
+import { inFreshProcess, startSteps } from '../process.ts'
 import { type Line, type Suite, time } from '../suite.ts'
 import { makeTurn, workId } from '../workload.ts'
 
@@ -16,8 +16,6 @@ interface WriteArgs {
   readonly file: string
   readonly durability: 'full' | 'normal'
   readonly writer: number
-  /** When all begin, as they open the file at different moments. */
-  readonly from: number
 }
 
 interface Written {
@@ -34,13 +32,14 @@ async function open({ name, file }: WriteArgs): Promise<null> {
   return null
 }
 
-async function write({ name, file, durability, writer, from }: WriteArgs): Promise<Written> {
+/** First says that it is ready: all begin at the same moment. */
+async function* write({ name, file, durability, writer }: WriteArgs): AsyncGenerator<Written | 'ready'> {
   const contender = await openContender(name, file, durability)
   const id = workId(writer)
   const turns = Array.from({ length: 500 }, (_, i) => makeTurn(writer * 100_000 + i))
   let head = await contender.head(id)
   const written = { turns: 0, errors: 0, longest: 0 }
-  await new Promise(resolve => setTimeout(resolve, from - Date.now()))
+  yield 'ready'
   for (const end = performance.now() + runMs; performance.now() < end; ) {
     const turn = { ...turns[written.turns % turns.length]!, key: `turn-${writer}-${written.turns}` }
     const begin = performance.now()
@@ -53,7 +52,7 @@ async function write({ name, file, durability, writer, from }: WriteArgs): Promi
     written.longest = Math.max(written.longest, (performance.now() - begin) * 1_000)
   }
   await contender.close()
-  return written
+  yield written
 }
 
 interface Shared {
@@ -64,14 +63,14 @@ interface Shared {
 }
 
 async function together(name: ContenderName, file: string, durability: 'full' | 'normal'): Promise<Shared> {
-  const args: WriteArgs = { name, file, durability, writer: 0, from: 0 }
+  const args: WriteArgs = { name, file, durability, writer: 0 }
   await inFreshProcess({ suite: 'writers', task: 'open', args })
-  const from = Date.now() + 3_000
-  const each = await Promise.all(
-    Array.from({ length: writers }, (_, writer) =>
-      inFreshProcess<Written>({ suite: 'writers', task: 'write', args: { ...args, writer, from } }),
-    ),
+  const all = Array.from({ length: writers }, (_, writer) =>
+    startSteps<Written | 'ready'>({ suite: 'writers', task: 'write', args: { ...args, writer } }),
   )
+  for (const one of all) await one.next()
+  const each = (await Promise.all(all.map(one => one.next()))) as Written[]
+  for (const one of all) await one.next()
   const turns = each.map(one => one.turns)
   return {
     fairness: Math.min(...turns) / Math.max(...turns),
