@@ -21,7 +21,7 @@ export interface TakeInOptions {
 }
 
 /** What one transaction takes at most: others wait for it to end. */
-const mostRecords = 1_000
+const mostRecords = 2_000
 const mostBytes = 4_194_304
 
 /** Blobs that wait for their message. A file with more of them in a row has none for the first ones. */

@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { MessageId } from '../../src/core/ids.ts'
+import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import { strangeEnvironment } from '../support/place.ts'
+import { note } from './note.ts'
+import { size } from './size.ts'
+
+/** Export and import take as much memory for a long conversation as for a short one. */
+const messages = size({ gate: 5_000, full: 200_000 })
+const blobMegabytes = size({ gate: 10, full: 100 })
+const timeout = size({ gate: 120_000, full: 1_800_000 })
+
+/** What a command may take more than for a store with next to nothing in it. What it reads and writes at a time is a few
+ *  megabytes; the rest is the database's cache, and what V8 has not yet given back. */
+const mostGrowth = 100_000_000
+
+/** A heap that could not hold the file: left to itself, V8 lets rubbish lie about as long as there is room. */
+const heap = ['--max-old-space-size=64', '--max-semi-space-size=8']
+
+let folder: string
+let small: Awaited<ReturnType<typeof move>>
+const mb = (bytes: number) => `${Math.round(bytes / 1e6)} MB`
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'memory-'))
+  await fill('small.db', 10)
+  await fill('long.db', messages)
+  await using large = await openSqliteStore(join(folder, 'large.db'), { durability: 'normal' })
+  const { branch } = await large.create()
+  const text = '0123456789abcdef'.repeat((blobMegabytes * 1e6) / 16)
+  await large.append(branch, null, [{ role: 'user', blocks: text }])
+  small = await move('small')
+}, timeout)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function fill(name: string, count: number): Promise<void> {
+  await using store = await openSqliteStore(join(folder, name), { durability: 'normal' })
+  const { branch } = await store.create({ title: 'Long' })
+  let head: MessageId | null = null
+  for (let done = 0; done < count; done += 500) {
+    const some = Array.from({ length: Math.min(500, count - done) }, (_, i): NewMessage => {
+      const blocks = `message ${done + i}: ${'words and words '.repeat(1 + ((done + i) % 40))}`
+      return { role: i % 2 === 0 ? 'user' : 'assistant', blocks }
+    })
+    head = (await store.append(branch, head, some as unknown as NonEmpty<NewMessage>)).head
+  }
+}
+
+/** Runs the command, and says how much memory it took at most and how long. */
+async function skein(...args: string[]): Promise<{ peak: number; ms: number }> {
+  const peakFile = join(folder, 'peak')
+  const bin = join(import.meta.dirname, '../../src/cli/bin.ts')
+  const peak = join(import.meta.dirname, 'peak.ts')
+  const env = { ...strangeEnvironment(folder, process.env), PEAK_FILE: peakFile }
+  const began = performance.now()
+  const child = spawn(process.execPath, [...heap, '--import', peak, bin, ...args], {
+    cwd: folder,
+    env,
+    stdio: 'pipe',
+  })
+  let stderr = ''
+  child.stderr.on('data', chunk => {
+    stderr += chunk
+  })
+  const [code] = await once(child, 'close')
+  expect(code, stderr).toBe(0)
+  return { peak: Number(readFileSync(peakFile, 'utf8')), ms: performance.now() - began }
+}
+
+/** Moves a store out and in, and says what that took beyond the baseline. */
+async function move(name: string) {
+  const out = await skein('--db', `${name}.db`, 'export', '--all', '-o', `${name}.jsonl`)
+  const back = await skein('--db', `${name}-copy.db`, 'import', `${name}.jsonl`)
+  return { out, back, bytes: statSync(join(folder, `${name}.jsonl`)).size }
+}
+
+it('export and import of a long conversation take no more memory than of a short one', {
+  timeout,
+}, async () => {
+  const long = await move('long')
+  const growth = { export: long.out.peak - small.out.peak, import: long.back.peak - small.back.peak }
+  note('messages', messages)
+  note('file', mb(long.bytes))
+  note('export grows by', mb(growth.export))
+  note('import grows by', mb(growth.import))
+  note('imported a second', messages / (long.back.ms / 1_000))
+  expect(growth.export).toBeLessThan(mostGrowth)
+  expect(growth.import).toBeLessThan(mostGrowth)
+})
+
+it('a large part takes a few times its own size, however long the file is', { timeout }, async () => {
+  const large = await move('large')
+  const growth = { export: large.out.peak - small.out.peak, import: large.back.peak - small.back.peak }
+  const most = 4 * blobMegabytes * 1e6 + mostGrowth
+  note('large part', `${blobMegabytes} MB`)
+  note('export grows by', mb(growth.export))
+  note('import grows by', mb(growth.import))
+  expect(growth.export).toBeLessThan(most)
+  expect(growth.import).toBeLessThan(most)
+})
