@@ -39,13 +39,19 @@ function timeStatements(): { take(): Record<string, number> } {
   const db = new BetterSqlite3(':memory:')
   const statement = Object.getPrototypeOf(db.prepare('SELECT 1'))
   let times: Record<string, number> = {}
+  const kindOf = new WeakMap<object, string>()
+  const nameKind = (of: { source: string }) => {
+    const kind = kinds.find(([pattern]) => pattern.test(of.source))?.[1] ?? 'other statements'
+    kindOf.set(of, kind)
+    return kind
+  }
   for (const method of ['run', 'get', 'all'] as const) {
     const original = statement[method] as (...values: unknown[]) => unknown
     statement[method] = function (this: { source: string }, ...values: unknown[]) {
       const start = performance.now()
       const result = original.apply(this, values)
       const took = (performance.now() - start) * 1_000
-      const kind = kinds.find(([pattern]) => pattern.test(this.source))?.[1] ?? 'other statements'
+      const kind = kindOf.get(this) ?? nameKind(this)
       times[kind] = (times[kind] ?? 0) + took
       return result
     }
