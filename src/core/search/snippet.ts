@@ -31,8 +31,8 @@ function stretchIn(text: string, query: SearchQuery, length: number): Stretch | 
   const line = asLine(text)
   const begin = firstChance(line, query)
   if (begin === null) return null
-  for (let size = 512; ; size *= 8) {
-    const isRest = begin + size * 2 >= line.length
+  for (let size = length + 2 * longestToken; ; size *= 8) {
+    const isRest = begin + size >= line.length
     const piece = line.slice(begin, isRest ? undefined : begin + size)
     const tokens = tokenize(piece)
     const found = query.all.flatMap((term, index) =>
@@ -52,7 +52,7 @@ function stretchIn(text: string, query: SearchQuery, length: number): Stretch | 
 }
 
 /** More than a token is long, with what may stand between its parts. */
-const longestToken = 200
+const longestToken = 136
 
 /** The beginning of the first word that can be a hit; null if none can. */
 function firstChance(line: string, { all }: SearchQuery): number | null {
