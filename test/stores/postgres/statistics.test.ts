@@ -31,3 +31,32 @@ it.each(['force_custom_plan', 'force_generic_plan'] as const)(
     }
   },
 )
+
+it('lists by a tag or the beginning of a key without asking anew for each conversation', async () => {
+  const pool = new Pool({ connectionString: await freshDatabase(), max: 4 })
+  const earlier = await postgresStore(pool, { tenant: 'earlier' })
+  await earlier.create({ key: 'k', tags: ['t'] })
+  await pool.query('ANALYZE skein.conversations, skein.branches, skein.tags')
+  const store = await postgresStore(pool)
+  // Fewer would fit into a handful of pages, which are rightly read whole.
+  const all = 700
+  const numbers = Array.from({ length: all }, (_, n) => n)
+  await Promise.all(numbers.map(n => store.create({ key: `c${n}`, tags: ['many'] })))
+  for (const filter of [{ tag: 'many' }, { tag: 'none' }, { keyPrefix: 'c29' }, { keyPrefix: 'c' }]) {
+    const before = await rowsRead()
+    await store.listConversations({ ...filter, limit: 20 })
+    expect((await rowsRead()) - before, JSON.stringify(filter)).toBeLessThan(8 * all)
+  }
+  await pool.end()
+
+  async function rowsRead(): Promise<number> {
+    // Every connection reports now.
+    const clients = await Promise.all(numbers.slice(0, 4).map(() => pool.connect()))
+    for (const client of clients) await client.query('SELECT pg_stat_force_next_flush()')
+    const { rows } = await clients[0]!.query<{ rows: string }>(`
+      SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables) + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)
+        AS rows`)
+    for (const client of clients) client.release()
+    return Number(rows[0]!.rows)
+  }
+})
