@@ -61,7 +61,7 @@ interface Entry {
 }
 
 const firstPauseMs = 100
-const longestPauseMs = 3_000
+const longestPauseMs = 2_000
 /** While somebody waits for the end, or for their words to be stored. */
 const longestPauseAttendedMs = 250
 

@@ -22,7 +22,7 @@ export type Line =
     }
 
 /** Writes that may wait in the manner `narrow`. */
-export const room = 20
+export const room = 10
 
 /** What the message `n` of the process says. */
 export const saying = (n: number) => `This is what I say as number ${n}.`
@@ -50,8 +50,8 @@ async function live(url: string, manner: Manner): Promise<void> {
     const before = performance.now()
     await turn.add([{ role: 'assistant', blocks: saying(n) }])
     slowestAddMs = Math.max(slowestAddMs, performance.now() - before)
-    if (n % 10 === 0) await read()
-    await new Promise(resolve => setTimeout(resolve, 50))
+    if (n % 3 === 0) await read()
+    await new Promise(resolve => setTimeout(resolve, 200))
   }
   const { saved, unsaved, lost = 0 } = await turn.end('complete')
   say({ ended: { saved, unsaved: unsaved.length, lost }, said: n, slowestAddMs })
