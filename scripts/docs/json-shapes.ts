@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { mendShapes } from './json-mend.ts'
 import * as message from './json-message.ts'
 
 /** What `--json` prints, command by command: the one source of docs/json.md and of the test that holds the command to
@@ -175,6 +176,11 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
         all: z.strictObject({ conversations: count, messages: count, ...totals }),
         days: z.array(z.strictObject({ day: z.string().describe('local day'), ...totals })),
         models: z.array(z.strictObject({ model: z.string(), ...totals })),
+        trashed_conversations: count,
+        blobs: z.strictObject({ count, bytes: count }),
+        sizes: z
+          .array(z.strictObject({ name: z.string(), bytes: count }))
+          .describe('file, log, search index; of PostgreSQL its tables'),
       }),
     },
   ],
@@ -249,6 +255,7 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
       schema: z.strictObject({ folder: z.string(), file: z.string(), created: z.boolean() }),
     },
   ],
+  ...mendShapes,
   config: [
     {
       typed: 'skein config --json',

@@ -13,6 +13,7 @@ import type {
   SearchHit,
   SearchOptions,
 } from './listing.ts'
+import type { Measured } from './measure.ts'
 import type { Message, NewMessage, NonEmpty } from './message.ts'
 import type {
   EventListing,
@@ -267,6 +268,12 @@ export interface Verifier {
   verify(options?: VerifyOptions): Promise<Verified>
 }
 
+/** Says how much there is. */
+export interface Meter {
+  /** Counts, sizes and what was used, in sums that the engine makes; more closely since a time. */
+  measure(since: Date): Promise<Measured>
+}
+
 /** Everything. Ask for less where less is needed. */
 export interface Store
   extends ConversationReader,
@@ -278,7 +285,8 @@ export interface Store
     Deleter,
     Mover,
     Maintainer,
-    Verifier {
+    Verifier,
+    Meter {
   close(): Promise<void>
   /** The same, for `await using store = await openStore(…)`: closed on every way out. */
   [Symbol.asyncDispose](): Promise<void>

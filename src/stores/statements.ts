@@ -18,6 +18,7 @@ import type {
   TurnRow,
 } from './rows.ts'
 import type { ForkStatements } from './statements-fork.ts'
+import type { MeasureStatements } from './statements-measure.ts'
 import type { TransferStatements } from './statements-transfer.ts'
 import type { VerifyStatements } from './statements-verify.ts'
 
@@ -53,7 +54,7 @@ interface EventRow {
 type None = Readonly<Record<never, never>>
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
-export interface Statements extends ForkStatements, VerifyStatements, TransferStatements {
+export interface Statements extends ForkStatements, MeasureStatements, VerifyStatements, TransferStatements {
   // Conversations
   conversationById: [{ id: string }, ConversationRow]
   /** Held until the transaction ends. */

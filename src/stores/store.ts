@@ -25,6 +25,7 @@ import { deleteMessages, eraseMessages } from './programs/delete.ts'
 import * as find from './programs/find.ts'
 import { countConversations, listConversations, listMessages } from './programs/list.ts'
 import { versionOf } from './programs/lookup.ts'
+import { measure } from './programs/measure.ts'
 import { getMessages, path, tail } from './programs/read.ts'
 import * as records from './programs/records.ts'
 import { type PreparedItem, save, setLabel } from './programs/save.ts'
@@ -191,6 +192,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       const { verifyAll } = await import('./verify.ts')
       return verifyAll(engine, options)
     },
+    measure: async since => read(() => measure(checkTime(since))),
     schemaVersion,
 
     readStored: async function* (id) {
@@ -251,6 +253,12 @@ function checkBudget(budget: TailBudget): TailBudget {
   if (budget.tokens !== undefined) checkCount(budget.tokens, 'budget.tokens', 0, 2 ** 53 - 1)
   if (budget.messages !== undefined) checkCount(budget.messages, 'budget.messages', 0, 2 ** 53 - 1)
   return budget
+}
+
+function checkTime(since: Date): number {
+  const time = since instanceof Date ? since.getTime() : Number.NaN
+  if (Number.isNaN(time)) throw new InvalidError('since', 'must be a date')
+  return time
 }
 
 function checkBlobHash(hash: string): string {

@@ -85,6 +85,10 @@ describe('what --json prints is what docs/json.md says', () => {
     await printed(['restore', id], 'restore')
     await printed(['rm', '--undo', id], 'rm', 1)
     await printed(['gc', '--dry-run'], 'gc')
+    await printed(['verify'], 'verify')
+    await printed(['backup', 'copy.db'], 'backup')
+    await printed(['recover', '-o', 'new.db'], 'recover')
+    await printed(['erase', told.ids[0]!, '--reason', 'a test', '--yes'], 'erase')
   })
 
   it('of what is set up', async () => {

@@ -242,4 +242,8 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   blobUsers: { hash: 'h', limit: 10 },
   rawPrompts: { after: '', limit: 10 },
   looseSearchEntries: {},
+  counted: { since: now },
+  usageSums: { since: now },
+  blobSum: {},
+  sizes: {},
 }

@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs'
+import type { Measured } from '../../core/measure.ts'
 import type { Store } from '../../core/ports.ts'
 import type { Run } from '../command.ts'
 import { exit } from '../exit.ts'
@@ -5,14 +7,13 @@ import { withStore } from '../look/look.ts'
 import { bar } from '../terminal/bar.ts'
 import { padEnd, padStart, widthOf } from '../terminal/cut.ts'
 import { modelName } from '../terminal/model-name.ts'
-import { count, money, plural, whole } from '../terminal/number.ts'
-import { progressLine } from '../terminal/progress.ts'
+import { bytes, count, money, plural, whole } from '../terminal/number.ts'
 import type { World } from '../world.ts'
-import { allConversations } from './all-conversations.ts'
 import { dayAndMonth } from './day.ts'
-import { costOf, noUsage, type UsageTotals, withTurn } from './usage-totals.ts'
+import { costOf, noUsage, type UsageTotals, withSum } from './usage-totals.ts'
 
 const monthMs = 30 * 86_400_000
+const quarterMs = 900_000
 
 interface Stats {
   readonly conversations: { readonly recent: number; readonly all: number }
@@ -23,6 +24,9 @@ interface Stats {
   readonly days: ReadonlyMap<string, UsageTotals>
   /** By model, of all time. */
   readonly models: ReadonlyMap<string, UsageTotals>
+  readonly trashed: number
+  readonly blobs: Measured['blobs']
+  readonly sizes: Measured['sizes']
 }
 
 /** What was said, used and paid, in the last 30 days and in all. */
@@ -38,39 +42,39 @@ export const stats: Run = (_given, world) =>
 /** Usage counts once: a fork shares the turns of its conversation, a subagent has its own. What is in the trash was
  *  paid all the same. */
 async function readStats(store: Store, world: World): Promise<Stats> {
-  const since = world.now() - monthMs
-  const { items: living } = await allConversations(store)
-  const { items: trashed } = await allConversations(store, { trashed: true })
-  const fresh = living.filter(({ updatedAt }) => updatedAt.getTime() >= since)
-  const messagesOf = (list: typeof living) => list.reduce((sum, { messages }) => sum + messages, 0)
+  const measured = await store.measure(new Date(world.now() - monthMs))
   let [recent, all] = [noUsage, noUsage]
   const days = new Map<string, UsageTotals>()
   const models = new Map<string, UsageTotals>()
-  const progress = progressLine(world, 'counting', 'conversations')
-  try {
-    for (const [i, { id }] of [...living, ...trashed].entries()) {
-      world.signal.throwIfAborted()
-      progress.show(i, living.length + trashed.length)
-      for (const turn of await store.listTurns(id)) {
-        all = withTurn(all, turn)
-        const model = turn.model ?? 'unknown'
-        models.set(model, withTurn(models.get(model) ?? noUsage, turn))
-        if (turn.startedAt.getTime() < since) continue
-        recent = withTurn(recent, turn)
-        const day = localDay(turn.startedAt)
-        days.set(day, withTurn(days.get(day) ?? noUsage, turn))
-      }
-    }
-  } finally {
-    progress.end()
+  for (const sum of measured.usage) {
+    all = withSum(all, sum)
+    const model = sum.model ?? 'unknown'
+    models.set(model, withSum(models.get(model) ?? noUsage, sum))
+    if (sum.quarter === null) continue
+    recent = withSum(recent, sum)
+    const day = localDay(new Date(sum.quarter * quarterMs))
+    days.set(day, withSum(days.get(day) ?? noUsage, sum))
   }
   return {
-    conversations: { recent: fresh.length, all: living.length },
-    messages: { recent: messagesOf(fresh), all: messagesOf(living) },
+    conversations: { recent: measured.recent.conversations, all: measured.conversations },
+    messages: { recent: measured.recent.messages, all: measured.messages },
     recent,
     all,
     days: new Map([...days].sort(([a], [b]) => (a < b ? -1 : 1))),
     models,
+    trashed: measured.trashed,
+    blobs: measured.blobs,
+    sizes: [...sizesOf(measured.sizes, world)],
+  }
+}
+
+/** What takes how much room: as the engine says, and what stands beside the file. */
+function* sizesOf(sizes: Measured['sizes'], world: World): Generator<Measured['sizes'][number]> {
+  const { target } = world.place()
+  const log = statSync(`${target}-wal`, { throwIfNoEntry: false })?.size
+  for (const size of sizes) {
+    yield size
+    if (size.name === 'file' && log !== undefined) yield { name: 'log', bytes: log }
   }
 }
 
@@ -102,6 +106,7 @@ function tell(world: World, found: Stats): void {
     const have = unpriced.length === 1 ? 'has' : 'have'
     out.line(style.faint(`${plural(unpriced.length, 'model')} ${have} no price (${count(tokens)} tokens)`))
   }
+  out.line(style.faint(sizesLine(found, style.symbols.dot)))
   if (found.all.turns === 0) return
   const byCost = found.all.cost > 0
   const cells = Math.max(4, Math.min(30, out.width - 20))
@@ -125,6 +130,15 @@ function tell(world: World, found: Stats): void {
     totals => `${Math.round((weight(totals, byCost) / Math.max(total, Number.MIN_VALUE)) * 100)}%`,
     byCost,
   )
+}
+
+/** `file 41 MB · log 2 MB · search index 9 MB · 12 blobs, 3 MB · 2 in the trash` */
+function sizesLine({ sizes, blobs, trashed }: Stats, dot: string): string {
+  return [
+    ...sizes.map(size => `${size.name} ${bytes(size.bytes)}`),
+    ...(blobs.count > 0 ? [`${plural(blobs.count, 'blob')}, ${bytes(blobs.bytes)}`] : []),
+    ...(trashed > 0 ? [`${whole(trashed)} in the trash`] : []),
+  ].join(` ${dot} `)
 }
 
 function bars(
@@ -153,7 +167,7 @@ function localDay(date: Date): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
-function jsonOf({ conversations, messages, recent, all, days, models }: Stats) {
+function jsonOf({ conversations, messages, recent, all, days, models, trashed, blobs, sizes }: Stats) {
   const usage = (totals: UsageTotals) => ({
     turns: totals.turns,
     input: totals.input,
@@ -166,5 +180,8 @@ function jsonOf({ conversations, messages, recent, all, days, models }: Stats) {
     all: { conversations: conversations.all, messages: messages.all, ...usage(all) },
     days: [...days].map(([day, totals]) => ({ day, ...usage(totals) })),
     models: [...models].map(([model, totals]) => ({ model, ...usage(totals) })),
+    trashed_conversations: trashed,
+    blobs,
+    sizes,
   }
 }

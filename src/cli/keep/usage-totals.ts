@@ -1,4 +1,4 @@
-import type { Turn } from '../../core/turn.ts'
+import type { UsageSum } from '../../core/measure.ts'
 
 /** What was used by some turns. */
 export interface UsageTotals {
@@ -13,16 +13,14 @@ export interface UsageTotals {
 
 export const noUsage: UsageTotals = { turns: 0, input: 0, output: 0, cost: 0, unpriced: 0 }
 
-/** Adds one turn. */
-export function withTurn(totals: UsageTotals, { usage, model }: Pick<Turn, 'usage' | 'model'>): UsageTotals {
-  const { input = 0, output = 0 } = usage
-  const cost = usage.cost ?? (isFree(model) ? 0 : undefined)
+/** Adds what the engine has summed up. */
+export function withSum(totals: UsageTotals, sum: UsageSum): UsageTotals {
   return {
-    turns: totals.turns + 1,
-    input: totals.input + input,
-    output: totals.output + output,
-    cost: totals.cost + (cost ?? 0),
-    unpriced: totals.unpriced + (cost === undefined ? input + output : 0),
+    turns: totals.turns + sum.turns,
+    input: totals.input + sum.input,
+    output: totals.output + sum.output,
+    cost: totals.cost + sum.cost,
+    unpriced: totals.unpriced + (isFree(sum.model) ? 0 : sum.uncosted),
   }
 }
 

@@ -15,6 +15,7 @@ import { hostileCases } from './hostile.ts'
 import { keyCases } from './keys.ts'
 import { listFilterCases } from './list-filters.ts'
 import { listCases } from './lists.ts'
+import { measuringCases } from './measuring.ts'
 import { messageListCases } from './message-lists.ts'
 import { readCases } from './reads.ts'
 import { refusalCases } from './refusals.ts'
@@ -57,6 +58,7 @@ export const contract: readonly ContractCase[] = [
   ...keyCases,
   ...listFilterCases,
   ...listCases,
+  ...measuringCases,
   ...messageListCases,
   ...readCases,
   ...refusalCases,

@@ -2,6 +2,7 @@ import type { Queries } from '../query.ts'
 import { conversationQueries } from './queries-conversations.ts'
 import { deletingQueries } from './queries-deleting.ts'
 import { forkQueries } from './queries-fork.ts'
+import { measureQueries } from './queries-measure.ts'
 import { messageQueries } from './queries-messages.ts'
 import { recordQueries } from './queries-records.ts'
 import { searchQueries } from './queries-search.ts'
@@ -19,4 +20,5 @@ export const queries: Queries = {
   ...searchQueries,
   ...transferQueries,
   ...verifyQueries,
+  ...measureQueries,
 }

@@ -299,6 +299,7 @@ describe('a closed store of SQLite', () => {
     indexSearch: store => store.indexSearch(),
     rebuildSearch: store => store.rebuildSearch(),
     verify: store => store.verify(),
+    measure: store => store.measure(new Date(0)),
     schemaVersion: store => store.schemaVersion(),
     readStored: store => store.readStored(id)[Symbol.asyncIterator]().next(),
     writeStored: store => store.writeStored([{ kind: 'blob', hash: '', data: new Uint8Array() }]),
