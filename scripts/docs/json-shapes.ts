@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { mendShapes } from './json-mend.ts'
 import * as message from './json-message.ts'
+import { moveShapes } from './json-move.ts'
 
 /** What `--json` prints, command by command: the one source of docs/json.md and of the test that holds the command to
  *  it. Objects are strict, so that a field that is added is added here. */
@@ -184,6 +185,7 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
       }),
     },
   ],
+  ...moveShapes,
   rename: [
     {
       typed: 'skein rename <id> <name> --json',

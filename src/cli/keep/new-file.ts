@@ -15,7 +15,7 @@ export interface NewFile {
 /** Begins a file beside the one that is meant. What has the name stays, unless forced; then it is replaced, not written
  *  into, so that a link leads nowhere. What is no plain file is never replaced. Only its owner can read it. */
 export function newFile(file: string, force: boolean): NewFile {
-  const there = lstatSync(file, { throwIfNoEntry: false })
+  const there = explained(file, () => lstatSync(file, { throwIfNoEntry: false }))
   if (there && !there.isFile() && !there.isSymbolicLink()) {
     throw new UsageError(`${file} is no plain file`, 'Name another')
   }
@@ -65,20 +65,22 @@ export function writeNew(file: string, text: string, force: boolean): void {
 }
 
 function opened(unfinished: string, file: string): number {
+  return explained(file, () => openSync(unfinished, 'wx', 0o600))
+}
+
+/** Asks the file system for something, and says what to do if the name is to blame. */
+function explained<T>(file: string, ask: () => T): T {
   try {
-    return openSync(unfinished, 'wx', 0o600)
+    return ask()
   } catch (error) {
     switch (codeOf(error)) {
       case 'ENOENT':
       case 'ENOTDIR':
         throw new UsageError(`there is no folder ${dirname(file)}`, 'Make it first')
       case 'ERR_INVALID_ARG_VALUE':
-        throw new UsageError('a file name cannot contain NUL')
+        throw new UsageError('the name of a file cannot contain NUL')
       case 'EEXIST':
-        throw new UsageError(
-          `${unfinished} is there already`,
-          'Another process may be at it; if not, remove it',
-        )
+        throw new UsageError(`${file} is being written already`, 'If not, remove what ends in .unfinished')
       default:
         throw error
     }

@@ -13,7 +13,7 @@ import type { World } from '../world.ts'
 import { breathing } from './breathing.ts'
 import { conversationsOf } from './conversations-of.ts'
 import { nameOf } from './import.ts'
-import { movedText, tellSome, tellUnreadable } from './moved-text.ts'
+import { movedText, tallyJson, tellSome, tellUnreadable } from './moved-text.ts'
 import { stopOnInterrupt } from './stop-on-interrupt.ts'
 
 interface Copied {
@@ -95,7 +95,7 @@ function isSame(from: string, to: string): boolean {
 function jsonOf({ tally, conversations, unreadable, refused, notes, ms }: Copied) {
   return {
     conversations,
-    ...tally,
+    ...tallyJson(tally),
     refused_records: refused,
     unreadable: unreadable.map(({ conversationId, what, reason }) => ({
       conversation: conversationId,

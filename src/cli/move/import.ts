@@ -8,7 +8,7 @@ import { plural, whole } from '../terminal/number.ts'
 import { progressLine } from '../terminal/progress.ts'
 import { duration } from '../terminal/time.ts'
 import type { World } from '../world.ts'
-import { movedText, tellSome } from './moved-text.ts'
+import { movedText, tallyJson, tellSome } from './moved-text.ts'
 import { type NativeSource, recordsIn, sourceOf } from './read-native.ts'
 import { stopOnInterrupt } from './stop-on-interrupt.ts'
 
@@ -129,7 +129,7 @@ function writeReport(given: Given, world: World, report: string, { bad }: Import
 function jsonOf(sources: readonly NativeSource[], { tally, bad, badCount, notes, ms }: Imported) {
   return {
     files: sources.map(({ name }) => name),
-    ...tally,
+    ...tallyJson(tally),
     bad: badCount,
     bad_lines: bad.map(({ file, line, text }) => ({ file, line, reason: text })),
     notes: notes.map(({ file, line, text }) => ({ file, line, note: text })),

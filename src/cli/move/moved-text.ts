@@ -23,6 +23,30 @@ export function amountsText(amounts: Amounts): string {
   return plural(others, 'record')
 }
 
+const kinds: readonly StoredKind[] = [
+  'conversation',
+  'message',
+  'tombstone',
+  'blob',
+  'turn',
+  'draft',
+  'summary',
+  'event',
+  'branch',
+  'agent_link',
+]
+
+/** For programs: every kind, also those of which there is none. */
+export function tallyJson({ added, present, advanced, refused }: Tally) {
+  const every = (amounts: Amounts) => Object.fromEntries(kinds.map(kind => [kind, amounts[kind] ?? 0]))
+  return {
+    added: every(added),
+    present: every(present),
+    advanced: every(advanced),
+    refused: every(refused),
+  }
+}
+
 /** Whether a store has changed. */
 export function isNothingNew({ added, advanced }: Tally): boolean {
   return Object.keys(added).length === 0 && Object.keys(advanced).length === 0

@@ -1,5 +1,12 @@
 import type { StoredBlob, StoredKind, StoredRecord, Unreadable } from '../../core/stored.ts'
-import { blobPartBytes, type EndLine, type HeaderLine, nativeFormat, nativeVersion } from './format.ts'
+import {
+  blobPartBytes,
+  type EndLine,
+  fieldsOf,
+  type HeaderLine,
+  nativeFormat,
+  nativeVersion,
+} from './format.ts'
 
 /** Writes the lines of one file, in order, each without its line break, and counts what they hold. */
 export interface NativeEncoder {
@@ -8,6 +15,8 @@ export interface NativeEncoder {
   record(record: StoredRecord | Unreadable): Generator<string>
   end(): string
 }
+
+const kinds = Object.keys(fieldsOf) as StoredKind[]
 
 export function nativeEncoder(): NativeEncoder {
   const counts: Partial<Record<StoredKind, number>> = {}
@@ -31,7 +40,11 @@ export function nativeEncoder(): NativeEncoder {
       if (record.kind === 'blob') yield* blobLines(record)
       else yield JSON.stringify(record)
     },
-    end: () => JSON.stringify({ kind: 'end', records, counts } satisfies EndLine),
+    end: () => {
+      // In one order, so that the same records make the same line.
+      const inOrder = Object.fromEntries(kinds.flatMap(kind => (counts[kind] ? [[kind, counts[kind]]] : [])))
+      return JSON.stringify({ kind: 'end', records, counts: inOrder } satisfies EndLine)
+    },
   }
 }
 

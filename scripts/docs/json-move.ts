@@ -1,0 +1,94 @@
+import { z } from 'zod'
+import type { Shape } from './json-shapes.ts'
+
+const count = z.int().nonnegative()
+const ms = count.describe('how long it took')
+
+const unreadable = z
+  .array(z.strictObject({ conversation: z.string(), what: z.string(), reason: z.string() }))
+  .describe('what is stored and could not be read; then the exit code is 1')
+
+const amounts = z.strictObject({
+  conversation: count,
+  message: count,
+  tombstone: count,
+  blob: count,
+  turn: count,
+  draft: count,
+  summary: count,
+  event: count,
+  branch: count,
+  agent_link: count,
+})
+
+const tally = {
+  added: amounts,
+  present: amounts.describe('was there already, and is as it was'),
+  advanced: amounts.describe(
+    'was there in an earlier state: a branch that has moved on, a turn that has ended',
+  ),
+  refused: amounts,
+}
+
+const bad = z.strictObject({ file: z.string(), line: count, reason: z.string() })
+
+/** What the commands print that move conversations. */
+export const moveShapes: Readonly<Record<string, readonly Shape[]>> = {
+  export: [
+    {
+      typed: 'skein export <id> -o <file> --json',
+      schema: z.strictObject({
+        conversation: z.string().describe('full id'),
+        format: z.enum(['markdown', 'html']),
+        file: z.string(),
+        messages: count,
+        branches: count,
+        images: count,
+        bytes: count,
+      }),
+    },
+    {
+      typed: 'skein export <id>… --native -o <file> --json',
+      note: 'The records themselves are described in [native-format.md](native-format.md).',
+      schema: z.strictObject({
+        format: z.literal('native'),
+        file: z.string(),
+        conversations: count,
+        messages: count,
+        branches: count,
+        blobs: count,
+        bytes: count,
+        unreadable,
+      }),
+    },
+  ],
+  import: [
+    {
+      typed: 'skein import <file>… --json',
+      note: 'With exit code 1 if anything was bad; the rest went in.',
+      schema: z.strictObject({
+        files: z.array(z.string()),
+        ...tally,
+        bad: count.describe('what did not go in: records that were refused, and lines that hold none'),
+        bad_lines: z.array(bad).describe('the first 1,000 of them'),
+        notes: z
+          .array(z.strictObject({ file: z.string(), line: count, note: z.string() }))
+          .describe('what went in otherwise than the file says, or is not known'),
+        ms,
+      }),
+    },
+  ],
+  copy: [
+    {
+      typed: 'skein copy <from> <to> --json',
+      schema: z.strictObject({
+        conversations: count.describe('that were looked at'),
+        ...tally,
+        refused_records: z.array(z.string()),
+        unreadable,
+        notes: z.array(z.string()),
+        ms,
+      }),
+    },
+  ],
+}
