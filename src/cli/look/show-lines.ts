@@ -5,6 +5,7 @@ import type { Summary } from '../../core/records.ts'
 import type { Usage } from '../../core/turn.ts'
 import { markdownPrinter } from '../chat/markdown.ts'
 import { homely } from '../talk/homely.ts'
+import { costOf as turnCost } from '../talk/receipt.ts'
 import { cut, cutMiddle, folded, widthOf } from '../terminal/cut.ts'
 import { modelName } from '../terminal/model-name.ts'
 import { bytes, count, money, plural } from '../terminal/number.ts'
@@ -92,7 +93,10 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
     }
     if (message.label !== null) parts.push(style.faint(style.safe(folded(message.label))))
     const usage = usageAt(message, shown)
-    if (usage) parts.push(style.faint(usageWords(usage)))
+    const words = usage ? usageWords(usage, modelOf(message, shown)) : ''
+    // What it took leaves first.
+    const fits = widthOf([...parts, words].join('  ')) <= width
+    if (words !== '' && fits) parts.push(style.faint(words))
     const ending = endingOf(message, shown, look.now)
     if (ending !== null) {
       const { status, ms } = ending
@@ -186,13 +190,15 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
   }
 }
 
-function* head({ facts, branch }: Shown, { width, style, short, env }: ShowLook): Generator<string> {
+function* head({ facts, branch, turns }: Shown, { width, style, short, env }: ShowLook): Generator<string> {
   const { conversation: one, pathMessages, isLive } = facts
   const { dot, dots } = style.symbols
   yield style.title(cut(style.safe(folded(one.title ?? one.label ?? '(no title)')), width, dots))
   const parts = [style.safe(branch), plural(pathMessages, 'message')]
   if (one.directory !== null) parts.push(cutMiddle(style.safe(homely(one.directory, env)), 40, dots))
-  if (one.tokensUsed > 0) parts.push(`${count(one.tokensUsed)} tokens`, money(costOf(one)))
+  // The built-in model is the only one that is known to take nothing.
+  const isFree = turns.size > 0 && [...turns.values()].every(({ model }) => model === 'scripted')
+  if (one.tokensUsed > 0) parts.push(`${count(one.tokensUsed)} tokens`, money(isFree ? 0 : costOf(one)))
   if (isLive) parts.push('live')
   if (one.trashedAt !== null) parts.push('in the trash')
   const line = wrap(parts.join(` ${dot} `), Math.max(20, width - 9))
@@ -205,17 +211,22 @@ function* head({ facts, branch }: Shown, { width, style, short, env }: ShowLook)
 export function whoSaid(message: Message, { facts, turns }: Pick<Shown, 'facts' | 'turns'>): string {
   if (message.role === 'user') return 'You'
   if (message.role !== 'assistant') return message.role === 'system' ? 'System' : 'Tool'
-  const model = (message.turn === null ? null : turns.get(message.turn)?.model) ?? facts.conversation.model
+  const model = modelOf(message, { facts, turns })
   return model === null ? 'Assistant' : modelName(folded(model))
 }
 
+function modelOf(message: Message, { facts, turns }: Pick<Shown, 'facts' | 'turns'>): string | null {
+  return (message.turn === null ? null : turns.get(message.turn)?.model) ?? facts.conversation.model
+}
+
 /** `66k in, 1.2k out, $0.05`. */
-export function usageWords({ input, output, cost }: Usage): string {
+export function usageWords(usage: Usage, model: string | null): string {
+  const { input, output } = usage
   const tokens = [
     ...(input === undefined ? [] : [`${count(input)} in`]),
     ...(output === undefined ? [] : [`${count(output)} out`]),
   ]
-  return [...tokens, money(cost ?? null)].join(', ')
+  return [...tokens, money(turnCost(model ?? '', usage))].join(', ')
 }
 
 function asText(input: unknown): string {

@@ -7,6 +7,7 @@ import { chooseModel, fullName } from '../talk/model.ts'
 import { padEnd, widthOf } from '../terminal/cut.ts'
 import { count } from '../terminal/number.ts'
 import { table } from '../terminal/table.ts'
+import { wrap } from '../terminal/wrap.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
 import { keyVariable, missingKey, providers } from './keys.ts'
@@ -70,17 +71,24 @@ function showSettings(config: Config, world: World): void {
   if (world.quiet) return
   for (const reason of config.ignored) err.line(`${err.style.note('!')} not read: ${err.style.safe(reason)}`)
   if (!keys.some(({ set }) => set)) {
-    err.line('no key is set. For a real model: export ANTHROPIC_API_KEY=… and ask again')
-    err.line('(or OPENAI_API_KEY, GEMINI_API_KEY; on your own machine: -m ollama/llama3.2)')
+    const { dots } = err.style.symbols
+    const advice = [
+      `no key is set. For a real model: export ANTHROPIC_API_KEY=${dots} and ask again`,
+      '(or OPENAI_API_KEY, GEMINI_API_KEY; on your own machine: -m ollama/llama3.2)',
+    ]
+    for (const line of advice.flatMap(text => wrap(text, err.width))) err.line(line)
   }
 }
 
 /** A setting, and the section it stands in. */
 type Row = readonly [section: string, name: string, value: string, source: string]
 
+/** Below this, a value has no room beside its name. */
+const narrow = 64
+
 /** Section by section, as in the file; what is longer than the line goes on below. */
 function tellSections(rows: readonly Row[], { out }: World): void {
-  const { safe, faint, title } = out.style
+  const { safe, faint, title, symbols } = out.style
   const cell = (text: string) => safe(text).replace(/\s+/g, ' ')
   for (const [section, members] of Map.groupBy(rows, ([name]) => name)) {
     if (section !== '') out.line(title(section))
@@ -88,10 +96,16 @@ function tellSections(rows: readonly Row[], { out }: World): void {
     // One column of values for all sections, as far as names allow it.
     const width = Math.max(30 - indent.length, ...members.map(([, name]) => widthOf(cell(name))))
     for (const [, name, value, source] of members) {
+      if (out.width < narrow) {
+        out.line(`${indent}${cell(name)}`)
+        const lines = wrap(`${cell(value)} ${symbols.dot} ${cell(source)}`, out.width - indent.length - 2)
+        for (const line of lines) out.line(`${indent}  ${line}`)
+        continue
+      }
       const isLong = widthOf(cell(value)) > 24
       const start = `${indent}${padEnd(cell(name), width)}  ${isLong ? cell(value) : padEnd(cell(value), 24)}`
       const fits = widthOf(start) + 2 + widthOf(cell(source)) <= out.width
-      out.line(fits ? `${start}  ${faint(cell(source))}` : start)
+      out.line(fits ? `${start}  ${faint(cell(source))}` : start.trimEnd())
       if (!fits) out.line(`${indent}${' '.repeat(width + 2)}${faint(cell(source))}`)
     }
   }
