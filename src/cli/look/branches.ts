@@ -6,6 +6,7 @@ import type { Run } from '../command.ts'
 import { exit } from '../exit.ts'
 import { shortIdIn } from '../keep/short-id-in.ts'
 import { newestHere } from '../talk/newest-here.ts'
+import { cut, folded } from '../terminal/cut.ts'
 import type { Style } from '../terminal/style.ts'
 import { table } from '../terminal/table.ts'
 import { age } from '../terminal/time.ts'
@@ -26,8 +27,8 @@ export const branches: Run = (given, world) =>
     const rows = await readBranches(store, id)
     if (world.json) writeJson(world, rows.map(branchJson))
     else if (world.out.isTerminal) {
-      if (newest) note(world, newest.title ?? newest.id)
       const { style, width } = world.out
+      if (newest) note(world, cut(folded(newest.title ?? newest.id), width, style.symbols.dots))
       const short = new Map<string, string>()
       for (const { head } of rows) if (head) short.set(head.id, await shortIdIn(store, head.id))
       for (const line of branchLines(rows, short, width, world.now(), style)) world.out.line(line)
@@ -100,7 +101,7 @@ export function branchLines(
       { paint: style.id },
       { align: 'right', least: 8 },
       { align: 'right' },
-      { shrinksTo: 12 },
+      { shrinksTo: width < 56 ? 4 : 12 },
     ],
     width,
     { dots: style.symbols.dots },
