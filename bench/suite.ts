@@ -11,7 +11,7 @@ export interface Scale {
 }
 
 export const scales: Readonly<Record<'quick' | 'normal', Scale>> = {
-  quick: { rounds: 3, conversations: [1_000, 10_000], searched: 50_000, history: 5_000 },
+  quick: { rounds: 2, conversations: [1_000, 10_000], searched: 50_000, history: 5_000 },
   normal: { rounds: 7, conversations: [10_000, 100_000], searched: 1_000_000, history: 100_000 },
 }
 

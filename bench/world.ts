@@ -10,10 +10,11 @@ import { makeTurn, workId } from './workload.ts'
 
 const deepTurns = 1_250
 const shortTurns = 25
-/** Conversations that grow interleaved. */
+/** Short conversations that grow interleaved, and long ones. */
 const together = 20
+const deepCount = 8
 
-export const deep: readonly string[] = range(0, together)
+export const deep: readonly string[] = range(0, deepCount)
 export const middling: readonly string[] = range(1_000, 4)
 /** Twenty short conversations; each measurement takes fresh ones. */
 export function short(set: number): readonly string[] {

@@ -9,10 +9,10 @@ import { deep, makeWorld, nextTurn, setsFor, short, worldFile } from '../world.t
 
 const names = ['floor', 'floor-hash', 'ours'] as const
 
-/** A group is three turns to each of twenty short conversations, and three to each of twenty long ones. */
+/** A group is 60 turns to twenty short conversations, and 60 to eight long ones. */
 const groups = 6
 const size = 60
-const warmUp = 600
+const warmUp = 1_500
 
 interface AppendArgs {
   readonly name: ContenderName

@@ -87,7 +87,7 @@ export const writersSuite: Suite = {
     const lines: Line[] = []
     for (const durability of ['full', 'normal'] as const) {
       const measured: Record<'floor' | 'ours', Shared[]> = { floor: [], ours: [] }
-      for (let round = 0; round < Math.min(3, bench.scale.rounds); round++) {
+      for (let round = 0; round < Math.ceil(bench.scale.rounds / 3); round++) {
         for (const name of ['floor', 'ours'] as const) {
           const file = join(bench.place, `writers-${name}-${durability}-${round}.db`)
           measured[name].push(await together(name, file, durability))
