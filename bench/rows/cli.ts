@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
@@ -10,6 +11,7 @@ import { makeTurn } from '../workload.ts'
 /** How long the command takes, from start to end, against a program that does nothing, on the same Node. */
 
 const bin = join(import.meta.dirname, '../../dist/cli/skein.cjs')
+const writer = join(import.meta.dirname, '../busy-writer.ts')
 const groups = 12
 
 const few = 20
@@ -27,22 +29,29 @@ export const cliSuite: Suite = {
     const small = join(bench.place, 'small.db')
     const large = join(bench.place, 'large.db')
     const id = await fill(small, few, cwd)
-    await fill(large, conversations[1], cwd)
+    const someId = await fill(large, conversations[1], cwd)
+    const configured = join(bench.place, 'configured')
+    mkdirSync(configured)
+    writeFileSync(join(configured, 'skein.yaml'), 'model: scripted\n')
     const programs = {
       empty: [empty],
       ls: [bin, 'ls', '--db', small],
-      many: [bin, 'ls', '--db', large],
       show: [bin, 'show', id, '--db', small],
       search: [bin, 'search', 'function', '--db', small],
+      configured: [bin, 'ls', '--db', small, '--all'],
+      manyLs: [bin, 'ls', '--db', large],
+      manyShow: [bin, 'show', someId, '--db', large],
+      manySearch: [bin, 'search', 'function', '--db', large],
     } as const
     type Name = keyof typeof programs
     const names = Object.keys(programs) as Name[]
-    for (const name of names) await run(programs[name], cwd)
+    const timed = (name: Name) => run(programs[name], name === 'configured' ? configured : cwd)
+    for (const name of names) timed(name)
     const took = Object.fromEntries(names.map(name => [name, [] as number[][]])) as Record<Name, number[][]>
     for (let round = 0; round < rounds; round++) {
       for (const name of names) took[name].push([])
       for (let group = 0; group < groups; group++) {
-        for (const name of names) took[name][round]!.push(run(programs[name], cwd))
+        for (const name of names) took[name][round]!.push(timed(name))
       }
     }
     const middle = (name: Name) => time(median(took[name].flat()))
@@ -54,13 +63,43 @@ export const cliSuite: Suite = {
       goal,
     })
     const all = conversations[1].toLocaleString('en')
+    const many = (name: string) => `skein ${name} with ${all} conversations ÷ with ${few}`
     return [
       line('skein ls ÷ an empty program', 'ls', 'empty', 2),
       line('skein show ÷ an empty program', 'show', 'empty', 2),
       line('skein search ÷ an empty program', 'search', 'empty', 2),
-      line(`skein ls with ${all} conversations ÷ with ${few}`, 'many', 'ls', 1.2),
+      line('skein ls with a skein.yaml ÷ an empty program', 'configured', 'empty', 2.8),
+      line(many('ls'), 'manyLs', 'ls', 1.2),
+      line(many('show'), 'manyShow', 'show', 1.2),
+      line(many('search'), 'manySearch', 'search', 1.2),
+      await besideWriter(small, join(bench.place, 'other.db'), cwd, rounds),
     ]
   },
+}
+
+/** How long `skein ls` takes while somebody writes into its store without a pause, against somebody who writes as much
+ *  into another one: what is left is waiting. */
+async function besideWriter(store: string, other: string, cwd: string, rounds: number): Promise<Line> {
+  const took = { same: [] as number[][], other: [] as number[][] }
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, file] of [
+      ['same', store],
+      ['other', other],
+    ] as const) {
+      const child = spawn(process.execPath, [writer, file], { stdio: ['ignore', 'pipe', 'inherit'] })
+      await once(child.stdout, 'data')
+      took[name].push(Array.from({ length: groups }, () => run([bin, 'ls', '--db', store], cwd)))
+      child.kill()
+      await once(child, 'close')
+    }
+  }
+  return {
+    work: 'skein ls beside a writer ÷ beside one of another store',
+    floor: time(median(took.other.flat())),
+    ours: time(median(took.same.flat())),
+    ratio: pairedRatio(took.same, took.other),
+    goal: 1.2,
+  }
 }
 
 /** Microseconds. */

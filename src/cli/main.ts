@@ -5,6 +5,7 @@ import { findCommand } from './find-command.ts'
 import { parse } from './parse.ts'
 import { findPlace, type Place } from './place.ts'
 import { type ReportOptions, report, tellProblem } from './report.ts'
+import { makeStop } from './stop.ts'
 import { isTerminalAt, paperOn } from './terminal/paper.ts'
 import type { World } from './world.ts'
 
@@ -56,8 +57,8 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
   }
   let place: Place | undefined
   let opening: Promise<Store> | undefined
-  const stop = new AbortController()
-  const end = () => stop.abort(new DOMException('interrupted', 'AbortError'))
+  const stop = makeStop()
+  const end = () => stop.now()
   process.once('SIGTERM', end)
   const err = paperOn(2, process.env, paper)
   const world: World = {
@@ -73,7 +74,9 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
     canAsk: err.isTerminal && isTerminalAt(0),
     json: hasOption(given, 'json'),
     quiet: hasOption(given, 'quiet'),
-    signal: stop.signal,
+    get signal() {
+      return stop.signal
+    },
     place() {
       place ??= findPlace(textOption(given, 'db'), process.env, process.cwd())
       return place

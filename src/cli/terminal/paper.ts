@@ -67,9 +67,14 @@ export function paperOn(fd: 1 | 2, env: Env, { noColor = false, onLost }: PaperO
   }
 }
 
-/** Whether a person sits at this end. Most other things can be told from a terminal without loading `tty`. */
+/** Whether a person sits at this end. Nearly everything else is told from a terminal without loading `tty`: a pipe, a
+ *  file, and on Linux the devices of memory (major 1), which `/dev/null` is one of. */
 export function isTerminalAt(fd: 0 | 1 | 2): boolean {
-  if (process.platform !== 'win32' && !fstatSync(fd).isCharacterDevice()) return false
+  if (process.platform !== 'win32') {
+    const stat = fstatSync(fd)
+    if (!stat.isCharacterDevice()) return false
+    if (process.platform === 'linux' && stat.rdev >> 8 === 1) return false
+  }
   return process.getBuiltinModule('node:tty').isatty(fd)
 }
 

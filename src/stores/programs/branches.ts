@@ -19,10 +19,12 @@ export function* listBranches(id: ConversationId): Program<readonly BranchInfo[]
   const rows = yield* all('branches', { conv })
   const [oldest, ...others] = rows
   if (!oldest) return []
-  const trunk = yield* all('pathRuns', { conv, seq: oldest.head_seq })
+  // Most conversations have one branch, and nothing that it could have in common with another.
+  const trunk = others.length === 0 ? [] : yield* all('pathRuns', { conv, seq: oldest.head_seq })
   const bases: (number | null)[] = [null]
   for (const row of others) bases.push(commonSeq(trunk, yield* all('pathRuns', { conv, seq: row.head_seq })))
-  const places = yield* all('placesAt', { conv, seqs: bases.filter(seq => seq !== null) })
+  const seqs = bases.filter(seq => seq !== null)
+  const places = seqs.length === 0 ? [] : yield* all('placesAt', { conv, seqs })
   const bySeq = new Map(places.map(place => [place.seq, place]))
   return rows.map((row, i) => {
     const seq = bases[i] ?? null
