@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compiledPaths } from '../../../src/cli/start/compiled.ts'
 import { openStore } from '../../../src/stores/open.ts'
@@ -65,6 +66,22 @@ describe('ls, show and search as they are built', () => {
     const asked = built.run(['-G', '-m', 'scripted', 'hello'])
     expect(asked.files.join()).toMatch(/zod/)
     expect(asked.builtins.join()).toMatch(/NativeModule net,/)
+  })
+
+  it('wait for no writer', () => {
+    const expected = looks().map(words => built.run(words).stdout)
+    const [writer, second] = [new BetterSqlite3(db), new BetterSqlite3(db, { timeout: 0 })]
+    try {
+      // Held for as long as they run: whoever waited would be told after seconds that the store stayed locked.
+      writer.exec('BEGIN IMMEDIATE')
+      writer.exec(`UPDATE skein_conversations SET title = 'Another title'`)
+      expect(() => second.exec('BEGIN IMMEDIATE')).toThrow(/locked/)
+      expect(looks().map(words => built.run(words).stdout)).toEqual(expected)
+      writer.exec('ROLLBACK')
+    } finally {
+      writer.close()
+      second.close()
+    }
   })
 
   it('run what V8 compiled when they were built', () => {
