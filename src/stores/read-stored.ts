@@ -2,7 +2,7 @@ import { blobHashesIn } from '../core/body.ts'
 import { CorruptError, NotFoundError } from '../core/errors.ts'
 import type { ConversationId } from '../core/ids.ts'
 import type { StoredBlob, StoredMessage, StoredRecord, StoredTombstone, Unreadable } from '../core/stored.ts'
-import { all, type Engine, first } from './engine.ts'
+import { all, type Engine, first, type Program } from './engine.ts'
 import { nowhere } from './programs/place.ts'
 import { type Outline, readMovedBranches, readOutline } from './programs/transfer-read.ts'
 import * as stored from './stored-row.ts'
@@ -16,7 +16,7 @@ type Piece = StoredRecord | Unreadable
 
 /** Everything stored of a conversation, page by page; see `Mover`. */
 export async function* readStored(engine: Engine, id: ConversationId): AsyncGenerator<Piece> {
-  const outline = await engine.read(() => readOutline(id))
+  const { outline, lost } = await outlineOf(engine, id)
   if (!outline) throw new NotFoundError('conversation', id)
   yield* made(id, 'the conversation', () => [stored.storedConversation(outline.row)])
   yield* readMessages(engine, id, outline)
@@ -25,6 +25,34 @@ export async function* readStored(engine: Engine, id: ConversationId): AsyncGene
   yield* readEvents(engine, id, outline)
   yield* readBranches(engine, id, outline)
   for (const row of outline.links) yield stored.storedLink(id, row)
+  yield* lost
+}
+
+/** Where a part of the outline cannot be read, the others still can; then they are not of one moment. */
+async function outlineOf(
+  engine: Engine,
+  id: ConversationId,
+): Promise<{ readonly outline: Outline | null; readonly lost: readonly Unreadable[] }> {
+  const whole = await engine.read(() => readOutline(id)).catch(unlessDamaged)
+  if (whole) return { outline: whole, lost: [] }
+  const row = await engine.query(() => first('conversationById', { id }))
+  if (!row || row.purging === 1) return { outline: null, lost: [] }
+  const { conv } = row
+  const lost: Unreadable[] = []
+  const branches = await part('branches', () => all('branches', { conv }))
+  const links = await part('agent links', () => all('storedLinks', { conv }))
+  const open: Outline['open'][number][] = []
+  for (const turn of await part('open turns', () => all('openTurns', { conv }))) {
+    const pieces = await part('the draft of an open turn', () => all('drafts', { conv, turn: turn.key }))
+    open.push({ turn: { ...turn, first_id: null, last_id: null }, pieces })
+  }
+  return { outline: { row, branches, links, open }, lost }
+
+  async function part<T>(what: string, read: () => Program<readonly T[]>): Promise<readonly T[]> {
+    const rows = await engine.query(read).catch(unlessDamaged)
+    if (rows === null) lost.push(unreadable(id, what, new Error('the file is damaged there')))
+    return rows ?? []
+  }
 }
 
 async function* readMessages(engine: Engine, id: ConversationId, { row }: Outline): AsyncGenerator<Piece> {
@@ -137,11 +165,12 @@ async function* readTurns(engine: Engine, id: ConversationId, { row, open }: Out
     const page = () => all('storedTurns', { conv, after: from, below, limit: pageRows })
     const rows = await engine.query(page).catch(unlessDamaged)
     if (!rows) {
-      yield unreadable(id, `turns behind ${JSON.stringify(after)}`, new Error('the file is damaged there'))
+      yield* readDamagedTurns(engine, id, row, from)
       break
     }
     for (const now of rows) {
-      const turn = openThen.get(now.key) ?? now
+      const then = openThen.get(now.key)
+      const turn = then?.first_id && then.last_id ? then : now
       // Taken up again since: as it was, it had ended with what is below.
       const ended =
         turn.last < below
@@ -165,6 +194,33 @@ async function* readTurns(engine: Engine, id: ConversationId, { row, open }: Out
         },
       ])
     }
+  }
+}
+
+/** One by one, without those whose messages cannot be read. */
+async function* readDamagedTurns(
+  engine: Engine,
+  id: ConversationId,
+  { conv, next_seq }: Outline['row'],
+  after: string,
+): AsyncGenerator<Piece> {
+  const rows = await engine.query(() => all('turns', { conv, status: null })).catch(unlessDamaged)
+  if (!rows) {
+    yield unreadable(id, 'turns', new Error('the file is damaged there'))
+    return
+  }
+  for (const turn of rows.filter(({ key, last }) => key > after && last < next_seq)) {
+    const [first_id, last_id] = [await idAt(turn.first), await idAt(turn.last)]
+    yield* made(id, `turn ${JSON.stringify(turn.key)}`, () => [
+      stored.storedTurn(id, { ...turn, first_id, last_id }),
+    ])
+  }
+
+  async function idAt(seq: number): Promise<string | null> {
+    const span = { conv, lo: seq, hi: seq }
+    const message = await engine.query(() => first('idsBetween', span)).catch(unlessDamaged)
+    if (message) return message.id
+    return (await engine.query(() => first('storedTombstones', span)).catch(unlessDamaged))?.id ?? null
   }
 }
 
