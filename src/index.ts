@@ -41,6 +41,7 @@ export {
   StorageFullError,
   UnavailableError,
 } from './core/errors.ts'
+export type { Finding, Severity, Verified, VerifyOptions, VerifyProgress } from './core/finding.ts'
 export type { ConversationId, MessageId } from './core/ids.ts'
 export { conversationId, messageId } from './core/ids.ts'
 export type { Json, JsonObject } from './core/json.ts'
@@ -55,6 +56,7 @@ export type {
   SearchOptions,
   SkippedRow,
 } from './core/listing.ts'
+export type { Measured, UsageSum } from './core/measure.ts'
 export type { BlobRef, Erasure, Message, NewMessage, NonEmpty, Role, RoleInput } from './core/message.ts'
 export { contentOf, textOf } from './core/message.ts'
 export type {
@@ -79,6 +81,7 @@ export type {
   Lister,
   Maintainer,
   MessageReader,
+  Meter,
   MovedBranch,
   Place,
   ReadOptions,
@@ -91,6 +94,7 @@ export type {
   Tail,
   TailBudget,
   TurnWriter,
+  Verifier,
 } from './core/ports.ts'
 export type {
   EventListing,

@@ -2,7 +2,11 @@ import { setImmediate as giveWay } from 'node:timers/promises'
 import type { Finding, Severity, Verified, VerifyOptions } from '../core/finding.ts'
 import { type Answer, all, type Engine, first, type Program } from './engine.ts'
 import { checkBlob } from './programs/verify-blobs.ts'
-import { type ConversationCheck, checkConversation } from './programs/verify-conversation.ts'
+import {
+  type ConversationCheck,
+  type ConversationCheckOptions,
+  checkConversation,
+} from './programs/verify-conversation.ts'
 import { type Findings, findingsOf, guarded, reasonOf, tellsOfDamage } from './programs/verify-findings.ts'
 import { checkOrphans, checkPrompts } from './programs/verify-store.ts'
 import type { Conv } from './rows.ts'
@@ -10,6 +14,9 @@ import type { RawConversationRow } from './statements-verify.ts'
 
 /** Conversations that are listed at a time. */
 const pageSize = 200
+
+/** Messages of a conversation that is checked at once. */
+const mostAtOnce = 500
 
 /** How often a conversation that others write to is looked at anew before it is read in one transaction. */
 const mostTries = 3
@@ -118,7 +125,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
     const onPage = (done: number) => options.onProgress?.({ messages: before + done, total })
     let row = given
     for (let tries = 1; ; tries++) {
-      const result = await step(checkConversation(row, { newest, onPage }))
+      const result = await checked(row, { newest, onPage })
       if (result.findings.length === 0) return result
       const now = await step(first('rawConversationAt', { conv: row.conv })).catch(() => row)
       if (!now) return nothing
@@ -130,6 +137,20 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
         return fixed ? yield* checkConversation(fixed, { newest, onPage }) : nothing
       })
     }
+  }
+
+  /** A short one at once, a long one step by step; a damaged one step by step too, so that the rest of it is read. */
+  async function checked(row: RawConversationRow, how: ConversationCheckOptions): Promise<ConversationCheck> {
+    if (row.next_seq <= mostAtOnce) {
+      signal?.throwIfAborted()
+      await step.giveWay()
+      try {
+        return await engine.query(() => checkConversation(row, how))
+      } catch (error) {
+        if (!tellsOfDamage(error)) throw error
+      }
+    }
+    return step(checkConversation(row, how))
   }
 
   async function storeWide(): Promise<void> {
@@ -215,14 +236,19 @@ const givesWayAfter = 25
  *  beside what cannot be read. */
 function stepper(engine: Engine, signal: AbortSignal | undefined) {
   let gaveWay = performance.now()
-  return async <T>(program: Program<T>): Promise<T> => {
+  return Object.assign(run, { giveWay: giveWayNowAndThen })
+
+  async function giveWayNowAndThen(): Promise<void> {
+    if (performance.now() - gaveWay <= givesWayAfter) return
+    await giveWay()
+    gaveWay = performance.now()
+  }
+
+  async function run<T>(program: Program<T>): Promise<T> {
     let step = program.next()
     while (!step.done) {
       signal?.throwIfAborted()
-      if (performance.now() - gaveWay > givesWayAfter) {
-        await giveWay()
-        gaveWay = performance.now()
-      }
+      await giveWayNowAndThen()
       const call = step.value
       let answer: Answer
       try {
