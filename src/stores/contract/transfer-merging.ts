@@ -52,18 +52,25 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal((await store.listBranches(conversation.id)).length, 2)
   }),
 
-  merging('does not pull a branch away from somebody who is answering', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+  merging('does not pull a branch away from somebody who is answering', async ({ store, clock }) => {
+    const { conversation, branch } = await store.create()
+    const turn = { key: 't', step: 0, status: 'open', holder: holder(7) } as const
+    const asked = await store.append(branch, null, [say('q')], { turn })
     const early = await recordsOf(store, conversation.id)
-    await append(store, branch, 'there')
-    const there = await recordsOf(store, conversation.id)
+    await store.append(branch, asked.head, [say('there', 'assistant')], { turn: { ...turn, step: 1 } })
+    const there = (await recordsOf(store, conversation.id)).filter(({ kind }) => kind !== 'turn')
     await forget(store, conversation.id)
     await writeAll(store, early, 'added')
-    const turn = { key: 'mine', step: 0, status: 'open', holder: holder(7) } as const
-    const mine = await store.append(branch, ids[2], [say('here')], { turn })
+    assert.match(JSON.stringify(await write(store, there)), /main-2/)
+    assert.equal((await store.getBranch(branch)).head, asked.head)
+    await store.append(branch, asked.head, [say('here', 'assistant')], { turn: { ...turn, step: 1 } })
+    assert.deepEqual(await said(store, { ...branch, name: 'main-2' }), ['q', 'there'])
+    // When the lease has run out, nobody is.
+    await forget(store, conversation.id)
+    await writeAll(store, early, 'added')
+    clock.now += 60_000
     await write(store, there)
-    assert.equal((await store.getBranch(branch)).head, mine.head)
-    assert.equal((await store.getBranch({ ...branch, name: 'main-2' })).name, 'main-2')
+    assert.deepEqual(await said(store, branch), ['q', 'there'])
   }),
 
   merging('gives no key that another has here, and says so', async ({ store, clock }) => {
