@@ -52,6 +52,24 @@ describe('the lock file', () => {
   })
 })
 
+describe('the peers of the bench', () => {
+  const peers = JSON.parse(read('bench/package.json')) as { dependencies: Record<string, string> }
+  const peerLock = JSON.parse(read('bench/package-lock.json')) as Lock
+
+  it('are pinned, and their lock names no registry', () => {
+    expect(Object.values(peers.dependencies).filter(version => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([])
+    expect(Object.keys(peerLock.packages)).toContain('node_modules/@mastra/libsql')
+    const resolved = Object.values(peerLock.packages).flatMap(({ resolved }) => resolved ?? [])
+    expect(resolved.filter(url => url.startsWith('http'))).toEqual([])
+    expect(read('bench/.npmrc').split('\n')).toContain('omit-lockfile-registry-resolved=true')
+  })
+
+  it('are no dependencies of ours', () => {
+    const ours = Object.keys(lock.packages).map(path => path.replace(/^.*node_modules\//, ''))
+    expect(Object.keys(peers.dependencies).filter(name => ours.includes(name))).toEqual([])
+  })
+})
+
 describe('package.json', () => {
   it('runs the scripts that bring Node and PostgreSQL, and does not compile SQLite', () => {
     expect(manifest.allowScripts).toMatchObject({
