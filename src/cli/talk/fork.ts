@@ -1,9 +1,10 @@
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Store } from '../../core/ports.ts'
-import { hasOption, type Run, textOption } from '../command.ts'
+import { type Given, hasOption, type Run, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
 import { shortIdIn } from '../keep/short-id-in.ts'
+import { withStore } from '../look/look.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
 import { checkOurs } from './choose.ts'
@@ -11,10 +12,19 @@ import { findNamed } from './find-named.ts'
 import { forkAt, makeFork } from './fork-at.ts'
 
 /** `skein fork <id>`: a branch at any message. Nothing is copied, and nothing else moves. */
-export const fork: Run = async (given, world) => {
+export const fork: Run = (given, world) => {
   const [id = ''] = given.arguments
   const name = branchName(textOption(given, 'name'))
-  const store = await world.store()
+  return withStore(world, store => forkIn(store, id, name, given, world))
+}
+
+async function forkIn(
+  store: Store,
+  id: string,
+  name: string | undefined,
+  given: Given,
+  world: World,
+): Promise<number> {
   const found = await findNamed(id, store, world)
   if (!found) throw new NotFoundError('id', id)
   checkOurs(id, found.conversation, hasOption(given, 'force'), world)

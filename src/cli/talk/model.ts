@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import type { Model } from '../../core/model.ts'
 import { type Given, textOption } from '../command.ts'
+import { near } from '../near.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
 
@@ -68,7 +69,20 @@ export async function openNamed(
   aliases: Readonly<Record<string, string>> = {},
 ): Promise<Model> {
   const { openModel } = await import('../../models/open.ts')
-  return openModel(fullName(name, aliases), { env: world.env })
+  const id = fullName(name, aliases)
+  if (!id.includes('/') && id !== 'scripted') throw noModel(name, aliases)
+  return openModel(id, { env: world.env })
+}
+
+/** `no model sonet-4.5. Near: sonnet-4.5. All: skein config models` */
+function noModel(name: string, aliases: Readonly<Record<string, string>>): UsageError {
+  const [, family = name, version = ''] = /^([a-z]+)(-?[\d.].*)?$/i.exec(name) ?? []
+  const known = [...Object.keys(aliases), ...Object.keys(knownAliases), 'scripted']
+  const [whole] = near(name, known)
+  const [meant] = near(family, known)
+  const suggested = whole ?? (meant === undefined ? undefined : `${meant}${version}`)
+  const hint = suggested === undefined ? 'By its provider: -m openai/gpt-5.5' : `Near: ${suggested}`
+  return new UsageError(`no model ${name}`, `${hint}. All: skein config models`)
 }
 
 /** Provider and name for what a person typed: an alias, a name without its provider, or `sonnet-4.5`. */

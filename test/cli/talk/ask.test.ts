@@ -97,6 +97,10 @@ describe('a prompt', () => {
       'skein: there is no key for anthropic: set ANTHROPIC_API_KEY. Without a key: -m scripted\n',
     )
     expect((await here.skein(['-m', 'nosuch', 'hello'])).code).toBe(2)
+    expect(await here.skein(['-m', 'sonet-4.5', 'hello'])).toMatchObject({
+      code: 2,
+      stderr: 'skein: no model sonet-4.5. Near: sonnet-4.5. All: skein config models\n',
+    })
     expect((await here.skein(['hello'], { env: { SKEIN_MODEL: 'nosuch' } })).code).toBe(2)
     const configured = join(here.cwd, 'skein.yaml')
     writeFileSync(configured, 'model: fast\nmodels:\n  fast: scripted\n')
