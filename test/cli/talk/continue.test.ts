@@ -43,7 +43,7 @@ describe('--continue', () => {
     ]) {
       const run = await here.skein(args)
       expect(run).toMatchObject({ code: 3, stdout: '' })
-      expect(run.stderr).toMatch(/^skein: no message or conversation .*skein ls/)
+      expect(run.stderr).toMatch(/^skein: no message or conversation .*skein (ls|search)/)
     }
     expect((await here.skein(['-c', '--', 'ipv6'])).stdout).toContain('You said: "ipv6"')
   })
