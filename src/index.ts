@@ -83,6 +83,7 @@ export type {
   MessageReader,
   Meter,
   MovedBranch,
+  Mover,
   Place,
   ReadOptions,
   Resolved,
@@ -109,6 +110,24 @@ export type {
 } from './core/records.ts'
 export type { Snippet } from './core/search/snippet.ts'
 export type { Source } from './core/source.ts'
+export type {
+  Spot,
+  StoredAgentLink,
+  StoredBlob,
+  StoredBranch,
+  StoredConversation,
+  StoredDraft,
+  StoredEvent,
+  StoredKind,
+  StoredMessage,
+  StoredRecord,
+  StoredSummary,
+  StoredTombstone,
+  StoredTurn,
+  Unreadable,
+  Written,
+  WrittenRecord,
+} from './core/stored.ts'
 export { estimateTokens } from './core/tokens.ts'
 export type { Tree, TreeNode } from './core/tree.ts'
 export { buildForest, byActivity, childrenOf, pathTo, subtreeOf, walkForest } from './core/tree.ts'

@@ -7,7 +7,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { moveShapes } from '../../../scripts/docs/json-move.ts'
@@ -131,7 +131,7 @@ test('SQLite and PostgreSQL are copied into each other, and end in the same reco
   expect(only.stderr).toMatch(/^copied 1 conversation, 9 messages, 1 branch · /)
   await refusesUsage(here, ['copy', 'nowhere.db', 'x.db'])
   await refusesUsage(here, ['copy', 'one.db', 'one.db'])
-  await refusesUsage(here, ['copy', 'one.db', './../work/one.db'])
+  await refusesUsage(here, ['copy', 'one.db', join('..', basename(here.cwd), 'one.db')])
   await refusesUsage(here, ['copy', 'one.db'])
   expect(existsSync(join(here.cwd, 'nowhere.db'))).toBe(false)
 })
