@@ -49,7 +49,8 @@ export function startSteps<T>(task: Task): Steps<T> {
   let stopped = false
   return {
     async next(deadline) {
-      const stopper = deadline === undefined ? undefined : setTimeout(stop, deadline - performance.now())
+      const stopper =
+        deadline === undefined ? undefined : setTimeout(stop, Math.max(1, deadline - performance.now()))
       try {
         child.stdin.write('go\n')
         const line = await lines.next()

@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { useOneSqlite } from './peers/install.ts'
 import { StoppedError } from './process.ts'
+import { saveRun } from './save.ts'
 import { type Line, rowSeconds, type Suite, scales, stops } from './suite.ts'
 import { suites } from './suites.ts'
 import { table, verdictOf } from './table.ts'
 
-const usage = `npm run bench -- [--quick] [--no-peers] [--rounds n] [suite …]
+const usage = `npm run bench -- [--quick] [--no-peers] [--rounds n] [--save] [suite …]
 suites: ${suites.map(({ name, when }) => (when === 'byName' ? `${name}*` : name)).join(', ')}
         * only where it is named`
 
@@ -17,6 +18,8 @@ const { values, positionals } = parseArgs({
     quick: { type: 'boolean' },
     'no-peers': { type: 'boolean' },
     rounds: { type: 'string' },
+    // Into the README.
+    save: { type: 'boolean' },
     help: { type: 'boolean' },
   },
   allowPositionals: true,
@@ -55,11 +58,14 @@ for (const suite of suites.filter(isWanted)) {
   console.error(`${suite.name}: ${seconds(begin)} s`)
 }
 
-console.log(table(lines))
-for (const stop of stops) console.log(stop)
 const missed = lines.filter(line => verdictOf(line) === 'missed').length
-console.log(
-  `\n${missed} missed. Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}, ` +
-    `load ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}, ` +
-    `${new Date().toISOString().slice(0, 10)}, ${bench.scale.rounds} rounds, ${seconds(started)} s`,
-)
+const about =
+  `${missed} missed. Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}, ` +
+  `load ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}, ` +
+  `${new Date().toISOString().slice(0, 10)}, ${bench.scale.rounds} rounds, ${seconds(started)} s`
+const printed = [table(lines), ...stops.map(stop => `\n${stop}.`), `\n${about}`].join('\n')
+console.log(printed)
+if (values.save) {
+  const words = process.argv.slice(2).filter(word => word !== '--save')
+  saveRun(['npm run bench', ...(words.length > 0 ? ['--', ...words] : [])].join(' '), printed)
+}

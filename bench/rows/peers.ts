@@ -16,6 +16,8 @@ type Name = ContenderName | PeerName
 const of100 = workId(100)
 const of500 = workId(500)
 const of5000 = workId(5_000)
+/** To warm up on. */
+const another = workId(99)
 const groups = 3
 
 interface Args {
@@ -32,6 +34,7 @@ async function fill({ name, file, conversations }: Args): Promise<null> {
   contender.beginBulk()
   let number = 0
   for (const [id, turns] of [
+    [another, 25],
     [of100, 25],
     [of500, 125],
     [of5000, 1_250],
@@ -64,7 +67,7 @@ interface Measured {
 async function* measure({ name, file, round }: Args): AsyncGenerator<Measured> {
   const contender = await openContender(name, file, 'normal')
   const heads = new Map<string, string | null>()
-  for (const id of [of100, of500, of5000]) heads.set(id, await contender.head(id))
+  for (const id of [another, of100, of500, of5000]) heads.set(id, await contender.head(id))
   let next = 1_000_000 + round * 10_000
   const appending = (id: string) => async () => {
     heads.set(id, await contender.append(id, heads.get(id)!, makeTurn(next++)))
@@ -73,17 +76,22 @@ async function* measure({ name, file, round }: Args): AsyncGenerator<Measured> {
   const forking = async () => contender.fork(of500, heads.get(of500)!, `fork-${next++}`)
   const has = name !== 'langgraph'
   const slow = name === 'langgraph'
+  const isQuick = name === 'floor' || name === 'ours'
   const middle = async (count: number, call: () => unknown) => median(await timeEach(count, call))
-  await timeEach(slow ? 5 : 60, appending(workId(100)))
-  await timeEach(3, loading(of500))
+  await timeEach(isQuick ? 1_000 : 5, appending(another))
+  await timeEach(isQuick ? 20 : 1, loading(of100))
+  if (isQuick) {
+    await timeEach(500, () => contender.list())
+    await timeEach(500, forking)
+  }
   for (let group = 0; group < groups; group++) {
     yield {
       at100: await middle(slow ? 5 : 20, appending(of100)),
       at5000: await middle(slow ? 2 : 20, appending(of5000)),
       load500: await middle(3, loading(of500)),
       load5000: await middle(1, loading(of5000)),
-      list: has ? await middle(5, () => contender.list()) : null,
-      fork: has ? await middle(3, forking) : null,
+      list: has ? await middle(isQuick ? 100 : 5, () => contender.list()) : null,
+      fork: has ? await middle(isQuick ? 100 : 3, forking) : null,
     }
   }
   await contender.close()
