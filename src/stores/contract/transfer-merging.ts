@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { sha256Hex } from '../../core/hash.ts'
 import type { StoredRecord } from '../../core/stored.ts'
-import { append, casesOf, holder, noMessage, said, say, start, summarise } from './build.ts'
+import { append, casesOf, holder, noMessage, said, say, start, summarise, writers } from './build.ts'
 import type { ContractCase } from './contract.ts'
 import { allOf, fill, forget, one, recordsOf, write, writeAll } from './transfer-build.ts'
 
@@ -290,4 +290,21 @@ export const mergingCases: readonly ContractCase[] = [
     await writeAll(store, all, 'added')
     for (const { branch } of places) assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
   }),
+
+  merging(
+    'ends in the same if many take in the same at once',
+    async world => {
+      const { store } = world
+      const id = await fill(store)
+      const records = await recordsOf(store, id)
+      const handles = await writers(world)
+      for (let round = 0; round < 5; round++) {
+        await forget(store, id)
+        const written = await Promise.all(handles.map(handle => write(handle, records)))
+        assert.ok(written.flat().every(({ outcome }) => outcome === 'added' || outcome === 'present'))
+        assert.deepEqual(await recordsOf(store, id), records)
+      }
+    },
+    'second handle',
+  ),
 ]
