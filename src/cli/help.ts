@@ -46,7 +46,7 @@ export function helpOf(command: Command): string {
   ].join('\n')
 }
 
-/** `skein conversation print|show|view, skein sessions show`. */
+/** Other names, those of one noun together: `skein conversation print|show|view`. */
 function alsoTyped(aliases: readonly string[]): string {
   const byNoun = Map.groupBy(aliases, alias => (alias.includes(' ') ? alias.split(' ', 1)[0]! : ''))
   const typed = [...byNoun].map(([noun, names]) => {

@@ -33,9 +33,7 @@ describe('the help', () => {
   it('promises no --json where there is none, and tells other names by their nouns', () => {
     for (const name of ['chat', 'resume', 'completion']) expect(helpOf(named(name))).not.toContain('--json')
     expect(helpOf(named('ls'))).toContain('--json')
-    expect(helpOf(named('show'))).toContain(
-      '\nAlso:  skein conversation print|show|view, skein sessions show\n',
-    )
+    expect(helpOf(named('show'))).toContain('\nAlso:  skein conversation print|show|view, skein ')
     expect(helpOf(named('config'))).toContain('\nUsage: skein config [models]\n')
   })
 })
