@@ -43,8 +43,9 @@ ${aliases.length > 0 ? `\nAlso: ${aliases.map(alias => `\`skein ${alias}\``).joi
 function optionTable(options: Readonly<Record<string, Option>>): string {
   const rows = Object.entries(options)
     .filter(([, option]) => !option.hidden)
-    .map(([name, { short, value, help }]) => {
-      const flags = [...(short ? [`-${short}`] : []), `--${name}${value ? ` ${value}` : ''}`]
+    .map(([name, { short, value, equals, help }]) => {
+      const given = value ? ` ${value}` : equals ? `[=${equals}]` : ''
+      const flags = [...(short ? [`-${short}`] : []), `--${name}${given}`]
       return `| ${flags.map(flag => `\`${flag.replaceAll('|', '\\|')}\``).join(', ')} | ${help.replaceAll('|', '\\|')} |`
     })
   return ['| option | |', '|---|---|', ...rows, ''].join('\n')

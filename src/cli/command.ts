@@ -6,6 +6,8 @@ export interface Option {
   /** What stands for its value in the help, such as `<id>`; absent for a switch. In brackets (`[id]`) if it may
    *  be left out. */
   readonly value?: string
+  /** What a switch may be given after `=`, and only there: the next word is never taken for it. */
+  readonly equals?: string
   readonly help: string
   /** Left out of the help. */
   readonly hidden?: true

@@ -84,8 +84,9 @@ function exampleLines(examples: Command['examples'], gap: number): readonly stri
 
 export function optionLines(options: Readonly<Record<string, Option>>): readonly string[] {
   const shown = Object.entries(options).filter(([, option]) => !option.hidden)
-  const flags = shown.map(([name, { short, value }]) => {
-    return `  ${short ? `-${short}, ` : '    '}--${name}${value ? ` ${value}` : ''}`
+  const flags = shown.map(([name, { short, value, equals }]) => {
+    const given = value ? ` ${value}` : equals ? `[=${equals}]` : ''
+    return `  ${short ? `-${short}, ` : '    '}--${name}${given}`
   })
   const column = Math.max(...flags.map(flag => flag.length)) + 2
   return shown.flatMap(([, { help }], i) => hanging(flags[i]!.padEnd(column), help))

@@ -6,6 +6,7 @@ import { parse } from './parse.ts'
 import { findPlace, type Place } from './place.ts'
 import { type ReportOptions, report, tellProblem } from './report.ts'
 import { makeStop } from './stop.ts'
+import { withFields } from './terminal/json-fields.ts'
 import { isTerminalAt, paperOn } from './terminal/paper.ts'
 import type { World } from './world.ts'
 
@@ -69,7 +70,7 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
     get stdin() {
       return process.stdin
     },
-    out: paperOn(1, process.env, paper),
+    out: withFields(paperOn(1, process.env, paper), textOption(given, 'json')),
     err,
     canAsk: err.isTerminal && isTerminalAt(0),
     json: hasOption(given, 'json'),

@@ -5,7 +5,7 @@ import { UsageError } from './usage-error.ts'
 /** Options that every command has. */
 export const commonOptions: Readonly<Record<string, Option>> = {
   db: { value: '<file|url>', help: 'store; default .skein/ above you, else your data folder' },
-  json: { help: 'for machines: JSON on stdout, errors as JSON on stderr' },
+  json: { equals: 'fields', help: 'JSON for machines, errors too; =id,title picks fields' },
   quiet: { short: 'q', help: 'nothing but the answer or the data, and errors' },
   'no-color': { help: 'no colours; the same as NO_COLOR=1' },
   debug: { help: 'the stack of an error' },
@@ -66,7 +66,7 @@ export function parse(command: Command, argv: readonly string[]): Given {
 
   function set(name: string, option: Option, value: string | true, at: number): number {
     if (option.value && value === true) throw new UsageError(`--${name} needs ${option.value}`)
-    if (!option.value && value !== true) throw new UsageError(`--${name} takes no value`)
+    if (!option.value && !option.equals && value !== true) throw new UsageError(`--${name} takes no value`)
     const before = given[name]
     if (option.many && typeof value === 'string') {
       given[name] = [...(Array.isArray(before) ? before : []), value]

@@ -91,6 +91,20 @@ describe('what --json prints is what docs/json.md says', () => {
     await printed(['erase', told.ids[0]!, '--reason', 'a test', '--yes'], 'erase')
   })
 
+  it('of some fields only, if they are named; a wrong one is answered with those that are there', async () => {
+    const listed = await here.skein(['ls', '--json=title,id', '--title', 'storm'])
+    expect(JSON.parse(listed.stdout)).toEqual([{ title: 'Storm', id: told.conversation.id }])
+    expect(listed.stdout.indexOf('title')).toBeLessThan(listed.stdout.indexOf('id'))
+    const { stdout } = await here.skein(['--json=text,status', '-n', 'hello there'])
+    expect(Object.keys(JSON.parse(stdout))).toEqual(['text', 'status'])
+    const wrong = await here.skein(['branches', '--json=nmae', told.conversation.id])
+    expect(wrong).toMatchObject({ code: 2, stdout: '' })
+    expect(JSON.parse(wrong.stderr).error).toMatchObject({
+      message: 'there is no field nmae',
+      hint: expect.stringMatching(/^There are name, active, head, /),
+    })
+  })
+
   it('of what is set up', async () => {
     await printed(['config'], 'config')
     await printed(['config', 'models'], 'config', 1)
