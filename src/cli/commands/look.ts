@@ -60,8 +60,8 @@ export const lookCommands: readonly Command[] = [
       traces: { help: 'also the runs of subagents' },
     },
     examples: [
-      ['skein tree', 'every message said in this directory, most recent last'],
-      ['skein tree a7xk5f', 'of one conversation; of a message: what follows it'],
+      ['skein tree', 'every message of this directory, newest last'],
+      ['skein tree a7xk5f', 'one conversation, or what follows a message'],
       ['skein tree a7xk5f --compact', 'only where it forks'],
     ],
     load: async () => (await import('../look/tree.ts')).tree,

@@ -21,7 +21,7 @@ export const setUpCommands: readonly Command[] = [
     options: {},
     examples: [
       ['skein config', 'all settings; keys are said to be there, never shown'],
-      ['skein config models', 'short names of models, their windows, and which lack a key'],
+      ['skein config models', 'short names of models, and which lack a key'],
     ],
     load: async () => (await import('../set-up/config.ts')).configCommand,
   },
@@ -44,7 +44,7 @@ export const setUpCommands: readonly Command[] = [
     arguments: [],
     options: {},
     examples: [
-      ['skein migrate', 'opening a store does it too; a copy of before is kept'],
+      ['skein migrate', 'as opening it does; a copy of before is kept'],
       ['skein migrate --db old.db', 'another store'],
     ],
     load: async () => (await import('../set-up/migrate.ts')).migrate,

@@ -47,7 +47,7 @@ export const talkCommands: readonly Command[] = [
     },
     examples: [
       ['skein fork q2w6nb', 'a branch at this message'],
-      ['skein fork m3x5td --name sse', 'the same, by a name: skein -c sse "…" goes on there'],
+      ['skein fork m3x5td --name sse', 'by a name: skein -c sse "…" goes on there'],
     ],
     load: async () => (await import('../talk/fork.ts')).fork,
   },
