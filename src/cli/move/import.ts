@@ -8,6 +8,7 @@ import { plural, whole } from '../terminal/number.ts'
 import { progressLine } from '../terminal/progress.ts'
 import { duration } from '../terminal/time.ts'
 import type { World } from '../world.ts'
+import { activeBranches, type MissingBranch } from './active-branches.ts'
 import { movedText, tallyJson, tellSome } from './moved-text.ts'
 import { type NativeSource, recordsIn, sourceOf } from './read-native.ts'
 import { stopOnInterrupt } from './stop-on-interrupt.ts'
@@ -59,18 +60,23 @@ async function importAll(
     (sum, source) => (sum === null || source.messages === null ? null : sum + source.messages),
     0,
   )
+  const branches = activeBranches()
   const progress = progressLine(world, 'importing', 'messages')
   try {
     const tally = await takeIn(store, counted(), {
       signal,
       onSpecial: ({ file, line, record }, written) => {
-        if (written.outcome === 'refused') refuse(file, line, `${nameOf(record)}: ${written.reason}`)
-        else note(file, line, written.note ?? '')
+        if (written.outcome === 'refused') {
+          refuse(file, line, `${nameOf(record)}: ${written.reason}`)
+          branches.refused(record, line)
+        } else note(file, line, written.note ?? '')
       },
       onProgress: () => {
         if (total !== null) progress.show(Math.min(messages, total), total)
       },
     })
+    for (const missing of branches.missing()) note(sources.at(-1)!.name, missing.line, lookFor(missing))
+    bad.sort((a, b) => (a.file === b.file ? a.line - b.line : 0))
     return { tally, bad, badCount, notes, ms: performance.now() - began }
   } finally {
     progress.end()
@@ -86,6 +92,7 @@ async function importAll(
       for await (const one of records) {
         signal.throwIfAborted()
         if (one.record.kind === 'message') messages++
+        branches.seen(one.record, one.line)
         yield { ...one, file: source.name }
       }
     }
@@ -99,6 +106,11 @@ async function importAll(
   function note(file: string, line: number, text: string): void {
     if (notes.length < mostHeld) notes.push({ file, line, text })
   }
+}
+
+function lookFor({ conversation, branch }: MissingBranch): string {
+  const id = String(conversation).slice(0, 8)
+  return `${id} came without its branch ${JSON.stringify(branch)}: skein tree ${id} shows what is there, skein fork goes on`
 }
 
 /** A record as people are told of it. */
@@ -158,7 +170,7 @@ function tell(
   const more = badCount > 3 ? ` and ${whole(badCount - 3)} more` : ''
   const hint =
     report === undefined ? `--report <file> says what is wrong with each` : `${style.safe(report)} has them`
-  const skipped = `${plural(badCount, 'bad line')} skipped: ${lines.slice(0, 3).map(whole).join(', ')}${more}`
+  const skipped = `${plural(badCount, 'bad line')} skipped: ${lines.slice(0, 3).join(', ')}${more}`
   world.err.line(`${mark} ${skipped} ${dot} ${hint}`)
   if (first) world.err.line(style.safe(`  ${where(first.file, first.line)}: ${first.text}`))
 

@@ -90,6 +90,10 @@ test('what is bad in a file is told with its line, the rest goes in, and the exi
   const told = await here.skein(['--db', 'a.db', 'import', 'bad.jsonl', '--report', 'report.jsonl'])
   expect(told.code).toBe(1)
   expect(told.stderr).toMatch(/^imported 9 conversations, \d+ messages, \d+ branches · \S+ m?s\n/)
+  // The branch that lost its head looks empty.
+  expect(told.stderr).toMatch(
+    /\n! line \d+: 5e1f0000 came without its branch "main": skein tree 5e1f0000 shows/,
+  )
   expect(told.stderr).toMatch(
     /\n! \d+ bad lines skipped: 3, \d+, \d+ and \d+ more · report\.jsonl has them\n {2}line 3: the line is torn\n$/,
   )
