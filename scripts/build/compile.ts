@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import fs, { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import tty from 'node:tty'
 import { minifySync } from 'rolldown/utils'
 import { compiledPaths, compiledScript, runCompiled } from '../../src/cli/start/compiled.ts'
 import { openStore } from '../../src/stores/open.ts'
@@ -17,18 +18,29 @@ try {
   const id = await makeStore(db)
   const script = compiledScript(bundle)
   const { main } = runCompiled(bundle, script)
-  for (const words of [
+  const looks = [
     ['ls', '--all'],
     ['show', id],
     ['search', '--all', 'bridge'],
-  ]) {
-    process.argv = [process.execPath, bundle, ...words, '--db', db]
-    await main()
-    if (process.exitCode) throw new Error(`skein ${words.join(' ')}: exit ${process.exitCode}`)
+  ]
+  for (const output of ['pipe', 'terminal']) {
+    if (output === 'terminal') pretendTerminal()
+    for (const words of looks) {
+      process.argv = [process.execPath, bundle, ...words, '--db', db]
+      await main()
+      if (process.exitCode) throw new Error(`skein ${words.join(' ')}: exit ${process.exitCode}`)
+    }
   }
   writeFileSync(paths.code, script.createCachedData())
 } finally {
   rmSync(place, { recursive: true, force: true })
+}
+
+/** Lets the command believe that its output is a terminal, so that what it does only there is compiled too. */
+function pretendTerminal(): void {
+  Object.assign(process.env, { PAGER: 'cat', TERM: 'xterm', LANG: 'C.UTF-8' })
+  Object.assign(fs, { fstatSync: () => ({ isCharacterDevice: () => true, rdev: 0 }) })
+  Object.assign(tty, { isatty: (fd: number) => fd !== 0 })
 }
 
 /** The same program without what only people read, as one function, in ASCII. Names stay as they are: some are seen. */

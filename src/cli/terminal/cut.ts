@@ -2,10 +2,14 @@ import { createRequire } from 'node:module'
 
 /** Cells that a text takes on a terminal; colours take none. */
 export function widthOf(text: string): number {
-  if (isSimple(text)) return text.length
+  const bare = text.includes('\x1b') ? text.replace(colours, '') : text
+  if (isSimple(bare)) return bare.length
   measure ??= createRequire(import.meta.url)('string-width').default as (text: string) => number
   return measure(text)
 }
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what a style puts around a text
+const colours = /\x1b\[[\d;]*m/g
 
 // Its tables of emoji take longer to load than the rest of a short command, and most texts do without them.
 let measure: ((text: string) => number) | undefined

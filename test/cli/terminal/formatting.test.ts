@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { cut, cutMiddle, folded, padEnd, widthOf } from '../../../src/cli/terminal/cut.ts'
 import { bytes, count, money, plural, whole } from '../../../src/cli/terminal/number.ts'
 import { shortIds } from '../../../src/cli/terminal/short-id.ts'
+import { styleFor } from '../../../src/cli/terminal/style.ts'
 import { table } from '../../../src/cli/terminal/table.ts'
 import { age, duration, localTime } from '../../../src/cli/terminal/time.ts'
 import { wrap } from '../../../src/cli/terminal/wrap.ts'
@@ -94,6 +95,15 @@ describe('cutting', () => {
     }
   })
 
+  test('colours take no room, whatever they are around', () => {
+    const { id, title, match, faint } = styleFor({ isTerminal: true, env: {}, noColor: false })
+    for (const text of ['plain', 'naïve', '漢字', '👨‍👩‍👧', '']) {
+      const painted = `${id(text)} ${title(faint(text))} ${match(text)}`
+      expect(painted.includes('\x1b')).toBe(text !== '')
+      expect(widthOf(painted)).toBe(stringWidth(painted))
+    }
+  })
+
   test('never wider than asked for, whatever the text', () =>
     fc.assert(
       fc.property(
@@ -173,5 +183,16 @@ describe('short ids', () => {
     )
     expect(shortIds(['019a8c3e-aaaa', '019a8c3f-aaaa']).get('019a8c3e-aaaa')).toBe('019a8c3e')
     expect(shortIds(['abcdefgh', 'abcdefgh']).size).toBe(1)
+  })
+})
+
+describe('what could drive a terminal', () => {
+  test('is every character of those kinds, and none besides (R17)', () => {
+    const { safe } = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8' }, noColor: false })
+    for (let code = 0; code < 0x1_0000; code++) {
+      const text = `a${String.fromCharCode(code)}b`
+      const drives = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]/u.test(text) && !/[\n\t]/.test(text)
+      if ((safe(text) !== text) !== drives) expect.fail(`U+${code.toString(16)}`)
+    }
   })
 })
