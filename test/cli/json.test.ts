@@ -129,11 +129,9 @@ describe('what --json prints is what docs/json.md says', () => {
   })
 
   it('and every command is on the page, or is said to have none', () => {
-    const names = new Set(commands.map(({ name }) => name))
-    for (const name of [...Object.keys(shapes), ...Object.keys(withoutJson)]) {
-      if (name !== '') expect(names, name).toContain(name)
-    }
     const silent = commands.filter(({ noJson }) => noJson).map(({ name }) => name)
     expect(Object.keys(withoutJson).sort()).toEqual(silent.sort())
+    const spoken = commands.filter(({ noJson }) => !noJson).map(({ name }) => name)
+    expect(Object.keys(shapes).sort()).toEqual(['', ...spoken].sort())
   })
 })
