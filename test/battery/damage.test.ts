@@ -3,25 +3,36 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { Finding } from '../../src/core/finding.ts'
+import type { Store } from '../../src/core/ports.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
-import { changedSince, damagedCopy, dice, fill, folder } from './damaged-file.ts'
+import { changedIn, damagedCopy, dice, fill, folder, type Truth } from './damaged-file.ts'
 import { note } from './note.ts'
 import { size } from './size.ts'
 
 const seed = Number(process.env.DAMAGE_SEED ?? 20_261_116)
 
-/** What a check finds in a file; a file that cannot be opened is found too. */
-async function findingsIn(
-  path: string,
-): Promise<readonly Pick<Finding, 'severity' | 'conversation' | 'what'>[]> {
-  const findings: Finding[] = []
+type Found = Pick<Finding, 'severity' | 'conversation' | 'what'>
+
+/** What a check finds in a file, and what has really changed there; a file that cannot be opened is found too. */
+async function lookAt(path: string, truth: Truth) {
+  let store: Store
   try {
-    await using store = await openSqliteStore(path)
+    store = await openSqliteStore(path)
+  } catch (error) {
+    const found: Found = { severity: 'damage', conversation: null, what: String(error) }
+    return { findings: [found], changed: new Set(truth.keys()) }
+  }
+  await using _ = store
+  const findings: Found[] = []
+  try {
     await store.verify({ onFinding: finding => findings.push(finding) })
   } catch (error) {
-    return [{ severity: 'damage', conversation: null, what: String(error) }]
+    throw new Error('a check of a damaged file has to come to its end', { cause: error })
   }
-  return findings.filter(({ severity }) => severity !== 'note')
+  return {
+    findings: findings.filter(({ severity }) => severity !== 'note'),
+    changed: await changedIn(truth, store),
+  }
 }
 
 /** What SQLite finds by itself. */
@@ -40,7 +51,7 @@ function integrityCheck(path: string): boolean {
 
 describe('a damaged file', () => {
   it('is found out: of flipped bits that change a message, verify finds all, SQLite by itself next to none (R6)', {
-    timeout: size({ gate: 120_000, full: 3_600_000 }),
+    timeout: size({ gate: 240_000, full: 3_600_000 }),
   }, async () => {
     using place = folder()
     const truth = await fill(join(place.path, 'whole.db'), 2 * 2 ** 20, seed)
@@ -57,9 +68,7 @@ describe('a damaged file', () => {
         return undefined
       }
       damagedCopy(original, path, flip)
-      const findings = await findingsIn(path)
-      damagedCopy(original, path, flip)
-      const changed = await changedSince(truth, path)
+      const { findings, changed } = await lookAt(path, truth)
       if (changed.size === 0) continue
       changing++
       if (integrityCheck(path)) bySqlite++

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConversationId } from '../../src/core/ids.ts'
@@ -83,7 +83,8 @@ export async function truthOf(store: Store): Promise<Truth> {
   return truth
 }
 
-/** What was said in a conversation, by list and by path of each branch, down to what is counted. */
+/** What was said in a conversation, by list and by path of each branch, down to what is counted. What a branch is called is
+ *  left out: names have no hash, and are no part of any message. */
 export async function messagesOf(store: Store, id: ConversationId): Promise<readonly string[]> {
   const { items, skipped } = await store.listMessages({
     conversationId: id,
@@ -91,9 +92,10 @@ export async function messagesOf(store: Store, id: ConversationId): Promise<read
     limit: 1_000,
   })
   const seen = [...items.map(shown), ...skipped.map(({ reason }) => `unreadable: ${reason}`)]
-  for (const { name, head } of await store.listBranches(id)) {
-    seen.push(`${name} ${head}`)
-    if (head !== null) seen.push(...(await store.path(head)).map(message => `${name} ${message.id}`))
+  const heads = (await store.listBranches(id)).map(({ head }) => head)
+  for (const head of heads.toSorted()) {
+    seen.push(`head ${head}`)
+    if (head !== null) seen.push(...(await store.path(head, { blobs: 'preview' })).map(({ id }) => id))
   }
   return seen
 }
@@ -113,26 +115,27 @@ function shown({
   return JSON.stringify([id, parentId, seq, depth, role, blocks, meta, createdAt, tokens, pathTokens])
 }
 
-/** The conversations of which something is not as it was written. */
+/** The conversations of which something is not as it was written; all, if the file cannot be opened. */
 export async function changedSince(truth: Truth, path: string): Promise<ReadonlySet<ConversationId>> {
-  const changed = new Set<ConversationId>()
   let store: Store
   try {
     store = await openSqliteStore(path)
   } catch {
     return new Set(truth.keys())
   }
-  try {
-    for (const [id, messages] of truth) {
-      try {
-        const now = await messagesOf(store, id)
-        if (now.length !== messages.length || now.some((line, i) => line !== messages[i])) changed.add(id)
-      } catch {
-        changed.add(id)
-      }
+  await using _ = store
+  return await changedIn(truth, store)
+}
+
+export async function changedIn(truth: Truth, store: Store): Promise<ReadonlySet<ConversationId>> {
+  const changed = new Set<ConversationId>()
+  for (const [id, messages] of truth) {
+    try {
+      const now = await messagesOf(store, id)
+      if (now.length !== messages.length || now.some((line, i) => line !== messages[i])) changed.add(id)
+    } catch {
+      changed.add(id)
     }
-  } finally {
-    await store.close()
   }
   return changed
 }
@@ -146,8 +149,4 @@ export function damagedCopy(
   const bytes = Buffer.from(original)
   for (const end of ['-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
   writeFileSync(path, change(bytes) ?? bytes)
-}
-
-export function keepFor(path: string, name: string): void {
-  copyFileSync(path, join(tmpdir(), name))
 }

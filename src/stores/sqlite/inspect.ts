@@ -55,10 +55,9 @@ interface Made {
 
 /** The tables and indexes are compared with those of a new file. */
 function schemaFaults(db: Database): readonly Fault[] {
-  using fresh = disposable(new BetterSqlite3(':memory:'))
-  for (const { sql } of migrations) fresh.db.exec(sql)
   const found = new Map(madeIn(db).map(({ name, sql }) => [name, sql]))
-  return madeIn(fresh.db).flatMap(({ name, sql }): Fault[] => {
+  newest ??= madeAnew()
+  return newest.flatMap(({ name, sql }): Fault[] => {
     const isIndex = sql === null || /^CREATE (UNIQUE )?INDEX/.test(sql)
     const severity = isIndex ? 'repairable' : 'damage'
     if (!found.has(name)) return [{ severity, what: `${name} is missing in the file` }]
@@ -66,13 +65,21 @@ function schemaFaults(db: Database): readonly Fault[] {
   })
 }
 
+let newest: readonly Made[] | undefined
+
+function madeAnew(): readonly Made[] {
+  const db = new BetterSqlite3(':memory:')
+  try {
+    for (const { sql } of migrations) db.exec(sql)
+    return madeIn(db)
+  } finally {
+    db.close()
+  }
+}
+
 function madeIn(db: Database): readonly Made[] {
   return db
     .prepare(`SELECT name, sql FROM sqlite_schema WHERE name LIKE '%skein\\_%' ESCAPE '\\' ORDER BY name`)
     .safeIntegers(false)
     .all() as Made[]
-}
-
-function disposable(db: Database) {
-  return { db, [Symbol.dispose]: () => void db.close() }
 }
