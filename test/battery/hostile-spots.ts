@@ -1,9 +1,11 @@
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
-import { contentOf } from '../../src/core/message.ts'
+import { contentOf, type NonEmpty } from '../../src/core/message.ts'
 import type { Place, Store } from '../../src/core/ports.ts'
 import type { EventType } from '../../src/core/records.ts'
+import type { StoredRecord, Unreadable } from '../../src/core/stored.ts'
 import type { Turn } from '../../src/core/turn.ts'
 import { holder, say } from '../../src/stores/contract/build.ts'
+import { isFull } from './size.ts'
 
 /** A conversation that texts are tried on. The turn `open` is open, and has the branch `held`. */
 export interface Ground extends Place {
@@ -165,6 +167,19 @@ export const storing: Readonly<Record<string, Spot>> = {
 
 const idOf = (text: string) => text as ConversationId & MessageId
 
+/** One record of each kind, again and again, each time with the text in another of its fields; in the gate in a fourth
+ *  of them, another fourth for each length of text. */
+function oddRecords(records: readonly (StoredRecord | Unreadable)[], text: string): NonEmpty<StoredRecord> {
+  const kinds = [...Map.groupBy(records, ({ kind }) => kind).values()].map(of => of[0]!)
+  const odd = kinds.flatMap(record =>
+    Object.entries(record)
+      .filter(([field, value]) => field !== 'kind' && (typeof value === 'string' || value === null))
+      .map(([field]) => ({ ...record, [field]: text })),
+  )
+  const some = odd.filter((_, i) => isFull || (i + text.length) % 4 === 0)
+  return some as unknown as NonEmpty<StoredRecord>
+}
+
 /** Texts that something is looked for by. */
 export const asking: Readonly<Record<string, Spot>> = {
   'getConversation: id': (store, _, text) => store.getConversation(idOf(text)),
@@ -183,6 +198,8 @@ export const asking: Readonly<Record<string, Spot>> = {
   'structure: id': (store, _, text) => store.structure(idOf(text)),
   'readBlob: hash': (store, _, text) => store.readBlob(text),
   'readStored: id': (store, _, text) => allOf(store.readStored(idOf(text))),
+  'writeStored: every text of a record': async (store, { id }, text) =>
+    store.writeStored(oddRecords(await allOf(store.readStored(id)), text)),
   'listTurns: status': (store, { id }, text) => store.listTurns(id, { status: text as Turn['status'] }),
   'readDraft: key': (store, { id }, text) => store.readDraft(id, text),
   'listSummaries: id': (store, _, text) => store.listSummaries(idOf(text)),
@@ -245,8 +262,8 @@ export const textless = {
   rebuildSearch: 'takes no text',
   schemaVersion: 'takes no text',
   close: 'takes no text',
+  measure: 'takes no text',
   verify: 'reads what is there',
-  writeStored: 'is fed with damaged and hostile records by the tests of moving',
 }
 
 /** What came of a call: its value, or what its error says to a program. Anything but an error of ours comes out as it
