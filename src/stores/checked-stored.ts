@@ -18,6 +18,7 @@ import {
   checkHolder,
   checkNew,
   checkPieces,
+  checkUsage,
   eventTypes,
   longestPath,
   longestPrompt,
@@ -232,6 +233,7 @@ function checkTurn(given: stored.StoredTurn): stored.StoredTurn {
   if (given.status === 'open' && holder === null)
     throw new InvalidError('holder', 'must say who holds an open turn')
   checkJsonObject(usage, 'usage', 65_536)
+  checkUsage(usage, 'usage')
   return {
     kind: 'turn',
     conversationId: conversationId(given.conversationId, 'conversationId'),

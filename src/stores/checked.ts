@@ -148,7 +148,7 @@ export function checkTurnEnd(end: TurnEnd): TurnEnd {
   return end
 }
 
-function checkUsage(usage: Usage, field: string): void {
+export function checkUsage(usage: Usage, field: string): void {
   for (const kind of ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning'] as const) {
     if (usage[kind] !== undefined) checkCount(usage[kind], `${field}.${kind}`, 0, 2 ** 53 - 1)
   }

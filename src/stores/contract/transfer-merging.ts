@@ -176,6 +176,10 @@ export const mergingCases: readonly ContractCase[] = [
     const second = { ...allOf(records, 'turn').find(({ status }) => status === 'open')!, key: 'another' }
     const [written] = await write(store, [second])
     assert.equal(written?.outcome, 'refused')
+    // Nor does a turn cost what is no number: sums are made of it.
+    const ended = { ...allOf(records, 'turn').find(({ status }) => status !== 'open')!, key: 'dear' }
+    const [dear] = await write(store, [{ ...ended, usage: { input: '5' } as never }])
+    assert.equal(dear?.outcome, 'refused')
   }),
 
   merging('takes pieces of an answer in their order, and none without a turn', async ({ store }) => {
