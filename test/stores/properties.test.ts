@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Finding } from '../../src/core/finding.ts'
 import type { ConversationId } from '../../src/core/ids.ts'
 import { textOf } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
@@ -70,6 +71,7 @@ async function checkSequences(
           if (went) tally.done.set(one.do, (tally.done.get(one.do) ?? 0) + 1)
         }
         await compare(model, store)
+        await checkSound(store)
       } finally {
         await store.close()
       }
@@ -121,6 +123,16 @@ it.each(Object.entries(faults))('the sequences find a store that %s', { timeout 
     'Property failed',
   )
 })
+
+/** Whatever was done, the store's own check finds nothing wrong with it. */
+async function checkSound(store: Store): Promise<void> {
+  const found: Finding[] = []
+  await store.verify({ onFinding: finding => found.push(finding) })
+  assert.deepEqual(
+    found.filter(({ severity }) => severity !== 'note'),
+    [],
+  )
+}
 
 /** All that can be seen of a store must be what the model holds. */
 async function compare(model: Model, store: Store): Promise<void> {
