@@ -5,12 +5,15 @@ import { describe, expect, it } from 'vitest'
 import { engines, freshTarget } from '../recorder/engines.ts'
 import type { Figures, Giant } from './giants-child.ts'
 import { note } from './note.ts'
-import { isFull, size } from './size.ts'
+import { size } from './size.ts'
 
 /** Very large things, each made and used by a process of its own: what it takes stays what it is for small ones. */
 const timeout = size({ gate: 120_000, full: 3_600_000 })
 /** In the gate the machine does other things too: there the middle must hold, in the battery the slowest of a hundred. */
 const asked = size({ gate: 'p50', full: 'p99' })
+
+/** For the same reason the gate is not strict about milliseconds; that no more rows are read is counted elsewhere. */
+const slack = size({ gate: 4, full: 1 })
 
 const run = promisify(execFile)
 
@@ -32,7 +35,7 @@ async function measure(engine: (typeof engines)[number], giant: Giant, count: nu
 /** Ten milliseconds, or twice what the machine takes for the least that an append does, if that is more: a disk or a
  *  server that others keep busy is not the store's doing. */
 function expectQuickAppend(figures: Figures): void {
-  expect(figures[`append ${asked}`]).toBeLessThan(Math.max(10, 2 * figures[`floor ${asked}`]!))
+  expect(figures[`append ${asked}`]).toBeLessThan(Math.max(10 * slack, 2 * figures[`floor ${asked}`]!))
 }
 
 describe.each(engines)('on %s', engine => {
@@ -41,8 +44,8 @@ describe.each(engines)('on %s', engine => {
     note('messages', count)
     const figures = await measure(engine, 'line', count)
     expectQuickAppend(figures)
-    expect(figures['window p50']).toBeLessThan(5)
-    expect(figures['wasteful p50']).toBeGreaterThan(5)
+    expect(figures['window p50']).toBeLessThan(5 * slack)
+    expect(figures['wasteful p50']).toBeGreaterThan(3 * figures['window p50']!)
     expect(figures.memory).toBeLessThan(600)
   })
 
@@ -51,9 +54,9 @@ describe.each(engines)('on %s', engine => {
     note('siblings', count)
     const figures = await measure(engine, 'siblings', count)
     expectQuickAppend(figures)
-    expect(figures['window p50']).toBeLessThan(5)
+    expect(figures['window p50']).toBeLessThan(5 * slack)
     // The same words again and again: a few look-ups each, not as many as there are already.
-    expect(figures.same).toBeLessThan(isFull ? 10 : 50)
+    expect(figures.same).toBeLessThan(10 * slack)
     expect(figures.memory).toBeLessThan(600)
   })
 
@@ -61,7 +64,7 @@ describe.each(engines)('on %s', engine => {
     const bytes = size({ gate: 25_000_000, full: 100_000_000 })
     note('bytes', bytes)
     const figures = await measure(engine, 'message', bytes)
-    expect(figures['next p50']).toBeLessThan(5)
+    expect(figures['next p50']).toBeLessThan(5 * slack)
     // SQLite reads all of a blob to give its beginning: to be seen, and not to be slower than to read it whole.
     expect(figures['preview p50']).toBeLessThan(figures.read!)
     expect(figures.memory).toBeLessThan(600)
