@@ -47,11 +47,19 @@ export interface Kept {
   readonly count: number
 }
 
+/** A message of which an index knows where it stood, and perhaps its id. */
+export interface LostMessage {
+  readonly seq: number
+  readonly id: string | null
+}
+
 export interface MessageSource {
   readonly db: Database
   readonly conv: number
   /** The seqs of the first messages of all turns that can be read. */
   readonly turns: ReadonlySet<number>
+  /** Messages that cannot be read, as far as an index still knows them. */
+  readonly lost: readonly LostMessage[]
   readonly blobs: BlobShelf
   readonly now: number
 }
@@ -59,7 +67,7 @@ export interface MessageSource {
 /** The messages of a conversation that their ids vouch for, as records in an order in which they can be written, each blob
  *  before its message. */
 export function* recoverMessages(
-  { db, conv, turns, blobs, now }: MessageSource,
+  { db, conv, turns, lost, blobs, now }: MessageSource,
   conversation: ConversationId,
   keys: readonly number[],
   onLoss: (loss: Loss) => void,
@@ -81,6 +89,12 @@ export function* recoverMessages(
   const before = new Map(rows.map(row => [row.seq, row]))
   // By old seq: the ids that were, as far as they are known, and those that are.
   const trueIds = new Map<number, MessageId>()
+  for (const { seq, id } of lost) {
+    // An index that is wrong loses nothing.
+    if (before.has(seq)) continue
+    if (id !== null) trueIds.set(seq, id as MessageId)
+    lose('lost', id, seq, 'the part of the file where it stood cannot be read')
+  }
   const newIds = new Map<number, MessageId>()
 
   for (const row of rows) {

@@ -9,7 +9,7 @@ import { type SourcedRecord, takeIn } from '../../core/take-in.ts'
 import type { TurnRow } from '../rows.ts'
 import { systemSource } from '../system.ts'
 import { type BlobShelf, blobShelf } from './recover-blobs.ts'
-import { type Kept, type Loss, recoverMessages } from './recover-conversation.ts'
+import { type Kept, type Loss, type LostMessage, recoverMessages } from './recover-conversation.ts'
 import { mendedCopy } from './recover-copy.ts'
 import { recoverConversation, recoverRecords, rowsOf } from './recover-records.ts'
 import { attempt, type Gap, rowKeys } from './recover-rows.ts'
@@ -62,6 +62,7 @@ export async function recoverFile(
     const losses = { lost: 0, emptied: 0, rehung: 0, other: 0 }
     const onGap = (gap: Gap) => void gaps.push(gap)
     const messages = keysByConversation(db, onGap)
+    const lost = lostMessages(db, new Set([...messages.values()].flat()))
     const conversations = conversationsIn(db, messages, onGap)
     const blobs = blobShelf(db, onGap)
     let [done, whole, count] = [0, 0, 0]
@@ -89,7 +90,8 @@ export async function recoverFile(
     async function* records(): AsyncGenerator<SourcedRecord> {
       for (const [conv, id] of conversations) {
         const before = total()
-        const found = recoverOne(db, conv, id, { keys: messages.get(conv) ?? [], blobs, lose })
+        const keys = messages.get(conv) ?? []
+        const found = recoverOne(db, conv, id, { keys, lost: lost.get(conv) ?? [], blobs, lose })
         for (let next = found.next(); ; next = found.next()) {
           if (next.done) {
             count += next.value
@@ -98,7 +100,8 @@ export async function recoverFile(
           yield { record: next.value, file: '', line: 0 }
         }
         if (total() === before) whole++
-        onProgress?.(++done, conversations.size)
+        done++
+        onProgress?.(done, conversations.size)
         await giveWay()
       }
     }
@@ -116,6 +119,7 @@ export async function recoverFile(
 
 interface Found {
   readonly keys: readonly number[]
+  readonly lost: readonly LostMessage[]
   readonly blobs: BlobShelf
   readonly lose: (loss: Loss) => void
 }
@@ -125,7 +129,7 @@ function* recoverOne(
   db: Database,
   conv: number,
   given: ConversationId | null,
-  { keys, blobs, lose }: Found,
+  { keys, lost, blobs, lose }: Found,
 ): Generator<StoredRecord, number> {
   const now = systemSource.now()
   const id = given ?? conversationId(systemSource.uuid())
@@ -137,7 +141,7 @@ function* recoverOne(
   const turns = rowsOf<TurnRow>(db, conv, 'turns', ['first', 'key'], other)
   const firsts = new Set(turns.map(({ first }) => first))
   yield record
-  const kept: Kept = yield* recoverMessages({ db, conv, turns: firsts, blobs, now }, id, keys, lose)
+  const kept: Kept = yield* recoverMessages({ db, conv, turns: firsts, lost, blobs, now }, id, keys, lose)
   yield* recoverRecords(db, conv, record, turns, kept, lose)
   return kept.count
 }
@@ -159,12 +163,47 @@ function keysByConversation(db: Database, onGap: (gap: Gap) => void): ReadonlyMa
   const owner = db.prepare('SELECT conv FROM skein_messages NOT INDEXED WHERE n = ?').pluck()
   for (const n of keys) {
     const conv = attempt(() => owner.get(n))
-    const at = typeof conv === 'number' ? conv : -1
-    const list = byConversation.get(at)
+    if (typeof conv !== 'number') continue
+    const list = byConversation.get(conv)
     if (list) list.push(n)
-    else byConversation.set(at, [n])
+    else byConversation.set(conv, [n])
   }
   return byConversation
+}
+
+/** The messages that indexes know and the table does not give, by conversation. */
+function lostMessages(
+  db: Database,
+  readable: ReadonlySet<number>,
+): ReadonlyMap<number, readonly LostMessage[]> {
+  const places = new Map<number, { conv: number; seq: number }>()
+  const ids = new Map<number, string>()
+  for (const { n, conv, seq } of indexRows<{ n: number; conv: number; seq: number }>(
+    'conv, seq',
+    'skein_messages_seq',
+  ))
+    places.set(n, { conv, seq })
+  for (const { n, id } of indexRows<{ n: number; id: string }>('id', 'skein_messages_id')) ids.set(n, id)
+  const lost = new Map<number, LostMessage[]>()
+  for (const [n, { conv, seq }] of places) {
+    lost.set(conv, [...(lost.get(conv) ?? []), { seq, id: ids.get(n) ?? null }])
+  }
+  return lost
+
+  function* indexRows<T extends { n: number }>(columns: string, index: string): Generator<T> {
+    for (const order of ['ASC', 'DESC']) {
+      const by = columns.split(', ').map(column => `${column} ${order}`)
+      const sql = `SELECT n, ${columns} FROM skein_messages INDEXED BY ${index} ORDER BY ${by.join(', ')}`
+      const rows = attempt(() => db.prepare(sql).iterate() as IterableIterator<T>)
+      for (;;) {
+        const next = attempt(() => rows?.next())
+        // Broken off: what lies behind is read from the other end.
+        if (!next) break
+        if (next.done) return
+        if (!readable.has(next.value.n)) yield next.value
+      }
+    }
+  }
 }
 
 /** The conversations that the table knows, that its index knows, and that messages say they belong to. An id that nobody
