@@ -39,6 +39,8 @@ interface Row {
 export interface Kept {
   /** The id that a message has now, by its old seq; if it is lost, that of the nearest before it that is not. */
   idAt(seq: number): MessageId | null
+  /** The highest seq from `lo` to `hi` at which a message is, or null. */
+  lastIn(lo: number, hi: number): number | null
   /** The id that stands at this very seq, of a message or of a tombstone; null if it is lost. */
   exactlyAt(seq: number): MessageId | null
   /** Whether the message at a seq is there under the id it had. */
@@ -96,6 +98,8 @@ export function* recoverMessages(
     lose('lost', id, seq, 'the part of the file where it stood cannot be read')
   }
   const newIds = new Map<number, MessageId>()
+  // In order, to look for the nearest.
+  const keptSeqs: number[] = []
 
   for (const row of rows) {
     yield* bury(row.seq)
@@ -106,7 +110,9 @@ export function* recoverMessages(
       bodyHash: Buffer.from(row.body_hash).toString('hex'),
       body: typeof body === 'string' || body === null ? body : undefined,
     }
-    const vouched = newIds.has(row.seq) ? null : vouchFor(found, parentsOf(row))
+    const parents = parentsOf(row)
+    const ids = parents.map(({ id }) => id)
+    const vouched = newIds.has(row.seq) ? null : vouchFor(found, ids)
     if (!vouched) {
       lose('lost', row.id, row.seq, 'nothing vouches for it: its words, or who said it and when, are damaged')
       continue
@@ -116,12 +122,14 @@ export function* recoverMessages(
     const hashes = vouched.hasWords ? [...new Set(blobHashesIn(body!))] : []
     const isMissing = hashes.some(hash => blobs.isSound(hash) === false)
     const hasWords = vouched.hasWords && !isMissing
-    const parentId = row.parent_seq < 0 ? null : idAt(row.parent_seq)
+    const parentSeq = parents.find(({ id }) => id === vouched.parent)!.seq
+    const parentId = parentSeq < 0 ? null : idAt(parentSeq)
     const id = hashMessage(parentId ?? conversation, vouched.role, vouched.at, vouched.bodyHash)
     if (!hasWords && !erased)
       lose('emptied', vouched.id, row.seq, isMissing ? 'its blob is damaged' : 'its words are damaged')
     if (id !== vouched.id) lose('rehung', vouched.id, row.seq, 'a message before it is lost', id)
     newIds.set(row.seq, id)
+    keptSeqs.push(row.seq)
     if (hasWords) for (const hash of hashes) yield { kind: 'blob', hash, data: blobs.read(hash)! }
     const turn = row.turn !== null && turns.has(row.turn) && newIds.has(row.turn) ? row.turn : null
     yield {
@@ -144,6 +152,10 @@ export function* recoverMessages(
   yield* bury(Number.POSITIVE_INFINITY)
   return {
     idAt,
+    lastIn: (lo, hi) => {
+      const seq = nearest(hi)
+      return seq !== null && seq >= lo ? seq : null
+    },
     exactlyAt: seq => newIds.get(seq) ?? buriedIds.get(seq) ?? null,
     isSame: (seq, id) => newIds.get(seq) === id,
     newest: [...newIds.values()].at(-1) ?? null,
@@ -160,22 +172,42 @@ export function* recoverMessages(
     }
   }
 
-  /** The ids that the parent may have had. */
-  function parentsOf(row: Row): readonly string[] {
-    if (row.parent_seq < 0) return [conversation]
+  /** The ids that the parent may have had, and where they stood; the conversation's own stands before all. */
+  function parentsOf(row: Row): readonly { readonly seq: number; readonly id: string }[] {
+    const root = { seq: -1, id: conversation as string }
+    if (row.parent_seq < 0) return [root]
     const seqs = row.parent_seq < row.seq ? [row.parent_seq, row.seq - 1] : [row.seq - 1]
-    const ids = seqs.flatMap(seq => [trueIds.get(seq), before.get(seq)?.id])
-    return [...new Set([...ids.filter(id => id !== undefined), conversation])]
+    const known = seqs.flatMap(seq => [
+      { seq, id: trueIds.get(seq) as string | undefined },
+      { seq, id: before.get(seq)?.id },
+    ])
+    return [...known.filter((one): one is { seq: number; id: string } => one.id !== undefined), root]
   }
 
   function idAt(seq: number): MessageId | null {
-    for (let at = seq; at >= 0; ) {
+    // A lost message that says what it hung on leads there; otherwise the nearest before it is taken.
+    for (let at = seq; ; ) {
       const id = newIds.get(at)
       if (id !== undefined) return id
-      const lost = before.get(at)
-      at = lost && lost.parent_seq < at ? lost.parent_seq : at - 1
+      const parent = before.get(at)?.parent_seq
+      if (parent === undefined || parent >= at) {
+        const near = nearest(at)
+        return near === null ? null : newIds.get(near)!
+      }
+      if (parent < 0) return null
+      at = parent
     }
-    return null
+  }
+
+  /** The highest seq not above this one that is kept. Never step by step: damage makes seqs of any size. */
+  function nearest(seq: number): number | null {
+    let [lo, hi] = [0, keptSeqs.length]
+    while (lo < hi) {
+      const middle = (lo + hi) >> 1
+      if (keptSeqs[middle]! <= seq) lo = middle + 1
+      else hi = middle
+    }
+    return lo === 0 ? null : keptSeqs[lo - 1]!
   }
 
   function lose(

@@ -16,6 +16,8 @@ export interface FoundMessage {
 
 /** What the id of a message vouches for. */
 export interface Vouched {
+  /** Which of the parents fits. */
+  readonly parent: string
   readonly id: MessageId
   readonly role: Role
   readonly at: number
@@ -35,7 +37,8 @@ export function vouchFor(found: FoundMessage, parents: readonly string[]): Vouch
   const hashes = [...new Set([ofWords, found.bodyHash].filter(hash => hash !== null))]
   const idOf = (parent: string, role: Role, at: number, hash: string) =>
     hashMessage(parent as MessageId | ConversationId, role, at, hash)
-  const result = (id: string, role: Role, at: number, hash: string): Vouched => ({
+  const result = (parent: string, id: string, role: Role, at: number, hash: string): Vouched => ({
+    parent,
     id: id as MessageId,
     role,
     at,
@@ -48,22 +51,24 @@ export function vouchFor(found: FoundMessage, parents: readonly string[]): Vouch
     for (const parent of parents) {
       if (!isRole || !isTime) break
       if (idOf(parent, found.role as Role, found.at, hash) === found.id)
-        return result(found.id, found.role as Role, found.at, hash)
+        return result(parent, found.id, found.role as Role, found.at, hash)
     }
   }
   for (const hash of hashes) {
     for (const parent of parents) {
       for (const role of roles) {
         for (const at of isRole && role !== found.role ? [found.at] : timesNear(found.at)) {
-          if (idOf(parent, role, at, hash) === found.id) return result(found.id, role, at, hash)
+          if (idOf(parent, role, at, hash) === found.id) return result(parent, found.id, role, at, hash)
         }
       }
     }
   }
   if (!isRole || !isTime || ofWords === null) return null
-  const computed = parents.map(parent => idOf(parent, found.role as Role, found.at, ofWords))
-  const near = computed.find(id => differences(id, found.id) === 1)
-  return near === undefined ? null : result(near, found.role as Role, found.at, ofWords)
+  for (const parent of parents) {
+    const id = idOf(parent, found.role as Role, found.at, ofWords)
+    if (differences(id, found.id) === 1) return result(parent, id, found.role as Role, found.at, ofWords)
+  }
+  return null
 }
 
 /** The time itself, and with each of its bits turned. */

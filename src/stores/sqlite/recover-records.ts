@@ -47,8 +47,8 @@ export function* recoverRecords(
 ): Generator<StoredRecord> {
   const { id } = conversation
   for (const turn of turns) {
-    let { last } = turn
-    while (last > turn.first && kept.exactlyAt(last) === null) last--
+    const isThere = kept.exactlyAt(turn.last) !== null && turn.last >= turn.first
+    const last = isThere ? turn.last : (kept.lastIn(turn.first, turn.last) ?? turn.first)
     const [first_id, last_id] = [kept.exactlyAt(turn.first), kept.exactlyAt(last)]
     if (first_id === null) lose(`turn ${JSON.stringify(turn.key)} has lost its first message`)
     else yield* made('a turn', () => stored.storedTurn(id, { ...turn, last, first_id, last_id }))
