@@ -154,8 +154,9 @@ async function newest(wishes: Wishes, store: Store, world: World, word: string |
   const how = wishes.goOn !== null || expired ? 'fresh' : 'new'
   const made = await fresh(how, notes, async model => {
     const holder = await store.findByKey(key)
-    // In a project's store another directory of the project may have it.
-    return holder ? begin(store, key, world, model) : { key, ...wanted(world) }
+    // In a project's store another directory of the project may have it. In this directory, somebody has just begun.
+    const isTaken = holder !== null && holder.conversation.directory !== world.cwd
+    return isTaken ? begin(store, key, world, model) : { key, ...wanted(world) }
   })
   return { ...made, word }
 }
