@@ -131,6 +131,13 @@ export interface MessageRow extends PathRow {
   readonly path_tokens: number
 }
 
+/** What a message is written with, but for its words. */
+export interface MessageFields extends Omit<MessageRow, 'body' | 'erased'> {
+  readonly conv: Conv
+  readonly run: number
+  readonly body_hash: Uint8Array
+}
+
 /** A message found by itself: its conversation and parent come along. */
 export interface LooseMessageRow extends MessageRow {
   readonly conversation_id: string

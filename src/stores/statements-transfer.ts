@@ -1,4 +1,13 @@
-import type { BranchRow, Conv, ConversationFields, LinkRow, LocatedRow, SummaryRow, TurnRow } from './rows.ts'
+import type {
+  BranchRow,
+  Conv,
+  ConversationFields,
+  LinkRow,
+  LocatedRow,
+  MessageFields,
+  SummaryRow,
+  TurnRow,
+} from './rows.ts'
 
 interface InConv {
   readonly conv: Conv
@@ -81,26 +90,7 @@ export interface TransferStatements {
   ]
   /** Writes nothing if none of the three would rise. */
   raiseTotals: [InConv & { tokens_used: number; cost: number; updated_at: number }, never]
-  insertStoredMessage: [
-    InConv & {
-      id: string
-      seq: number
-      parent_seq: number
-      run: number
-      depth: number
-      role: string
-      at: number
-      tokens: number
-      path_tokens: number
-      turn: number | null
-      step: number | null
-      label: string | null
-      body_hash: Uint8Array
-      body: string | null
-      erased: string | null
-    },
-    never,
-  ]
+  insertStoredMessage: [MessageFields & { body: string | null; erased: string | null }, never]
   insertTombstone: [
     InConv & { seq: number; parent_seq: number; id: string; at: number; reason: string | null },
     never,

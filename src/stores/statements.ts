@@ -11,6 +11,7 @@ import type {
   LocatedRow,
   LockRow,
   LooseMessageRow,
+  MessageFields,
   MessageRow,
   PathRow,
   PlaceRow,
@@ -118,26 +119,8 @@ export interface Statements extends ForkStatements, MeasureStatements, VerifySta
 
   // Messages
   lockBranch: [{ id: string; name: string; turn: string | null }, AppendRow]
-  insertMessage: [
-    InConv & {
-      id: string
-      seq: number
-      parent_seq: number
-      run: number
-      depth: number
-      role: string
-      at: number
-      tokens: number
-      path_tokens: number
-      turn: number | null
-      step: number | null
-      label: string | null
-      body_hash: Uint8Array
-      body: string
-    },
-    /** Writes no row if the id was taken. */
-    never,
-  ]
+  /** Writes no row if the id was taken. */
+  insertMessage: [MessageFields & { body: string }, never]
   /** After messages were stored: counters, times, title, expiry and version, in one go. */
   grow: [
     InConv & {

@@ -1,4 +1,5 @@
 import type { Queries } from '../query.ts'
+import { tablesOfConversation } from '../tables.ts'
 import { hiddenTenant, span } from './columns.ts'
 
 /** What goes away, and the sweep that makes it go. */
@@ -32,10 +33,7 @@ export const deletingQueries = {
   beginPurge: `
     UPDATE skein.conversations SET purging = 1 WHERE tenant = @tenant::text AND id = @conv::uuid`,
   // What belongs to it first, itself last.
-  deleteConversation: [
-    ...['tags', 'metadata', 'branches', 'agent_links', 'messages', 'tombstones', 'turns', 'drafts'],
-    ...['blob_refs', 'summaries', 'events'],
-  ]
+  deleteConversation: tablesOfConversation
     .map(table => `DELETE FROM skein.${table} WHERE tenant = @tenant::text AND conv = @conv::uuid`)
     .concat(
       `DELETE FROM skein.search WHERE ${hiddenTenant} AND conv = @conv::uuid`,

@@ -1,4 +1,5 @@
 import type { Queries } from '../query.ts'
+import { tablesOfConversation } from '../tables.ts'
 import { hiddenTenant, span } from './columns.ts'
 
 const conversation = `
@@ -9,21 +10,6 @@ const conversation = `
   FROM skein.conversations c WHERE c.tenant = @tenant::text`
 
 const inConv = `tenant = @tenant::text AND conv = @conv::uuid`
-
-const withConversation = [
-  'tags',
-  'metadata',
-  'branches',
-  'agent_links',
-  'messages',
-  'tombstones',
-  'turns',
-  'drafts',
-  'blob_refs',
-  'summaries',
-  'events',
-  'search',
-]
 
 /** For checking. There are no foreign keys here: whether things hang together is asked. */
 export const verifyQueries = {
@@ -39,7 +25,7 @@ export const verifyQueries = {
   messageTotal: `
     SELECT count(*) AS conversations, coalesce(sum(messages), 0)::bigint AS messages FROM skein.conversations
     WHERE tenant = @tenant::text`,
-  orphans: withConversation
+  orphans: [...tablesOfConversation, 'search']
     .map(
       table => `
     SELECT '${table}' AS place, t.conv::text AS conv, count(*) AS count FROM skein.${table} t

@@ -1,4 +1,5 @@
 import type { Queries } from '../query.ts'
+import { tablesOfConversation } from '../tables.ts'
 
 export const deletingQueries = {
   spanFacts: `
@@ -27,19 +28,7 @@ export const deletingQueries = {
   beginPurge: `UPDATE skein_conversations SET purging = 1 WHERE c = @conv`,
   // Named one by one: a borrowed handle may have its foreign keys switched off.
   deleteConversation: [
-    ...[
-      'tags',
-      'metadata',
-      'branches',
-      'agent_links',
-      'messages',
-      'tombstones',
-      'turns',
-      'drafts',
-      'blob_refs',
-      'summaries',
-      'events',
-    ].map(table => `DELETE FROM skein_${table} WHERE conv = @conv`),
+    ...tablesOfConversation.map(table => `DELETE FROM skein_${table} WHERE conv = @conv`),
     `DELETE FROM skein_conversations WHERE c = @conv`,
   ],
 

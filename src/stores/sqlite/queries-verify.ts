@@ -1,24 +1,11 @@
 import type { Queries } from '../query.ts'
+import { tablesOfConversation } from '../tables.ts'
 
 const conversation = `
   SELECT c.c AS conv, c.id, c.active_branch, c.next_seq, c.next_event, c.indexed_seq, c.messages, c.tokens, c.version,
     c.trashed_at, c.purging, c.prompt_hash, c.tags,
     c.prompt_hash IS NULL OR EXISTS (SELECT 1 FROM skein_prompts p WHERE p.hash = c.prompt_hash) AS prompt_known
   FROM skein_conversations c`
-
-const withConversation = [
-  'tags',
-  'metadata',
-  'branches',
-  'agent_links',
-  'messages',
-  'tombstones',
-  'turns',
-  'drafts',
-  'blob_refs',
-  'summaries',
-  'events',
-]
 
 /** For checking: rows are read from their tables, not from the indexes that lead there. */
 export const verifyQueries = {
@@ -32,7 +19,7 @@ export const verifyQueries = {
     SELECT c AS conv, id FROM skein_conversations INDEXED BY sqlite_autoindex_skein_conversations_1
     WHERE id > coalesce(@after, '') ORDER BY id LIMIT +@limit`,
   messageTotal: `SELECT count(*) AS conversations, coalesce(sum(messages), 0) AS messages FROM skein_conversations`,
-  orphans: withConversation
+  orphans: tablesOfConversation
     .map(
       table => `
     SELECT '${table}' AS place, CAST(conv AS TEXT) AS conv, count(*) AS count FROM skein_${table} t
