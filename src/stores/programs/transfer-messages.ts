@@ -10,6 +10,7 @@ import { count, first, type Program, run } from '../engine.ts'
 import type { LocatedRow } from '../rows.ts'
 import { putDetails, putPrompt, tagSet } from './conversations.ts'
 import { headFields, nowhere } from './place.ts'
+import { readBuried, readKept, readPlaces } from './transfer-known.ts'
 import {
   added,
   advanced,
@@ -30,10 +31,14 @@ export function* putConversation(move: Move, record: StoredConversation): Progra
   if (target === 'purging') return refused(`conversation ${record.id} is being removed for good`)
   if (!target) {
     if (yield* insert(move, record)) return added
-    // Another process was quicker.
+    // Another process was quicker, and what it has stored was not there when it was asked for.
     const row = yield* first('lockConversation', { id: record.id })
     if (!row) return refused('another process has just made and removed it')
-    move.targets.set(record.id, targetOf(row, { born: false }))
+    const made = targetOf(row, { born: false })
+    move.targets.set(record.id, made)
+    yield* readPlaces(move.places, move.records)
+    yield* readBuried(made, move.records)
+    yield* readKept(move.kept, move.records)
     return present
   }
   const { conv } = target

@@ -1,9 +1,10 @@
-import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { ConversationId } from '../../core/ids.ts'
 import type { StoredBlob, StoredRecord, Written, WrittenRecord } from '../../core/stored.ts'
-import { all, first, type Program, run } from '../engine.ts'
+import { first, type Program, run } from '../engine.ts'
 import { putBranch, putLink } from './transfer-branches.ts'
+import { readBuried, readKept, readPlaces } from './transfer-known.ts'
 import { outcomeOfBlob, putConversation, putMessage, putTombstone } from './transfer-messages.ts'
-import { blobsOf, bury, type Move, refused, type Target, targetOf } from './transfer-move.ts'
+import { type Move, refused, type Target, targetOf } from './transfer-move.ts'
 import { putDraft, putEvent, putSummary, putTurn } from './transfer-records.ts'
 
 /** A record that has been checked, or why it cannot be taken. */
@@ -32,30 +33,20 @@ function* prepare(records: readonly StoredRecord[], now: number): Program<Move> 
     if (row) targets.set(id, row.purging === 1 ? 'purging' : targetOf(row, { born: false }))
   }
   const places: Move['places'] = new Map()
-  const ids = [...new Set(records.flatMap(idsIn))]
-  if (ids.length > 0) {
-    for (const row of yield* all('locateAll', { ids })) places.set(row.id as MessageId, row)
-  }
-  for (const [id, target] of targets) {
-    if (target !== 'purging') yield* readBuried(target, spotsIn(records, id))
-  }
+  yield* readPlaces(places, records)
+  for (const target of targets.values()) if (target !== 'purging') yield* readBuried(target, records)
+  const kept: Move['kept'] = new Map()
+  yield* readKept(kept, records)
   const blobs = new Map(records.flatMap(record => (record.kind === 'blob' ? [[record.hash, record]] : [])))
-  const hashes = [...new Set([...blobs.keys(), ...records.flatMap(blobsOf)])].sort()
-  const kept = hashes.length > 0 ? yield* all('keepBlobs', { hashes }) : []
   return {
     now,
     records,
     targets,
     places,
     blobs,
-    kept: new Map(kept.map(({ hash, size }) => [hash, size])),
+    kept,
     stored: new Set(),
   }
-}
-
-function* readBuried(target: Target, spots: readonly string[]): Program<void> {
-  if (spots.length === 0) return
-  for (const { seq, id } of yield* all('buried', { conv: target.conv, ids: spots })) bury(target, id, seq)
 }
 
 function* put(move: Move, record: Exclude<StoredRecord, StoredBlob>): Program<WrittenRecord> {
@@ -94,37 +85,4 @@ function* finish(target: Target): Program<void> {
 function conversationOf(record: StoredRecord): ConversationId[] {
   if (record.kind === 'blob') return []
   return [record.kind === 'conversation' ? record.id : record.conversationId]
-}
-
-/** The messages that a record names. */
-function idsIn(record: StoredRecord): MessageId[] {
-  return namesOf(record).filter(id => id !== null)
-}
-
-function namesOf(record: StoredRecord): (MessageId | null)[] {
-  switch (record.kind) {
-    case 'message':
-      return [record.id, record.parentId, record.turn]
-    case 'tombstone':
-      return [record.id, record.parent?.id ?? null]
-    case 'turn':
-      return [record.first.id, record.last.id]
-    case 'summary':
-      return [record.first, record.last]
-    case 'branch':
-      return [record.head]
-    case 'agent_link':
-      return [record.seen]
-    default:
-      return []
-  }
-}
-
-/** What may be a tombstone among the names. */
-function spotsIn(records: readonly StoredRecord[], id: ConversationId): string[] {
-  const ids = records.flatMap(record => {
-    if (record.kind !== 'tombstone' && record.kind !== 'turn') return []
-    return record.conversationId === id ? idsIn(record) : []
-  })
-  return [...new Set(ids)]
 }
