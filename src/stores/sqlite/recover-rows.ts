@@ -15,30 +15,51 @@ export function rowKeys(
   key: string,
   onGap: (gap: Gap) => void,
 ): readonly number[] {
-  const keys: number[] = []
+  const keys = new Set<number>()
   let read: (after: number, limit: number) => readonly number[]
   try {
     const statement = db
       .prepare(`SELECT ${key} FROM ${table} NOT INDEXED WHERE ${key} > ? ORDER BY ${key} LIMIT ?`)
       .pluck()
-    read = (after, limit) => statement.all(after, limit) as number[]
+    read = (after, limit) => rising(statement.all(after, limit) as number[], after)
   } catch (error) {
     onGap({ table, reason: (error as Error).message })
-    return keys
+    return []
   }
-  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
-    const found = attempt(() => read(after, page)) ?? oneByOne(after)
-    keys.push(...found)
-    if (found.length > 0) after = found.at(-1)!
-    if (found.length === page) continue
-    const next = attempt(() => read(after, 1))
-    if (next?.length === 0) return keys
-    if (next) continue
-    onGap({ table, reason: `rows behind ${Math.max(after, 0)} cannot be read` })
-    const beyond = firstBehind(after)
-    if (beyond === null) return keys
-    keys.push(beyond)
-    after = beyond
+  // From leaf to leaf first: a key that damage has changed cannot lead astray where nothing is looked up by it.
+  if (!scan('ASC')) {
+    scan('DESC')
+    search()
+  }
+  return [...keys].sort((a, b) => a - b)
+
+  /** Takes rows as they lie, from one end; false where it breaks off. */
+  function scan(order: 'ASC' | 'DESC'): boolean {
+    try {
+      const all = db.prepare(`SELECT ${key} FROM ${table} NOT INDEXED ORDER BY ${key} ${order}`).pluck()
+      for (const one of all.iterate()) keys.add(one as number)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** Looks for what lies between stretches that cannot be read. */
+  function search(): void {
+    for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+      const found = attempt(() => read(after, page)) ?? oneByOne(after)
+      for (const one of found) keys.add(one)
+      if (found.length > 0) after = found.at(-1)!
+      if (found.length === page) continue
+      const next = attempt(() => read(after, 1))
+      if (next?.length === 0) return
+      if (next) continue
+      onGap({ table, reason: `rows behind ${Math.max(after, 0)} cannot be read` })
+      const beyond = firstBehind(after)
+      if (beyond === null) return
+      keys.add(beyond)
+      after = beyond
+    }
   }
 
   /** Up to the row that cannot be read. */
@@ -71,6 +92,14 @@ export function rowKeys(
     lost = good
     return attempt(() => read(lost, 1))?.[0] ?? null
   }
+}
+
+/** As many keys as rise. SQLite believes that the rows of a table are in order; where damage has made one small, asking
+ *  for those behind it would go round for ever. */
+function rising(keys: readonly number[], after: number): readonly number[] {
+  const wrong = keys.findIndex((key, i) => key <= (keys[i - 1] ?? after))
+  if (wrong === 0) throw new Error('its rows are not in order')
+  return wrong < 0 ? keys : keys.slice(0, wrong)
 }
 
 /** Rows that a statement gives in order, and from the other end if it stops in the middle. */
