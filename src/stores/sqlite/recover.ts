@@ -13,6 +13,7 @@ import { type Kept, type Loss, type LostMessage, recoverMessages } from './recov
 import { mendedCopy } from './recover-copy.ts'
 import { recoverConversation, recoverRecords, rowsOf } from './recover-records.ts'
 import { attempt, type Gap, rowKeys } from './recover-rows.ts'
+import { mendSchemaText } from './recover-schema-text.ts'
 
 export type { Loss } from './recover-conversation.ts'
 
@@ -46,7 +47,7 @@ export async function recoverFile(
   const place = mkdtempSync(join(dirname(damaged), '.skein-recover-'))
   try {
     const copy = join(place, 'copy.db')
-    const mended = mendedCopy(damaged, copy)
+    const mended = [...mendedCopy(damaged, copy), ...mendSchema(copy)]
     const db = openDamaged(copy)
     try {
       return { ...(await recoverFrom(db)), mended }
@@ -153,6 +154,15 @@ function openDamaged(path: string): Database {
   db.pragma('writable_schema = ON')
   db.pragma('cell_size_check = ON')
   return db
+}
+
+function mendSchema(path: string): readonly string[] {
+  const db = openDamaged(path)
+  try {
+    return mendSchemaText(db) ? ['the list of tables was damaged: it says again how they are made'] : []
+  } finally {
+    db.close()
+  }
 }
 
 /** The rows of all messages that can be read, by the conversation that they say they belong to. */
