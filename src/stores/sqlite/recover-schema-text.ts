@@ -42,6 +42,17 @@ export function mendSchemaText(db: Database): boolean {
   }
 }
 
+/** Puts an empty table in the place of each that the list has lost, where its rows lie nobody knows any more. It belongs to
+ *  the connection: the list itself may not take it. Gives their names. */
+export function replaceLostTables(db: Database): readonly string[] {
+  const lost = knownSchema().filter(({ type, name, sql }) => {
+    if (type !== 'table' || sql === null || /_search/.test(name)) return false
+    return attempt(() => db.prepare(`SELECT 1 FROM main.${name}`)) === undefined
+  })
+  for (const { sql } of lost) db.exec(sql!.replace('CREATE TABLE', 'CREATE TEMP TABLE'))
+  return lost.map(({ name }) => name)
+}
+
 /** As a new store has it. */
 function knownSchema(): SchemaRow[] {
   const db = new BetterSqlite3(':memory:')

@@ -11,9 +11,10 @@ import { systemSource } from '../system.ts'
 import { type BlobShelf, blobShelf } from './recover-blobs.ts'
 import { type Kept, type Loss, type LostMessage, recoverMessages } from './recover-conversation.ts'
 import { mendedCopy } from './recover-copy.ts'
+import { belongsTo } from './recover-owner.ts'
 import { recoverConversation, recoverRecords, rowsOf } from './recover-records.ts'
 import { attempt, type Gap, rowKeys } from './recover-rows.ts'
-import { mendSchemaText } from './recover-schema-text.ts'
+import { mendSchemaText, replaceLostTables } from './recover-schema-text.ts'
 
 export type { Loss } from './recover-conversation.ts'
 
@@ -50,7 +51,7 @@ export async function recoverFile(
     const mended = [...mendedCopy(damaged, copy), ...mendSchema(copy)]
     const db = openDamaged(copy)
     try {
-      return { ...(await recoverFrom(db)), mended }
+      return { ...(await recoverFrom(db, replaceLostTables(db))), mended }
     } finally {
       db.close()
     }
@@ -58,8 +59,11 @@ export async function recoverFile(
     rmSync(place, { recursive: true, force: true })
   }
 
-  async function recoverFrom(db: Database): Promise<Omit<Recovered, 'mended'>> {
-    const gaps: Gap[] = []
+  async function recoverFrom(
+    db: Database,
+    lostTables: readonly string[],
+  ): Promise<Omit<Recovered, 'mended'>> {
+    const gaps: Gap[] = lostTables.map(table => ({ table, reason: 'nothing says any more where it lies' }))
     const losses = { lost: 0, emptied: 0, rehung: 0, other: 0 }
     const onGap = (gap: Gap) => void gaps.push(gap)
     const messages = keysByConversation(db, onGap)
@@ -92,7 +96,7 @@ export async function recoverFile(
       for (const [conv, id] of conversations) {
         const before = total()
         const keys = messages.get(conv) ?? []
-        const found = recoverOne(db, conv, id, { keys, lost: lost.get(conv) ?? [], blobs, lose })
+        const found = recoverOne(db, conv, id, { keys, lost: lost.get(conv) ?? [], lostTables, blobs, lose })
         for (let next = found.next(); ; next = found.next()) {
           if (next.done) {
             count += next.value
@@ -121,6 +125,7 @@ export async function recoverFile(
 interface Found {
   readonly keys: readonly number[]
   readonly lost: readonly LostMessage[]
+  readonly lostTables: readonly string[]
   readonly blobs: BlobShelf
   readonly lose: (loss: Loss) => void
 }
@@ -130,7 +135,7 @@ function* recoverOne(
   db: Database,
   conv: number,
   given: ConversationId | null,
-  { keys, lost, blobs, lose }: Found,
+  { keys, lost, lostTables, blobs, lose }: Found,
 ): Generator<StoredRecord, number> {
   const now = systemSource.now()
   const id = given ?? conversationId(systemSource.uuid())
@@ -139,6 +144,7 @@ function* recoverOne(
   const { record, isWhole } = recoverConversation(db, conv, id, now)
   if (!isWhole) other('its title, links and settings are lost')
   if (given === null) other('its id is lost: this is a new one')
+  if (lostTables.length > 0) other(`what stood in ${lostTables.join(', ')} is lost`)
   const turns = rowsOf<TurnRow>(db, conv, 'turns', ['first', 'key'], other)
   const firsts = new Set(turns.map(({ first }) => first))
   yield record
@@ -171,14 +177,25 @@ function keysByConversation(db: Database, onGap: (gap: Gap) => void): ReadonlyMa
   const keys = rowKeys(db, 'skein_messages', 'n', onGap)
   if (keys.length === 0) return byConversation
   const owner = db.prepare('SELECT conv FROM skein_messages NOT INDEXED WHERE n = ?').pluck()
+  const indexed = ownersByIndex(db)
   for (const n of keys) {
-    const conv = attempt(() => owner.get(n))
-    if (typeof conv !== 'number') continue
+    const said = attempt(() => owner.get(n))
+    if (typeof said !== 'number') continue
+    const other = indexed.get(n)
+    // The table and its index disagree: the one that the message's id agrees with is right.
+    const conv = other !== undefined && other !== said && belongsTo(db, n, other) ? other : said
     const list = byConversation.get(conv)
     if (list) list.push(n)
     else byConversation.set(conv, [n])
   }
   return byConversation
+}
+
+/** Which conversation each message belongs to, as the index of places says. */
+function ownersByIndex(db: Database): ReadonlyMap<number, number> {
+  const sql = 'SELECT n, conv FROM skein_messages INDEXED BY skein_messages_seq'
+  const rows = attempt(() => db.prepare(sql).all() as { n: number; conv: number }[]) ?? []
+  return new Map(rows.map(({ n, conv }) => [n, conv]))
 }
 
 /** The messages that indexes know and the table does not give, by conversation. */
