@@ -1,4 +1,3 @@
-import type { ToolResultPolicy } from '../core/conversation.ts'
 import type { ConversationId, MessageId } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { EventType } from '../core/records.ts'
@@ -14,44 +13,22 @@ import type {
   StoredTurn,
 } from '../core/stored.ts'
 import type { Usage } from '../core/turn.ts'
-import { holderOf } from './row.ts'
+import { conversationOf, holderOf } from './row.ts'
 import type { BranchRow, ConversationRow, LinkRow, SummaryRow } from './rows.ts'
 import type { StoredMessageRow, StoredTurnRow, TombstoneRow } from './statements-transfer.ts'
 
 /** Rows as the records that leave a store. Each throws for a row that makes no sense, which is damage. */
 
 export function storedConversation(row: ConversationRow): StoredConversation {
+  const { id, kind, messages, tokens, version, trashedAt, ...shown } = conversationOf(row)
   return {
     kind: 'conversation',
-    id: row.id as ConversationId,
-    conversationKind: row.kind as StoredConversation['conversationKind'],
-    title: row.title,
-    model: row.model,
-    label: row.label,
-    channel: row.channel,
-    directory: row.directory,
-    project: row.project,
-    task: row.task,
-    owner: row.owner,
-    parent:
-      row.parent_id === null
-        ? null
-        : {
-            conversationId: row.parent_id as ConversationId,
-            messageId: row.parent_message as MessageId | null,
-          },
-    promptPolicy: row.prompt_policy as StoredConversation['promptPolicy'],
-    prompt: row.prompt_hash === null ? null : { hash: row.prompt_hash, text: row.prompt_text ?? '' },
-    toolResults: JSON.parse(row.tool_results) as ToolResultPolicy,
-    metadata: JSON.parse(row.metadata) as JsonObject,
-    tags: JSON.parse(row.tags) as string[],
-    activeBranch: row.active_branch,
-    tokensUsed: row.tokens_used,
-    cost: row.cost,
+    id,
+    conversationKind: kind,
+    ...shown,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     expiresAt: row.expires_at,
-    ttlMs: row.ttl_ms,
     renewMs: row.renew_ms,
     trashedAt: row.trashed_at,
   }

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { type ListRow, listLines } from '../../../src/cli/look/list-lines.ts'
 import { widthOf } from '../../../src/cli/terminal/cut.ts'
 import { styleFor } from '../../../src/cli/terminal/style.ts'
 import { openStore } from '../../../src/stores/open.ts'
-import { type Home, home } from '../skein.ts'
+import { home } from '../skein.ts'
 import { terminal } from '../terminal.ts'
-import { drivesTerminal, type Story, tellStories } from './stories.ts'
+import { drivesTerminal, tellStories } from './stories.ts'
 
 const plain = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8' }, noColor: true })
 
@@ -58,15 +58,11 @@ describe('the lines of ls', () => {
   )
 })
 
-describe('skein ls', () => {
-  let here: Home
-  let story: Story
-  beforeAll(async () => {
-    here = home()
-    story = await tellStories(here)
-  })
-  afterAll(() => here[Symbol.dispose]())
+const here = home()
+const story = await tellStories(here)
+afterAll(() => here[Symbol.dispose]())
 
+describe('skein ls', () => {
   test('in a pipe is a line of tab-separated fields for each, newest first, with nothing cut', async () => {
     const { stdout, stderr, code } = await here.skein(['ls'])
     const lines = stdout

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { marked, searchLines } from '../../../src/cli/look/search-lines.ts'
 import { widthOf } from '../../../src/cli/terminal/cut.ts'
 import { styleFor } from '../../../src/cli/terminal/style.ts'
-import { type Home, home } from '../skein.ts'
+import { home } from '../skein.ts'
 import { terminal } from '../terminal.ts'
-import { drivesTerminal, type Story, tellStories } from './stories.ts'
+import { drivesTerminal, tellStories } from './stories.ts'
 
 const plain = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8' }, noColor: true })
 const ascii = styleFor({ isTerminal: true, env: { LANG: 'C' }, noColor: true })
@@ -50,15 +50,11 @@ describe('the lines of search', () => {
   })
 })
 
-describe('skein search', () => {
-  let here: Home
-  let story: Story
-  beforeAll(async () => {
-    here = home()
-    story = await tellStories(here)
-  })
-  afterAll(() => here[Symbol.dispose]())
+const here = home()
+const story = await tellStories(here)
+afterAll(() => here[Symbol.dispose]())
 
+describe('skein search', () => {
   test('in a pipe is a line of fields for each hit, newest first', async () => {
     const { stdout, stderr, code } = await here.skein(['search', 'secure', 'context'])
     const lines = stdout

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { forksOf } from '../../../src/cli/look/forks.ts'
 import { readShown } from '../../../src/cli/look/read-shown.ts'
 import { showLines } from '../../../src/cli/look/show-lines.ts'
@@ -10,9 +10,9 @@ import { shortIds } from '../../../src/cli/terminal/short-id.ts'
 import { styleFor } from '../../../src/cli/terminal/style.ts'
 import type { Place, Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
-import { type Home, home } from '../skein.ts'
+import { home } from '../skein.ts'
 import { terminal } from '../terminal.ts'
-import { drivesTerminal, fill, type Story, tellStories } from './stories.ts'
+import { drivesTerminal, fill, tellStories } from './stories.ts'
 
 const plain = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8' }, noColor: true })
 const now = new Date(2026, 10, 16, 12).getTime()
@@ -211,15 +211,11 @@ describe('where branches lie', () => {
   })
 })
 
-describe('skein show', () => {
-  let here: Home
-  let story: Story
-  beforeAll(async () => {
-    here = home()
-    story = await tellStories(here)
-  })
-  afterAll(() => here[Symbol.dispose]())
+const here = home()
+const story = await tellStories(here)
+afterAll(() => here[Symbol.dispose]())
 
+describe('skein show', () => {
   test('in a pipe is Markdown with full ids and times', async () => {
     const { stdout, stderr, code } = await here.skein(['show', story.storm.slice(0, 8)])
     expect([stderr, code]).toEqual(['', 0])

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { newestByRoot } from '../../../src/cli/look/read-messages.ts'
 import { compactLines, stretchesOf, treeLines } from '../../../src/cli/look/tree-lines.ts'
 import { shortIds } from '../../../src/cli/terminal/short-id.ts'
@@ -6,7 +6,7 @@ import { styleFor } from '../../../src/cli/terminal/style.ts'
 import { localTime } from '../../../src/cli/terminal/time.ts'
 import { buildForest } from '../../../src/core/tree.ts'
 import { openStore } from '../../../src/stores/open.ts'
-import { type Home, home } from '../skein.ts'
+import { home } from '../skein.ts'
 import { terminal } from '../terminal.ts'
 import { drivesTerminal, fill, type Story, tellStories } from './stories.ts'
 
@@ -101,15 +101,11 @@ describe('the lines of a tree', () => {
   })
 })
 
-describe('skein tree', () => {
-  let here: Home
-  let story: Story
-  beforeAll(async () => {
-    here = home()
-    story = await tellStories(here)
-  })
-  afterAll(() => here[Symbol.dispose]())
+const here = home()
+const story = await tellStories(here)
+afterAll(() => here[Symbol.dispose]())
 
+describe('skein tree', () => {
   test('draws every tree of the directory, the most recently active last, also under its older names', async () => {
     const [tree, list, ls] = await Promise.all([
       here.skein(['tree']),
