@@ -15,6 +15,9 @@ export interface Slot {
   readonly turn: number | null
   readonly step: number | null
   readonly now: number
+  /** When the same words were placed last under the same parent, by what they are: where many are placed in one go,
+   *  each begins behind the one before. */
+  readonly twins?: Map<string, number>
 }
 
 /** Stores one message under a parent and says where it stands. The conversation must be locked, and
@@ -24,7 +27,7 @@ export function* placeMessage(
   parent: PlaceRow,
   slot: Slot,
 ): Program<PlaceRow & { id: MessageId }> {
-  const { conv, seq, turn, step, now } = slot
+  const { conv, seq, turn, step, now, twins } = slot
   const above = (parent.id ?? slot.conversationId) as MessageId | ConversationId
   const follows = parent.id !== null && parent.seq === seq - 1
   const start = follows ? parent.run : seq
@@ -32,7 +35,9 @@ export function* placeMessage(
   const path_tokens = parent.path_tokens + message.tokens
   const idAt = (at: number) => hashMessage(above, message.role, at, message.body.hash)
   // The same words twice are two messages: if the id is taken, the later one moves on by a millisecond.
-  for (let at = message.time ?? now, tries = 1; ; at++, tries++) {
+  const asked = message.time ?? now
+  const kind = `${above} ${message.role} ${asked} ${message.body.hash}`
+  for (let at = twins?.get(kind) ?? asked, tries = 1; ; at++, tries++) {
     if (tries > soon) at = yield* freeTime(at - 1, idAt)
     const id = idAt(at)
     const stored = yield* count('insertMessage', {
@@ -53,6 +58,7 @@ export function* placeMessage(
       body: message.body.text,
     })
     if (stored === 0) continue
+    twins?.set(kind, at + 1)
     for (const { hash, data } of message.body.blobs) {
       yield* run('putBlob', { hash, size: data.length, data })
       yield* run('putBlobRef', { conv, seq, hash })

@@ -21,6 +21,7 @@ export function* save(
   const conversation = yield* lockLiving(id)
   const { conv } = conversation
   const placed: (PlaceRow & { id: MessageId })[] = []
+  const twins = new Map<string, number>()
   let tokens = 0
   for (const { message, parent } of items) {
     const above =
@@ -30,7 +31,7 @@ export function* save(
           ? placed[parent.item]!
           : yield* needMessageIn(id, parent)
     const seq = conversation.next_seq + placed.length
-    const slot = { conv, conversationId: id, seq, turn: null, step: null, now }
+    const slot = { conv, conversationId: id, seq, turn: null, step: null, now, twins }
     placed.push(yield* placeMessage(message, above, slot))
     tokens += message.tokens
   }
