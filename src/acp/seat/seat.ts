@@ -1,0 +1,326 @@
+import type { BranchRef } from '../../core/branch.ts'
+import type { MessageId } from '../../core/ids.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { NewMessage } from '../../core/message.ts'
+import type { NewEvent } from '../../core/records.ts'
+import type { Usage } from '../../core/turn.ts'
+import { beginTurn } from '../../recorder/begin-turn.ts'
+import type { BeginTurn, TurnRecording, TurnReport } from '../../recorder/recording.ts'
+import { type RecorderSource, systemRecorderSource } from '../../recorder/source.ts'
+import type { MemoryReport } from '../memory/outcome.ts'
+import { defaultTelling, type TellingLimits } from '../memory/telling.ts'
+import { type ToTell, whatToTell } from '../memory/what-to-tell.ts'
+import { recordTurn, type TurnRecord } from '../record/record-turn.ts'
+import type { Effect } from '../transcript/fold.ts'
+import { type Heard, isHistory } from '../transcript/heard.ts'
+import { ConnectionEnded } from '../wire/connection-ended.ts'
+import { RpcError } from '../wire/rpc-error.ts'
+import { isTold } from './is-told.ts'
+import { quietAfter } from './quiet.ts'
+import { openReplay, type ReplayWindow } from './replay-window.ts'
+import type { SeatAgent, SeatStore } from './seat-agent.ts'
+import { type Seated, takeSeat } from './take-seat.ts'
+
+export interface SeatOptions {
+  readonly store: SeatStore
+  /** What the agent's links are kept under. */
+  readonly agent: string
+  readonly directory: string
+  /** As in `session/new`: cwd, mcpServers and whatever else the client gave. */
+  readonly params: JsonObject
+  readonly limits?: TellingLimits
+  readonly source?: RecorderSource
+  /** The branch; made, where there is none yet, when something is said. */
+  branch(): Promise<BranchRef>
+  /** The running agent, started if there is none. */
+  start(): Promise<SeatAgent>
+  /** The agent's own id for this seat is known, or another one now. */
+  onSession?(sessionId: string): void
+}
+
+/** How a prompt ended, as the agent says. */
+export interface PromptEnd {
+  readonly stop: string
+  readonly usage?: Usage
+}
+
+/** A prompt on its way. */
+export interface Prompting {
+  readonly words: NewMessage
+  readonly key?: string
+  readonly onBusy?: NonNullable<BeginTurn['onBusy']>
+  readonly signal?: AbortSignal
+  /** The turn has begun: the words are on the disk. */
+  onBegun?(recording: TurnRecording): void
+  onMemory?(report: MemoryReport): void
+  onEffect?(effect: Effect): void
+  onTrouble?: BeginTurn['onTrouble']
+  /** Sends the prompt to the agent, behind this text if there is one, and waits for its end. */
+  send(agent: SeatAgent, sessionId: string, telling: string | null): Promise<PromptEnd>
+}
+
+/** How a turn ended. */
+export interface Prompted {
+  readonly report: TurnReport
+  readonly end: PromptEnd | null
+  /** What went wrong, if the agent refused or died. */
+  readonly error: unknown
+}
+
+/** One branch, held by one session of one agent. It gives the agent its memory, keeps what is said, and knows which of the
+ *  agent's words are news. Used by the host and by the proxy. */
+export interface Seat {
+  /** The agent's own id for it; null while no agent sits here. */
+  readonly sessionId: string | null
+  /** True if the agent's own session was taken up again, and not a new one begun (S4-25). */
+  readonly wasResumed: boolean
+  /** True until the agent has been prompted in this session (S4-20). */
+  readonly isFirstMessage: boolean
+  /** Whether a turn is going on. */
+  readonly isBusy: boolean
+  /** Seats the agent, if it does not sit yet, and returns what it answered. */
+  sit(): Promise<JsonObject>
+  /** The agent began this session itself, in answer to a client's request: it knows nothing yet. */
+  begun(sessionId: string): void
+  /** What the agent's memory is, as of now. */
+  memory(): Promise<MemoryReport>
+  /** Takes a prompt: keeps the words, seats the agent if it does not sit, tells it what it lacks, sends, and keeps what comes.
+   *  One at a time, in the order they came. Rejects only if the words could not be taken. */
+  prompt(prompting: Prompting): Promise<Prompted>
+  /** An update of the agent's. `show` if it is news for a client. */
+  hear(heard: Heard): 'show' | 'hide'
+  /** Adds to the trace of the turn that is going on. */
+  trace(event: NewEvent): void
+  /** The agent's process has ended: whoever sits here next is told. */
+  vacate(): void
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>
+}
+
+export function createSeat(options: SeatOptions): Seat {
+  const { store, source = systemRecorderSource, limits = defaultTelling } = options
+  let seated: Seated | null = null
+  let replay: ReplayWindow | null = null
+  let sitting: Promise<Seated> | null = null
+  let prompted = false
+  let resumed = false
+  /** Text that the agent was told in a prompt of this session: it must not be shown as anybody's words. */
+  let told = ''
+  let turn: TurnRecord | null = null
+  /** Called when the agent says anything in a turn: then it has the prompt. */
+  let onFirst: (() => void) | null = null
+  let late: Heard[] = []
+  let lane: Promise<unknown> = Promise.resolve()
+  let links: Promise<unknown> = Promise.resolve()
+  const quiet = quietAfter(source)
+
+  function inLane<T>(work: () => Promise<T>): Promise<T> {
+    const mine = lane.then(work)
+    lane = mine.catch(() => undefined)
+    return mine
+  }
+
+  async function seatAt(head: MessageId | null): Promise<Seated> {
+    if (seated) return seated
+    sitting ??= takeSeat({
+      store,
+      branch: await options.branch(),
+      head,
+      name: options.agent,
+      directory: options.directory,
+      params: options.params,
+      limits,
+      source,
+      agent: options.start,
+      listen(sessionId, window) {
+        replay = window
+        if (sessionId !== null) options.onSession?.(sessionId)
+      },
+    }).finally(() => {
+      sitting = null
+    })
+    const taken = await sitting
+    seated = taken
+    prompted = false
+    resumed = taken.way !== 'new'
+    told = ''
+    return taken
+  }
+
+  /** What the agent has to be told, by a session that may be used for it. */
+  async function toTell(head: MessageId | null): Promise<{ taken: Seated; tell: ToTell }> {
+    const taken = await seatAt(head)
+    const tell = await whatToTell(store, taken, head, limits)
+    if (tell) return { taken, tell }
+    // It has seen what is not on this path any more.
+    seated = null
+    await forget()
+    const again = await seatAt(head)
+    return { taken: again, tell: (await whatToTell(store, again, head, limits))! }
+  }
+
+  async function forget(): Promise<void> {
+    await store.removeAgentLink(await options.branch(), options.agent, options.directory)
+  }
+
+  /** Says in the store what the agent has. It never holds up a turn, and a store that is away is no reason to fail. */
+  function remember(seen: MessageId | null): void {
+    const current = seated
+    if (!current) return
+    seated = { ...current, way: 'resume', seen }
+    const link = { agent: options.agent, directory: options.directory, foreignId: current.sessionId, seen }
+    links = links.then(async () => store.setAgentLink(await options.branch(), link)).catch(() => undefined)
+  }
+
+  async function prompt(prompting: Prompting): Promise<Prompted> {
+    await keepLate()
+    const { words, onBusy = 'wait', key, signal, onTrouble } = prompting
+    const branch = await options.branch()
+    const recording = await beginTurn(
+      store,
+      branch,
+      {
+        words: [words],
+        onBusy,
+        model: options.agent,
+        ...(key === undefined ? {} : { key }),
+        ...(signal ? { signal } : {}),
+        ...(onTrouble ? { onTrouble } : {}),
+      },
+      source,
+    )
+    prompting.onBegun?.(recording)
+    const { onEffect } = prompting
+    const record = recordTurn(recording, { source, ...(onEffect ? { onEffect } : {}) })
+    let end: PromptEnd | null = null
+    let error: unknown = null
+    try {
+      end = await promptIn(recording, record, prompting)
+    } catch (thrown) {
+      error = thrown
+    }
+    // What comes right behind the end belongs to it.
+    if (end) await quiet.silence()
+    turn = null
+    const status = end ? (end.stop === 'cancelled' ? 'interrupted' : 'complete') : statusOf(error, signal)
+    const report = await record.end({ status, stop: end?.stop ?? null, ...(end?.usage ? { usage: end.usage } : {}) })
+    // An agent that answered has all of it, also what it refused or was stopped in; one that died may have lost anything.
+    if (end || error instanceof RpcError) remember(report.head)
+    return { report, end, error }
+  }
+
+  async function promptIn(
+    recording: TurnRecording,
+    record: TurnRecord,
+    prompting: Prompting,
+  ): Promise<PromptEnd> {
+    const { head } = recording
+    const before = head === null ? null : (await store.getMessages([head], { blobs: 'preview' }))[0]!.parentId
+    prompting.signal?.throwIfAborted()
+    const { taken, tell } = await toTell(before)
+    const isNews = !prompted || tell.text !== null
+    if (isNews) {
+      await recording.trace([{ type: 'resume', data: traceOf(options.agent, taken, tell, before) }])
+      prompting.onMemory?.(tell.report)
+    }
+    prompting.signal?.throwIfAborted()
+    if (tell.text !== null) told += tell.text
+    prompted = true
+    turn = record
+    onFirst = () => remember(head)
+    return prompting.send(await options.start(), taken.sessionId, tell.text)
+  }
+
+  /** Words that came after their turn had ended are kept behind it. */
+  async function keepLate(): Promise<void> {
+    if (late.length === 0) return
+    const heard = late
+    late = []
+    const branch = await options.branch()
+    const recording = await beginTurn(store, branch, { words: [], onBusy: 'wait' }, source)
+    const record = recordTurn(recording, { source })
+    for (const one of heard) record.hear(one)
+    const report = await record.end({ status: 'complete', stop: null })
+    if (seated?.seen) remember(report.head)
+  }
+
+  function hearPast(heard: Heard): 'show' | 'hide' {
+    if (replay?.isOpen || seated === null) {
+      replay?.hear(heard)
+      return 'hide'
+    }
+    // Nobody has spoken yet, so that it can only be about what was.
+    if (!prompted) return 'hide'
+    if (heard.type !== 'user') late.push(heard)
+    return 'show'
+  }
+
+  return {
+    get sessionId() {
+      return seated?.sessionId ?? null
+    },
+    get wasResumed() {
+      return seated !== null && resumed
+    },
+    get isFirstMessage() {
+      return !prompted
+    },
+    get isBusy() {
+      return turn !== null
+    },
+    sit: () =>
+      inLane(async () => {
+        const { head } = await store.getBranch(await options.branch())
+        return (await seatAt(head)).answer
+      }),
+    begun(sessionId) {
+      replay = openReplay(source)
+      replay.answered()
+      seated = { sessionId, answer: {}, way: 'new', failed: [], replay, seen: null, inSystem: null }
+      prompted = false
+      resumed = false
+      told = ''
+    },
+    memory: () =>
+      inLane(async () => {
+        const { head } = await store.getBranch(await options.branch())
+        return (await toTell(head)).tell.report
+      }),
+    prompt: prompting => inLane(() => prompt(prompting)),
+    hear(heard) {
+      if (heard.type === 'title') return told === '' ? 'show' : 'hide'
+      if (!isHistory(heard)) return 'show'
+      if (!turn) return hearPast(heard)
+      quiet.heard()
+      if (heard.type === 'user') return isTold(heard, told) ? 'hide' : 'show'
+      onFirst?.()
+      onFirst = null
+      turn.hear(heard)
+      return 'show'
+    },
+    trace(event) {
+      turn?.trace(event)
+    },
+    vacate() {
+      seated = null
+      replay = null
+    },
+    async idle() {
+      await lane
+      await keepLate()
+      await links
+    },
+  }
+}
+
+/** A turn that the agent did not end: stopped by us or by its death, or refused. */
+function statusOf(error: unknown, signal: AbortSignal | undefined): 'interrupted' | 'failed' {
+  return signal?.aborted || error instanceof ConnectionEnded ? 'interrupted' : 'failed'
+}
+
+function traceOf(agent: string, seated: Seated, { report, text }: ToTell, upTo: MessageId | null): JsonObject {
+  const { sessionId, way, inSystem } = seated
+  const through = way === 'new' && inSystem !== null ? 'system' : text === null ? null : 'text'
+  const failed = report.failed.map(tier => ({ ...tier }))
+  return { agent, session: sessionId, ...report, failed, through, upTo }
+}

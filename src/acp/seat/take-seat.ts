@@ -1,0 +1,141 @@
+import type { AgentLink, BranchRef } from '../../core/branch.ts'
+import type { MessageId } from '../../core/ids.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Message } from '../../core/message.ts'
+import type { RecorderSource } from '../../recorder/source.ts'
+import type { FailedTier } from '../memory/outcome.ts'
+import { messagesAfter, readKnown, type TellingLimits, tellingOf } from '../memory/telling.ts'
+import { toldInSystem, withSystemText } from '../memory/told-in-system.ts'
+import { isObject } from '../wire/is-object.ts'
+import { mayTryAnother, RpcError } from '../wire/rpc-error.ts'
+import { openReplay, type ReplayWindow } from './replay-window.ts'
+import type { SeatAgent, SeatStore } from './seat-agent.ts'
+
+/** An agent that has taken up a branch, and what is known of its memory. */
+export interface Seated {
+  readonly sessionId: string
+  /** What the agent answered: its modes and options. */
+  readonly answer: JsonObject
+  readonly way: 'resume' | 'load' | 'new'
+  readonly failed: readonly FailedTier[]
+  readonly replay: ReplayWindow
+  /** The last message that it is known to have; null if it has none. */
+  readonly seen: MessageId | null
+  /** What it was told in its system prompt; null if it was not. */
+  readonly inSystem: InSystem | null
+}
+
+/** A history in a system prompt: up to which message, of how many it was made, and how many lie before those. */
+export interface InSystem {
+  readonly upTo: MessageId
+  readonly messages: number
+  readonly untold: number
+}
+
+export interface Taking {
+  readonly store: SeatStore
+  readonly branch: BranchRef
+  /** The newest message that the agent has to know. */
+  readonly head: MessageId | null
+  /** What the agent's links are kept under. */
+  readonly name: string
+  readonly directory: string
+  /** As in `session/new`: cwd, mcpServers and whatever else the client gave. */
+  readonly params: JsonObject
+  readonly limits: TellingLimits
+  readonly source: RecorderSource
+  /** The agent; one that has died is started again. */
+  agent(): Promise<SeatAgent>
+  /** Told before each request whose answer and replay are to be heard; the id is null until the agent has made one. */
+  listen(sessionId: string | null, replay: ReplayWindow): void
+}
+
+/** Seats an agent on a branch: its own session is resumed, else loaded, else a new one begins. Only the branch's own link
+ *  is ever taken, and only if what that session has seen lies on the path (S4-27): a fork must not wake up with what was said
+ *  elsewhere. A way that fails leads to the next, whatever the error, unless a person has to sign in or has called it off. */
+export async function takeSeat(taking: Taking): Promise<Seated> {
+  const failed: FailedTier[] = []
+  const link = await linkOf(taking)
+  for (const tier of link ? tiersOf(await taking.agent(), link.seen) : []) {
+    try {
+      return { ...(await goOnWith(tier, taking, link!.link)), seen: link!.seen.id, failed }
+    } catch (error) {
+      if (!mayTryAnother(error)) throw error
+      failed.push(failureOf(tier, error))
+    }
+  }
+  return { ...(await begin(taking)), failed }
+}
+
+/** The link of this branch, if what that session has seen is on the path. */
+async function linkOf(taking: Taking): Promise<{ link: AgentLink; seen: Message } | null> {
+  const { store, branch, head, name, directory } = taking
+  const links = await store.listAgentLinks(branch)
+  const link = links.find(one => one.agent === name && one.directory === directory)
+  if (!link?.seen || (await messagesAfter(store, link.seen, head)) === null) return null
+  const [seen] = await store.getMessages([link.seen], { blobs: 'preview' })
+  return { link, seen: seen! }
+}
+
+/** Resume before load. But where the last turn was cut off, the agent may have lost a part of it, and only a load shows
+ *  what it has: then that comes first. */
+function tiersOf({ abilities }: SeatAgent, seen: Message): readonly FailedTier['tier'][] {
+  const wasCutOff = seen.role === 'user'
+  const tiers = wasCutOff ? (['load', 'resume'] as const) : (['resume', 'load'] as const)
+  return tiers.filter(tier => abilities[tier])
+}
+
+async function goOnWith(
+  tier: FailedTier['tier'],
+  taking: Taking,
+  { foreignId }: AgentLink,
+): Promise<Omit<Seated, 'failed' | 'seen'>> {
+  const { store, branch, source } = taking
+  const agent = await taking.agent()
+  const upTo = agent.abilities.systemPrompt
+    ? await toldInSystem(store, branch.conversationId, foreignId)
+    : null
+  const { params, inSystem } = await withHistory(taking, upTo)
+  const replay = openReplay(source)
+  taking.listen(foreignId, replay)
+  const answer = await agent.request(`session/${tier}`, { ...params, sessionId: foreignId })
+  replay.answered()
+  return { sessionId: foreignId, answer: isObject(answer) ? answer : {}, way: tier, replay, inSystem }
+}
+
+async function begin(taking: Taking): Promise<Omit<Seated, 'failed'>> {
+  const agent = await taking.agent()
+  const { params, inSystem } = await withHistory(taking, agent.abilities.systemPrompt ? taking.head : null)
+  const replay = openReplay(taking.source)
+  taking.listen(null, replay)
+  const answer = await agent.request('session/new', params)
+  replay.answered()
+  if (!isObject(answer) || typeof answer.sessionId !== 'string')
+    throw new Error('the agent began a session without an id')
+  const { sessionId } = answer
+  taking.listen(sessionId, replay)
+  return { sessionId, answer, way: 'new', replay, seen: null, inSystem }
+}
+
+/** The parameters, with the history up to this message in the system prompt. */
+async function withHistory(
+  { store, params, limits }: Taking,
+  upTo: MessageId | null,
+): Promise<{ params: JsonObject; inSystem: InSystem | null }> {
+  const { messages, older } = await readKnown(store, upTo)
+  const telling = await tellingOf(store, messages, older, limits)
+  if (!telling || upTo === null) return { params, inSystem: null }
+  const systemPrompt = withSystemText(params.systemPrompt, telling.text)
+  return {
+    params: { ...params, systemPrompt },
+    inSystem: { upTo, messages: telling.messages, untold: telling.untold },
+  }
+}
+
+function failureOf(tier: FailedTier['tier'], error: unknown): FailedTier {
+  return {
+    tier,
+    code: error instanceof RpcError ? error.code : null,
+    message: error instanceof Error ? error.message : String(error),
+  }
+}
