@@ -30,6 +30,8 @@ export interface AgentProcess extends Connection {
 export interface AgentProcessOptions extends ConnectionHandlers {
   /** Told of what the agent writes to stderr; otherwise only its last lines are kept. */
   onComplaint?(text: string): void
+  /** How long it may take to leave after its input has ended, and again after it was asked to. */
+  readonly graceMs?: number
 }
 
 export type StartAgent = (command: AgentCommand, options: AgentProcessOptions) => AgentProcess

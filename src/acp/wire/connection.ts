@@ -17,9 +17,9 @@ export interface Connection {
 /** What happens on a connection. Called one at a time, in the order of the wire. */
 export interface ConnectionHandlers {
   onLine(line: Line): void
-  /** The other side has ended, or broke. Called once; no line comes after it. */
-  onEnd(): void
-  /** What was sent has been taken: `unsent` is small again. */
+  /** The other side has ended, or broke, and then there may be a reason. Called once; no line comes after it. */
+  onEnd(reason?: Error): void
+  /** What was sent has been taken, or never will be: `unsent` is 0 again. */
   onDrain?(): void
 }
 

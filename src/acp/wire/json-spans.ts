@@ -1,0 +1,85 @@
+import { afterSpace, endOfScalar, endOfString } from './json-tokens.ts'
+
+/** The bytes of a value: from the first one to the one behind the last. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+export type JsonPath = readonly (string | number)[]
+
+const openObject = 0x7b
+const openArray = 0x5b
+const comma = 0x2c
+const colon = 0x3a
+/** In ASCII a closing bracket of either kind stands two behind its opening one. */
+const toClosing = 2
+
+/** Where the values at a path stand, in the order of the text: all of them where a key stands twice, because readers
+ *  differ in which one they believe. None if there is none, and none in a text that is not valid JSON. Reads every byte
+ *  once, and goes down no stack: an agent may send anything. */
+export function spansOf(json: Buffer, path: JsonPath): readonly Span[] {
+  const found: Span[] = []
+  const open: number[] = []
+  /** Where we are in each open array that lies on the path. */
+  const indexes: number[] = []
+  /** How many of the open values lie on the path; the innermost does if it is all of them. */
+  let along = 0
+  let isOnPath = true
+  /** Where the value begins that is looked for, while we are in it. */
+  let from = -1
+  let at = afterSpace(json, 0)
+  for (;;) {
+    const byte = json[at]
+    const isIt = isOnPath && open.length === path.length
+    if (byte === openObject || byte === openArray) {
+      if (isIt) from = at
+      else if (isOnPath) indexes[along++] = 0
+      open.push(byte)
+      at = afterSpace(json, at + 1)
+    } else {
+      const to = endOfScalar(json, at)
+      if (to < 0) return []
+      if (isIt) found.push({ from: at, to })
+      at = afterSpace(json, to)
+    }
+    const hasBegun = byte === openObject || byte === openArray
+    if (!hasBegun || json[at] === byte + toClosing) {
+      // Behind a value, or before the end of an empty one: all that ends here is closed, up to the next comma.
+      while (open.length > 0 && json[at] === open[open.length - 1]! + toClosing) {
+        open.pop()
+        at++
+        if (along > open.length) along = open.length
+        if (from >= 0 && open.length === path.length) {
+          found.push({ from, to: at })
+          from = -1
+        }
+        at = afterSpace(json, at)
+      }
+      if (open.length === 0) return at === json.length ? found : []
+      if (json[at] !== comma) return []
+      at = afterSpace(json, at + 1)
+      if (along === open.length) indexes[along - 1]!++
+    }
+    const step = along === open.length ? path[along - 1] : undefined
+    if (open[open.length - 1] === openArray) {
+      isOnPath = step !== undefined && indexes[along - 1] === step
+      continue
+    }
+    const to = endOfString(json, at)
+    if (to < 0) return []
+    isOnPath = step !== undefined && isKey(json, at, to, step)
+    at = afterSpace(json, to)
+    if (json[at] !== colon) return []
+    at = afterSpace(json, at + 1)
+  }
+}
+
+/** Whether the string from the one quote to the other is this key, however it is written. */
+function isKey(json: Buffer, from: number, to: number, key: string | number): boolean {
+  if (typeof key !== 'string') return false
+  const text = json.toString('utf8', from, to)
+  return text.includes('\\')
+    ? JSON.parse(text) === key
+    : text.length === key.length + 2 && text.startsWith(key, 1)
+}

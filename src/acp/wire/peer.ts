@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import type { JsonObject } from '../../core/json.ts'
+import type { Connection, Peer } from './connection.ts'
+import { ConnectionEnded } from './connection-ended.ts'
+import { isObject } from './is-object.ts'
+import type { RpcMessage } from './line.ts'
+import { internalError, RpcError } from './rpc-error.ts'
+
+interface Waiting {
+  answer(message: RpcMessage): void
+  fail(error: unknown): void
+}
+
+/** Asks on a connection that others use too. The ids begin with something that nobody else can have hit upon, so that an
+ *  answer is ours exactly if its id does. */
+export function createPeer(
+  connection: Pick<Connection, 'send'>,
+  { idPrefix = `skein-${randomBytes(8).toString('hex')}-` }: { readonly idPrefix?: string } = {},
+): Peer {
+  const waiting = new Map<string, Waiting>()
+  let count = 0
+  let over: Error | null = null
+
+  function send(message: object): void {
+    connection.send(JSON.stringify({ jsonrpc: '2.0', ...message }))
+  }
+
+  return {
+    request(method, params, { signal } = {}) {
+      if (signal?.aborted) return Promise.reject(signal.reason)
+      if (over) return Promise.reject(endedBefore(method, over))
+      const id = `${idPrefix}${++count}`
+      return new Promise((resolve, reject) => {
+        const cancel = () => {
+          leave()
+          send({ method: '$/cancel_request', params: { requestId: id } })
+          reject(signal?.reason)
+        }
+        const leave = () => {
+          waiting.delete(id)
+          signal?.removeEventListener('abort', cancel)
+        }
+        signal?.addEventListener('abort', cancel)
+        waiting.set(id, {
+          answer(message) {
+            leave()
+            const { error } = message
+            if (error === undefined || error === null) resolve(message.result)
+            else reject(refusal(error))
+          },
+          fail(error) {
+            leave()
+            reject(endedBefore(method, error))
+          },
+        })
+        send({ id, method, params })
+      })
+    },
+    notify(method, params) {
+      send({ method, params })
+    },
+    take({ message }) {
+      const id = message?.id
+      if (typeof id !== 'string' || !id.startsWith(idPrefix) || message?.method !== undefined) return false
+      // Nobody waits for it where the request was called off.
+      waiting.get(id)?.answer(message!)
+      return true
+    },
+    end(reason) {
+      over ??= reason
+      for (const one of [...waiting.values()]) one.fail(reason)
+    },
+  }
+}
+
+function endedBefore(method: string, cause: unknown): ConnectionEnded {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new ConnectionEnded(`${method} was not answered: ${reason}`, { cause })
+}
+
+/** What a peer says when it refuses may have any shape. */
+function refusal(error: unknown): RpcError {
+  const { code, message, data }: JsonObject = isObject(error) ? error : { message: String(error) }
+  return new RpcError({
+    code: typeof code === 'number' ? code : internalError,
+    message: typeof message === 'string' ? message : JSON.stringify(error),
+    data,
+  })
+}

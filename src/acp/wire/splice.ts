@@ -1,0 +1,79 @@
+import { type JsonPath, type Span, spansOf } from './json-spans.ts'
+import { afterSpace } from './json-tokens.ts'
+
+export { type Span, spansOf }
+
+/** A piece of a text and what takes its place. An empty piece is a place where something is put in. */
+export interface Edit {
+  readonly span: Span
+  readonly by: string
+}
+
+/** The text with these pieces replaced, and every other byte as it was. The pieces must not overlap; what is put in at the
+ *  same place stands in the order given. */
+export function spliced(json: Buffer, edits: readonly Edit[]): Buffer {
+  if (edits.length === 0) return json
+  const pieces: Buffer[] = []
+  let at = 0
+  for (const { span, by } of edits.toSorted((a, b) => a.span.from - b.span.from || a.span.to - b.span.to)) {
+    if (span.from < at || span.to < span.from || span.to > json.length)
+      throw new RangeError('the pieces of an edit overlap, or lie outside of the text')
+    pieces.push(json.subarray(at, span.from), Buffer.from(by))
+    at = span.to
+  }
+  pieces.push(json.subarray(at))
+  return Buffer.concat(pieces)
+}
+
+/** The object with a member set to this JSON text. Objects on the way are made; what stands in their place, and is none, is
+ *  replaced. Where a key stands twice both are set. A text that is no JSON object stays as it is. */
+export function withMember(json: Buffer, path: readonly string[], value: string): Buffer {
+  const [root] = spansOf(json, [])
+  if (!root || !isObjectAt(json, root)) return json
+  return spliced(json, settings(json, root, path, value))
+}
+
+function settings(json: Buffer, object: Span, path: readonly string[], value: string): readonly Edit[] {
+  const [key, ...rest] = path
+  if (key === undefined) return [{ span: object, by: value }]
+  const members = within(json, object, [key])
+  if (members.length === 0) return [putFirst(json, object, [`${JSON.stringify(key)}:${nested(rest, value)}`])]
+  return members.flatMap(span =>
+    rest.length > 0 && isObjectAt(json, span)
+      ? settings(json, span, rest, value)
+      : [{ span, by: nested(rest, value) }],
+  )
+}
+
+/** The array with these JSON texts before its elements. Where there is no array the text stays as it is. */
+export function withFirstElements(
+  json: Buffer,
+  path: readonly string[],
+  elements: readonly string[],
+): Buffer {
+  if (elements.length === 0) return json
+  const arrays = spansOf(json, path).filter(span => json[span.from] === 0x5b)
+  return spliced(
+    json,
+    arrays.map(array => putFirst(json, array, elements)),
+  )
+}
+
+/** Puts something in behind the bracket that opens a value. */
+function putFirst(json: Buffer, holder: Span, texts: readonly string[]): Edit {
+  const at = holder.from + 1
+  const isEmpty = afterSpace(json, at) === holder.to - 1
+  return { span: { from: at, to: at }, by: isEmpty ? texts.join() : `${texts.join()},` }
+}
+
+function within(json: Buffer, { from, to }: Span, path: JsonPath): readonly Span[] {
+  return spansOf(json.subarray(from, to), path).map(span => ({ from: span.from + from, to: span.to + from }))
+}
+
+function isObjectAt(json: Buffer, { from }: Span): boolean {
+  return json[from] === 0x7b
+}
+
+function nested(path: readonly string[], value: string): string {
+  return path.reduceRight((text, key) => `{${JSON.stringify(key)}:${text}}`, value)
+}

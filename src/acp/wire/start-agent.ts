@@ -1,0 +1,228 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import type {
+  AgentCommand,
+  AgentProcess,
+  AgentProcessOptions,
+  ProcessEnd,
+  StartAgent,
+} from './agent-process.ts'
+import { lastLines } from './last-lines.ts'
+import type { Line } from './line.ts'
+import { endGroup, endWithUs } from './process-group.ts'
+import { LineTooLong, lineSplitter } from './read-lines.ts'
+import { lineSender } from './send-lines.ts'
+
+/** How long what an agent has said may still be on its way when it has exited. Something that it has started may hold its
+ *  output open for ever. */
+const lateMs = 200
+
+/** A pipe holds at most 1 MiB, and 64 KiB are read at once. */
+const mostReads = 32
+
+/** What a shell says of a command that it cannot start. */
+const cannotStart = 127
+
+/** Starts an agent in a process group of its own: Ctrl+C for us is none for it, and what it has started (`npx` and wrappers
+ *  start the agent as their child) ends with it. For POSIX systems. */
+export const startAgent: StartAgent = (command, options) => {
+  let child: ChildProcessWithoutNullStreams
+  try {
+    child = launch(command)
+  } catch (error) {
+    return neverRan(Promise.resolve(complaintOf(error, command)), options)
+  }
+  // Without a free descriptor there are not even streams.
+  if (child.stdin) return running(child, command, options)
+  const reason = new Promise<string>(resolve => {
+    child.on('error', error => resolve(complaintOf(error, command)))
+  })
+  return neverRan(reason, options)
+}
+
+function launch({ command, args, cwd, env }: AgentCommand): ChildProcessWithoutNullStreams {
+  return spawn(command, [...args], {
+    ...(cwd === undefined ? {} : { cwd }),
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  })
+}
+
+function running(
+  child: ChildProcessWithoutNullStreams,
+  command: AgentCommand,
+  options: AgentProcessOptions,
+): AgentProcess {
+  const { graceMs = 2_000 } = options
+  const said = lastLines(20)
+  const exit = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<ProcessEnd>()
+  let how: Pick<ProcessEnd, 'code' | 'signal'> | null = null
+  let isOver = false
+  let isPaused = false
+  let hasHeard = false
+  let late: NodeJS.Timeout | undefined
+  let clearing: Promise<void> | null = null
+  let ending: Promise<ProcessEnd> | null = null
+
+  /** No line comes any more. */
+  function silence(reason?: Error): void {
+    if (isOver) return
+    isOver = true
+    clearTimeout(late)
+    child.stdout.off('data', hear)
+    child.stdout.destroy()
+    options.onEnd(reason)
+  }
+
+  function settle(): void {
+    lines.end()
+    silence()
+    child.stderr.destroy()
+    child.stdin.destroy()
+    ended.resolve({ ...(how ?? { code: null, signal: null }), said: said.text() })
+  }
+
+  /** Waits for what is on its way; not while we do not read, for then it waits for us. */
+  function settleSoon(): void {
+    clearTimeout(late)
+    if (how && !isPaused) late = setTimeout(() => settleWhenQuiet(mostReads), lateMs)
+  }
+
+  /** Reads what is there already: where we were held up, the time is over before anything was read. */
+  function settleWhenQuiet(reads: number): void {
+    hasHeard = false
+    setImmediate(() => {
+      if (isPaused) return
+      if (hasHeard && reads > 0) settleWhenQuiet(reads - 1)
+      else settle()
+    })
+  }
+
+  function clear(): Promise<void> {
+    if (child.pid === undefined) return Promise.resolve()
+    clearing ??= endGroup(child.pid, graceMs)
+    return clearing
+  }
+
+  const onLine = (line: Line) => {
+    if (!isOver) options.onLine(line)
+  }
+  const lines = lineSplitter(onLine)
+
+  function hear(chunk: Buffer): void {
+    hasHeard = true
+    try {
+      lines.push(chunk)
+    } catch (error) {
+      if (!(error instanceof LineTooLong)) throw error
+      said.add(`${error.message}\n`)
+      silence(error)
+      void end()
+    }
+  }
+
+  async function leave(): Promise<ProcessEnd> {
+    sender.close()
+    await atMost(graceMs, exit.promise)
+    await clear()
+    await exit.promise
+    // Whoever ends it waits for no more words than these.
+    isPaused = false
+    child.stdout.resume()
+    settleSoon()
+    return ended.promise
+  }
+
+  function end(): Promise<ProcessEnd> {
+    ending ??= leave()
+    return ending
+  }
+
+  // One that takes nothing any more is about to leave, or never answers again.
+  const sender = lineSender(child.stdin, { onDrain: () => options.onDrain?.(), onBroken: () => void end() })
+  if (child.pid !== undefined) endWithUs(child.pid)
+  child.on('error', error => {
+    if (child.pid !== undefined) return
+    how = { code: cannotStart, signal: null }
+    said.add(`${complaintOf(error, command)}\n`)
+    exit.resolve()
+    settle()
+  })
+  child.on('exit', (code, signal) => {
+    how = { code, signal }
+    exit.resolve()
+    void clear()
+    settleSoon()
+  })
+  child.on('close', settle)
+  child.stdout.on('data', hear)
+  child.stdout.on('error', () => {})
+  child.stderr.on('error', () => {})
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said.add(text)
+    options.onComplaint?.(text)
+  })
+
+  return {
+    pid: child.pid ?? null,
+    ended: ended.promise,
+    end,
+    send: sender.send,
+    get unsent() {
+      return sender.unsent
+    },
+    pause() {
+      if (isOver) return
+      isPaused = true
+      clearTimeout(late)
+      child.stdout.pause()
+    },
+    resume() {
+      if (isOver) return
+      isPaused = false
+      child.stdout.resume()
+      settleSoon()
+    },
+    close: sender.close,
+  }
+}
+
+/** Waits for something, but not for ever; no timer stays behind that would keep the process alive. */
+function atMost(ms: number, work: Promise<void>): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, ms)
+    void work.then(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+/** Takes the place of a process that could not even be tried. */
+function neverRan(reason: Promise<string>, { onEnd }: AgentProcessOptions): AgentProcess {
+  const ended = reason.then((said): ProcessEnd => {
+    onEnd()
+    return { code: cannotStart, signal: null, said }
+  })
+  const nothing = () => {}
+  return {
+    pid: null,
+    ended,
+    end: () => ended,
+    send: nothing,
+    unsent: 0,
+    pause: nothing,
+    resume: nothing,
+    close: nothing,
+  }
+}
+
+function complaintOf(error: unknown, { command, cwd }: AgentCommand): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (cwd !== undefined && !existsSync(cwd)) return `the directory ${cwd} does not exist`
+  if (code === 'ENOENT') return `${command}: command not found`
+  if (code === 'EACCES') return `${command}: permission denied`
+  return `${command} could not be started: ${message}`
+}

@@ -1,0 +1,58 @@
+import type { Readable, Writable } from 'node:stream'
+import type { Connection, ConnectionHandlers } from './connection.ts'
+import type { Line } from './line.ts'
+import { LineTooLong, lineSplitter } from './read-lines.ts'
+import { lineSender } from './send-lines.ts'
+
+/** A client on two streams: our own stdin and stdout, or whatever is read and written. It has ended when nothing more comes
+ *  from it, and also when it takes nothing any more: an editor that has gone does not say so first. */
+export function stdioConnection(input: Readable, output: Writable, handlers: ConnectionHandlers): Connection {
+  let isOver = false
+
+  function end(reason?: Error): void {
+    if (isOver) return
+    isOver = true
+    input.off('data', hear)
+    // A stream that is still read would keep the process alive.
+    input.pause()
+    handlers.onEnd(reason)
+  }
+
+  const onLine = (line: Line) => {
+    if (!isOver) handlers.onLine(line)
+  }
+  const lines = lineSplitter(onLine)
+
+  function hear(chunk: Buffer | string): void {
+    try {
+      lines.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
+    } catch (error) {
+      if (!(error instanceof LineTooLong)) throw error
+      end(error)
+      input.destroy()
+    }
+  }
+
+  const sender = lineSender(output, { onDrain: () => handlers.onDrain?.(), onBroken: end })
+  input.on('data', hear)
+  input.on('end', () => {
+    lines.end()
+    end()
+  })
+  input.on('error', end)
+  input.on('close', () => end())
+
+  return {
+    send: sender.send,
+    get unsent() {
+      return sender.unsent
+    },
+    pause() {
+      if (!isOver) input.pause()
+    },
+    resume() {
+      if (!isOver) input.resume()
+    },
+    close: sender.close,
+  }
+}
