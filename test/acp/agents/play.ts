@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+import type { AgentContext, SessionUpdate, StopReason } from '@agentclientprotocol/sdk/unstable'
+import type { Entry } from './memory.ts'
+import type { Step, ToolStep } from './step.ts'
+
+export interface Playing {
+  readonly client: Pick<AgentContext, 'notify' | 'request'>
+  readonly sessionId: string
+  readonly signal: AbortSignal
+  /** Whether the pieces of a message say which one they belong to. */
+  readonly namesMessages: boolean
+}
+
+export interface Played {
+  /** What was said and done, as a load would show it: pieces put together, calls at their end. */
+  readonly entry: Entry
+  readonly stopReason: StopReason
+}
+
+/** Does what the model says, step by step, before the eyes of the client. A cancelled turn keeps what was said. */
+export async function play(steps: AsyncIterable<Step>, playing: Playing): Promise<Played> {
+  const { client, sessionId, signal } = playing
+  const named = playing.namesMessages ? { messageId: randomUUID() } : {}
+  const send = (update: SessionUpdate) => client.notify('session/update', { sessionId, update })
+  const shown: SessionUpdate[] = []
+  let stopReason: StopReason = 'end_turn'
+  let text = ''
+
+  async function say(kind: 'agent_message_chunk' | 'agent_thought_chunk', piece: string): Promise<void> {
+    const chunk = (said: string) =>
+      ({ sessionUpdate: kind, content: { type: 'text', text: said }, ...named }) as const
+    const last = shown.at(-1)
+    const before = last?.sessionUpdate === kind && last.content.type === 'text' ? last.content.text : null
+    if (before !== null) shown.pop()
+    shown.push(chunk(`${before ?? ''}${piece}`))
+    await send(chunk(piece))
+  }
+
+  async function take(step: Step): Promise<void> {
+    switch (step.type) {
+      case 'text':
+        text += step.text
+        return say('agent_message_chunk', step.text)
+      case 'thought':
+        return say('agent_thought_chunk', step.text)
+      case 'tool':
+        shown.push(await callTool(step, playing, send))
+        return
+      case 'plan':
+        return send({ sessionUpdate: 'plan', entries: step.steps.map(planned) })
+      case 'usage':
+        return send({ sessionUpdate: 'usage_update', used: step.used, size: step.size })
+      case 'title':
+        return send({ sessionUpdate: 'session_info_update', title: step.title })
+      case 'stop':
+        stopReason = step.reason
+        return
+      case 'die':
+        process.exit(1)
+    }
+  }
+
+  try {
+    for await (const step of steps) await take(step)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    stopReason = 'cancelled'
+  }
+  return { entry: { role: 'assistant', text, updates: shown }, stopReason }
+}
+
+function planned(content: string) {
+  return { content, priority: 'medium', status: 'pending' } as const
+}
+
+/** A call from its beginning to its end; returns it as it stands then. */
+async function callTool(
+  step: ToolStep,
+  { client, sessionId, signal }: Playing,
+  send: (update: SessionUpdate) => Promise<void>,
+): Promise<SessionUpdate> {
+  const call = {
+    toolCallId: step.callId ?? `call-${randomUUID()}`,
+    name: step.name,
+    title: step.title,
+    kind: 'read',
+    rawInput: step.input,
+  } as const
+  await send({ sessionUpdate: 'tool_call', ...call, status: 'pending' })
+  const isAllowed = step.asks !== true || (await asks())
+  const end = isAllowed
+    ? ({
+        status: 'completed',
+        rawOutput: { text: step.output },
+        content: [{ type: 'content', content: { type: 'text', text: step.output } }],
+      } as const)
+    : ({ status: 'failed' } as const)
+  if (isAllowed) {
+    await send({ sessionUpdate: 'tool_call_update', toolCallId: call.toolCallId, status: 'in_progress' })
+  }
+  await send({ sessionUpdate: 'tool_call_update', toolCallId: call.toolCallId, ...end } as SessionUpdate)
+  return { sessionUpdate: 'tool_call', ...call, ...end } as SessionUpdate
+
+  async function asks(): Promise<boolean> {
+    const { outcome } = await client.request(
+      'session/request_permission',
+      {
+        sessionId,
+        toolCall: { toolCallId: call.toolCallId, title: step.title },
+        options: [
+          { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
+          { optionId: 'no', name: 'Reject', kind: 'reject_once' },
+        ],
+      },
+      { cancellationSignal: signal },
+    )
+    return outcome.outcome === 'selected' && outcome.optionId === 'yes'
+  }
+}

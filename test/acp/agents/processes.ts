@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+
+/** The variable by which everything that descends from one start is found again, also what has left its group and its
+ *  parents. */
+export const runVariable = 'TEST_AGENT_RUN'
+
+/** The processes that were started with this mark in their environment, and live. Linux only: elsewhere there are none. */
+export function processesOf(run: string): readonly number[] {
+  const mark = `${runVariable}=${run}\0`
+  return processIds().filter(pid => {
+    try {
+      return `${readFileSync(`/proc/${pid}/environ`, 'latin1')}\0`.includes(mark)
+    } catch {
+      return false // it has gone, or is somebody else's
+    }
+  })
+}
+
+/** Ends all of them as a power cut would, also those that are started meanwhile. */
+export async function killAll(run: string): Promise<void> {
+  for (let round = 0; round < 200; round++) {
+    const living = processesOf(run)
+    if (living.length === 0) return
+    for (const pid of living) kill(pid)
+    await wait(5)
+  }
+  throw new Error(`processes of ${run} do not end: ${processesOf(run).join(', ')}`)
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // it has gone by itself
+  }
+}
+
+function processIds(): readonly number[] {
+  try {
+    return readdirSync('/proc').map(Number).filter(Number.isInteger)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,13 @@
+import { createAgent } from './kit.ts'
+import { onDisk } from './memory.ts'
+import { canLoad } from './taking-up.ts'
+
+/** Keeps its sessions on disk, puts a reminder of its own before each question, and replays that as the user's words. */
+const kit = createAgent({
+  name: 'repeats',
+  memory: onDisk(),
+  capabilities: { loadSession: true },
+  reminder: '<system-reminder>The working folder has 3 files. Be brief.</system-reminder>',
+})
+canLoad(kit)
+kit.run()
