@@ -26,6 +26,19 @@ export type AgentEvent =
       readonly run: readonly ToolCallBlock[]
       readonly unknown: readonly ToolCallBlock[]
     }
+  /** How an agent of another program came to know the conversation: see docs/acp.md. */
+  | {
+      readonly type: 'memory'
+      readonly outcome: 'resumed' | 'loaded' | 'completed' | 'injected' | 'fresh'
+      /** Messages that it was told. */
+      readonly injected: number
+      /** Messages before those that it was not. */
+      readonly untold: number
+      /** Ways that were tried before, and failed. */
+      readonly failed: readonly { readonly tier: 'resume' | 'load'; readonly message: string }[]
+    }
+  /** What an agent of another program plans to do, in its own words. */
+  | { readonly type: 'plan'; readonly entries: Json }
   /** What the model is given: sent before each call. */
   | {
       readonly type: 'context'

@@ -27,7 +27,10 @@ export async function whatToTell(
   const telling = await tellingOf(store, messages, older, limits)
   if (!telling) return toldNothing(knows === 'nothing' ? 'fresh' : outcomeOf(seated), seated)
   const outcome = knows === 'nothing' ? 'injected' : 'completed'
-  return { text: telling.text, report: { outcome, injected: telling.messages, untold: telling.untold, failed } }
+  return {
+    text: telling.text,
+    report: { outcome, injected: telling.messages, untold: telling.untold, failed },
+  }
 }
 
 interface Lacking {

@@ -1,3 +1,4 @@
+import { asText } from '../../context/as-text.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -46,7 +47,12 @@ export interface PromptEnd {
 
 /** A prompt on its way. */
 export interface Prompting {
-  readonly words: NewMessage
+  /** Empty to go on with a turn that was interrupted. */
+  readonly words: readonly NewMessage[]
+  /** The message that the prompt follows, where it is not the one before the words. */
+  readonly follows?: MessageId | null
+  /** What the agent is told if it has to be told, instead of what is stored (S4-19). */
+  readonly history?: readonly NewMessage[]
   readonly key?: string
   readonly onBusy?: NonNullable<BeginTurn['onBusy']>
   readonly signal?: AbortSignal
@@ -72,16 +78,18 @@ export interface Prompted {
 export interface Seat {
   /** The agent's own id for it; null while no agent sits here. */
   readonly sessionId: string | null
+  /** The last message that the agent is known to have. */
+  readonly seen: MessageId | null
   /** True if the agent's own session was taken up again, and not a new one begun (S4-25). */
   readonly wasResumed: boolean
   /** True until the agent has been prompted in this session (S4-20). */
   readonly isFirstMessage: boolean
-  /** Whether a turn is going on. */
-  readonly isBusy: boolean
+  /** Whether the agent is being asked to sit down: its id for this seat may not be known yet. */
+  readonly isSitting: boolean
   /** Seats the agent, if it does not sit yet, and returns what it answered. */
   sit(): Promise<JsonObject>
-  /** The agent began this session itself, in answer to a client's request: it knows nothing yet. */
-  begun(sessionId: string): void
+  /** The agent has this session by a client's own request, and knows this much. */
+  begun(sessionId: string, seen?: MessageId | null): void
   /** What the agent's memory is, as of now. */
   memory(): Promise<MemoryReport>
   /** Takes a prompt: keeps the words, seats the agent if it does not sit, tells it what it lacks, sends, and keeps what comes.
@@ -89,6 +97,8 @@ export interface Seat {
   prompt(prompting: Prompting): Promise<Prompted>
   /** An update of the agent's. `show` if it is news for a client. */
   hear(heard: Heard): 'show' | 'hide'
+  /** A permission is asked for: the calls that were announced are kept before anybody decides. */
+  asked(): void
   /** Adds to the trace of the turn that is going on. */
   trace(event: NewEvent): void
   /** The agent's process has ended: whoever sits here next is told. */
@@ -180,7 +190,7 @@ export function createSeat(options: SeatOptions): Seat {
       store,
       branch,
       {
-        words: [words],
+        words,
         onBusy,
         model: options.agent,
         ...(key === undefined ? {} : { key }),
@@ -203,7 +213,11 @@ export function createSeat(options: SeatOptions): Seat {
     if (end) await quiet.silence()
     turn = null
     const status = end ? (end.stop === 'cancelled' ? 'interrupted' : 'complete') : statusOf(error, signal)
-    const report = await record.end({ status, stop: end?.stop ?? null, ...(end?.usage ? { usage: end.usage } : {}) })
+    const report = await record.end({
+      status,
+      stop: end?.stop ?? null,
+      ...(end?.usage ? { usage: end.usage } : {}),
+    })
     // An agent that answered has all of it, also what it refused or was stopped in; one that died may have lost anything.
     if (end || error instanceof RpcError) remember(report.head)
     return { report, end, error }
@@ -215,9 +229,9 @@ export function createSeat(options: SeatOptions): Seat {
     prompting: Prompting,
   ): Promise<PromptEnd> {
     const { head } = recording
-    const before = head === null ? null : (await store.getMessages([head], { blobs: 'preview' }))[0]!.parentId
+    const before = prompting.follows === undefined ? await parentOf(head) : prompting.follows
     prompting.signal?.throwIfAborted()
-    const { taken, tell } = await toTell(before)
+    const { taken, tell } = withGiven(await toTell(before), prompting.history)
     const isNews = !prompted || tell.text !== null
     if (isNews) {
       await recording.trace([{ type: 'resume', data: traceOf(options.agent, taken, tell, before) }])
@@ -229,6 +243,10 @@ export function createSeat(options: SeatOptions): Seat {
     turn = record
     onFirst = () => remember(head)
     return prompting.send(await options.start(), taken.sessionId, tell.text)
+  }
+
+  async function parentOf(id: MessageId | null): Promise<MessageId | null> {
+    return id === null ? null : (await store.getMessages([id], { blobs: 'preview' }))[0]!.parentId
   }
 
   /** Words that came after their turn had ended are kept behind it. */
@@ -259,24 +277,35 @@ export function createSeat(options: SeatOptions): Seat {
     get sessionId() {
       return seated?.sessionId ?? null
     },
+    get seen() {
+      return seated?.seen ?? null
+    },
     get wasResumed() {
       return seated !== null && resumed
     },
     get isFirstMessage() {
       return !prompted
     },
-    get isBusy() {
-      return turn !== null
+    get isSitting() {
+      return sitting !== null
     },
     sit: () =>
       inLane(async () => {
         const { head } = await store.getBranch(await options.branch())
         return (await seatAt(head)).answer
       }),
-    begun(sessionId) {
+    begun(sessionId, seen = null) {
       replay = openReplay(source)
       replay.answered()
-      seated = { sessionId, answer: {}, way: 'new', failed: [], replay, seen: null, inSystem: null }
+      seated = {
+        sessionId,
+        answer: {},
+        way: seen === null ? 'new' : 'resume',
+        failed: [],
+        replay,
+        seen,
+        inSystem: null,
+      }
       prompted = false
       resumed = false
       told = ''
@@ -298,9 +327,8 @@ export function createSeat(options: SeatOptions): Seat {
       turn.hear(heard)
       return 'show'
     },
-    trace(event) {
-      turn?.trace(event)
-    },
+    asked: () => turn?.settle(),
+    trace: event => turn?.trace(event),
     vacate() {
       seated = null
       replay = null
@@ -313,12 +341,28 @@ export function createSeat(options: SeatOptions): Seat {
   }
 }
 
+/** What the caller wants it to be told, if it has to be told anything. */
+function withGiven<T extends { readonly tell: ToTell }>(
+  planned: T,
+  history: readonly NewMessage[] | undefined,
+): T {
+  if (!history || planned.tell.text === null) return planned
+  const text = asText(history)
+  const report = { ...planned.tell.report, injected: history.length, untold: 0 }
+  return { ...planned, tell: { text: text === '' ? null : `${text}\n\n`, report } }
+}
+
 /** A turn that the agent did not end: stopped by us or by its death, or refused. */
 function statusOf(error: unknown, signal: AbortSignal | undefined): 'interrupted' | 'failed' {
   return signal?.aborted || error instanceof ConnectionEnded ? 'interrupted' : 'failed'
 }
 
-function traceOf(agent: string, seated: Seated, { report, text }: ToTell, upTo: MessageId | null): JsonObject {
+function traceOf(
+  agent: string,
+  seated: Seated,
+  { report, text }: ToTell,
+  upTo: MessageId | null,
+): JsonObject {
   const { sessionId, way, inSystem } = seated
   const through = way === 'new' && inSystem !== null ? 'system' : text === null ? null : 'text'
   const failed = report.failed.map(tier => ({ ...tier }))

@@ -1,0 +1,237 @@
+import type { Agent } from '../../agent/agent.ts'
+import type { AgentEvent, Reply } from '../../agent/events.ts'
+import type { Meeting, Target } from '../../agent/journal.ts'
+import type { SendOptions } from '../../agent/options.ts'
+import { type Run, startRun } from '../../agent/run.ts'
+import { storedJournal } from '../../agent/stored-journal.ts'
+import type { BranchRef } from '../../core/branch.ts'
+import { InvalidError } from '../../core/errors.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { NewMessage } from '../../core/message.ts'
+import { type RecorderSource, systemRecorderSource } from '../../recorder/source.ts'
+import { takeOver } from '../../recorder/take-over.ts'
+import type { MemoryReport, Outcome } from '../memory/outcome.ts'
+import { defaultTelling } from '../memory/telling.ts'
+import { createSeat, type Seat } from '../seat/seat.ts'
+import type { SeatStore } from '../seat/seat-agent.ts'
+import { hear } from '../transcript/hear.ts'
+import type { AgentCommand, ProcessEnd, StartAgent } from '../wire/agent-process.ts'
+import { startAgent } from '../wire/start-agent.ts'
+import { type AgentLife, startLife } from './agent-life.ts'
+import { agentName } from './agent-name.ts'
+import { askAgain } from './ask-again.ts'
+import { type AskPermission, outcomeOf, permissionOf, refusePermission } from './permission.ts'
+import { runPrompt } from './run-prompt.ts'
+
+export interface HostOptions {
+  readonly store: SeatStore
+  /** The agent, as it is typed: `copilot --acp --stdio`. */
+  readonly command: AgentCommand
+  /** What its sessions are remembered under; its command's name unless given. */
+  readonly name?: string
+  /** Where it works; the process's own directory unless given. */
+  readonly directory?: string
+  readonly mcpServers?: readonly JsonObject[]
+  /** How many messages an agent is told that does not know the conversation: 30 unless given, 50 at most. */
+  readonly tell?: number
+  /** Decides what the agent may do; unless given, nothing that it asks for. */
+  readonly onPermission?: AskPermission
+  /** What the agent writes to its stderr. */
+  readonly onComplaint?: (text: string) => void
+  readonly start?: StartAgent
+  readonly source?: RecorderSource
+}
+
+export interface HostSendOptions extends SendOptions {
+  /** What the agent is told if it has to be told, instead of what is stored. */
+  readonly history?: readonly NewMessage[]
+}
+
+/** The client side of the protocol: an agent of another program, whose conversations live in our store. It is an Agent like our
+ *  own: whoever talks to one can talk to the other. */
+export interface Host extends Agent {
+  send(target: Target, words: string | NewMessage, options?: HostSendOptions): Run
+  ask(target: Target, words: string | NewMessage, options?: HostSendOptions): Promise<Reply>
+  /** Starts the agent and gives it back its memory of this conversation, in the same way as the first message would. */
+  start(target: Target): Promise<MemoryReport>
+  /** True until something was said in the agent's present session. */
+  isFirstMessage(target: Target): Promise<boolean>
+  /** True if the agent's own session was taken up again; false if a new one began, and where nothing is known. */
+  wasResumed(target: Target): Promise<boolean>
+  /** How often each way of remembering was taken. */
+  outcomes(): Readonly<Record<Outcome, number>>
+}
+
+interface Hosted {
+  readonly seat: Seat
+  readonly branch: BranchRef
+}
+
+export function createHost(options: HostOptions): Host {
+  const { store, command, source = systemRecorderSource, onPermission = refusePermission } = options
+  const name = options.name ?? agentName(command)
+  const directory = options.directory ?? process.cwd()
+  const journal = storedJournal(store, { prompt: null, model: name })
+  const seats = new Map<string, Hosted>()
+  const bySession = new Map<string, Hosted>()
+  const outcomes: Record<Outcome, number> = { resumed: 0, loaded: 0, completed: 0, injected: 0, fresh: 0 }
+  const running = new Set<Run>()
+  const asking = new Set<AbortController>()
+  let life: Promise<AgentLife> | null = null
+  let lastEnd: ProcessEnd | null = null
+  let closed = false
+  /** Updates of a session whose id the agent has just made, and we are about to learn. */
+  const strays: { readonly sessionId: string; readonly update: unknown }[] = []
+
+  function alive(): Promise<AgentLife> {
+    if (closed) return Promise.reject(new InvalidError('agent', 'it has been closed'))
+    if (life) return life
+    const starting = startLife({
+      command: { cwd: directory, ...command },
+      start: options.start ?? startAgent,
+      introduction,
+      onUpdate,
+      onRequest,
+      onEnd: end => onEnd(starting, end),
+      onComplaint: text => options.onComplaint?.(text),
+    })
+    life = starting
+    starting.catch(() => {
+      if (life === starting) life = null
+    })
+    return starting
+  }
+
+  function onUpdate(sessionId: string, update: unknown): void {
+    const hosted = bySession.get(sessionId)
+    if (hosted) hosted.seat.hear(hear(update))
+    else strays.push({ sessionId, update })
+  }
+
+  function onRequest(method: string, params: JsonObject): Promise<JsonObject> | null {
+    return method === 'session/request_permission' ? permission(params) : null
+  }
+
+  async function permission(params: JsonObject): Promise<JsonObject> {
+    const { seat } = bySession.get(String(params.sessionId)) ?? {}
+    const stop = new AbortController()
+    asking.add(stop)
+    seat?.asked()
+    try {
+      const optionId = await onPermission(permissionOf(params), stop.signal)
+      const answer = outcomeOf(stop.signal.aborted ? null : optionId)
+      const { toolCall = null, options: offered = null } = params
+      seat?.trace({ type: 'permission', data: { toolCall, options: offered, answer } })
+      return answer
+    } finally {
+      asking.delete(stop)
+    }
+  }
+
+  function onEnd(ended: Promise<AgentLife>, end: ProcessEnd): void {
+    lastEnd = end
+    if (life === ended) life = null
+    bySession.clear()
+    strays.length = 0
+    for (const { seat } of seats.values()) seat.vacate()
+    for (const stop of asking) stop.abort()
+  }
+
+  async function hostedAt(target: Target, otherwise: 'make' | 'find' = 'make'): Promise<Hosted> {
+    const { branch } = (await journal.meet(target, otherwise)) as Meeting & { branch: BranchRef }
+    const id = `${branch.conversationId}:${branch.name}`
+    const known = seats.get(id)
+    if (known) return known
+    // A dead process may have left half an answer.
+    await takeOver(store, branch.conversationId, branch.name, source)
+    const hosted: Hosted = seats.get(id) ?? { branch, seat: seatOn(branch, () => hosted) }
+    seats.set(id, hosted)
+    return hosted
+  }
+
+  function seatOn(branch: BranchRef, hosted: () => Hosted): Seat {
+    return createSeat({
+      store,
+      source,
+      agent: name,
+      directory,
+      params: { cwd: directory, mcpServers: (options.mcpServers ?? []) as Json },
+      limits: { messages: options.tell ?? defaultTelling.messages },
+      branch: async () => branch,
+      start: alive,
+      onSession(sessionId) {
+        bySession.set(sessionId, hosted())
+        const mine = strays.filter(stray => stray.sessionId === sessionId)
+        strays.splice(0, strays.length, ...strays.filter(stray => stray.sessionId !== sessionId))
+        for (const { update } of mine) onUpdate(sessionId, update)
+      },
+    })
+  }
+
+  function run(outer: AbortSignal | undefined, work: Parameters<typeof startRun>[0]): Run {
+    if (closed) throw new InvalidError('agent', 'it has been closed')
+    const started = startRun(work, outer)
+    running.add(started)
+    const leave = () => running.delete(started)
+    started.result().then(leave, leave)
+    return started
+  }
+
+  const parts = {
+    name,
+    alive,
+    lastEnd: () => lastEnd,
+    /** Whoever is asked for a permission need not answer any more. */
+    stopAsking() {
+      for (const stop of asking) stop.abort()
+    },
+    counted: (report: MemoryReport) => {
+      outcomes[report.outcome]++
+    },
+  }
+
+  const send: Host['send'] = (target, words, sending = {}) => {
+    const message = typeof words === 'string' ? ({ role: 'user', blocks: words } as const) : words
+    return run(sending.signal, async (emit, signal) => {
+      const { seat } = await hostedAt(target)
+      return runPrompt(parts, seat, { words: [message], content: message, sending, emit, signal })
+    })
+  }
+
+  async function close(): Promise<void> {
+    closed = true
+    for (const one of running) one.abort(new DOMException('closing', 'AbortError'))
+    await Promise.allSettled([...running].map(one => one.result()))
+    await Promise.allSettled([...seats.values()].map(({ seat }) => seat.idle()))
+    const living = await life?.catch(() => null)
+    await living?.process.end()
+  }
+
+  return {
+    send,
+    ask: (target, words, sending) => send(target, words, sending).result(),
+    resume: (target, sending = {}) =>
+      run(sending.signal, async (emit: (event: AgentEvent) => void, signal) => {
+        const { seat, branch } = await hostedAt(target, 'find')
+        const again = await askAgain(store, branch)
+        return runPrompt(parts, seat, { ...again, words: [], sending, emit, signal })
+      }),
+    async start(target) {
+      const { seat } = await hostedAt(target)
+      await seat.sit()
+      return seat.memory()
+    },
+    isFirstMessage: async target => (await hostedAt(target)).seat.isFirstMessage,
+    wasResumed: async target => (await hostedAt(target)).seat.wasResumed,
+    outcomes: () => ({ ...outcomes }),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** We read and write no files for an agent, and run no commands: it does that itself. */
+const introduction: JsonObject = {
+  protocolVersion: 1,
+  clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+  clientInfo: { name: 'skein', title: 'Skein', version: '1' },
+}

@@ -1,0 +1,183 @@
+import type { AgentEvent, Reply } from '../../agent/events.ts'
+import { ModelError } from '../../core/errors.ts'
+import type { MessageId } from '../../core/ids.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { type NewMessage, textOf } from '../../core/message.ts'
+import type { Finish } from '../../core/model.ts'
+import type { TurnRecording } from '../../recorder/recording.ts'
+import type { MemoryReport } from '../memory/outcome.ts'
+import type { PromptEnd, Seat } from '../seat/seat.ts'
+import { contentOf } from '../transcript/content.ts'
+import type { Effect } from '../transcript/fold.ts'
+import { usageOf } from '../transcript/usage.ts'
+import type { ProcessEnd } from '../wire/agent-process.ts'
+import { ConnectionEnded } from '../wire/connection-ended.ts'
+import { isObject } from '../wire/is-object.ts'
+import { authRequired, RpcError } from '../wire/rpc-error.ts'
+import type { AgentLife } from './agent-life.ts'
+import type { HostSendOptions } from './host.ts'
+
+/** What a prompt needs of its host. */
+export interface HostParts {
+  readonly name: string
+  alive(): Promise<AgentLife>
+  /** How the agent's process ended last. */
+  lastEnd(): ProcessEnd | null
+  stopAsking(): void
+  counted(report: MemoryReport): void
+}
+
+export interface PromptRun {
+  readonly words: readonly NewMessage[]
+  /** What the agent is asked: the words, unless it is asked again. */
+  readonly content: Pick<NewMessage, 'blocks'>
+  readonly follows?: MessageId | null
+  readonly sending: HostSendOptions
+  readonly signal: AbortSignal
+  emit(event: AgentEvent): void
+}
+
+/** Prompts an agent and tells what comes of it, as our own agent does. */
+export async function runPrompt(parts: HostParts, seat: Seat, prompt: PromptRun): Promise<Reply> {
+  const { sending, emit, signal } = prompt
+  const told = teller(emit)
+  let recording: TurnRecording | null = null
+  const { report, end, error } = await seat.prompt({
+    words: prompt.words,
+    signal,
+    onBusy: sending.onBusy ?? 'wait',
+    ...(prompt.follows === undefined ? {} : { follows: prompt.follows }),
+    ...(sending.history ? { history: sending.history } : {}),
+    ...(sending.key === undefined ? {} : { key: sending.key }),
+    onBegun(begun) {
+      recording = begun
+      emit({ type: 'started', turn: begun.key, branch: begun.branch, forked: begun.forked })
+    },
+    onMemory(memory) {
+      parts.counted(memory)
+      emit({ type: 'memory', ...memory })
+    },
+    onEffect: told.hear,
+    onTrouble: trouble => emit({ type: 'trouble', trouble }),
+    send: (_, sessionId, telling) => send(parts, sessionId, telling, prompt),
+  })
+  const stopped = signal.aborted
+  if (error !== null && !stopped) throw problemOf(parts, error)
+  return {
+    text: told.text(),
+    status: report.status === 'complete' ? 'complete' : 'interrupted',
+    stop: stopped || !end ? 'aborted' : stopOf(end.stop),
+    steps: Math.max(1, told.steps()),
+    usage: end?.usage ?? {},
+    turn: recording!.key,
+    branch: report.branch,
+    head: report.head,
+    saved: report.saved,
+    unsaved: report.unsaved,
+  }
+}
+
+/** How long an agent may take to stop when it is asked to. */
+const patienceMs = 10_000
+
+async function send(
+  { alive, stopAsking }: HostParts,
+  sessionId: string,
+  telling: string | null,
+  { content, signal }: PromptRun,
+): Promise<PromptEnd> {
+  const { peer } = await alive()
+  const given = Promise.withResolvers<never>()
+  let lastChance: NodeJS.Timeout | undefined
+  const cancel = () => {
+    stopAsking()
+    peer.notify('session/cancel', { sessionId })
+    lastChance = setTimeout(() => given.reject(signal.reason), patienceMs)
+  }
+  signal.addEventListener('abort', cancel, { once: true })
+  try {
+    const prompt = promptOf(content, telling)
+    const result = await Promise.race([peer.request('session/prompt', { sessionId, prompt }), given.promise])
+    const stop = isObject(result) && typeof result.stopReason === 'string' ? result.stopReason : 'end_turn'
+    const usage = isObject(result) ? usageOf(result.usage) : null
+    return { stop, ...(usage ? { usage } : {}) }
+  } finally {
+    clearTimeout(lastChance)
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+/** What it has to know first, then what is said: each a block of its own (S4-17). */
+function promptOf({ blocks }: Pick<NewMessage, 'blocks'>, telling: string | null): readonly JsonObject[] {
+  const prompt: JsonObject[] = telling === null ? [] : [{ type: 'text', text: telling }]
+  if (typeof blocks === 'string') return [...prompt, { type: 'text', text: blocks }]
+  for (const block of blocks) {
+    const content = contentOf(block)
+    if (content) prompt.push(content)
+  }
+  return prompt
+}
+
+/** Turns what is kept of a turn into what a run tells. */
+function teller(emit: (event: AgentEvent) => void) {
+  let text = ''
+  let steps = 0
+  return {
+    text: () => text,
+    steps: () => steps,
+    hear(effect: Effect): void {
+      switch (effect.type) {
+        case 'draft':
+          emit({ type: effect.piece.type, text: effect.piece.text })
+          return
+        case 'started':
+          emit({ type: 'tool_started', callId: effect.callId, name: effect.name, input: effect.input })
+          return
+        case 'ended': {
+          const { callId, name, output, isError } = effect
+          emit({ type: 'tool_ended', callId, name, output, isError })
+          return
+        }
+        case 'message':
+          if (effect.message.role !== 'assistant') return
+          steps++
+          text = textOf(effect.message)
+          emit({ type: 'answered', step: steps, message: null, finish: 'other', usage: {} })
+          return
+        case 'trace':
+          if (effect.event.type === 'plan')
+            emit({ type: 'plan', entries: effect.event.data?.entries ?? null })
+          return
+        default:
+          effect satisfies never
+      }
+    },
+  }
+}
+
+const stops: Readonly<Record<string, Reply['stop']>> = {
+  end_turn: 'stop',
+  max_tokens: 'length',
+  max_turn_requests: 'steps',
+  refusal: 'filtered',
+  cancelled: 'aborted',
+}
+
+function stopOf(stop: string): Finish | 'steps' | 'aborted' {
+  return stops[stop] ?? 'other'
+}
+
+/** What a person can do about it. */
+function problemOf({ name, lastEnd }: HostParts, error: unknown): unknown {
+  if (error instanceof RpcError && error.code === authRequired)
+    return new ModelError(name, `it wants you to sign in first: start it by itself once (${error.message})`, {
+      cause: error,
+    })
+  if (error instanceof RpcError) return new ModelError(name, error.message, { retryable: true, cause: error })
+  if (!(error instanceof ConnectionEnded)) return error
+  const end = lastEnd()
+  const how = end ? ` (${end.signal ?? `code ${String(end.code)}`})` : ''
+  const words = end?.said.trim().split('\n').at(-1) ?? ''
+  const problem = `it ended${how}${words === '' ? '' : `: ${words}`}. What was said is kept; the next message starts it again`
+  return new ModelError(name, problem, { retryable: true, cause: error })
+}

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto'
+import type { JsonObject } from '../../core/json.ts'
+import { findPlace, sessionKeyPrefix } from '../session-id.ts'
+import { listSessions } from '../session-list.ts'
+import { isObject } from '../wire/is-object.ts'
+import type { Line } from '../wire/line.ts'
+import type { Entry } from './entry.ts'
+import { entryFor, makeEntry } from './make-entry.ts'
+import type { Proxying } from './proxying.ts'
+import { errorLine, failureOf, resultLine, unknownSession } from './reply.ts'
+
+type Request = { readonly id: string | number; readonly params: JsonObject }
+
+/** Answers a request of the client's that we see to ourselves. */
+export async function answerRequest(
+  proxying: Proxying,
+  line: Line,
+  see: (proxying: Proxying, params: JsonObject) => Promise<unknown>,
+): Promise<void> {
+  const { id, params } = line.message as Request
+  try {
+    const answer = await see(proxying, params)
+    proxying.tell(answer === null ? unknownSession(id, String(params.sessionId)) : resultLine(id, answer))
+  } catch (error) {
+    proxying.tell(errorLine(id, failureOf(error)))
+  }
+}
+
+/** `session/list`: what is in the store, and behind it what only the agent knows. */
+export async function seeToList(proxying: Proxying, params: JsonObject): Promise<unknown> {
+  const { sessions, nextCursor } = await listSessions(proxying.store, params)
+  if (nextCursor !== undefined) return { sessions, nextCursor }
+  return { sessions: [...sessions, ...(await agentsOwn(proxying, params))] }
+}
+
+/** How many pages of an agent's own list are looked at. */
+const mostPages = 10
+
+async function agentsOwn(proxying: Proxying, { cwd }: JsonObject): Promise<readonly JsonObject[]> {
+  const agent = await proxying.side.ready()
+  if (!agent.abilities.list) return []
+  const own: JsonObject[] = []
+  let cursor: unknown
+  try {
+    for (let page = 0; page < mostPages; page++) {
+      const asked = { ...(cwd === undefined ? {} : { cwd }), ...(cursor === undefined ? {} : { cursor }) }
+      const answer = await agent.request('session/list', asked as JsonObject)
+      if (!isObject(answer) || !Array.isArray(answer.sessions)) break
+      for (const one of answer.sessions as unknown[])
+        if (isObject(one) && (await isOnlyAgents(proxying, one))) own.push(one)
+      cursor = answer.nextCursor
+      if (typeof cursor !== 'string') break
+    }
+  } catch (error) {
+    proxying.log(`the agent's own list: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  return own
+}
+
+/** Whether a session that the agent lists is none of ours: neither by its id, nor one that we began for a branch. */
+async function isOnlyAgents({ store, name }: Proxying, { sessionId }: JsonObject): Promise<boolean> {
+  if (typeof sessionId !== 'string') return false
+  if (await store.findByAgentLink(name, sessionId)) return false
+  return (await findPlace(store, sessionId)) === null
+}
+
+/** `session/fork`: a branch at the newest message. The agent's own fork is taken where it has all of it; otherwise the new
+ *  session is told what was said when it is first spoken to. */
+export async function seeToFork(proxying: Proxying, params: JsonObject): Promise<unknown> {
+  const { store } = proxying
+  const source = await entryFor(proxying, String(params.sessionId), params)
+  if (!source) return null
+  const from = await source.branch()
+  const { head } = await store.getBranch(from)
+  const { conversationId } = from
+  const id = randomUUID()
+  const names = new Set((await store.listBranches(conversationId)).map(({ name }) => name))
+  let n = 2
+  while (names.has(`${from.name}-${n}`)) n++
+  const branch = await store.createBranch(conversationId, head, {
+    name: `${from.name}-${n}`,
+    key: `${sessionKeyPrefix}${id}`,
+  })
+  const { sessionId: _, ...rest } = params
+  const entry = makeEntry(proxying, id, rest, branch)
+  const { sessionId: __, ...answer } =
+    (await forkedByAgent(proxying, source, entry, rest)) ?? (await entry.seat.sit())
+  return { ...answer, sessionId: id }
+}
+
+async function forkedByAgent(
+  proxying: Proxying,
+  source: Entry,
+  entry: Entry,
+  params: JsonObject,
+): Promise<JsonObject | null> {
+  const { store, name, side, entries } = proxying
+  const { sessionId } = source.seat
+  const branch = await entry.branch()
+  const { head } = await store.getBranch(branch)
+  const agent = await side.ready()
+  if (!agent.abilities.fork || sessionId === null || head === null || source.seat.seen !== head) return null
+  try {
+    const answer = await agent.request('session/fork', { ...params, sessionId })
+    if (!isObject(answer) || typeof answer.sessionId !== 'string') return null
+    entries.link(answer.sessionId, entry)
+    entry.seat.begun(answer.sessionId, head)
+    await store.setAgentLink(branch, {
+      agent: name,
+      directory: entry.cwd,
+      foreignId: answer.sessionId,
+      seen: head,
+    })
+    return answer
+  } catch (error) {
+    proxying.log(`the agent's own fork: ${error instanceof Error ? error.message : String(error)}`)
+    return null
+  }
+}
+
+/** `session/delete`: the conversation goes to the trash; a fork of one, only its branch. */
+export async function seeToDelete(proxying: Proxying, params: JsonObject): Promise<unknown> {
+  const { store, entries, side, name } = proxying
+  const id = String(params.sessionId)
+  const place = await findPlace(store, id)
+  const open = entries.get(id)
+  if (!place && !open) return null
+  open?.prompt?.abort.abort()
+  if (open) entries.remove(open)
+  if (place) {
+    const { conversation, branch } = place
+    const links = await store.listAgentLinks(branch)
+    const isFork =
+      (await store.listBranches(conversation.id)).length > 1 && conversation.activeBranch !== branch.name
+    if (isFork) await store.deleteBranch(branch)
+    else await store.trash(conversation.id)
+    const agent = await side.ready()
+    const own = links.filter(link => link.agent === name).map(link => link.foreignId)
+    if (agent.abilities.delete)
+      for (const sessionId of own) await agent.request('session/delete', { sessionId }).catch(() => undefined)
+  }
+  return {}
+}
+
+/** `session/close`: whatever runs is stopped, and the agent is told where it wants to be. */
+export async function seeToClose({ entries, side }: Proxying, params: JsonObject): Promise<unknown> {
+  const entry = entries.get(String(params.sessionId))
+  if (!entry) return {}
+  const { sessionId } = entry.seat
+  entry.prompt?.abort.abort()
+  const agent = await side.ready()
+  if (agent.abilities.close && sessionId !== null)
+    await agent.request('session/close', { sessionId }).catch(() => undefined)
+  await entry.seat.idle()
+  entries.remove(entry)
+  return {}
+}

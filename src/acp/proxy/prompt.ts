@@ -1,0 +1,121 @@
+import type { Block } from '../../core/block.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { NewMessage } from '../../core/message.ts'
+import type { PromptEnd } from '../seat/seat.ts'
+import type { SeatAgent } from '../seat/seat-agent.ts'
+import { blockOf } from '../transcript/content.ts'
+import { usageOf } from '../transcript/usage.ts'
+import { ConnectionEnded } from '../wire/connection-ended.ts'
+import { isObject } from '../wire/is-object.ts'
+import type { Line } from '../wire/line.ts'
+import { RpcError } from '../wire/rpc-error.ts'
+import { withFirstElements } from '../wire/splice.ts'
+import type { Entry } from './entry.ts'
+import { withSessionId } from './map-id.ts'
+import type { Proxying } from './proxying.ts'
+import { errorLine, failureOf, resultLine } from './reply.ts'
+
+/** Takes a prompt of the client's: its words are kept, the agent is told what it lacks, and the client's own line goes on. */
+export async function takePrompt(proxying: Proxying, entry: Entry, line: Line): Promise<void> {
+  const id = line.message!.id!
+  const params = line.message!.params!
+  const under = { abort: new AbortController(), sent: false }
+  entry.prompt = under
+  let answered = false
+  const answer = (reply: string | Buffer) => {
+    if (!answered) proxying.tell(reply)
+    answered = true
+  }
+
+  const send = (agent: SeatAgent, sessionId: string, telling: string | null) =>
+    sendOn(proxying, entry, line, { agent, sessionId, telling, answer, onSent: () => (under.sent = true) })
+
+  try {
+    const { error, end } = await entry.seat.prompt({
+      words: [wordsOf(params)],
+      signal: under.abort.signal,
+      send,
+      onMemory: report => {
+        if (report.outcome !== 'fresh')
+          proxying.log(`${entry.id}: ${memoryText(report.outcome, report.injected)}`)
+      },
+      onTrouble: ({ kind, error: trouble }) => proxying.log(`storage: ${kind}: ${String(trouble)}`),
+    })
+    if (end || answered) return
+    if (under.abort.signal.aborted || error instanceof ConnectionEnded) answer(resultLine(id, cancelled))
+    else answer(errorLine(id, failureOf(error)))
+  } catch (error) {
+    // The words cannot be kept. That is no reason not to say them.
+    proxying.log(`not recorded: ${error instanceof Error ? error.message : String(error)}`)
+    const { sessionId } = entry.seat
+    if (sessionId === null) answer(errorLine(id, failureOf(error)))
+    else proxying.toAgent(withSessionId(line, sessionId))
+  } finally {
+    if (entry.prompt === under) entry.prompt = null
+  }
+}
+
+const cancelled = { stopReason: 'cancelled' }
+
+interface Sending {
+  readonly agent: SeatAgent
+  readonly sessionId: string
+  readonly telling: string | null
+  answer(reply: string | Buffer): void
+  onSent(): void
+}
+
+async function sendOn(
+  { toAgent, answers }: Proxying,
+  entry: Entry,
+  line: Line,
+  { agent, sessionId, telling, answer, onSent }: Sending,
+): Promise<PromptEnd> {
+  await setAgain(entry, agent, sessionId)
+  const id = line.message!.id!
+  const mapped = withSessionId(line, sessionId)
+  const block = telling === null ? [] : [JSON.stringify({ type: 'text', text: telling })]
+  return new Promise((resolve, reject) => {
+    answers.expect(id, {
+      onAnswer(reply) {
+        answer(reply.bytes)
+        const { result, error } = reply.message!
+        if (error) reject(new RpcError(error))
+        else resolve(endOf(result))
+      },
+      onDeath: () => reject(new ConnectionEnded('the agent died in the middle of its answer')),
+    })
+    toAgent(withFirstElements(mapped, ['params', 'prompt'], block))
+    onSent()
+  })
+}
+
+/** A new session of the agent's knows nothing of the mode and the options that the client has chosen. */
+async function setAgain(entry: Entry, agent: SeatAgent, sessionId: string): Promise<void> {
+  if (entry.setIn === sessionId) return
+  entry.setIn = sessionId
+  for (const { method, params } of entry.settings.values()) {
+    try {
+      await agent.request(method, { ...params, sessionId })
+    } catch {
+      // It may not know that mode any more: then it keeps its own.
+    }
+  }
+}
+
+function wordsOf({ prompt }: JsonObject): NewMessage {
+  const blocks: Block[] = (Array.isArray(prompt) ? prompt : []).map(blockOf)
+  const [only] = blocks
+  const isPlain = blocks.length === 1 && only!.type === 'text' && Object.keys(only!).length === 2
+  return { role: 'user', blocks: isPlain ? String(only!.text) : blocks }
+}
+
+function endOf(result: unknown): PromptEnd {
+  const stop = isObject(result) && typeof result.stopReason === 'string' ? result.stopReason : 'end_turn'
+  const usage = isObject(result) ? usageOf(result.usage) : null
+  return { stop, ...(usage ? { usage } : {}) }
+}
+
+function memoryText(outcome: string, injected: number): string {
+  return injected > 0 ? `${outcome}, ${injected} messages told` : outcome
+}
