@@ -51,6 +51,8 @@ export async function openStage(): Promise<Stage> {
   const env = {
     ...strangeEnvironment(place, process.env),
     LANG: 'C.UTF-8',
+    // Halves the time that each of the many starts takes.
+    NODE_COMPILE_CACHE: join(tmpdir(), 'skein-acp-compiled'),
     [variables.model]: model.url,
     [variables.state]: state,
   }
