@@ -27,7 +27,7 @@ export interface TextPreset {
 
 /** For an agent that takes only text and goes on with the conversation. Its words are the origin document's, among
  *  them one that is otherwise foreign here. */
-const continuing: TextPreset = {
+export const continuing: TextPreset = {
   opening: [
     'The following is the prior conversation history from a previous se\u0073sion.',
     'You should treat this as context you already know about, as if you had this conversation.',

@@ -1,0 +1,113 @@
+import { type Block, isKnown, isMedia, type MediaBlock } from '../../core/block.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { isObject } from '../wire/is-object.ts'
+import { mediaContent } from './media-content.ts'
+
+/** A content block of the protocol as one of ours, so that `contentOf` gives back exactly what came. What our block has
+ *  no place for stands in `metadata.acp.fields`; what we do not know at all is a block of the type `acp`. */
+export function blockOf(content: unknown): Block {
+  if (!isObject(content)) return { type: 'acp', content: (content ?? null) as Json }
+  switch (content.type) {
+    case 'text':
+      return textBlock(content) ?? unknownBlock(content)
+    case 'image':
+    case 'audio':
+      return mediaBlock(content, content.type) ?? unknownBlock(content)
+    case 'resource_link':
+      return linkBlock(content) ?? unknownBlock(content)
+    case 'resource':
+      return resourceBlock(content) ?? unknownBlock(content)
+    default:
+      return unknownBlock(content)
+  }
+}
+
+/** A block as a content block of the protocol; null where it has none: calls, results, thinking, and what others keep
+ *  in blocks of their own. */
+export function contentOf(block: Block): JsonObject | null {
+  if (block.type === 'acp' && !isKnown(block)) return isObject(block.content) ? block.content : null
+  if (!isKnown(block)) return null
+  if (block.type === 'text') return { type: 'text', text: block.text, ...fieldsOf(block.metadata) }
+  return isMedia(block) ? (asItCame(block) ?? mediaContent(block)) : null
+}
+
+function unknownBlock(content: JsonObject): Block {
+  return { type: 'acp', content }
+}
+
+function textBlock({ type: _, text, ...fields }: JsonObject): Block | null {
+  return typeof text === 'string' ? { type: 'text', text, ...kept(fields) } : null
+}
+
+/** A `uri` beside the data stays among the fields: a `url` would tell a provider to fetch what it is given. */
+function mediaBlock({ data, mimeType, ...rest }: JsonObject, type: 'image' | 'audio'): Block | null {
+  if (typeof data !== 'string' || typeof mimeType !== 'string') return null
+  const { type: _, ...fields } = rest
+  return { type, mime: mimeType, data, ...kept(fields) }
+}
+
+function linkBlock({ type: _, uri, name, ...fields }: JsonObject): Block | null {
+  if (typeof uri !== 'string' || typeof name !== 'string') return null
+  const mime = typeof fields.mimeType === 'string' ? fields.mimeType : 'application/octet-stream'
+  return { type: 'file', mime, url: uri, name, metadata: { acp: { as: 'resource_link', fields } } }
+}
+
+function resourceBlock({ type: _, resource, ...fields }: JsonObject): Block | null {
+  if (!isObject(resource) || typeof resource.uri !== 'string') return null
+  const { text, blob, ...about } = resource
+  // Half a surrogate pair does not survive as bytes.
+  const isText = typeof text === 'string' && text.isWellFormed() && blob === undefined
+  if (!isText && (typeof blob !== 'string' || text !== undefined)) return null
+  const mime =
+    typeof about.mimeType === 'string' ? about.mimeType : isText ? 'text/plain' : 'application/octet-stream'
+  return {
+    type: 'file',
+    mime,
+    data: isText ? Buffer.from(text).toString('base64') : (blob as string),
+    name: lastPartOf(resource.uri),
+    metadata: { ...(isText ? { inline: true } : {}), acp: { as: isText ? 'text' : 'blob', about, fields } },
+  }
+}
+
+/** What a client or an agent sent, from what `blockOf` made of it; null for media that came from elsewhere. */
+function asItCame(block: MediaBlock): JsonObject | null {
+  const acp = block.metadata?.acp
+  const fields = fieldsOf(block.metadata)
+  if (!isObject(acp)) return null
+  switch (acp.as) {
+    case 'resource_link':
+      return { type: 'resource_link', uri: block.url ?? '', name: block.name ?? '', ...fields }
+    case 'text':
+      return { type: 'resource', resource: { ...asObject(acp.about), text: decoded(block) }, ...fields }
+    case 'blob':
+      return { type: 'resource', resource: { ...asObject(acp.about), blob: block.data ?? '' }, ...fields }
+    default: {
+      const { type, data, mime } = block
+      return (type === 'image' || type === 'audio') && data !== undefined
+        ? { type, data, mimeType: mime, ...fields }
+        : null
+    }
+  }
+}
+
+function kept(fields: JsonObject): { metadata?: JsonObject } {
+  return Object.keys(fields).length > 0 ? { metadata: { acp: { fields } } } : {}
+}
+
+function fieldsOf(metadata: JsonObject | undefined): JsonObject {
+  return isObject(metadata?.acp) ? asObject(metadata.acp.fields) : {}
+}
+
+function asObject(value: Json | undefined): JsonObject {
+  return isObject(value) ? value : {}
+}
+
+function decoded({ data = '' }: MediaBlock): string {
+  return Buffer.from(data, 'base64').toString()
+}
+
+/** What a person would call it. */
+function lastPartOf(uri: string): string {
+  const path = uri.replace(/[?#].*$/s, '').replace(/\/+$/, '')
+  return path.slice(path.lastIndexOf('/') + 1) || uri
+}

@@ -1,0 +1,180 @@
+import type { Block, ToolCallBlock } from '../../core/block.ts'
+import type { Json } from '../../core/json.ts'
+import type { NewMessage } from '../../core/message.ts'
+import type { NewEvent } from '../../core/records.ts'
+import { type Answer, createAnswer, wordsOf } from './answer.ts'
+import { callBlock, isOver, resultBlock, withNews } from './call.ts'
+import type { CallNews, Heard } from './heard.ts'
+
+/** What follows from something that was heard. */
+export type Effect =
+  | { readonly type: 'draft'; readonly piece: DraftedPiece }
+  | { readonly type: 'message'; readonly message: NewMessage }
+  | { readonly type: 'started'; readonly callId: string; readonly name: string; readonly input: Json }
+  | {
+      readonly type: 'ended'
+      readonly callId: string
+      readonly name: string
+      readonly output: Json
+      readonly isError: boolean
+    }
+  | { readonly type: 'trace'; readonly event: NewEvent }
+
+/** Words of an answer that are in no message yet. */
+export interface DraftedPiece {
+  readonly type: 'text' | 'thinking'
+  readonly text: string
+}
+
+/** Makes messages of the updates of one turn. */
+export interface Fold {
+  hear(heard: Heard): readonly Effect[]
+  /** Whether calls are announced that nobody has seen running: `settle` would write them. */
+  readonly waits: boolean
+  /** All words that are in no message yet, in order. Whoever keeps drafts keeps these again after each message, because a
+   *  message takes the place of the draft. */
+  readonly drafted: readonly DraftedPiece[]
+  /** No more calls will come before one of them runs: a person was asked, or some time has passed. */
+  settle(): readonly Effect[]
+  /** The turn is over: everything is written. Nothing follows from what is heard after it. */
+  end(): readonly Effect[]
+}
+
+/** A message that is being made, and what has become of its calls. */
+interface Step {
+  readonly answer: Answer
+  readonly calls: CallState[]
+  /** It takes nothing more: one of its calls runs, or words came after them. */
+  isClosed: boolean
+}
+
+interface CallState {
+  news: CallNews
+  /** As it stands in its message, once that is written. */
+  stored: ToolCallBlock | null
+  isAnswered: boolean
+}
+
+/** A message is written when it is whole, and a result when it comes; but nothing is written between a call and its result.
+ *  So what an agent says while a tool runs waits for the tool. */
+export function createFold(): Fold {
+  const known = new Map<string, CallState>()
+  /** Those not written yet, in order; what is heard goes to the last one. */
+  let steps: Step[] = []
+  /** Calls of the written message that have no result. */
+  let running = new Set<CallState>()
+  let hasEnded = false
+
+  function open(): Step {
+    const last = steps.at(-1)
+    if (last && !last.isClosed) return last
+    const step: Step = { answer: createAnswer(), calls: [], isClosed: false }
+    steps.push(step)
+    return step
+  }
+
+  function closeLast(): void {
+    const last = steps.at(-1)
+    if (last && last.calls.length > 0) last.isClosed = true
+  }
+
+  function say(block: Block, messageId: string | null): readonly Effect[] {
+    if (isWords(block) && wordsOf(block) === '') return []
+    closeLast()
+    const written = writeReady()
+    open().answer.add(block, messageId)
+    return isWords(block) ? [...written, { type: 'draft', piece: pieceOf(block) }] : written
+  }
+
+  function hearOf(news: CallNews): readonly Effect[] {
+    const before = known.get(news.callId)
+    const call: CallState = before ?? { news, stored: null, isAnswered: false }
+    if (call.isAnswered) return []
+    call.news = withNews(call.news, news)
+    if (!before) {
+      known.set(news.callId, call)
+      open().calls.push(call)
+    }
+    if (running.has(call)) return isOver(call.news) ? [...answer(call), ...writeReady()] : []
+    const step = steps.find(({ calls }) => calls.includes(call))
+    if (step && call.news.status !== undefined && call.news.status !== 'pending') step.isClosed = true
+    return writeReady()
+  }
+
+  function answer(call: CallState): readonly Effect[] {
+    const block = resultBlock(call.news, call.stored!)
+    const { callId, name = '', output, isError = false } = block
+    call.isAnswered = true
+    running.delete(call)
+    return [
+      { type: 'message', message: { role: 'tool_result', blocks: [block] } },
+      { type: 'ended', callId, name, output, isError },
+    ]
+  }
+
+  function write(step: Step): readonly Effect[] {
+    const stored = step.calls.map(({ news }) => callBlock(news))
+    for (const [i, call] of step.calls.entries()) call.stored = stored[i]!
+    running = new Set(step.calls)
+    return [
+      { type: 'message', message: { role: 'assistant', blocks: [...step.answer.blocks, ...stored] } },
+      ...stored.map(({ callId, name, input }) => ({ type: 'started', callId, name, input }) as const),
+      ...step.calls.filter(({ news }) => isOver(news)).flatMap(answer),
+    ]
+  }
+
+  /** Writes what is whole, up to the first call that has no result. */
+  function writeReady(): readonly Effect[] {
+    const effects: Effect[] = []
+    while (running.size === 0 && steps[0]?.isClosed) effects.push(...write(steps.shift()!))
+    return effects
+  }
+
+  return {
+    hear(heard) {
+      if (hasEnded) return []
+      switch (heard.type) {
+        case 'answer':
+          return say(heard.block, heard.messageId)
+        case 'thought':
+          return say({ type: 'thinking', text: heard.text }, heard.messageId)
+        case 'call':
+          return hearOf(heard.call)
+        case 'plan':
+          return [{ type: 'trace', event: { type: 'plan', data: { entries: heard.entries } } }]
+        case 'user':
+        case 'usage':
+        case 'title':
+        case 'mode':
+        case 'other':
+          return []
+        default:
+          return heard satisfies never
+      }
+    },
+    get waits() {
+      return running.size === 0 && steps[0] !== undefined && steps[0].calls.length > 0
+    },
+    get drafted() {
+      return steps.flatMap(({ answer }) => answer.blocks.filter(isWords).map(pieceOf))
+    },
+    settle() {
+      closeLast()
+      return writeReady()
+    },
+    end() {
+      hasEnded = true
+      const rest = steps
+      steps = []
+      return rest.filter(({ answer, calls }) => answer.blocks.length + calls.length > 0).flatMap(write)
+    },
+  }
+}
+
+function isWords({ type }: Block): boolean {
+  return type === 'text' || type === 'thinking'
+}
+
+function pieceOf(block: Block): DraftedPiece {
+  return { type: block.type === 'thinking' ? 'thinking' : 'text', text: wordsOf(block) }
+}

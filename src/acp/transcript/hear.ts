@@ -1,0 +1,92 @@
+import type { Json, JsonObject } from '../../core/json.ts'
+import { isObject } from '../wire/is-object.ts'
+import { blockOf } from './content.ts'
+import type { CallNews, Heard } from './heard.ts'
+
+/** What an update says: `params.update` of `session/update`. Takes anything and never throws: an update that does not hold
+ *  what its name promises is `other`, like one that we do not know. */
+export function hear(update: unknown): Heard {
+  if (!isObject(update) || typeof update.sessionUpdate !== 'string') return { type: 'other', name: '' }
+  const name = update.sessionUpdate
+  const read = Object.hasOwn(readers, name) ? readers[name]! : null
+  return read?.(update) ?? { type: 'other', name }
+}
+
+/** Null where the update lacks what matters in it. Inter-session messages, notices, compactions and subagents are about
+ *  the agent and no words of this conversation. */
+const readers: Readonly<Record<string, (update: JsonObject) => Heard | null>> = {
+  user_message_chunk: update => pieceOf('user', update),
+  agent_message_chunk: update => pieceOf('answer', update),
+  agent_thought_chunk: thoughtOf,
+  tool_call: callOf,
+  tool_call_update: callOf,
+  plan: ({ entries }) => (Array.isArray(entries) ? { type: 'plan', entries } : null),
+  plan_update: ({ plan }) => {
+    if (!isObject(plan)) return null
+    return { type: 'plan', entries: Array.isArray(plan.entries) ? plan.entries : plan }
+  },
+  usage_update: usageOf,
+  session_info_update: ({ title }) =>
+    typeof title === 'string' || title === null ? { type: 'title', title } : null,
+  current_mode_update: ({ currentModeId: mode }) =>
+    typeof mode === 'string' ? { type: 'mode', mode } : null,
+}
+
+function pieceOf(type: 'user' | 'answer', { content, messageId }: JsonObject): Heard | null {
+  return isObject(content) ? { type, block: blockOf(content), messageId: textOrNull(messageId) } : null
+}
+
+function thoughtOf({ content, messageId }: JsonObject): Heard | null {
+  if (!isObject(content) || content.type !== 'text' || typeof content.text !== 'string') return null
+  return { type: 'thought', text: content.text, messageId: textOrNull(messageId) }
+}
+
+function callOf(update: JsonObject): Heard | null {
+  const { toolCallId: callId, title, kind, status, rawInput, rawOutput, content, locations } = update
+  if (typeof callId !== 'string' || callId === '') return null
+  const name = toolNameOf(update)
+  // Null means the same as absent: the protocol has both for "as it was".
+  const call: CallNews = {
+    callId,
+    ...(name === null ? {} : { name }),
+    ...(typeof title === 'string' ? { title } : {}),
+    ...(typeof kind === 'string' ? { kind } : {}),
+    ...(isStatus(status) ? { status } : {}),
+    ...(isThere(rawInput) ? { input: rawInput } : {}),
+    ...(isThere(rawOutput) ? { output: rawOutput } : {}),
+    ...(Array.isArray(content) ? { content: content.filter(isObject) } : {}),
+    ...(Array.isArray(locations) ? { locations } : {}),
+  }
+  return { type: 'call', call }
+}
+
+/** The protocol's own field is young. Before it, agents put the name where only they would look: `_meta.<agent>.toolName`. */
+function toolNameOf({ name, _meta }: JsonObject): string | null {
+  if (typeof name === 'string' && name !== '') return name
+  const vendors = isObject(_meta) ? Object.values(_meta).filter(isObject) : []
+  const names = vendors.map(({ toolName }) => toolName)
+  return names.find((toolName): toolName is string => typeof toolName === 'string' && toolName !== '') ?? null
+}
+
+function usageOf({ used, size, cost }: JsonObject): Heard | null {
+  if (!isCount(used) || !isCount(size)) return null
+  return { type: 'usage', used, size, cost: isObject(cost) && isCount(cost.amount) ? cost.amount : null }
+}
+
+const statuses: readonly unknown[] = ['pending', 'in_progress', 'completed', 'failed']
+
+function isStatus(value: Json | undefined): value is NonNullable<CallNews['status']> {
+  return statuses.includes(value)
+}
+
+function isThere(value: Json | undefined): value is Json {
+  return value !== undefined && value !== null
+}
+
+function isCount(value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}
+
+function textOrNull(value: Json | undefined): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
