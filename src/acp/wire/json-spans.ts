@@ -20,7 +20,9 @@ const toClosing = 2
  *  once, and goes down no stack: an agent may send anything. */
 export function spansOf(json: Buffer, path: JsonPath): readonly Span[] {
   const found: Span[] = []
-  const open: number[] = []
+  /** The brackets that are open. Bytes, because there may be as many of them as the text has. */
+  let open = new Uint8Array(64)
+  let depth = 0
   /** Where we are in each open array that lies on the path. */
   const indexes: number[] = []
   /** How many of the open values lie on the path; the innermost does if it is all of them. */
@@ -31,11 +33,12 @@ export function spansOf(json: Buffer, path: JsonPath): readonly Span[] {
   let at = afterSpace(json, 0)
   for (;;) {
     const byte = json[at]
-    const isIt = isOnPath && open.length === path.length
+    const isIt = isOnPath && depth === path.length
     if (byte === openObject || byte === openArray) {
       if (isIt) from = at
       else if (isOnPath) indexes[along++] = 0
-      open.push(byte)
+      if (depth === open.length) open = larger(open)
+      open[depth++] = byte
       at = afterSpace(json, at + 1)
     } else {
       const to = endOfScalar(json, at)
@@ -46,23 +49,23 @@ export function spansOf(json: Buffer, path: JsonPath): readonly Span[] {
     const hasBegun = byte === openObject || byte === openArray
     if (!hasBegun || json[at] === byte + toClosing) {
       // Behind a value, or before the end of an empty one: all that ends here is closed, up to the next comma.
-      while (open.length > 0 && json[at] === open[open.length - 1]! + toClosing) {
-        open.pop()
+      while (depth > 0 && json[at] === open[depth - 1]! + toClosing) {
+        depth--
         at++
-        if (along > open.length) along = open.length
-        if (from >= 0 && open.length === path.length) {
+        if (along > depth) along = depth
+        if (from >= 0 && depth === path.length) {
           found.push({ from, to: at })
           from = -1
         }
         at = afterSpace(json, at)
       }
-      if (open.length === 0) return at === json.length ? found : []
+      if (depth === 0) return at === json.length ? found : []
       if (json[at] !== comma) return []
       at = afterSpace(json, at + 1)
-      if (along === open.length) indexes[along - 1]!++
+      if (along === depth) indexes[along - 1]!++
     }
-    const step = along === open.length ? path[along - 1] : undefined
-    if (open[open.length - 1] === openArray) {
+    const step = along === depth ? path[along - 1] : undefined
+    if (open[depth - 1] === openArray) {
       isOnPath = step !== undefined && indexes[along - 1] === step
       continue
     }
@@ -73,6 +76,12 @@ export function spansOf(json: Buffer, path: JsonPath): readonly Span[] {
     if (json[at] !== colon) return []
     at = afterSpace(json, at + 1)
   }
+}
+
+function larger(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const twice = new Uint8Array(2 * bytes.length)
+  twice.set(bytes)
+  return twice
 }
 
 /** Whether the string from the one quote to the other is this key, however it is written. */

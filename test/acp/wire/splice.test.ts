@@ -1,0 +1,275 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Span, spansOf, spliced, withFirstElements, withMember } from '../../../src/acp/wire/splice.ts'
+import { objects, type Path, type Place, type Printed, texts } from './json-texts.ts'
+
+const found = (text: string, ...path: Path) => {
+  const json = Buffer.from(text)
+  return spansOf(json, path).map(({ from, to }) => json.toString('utf8', from, to))
+}
+
+const same = (one: Path, other: Path) =>
+  one.length === other.length && one.every((step, at) => step === other[at])
+
+/** A text with one of its paths. */
+const withPath = (of: fc.Arbitrary<Printed>) =>
+  of.chain(printed => fc.constantFrom(...printed.places).map(({ path }) => ({ ...printed, path })))
+
+const at = ({ places }: Printed, path: Path): readonly Span[] =>
+  places
+    .filter(place => same(place.path, path))
+    .map(({ from, to }: Place) => ({ from, to }))
+    .toSorted((a, b) => a.from - b.from)
+
+/** What JSON.parse makes of it, with the value at the path replaced. */
+function replaced(value: unknown, path: Path, by: unknown): unknown {
+  const [step, ...rest] = path
+  if (step === undefined) return by
+  if (Array.isArray(value)) return value.with(step as number, replaced(value[step as number], rest, by))
+  const members = Object.entries(value as object)
+  const known = members.map(([key, one]) => [key, key === step ? replaced(one, rest, by) : one])
+  return Object.fromEntries(known)
+}
+
+/** Members whose last writing leads to the value: JSON.parse believes the last one of a key that stands twice. */
+function isRead(value: unknown, path: Path): boolean {
+  const [step, ...rest] = path
+  if (step === undefined) return true
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return false
+  return isRead((value as Record<string | number, unknown>)[step], rest)
+}
+
+describe('where values stand', () => {
+  it('is what whoever printed them says, for every path, however they are written', () => {
+    fc.assert(
+      fc.property(texts, printed => {
+        const json = Buffer.from(printed.text)
+        for (const { path } of printed.places) expect(spansOf(json, path)).toEqual(at(printed, path))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('is nowhere for a path that leads nowhere', () => {
+    fc.assert(
+      fc.property(withPath(texts), ({ text, path }) => {
+        expect(found(text, ...path, 'nobody')).toEqual([])
+        expect(found(text, ...path, 99)).toEqual([])
+        expect(found(text, 'nobody', ...path)).toEqual([])
+      }),
+    )
+  })
+
+  it('is found exactly in what JSON.parse reads, whatever is broken in it', () => {
+    const bytes = [...'{}[]",:\\ue0-+.1xtn \n\u0001', '']
+    const breaks = fc.array(fc.tuple(fc.nat(), fc.constantFrom(...bytes), fc.nat(1)), {
+      minLength: 1,
+      maxLength: 3,
+    })
+    let valid = 0
+    fc.assert(
+      fc.property(texts, breaks, ({ text }, list) => {
+        const broken = list.reduce((one, [where, by, gone]) => {
+          const place = where % (one.length + 1)
+          return one.slice(0, place) + by + one.slice(place + gone)
+        }, text)
+        const isValid = reads(broken)
+        if (isValid) valid++
+        expect(spansOf(Buffer.from(broken), [])).toHaveLength(isValid ? 1 : 0)
+      }),
+      { numRuns: 1_500 },
+    )
+    expect(valid).toBeGreaterThan(100)
+    expect(valid).toBeLessThan(1_400)
+  })
+
+  it.each([
+    '',
+    ' ',
+    '{',
+    '}',
+    '[1,]',
+    '{"a":1,}',
+    '[1 2]',
+    '[,]',
+    '{"a"}',
+    '{a:1}',
+    "{'a':1}",
+    '{"a":1}}',
+    '{"a":01}',
+    '{"a":.5}',
+    '{"a":1.}',
+    '{"a":1e}',
+    '{"a":+1}',
+    '{"a":-}',
+    '{"a":tru}',
+    '{"a":nulll}',
+    '{"a":"\\x"}',
+    '{"a":"\\u12g4"}',
+    '{"a":"',
+    '{"a":"\t"}',
+    '{"a":[}]',
+    '[{]}',
+    '{"a":1} {}',
+    '\ufeff{"a":1}',
+    '{"a":NaN}',
+    '{"a":1}//',
+  ])('is nowhere in %j, which JSON.parse does not read', text => {
+    expect(reads(text)).toBe(false)
+    expect(found(text, 'a')).toEqual([])
+    expect(found(text)).toEqual([])
+  })
+
+  it('is found behind an escaped key, and not taken for a key that only looks alike', () => {
+    expect(found('{"\\u0061":1,"a":2}', 'a')).toEqual(['1', '2'])
+    expect(found('{"aa":1,"A":2,"a ":3,"\\"a":4}', 'a')).toEqual([])
+    expect(found('{"0":"zero"}', 0)).toEqual([])
+    expect(found('["zero"]', '0')).toEqual([])
+    expect(found('{"a":[{"a":1}]}', 'a', 0, 'a')).toEqual(['1'])
+  })
+
+  it('is no question of depth', () => {
+    const levels = 1_000_000
+    const deep = `{"a":${'['.repeat(levels)}${']'.repeat(levels)},"b":{"c":1}}`
+    expect(found(deep, 'b', 'c')).toEqual(['1'])
+    expect(found('['.repeat(levels), 0)).toEqual([])
+  })
+
+  it('is found in large lines without reading them again and again', () => {
+    const members = Array.from({ length: 50_000 }, (_, index) => `"k${index}":${index}`).join()
+    const line = `{"params":{${members},"sessionId":"s"},"image":"${'A'.repeat(1_000_000)}"}`
+    const start = performance.now()
+    expect(found(line, 'params', 'sessionId')).toEqual(['"s"'])
+    expect(performance.now() - start).toBeLessThan(2_000)
+  })
+})
+
+describe('an edit', () => {
+  it('puts values in the place of others and changes no other byte', () => {
+    fc.assert(
+      fc.property(withPath(texts), fc.constantFrom('7', '"é🧶"', '{"x":[]}'), (one, by) => {
+        const json = Buffer.from(one.text)
+        const edited = spliced(
+          json,
+          spansOf(json, one.path).map(span => ({ span, by })),
+        )
+        expect(restored(edited, json, at(one, one.path), by)).toEqual(json)
+        const before = JSON.parse(one.text)
+        if (isRead(before, one.path))
+          expect(JSON.parse(edited.toString())).toEqual(replaced(before, one.path, JSON.parse(by)))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('keeps bytes that are no UTF-8', () => {
+    const json = Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff, 0xfe]), Buffer.from('","id":1}')])
+    const edited = withMember(json, ['id'], '2')
+    expect(edited.equals(Buffer.from(json.map((byte, at) => (at === json.length - 2 ? 0x32 : byte))))).toBe(
+      true,
+    )
+  })
+
+  it('takes its pieces in any order, and at the same place in the order given', () => {
+    const put = (from: number, to: number, by: string) => ({ span: { from, to }, by })
+    expect(
+      spliced(Buffer.from('[1,2]'), [put(3, 4, 'b'), put(1, 2, 'a'), put(1, 1, 'x'), put(1, 1, 'y')]),
+    ).toEqual(Buffer.from('[xya,b]'))
+    expect(() => spliced(Buffer.from('[1,2]'), [put(1, 3, 'a'), put(2, 4, 'b')])).toThrow(RangeError)
+    expect(() => spliced(Buffer.from('[]'), [put(1, 5, 'a')])).toThrow(RangeError)
+  })
+})
+
+describe('a member that is set', () => {
+  const paths = fc.array(fc.constantFrom('a', 'b', 'id', 'é🧶', '__proto__'), { minLength: 1, maxLength: 3 })
+
+  it('is there for everybody who reads the text, and the others are what they were', () => {
+    fc.assert(
+      fc.property(objects, paths, ({ text }, path) => {
+        const edited = withMember(Buffer.from(text), path, '{"new":true}')
+        const after = JSON.parse(edited.toString())
+        expect(isRead(after, path)).toBe(true)
+        expect(after).toEqual(set(JSON.parse(text), path, { new: true }))
+        // Also for those who believe the first of two.
+        for (const span of spansOf(edited, path))
+          expect(edited.toString('utf8', span.from, span.to)).toBe('{"new":true}')
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it.each([
+    ['{}', ['a'], '{"a":1}'],
+    ['{ }', ['a', 'b'], '{"a":{"b":1} }'],
+    ['{"x":0}', ['a'], '{"a":1,"x":0}'],
+    [' {"a": 0 }\r', ['a'], ' {"a": 1 }\r'],
+    ['{"a":null}', ['a', 'b'], '{"a":{"b":1}}'],
+    ['{"a":{"b":0},"a":null}', ['a', 'b'], '{"a":{"b":1},"a":{"b":1}}'],
+    ['{"a":12345678901234567890}', ['b'], '{"b":1,"a":12345678901234567890}'],
+    ['[]', ['a'], '[]'],
+    ['{"a":1', ['a'], '{"a":1'],
+  ])('turns %s with %j into %s', (text, path, edited) => {
+    expect(withMember(Buffer.from(text), path, '1').toString()).toBe(edited)
+  })
+})
+
+describe('elements that are put first', () => {
+  it.each([
+    ['{"prompt":[]}', '{"prompt":[1,2]}'],
+    ['{"prompt":[ ]}', '{"prompt":[1,2 ]}'],
+    ['{"prompt":[ {} ]}', '{"prompt":[1,2, {} ]}'],
+    ['{"prompt":[3],"prompt":[4]}', '{"prompt":[1,2,3],"prompt":[1,2,4]}'],
+    ['{"prompt":"text"}', '{"prompt":"text"}'],
+    ['{}', '{}'],
+    ['{"prompt":[3]', '{"prompt":[3]'],
+  ])('turn %s into %s', (text, edited) => {
+    expect(withFirstElements(Buffer.from(text), ['prompt'], ['1', '2']).toString()).toBe(edited)
+  })
+
+  it('leave the rest as it was', () => {
+    fc.assert(
+      fc.property(texts, ({ text, root }) => {
+        const json = Buffer.from(`{"params":{"prompt":${text}}}`)
+        const edited = withFirstElements(json, ['params', 'prompt'], ['"first"'])
+        const expected = root.type === 'array' ? ['first', ...JSON.parse(text)] : JSON.parse(text)
+        expect(JSON.parse(edited.toString())).toEqual({ params: { prompt: expected } })
+      }),
+    )
+  })
+
+  it('may be none', () => {
+    const json = Buffer.from('{"prompt":[3]}')
+    expect(withFirstElements(json, ['prompt'], [])).toBe(json)
+  })
+})
+
+function reads(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The edited text with the old values put back: by counting only, so that it knows nothing of JSON. */
+function restored(edited: Buffer, json: Buffer, spans: readonly Span[], by: string): Buffer {
+  const pieces: Buffer[] = []
+  let here = 0
+  let there = 0
+  for (const { from, to } of spans) {
+    pieces.push(edited.subarray(there, there + from - here), json.subarray(from, to))
+    there += from - here + Buffer.byteLength(by)
+    here = to
+  }
+  return Buffer.concat([...pieces, edited.subarray(there)])
+}
+
+function set(value: unknown, path: readonly string[], to: unknown): unknown {
+  const [key, ...rest] = path
+  if (key === undefined) return to
+  const object = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
+  const inner = Object.getOwnPropertyDescriptor(object, key)?.value
+  const others = Object.entries(object).filter(([name]) => name !== key)
+  return Object.fromEntries([...others, [key, set(inner, rest, to)]])
+}
