@@ -322,6 +322,7 @@ export const withoutJson: Readonly<Record<string, string>> = {
   chat: 'it is a conversation; one answer: `skein "…" --json`',
   resume: 'it opens a chat; one answer: `skein --resume <id> "…" --json`',
   completion: 'it prints a script',
+  acp: 'what it prints is the protocol',
 }
 
 /** What every command prints on stderr when it fails. */

@@ -23,6 +23,8 @@ export interface Argument {
   readonly many?: true
   /** Typed as it stands: the name is the word. */
   readonly literal?: true
+  /** Stands behind `--`, so that not a word of it is ours to read: another program's command line. Takes all. */
+  readonly behind?: true
 }
 
 /** Where a command stands in `skein --help`. */

@@ -63,8 +63,8 @@ function optionsOf({ options, noJson }: Command): Readonly<Record<string, Option
 }
 
 export function usageOf({ name, arguments: args, options }: Command): string {
-  const words = args.map(({ name, optional, many, literal }) => {
-    const word = `${literal ? name : `<${name}>`}${many ? '…' : ''}`
+  const words = args.map(({ name, optional, many, literal, behind }) => {
+    const word = `${behind ? '-- ' : ''}${literal ? name : `<${name}>`}${many || behind ? '…' : ''}`
     return optional ? `[${word}]` : word
   })
   const flags = Object.keys(options).length > 0 ? ['[options]'] : []

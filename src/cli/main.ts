@@ -13,12 +13,13 @@ import type { World } from './world.ts'
 /** Runs the command line of this process. Sets the exit code; never throws. */
 export async function main(): Promise<void> {
   const argv = process.argv.slice(2)
-  const debug = argv.includes('--debug')
-  const json = argv.some(word => word === '--json' || word.startsWith('--json='))
+  const ours = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
+  const debug = ours.includes('--debug')
+  const json = ours.some(word => word === '--json' || word.startsWith('--json='))
   try {
     process.exitCode = await run(argv, { json, debug })
   } catch (error) {
-    const err = paperOn(2, process.env, { noColor: argv.includes('--no-color'), onLost })
+    const err = paperOn(2, process.env, { noColor: ours.includes('--no-color'), onLost })
     process.exitCode = report(error, err, { json, debug })
   }
 }

@@ -17,19 +17,21 @@ export function parse(command: Command, argv: readonly string[]): Given {
   const options = { ...command.options, ...commonOptions }
   const given: Record<string, string | true | string[]> = {}
   const words: string[] = []
+  let behind: readonly string[] = []
 
   for (let i = 0; i < argv.length; i++) {
     const word = argv[i]!
     if (word === '--') {
-      words.push(...argv.slice(i + 1))
+      behind = argv.slice(i + 1)
       break
     }
     if (word.startsWith('--')) i = take(word, i)
     else if (word.startsWith('-') && word !== '-') i = takeShort(word, i)
     else words.push(word)
   }
-  checkCount(command, words)
-  return { arguments: words, options: given }
+  if (command.arguments.at(-1)?.behind) checkBehind(command, words, behind)
+  else checkCount(command, [...words, ...behind])
+  return { arguments: [...words, ...behind], options: given }
 
   function take(word: string, at: number): number {
     const equals = word.indexOf('=')
@@ -94,6 +96,14 @@ function checkCount(command: Command, words: readonly string[]): void {
       helpHint(command),
     )
   }
+}
+
+/** Of a command line behind `--` everything is taken, and nothing that stands before it. */
+function checkBehind(command: Command, words: readonly string[], behind: readonly string[]): void {
+  const { arguments: declared } = command
+  checkCount({ ...command, arguments: declared.slice(0, -1) }, words)
+  if (behind.length === 0 && !declared.at(-1)!.optional)
+    throw new UsageError(`${command.name} needs a command behind --`, helpHint(command))
 }
 
 function article(name: string): string {

@@ -1,4 +1,5 @@
 import type { Command } from '../command.ts'
+import { acpCommands } from './acp.ts'
 import { keepCommands } from './keep.ts'
 import { lookCommands } from './look.ts'
 import { mendCommands } from './mend.ts'
@@ -32,6 +33,7 @@ export const prompt: Command = {
 /** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
   ...talkCommands,
+  ...acpCommands,
   ...lookCommands,
   ...keepCommands,
   ...mendCommands,

@@ -24,7 +24,7 @@ const defaults: readonly (readonly [variable: string, model: string])[] = [
 ]
 
 /** Short names that need no configuration. */
-const knownAliases: Readonly<Record<string, string>> = {
+export const knownAliases: Readonly<Record<string, string>> = {
   sonnet: 'anthropic/claude-sonnet-5-5',
   opus: 'anthropic/claude-opus-5-5',
   haiku: 'anthropic/claude-haiku-5-5',

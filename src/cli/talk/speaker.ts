@@ -79,7 +79,8 @@ export function speakerFor(
   }
 }
 
-function settingsOf({ conversation }: Config): Pick<AgentOptions, 'window' | 'strategy'> {
+/** What the settings say of every agent. */
+export function settingsOf({ conversation }: Config): Pick<AgentOptions, 'window' | 'strategy'> {
   const { maxTokens, keepRecentMessages, maxMessages, tokenStrategy } = conversation
   return {
     strategy: tokenStrategy,

@@ -1,0 +1,18 @@
+import type { OfferedModel } from '../../acp/serve/served.ts'
+import type { NonEmpty } from '../../core/message.ts'
+import { missingKey } from '../set-up/keys.ts'
+import { fullName, knownAliases, type ModelChoice } from '../talk/model.ts'
+import { modelName } from '../terminal/model-name.ts'
+import type { World } from '../world.ts'
+
+/** What an editor offers to choose from: the model that answers unless another is chosen, then those that have a name here and
+ *  whose key is set. */
+export function offeredModels({ id, aliases }: ModelChoice, env: World['env']): NonEmpty<OfferedModel> {
+  const named = [...Object.keys(aliases), ...Object.keys(knownAliases)].map(name => fullName(name, aliases))
+  const others = new Set(named.filter(one => one !== id && missingKey(one, env) === null))
+  return [offered(id), ...[...others].map(offered)]
+}
+
+function offered(id: string): OfferedModel {
+  return { id, name: modelName(id) }
+}
