@@ -1,0 +1,50 @@
+import { timesIn } from '../../test/acp/agents/step.ts'
+import { type ModelServer, type SeenRequest, startModelServer } from '../../test/support/models/server.ts'
+
+/** The model of the real agents: it answers a question with the question's own name, and can be told to fall silent in the
+ *  middle of an answer. */
+export interface MarkedModel extends Pick<ModelServer, 'url' | 'close'> {
+  /** What the agent gave to the model for the question with this name, or null if it never asked. */
+  asked(name: string): SeenRequest | null
+  /** The answer to this question stops in the middle and never goes on. */
+  holdBack(name: string): void
+}
+
+export const questionOf = (name: string): string => `MARK-${name}`
+export const answerOf = (name: string): string => `ANSWER-${name}.`
+export const halfOf = (name: string): string => `HALF-${name}`
+
+export async function startMarkedModel(): Promise<MarkedModel> {
+  const held = new Set<string>()
+  const server = await startModelServer({
+    reply(request) {
+      const name = nameOf(request)
+      if (name === null) return 'ok'
+      if (held.has(name) && isTurn(request))
+        return { parts: [{ text: `${halfOf(name)} of an ` }, { hang: true }] }
+      return { parts: [{ text: [`${answerOf(name)} `, 'Understood.'] }] }
+    },
+  })
+  return {
+    url: server.url,
+    close: () => server.close(),
+    holdBack: name => held.add(name),
+    asked: name => server.requests.findLast(one => isTurn(one) && nameOf(one) === name) ?? null,
+  }
+}
+
+/** How often a text stands in what the model was given, whoever is said to have said it. */
+export function timesGiven({ messages }: SeenRequest, text: string): number {
+  return messages.reduce((sum, message) => sum + timesIn(message.text, text), 0)
+}
+
+/** Agents also ask models for titles and the like, and give them no tools for that. */
+function isTurn({ tools }: SeenRequest): boolean {
+  return tools.length > 0
+}
+
+/** The newest question. What an agent is told of the past stands before it. */
+function nameOf({ messages }: SeenRequest): string | null {
+  const last = messages.findLast(({ role }) => role === 'user')?.text ?? ''
+  return [...last.matchAll(/MARK-(\w+)/g)].at(-1)?.[1] ?? null
+}

@@ -1,0 +1,117 @@
+import { type AcpClient, Refused } from '../../test/acp/agents/client.ts'
+import { questionOf } from './model.ts'
+import { type Cell, givenToModel, shownIn } from './seen-by.ts'
+import { type AgentWorld, quiet } from './world.ts'
+
+/** What is left of a conversation after everything was killed between two turns, and what else can be done with it. */
+export interface RestartCells {
+  readonly memory: Cell
+  readonly shown: Cell
+  readonly list: Cell
+  readonly resume: Cell
+  readonly fork: Cell
+  readonly close: Cell
+  readonly delete: Cell
+}
+
+export const notOffered = '–'
+
+export async function restart(world: AgentWorld): Promise<RestartCells> {
+  const sessionId = await firstTurn(world)
+  const { memory, shown, list, fork } = await afterLoad(world, sessionId)
+  return { memory, shown, list, fork, ...(await afterResume(world, sessionId, memory)) }
+}
+
+async function firstTurn(world: AgentWorld): Promise<string> {
+  const client = await world.start()
+  const sessionId = await client.newSession()
+  await client.prompt(sessionId, questionOf('one'))
+  await quiet(client)
+  await client.kill9()
+  return sessionId
+}
+
+type AfterLoad = Pick<RestartCells, 'memory' | 'shown' | 'list' | 'fork'>
+
+async function afterLoad(world: AgentWorld, sessionId: string): Promise<AfterLoad> {
+  const { model } = world
+  const client = await world.start()
+  const can = abilitiesOf(client)
+  const list = await tried(can.list, async () => {
+    const { sessions } = await client.request('session/list', { cwd: world.cwd })
+    const found = sessions.find((one: { sessionId: string }) => one.sessionId === sessionId)
+    if (!found) return 'no'
+    return /conversation_history/.test(found.title ?? '') ? 'no: its title is what we told' : 'yes'
+  })
+  let shown: Cell = notOffered
+  const memory = await tried(can.load, async () => {
+    await client.load(sessionId)
+    await quiet(client)
+    await client.prompt(sessionId, questionOf('two'))
+    await quiet(client)
+    shown = shownIn(client, sessionId, { turns: ['one', 'two'] })
+    return givenToModel(model, 'two', { turns: ['one'] })
+  })
+  if (can.load && memory !== 'yes' && shown === notOffered) shown = 'no'
+  const fork = await tried(can.fork, async () => {
+    const forked = await client.request('session/fork', { sessionId, cwd: world.cwd, mcpServers: [] })
+    await client.prompt(forked.sessionId, questionOf('forked'))
+    return givenToModel(model, 'forked', { turns: ['one'] })
+  })
+  await client.kill9()
+  return { memory, shown, list, fork }
+}
+
+type AfterResume = Pick<RestartCells, 'resume' | 'close' | 'delete'>
+
+async function afterResume(world: AgentWorld, sessionId: string, memory: Cell): Promise<AfterResume> {
+  const client = await world.start()
+  const can = abilitiesOf(client)
+  const turns = memory === 'yes' ? ['one', 'two'] : ['one']
+  const resume = await tried(can.resume, async () => {
+    await client.resume(sessionId)
+    await quiet(client)
+    const replayed = client.thread(sessionId).messages.length
+    await client.prompt(sessionId, questionOf('three'))
+    const cell = givenToModel(world.model, 'three', { turns })
+    return cell === 'yes' && replayed > 0 ? 'no: it shows the past again' : cell
+  })
+  const close = await tried(can.close, async () => {
+    // Only what is open can be closed, and the one from before may not be.
+    await client.request('session/close', { sessionId: await client.newSession() })
+    return 'yes'
+  })
+  const deleted = await tried(can.delete, async () => {
+    await client.request('session/delete', { sessionId })
+    if (!can.list) return 'yes'
+    const { sessions } = await client.request('session/list', { cwd: world.cwd })
+    return sessions.some((one: { sessionId: string }) => one.sessionId === sessionId) ? 'no' : 'yes'
+  })
+  await client.kill9()
+  return { resume, close, delete: deleted }
+}
+
+/** What an agent offers. */
+export function abilitiesOf({ agent }: AcpClient) {
+  const { loadSession, sessionCapabilities } = agent.agentCapabilities ?? {}
+  const has = (name: string) => Boolean(sessionCapabilities?.[name])
+  return {
+    load: loadSession === true,
+    resume: has('resume'),
+    list: has('list'),
+    fork: has('fork'),
+    close: has('close'),
+    delete: has('delete'),
+  }
+}
+
+/** A cell of what is offered; a refusal is what the cell says then. */
+export async function tried(isOffered: boolean, attempt: () => Promise<Cell>): Promise<Cell> {
+  if (!isOffered) return notOffered
+  try {
+    return await attempt()
+  } catch (error) {
+    if (error instanceof Refused) return `no: ${error.code}`
+    throw error
+  }
+}

@@ -1,0 +1,52 @@
+import type { CutOffCells } from './cut-off.ts'
+import { type RealAgent, titleOf } from './real-agent.ts'
+import type { RestartCells } from './restart.ts'
+import type { Way } from './world.ts'
+
+/** What one agent did on one way. */
+export interface Row {
+  readonly agent: RealAgent
+  readonly way: Way
+  readonly cells: (RestartCells & CutOffCells) | { readonly failed: string }
+}
+
+const columns = {
+  memory: 'the model knows the turn after kill -9 and load',
+  shown: 'the editor sees each message once',
+  question: 'kill -9 in the middle of an answer: the question is known',
+  half: 'the half answer is known',
+  halfShown: 'both are shown once',
+  list: 'list',
+  resume: 'resume',
+  fork: 'fork',
+  close: 'close',
+  delete: 'delete',
+} as const satisfies Record<keyof (RestartCells & CutOffCells), string>
+
+/** The table of a run, in Markdown. */
+export function tableOf(rows: readonly Row[]): string {
+  const heads = ['agent', '', ...Object.values(columns)]
+  const lines = rows.map(({ agent, way, cells }, i) => {
+    const isFirst = rows[i - 1]?.agent !== agent
+    const name = isFirst ? titleOf(agent) : ''
+    const values =
+      'failed' in cells
+        ? [
+            `did not run: ${oneLine(cells.failed)}`,
+            ...Object.keys(columns)
+              .slice(1)
+              .map(() => ''),
+          ]
+        : Object.keys(columns).map(column => cells[column as keyof typeof columns])
+    return `| ${[name, way, ...values].join(' | ')} |`
+  })
+  const notes = [...new Set(rows.map(({ agent }) => agent))].flatMap(({ name, note }) =>
+    note ? [`- ${name} ${note}.`] : [],
+  )
+  const table = [`| ${heads.join(' | ')} |`, `|${heads.map(() => '---|').join('')}`, ...lines].join('\n')
+  return [table, ...(notes.length > 0 ? [notes.join('\n')] : [])].join('\n\n')
+}
+
+function oneLine(text: string): string {
+  return text.split('\n')[0]!.replaceAll('|', '\\|').slice(0, 120)
+}

@@ -1,0 +1,71 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type AcpClient, startClient } from '../../test/acp/agents/client.ts'
+import { strangeEnvironment } from '../../test/support/place.ts'
+import { root, run } from '../check/command.ts'
+import { type MarkedModel, startMarkedModel } from './model.ts'
+import type { RealAgent } from './real-agent.ts'
+
+/** What stands between the editor and the agent. */
+export type Way = 'directly' | 'behind skein'
+
+/** A machine of its own for one agent: an empty home, its own settings, its own model. */
+export interface AgentWorld extends AsyncDisposable {
+  readonly model: MarkedModel
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  readonly command: readonly string[]
+  /** Starts an editor against it. Whatever still runs at the end is killed. */
+  start(): Promise<AcpClient>
+}
+
+export async function openWorld(agent: RealAgent, bin: string, way: Way): Promise<AgentWorld> {
+  const place = mkdtempSync(join(tmpdir(), 'skein-agents-'))
+  const model = await startMarkedModel()
+  const given = strangeEnvironment(place, process.env)
+  const home = given.HOME!
+  const world = { home, model: model.url }
+  const cwd = join(place, 'work')
+  mkdirSync(cwd)
+  writeFileSync(join(cwd, 'readme.txt'), 'A folder to work in.\n')
+  for (const [path, text] of Object.entries(agent.files?.(world) ?? {})) {
+    mkdirSync(dirname(resolve(home, path)), { recursive: true })
+    writeFileSync(resolve(home, path), text)
+  }
+  const path = [join(root, 'node_modules/.bin'), bin, process.env.PATH].join(delimiter)
+  const env = { ...given, LANG: 'C.UTF-8', PATH: path, ...agent.env(world) }
+  if (agent.firstRun) {
+    const [command, ...args] = agent.firstRun(world)
+    await run(join(bin, command!), args, { cwd, env })
+  }
+  const bare = [join(bin, agent.command[0]), ...agent.command.slice(1)]
+  const skein = [process.execPath, join(root, 'dist/cli/skein.cjs'), 'acp', '--']
+  const command = way === 'directly' ? bare : [...skein, ...bare]
+  const clients: AcpClient[] = []
+  return {
+    model,
+    cwd,
+    env,
+    command,
+    async start() {
+      const client = await startClient(command, { cwd, env, patienceMs: 90_000 })
+      clients.push(client)
+      return client
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(clients.map(client => client.kill9()))
+      await model.close()
+      rmSync(place, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+/** Waits until nothing has been said for a while: agents send more after an answer. */
+export async function quiet(client: AcpClient, ms = 1_000): Promise<void> {
+  for (let seen = -1; seen !== client.lines.length; ) {
+    seen = client.lines.length
+    await wait(ms)
+  }
+}
