@@ -21,17 +21,23 @@ export async function takePrompt(proxying: Proxying, entry: Entry, line: Line): 
   const params = line.message!.params!
   const under = { abort: new AbortController(), sent: false }
   entry.prompt = under
-  let answered = false
-  const answer = (reply: string | Buffer) => {
-    if (!answered) proxying.tell(reply)
-    answered = true
-  }
-
+  // The agent's own answer. It waits until the turn is on the disk: whoever sees it may rely on that.
+  let answer: Buffer | null = null
   const send = (agent: SeatAgent, sessionId: string, telling: string | null) =>
-    sendOn(proxying, entry, line, { agent, sessionId, telling, answer, onSent: () => (under.sent = true) })
+    sendOn(proxying, entry, line, {
+      agent,
+      sessionId,
+      telling,
+      onSent() {
+        under.sent = true
+      },
+      onAnswer(bytes) {
+        answer = bytes
+      },
+    })
 
   try {
-    const { error, end } = await entry.seat.prompt({
+    const { error } = await entry.seat.prompt({
       words: [wordsOf(params)],
       signal: under.abort.signal,
       send,
@@ -41,14 +47,13 @@ export async function takePrompt(proxying: Proxying, entry: Entry, line: Line): 
       },
       onTrouble: ({ kind, error: trouble }) => proxying.log(`storage: ${kind}: ${String(trouble)}`),
     })
-    if (end || answered) return
-    if (under.abort.signal.aborted || error instanceof ConnectionEnded) answer(resultLine(id, cancelled))
-    else answer(errorLine(id, failureOf(error)))
+    const isOver = under.abort.signal.aborted || error instanceof ConnectionEnded
+    proxying.tell(answer ?? (isOver ? resultLine(id, cancelled) : errorLine(id, failureOf(error))))
   } catch (error) {
     // The words cannot be kept. That is no reason not to say them.
     proxying.log(`not recorded: ${error instanceof Error ? error.message : String(error)}`)
     const { sessionId } = entry.seat
-    if (sessionId === null) answer(errorLine(id, failureOf(error)))
+    if (sessionId === null) proxying.tell(errorLine(id, failureOf(error)))
     else proxying.toAgent(withSessionId(line, sessionId))
   } finally {
     if (entry.prompt === under) entry.prompt = null
@@ -61,15 +66,15 @@ interface Sending {
   readonly agent: SeatAgent
   readonly sessionId: string
   readonly telling: string | null
-  answer(reply: string | Buffer): void
   onSent(): void
+  onAnswer(bytes: Buffer): void
 }
 
 async function sendOn(
   { toAgent, answers }: Proxying,
   entry: Entry,
   line: Line,
-  { agent, sessionId, telling, answer, onSent }: Sending,
+  { agent, sessionId, telling, onSent, onAnswer }: Sending,
 ): Promise<PromptEnd> {
   await setAgain(entry, agent, sessionId)
   const id = line.message!.id!
@@ -78,7 +83,7 @@ async function sendOn(
   return new Promise((resolve, reject) => {
     answers.expect(id, {
       onAnswer(reply) {
-        answer(reply.bytes)
+        onAnswer(reply.bytes)
         const { result, error } = reply.message!
         if (error) reject(new RpcError(error))
         else resolve(endOf(result))

@@ -114,10 +114,14 @@ export function recordTurn(recording: TurnRecording, options: RecordTurnOptions 
       callOffSettling?.()
       callOffSettling = null
     } else
-      callOffSettling ??= source.after(settleMs, () => {
-        callOffSettling = null
-        apply(fold.settle())
-      })
+      callOffSettling ??= source.after(
+        settleMs,
+        () => {
+          callOffSettling = null
+          apply(fold.settle())
+        },
+        { idle: true },
+      )
   }
 
   async function end({ status, stop, usage }: TurnEnding): Promise<TurnReport> {

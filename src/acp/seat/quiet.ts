@@ -1,7 +1,7 @@
 import type { RecorderSource } from '../../recorder/source.ts'
 
 /** How long after the end of a turn its last words may still be on their way. */
-const lateMs = 30
+const lateMs = 15
 
 /** Notices when an agent has fallen silent. */
 export interface Quiet {

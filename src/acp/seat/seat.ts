@@ -117,8 +117,8 @@ export function createSeat(options: SeatOptions): Seat {
   /** Text that the agent was told in a prompt of this session: it must not be shown as anybody's words. */
   let told = ''
   let turn: TurnRecord | null = null
-  /** Called when the agent says anything in a turn: then it has the prompt. */
-  let onFirst: (() => void) | null = null
+  /** The end of what the agent is being asked, and whether it has said anything since: then it has the prompt. */
+  let asked: { readonly head: MessageId | null; isHeard: boolean } | null = null
   let late: Heard[] = []
   let lane: Promise<unknown> = Promise.resolve()
   let links: Promise<unknown> = Promise.resolve()
@@ -130,7 +130,7 @@ export function createSeat(options: SeatOptions): Seat {
     return mine
   }
 
-  async function seatAt(head: MessageId | null): Promise<Seated> {
+  async function seatAt(head: MessageId | null, bringsHistory = false): Promise<Seated> {
     if (seated) return seated
     sitting ??= takeSeat({
       store,
@@ -141,6 +141,7 @@ export function createSeat(options: SeatOptions): Seat {
       params: options.params,
       limits,
       source,
+      bringsHistory,
       agent: options.start,
       listen(sessionId, window) {
         replay = window
@@ -158,14 +159,17 @@ export function createSeat(options: SeatOptions): Seat {
   }
 
   /** What the agent has to be told, by a session that may be used for it. */
-  async function toTell(head: MessageId | null): Promise<{ taken: Seated; tell: ToTell }> {
-    const taken = await seatAt(head)
+  async function toTell(
+    head: MessageId | null,
+    bringsHistory = false,
+  ): Promise<{ taken: Seated; tell: ToTell }> {
+    const taken = await seatAt(head, bringsHistory)
     const tell = await whatToTell(store, taken, head, limits)
     if (tell) return { taken, tell }
     // It has seen what is not on this path any more.
     seated = null
     await forget()
-    const again = await seatAt(head)
+    const again = await seatAt(head, bringsHistory)
     return { taken: again, tell: (await whatToTell(store, again, head, limits))! }
   }
 
@@ -218,8 +222,14 @@ export function createSeat(options: SeatOptions): Seat {
       stop: end?.stop ?? null,
       ...(end?.usage ? { usage: end.usage } : {}),
     })
-    // An agent that answered has all of it, also what it refused or was stopped in; one that died may have lost anything.
-    if (end || error instanceof RpcError) remember(report.head)
+    // An agent that answered has all of it, also what it refused or was stopped in. One that died may have lost anything;
+    // and of one that refused before it said a word nobody knows whether it has the question, or the session at all.
+    const hasIt = end !== null || (error instanceof RpcError && asked?.isHeard === true)
+    if (hasIt) remember(report.head)
+    else if (asked) seated = null
+    asked = null
+    // Whoever is told that the turn is over may end everything.
+    await links
     return { report, end, error }
   }
 
@@ -231,7 +241,10 @@ export function createSeat(options: SeatOptions): Seat {
     const { head } = recording
     const before = prompting.follows === undefined ? await parentOf(head) : prompting.follows
     prompting.signal?.throwIfAborted()
-    const { taken, tell } = withGiven(await toTell(before), prompting.history)
+    const { history } = prompting
+    const planned = await toTell(before, history !== undefined)
+    const needsNothing = prompted && planned.tell.text === null
+    const { taken, tell } = history && !needsNothing ? withGiven(planned, history, limits) : planned
     const isNews = !prompted || tell.text !== null
     if (isNews) {
       await recording.trace([{ type: 'resume', data: traceOf(options.agent, taken, tell, before) }])
@@ -241,7 +254,7 @@ export function createSeat(options: SeatOptions): Seat {
     if (tell.text !== null) told += tell.text
     prompted = true
     turn = record
-    onFirst = () => remember(head)
+    asked = { head, isHeard: false }
     return prompting.send(await options.start(), taken.sessionId, tell.text)
   }
 
@@ -284,7 +297,7 @@ export function createSeat(options: SeatOptions): Seat {
       return seated !== null && resumed
     },
     get isFirstMessage() {
-      return !prompted
+      return seated === null || !prompted
     },
     get isSitting() {
       return sitting !== null
@@ -322,8 +335,10 @@ export function createSeat(options: SeatOptions): Seat {
       if (!turn) return hearPast(heard)
       quiet.heard()
       if (heard.type === 'user') return isTold(heard, told) ? 'hide' : 'show'
-      onFirst?.()
-      onFirst = null
+      if (asked?.isHeard === false) {
+        asked.isHeard = true
+        remember(asked.head)
+      }
       turn.hear(heard)
       return 'show'
     },
@@ -341,15 +356,19 @@ export function createSeat(options: SeatOptions): Seat {
   }
 }
 
-/** What the caller wants it to be told, if it has to be told anything. */
+/** What the caller wants it to be told, if it has to be told anything or knows nothing. */
 function withGiven<T extends { readonly tell: ToTell }>(
   planned: T,
-  history: readonly NewMessage[] | undefined,
+  history: readonly NewMessage[],
+  limits: TellingLimits,
 ): T {
-  if (!history || planned.tell.text === null) return planned
-  const text = asText(history)
-  const report = { ...planned.tell.report, injected: history.length, untold: 0 }
-  return { ...planned, tell: { text: text === '' ? null : `${text}\n\n`, report } }
+  const { text: wouldTell, report: would } = planned.tell
+  const text = asText(history, { messages: limits.messages })
+  if ((wouldTell === null && would.outcome !== 'fresh') || text === '') return planned
+  const injected = Math.min(history.length, limits.messages)
+  const outcome = would.outcome === 'fresh' ? 'injected' : would.outcome
+  const report = { ...would, outcome, injected, untold: history.length - injected } as const
+  return { ...planned, tell: { text: `${text}\n\n`, report } }
 }
 
 /** A turn that the agent did not end: stopped by us or by its death, or refused. */

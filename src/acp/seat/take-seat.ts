@@ -44,6 +44,8 @@ export interface Taking {
   readonly params: JsonObject
   readonly limits: TellingLimits
   readonly source: RecorderSource
+  /** True if the prompt brings its own history: none is put into the system prompt of a new session. */
+  readonly bringsHistory?: boolean
   /** The agent; one that has died is started again. */
   agent(): Promise<SeatAgent>
   /** Told before each request whose answer and replay are to be heard; the id is null until the agent has made one. */
@@ -56,7 +58,7 @@ export interface Taking {
 export async function takeSeat(taking: Taking): Promise<Seated> {
   const failed: FailedTier[] = []
   const link = await linkOf(taking)
-  for (const tier of link ? tiersOf(await taking.agent(), link.seen) : []) {
+  for (const tier of link ? tiersOf(await taking.agent(), link.seen, taking.head) : []) {
     try {
       return { ...(await goOnWith(tier, taking, link!.link)), seen: link!.seen.id, failed }
     } catch (error) {
@@ -77,10 +79,14 @@ async function linkOf(taking: Taking): Promise<{ link: AgentLink; seen: Message 
   return { link, seen: seen! }
 }
 
-/** Resume before load. But where the last turn was cut off, the agent may have lost a part of it, and only a load shows
- *  what it has: then that comes first. */
-function tiersOf({ abilities }: SeatAgent, seen: Message): readonly FailedTier['tier'][] {
-  const wasCutOff = seen.role === 'user'
+/** Resume before load. But where its last turn was cut off, or more was said than it is known to have, only a load shows what
+ *  it has: then that comes first. */
+function tiersOf(
+  { abilities }: SeatAgent,
+  seen: Message,
+  head: MessageId | null,
+): readonly FailedTier['tier'][] {
+  const wasCutOff = seen.role === 'user' || seen.id !== head
   const tiers = wasCutOff ? (['load', 'resume'] as const) : (['resume', 'load'] as const)
   return tiers.filter(tier => abilities[tier])
 }
@@ -105,7 +111,8 @@ async function goOnWith(
 
 async function begin(taking: Taking): Promise<Omit<Seated, 'failed'>> {
   const agent = await taking.agent()
-  const { params, inSystem } = await withHistory(taking, agent.abilities.systemPrompt ? taking.head : null)
+  const inSystemPrompt = agent.abilities.systemPrompt && !taking.bringsHistory
+  const { params, inSystem } = await withHistory(taking, inSystemPrompt ? taking.head : null)
   const replay = openReplay(taking.source)
   taking.listen(null, replay)
   const answer = await agent.request('session/new', params)

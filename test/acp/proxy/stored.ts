@@ -1,0 +1,27 @@
+import { join } from 'node:path'
+import { vi } from 'vitest'
+import { dataFolder } from '../../../src/cli/place.ts'
+import type { Store } from '../../../src/core/ports.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import type { Stage } from '../agents/harness.ts'
+
+/** The store that the command of a stage uses. */
+export function storeOf({ env }: Pick<Stage, 'env'>): Promise<Store> {
+  return openStore(join(dataFolder(env), 'conversations.db'))
+}
+
+/** Waits until this piece of an answer that is still arriving is on the disk: it is written a fifth of a second after it came. */
+export async function untilDrafted(stage: Pick<Stage, 'env'>, text: string): Promise<void> {
+  await using store = await storeOf(stage)
+  await vi.waitUntil(async () => (await draftsOf(store)).includes(text), { timeout: 10_000, interval: 20 })
+}
+
+async function draftsOf(store: Store): Promise<string> {
+  const { items } = await store.listConversations()
+  let text = ''
+  for (const { id } of items) {
+    for (const { key } of await store.listTurns(id, { status: 'open' }))
+      for (const piece of await store.readDraft(id, key)) text += piece.text
+  }
+  return text
+}
