@@ -1,10 +1,21 @@
-import type { Run } from '../command.ts'
+import { isNonEmpty } from '../../core/message.ts'
+import { hasOption, type Run } from '../command.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** `skein acp`: our own agent, for an editor on the other end of standard input and output. */
+/** `skein acp`: our own agent, or the memory of another one, for an editor on the other end of standard input and output. */
 export const acp: Run = async (given, world) => {
-  if (given.arguments.length > 0)
-    throw new UsageError('acp cannot stand before another agent yet', 'Our own: skein acp')
+  const command = given.arguments
+  if (isNonEmpty(command)) {
+    for (const option of ['model', 'system'])
+      if (hasOption(given, option))
+        throw new UsageError(
+          `--${option} is for our own agent`,
+          'Another agent’s options stand behind its name',
+        )
+    const { relay } = await import('./relay.ts')
+    return relay(command, given, world)
+  }
+  if (hasOption(given, 'name')) throw new UsageError('--name is for another agent', 'skein acp -- <command>')
   const { serveOwn } = await import('./serve-own.ts')
   return serveOwn(given, world)
 }
