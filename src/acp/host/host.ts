@@ -105,7 +105,7 @@ export function createHost(options: HostOptions): Host {
   function onUpdate(sessionId: string, update: unknown): void {
     const hosted = bySession.get(sessionId)
     if (hosted) hosted.seat.hear(hear(update))
-    else strays.push({ sessionId, update })
+    else if ([...seats.values()].some(({ seat }) => seat.isSitting)) strays.push({ sessionId, update })
   }
 
   function onRequest(method: string, params: JsonObject): Promise<JsonObject> | null {
@@ -160,6 +160,8 @@ export function createHost(options: HostOptions): Host {
       branch: async () => branch,
       start: alive,
       onSession(sessionId) {
+        // What an agent still says in a session that was left is nobody's.
+        for (const [id, one] of bySession) if (one === hosted()) bySession.delete(id)
         bySession.set(sessionId, hosted())
         const mine = strays.filter(stray => stray.sessionId === sessionId)
         strays.splice(0, strays.length, ...strays.filter(stray => stray.sessionId !== sessionId))

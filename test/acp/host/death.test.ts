@@ -1,0 +1,100 @@
+import { describe, expect, it, vi } from 'vitest'
+import { textOf } from '../../../src/core/message.ts'
+import { agentCommand } from '../agents/harness.ts'
+import { answerMarker, marker, slowly, timesGiven } from '../agents/model-server.ts'
+import { type Hosting, openHosting } from './hosting.ts'
+
+/** An agent that dies in the middle of an answer: what had arrived is kept, and the next one knows it. */
+
+const [first, second, third] = [marker('first'), marker('second'), marker('third')]
+const half = 'HALF of an answer'
+
+function expectOnce({ model }: Hosting, ...texts: readonly string[]): void {
+  for (const text of texts) expect([text, timesGiven(model.last, text)]).toEqual([text, 1])
+}
+
+describe('an agent that dies in the middle of an answer', () => {
+  it.each([
+    ['keeps nothing', 'nothing', 'injected', 4],
+    ['keeps the question', 'question', 'completed', 1],
+    ['keeps whole turns', 'turns', 'completed', 2],
+  ] as const)(
+    'is started again by the next message, and knows all of it once, if it %s',
+    async (_, keeps, outcome, injected) => {
+      await using hosting = await openHosting()
+      const host = hosting.host(agentCommand('dies', `--keeps=${keeps}`))
+      await host.say('talk', first)
+      hosting.model.answerTo(second, ...slowly(half, 20), { type: 'die' })
+      await expect(host.say('talk', second)).rejects.toThrow(
+        /it ended \(code 1\)\. What was said is kept; the next message starts it again/,
+      )
+      const last = (await hosting.said('talk')).at(-1)!
+      expect([last.role, textOf(last), last.meta]).toEqual(['assistant', half, { interrupted: true }])
+      const { memory } = await host.say('talk', third)
+      expect(memory).toMatchObject({ outcome, injected })
+      expectOnce(hosting, first, answerMarker(1), second, half, third)
+      expect(host.outcomes()).toMatchObject({ fresh: 1, [outcome]: 1 })
+    },
+  )
+
+  it('does not hear a question twice that it had kept and died of before it said a word', async () => {
+    await using hosting = await openHosting()
+    const host = hosting.host(agentCommand('dies', '--keeps=question'))
+    await host.say('talk', first)
+    hosting.model.answerTo(second, { type: 'die' })
+    await expect(host.say('talk', second)).rejects.toThrow(/it ended/)
+    const { memory } = await host.say('talk', third)
+    expect(memory).toMatchObject({ outcome: 'loaded', injected: 0, failed: [] })
+    expectOnce(hosting, first, answerMarker(1), second, third)
+  })
+
+  it('is asked again by resume(), and the question is not told besides', async () => {
+    await using hosting = await openHosting()
+    const host = hosting.host(agentCommand('dies', '--keeps=nothing'))
+    await host.say('talk', first)
+    hosting.model.answerTo(second, { type: 'die' })
+    await expect(host.say('talk', second)).rejects.toThrow(/it ended/)
+    const { text } = await host.resume('talk').result()
+    expect(text).toContain(answerMarker(3))
+    expectOnce(hosting, first, answerMarker(1), second)
+    await expect(host.resume('talk').result()).rejects.toThrow(/nothing to resume/)
+  })
+
+  it('that was killed from outside between two turns is started again and told', async () => {
+    await using hosting = await openHosting()
+    const host = hosting.host('forgetful')
+    await host.say('talk', first)
+    const [pid] = host.agents()
+    await host.killAgent()
+    await vi.waitUntil(() => host.isFirstMessage('talk'), { interval: 5 })
+    const { memory } = await host.say('talk', second)
+    expect(memory).toMatchObject({ outcome: 'injected', injected: 2 })
+    expect(host.agents()).not.toContain(pid)
+    expectOnce(hosting, first, answerMarker(1), second)
+  })
+})
+
+describe('an agent that cannot be used', () => {
+  it('is named with its last words if it cannot be started, and the words are kept (S4-42)', async () => {
+    await using hosting = await openHosting()
+    const host = hosting.host([process.execPath, '-e', 'console.error("no licence"); process.exit(3)'], {
+      name: 'sad',
+    })
+    await expect(host.say('talk', first)).rejects.toThrow(/sad.*no licence/s)
+    expect(await hosting.words('talk')).toEqual([`user: ${first}`])
+  })
+
+  it.each([
+    [-32_000, /sign in first/],
+    [-32_800, /no session/],
+  ])('throws %i when it is taken up again, and no other way is tried', async (code, message) => {
+    await using hosting = await openHosting()
+    const command = agentCommand('unknown-codes', `--code=${code}`)
+    await hosting.host(command).say('talk', first)
+    const host = hosting.host(command)
+    await expect(host.say('talk', second)).rejects.toThrow(message)
+    expect(hosting.model.turns).toHaveLength(1)
+    expect(await hosting.words('talk')).toHaveLength(3)
+    expect(host.outcomes()).toEqual({ resumed: 0, loaded: 0, completed: 0, injected: 0, fresh: 0 })
+  })
+})
