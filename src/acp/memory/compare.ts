@@ -33,7 +33,7 @@ export function lackingIn(replay: readonly Heard[], stored: readonly Message[]):
 
 /** Where each turn's first words may stand in the replay. That they stand there at all counts more than everything else. */
 function fitsOf(turns: readonly StoredTurn[], { ends, rest }: Replayed): readonly Fit[] {
-  const most = 4 * (turns.length + 1)
+  const most = 8 * (turns.length + 1)
   return ends.flatMap((end, e) => {
     let behind: Region | null = null
     const region = () => {
@@ -43,15 +43,18 @@ function fitsOf(turns: readonly StoredTurn[], { ends, rest }: Replayed): readonl
     return turns.flatMap((turn, which): Fit[] => {
       if (!turn.words) return []
       const from = beginOf(turn.words, end)
-      const isTelling = from === null && lengthOf(turn) >= tellingLength
-      const mayDecide = isTelling || (from === null && turn.words.text === '' && lengthOf(turn) > 0)
-      const isAnswered = (from !== null || mayDecide) && isIn(region(), turn)
+      if (from === null && !canTell(turn)) return []
+      const isAnswered = isIn(region(), turn)
       if (from === null && !isAnswered) return []
-      const isExact = from !== null && (from === end.from || from === end.at - end.text.length)
-      const worth = most + (isAnswered ? 2 : 0) + (isExact ? 1 : 0)
-      return [{ which, from: from ?? end.at, at: end.at, worth }]
+      const exactness = from === null ? 0 : from === end.at - end.text.length ? 2 : from === end.from ? 1 : 0
+      return [{ which, from: from ?? end.at, at: end.at, worth: most + (isAnswered ? 4 : 0) + exactness }]
     })
   })
+}
+
+/** Whether the answer alone tells which turn it is: it is long, or there is nothing else to go by. */
+function canTell(turn: StoredTurn): boolean {
+  return lengthOf(turn) >= (turn.words?.text === '' ? 1 : tellingLength)
 }
 
 /** Where the words begin, if they end here; null if they do not. Something else may stand before them, such as a history

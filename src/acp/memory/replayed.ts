@@ -14,7 +14,7 @@ export interface Replayed {
 /** A place where words of the user end: the end of a piece, or of a line that we once told the agent. */
 export interface UserEnd {
   readonly at: number
-  /** Where the words that may end here begin at the earliest: other words of the user stand before them, or nothing. */
+  /** All that the user said here without a break, up to this place. */
   readonly text: string
   readonly kind: 'said' | 'told'
   /** Where the piece itself begins. */

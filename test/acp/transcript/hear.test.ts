@@ -1,0 +1,123 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { hear } from '../../../src/acp/transcript/hear.ts'
+import type { Heard } from '../../../src/acp/transcript/heard.ts'
+import type { JsonObject } from '../../../src/core/json.ts'
+import { prepareMessages } from '../../../src/core/prepare.ts'
+import { anyUpdate, bentUpdate } from './any-update.ts'
+
+const text = (words: string) => ({ type: 'text', text: words })
+
+describe('an update', () => {
+  const cases: readonly (readonly [string, JsonObject, Heard])[] = [
+    [
+      'user_message_chunk',
+      { content: text('hi'), messageId: 'm' },
+      { type: 'user', block: { type: 'text', text: 'hi' }, messageId: 'm' },
+    ],
+    [
+      'agent_message_chunk',
+      { content: text('hi') },
+      { type: 'answer', block: { type: 'text', text: 'hi' }, messageId: null },
+    ],
+    [
+      'agent_message_chunk',
+      { content: { type: 'image', data: 'AAAA', mimeType: 'image/png' } },
+      { type: 'answer', block: { type: 'image', mime: 'image/png', data: 'AAAA' }, messageId: null },
+    ],
+    [
+      'agent_message_chunk',
+      { content: { type: 'hologram', beams: 3 } },
+      { type: 'answer', block: { type: 'acp', content: { type: 'hologram', beams: 3 } }, messageId: null },
+    ],
+    [
+      'agent_thought_chunk',
+      { content: text('hm'), messageId: null },
+      { type: 'thought', text: 'hm', messageId: null },
+    ],
+    ['plan', { entries: [{ content: 'a' }] }, { type: 'plan', entries: [{ content: 'a' }] }],
+    ['plan_update', { plan: { type: 'items', entries: [1] } }, { type: 'plan', entries: [1] }],
+    [
+      'plan_update',
+      { plan: { type: 'markdown', markdown: '# a' } },
+      { type: 'plan', entries: { type: 'markdown', markdown: '# a' } },
+    ],
+    ['usage_update', { used: 1, size: 2 }, { type: 'usage', used: 1, size: 2, cost: null }],
+    [
+      'usage_update',
+      { used: 1, size: 2, cost: { amount: 0.5, currency: 'USD' } },
+      { type: 'usage', used: 1, size: 2, cost: 0.5 },
+    ],
+    ['session_info_update', { title: 'A' }, { type: 'title', title: 'A' }],
+    ['session_info_update', { title: null }, { type: 'title', title: null }],
+    ['session_info_update', { updatedAt: 'now' }, { type: 'other', name: 'session_info_update' }],
+    ['current_mode_update', { currentModeId: 'ask' }, { type: 'mode', mode: 'ask' }],
+    ...[
+      'available_commands_update',
+      'config_option_update',
+      'notice',
+      'compaction_update',
+      'compaction_summary_chunk',
+      'plan_removed',
+      'subagent_update',
+      'session_message',
+      'session_message_chunk',
+      'toString',
+      'of_the_future',
+    ].map(name => [name, { content: text('no') }, { type: 'other', name }] as const),
+  ]
+  it.each(cases)('%s is heard for what it says', (sessionUpdate, fields, heard) => {
+    expect(hear({ sessionUpdate, ...fields })).toEqual(heard)
+  })
+
+  it.each(['tool_call', 'tool_call_update'])('%s tells what it names of a call, and nothing else', name => {
+    const whole = {
+      toolCallId: 'c',
+      name: 'read_file',
+      title: 'Read a.ts',
+      kind: 'read',
+      status: 'completed',
+      rawInput: { path: 'a.ts' },
+      rawOutput: 'text',
+      content: [{ type: 'content', content: text('text') }, 'no content'],
+      locations: [{ path: 'a.ts', line: 3 }],
+    }
+    expect(hear({ sessionUpdate: name, ...whole })).toEqual({
+      type: 'call',
+      call: {
+        callId: 'c',
+        name: 'read_file',
+        title: 'Read a.ts',
+        kind: 'read',
+        status: 'completed',
+        input: { path: 'a.ts' },
+        output: 'text',
+        content: [{ type: 'content', content: text('text') }],
+        locations: [{ path: 'a.ts', line: 3 }],
+      },
+    })
+    const nothing = Object.fromEntries(Object.keys(whole).map(key => [key, null]))
+    expect(hear({ sessionUpdate: name, ...nothing, toolCallId: 'c' })).toEqual({
+      type: 'call',
+      call: { callId: 'c' },
+    })
+    expect(hear({ sessionUpdate: name, ...nothing })).toEqual({ type: 'other', name })
+  })
+
+  it('names a tool as its agent does in its own place', () => {
+    const call = { sessionUpdate: 'tool_call', toolCallId: 'c', _meta: { claudeCode: { toolName: 'Bash' } } }
+    expect(hear(call)).toMatchObject({ call: { name: 'Bash' } })
+    expect(hear({ ...call, name: 'shell' })).toMatchObject({ call: { name: 'shell' } })
+  })
+
+  it('is heard whatever it is, and what is heard can be stored', () => {
+    fc.assert(
+      fc.property(fc.oneof(bentUpdate, anyUpdate, fc.jsonValue(), fc.anything()), update => {
+        const heard = hear(update)
+        if (heard.type !== 'answer' && heard.type !== 'user') return
+        prepareMessages([{ role: 'user', blocks: [heard.block] }])
+      }),
+      { numRuns: 400 },
+    )
+  })
+})
