@@ -17,6 +17,7 @@ export const halfOf = (name: string): string => `HALF-${name}`
 export async function startMarkedModel(): Promise<MarkedModel> {
   const held = new Set<string>()
   const server = await startModelServer({
+    lenient: true,
     reply(request) {
       const name = nameOf(request)
       if (name === null) return 'ok'

@@ -24,7 +24,8 @@ export function shownIn(client: AcpClient, sessionId: string, expected: Expected
   return verdict(textsOf(expected).map(text => [text, thread.times(text)]))
 }
 
-function textsOf({ turns, questions = [], halves = [] }: Expected): readonly string[] {
+/** The words to look for. */
+export function textsOf({ turns, questions = [], halves = [] }: Expected): readonly string[] {
   return [
     ...turns.flatMap(name => [questionOf(name), answerOf(name)]),
     ...questions.map(questionOf),
@@ -32,7 +33,8 @@ function textsOf({ turns, questions = [], halves = [] }: Expected): readonly str
   ]
 }
 
-function verdict(counts: readonly (readonly [text: string, times: number])[]): Cell {
+/** `yes` if each was found once. */
+export function verdict(counts: readonly (readonly [text: string, times: number])[]): Cell {
   const wrong = counts.filter(([, times]) => times !== 1)
   if (wrong.length === 0) return 'yes'
   if (wrong.every(([, times]) => times === 0)) return wrong.length === counts.length ? 'no' : 'in part'

@@ -9,7 +9,8 @@ import { type MarkedModel, startMarkedModel } from './model.ts'
 import type { RealAgent } from './real-agent.ts'
 
 /** What stands between the editor and the agent. */
-export type Way = 'directly' | 'behind skein'
+export const ways = ['directly', 'behind skein acp', 'in skein agent'] as const
+export type Way = (typeof ways)[number]
 
 /** A machine of its own for one agent: an empty home, its own settings, its own model. */
 export interface AgentWorld extends AsyncDisposable {
@@ -42,7 +43,7 @@ export async function openWorld(agent: RealAgent, bin: string, way: Way): Promis
   }
   const bare = [join(bin, agent.command[0]), ...agent.command.slice(1)]
   const skein = [process.execPath, join(root, 'dist/cli/skein.cjs'), 'acp', '--']
-  const command = way === 'directly' ? bare : [...skein, ...bare]
+  const command = way === 'behind skein acp' ? [...skein, ...bare] : bare
   const clients: AcpClient[] = []
   return {
     model,

@@ -31,6 +31,9 @@ export interface ModelServerOptions {
   readonly reply?: (request: SeenRequest) => Reply | Promise<Reply>
   /** Requests with another key are refused with 401. Unless given, any key will do. */
   readonly key?: string
+  /** Takes everything that can be read, as many servers do that speak like a provider: what other people's programs send is not
+   *  ours to judge. */
+  readonly lenient?: boolean
 }
 
 export interface ModelServer {
@@ -96,7 +99,7 @@ async function serve(
     )
   }
   const body: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
-  const refused = protocol.refuse(body, headers)
+  const refused = options.lenient ? null : protocol.refuse(body, headers)
   const gone = new Promise<boolean>(resolve =>
     response.on('close', () => resolve(!response.writableFinished)),
   )
