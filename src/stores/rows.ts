@@ -191,8 +191,17 @@ export interface LinkRow {
   readonly updated_at: number
 }
 
-/** A message that may answer a search, with what its conversation adds. */
-export interface CandidateRow extends LooseMessageRow {
+/** A message that may answer a search: what it says, and where it comes in order. */
+export interface CandidateRow {
+  readonly conv: Conv
+  readonly conversation_id: string
+  readonly seq: number
+  readonly at: number
+  readonly body: string | null
+}
+
+/** A message that answers, with what its conversation adds. */
+export interface FoundRow extends LooseMessageRow {
   readonly conv: Conv
   readonly title: string | null
   readonly kind: string

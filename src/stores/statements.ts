@@ -1,7 +1,6 @@
 import type {
   AppendRow,
   BranchRow,
-  CandidateRow,
   Conv,
   ConversationFields,
   ConversationRow,
@@ -20,6 +19,7 @@ import type {
 } from './rows.ts'
 import type { ForkStatements } from './statements-fork.ts'
 import type { MeasureStatements } from './statements-measure.ts'
+import type { SearchStatements } from './statements-search.ts'
 import type { TransferStatements } from './statements-transfer.ts'
 import type { VerifyStatements } from './statements-verify.ts'
 
@@ -52,10 +52,14 @@ interface EventRow {
   readonly at: number
   readonly data: string
 }
-type None = Readonly<Record<never, never>>
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
-export interface Statements extends ForkStatements, MeasureStatements, VerifyStatements, TransferStatements {
+export interface Statements
+  extends ForkStatements,
+    MeasureStatements,
+    SearchStatements,
+    VerifyStatements,
+    TransferStatements {
   // Conversations
   conversationById: [{ id: string }, ConversationRow]
   /** Held until the transaction ends. */
@@ -289,33 +293,6 @@ export interface Statements extends ForkStatements, MeasureStatements, VerifySta
   countSweep: [{ now: number }, never]
   /** What lies in the trash long enough, or a purge has been at. */
   purgeable: [{ before: number; sweeps: number; limit: number }, { id: string }]
-
-  // Search
-  /** Conversations with messages that are not in the index, in the order of `conv`, from behind `after`. */
-  unindexed: [{ after: Conv | null; limit: number }, { conv: Conv; id: string }]
-  setIndexed: [InConv & { indexed_seq: number }, never]
-  /** `tokens` are separated by spaces. */
-  putSearchEntry: [AtSeq & { at: number; tokens: string }, never]
-  deleteSearchEntries: [SeqSpan, never]
-  clearSearch: [None, never]
-  resetIndexed: [None, never]
-  /** Messages of living conversations that the index takes for answers, newest first. */
-  candidates: [
-    {
-      match: string
-      from: number
-      upto: number
-      directory: string | null
-      kind: string | null
-      limit: number
-    },
-    CandidateRow,
-  ]
-  /** Which branches' paths hold these messages. */
-  branchesHolding: [
-    { places: readonly { conv: Conv; seq: number }[] },
-    { conv: Conv; seq: number; name: string; active: number },
-  ]
 }
 
 /** The filters that are present decide a list's SQL; absent ones cost nothing. */

@@ -162,6 +162,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   clearSearch: {},
   resetIndexed: {},
   candidates: { match: `'hello'`, from: 0, upto: now, directory: null, kind: null, limit: 20 },
+  foundMessages: { places: [{ conv, seq: 0 }] },
   branchesHolding: { places: [{ conv, seq: 0 }] },
   bodySizes: span,
   storedMessages: span,

@@ -1,4 +1,5 @@
 import { clip } from './clip.ts'
+import { isSimple, mayOccur } from './glance.ts'
 import type { SearchQuery } from './query.ts'
 import type { Term } from './term.ts'
 import { type Token, tokenize } from './tokenize.ts'
@@ -26,9 +27,20 @@ export function findTerm(tokens: readonly Token[], term: Term): Hit[] {
 /** Whether a message with these texts is what the query asks for by its words: each wanted term occurs in at
  *  least one text, no unwanted term in any. Filters (roles, conversation, dates) are the caller's. */
 export function matches(texts: readonly string[], query: SearchQuery): boolean {
-  const tokens = texts.map(text => tokenize(clip(text)))
-  const occurs = (term: Term) => tokens.some(each => findTerm(each, term).length > 0)
+  const looks = texts.map(text => lookInto(clip(text)))
+  const occurs = (term: Term) => looks.some(holds => holds(term))
   return query.all.every(occurs) && !query.none.some(occurs)
+}
+
+/** Takes the text apart once, and only for a term that a glance does not rule out. */
+function lookInto(text: string): (term: Term) => boolean {
+  const isPlain = isSimple(text)
+  let tokens: Token[] | null = null
+  return term => {
+    if (isPlain && !mayOccur(text, term)) return false
+    tokens ??= tokenize(text)
+    return findTerm(tokens, term).length > 0
+  }
 }
 
 /** Follows a term from its first part at `first` and returns the index of the token with its last part. More than

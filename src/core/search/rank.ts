@@ -1,5 +1,5 @@
 import { clip } from './clip.ts'
-import { hasEscapes } from './escapes.ts'
+import { isSimple } from './glance.ts'
 import { asciiKinds, BREAK } from './letters.ts'
 import { findTerm } from './match.ts'
 import type { SearchQuery } from './query.ts'
@@ -28,15 +28,12 @@ export function score(texts: readonly string[], query: SearchQuery): number {
   return total
 }
 
-/** Beyond ASCII only the dashes, quotes and dots of ordinary prose, which all end a word. */
-const simple = /^[\0-\x7f\u2010-\u2027]*$/
-
 /** Counts the occurrences of terms in a text; the tokens are made once, and only for terms that need them. */
 function counter(text: string): (term: Term) => number {
-  const isSimple = simple.test(text) && !hasEscapes(text)
+  const isPlain = isSimple(text)
   let tokens: Token[] | null = null
   return term => {
-    if (isSimple && term.parts.length === 1) return countOnePart(text, term)
+    if (isPlain && term.parts.length === 1) return countOnePart(text, term)
     tokens ??= tokenize(text)
     return findTerm(tokens, term).length
   }

@@ -24,14 +24,18 @@ export const searchQueries = {
   resetIndexed: `
     UPDATE skein.conversations SET indexed_seq = 0 WHERE tenant = @tenant::text AND indexed_seq > 0`,
   candidates: `
-    SELECT ${looseColumns}, m.conv, c.title, c.kind, c.directory, c.channel
+    SELECT f.conv, f.conv AS conversation_id, m.seq, m.at, m.body
     FROM skein.find(
       @tenant::text, @match::tsquery, @from::bigint, @upto::bigint, @directory::text, @kind::text,
       @limit::int) f
-    JOIN ${at('*', 'f.seq', 'f.conv')} m ON true
-    JOIN LATERAL (
-      SELECT * FROM skein.conversations x WHERE x.tenant = @tenant::text AND x.id = f.conv OFFSET 0) c ON true
+    JOIN ${at('x.seq, x.at, x.body', 'f.seq', 'f.conv')} m ON true
     ORDER BY m.at DESC, m.seq DESC`,
+  foundMessages: `
+    SELECT ${looseColumns}, m.conv, c.title, c.kind, c.directory, c.channel
+    FROM json_to_recordset(@places::json) AS w(conv uuid, seq int)
+    JOIN ${at('*', 'w.seq', 'w.conv')} m ON true
+    JOIN LATERAL (
+      SELECT * FROM skein.conversations x WHERE x.tenant = @tenant::text AND x.id = w.conv OFFSET 0) c ON true`,
   branchesHolding: `
     SELECT c.id AS conv, w.seq, b.name, (b.name = c.active_branch)::int AS active
     FROM json_to_recordset(@places::json) AS w(conv uuid, seq int)

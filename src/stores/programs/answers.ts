@@ -41,10 +41,17 @@ export function* newestAnswers(
   if (candidates.withoutPrefixes) yield* lookAtNewest(hunt, candidates.withoutPrefixes)
   // What the index decides alone: words and prefixes that must occur, and words that must not.
   const exact = query.all.every(term => !term.check) && query.none.every(term => !term.check && !term.prefix)
-  // A few more than wanted; many more where most candidates may turn out to be none.
-  const batch = exact ? wanted + 8 : Math.max(wanted * 4, 200)
-  while (goesOn(hunt)) yield* take(hunt, candidates.indexed, batch, exact)
+  for (let seen = 0, batch = exact ? wanted + 8 : Math.max(wanted * 4, 200); goesOn(hunt); ) {
+    seen += yield* take(hunt, candidates.indexed, batch, exact)
+    if (!exact) batch = nextBatch(wanted - hunt.answers.length, hunt.answers.length / seen)
+  }
   return hunt.answers
+}
+
+/** How many more to look at, where of those so far this share have been answers. Each time costs as much as fifty
+ *  candidates, so that a few too many are better than a few too few; and what a message holds must fit in memory. */
+function nextBatch(missing: number, share: number): number {
+  return Math.ceil(Math.min(1_000, Math.max(50, (missing * 1.25) / share)))
 }
 
 /** As many are looked at before it is known whether a prefix is common. */

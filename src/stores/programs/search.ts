@@ -6,6 +6,7 @@ import type { SearchQuery } from '../../core/search/query.ts'
 import { score } from '../../core/search/rank.ts'
 import { cutSnippet } from '../../core/search/snippet.ts'
 import { all, type Match, type Program } from '../engine.ts'
+import type { Conv } from '../rows.ts'
 import { type Answer, type CandidateSource, type Candidates, newestAnswers, orderKey } from './answers.ts'
 import { readLoose } from './content.ts'
 import { readCursor, writeCursor } from './cursor.ts'
@@ -84,12 +85,16 @@ function* hitsOf(
   query: SearchQuery,
   options: SearchOptions,
 ): Program<SearchHit[]> {
-  const rows = answers.map(answer => answer.row)
+  if (answers.length === 0) return []
+  const places = answers.map(({ row: { conv, seq } }) => ({ conv, seq }))
+  const found = new Map((yield* all('foundMessages', { places })).map(row => [placeKey(row), row]))
+  // One that cannot be found again is damage, and `verify`'s to report.
+  const shown = answers.filter(({ row }) => found.has(placeKey(row)))
+  const rows = shown.map(({ row }) => found.get(placeKey(row))!)
   const messages = yield* readLoose(rows, 'preview')
-  const places = rows.map(({ conv, seq }) => ({ conv, seq }))
   const held = new Map<string, string[]>()
-  for (const { conv, seq, name } of rows.length > 0 ? yield* all('branchesHolding', { places }) : []) {
-    const key = `${conv} ${seq}`
+  for (const { conv, seq, name } of yield* all('branchesHolding', { places })) {
+    const key = placeKey({ conv, seq })
     held.set(key, [...(held.get(key) ?? []), name])
   }
   return rows.map((row, i) => ({
@@ -101,7 +106,11 @@ function* hitsOf(
       directory: row.directory,
       channel: row.channel,
     },
-    branches: held.get(`${row.conv} ${row.seq}`) ?? [],
-    snippet: cutSnippet(answers[i]!.texts, query, options.snippetLength),
+    branches: held.get(placeKey(row)) ?? [],
+    snippet: cutSnippet(shown[i]!.texts, query, options.snippetLength),
   }))
+}
+
+function placeKey({ conv, seq }: { readonly conv: Conv; readonly seq: number }): string {
+  return `${conv} ${seq}`
 }

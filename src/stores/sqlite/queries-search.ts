@@ -1,5 +1,5 @@
 import type { Queries } from '../query.ts'
-import { messageColumns } from './columns.ts'
+import { looseColumns } from './columns.ts'
 
 export const searchQueries = {
   unindexed: `
@@ -38,8 +38,7 @@ export const searchQueries = {
   ],
   resetIndexed: `UPDATE skein_conversations SET indexed_seq = 0 WHERE indexed_seq > 0`,
   candidates: `
-    SELECT ${messageColumns}, m.conv, c.id AS conversation_id, c.title, c.kind, c.directory, c.channel,
-      (SELECT p.id FROM skein_messages p WHERE p.conv = m.conv AND p.seq = m.parent_seq) AS parent_id
+    SELECT m.conv, c.id AS conversation_id, m.seq, m.at, m.body
     FROM skein_search CROSS JOIN skein_search_map s ON s.r = skein_search.rowid
     CROSS JOIN skein_messages m ON m.n = s.n
     CROSS JOIN skein_conversations c ON c.c = m.conv
@@ -50,6 +49,11 @@ export const searchQueries = {
       AND c.trashed_at IS NULL
       AND (@directory IS NULL OR c.directory = @directory) AND (@kind IS NULL OR c.kind = @kind)
     ORDER BY skein_search.rowid DESC LIMIT +@limit`,
+  foundMessages: `
+    SELECT ${looseColumns}, m.conv, c.title, c.kind, c.directory, c.channel
+    FROM json_each(@places) w
+    CROSS JOIN skein_messages m ON m.conv = w.value ->> 'conv' AND m.seq = w.value ->> 'seq'
+    CROSS JOIN skein_conversations c ON c.c = m.conv`,
   branchesHolding: `
     SELECT c.c AS conv, w.value ->> 'seq' AS seq, b.name, b.name = c.active_branch AS active
     FROM json_each(@places) w

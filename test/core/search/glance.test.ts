@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isSimple, mayOccur } from '../../../src/core/search/glance.ts'
+import { findTerm } from '../../../src/core/search/match.ts'
+import { parseQuery, type Term } from '../../../src/core/search/query.ts'
+import { tokenize } from '../../../src/core/search/tokenize.ts'
+
+const pieces = [
+  'foo',
+  'Foo',
+  'FOO',
+  'Bar',
+  'bar',
+  's',
+  '1',
+  '22',
+  '_',
+  '-',
+  '.',
+  ' ',
+  '\n',
+  '\u2014',
+  '\u2019',
+]
+const text = fc.array(fc.constantFrom(...pieces, 'x'.repeat(40)), { maxLength: 25 }).map(all => all.join(''))
+const termOf = (query: string): Term => parseQuery(query, new Date(0)).all[0]!
+const terms = [
+  ...['"foo bar"', '"foo b*"', '"foobar foo"', '"foo 1 bar"', '"bar foo bar"', '"s 22"', 'foobar', 'fo*'],
+  ...[`"foo ${'x'.repeat(70)} bar"`, '"café bar"', '"日本 foo"'],
+].map(termOf)
+
+/** Texts that hold a term, and those of them that `rulesOut` would have nobody look at. */
+function overlooked(rulesOut: (text: string, term: Term) => boolean): { held: number; wrong: number } {
+  const seen = { held: 0, wrong: 0 }
+  fc.assert(
+    fc.property(text, fc.constantFrom(...terms), (source, term) => {
+      if (findTerm(tokenize(source), term).length === 0) return
+      seen.held++
+      if (rulesOut(source, term)) seen.wrong++
+    }),
+    { numRuns: 6_000, seed: 20261116 },
+  )
+  return seen
+}
+
+describe('a glance at a text', () => {
+  it('rules out no term that occurs in it', () => {
+    const { held, wrong } = overlooked((source, term) => isSimple(source) && !mayOccur(source, term))
+    expect(held).toBeGreaterThan(100)
+    expect(wrong).toBe(0)
+  })
+  it('would be seen to, if it did not know of joiners and of what may stand between words', () => {
+    const naive = ({ parts }: Term) => new RegExp(parts.join(' '), 'i')
+    expect(overlooked((source, term) => !naive(term).test(source)).wrong).toBeGreaterThan(10)
+  })
+  it('rules out words that stand apart, in another order, or not at all', () => {
+    const phrase = termOf('"error function"')
+    for (const source of [
+      'error in a function',
+      'function error',
+      'error',
+      'errors function',
+      'error 1 function',
+    ])
+      expect(mayOccur(source, phrase)).toBe(false)
+    for (const source of ['an error, function', 'ERROR_FUNCTION', 'errorFunction', 'er-ror\n"function"'])
+      expect(mayOccur(source, phrase)).toBe(true)
+  })
+  it('is for plain texts only', () => {
+    expect(isSimple('a \u2014 b\u2019s')).toBe(true)
+    for (const source of ['é', '日本', 'foo\u001b[1mbar', 'a\u00adb']) expect(isSimple(source)).toBe(false)
+  })
+  it('leaves terms alone that a pattern cannot say', () => {
+    for (const query of ['"日本 foo"', `"foo ${'x'.repeat(70)}"`])
+      expect(mayOccur('nothing of it', termOf(query))).toBe(true)
+  })
+  it('of a hostile phrase at a hostile text comes in time', () => {
+    const phrase = termOf(`"${'a '.repeat(127)}b"`)
+    const start = performance.now()
+    expect(mayOccur('a '.repeat(128_000), phrase)).toBe(false)
+    expect(performance.now() - start).toBeLessThan(5_000)
+  })
+})
