@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import type { NewMessage } from '../../../src/core/message.ts'
+import { agentCommand } from '../agents/harness.ts'
+import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
+import { type Hosting, openHosting } from './hosting.ts'
+
+/** What an agent is told that does not know the conversation, and where. */
+
+const [first, second] = [marker('first'), marker('second')]
+const opening = [
+  '<conversation_history>',
+  'The following is the prior conversation history from a previous session.',
+  'You should treat this as context you already know about, as if you had this conversation.',
+  '',
+]
+
+/** Puts messages into a conversation, as another program would have. */
+async function stored({ store }: Hosting, key: string, messages: readonly NewMessage[]): Promise<void> {
+  const { branch } = await store.create({ key })
+  const [opens, ...rest] = messages
+  await store.append(branch, null, [opens!, ...rest])
+}
+
+const turns = (count: number): readonly NewMessage[] =>
+  Array.from({ length: count }, (_, i) => ({
+    role: i % 2 === 0 ? 'user' : 'assistant',
+    blocks: `message ${i}.`,
+  }))
+
+describe('what is told', () => {
+  it('is the text of S4-21 in a block of its own before the prompt, with tools by name and long messages cut (S4-13, S4-16, S4-17, S4-21, S4-22, S4-36)', async () => {
+    await using hosting = await openHosting()
+    await stored(hosting, 'talk', [
+      { role: 'user', blocks: first },
+      {
+        role: 'assistant',
+        blocks: [
+          { type: 'text', text: 'I look.' },
+          { type: 'tool_call', callId: 'c1', name: 'read_file', input: { path: 'secret-argument' } },
+        ],
+      },
+      {
+        role: 'tool_result',
+        blocks: [{ type: 'tool_result', callId: 'c1', name: 'read_file', output: 'secret-result' }],
+      },
+      { role: 'assistant', blocks: 'y'.repeat(3_000) },
+    ])
+    const { memory } = await hosting.host('joins').say('talk', second)
+    const told = [
+      ...opening,
+      `User: ${first}`,
+      'Assistant: I look.',
+      'Assistant: [used tools: read_file]',
+      `Assistant: ${'y'.repeat(2_000)}... [truncated]`,
+      '</conversation_history>',
+    ].join('\n')
+    expect(hosting.model.last.messages).toEqual([{ role: 'user', text: `${told}\n\n${second}` }])
+    expect(memory).toMatchObject({ outcome: 'injected', injected: 4, untold: 0 })
+  })
+
+  it.each([
+    [undefined, 30, 54],
+    [50, 50, 34],
+    [4, 4, 80],
+  ])(
+    'is the newest messages only: of 84, with tell %s, %i (S4-15, S4-30, S4-35)',
+    async (tell, count, untold) => {
+      await using hosting = await openHosting()
+      await stored(hosting, 'talk', turns(84))
+      const host = hosting.host('forgetful', tell === undefined ? {} : { tell })
+      const { memory } = await host.say('talk', second)
+      const [{ text } = { text: '' }] = hosting.model.last.messages
+      const told = [...text.matchAll(/message (\d+)\./g)].map(([, n]) => Number(n))
+      expect(told).toEqual(Array.from({ length: count }, (_, i) => 84 - count + i))
+      expect(memory).toMatchObject({ outcome: 'injected', injected: count, untold })
+    },
+  )
+
+  it('comes once for a session, and not at all where the agent remembers by itself (S4-14, S4-18, S4-26)', async () => {
+    await using hosting = await openHosting()
+    await hosting.host('good').say('talk', first)
+    const host = hosting.host('forgetful')
+    const told = async (words: string) => {
+      const { memory } = await host.say('talk', words)
+      return [memory?.outcome, timesGiven(hosting.model.last, '<conversation_history>')]
+    }
+    expect(await host.isFirstMessage('talk')).toBe(true)
+    expect(await told('one')).toEqual(['injected', 1])
+    expect(await host.isFirstMessage('talk')).toBe(false)
+    expect(await told('two')).toEqual([undefined, 1])
+    const good = hosting.host('good')
+    const { memory } = await good.say('talk', 'three')
+    expect(memory).toMatchObject({ outcome: 'completed', injected: 4 })
+    expect(timesGiven(hosting.model.last, first)).toBe(1)
+    await hosting.host('good').say('talk', 'four')
+    expect(timesGiven(hosting.model.last, '<conversation_history>')).toBe(1)
+  })
+
+  it('is what the caller gives, where the session is new, and nothing of it where it was resumed (S4-19, S4-25)', async () => {
+    await using hosting = await openHosting()
+    const history = [
+      { role: 'user', blocks: 'the caller’s own question' },
+      { role: 'assistant', blocks: 'and the answer' },
+    ] as const
+    const given = [
+      ...opening,
+      'User: the caller’s own question',
+      'Assistant: and the answer',
+      '</conversation_history>',
+    ].join('\n')
+    const host = hosting.host('joins')
+    const { memory } = await host.say('talk', first, { history })
+    expect(hosting.model.last.messages).toEqual([{ role: 'user', text: `${given}\n\n${first}` }])
+    expect(memory).toMatchObject({ outcome: 'injected', injected: 2 })
+    expect(await host.wasResumed('talk')).toBe(false)
+    await host.say('talk', second, { history })
+    expect(timesGiven(hosting.model.last, given)).toBe(1)
+    const other = hosting.host(agentCommand('joins'), { name: 'another' })
+    await other.say('talk', second, { history })
+    expect(timesGiven(hosting.model.last, first), 'instead of what is stored').toBe(0)
+
+    await hosting.host('good').say('kept', first)
+    const good = hosting.host('good')
+    await good.say('kept', second, { history })
+    expect(await good.wasResumed('kept')).toBe(true)
+    expect(timesGiven(hosting.model.last, given)).toBe(0)
+  })
+})
+
+describe('an agent that takes a system prompt', () => {
+  const command = agentCommand('good', '--system-prompt')
+
+  it('is told there, nothing of it stands in a prompt, and it is sent again on resume and load (S4-23)', async () => {
+    await using hosting = await openHosting()
+    await stored(hosting, 'talk', turns(4))
+    await hosting.host(command).say('talk', first)
+    const expectTold = (questions: number) => {
+      const [system, ...rest] = hosting.model.last.messages
+      expect(system!.role).toBe('system')
+      expect(system!.text).toContain([...opening, 'User: message 0.'].join('\n'))
+      expect(rest.filter(({ role }) => role === 'user')).toHaveLength(questions)
+      expect(rest.some(({ text }) => text.includes('<conversation_history>'))).toBe(false)
+      for (const n of [0, 1, 2, 3]) expect(timesGiven(hosting.model.last, `message ${n}.`)).toBe(1)
+    }
+    expectTold(1)
+    const resumed = await hosting.host(command).say('talk', second)
+    expect(resumed.memory).toMatchObject({ outcome: 'resumed', injected: 0 })
+    expectTold(2)
+    const loading = hosting.host([...command, '--without=resume'])
+    expect((await loading.say('talk', 'third')).memory).toMatchObject({ outcome: 'loaded', injected: 0 })
+    expectTold(3)
+    for (const text of [first, answerMarker(1), second, answerMarker(2)])
+      expect(timesGiven(hosting.model.last, text)).toBe(1)
+    const questions = (await hosting.words('talk')).filter(text => text.startsWith('user'))
+    expect(questions.slice(2)).toEqual([`user: ${first}`, `user: ${second}`, 'user: third'])
+  })
+})
