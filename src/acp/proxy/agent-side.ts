@@ -27,6 +27,8 @@ export interface AgentSide {
   readonly isAlive: boolean
   /** Whether an agent has ever introduced itself. */
   readonly isIntroduced: boolean
+  /** How the last process ended, for people. */
+  readonly epitaph: string
   /** Sends a client's line. */
   send(line: Buffer | string): void
   readonly unsent: number
@@ -53,6 +55,7 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
   let authenticate: JsonObject | null = null
   let abilities: Abilities = abilitiesOf(null)
   let generation = 0
+  let epitaph = 'the agent has ended'
   let life: Life | null = live()
   let reviving: Promise<Life> | null = null
   /** The last life, so that it can be ended and waited for when it is over, too. */
@@ -67,7 +70,10 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
       onEnd() {
         if (life?.generation === mine) life = null
         peer.end(new ConnectionEnded('the agent has ended'))
-        void process.ended.then(end => options.onEnd(end, mine))
+        void process.ended.then(end => {
+          epitaph = epitaphOf(end)
+          options.onEnd(end, mine)
+        })
       },
       onDrain: options.onDrain,
       onComplaint: options.onComplaint,
@@ -108,6 +114,9 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     get isIntroduced() {
       return initialize !== null
     },
+    get epitaph() {
+      return epitaph
+    },
     send: line => life?.process.send(line),
     get unsent() {
       return life?.process.unsent ?? 0
@@ -124,4 +133,9 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     },
     end: () => last.process.end(),
   }
+}
+
+function epitaphOf({ code, signal, said }: ProcessEnd): string {
+  const words = said.trim()
+  return `the agent has ended (${signal ?? `code ${String(code)}`})${words === '' ? '' : `: ${words}`}`
 }

@@ -56,6 +56,14 @@ export function createFromClient(proxying: Proxying): (line: Line) => void {
   }
 
   function introduce({ line, params }: Said): void {
+    const failed = () => {
+      died(line)
+      if (!side.isIntroduced) proxying.giveUp()
+    }
+    if (!side.isAlive) {
+      failed()
+      return
+    }
     answers.expect(line.message!.id!, {
       onAnswer(reply) {
         const { result, error } = reply.message!
@@ -67,7 +75,7 @@ export function createFromClient(proxying: Proxying): (line: Line) => void {
           )
         tell(version === 1 ? withOurAbilities(reply.bytes) : reply.bytes)
       },
-      onDeath: () => died(line),
+      onDeath: failed,
     })
     toAgent(line.bytes)
   }
@@ -183,6 +191,6 @@ export function createFromClient(proxying: Proxying): (line: Line) => void {
   }
 
   function died(line: Line): void {
-    tell(errorLine(line.message!.id!, { code: internalError, message: 'the agent has ended' }))
+    tell(errorLine(line.message!.id!, { code: internalError, message: side.epitaph }))
   }
 }

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { type RecorderSource, systemRecorderSource } from '../../recorder/source.ts'
-import type { AgentCommand, ProcessEnd, StartAgent } from '../wire/agent-process.ts'
+import type { AgentCommand, StartAgent } from '../wire/agent-process.ts'
 import type { Line } from '../wire/line.ts'
 import { stdioConnection } from '../wire/stdio.ts'
 import { createAgentSide } from './agent-side.ts'
@@ -85,6 +85,7 @@ export function startProxy(options: ProxyOptions): Proxy {
       if (side.unsent > mostUnsent) client.pause()
     },
     log,
+    giveUp: () => void leave(1),
   }
   const fromClient = createFromClient(proxying)
   const fromAgent = createFromAgent(proxying, ownIds, permissions)
@@ -104,15 +105,12 @@ export function startProxy(options: ProxyOptions): Proxy {
   }
 
   /** The agent's process has ended. What it had said is kept, whoever waits is answered, and the next prompt starts it again. */
-  function onAgentEnd(end: ProcessEnd): void {
+  function onAgentEnd(): void {
     fromAgent.forget()
     entries.unlinkAll()
     for (const entry of entries.all()) entry.seat.vacate()
     for (const awaiting of answers.takeAll()) awaiting.onDeath()
-    if (leaving) return
-    const how = end.signal ?? `code ${String(end.code)}`
-    log(`the agent has ended (${how})${end.said === '' ? '' : `: ${end.said.trim()}`}`)
-    if (!side.isIntroduced) void leave(1)
+    if (!leaving) log(side.epitaph)
   }
 
   async function leave(code = 0): Promise<void> {
@@ -121,6 +119,8 @@ export function startProxy(options: ProxyOptions): Proxy {
     for (const { prompt } of entries.all()) prompt?.abort.abort(new DOMException('gone', 'AbortError'))
     await side.end()
     await Promise.allSettled(entries.all().map(({ seat }) => seat.idle()))
+    // A client that is still read would keep the process alive.
+    client.pause()
     client.close()
     done.resolve(code)
   }

@@ -30,6 +30,8 @@ export interface Proxying {
   toAgent(line: Buffer | string): void
   /** A line for whoever looks into the editor's log. */
   log(text: string): void
+  /** There is no agent, and never was: the proxy leaves. */
+  giveUp(): void
 }
 
 /** Whoever waits for the agent's answer to a request of the client's. */

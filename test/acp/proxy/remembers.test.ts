@@ -48,7 +48,10 @@ describe.each(agents.map(([name, ...flags]) => ({ name, flags })))('$name $flags
     const after = await stage.start(command)
     await after.load(id)
     const shown = after.thread(id)
-    expect(shown.messages.filter(({ role }) => role === 'user').map(({ text }) => text)).toEqual([first, second])
+    expect(shown.messages.filter(({ role }) => role === 'user').map(({ text }) => text)).toEqual([
+      first,
+      second,
+    ])
     for (const text of [first, second, answerMarker(1), answerMarker(2)]) expect(shown.times(text)).toBe(1)
 
     await after.prompt(id, third)

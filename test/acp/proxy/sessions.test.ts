@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest'
+import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
+import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
+import { storeOf } from './stored.ts'
+
+/** What agents lack, the proxy has: list, load, resume, fork, delete, close. And what they forget, it tells them. */
+
+const [first, second, third] = ['first', 'second', 'third'].map(marker) as [string, string, string]
+const forgetful = behindProxy(agentCommand('forgetful'))
+const good = behindProxy(agentCommand('good'))
+
+describe('an agent without any abilities', () => {
+  it('has its sessions listed by what was said in them, also after a kill', async () => {
+    await using stage = await openStage()
+    const before = await stage.start(forgetful)
+    const one = await before.newSession()
+    await before.prompt(one, 'Why is the build red?')
+    const two = await before.newSession()
+    await before.prompt(two, 'What is a lease?')
+    await before.newSession() // nothing is said there
+    await before.kill9()
+
+    const after = await stage.start(forgetful)
+    await after.load(one)
+    await after.prompt(one, 'And now?')
+    const { sessions } = await after.request('session/list', { cwd: stage.cwd })
+    expect(sessions).toMatchObject([
+      { sessionId: one, title: 'Why is the build red?', cwd: stage.cwd },
+      { sessionId: two, title: 'What is a lease?', cwd: stage.cwd },
+    ])
+    expect(await after.request('session/list', { cwd: '/elsewhere' })).toEqual({ sessions: [] })
+  })
+
+  it('resumes without a replay, and knows', async () => {
+    await using stage = await openStage()
+    const before = await stage.start(forgetful)
+    const id = await before.newSession()
+    await before.prompt(id, first)
+    await before.kill9()
+    const after = await stage.start(forgetful)
+    await after.resume(id)
+    expect(after.updates(id)).toEqual([])
+    await after.prompt(id, second)
+    expect(timesGiven(stage.model.last, first)).toBe(1)
+  })
+
+  it('takes a prompt to a session that nobody has opened in the same way (S4-10)', async () => {
+    await using stage = await openStage()
+    const before = await stage.start(forgetful)
+    const id = await before.newSession()
+    await before.prompt(id, first)
+    await before.kill9()
+    const after = await stage.start(forgetful)
+    await after.prompt(id, second)
+    expect(timesGiven(stage.model.last, first)).toBe(1)
+    expect(timesGiven(stage.model.last, answerMarker(1))).toBe(1)
+  })
+
+  it('forks: each side knows what was said before, and nothing of the other (S4-27)', async () => {
+    await using stage = await openStage()
+    const editor = await stage.start(forgetful)
+    const id = await editor.newSession()
+    await editor.prompt(id, first)
+    const { sessionId: fork } = await editor.request('session/fork', { sessionId: id, cwd: stage.cwd })
+    expect(fork).not.toBe(id)
+    await editor.prompt(id, second)
+    await editor.prompt(fork, third)
+    expect([first, second, third].map(text => timesGiven(stage.model.last, text))).toEqual([1, 0, 1])
+    await editor.kill9()
+
+    const after = await stage.start(forgetful)
+    await after.load(fork)
+    expect([first, second, third].map(text => after.thread(fork).times(text))).toEqual([1, 0, 1])
+    await after.prompt(fork, 'more')
+    expect([first, second, third].map(text => timesGiven(stage.model.last, text))).toEqual([1, 0, 1])
+    await after.prompt(id, 'more')
+    expect([first, second, third].map(text => timesGiven(stage.model.last, text))).toEqual([1, 1, 0])
+  })
+
+  it('deletes into the trash, and closes', async () => {
+    await using stage = await openStage()
+    const editor = await stage.start(forgetful)
+    const id = await editor.newSession()
+    await editor.prompt(id, first)
+    expect(await editor.request('session/close', { sessionId: id })).toEqual({})
+    await editor.prompt(id, second)
+    expect(timesGiven(stage.model.last, first)).toBe(1)
+    expect(await editor.request('session/delete', { sessionId: id })).toEqual({})
+    expect(await editor.request('session/list', {})).toEqual({ sessions: [] })
+    await expect(editor.load(id)).rejects.toMatchObject({ code: -32_002 })
+    await using store = await storeOf(stage)
+    expect((await store.listConversations({ trashed: true })).items).toHaveLength(1)
+  })
+
+  it('refuses a session that nobody knows', async () => {
+    await using stage = await openStage()
+    const editor = await stage.start(forgetful)
+    await expect(editor.load('nobody-knows-this')).rejects.toMatchObject({ code: -32_002 })
+    await expect(editor.prompt('nobody-knows-this', first)).rejects.toMatchObject({ code: -32_002 })
+  })
+})
+
+describe('an agent with sessions of its own', () => {
+  it('has those from before the proxy listed, loaded and kept', async () => {
+    await using stage = await openStage()
+    const alone = await stage.start(agentCommand('good'))
+    const id = await alone.newSession()
+    await alone.prompt(id, first)
+    await alone.end()
+
+    const editor = await stage.start(good)
+    const { sessions } = await editor.request('session/list', { cwd: stage.cwd })
+    expect(sessions).toMatchObject([{ sessionId: id }])
+    await editor.load(id)
+    expect([first, answerMarker(1)].map(text => editor.thread(id).times(text))).toEqual([1, 1])
+    await editor.prompt(id, second)
+    expect([first, second].map(text => timesGiven(stage.model.last, text))).toEqual([1, 1])
+    const listed = await editor.request('session/list', { cwd: stage.cwd })
+    expect(listed.sessions).toMatchObject([{ sessionId: id, title: first }])
+    await editor.kill9()
+
+    const other = await stage.start(forgetful)
+    await other.load(id)
+    expect([first, second].map(text => other.thread(id).times(text))).toEqual([1, 1])
+    await other.prompt(id, third)
+    expect([first, second, third].map(text => timesGiven(stage.model.last, text))).toEqual([1, 1, 1])
+  })
+
+  it('keeps the mode that was chosen over its own death', async () => {
+    await using stage = await openStage()
+    const editor = await stage.start(behindProxy(agentCommand('good', '--without=load,resume')))
+    const id = await editor.newSession()
+    await editor.request('session/set_mode', { sessionId: id, modeId: 'code' })
+    stage.model.next({ type: 'text', text: 'half' }, { type: 'die' })
+    await editor.prompt(id, first)
+    await editor.prompt(id, second)
+    await using store = await storeOf(stage)
+    const { items } = await store.listConversations()
+    const [link] = await store.listAgentLinks({ conversationId: items[0]!.id, name: 'main' })
+    const kept = JSON.parse(
+      (await import('node:fs')).readFileSync(
+        `${stage.state}/${encodeURIComponent(link!.foreignId)}.json`,
+        'utf8',
+      ),
+    )
+    expect(kept.mode).toBe('code')
+  })
+})
+
+describe('an agent that dies in the middle of an answer', () => {
+  it('has its turn ended in order, and the next prompt finds another that knows it', async () => {
+    await using stage = await openStage()
+    const editor = await stage.start(behindProxy(agentCommand('dies', '--keeps=nothing')))
+    const id = await editor.newSession()
+    await editor.prompt(id, first)
+    stage.model.next({ type: 'text', text: 'HALF-SAID' }, { type: 'die' })
+    expect(await editor.prompt(id, second)).toEqual({ stopReason: 'cancelled' })
+    expect(editor.thread(id).times('HALF-SAID')).toBe(1)
+    await editor.prompt(id, third)
+    for (const text of [first, second, third, 'HALF-SAID', answerMarker(1)])
+      expect([text, timesGiven(stage.model.last, text)]).toEqual([text, 1])
+    for (const text of [first, second, third, 'HALF-SAID', answerMarker(1), answerMarker(3)])
+      expect([text, editor.thread(id).times(text)]).toEqual([text, 1])
+    expect(await editor.end()).toBe(0)
+  })
+})
