@@ -61,7 +61,9 @@ function running(
   let how: Pick<ProcessEnd, 'code' | 'signal'> | null = null
   let isOver = false
   let isPaused = false
+  let mayPause = true
   let hasHeard = false
+  let fault: Error | null = null
   let late: NodeJS.Timeout | undefined
   let clearing: Promise<void> | null = null
   let ending: Promise<ProcessEnd> | null = null
@@ -71,7 +73,6 @@ function running(
     if (isOver) return
     isOver = true
     clearTimeout(late)
-    child.stdout.off('data', hear)
     child.stdout.destroy()
     options.onEnd(reason)
   }
@@ -81,13 +82,16 @@ function running(
     silence()
     child.stderr.destroy()
     child.stdin.destroy()
-    ended.resolve({ ...(how ?? { code: null, signal: null }), said: said.text() })
+    ended.resolve({
+      ...(how ?? { code: null, signal: null }),
+      said: [said.text(), fault?.message].filter(Boolean).join('\n'),
+    })
   }
 
   /** Waits for what is on its way; not while we do not read, for then it waits for us. */
   function settleSoon(): void {
     clearTimeout(late)
-    if (how && !isPaused) late = setTimeout(() => settleWhenQuiet(mostReads), lateMs)
+    if (how && !isPaused && !isOver) late = setTimeout(() => settleWhenQuiet(mostReads), lateMs)
   }
 
   /** Reads what is there already: where we were held up, the time is over before anything was read. */
@@ -111,16 +115,28 @@ function running(
   }
   const lines = lineSplitter(onLine)
 
-  function hear(chunk: Buffer): void {
-    hasHeard = true
-    try {
-      lines.push(chunk)
-    } catch (error) {
-      if (!(error instanceof LineTooLong)) throw error
-      said.add(`${error.message}\n`)
-      silence(error)
-      void end()
+  /** By asking for what there is, and not by letting it flow: Node lets the output of a process that has exited flow, also
+   *  where it was paused. */
+  function hear(): void {
+    while (!isPaused && !isOver) {
+      const chunk: Buffer | null = child.stdout.read()
+      if (chunk === null) return
+      hasHeard = true
+      try {
+        lines.push(chunk)
+      } catch (error) {
+        if (!(error instanceof LineTooLong)) throw error
+        fault = error
+        silence(error)
+        void end()
+      }
     }
+  }
+
+  function resume(): void {
+    isPaused = false
+    hear()
+    settleSoon()
   }
 
   async function leave(): Promise<ProcessEnd> {
@@ -128,10 +144,9 @@ function running(
     await atMost(graceMs, exit.promise)
     await clear()
     await exit.promise
-    // Whoever ends it waits for no more words than these.
-    isPaused = false
-    child.stdout.resume()
-    settleSoon()
+    // Whoever ends it does not want to wait for a reader any more.
+    mayPause = false
+    resume()
     return ended.promise
   }
 
@@ -157,7 +172,7 @@ function running(
     settleSoon()
   })
   child.on('close', settle)
-  child.stdout.on('data', hear)
+  child.stdout.on('readable', hear)
   child.stdout.on('error', () => {})
   child.stderr.on('error', () => {})
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -174,17 +189,11 @@ function running(
       return sender.unsent
     },
     pause() {
-      if (isOver) return
+      if (isOver || !mayPause) return
       isPaused = true
       clearTimeout(late)
-      child.stdout.pause()
     },
-    resume() {
-      if (isOver) return
-      isPaused = false
-      child.stdout.resume()
-      settleSoon()
-    },
+    resume,
     close: sender.close,
   }
 }
