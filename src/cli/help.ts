@@ -1,4 +1,4 @@
-import type { Command, Group, Option } from './command.ts'
+import type { Argument, Command, Group, Option } from './command.ts'
 import { commands, prompt } from './commands/index.ts'
 import { commonOptions } from './parse.ts'
 import { wrap } from './terminal/wrap.ts'
@@ -63,12 +63,14 @@ function optionsOf({ options, noJson }: Command): Readonly<Record<string, Option
 }
 
 export function usageOf({ name, arguments: args, options }: Command): string {
-  const words = args.map(({ name, optional, many, literal, behind }) => {
+  const shown = ({ name, optional, many, literal, behind }: Argument) => {
     const word = `${behind ? '-- ' : ''}${literal ? name : `<${name}>`}${many || behind ? '…' : ''}`
     return optional ? `[${word}]` : word
-  })
+  }
+  const words = args.filter(({ behind }) => !behind).map(shown)
+  const last = args.filter(({ behind }) => behind).map(shown)
   const flags = Object.keys(options).length > 0 ? ['[options]'] : []
-  return ['skein', name, ...words, ...flags].filter(word => word !== '').join(' ')
+  return ['skein', name, ...words, ...flags, ...last].filter(word => word !== '').join(' ')
 }
 
 /** What to type, and what it does beside it; below it where that is too wide. */

@@ -47,6 +47,6 @@ describe('what stands behind --', () => {
   })
 
   it('is shown with its sign in the help', () => {
-    expect(usageOf(before)).toBe('skein stand [-- <command>…] [options]')
+    expect(usageOf(before)).toBe('skein stand [options] [-- <command>…]')
   })
 })

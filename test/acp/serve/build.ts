@@ -1,0 +1,89 @@
+import { PassThrough } from 'node:stream'
+import { z } from 'zod'
+import { serve } from '../../../src/acp/serve/serve.ts'
+import type { Served } from '../../../src/acp/serve/served.ts'
+import { type Tools, tool } from '../../../src/agent/tool.ts'
+import type { Store } from '../../../src/core/ports.ts'
+import { type ScriptedOptions, scripted } from '../../../src/models/scripted.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import { type Editor, editorOn } from './editor.ts'
+
+export interface Desk {
+  readonly store: Store
+  readonly editor: Editor
+  readonly logged: readonly string[]
+  /** Another editor on the same store. */
+  another(): Promise<Editor>
+  /** The editors go; resolves when what they left running is kept. */
+  leave(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export interface DeskOptions {
+  readonly script?: ScriptedOptions['script']
+  readonly tools?: Tools
+  readonly served?: Partial<Served>
+}
+
+/** An editor and our agent in one process, with a store of their own; models `scripted` and `other`. */
+export async function desk({ script, tools = {}, served = {} }: DeskOptions = {}): Promise<Desk> {
+  const store = await openStore(':memory:')
+  const logged: string[] = []
+  const wires: PassThrough[] = []
+  const serving: Promise<void>[] = []
+  async function another(): Promise<Editor> {
+    const [there, back] = [new PassThrough(), new PassThrough()]
+    wires.push(there)
+    serving.push(
+      serve(
+        {
+          store,
+          version: '1.2.3',
+          models: [
+            { id: 'scripted', name: 'scripted' },
+            { id: 'other', name: 'The other' },
+          ],
+          speaking: async id => ({ model: scripted({ id, ...(script ? { script } : {}) }), tools }),
+          log: line => void logged.push(line),
+          ...served,
+        },
+        { input: there, output: back },
+      ),
+    )
+    return editorOn(there, back, '/')
+  }
+  const editor = await another()
+  async function leave(): Promise<void> {
+    for (const wire of wires) wire.end()
+    await Promise.all(serving)
+  }
+  return {
+    store,
+    editor,
+    logged,
+    another,
+    leave,
+    async [Symbol.asyncDispose]() {
+      await leave()
+      await store.close()
+    },
+  }
+}
+
+/** A tool that tells whether it was run. */
+export function counter(): { readonly tools: Tools; readonly runs: () => number } {
+  let runs = 0
+  return {
+    runs: () => runs,
+    tools: {
+      count: tool({
+        description: 'Counts.',
+        input: z.object({ by: z.number() }),
+        run: ({ by }) => {
+          runs += by
+          return `counted ${runs}`
+        },
+      }),
+    },
+  }
+}

@@ -1,0 +1,114 @@
+import { once } from 'node:events'
+import { Readable, Writable } from 'node:stream'
+import {
+  type ClientContext,
+  client,
+  type InitializeResponse,
+  type NewSessionResponse,
+  ndJsonStream,
+  type PromptResponse,
+  type RequestPermissionRequest,
+  type SessionUpdate,
+} from '@agentclientprotocol/sdk/unstable'
+
+/** An editor that knows nothing of us: the SDK's client, on whatever leads to an agent. */
+export interface Editor {
+  readonly hello: InitializeResponse
+  readonly agent: ClientContext
+  /** What the person was asked, in order. */
+  readonly asked: readonly RequestPermissionRequest[]
+  /** How questions that follow are answered: with this option, or not until they are called off. */
+  permit(option: string | null): void
+  begin(params?: object): Promise<NewSessionResponse>
+  prompt(sessionId: string, text: string): Promise<PromptResponse>
+  cancel(sessionId: string): Promise<void>
+  /** What was shown of a session so far, in order. */
+  shown(sessionId: string): readonly SessionUpdate[]
+  /** Forgets what was shown. */
+  forget(): void
+  /** Resolves as soon as something that was shown or asked makes it true. */
+  until(isSo: () => boolean): Promise<void>
+}
+
+export async function editorOn(output: Writable, input: Readable, cwd: string): Promise<Editor> {
+  const shown = new Map<string, SessionUpdate[]>()
+  const asked: RequestPermissionRequest[] = []
+  const looking = new Set<() => void>()
+  let option: string | null = 'allow_once'
+  const of = (sessionId: string) => {
+    const updates = shown.get(sessionId) ?? []
+    shown.set(sessionId, updates)
+    return updates
+  }
+  const look = () => {
+    for (const one of looking) one()
+  }
+  const { agent } = client({ name: 'editor' })
+    .onNotification('session/update', ({ params }) => {
+      of(params.sessionId).push(params.update)
+      look()
+    })
+    .onRequest('session/request_permission', async ({ params, signal }) => {
+      asked.push(params)
+      look()
+      if (option !== null) return { outcome: { outcome: 'selected', optionId: option } }
+      await once(signal, 'abort')
+      return { outcome: { outcome: 'cancelled' } }
+    })
+    .connect(ndJsonStream(Writable.toWeb(output), Readable.toWeb(input) as ReadableStream<Uint8Array>))
+  return {
+    hello: await agent.request('initialize', { protocolVersion: 1, clientCapabilities: {} }),
+    agent,
+    asked,
+    permit(wanted) {
+      option = wanted
+    },
+    begin: params => agent.request('session/new', { cwd, mcpServers: [], ...params }),
+    prompt: (sessionId, text) =>
+      agent.request('session/prompt', { sessionId, prompt: [{ type: 'text', text }] }),
+    cancel: sessionId => agent.notify('session/cancel', { sessionId }),
+    shown: of,
+    forget: () => shown.clear(),
+    until: isSo =>
+      new Promise(resolve => {
+        const one = () => {
+          if (!isSo()) return
+          looking.delete(one)
+          resolve()
+        }
+        looking.add(one)
+        one()
+      }),
+  }
+}
+
+/** The words that were shown, those of one speaker joined: `['user: hello', 'agent: hi']`. */
+export function wordsIn(updates: readonly SessionUpdate[]): readonly string[] {
+  const words: { who: string; text: string }[] = []
+  for (const update of updates) {
+    const who = speakers[update.sessionUpdate]
+    if (who === undefined) continue
+    const { content } = update as Extract<SessionUpdate, { sessionUpdate: 'agent_message_chunk' }>
+    const text = content.type === 'text' ? content.text : `[${content.type}]`
+    const last = words.at(-1)
+    if (last?.who === who) last.text += text
+    else words.push({ who, text })
+  }
+  return words.map(({ who, text }) => `${who}: ${text}`)
+}
+
+const speakers: Readonly<Record<string, string>> = {
+  user_message_chunk: 'user',
+  agent_message_chunk: 'agent',
+  agent_thought_chunk: 'thought',
+}
+
+/** Updates of one kind. */
+export function only<K extends SessionUpdate['sessionUpdate']>(
+  updates: readonly SessionUpdate[],
+  kind: K,
+): readonly Extract<SessionUpdate, { sessionUpdate: K }>[] {
+  return updates.filter(
+    (one): one is Extract<SessionUpdate, { sessionUpdate: K }> => one.sessionUpdate === kind,
+  )
+}

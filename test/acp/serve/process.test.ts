@@ -1,0 +1,103 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { home } from '../../cli/skein.ts'
+import { only, wordsIn } from './editor.ts'
+import { startEditor } from './editor-process.ts'
+
+const server = join(import.meta.dirname, '../../support/mcp-stdio.ts')
+
+describe('skein acp', () => {
+  it('keeps its conversations where the command line finds them, and finds those of the command line', async () => {
+    using here = home()
+    const editor = await startEditor(here)
+    const { sessionId } = await editor.begin()
+    await editor.prompt(sessionId, 'My dog is called Rex.')
+    const shown = await here.skein(['show', sessionId])
+    expect(shown.stdout).toContain('Noted: My dog is called Rex.')
+    const answer = await here.skein(['-c', 'What did I say first?'])
+    expect(answer.stdout).toContain('My dog is called Rex.')
+    expect(await editor.leave()).toMatchObject({ code: 0 })
+
+    await using again = await startEditor(here)
+    const { sessions } = await again.agent.request('session/list', { cwd: here.cwd })
+    expect(sessions).toMatchObject([{ sessionId, cwd: here.cwd, title: 'My dog is called Rex.' }])
+    await again.agent.request('session/load', { sessionId, cwd: here.cwd, mcpServers: [] })
+    const [first, second, third] = wordsIn(again.shown(sessionId))
+    expect([first, second, third]).toEqual([
+      'user: My dog is called Rex.',
+      'agent: Noted: My dog is called Rex.',
+      'user: What did I say first?',
+    ])
+  })
+
+  it('loses nothing that had arrived when it is killed, and goes on after a load', async () => {
+    using here = home()
+    const editor = await startEditor(here)
+    const { sessionId } = await editor.begin()
+    await editor.prompt(sessionId, 'My dog is called Rex.')
+    editor.forget()
+    void editor
+      .prompt(sessionId, '/slow 60 one two three four five six seven eight nine ten')
+      .catch(() => null)
+    await editor.until(() => wordsIn(editor.shown(sessionId)).join().includes('six'))
+    await editor.kill()
+
+    await using again = await startEditor(here)
+    await again.agent.request('session/load', { sessionId, cwd: here.cwd, mcpServers: [] })
+    const words = wordsIn(again.shown(sessionId))
+    expect(words.slice(0, 3)).toEqual([
+      'user: My dog is called Rex.',
+      'agent: Noted: My dog is called Rex.',
+      expect.stringContaining('user: /slow'),
+    ])
+    // Drafts are on the disk within 200 ms, and a word takes 60.
+    expect(words[3]).toMatch(/^agent: one two/)
+    expect('agent: one two three four five six seven eight nine ten').toContain(words[3])
+    again.forget()
+    await again.prompt(sessionId, 'What did I say first?')
+    expect(wordsIn(again.shown(sessionId)).join()).toContain('My dog is called Rex.')
+  })
+
+  it('leaves in order when the editor goes in the middle of an answer', async () => {
+    using here = home()
+    const editor = await startEditor(here, ['-m', 'scripted'])
+    const { sessionId } = await editor.begin()
+    void editor.prompt(sessionId, '/slow 50 one two three four five six seven').catch(() => null)
+    await editor.until(() => wordsIn(editor.shown(sessionId)).join().includes('two'))
+    expect(await editor.leave()).toEqual({ code: 0, stderr: '' })
+    const { stdout } = await here.skein(['show', sessionId, '--json'])
+    expect(stdout).toContain('one two')
+    expect(stdout).toContain('interrupted')
+  })
+
+  it('runs the tools of servers that the editor gives, when the person allows it', async () => {
+    using here = home()
+    await using editor = await startEditor(here)
+    const given = { name: 'desk', command: process.execPath, args: [server], env: [] }
+    const { sessionId } = await editor.begin({ mcpServers: [given] })
+    await editor.prompt(sessionId, '/tool desk_echo {"text":"hello there"}')
+    expect(editor.asked).toMatchObject([{ toolCall: { title: 'desk_echo hello there' } }])
+    const [call] = only(editor.shown(sessionId), 'tool_call')
+    const result = only(editor.shown(sessionId), 'tool_call_update').at(-1)
+    expect(result).toMatchObject({
+      toolCallId: call?.toolCallId,
+      status: 'completed',
+      rawOutput: 'hello there',
+    })
+    editor.permit('reject_once')
+    editor.forget()
+    await editor.prompt(sessionId, '/tool desk_picture {}')
+    expect(only(editor.shown(sessionId), 'tool_call_update').at(-1)?.status).toBe('failed')
+  })
+
+  it('says on stderr what it has to say, refuses a command that it cannot stand before, and names models', async () => {
+    using here = home()
+    const { code, stderr, stdout } = await here.skein(['acp', 'agent'])
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain('does not know what to do with "agent"')
+    const editor = await startEditor(here, ['-m', 'scripted'])
+    const { configOptions } = await editor.begin()
+    expect(configOptions?.[1]).toMatchObject({ id: 'model', currentValue: 'scripted' })
+    expect((await editor.leave()).stderr).toBe('')
+  })
+})

@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest'
+import { MissingKeyError } from '../../../src/core/errors.ts'
+import type { ModelRequest } from '../../../src/core/model.ts'
+import { scripted } from '../../../src/models/scripted.ts'
+import { counter, desk } from './build.ts'
+import { only, wordsIn } from './editor.ts'
+
+/** An image of one point. */
+const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYPgPAAEDAQAIicLsAAAAAElFTkSuQmCC'
+
+/** A gate that a test opens: answers wait in the middle until it does. */
+function gate() {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return {
+    open: resolve,
+    waitAt: (piece: number) => (n: number) => (n < piece ? Promise.resolve() : promise),
+  }
+}
+
+describe('a prompt', () => {
+  it('is answered piece by piece: thoughts and words of a step are one message, the next step is another', async () => {
+    const { tools } = counter()
+    const script = [
+      { thinking: 'let me see', text: 'I count.', calls: [{ name: 'count', input: { by: 2 }, id: 'c1' }] },
+      { text: 'It is two.', usage: { input: 50, output: 5, cacheRead: 30, reasoning: 1 } },
+    ]
+    await using here = await desk({ script, tools })
+    const { sessionId } = await here.editor.begin()
+    await here.editor.agent.request('session/set_mode', { sessionId, modeId: 'auto' })
+    here.editor.forget()
+    const { stopReason, usage } = await here.editor.prompt(sessionId, 'count')
+    expect(stopReason).toBe('end_turn')
+    const shown = here.editor.shown(sessionId)
+    expect(wordsIn(shown)).toEqual(['thought: let me see', 'agent: I count.It is two.'])
+    const [first, ...others] = only(shown, 'agent_message_chunk')
+    expect(only(shown, 'agent_thought_chunk')[0]?.messageId).toBe(first?.messageId)
+    expect(others.at(-1)?.messageId).not.toBe(first?.messageId)
+    expect(only(shown, 'tool_call')).toEqual([
+      {
+        sessionUpdate: 'tool_call',
+        toolCallId: 'c1',
+        title: 'count 2',
+        name: 'count',
+        kind: 'other',
+        status: 'in_progress',
+        rawInput: { by: 2 },
+      },
+    ])
+    expect(only(shown, 'tool_call_update')).toMatchObject([
+      {
+        toolCallId: 'c1',
+        status: 'completed',
+        rawOutput: 'counted 2',
+        content: [{ type: 'content', content: { type: 'text', text: 'counted 2' } }],
+      },
+    ])
+    expect(only(shown, 'usage_update').at(-1)).toMatchObject({ used: 55, size: 128_000 })
+    expect(usage).toMatchObject({ outputTokens: expect.any(Number), cachedReadTokens: 30, thoughtTokens: 1 })
+    expect(usage?.totalTokens).toBe(usage!.inputTokens + usage!.outputTokens)
+  })
+
+  it('tells what it has cost, of the whole conversation, where the provider says', async () => {
+    const answer = { text: 'ok', usage: { input: 10, output: 1, cost: 0.25 } }
+    await using here = await desk({ script: () => answer })
+    const { sessionId } = await here.editor.begin()
+    await here.editor.prompt(sessionId, 'one')
+    await here.editor.prompt(sessionId, 'two')
+    const costs = only(here.editor.shown(sessionId), 'usage_update').flatMap(({ cost }) => cost ?? [])
+    expect(costs).toEqual([
+      { amount: 0.25, currency: 'USD' },
+      { amount: 0.5, currency: 'USD' },
+    ])
+  })
+
+  it('brings images, files and links to the model, and back in a replay as they were', async () => {
+    const requests: ModelRequest[] = []
+    const script = (request: ModelRequest) => {
+      requests.push(request)
+      return 'I see.'
+    }
+    await using here = await desk({ script })
+    const { sessionId } = await here.editor.begin()
+    const prompt = [
+      { type: 'text', text: 'Look:' },
+      { type: 'image', mimeType: 'image/png', data: dot },
+      { type: 'audio', mimeType: 'audio/wav', data: 'UklGRg==' },
+      {
+        type: 'resource',
+        resource: { uri: 'file:///a/notes.md', mimeType: 'text/markdown', text: '# Notes' },
+      },
+      { type: 'resource_link', uri: 'file:///a/big.csv', name: 'big.csv', mimeType: 'text/csv' },
+    ] as const
+    await here.editor.agent.request('session/prompt', { sessionId, prompt: [...prompt] })
+    const [words] = requests[0]!.messages
+    expect(words?.blocks).toMatchObject([
+      { type: 'text', text: 'Look:' },
+      { type: 'image', mime: 'image/png', data: dot },
+      { type: 'audio', mime: 'audio/wav' },
+      { type: 'file', mime: 'text/markdown', data: Buffer.from('# Notes').toString('base64') },
+      { type: 'file', mime: 'text/csv', url: 'file:///a/big.csv', name: 'big.csv' },
+    ])
+    const editor = await here.another()
+    await editor.agent.request('session/load', { sessionId, cwd: '/', mcpServers: [] })
+    const shown = only(editor.shown(sessionId), 'user_message_chunk').map(({ content }) => content)
+    expect(shown).toEqual(prompt)
+  })
+
+  it('is stopped in the middle: what had come is kept, and it answers cancelled (S4-11)', async () => {
+    const { waitAt } = gate()
+    await using here = await desk({ script: [{ text: 'one two three four', gate: waitAt(2) }] })
+    const { sessionId } = await here.editor.begin()
+    const answer = here.editor.prompt(sessionId, 'count')
+    await here.editor.until(() => wordsIn(here.editor.shown(sessionId)).includes('agent: one two'))
+    await here.editor.cancel(sessionId)
+    expect((await answer).stopReason).toBe('cancelled')
+    const { conversation, branch } = await here.store.resolve(sessionId)
+    expect((await here.store.listTurns(conversation.id)).map(({ status }) => status)).toEqual(['interrupted'])
+    const path = await here.store.path(branch.head!)
+    expect(path.at(-1)).toMatchObject({ role: 'assistant', blocks: [{ text: 'one two' }] })
+    expect((await here.editor.prompt(sessionId, 'go on')).stopReason).toBe('end_turn')
+  })
+
+  it('is stopped before it has begun, with those that wait behind it', async () => {
+    const { waitAt } = gate()
+    await using here = await desk({ script: () => ({ text: 'never', gate: waitAt(0) }) })
+    const { sessionId } = await here.editor.begin()
+    const answers = ['one', 'two', 'three'].map(text => here.editor.prompt(sessionId, text))
+    await here.editor.cancel(sessionId)
+    expect((await Promise.all(answers)).map(({ stopReason }) => stopReason)).toEqual(
+      Array(3).fill('cancelled'),
+    )
+  })
+
+  it('waits for the one before it in the same session, and for nobody in another', async () => {
+    const { open, waitAt } = gate()
+    const script = (request: ModelRequest) => {
+      const words = JSON.stringify(request.messages.at(-1)?.blocks)
+      return words.includes('slow') ? { text: 'done slowly', gate: waitAt(1) } : 'done'
+    }
+    await using here = await desk({ script })
+    const { editor } = here
+    const [one, other] = [await editor.begin(), await editor.begin()]
+    const slow = editor.prompt(one.sessionId, 'slow')
+    const behind = editor.prompt(one.sessionId, 'quick')
+    await editor.until(() => wordsIn(editor.shown(one.sessionId)).includes('agent: done'))
+    await editor.prompt(other.sessionId, 'quick')
+    expect(wordsIn(editor.shown(other.sessionId))).toEqual(['agent: done'])
+    expect(wordsIn(editor.shown(one.sessionId))).toEqual(['agent: done'])
+    open()
+    await Promise.all([slow, behind])
+    expect(wordsIn(editor.shown(one.sessionId))).toEqual(['agent: done slowlydone'])
+    const { branch } = await here.store.resolve(one.sessionId)
+    const said = await here.store.path(branch.head!)
+    expect(said.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
+  })
+
+  it('says in a sentence what went wrong, and the person can go on', async () => {
+    await using here = await desk()
+    const { sessionId } = await here.editor.begin()
+    await expect(here.editor.prompt(sessionId, '/fail 401')).rejects.toMatchObject({
+      code: -32603,
+      message: 'scripted: answered 401, as it was told to',
+      data: { code: 'model_failed' },
+    })
+    expect((await here.editor.prompt(sessionId, 'hello')).stopReason).toBe('end_turn')
+    const { branch } = await here.store.resolve(sessionId)
+    expect((await here.store.path(branch.head!))[0]).toMatchObject({
+      role: 'user',
+      blocks: [{ text: '/fail 401' }],
+    })
+  })
+
+  it('is refused while a key is missing, and leaves nothing; it is taken once the key is there', async () => {
+    let isSet = false
+    const speaking = async () => {
+      if (!isSet) throw new MissingKeyError('anthropic', 'ANTHROPIC_API_KEY')
+      return { model: scripted() }
+    }
+    await using here = await desk({ served: { speaking } })
+    const { sessionId } = await here.editor.begin()
+    await expect(here.editor.prompt(sessionId, 'hello')).rejects.toMatchObject({
+      message: 'there is no key for anthropic: set ANTHROPIC_API_KEY',
+    })
+    expect(await here.store.countConversations()).toBe(0)
+    isSet = true
+    expect((await here.editor.prompt(sessionId, 'hello')).stopReason).toBe('end_turn')
+  })
+
+  it('ends for the reason that it has', async () => {
+    const { tools } = counter()
+    const script = [
+      { text: 'too long', finish: 'length' },
+      { text: 'held back', finish: 'filtered' },
+    ] as const
+    await using here = await desk({ script, tools })
+    const { sessionId } = await here.editor.begin()
+    const reasons = [
+      (await here.editor.prompt(sessionId, 'one')).stopReason,
+      (await here.editor.prompt(sessionId, 'two')).stopReason,
+    ]
+    expect(reasons).toEqual(['max_tokens', 'end_turn'])
+    const forever = () => ({ calls: [{ name: 'count', input: { by: 1 } }] })
+    await using busy = await desk({ script: forever, tools })
+    const begun = await busy.editor.begin()
+    await busy.editor.agent.request('session/set_mode', { sessionId: begun.sessionId, modeId: 'auto' })
+    expect((await busy.editor.prompt(begun.sessionId, 'count')).stopReason).toBe('max_turn_requests')
+  })
+
+  it('is kept as interrupted when the editor goes in the middle of it', async () => {
+    const { waitAt } = gate()
+    await using here = await desk({ script: [{ text: 'one two three', gate: waitAt(2) }] })
+    const { sessionId } = await here.editor.begin()
+    const answer = here.editor.prompt(sessionId, 'count').catch(() => 'gone')
+    await here.editor.until(() => wordsIn(here.editor.shown(sessionId)).includes('agent: one two'))
+    await here.leave()
+    const { conversation, branch } = await here.store.resolve(sessionId)
+    expect(await here.store.listTurns(conversation.id)).toMatchObject([{ status: 'interrupted' }])
+    expect((await here.store.path(branch.head!)).at(-1)).toMatchObject({ blocks: [{ text: 'one two' }] })
+    void answer
+  })
+})
