@@ -76,11 +76,7 @@ describe('many at once', () => {
       const turn = hosting.model.turns.find(({ messages }) =>
         messages.at(-1)!.text.includes(marker(`${key}-round-3`)),
       )
-      const marks = turn!.messages.flatMap(({ role, text }) =>
-        role === 'assistant' || text.includes('<conversation_history>') ? [] : text.match(/MARK-[\w-]+/g),
-      )
       const all = turn!.messages.map(({ text }) => text).join('\n')
-      expect(marks).toContain(marker(`${key}-round-3`))
       for (const n of [1, 2, 3])
         expect(timesGiven(turn!, marker(`${key}-round-${n}`)), `${key}, round ${n}`).toBe(1)
       for (const other of talks)

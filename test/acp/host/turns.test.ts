@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest'
+import type { PermissionRequest } from '../../../src/acp/host/permission.ts'
+import { textOf } from '../../../src/core/message.ts'
+import { agentCommand } from '../agents/harness.ts'
+import { answerMarker, marker, slowly, timesGiven } from '../agents/model-server.ts'
+import type { ToolStep } from '../agents/step.ts'
+import { openHosting } from './hosting.ts'
+
+/** A turn with an agent of another program, from the words to the end. */
+
+const [first, second, third] = [marker('first'), marker('second'), marker('third')]
+const readFile: ToolStep = {
+  type: 'tool',
+  name: 'read_file',
+  title: 'Read a.txt',
+  input: { path: 'a.txt' },
+  output: 'the text',
+  callId: 'call-1',
+}
+
+describe('starting', () => {
+  it('explicitly and by the first message is the same way (S4-10, S4-11, S4-25, S4-28)', async () => {
+    await using hosting = await openHosting()
+    await hosting.host('good').say('talk', first)
+    const explicit = hosting.host('good')
+    expect(await explicit.wasResumed('talk')).toBe(false)
+    expect(await explicit.start('talk')).toEqual({ outcome: 'resumed', injected: 0, untold: 0, failed: [] })
+    expect(await explicit.wasResumed('talk')).toBe(true)
+    expect(await explicit.isFirstMessage('talk')).toBe(true)
+    const said = await explicit.say('talk', second)
+    const implicit = await hosting.host('good').say('talk', third)
+    expect(said.memory).toEqual(implicit.memory)
+    expect(said.memory).toMatchObject({ outcome: 'resumed', injected: 0 })
+    expect(new Set(hosting.model.turns.map(({ sessionId }) => sessionId)).size).toBe(1)
+    for (const text of [first, second, third]) expect(timesGiven(hosting.model.last, text)).toBe(1)
+  })
+
+  it('happens once for all messages that come before the agent is ready; they wait, and it is told once (S4-37, S4-18)', async () => {
+    await using hosting = await openHosting()
+    await hosting.host('forgetful').say('talk', first)
+    const host = hosting.host('forgetful')
+    const [one, two] = await Promise.all([host.say('talk', second), host.say('talk', third)])
+    expect(host.agents()).toHaveLength(1)
+    expect([one.memory?.outcome, two.memory?.outcome]).toEqual(['injected', undefined])
+    expect(timesGiven(hosting.model.last, '<conversation_history>')).toBe(1)
+    for (const text of [first, second, third, answerMarker(2)])
+      expect(timesGiven(hosting.model.last, text)).toBe(1)
+    const questions = (await hosting.said('talk')).filter(({ role }) => role === 'user').map(textOf)
+    expect(questions).toEqual([first, second, third])
+  })
+
+  it('keeps the words before the agent gets them (S4-42, S4-16)', async () => {
+    await using hosting = await openHosting()
+    const host = hosting.host('forgetful')
+    hosting.model.answerTo(first, { type: 'wait' }, { type: 'text', text: 'late' })
+    const run = host.send('talk', first)
+    await hosting.model.stopped()
+    expect(await hosting.words('talk')).toEqual([`user: ${first}`])
+    hosting.model.goOn()
+    expect(await run.result()).toMatchObject({ status: 'complete', stop: 'stop', text: 'late', saved: true })
+  })
+})
+
+describe('a turn', () => {
+  it('is kept as it was: thoughts, words, calls with their results, plan, stop', async () => {
+    await using hosting = await openHosting()
+    const host = hosting.host('good')
+    hosting.model.next(
+      { type: 'thought', text: 'First I read.' },
+      { type: 'plan', steps: ['read', 'answer'] },
+      { type: 'text', text: 'I read it.' },
+      readFile,
+      { type: 'usage', used: 1_200, size: 200_000 },
+      { type: 'text', text: 'It says: ' },
+      { type: 'text', text: 'the text.' },
+      { type: 'stop', reason: 'max_tokens' },
+    )
+    const { events, reply } = await host.say('talk', first)
+    expect(reply).toMatchObject({ status: 'complete', stop: 'length', steps: 2, text: 'It says: the text.' })
+    const said = await hosting.said('talk')
+    expect(said.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool_result', 'assistant'])
+    expect(said[1]!.blocks).toMatchObject([
+      { type: 'thinking', text: 'First I read.' },
+      { type: 'text', text: 'I read it.' },
+      { type: 'tool_call', callId: 'call-1', name: 'read_file', input: { path: 'a.txt' } },
+    ])
+    expect(said[2]!.blocks).toMatchObject([{ type: 'tool_result', callId: 'call-1' }])
+    expect(JSON.stringify(said[2]!.blocks)).toContain('the text')
+    const types = events.map(({ type }) => type)
+    expect(types.filter(type => type !== 'text' && type !== 'thinking')).toEqual(
+      ['started', 'memory', 'plan', 'tool_started', 'tool_ended', 'ended'].flatMap(type =>
+        type === 'tool_started' || type === 'ended' ? ['answered', type] : [type],
+      ),
+    )
+    const [plan] = await hosting.traces('talk', 'plan')
+    expect(JSON.stringify(plan!.data)).toContain('"read"')
+    const [ended] = await hosting.traces('talk', 'turn_ended')
+    expect(ended!.data).toMatchObject({ stop: 'max_tokens' })
+  })
+
+  it('that is called off keeps what had arrived, and the agent goes on living and knowing', async () => {
+    await using hosting = await openHosting()
+    const host = hosting.host('good')
+    hosting.model.answerTo(first, ...slowly('HALF an answer', 5), { type: 'wait' })
+    const run = host.send('talk', first)
+    const drawn: string[] = []
+    for await (const event of run) {
+      if (event.type === 'text') drawn.push(event.text)
+      if (drawn.join('') === 'HALF an answer') run.abort(new DOMException('interrupted', 'AbortError'))
+    }
+    expect(await run.result()).toMatchObject({
+      status: 'interrupted',
+      stop: 'aborted',
+      text: 'HALF an answer',
+    })
+    const [, answer] = await hosting.said('talk')
+    expect([textOf(answer!), answer!.meta]).toEqual(['HALF an answer', { interrupted: true }])
+    const [pid] = host.agents()
+    const { memory } = await host.say('talk', second)
+    expect(memory).toBeUndefined()
+    expect(host.agents()).toEqual([pid])
+    expect(timesGiven(hosting.model.last, first)).toBe(1)
+    expect(timesGiven(hosting.model.last, 'HALF an answer')).toBe(1)
+  })
+})
+
+describe('a permission', () => {
+  it('is asked for with the agent’s own options, answered, and kept', async () => {
+    await using hosting = await openHosting()
+    const asked: PermissionRequest[] = []
+    const host = hosting.host('good', {
+      onPermission: async request => {
+        asked.push(request)
+        return 'yes'
+      },
+    })
+    hosting.model.next({ ...readFile, asks: true })
+    const { events } = await host.say('talk', first)
+    expect(asked).toMatchObject([
+      {
+        title: 'Read a.txt',
+        options: [
+          { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
+          { optionId: 'no', name: 'Reject', kind: 'reject_once' },
+        ],
+      },
+    ])
+    expect(events.find(({ type }) => type === 'tool_ended')).toMatchObject({ isError: false })
+    const [trace] = await hosting.traces('talk', 'permission')
+    expect(trace!.data).toMatchObject({
+      toolCall: { toolCallId: 'call-1' },
+      answer: { outcome: { outcome: 'selected', optionId: 'yes' } },
+    })
+  })
+
+  it('is refused where nobody decides', async () => {
+    await using hosting = await openHosting()
+    hosting.model.next({ ...readFile, asks: true })
+    const { events } = await hosting.host('good').say('talk', first)
+    expect(events.find(({ type }) => type === 'tool_ended')).toMatchObject({ isError: true })
+    const [trace] = await hosting.traces('talk', 'permission')
+    expect(trace!.data).toMatchObject({ answer: { outcome: { outcome: 'selected', optionId: 'no' } } })
+  })
+
+  it('need not be decided any more when the turn is called off', async () => {
+    await using hosting = await openHosting()
+    const wondering = Promise.withResolvers<void>()
+    const host = hosting.host('good', {
+      onPermission: (_, signal) => {
+        wondering.resolve()
+        return new Promise(resolve => signal.addEventListener('abort', () => resolve(null)))
+      },
+    })
+    hosting.model.next({ ...readFile, asks: true }, { type: 'wait' })
+    const run = host.send('talk', first)
+    await wondering.promise
+    run.abort()
+    expect(await run.result()).toMatchObject({ status: 'interrupted' })
+    const [trace] = await hosting.traces('talk', 'permission')
+    expect(trace!.data).toMatchObject({ answer: { outcome: { outcome: 'cancelled' } } })
+  })
+})
+
+describe('closing', () => {
+  it('ends the turns and leaves no process, and nothing can be said after it', async () => {
+    await using hosting = await openHosting()
+    const host = hosting.host(agentCommand('good'))
+    hosting.model.answerTo(first, { type: 'text', text: 'HALF' }, { type: 'wait' })
+    const run = host.send('talk', first)
+    for await (const event of run) if (event.type === 'text') break
+    expect(host.agents()).toHaveLength(1)
+    await host.close()
+    expect(host.agents()).toEqual([])
+    expect(await run.result()).toMatchObject({ status: 'interrupted' })
+    expect(await hosting.words('talk')).toEqual([`user: ${first}`, 'assistant: HALF'])
+    expect(() => host.send('talk', second)).toThrow(/closed/)
+  })
+})
