@@ -1,5 +1,4 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import type {
   AgentCommand,
   AgentProcess,
@@ -7,6 +6,7 @@ import type {
   ProcessEnd,
   StartAgent,
 } from './agent-process.ts'
+import { cannotStart, complaintOf, neverRan } from './cannot-start.ts'
 import { lastLines } from './last-lines.ts'
 import type { Line } from './line.ts'
 import { endGroup, endWithUs } from './process-group.ts'
@@ -19,9 +19,6 @@ const lateMs = 200
 
 /** A pipe holds at most 1 MiB, and 64 KiB are read at once. */
 const mostReads = 32
-
-/** What a shell says of a command that it cannot start. */
-const cannotStart = 127
 
 /** Starts an agent in a process group of its own: Ctrl+C for us is none for it, and what it has started (`npx` and wrappers
  *  start the agent as their child) ends with it. For POSIX systems. */
@@ -60,8 +57,10 @@ function running(
   const ended = Promise.withResolvers<ProcessEnd>()
   let how: Pick<ProcessEnd, 'code' | 'signal'> | null = null
   let isOver = false
+  let isSettled = false
   let isPaused = false
   let mayPause = true
+  let isHearing = false
   let hasHeard = false
   let fault: Error | null = null
   let late: NodeJS.Timeout | undefined
@@ -72,12 +71,15 @@ function running(
   function silence(reason?: Error): void {
     if (isOver) return
     isOver = true
-    clearTimeout(late)
     child.stdout.destroy()
     options.onEnd(reason)
   }
 
+  /** It has ended, and everything it said was heard. */
   function settle(): void {
+    if (isSettled) return
+    isSettled = true
+    clearTimeout(late)
     lines.end()
     silence()
     child.stderr.destroy()
@@ -91,7 +93,7 @@ function running(
   /** Waits for what is on its way; not while we do not read, for then it waits for us. */
   function settleSoon(): void {
     clearTimeout(late)
-    if (how && !isPaused && !isOver) late = setTimeout(() => settleWhenQuiet(mostReads), lateMs)
+    if (how && !isPaused && !isSettled) late = setTimeout(() => settleWhenQuiet(mostReads), lateMs)
   }
 
   /** Reads what is there already: where we were held up, the time is over before anything was read. */
@@ -118,22 +120,28 @@ function running(
   /** By asking for what there is, and not by letting it flow: Node lets the output of a process that has exited flow, also
    *  where it was paused. */
   function hear(): void {
-    while (!isPaused && !isOver) {
-      const chunk: Buffer | null = child.stdout.read()
-      if (chunk === null) return
-      hasHeard = true
-      try {
+    // Whoever hears a line may pause and resume: the lines behind it must not be overtaken.
+    if (isHearing) return
+    isHearing = true
+    try {
+      while (!isPaused && !isOver) {
+        const chunk: Buffer | null = child.stdout.read()
+        if (chunk === null) break
+        hasHeard = true
         lines.push(chunk)
-      } catch (error) {
-        if (!(error instanceof LineTooLong)) throw error
-        fault = error
-        silence(error)
-        void end()
       }
+    } catch (error) {
+      if (!(error instanceof LineTooLong)) throw error
+      fault = error
+      silence(error)
+      void end()
+    } finally {
+      isHearing = false
     }
   }
 
   function resume(): void {
+    if (!isPaused) return
     isPaused = false
     hear()
     settleSoon()
@@ -207,31 +215,4 @@ function atMost(ms: number, work: Promise<void>): Promise<void> {
       resolve()
     })
   })
-}
-
-/** Takes the place of a process that could not even be tried. */
-function neverRan(reason: Promise<string>, { onEnd }: AgentProcessOptions): AgentProcess {
-  const ended = reason.then((said): ProcessEnd => {
-    onEnd()
-    return { code: cannotStart, signal: null, said }
-  })
-  const nothing = () => {}
-  return {
-    pid: null,
-    ended,
-    end: () => ended,
-    send: nothing,
-    unsent: 0,
-    pause: nothing,
-    resume: nothing,
-    close: nothing,
-  }
-}
-
-function complaintOf(error: unknown, { command, cwd }: AgentCommand): string {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (cwd !== undefined && !existsSync(cwd)) return `the directory ${cwd} does not exist`
-  if (code === 'ENOENT') return `${command}: command not found`
-  if (code === 'EACCES') return `${command}: permission denied`
-  return `${command} could not be started: ${message}`
 }

@@ -198,6 +198,18 @@ describe('back pressure', () => {
   })
 })
 
+describe('whoever hears a line', () => {
+  it('may pause and resume, and hears the next one next', async () => {
+    const handlers = heard(() => {
+      one.process.pause()
+      one.process.resume()
+    })
+    await using one = agent('seq 50000', handlers)
+    await handlers.over
+    expect(handlers.lines).toEqual(Array.from({ length: 50_000 }, (_, index) => String(index + 1)))
+  })
+})
+
 describe('a line that does not end', () => {
   it('ends the agent, and says why', async () => {
     const { handlers, process } = agent('echo "{}"; exec cat /dev/zero')
