@@ -6,19 +6,22 @@ import { catalogue } from './agents/catalogue.ts'
 import { cutOff } from './agents/cut-off.ts'
 import { install } from './agents/install.ts'
 import { restart } from './agents/restart.ts'
+import { openResults } from './agents/results.ts'
 import { saveTable } from './agents/save.ts'
 import { type Row, tableOf } from './agents/table.ts'
 import { openWorld, type Way, ways } from './agents/world.ts'
 import { root } from './check/command.ts'
 
 /** Installs agents of other people into a scratch place and kills them, alone and behind our proxy: what do they still know, and
- *  what does an editor see? Needs the npm registry, and for the proxy `npm run build`. */
+ *  what does an editor see? Names of agents and `--way` take some of it. Needs the npm registry, and for the proxy
+ *  `npm run build`; `--save` writes the table into docs/acp.md. */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     dir: { type: 'string', default: join(root, 'node_modules/.cache/agents') },
     way: { type: 'string', multiple: true, default: [...ways] },
+    skein: { type: 'string', default: join(root, 'dist/cli/skein.cjs') },
     save: { type: 'boolean', default: false },
   },
 })
@@ -36,29 +39,36 @@ if (noWay.length > 0) {
 mkdirSync(values.dir, { recursive: true })
 
 const chosen = catalogue.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
-const rows: Row[] = []
+const results = openResults(values.dir)
 for (const agent of chosen) {
   for (const way of values.way as Way[]) {
     const begun = performance.now()
-    rows.push({ agent, way, cells: await cellsOf(agent, way) })
+    const row: Row = {
+      agent,
+      way,
+      cells: await cellsOf(agent, way),
+      day: new Date().toISOString().slice(0, 10),
+    }
+    results.keep(row)
     const seconds = ((performance.now() - begun) / 1000).toFixed(0)
-    console.error(`${agent.name}, ${way}: ${JSON.stringify(rows.at(-1)!.cells)} (${seconds} s)`)
+    const seen = 'failed' in row.cells ? row.cells.failed : JSON.stringify(row.cells)
+    console.error(`${agent.name}, ${way}: ${seen.slice(0, 1_000)} (${seconds} s)`)
   }
 }
-const table = tableOf(rows)
-console.log(table)
-if (values.save) saveTable(`npm run agents${positionals.map(name => ` ${name}`).join('')}`, table)
+console.log(tableOf(results.rows()))
+if (values.save) saveTable(results.rows())
 
 async function cellsOf(agent: (typeof catalogue)[number], way: Way): Promise<Row['cells']> {
   try {
     const bin = await install(agent, resolve(values.dir))
+    const world = { agent, bin, way, skein: resolve(values.skein) }
     if (way === 'in skein agent') {
-      await using world = await openWorld(agent, bin, way)
-      return await byHost(world)
+      await using forHost = await openWorld(world)
+      return await byHost(forHost)
     }
-    await using forRestart = await openWorld(agent, bin, way)
+    await using forRestart = await openWorld(world)
     const between = await restart(forRestart)
-    await using forCut = await openWorld(agent, bin, way)
+    await using forCut = await openWorld(world)
     return { ...between, ...(await cutOff(forCut)) }
   } catch (error) {
     return { failed: error instanceof Error ? error.message : String(error) }

@@ -55,7 +55,8 @@ export const catalogue: readonly RealAgent[] = [
   {
     name: 'gemini',
     packages: ['@google/gemini-cli@0.61.0'],
-    command: ['gemini', '--acp', '--skip-trust'],
+    // A named model: otherwise it asks another model which one to take.
+    command: ['gemini', '--acp', '--skip-trust', '-m', 'gemini-2.5-pro'],
     env: ({ model }) => ({
       GEMINI_API_KEY: 'dummy',
       GOOGLE_GEMINI_BASE_URL: model,

@@ -7,6 +7,8 @@ import type { Way } from './world.ts'
 export interface Row {
   readonly agent: RealAgent
   readonly way: Way
+  /** When it was seen. */
+  readonly day: string
   readonly cells: (RestartCells & CutOffCells) | { readonly failed: string }
 }
 

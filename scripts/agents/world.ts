@@ -22,7 +22,16 @@ export interface AgentWorld extends AsyncDisposable {
   start(): Promise<AcpClient>
 }
 
-export async function openWorld(agent: RealAgent, bin: string, way: Way): Promise<AgentWorld> {
+export interface WorldOptions {
+  readonly agent: RealAgent
+  /** The folder of its commands. */
+  readonly bin: string
+  readonly way: Way
+  /** Our own command, as it is built. */
+  readonly skein: string
+}
+
+export async function openWorld({ agent, bin, way, skein }: WorldOptions): Promise<AgentWorld> {
   const place = mkdtempSync(join(tmpdir(), 'skein-agents-'))
   const model = await startMarkedModel()
   const given = strangeEnvironment(place, process.env)
@@ -42,8 +51,8 @@ export async function openWorld(agent: RealAgent, bin: string, way: Way): Promis
     await run(join(bin, command!), args, { cwd, env })
   }
   const bare = [join(bin, agent.command[0]), ...agent.command.slice(1)]
-  const skein = [process.execPath, join(root, 'dist/cli/skein.cjs'), 'acp', '--']
-  const command = way === 'behind skein acp' ? [...skein, ...bare] : bare
+  const behind = [process.execPath, skein, 'acp', '--', ...bare]
+  const command = way === 'behind skein acp' ? behind : bare
   const clients: AcpClient[] = []
   return {
     model,

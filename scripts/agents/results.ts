@@ -1,0 +1,40 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { catalogue } from './catalogue.ts'
+import type { Row } from './table.ts'
+import { ways } from './world.ts'
+
+/** What the runs so far have seen, so that one agent can be tried again without the others. A row is of today's packages, or it
+ *  is forgotten. */
+export interface Results {
+  keep(row: Row): void
+  /** In the order of the catalogue. */
+  rows(): readonly Row[]
+}
+
+interface Kept extends Omit<Row, 'agent'> {
+  readonly name: string
+  readonly packages: string
+}
+
+export function openResults(dir: string): Results {
+  const file = join(dir, 'results.json')
+  let kept: readonly Kept[] = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
+  return {
+    keep({ agent, ...row }) {
+      const { name, packages } = agent
+      const others = kept.filter(one => one.name !== name || one.way !== row.way)
+      kept = [...others, { ...row, name, packages: packages.join(' ') }]
+      writeFileSync(file, JSON.stringify(kept, null, 2))
+    },
+    rows: () =>
+      catalogue.flatMap(agent =>
+        ways.flatMap(way =>
+          kept
+            .filter(one => one.name === agent.name && one.way === way)
+            .filter(one => one.packages === agent.packages.join(' '))
+            .map(({ cells, day }) => ({ agent, way, cells, day })),
+        ),
+      ),
+  }
+}
