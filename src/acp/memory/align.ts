@@ -17,14 +17,15 @@ export function align(count: number, fits: readonly Fit[]): readonly (Fit | null
   const rows = rowsOf(fits)
   /** By rows considered and stored things considered: what can be reached. */
   const worths: number[][] = [new Array(count + 1).fill(0)]
-  const reached = (fit: Fit) => fit.worth + worths[rowsBefore(rows, fit.from)]![fit.which]!
+  const reached = (fit: Fit, r: number) => fit.worth + worths[before(fit, r)]![fit.which]!
+  /** How many rows lie before a fit. One without length ends in its own row. */
+  const before = (fit: Fit, r: number) => Math.min(rowsBefore(rows, fit.from), r)
   for (const [r, row] of rows.entries()) {
     const above = worths[r]!
     const next = [...above]
-    const byWhich = new Map(row.fits.map(fit => [fit.which, fit]))
     for (let i = 0; i < count; i++) {
-      const fit = byWhich.get(i)
-      next[i + 1] = Math.max(above[i + 1]!, next[i]!, fit ? reached(fit) : 0)
+      const fit = row.fits.get(i)
+      next[i + 1] = Math.max(above[i + 1]!, next[i]!, fit ? reached(fit, r) : 0)
     }
     worths.push(next)
   }
@@ -33,11 +34,11 @@ export function align(count: number, fits: readonly Fit[]): readonly (Fit | null
   let r = rows.length
   for (let i = count; i > 0 && r > 0; ) {
     const worth = worths[r]![i]!
-    const fit = rows[r - 1]!.fits.find(({ which }) => which === i - 1)
+    const fit = rows[r - 1]!.fits.get(i - 1)
     if (worth === worths[r]![i - 1]) i--
-    else if (fit && worth === reached(fit)) {
+    else if (fit && worth === reached(fit, r - 1)) {
       chosen[i - 1] = fit
-      r = rowsBefore(rows, fit.from)
+      r = before(fit, r - 1)
       i--
     } else r--
   }
@@ -46,16 +47,16 @@ export function align(count: number, fits: readonly Fit[]): readonly (Fit | null
 
 interface Row {
   readonly at: number
-  readonly fits: Fit[]
+  readonly fits: Map<number, Fit>
 }
 
-/** The fits that end at the same place. */
+/** The fits that end at the same place, the best one for each stored thing. */
 function rowsOf(fits: readonly Fit[]): readonly Row[] {
   const rows: Row[] = []
   for (const fit of fits) {
     const last = rows.at(-1)
-    if (last?.at === fit.at) last.fits.push(fit)
-    else rows.push({ at: fit.at, fits: [fit] })
+    if (last?.at !== fit.at) rows.push({ at: fit.at, fits: new Map([[fit.which, fit]]) })
+    else if ((last.fits.get(fit.which)?.worth ?? 0) < fit.worth) last.fits.set(fit.which, fit)
   }
   return rows
 }

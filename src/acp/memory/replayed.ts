@@ -86,7 +86,8 @@ interface ToldLine {
   readonly end: number
 }
 
-const histories = new RegExp(`<${fence}>([\\s\\S]*?)</${fence}>`, 'g')
+/** A backslash before a fence says that it is one of the stored words. */
+const histories = new RegExp(`(?<!\\\\)<${fence}>([\\s\\S]*?)(?<!\\\\)</${fence}>`, 'g')
 const label = /^(?=(?:User|Assistant|System|Tool): )/m
 
 /** The messages that we once told the agent, from the text in which we did. No stored words can begin a line with a label
