@@ -39,6 +39,15 @@ export type AgentEvent =
     }
   /** What an agent of another program plans to do, in its own words. */
   | { readonly type: 'plan'; readonly entries: Json }
+  /** An agent of another program wants to be allowed something, and somebody is being asked. */
+  | { readonly type: 'asking'; readonly title: string }
+  /** What came of it: the agent's own word for it, and whether that allows it; null if nobody chose. */
+  | {
+      readonly type: 'asked'
+      readonly title: string
+      readonly choice: string | null
+      readonly isAllowed: boolean
+    }
   /** What the model is given: sent before each call. */
   | {
       readonly type: 'context'

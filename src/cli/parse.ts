@@ -103,7 +103,10 @@ function checkBehind(command: Command, words: readonly string[], behind: readonl
   const { arguments: declared } = command
   checkCount({ ...command, arguments: declared.slice(0, -1) }, words)
   if (behind.length === 0 && !declared.at(-1)!.optional)
-    throw new UsageError(`${command.name} needs a command behind --`, helpHint(command))
+    throw new UsageError(
+      `${command.name} needs a command behind --`,
+      `As in: ${command.examples[0]?.[0] ?? ''}`,
+    )
 }
 
 function article(name: string): string {

@@ -20,7 +20,7 @@ import { startAgent } from '../wire/start-agent.ts'
 import { type AgentLife, startLife } from './agent-life.ts'
 import { agentName } from './agent-name.ts'
 import { askAgain } from './ask-again.ts'
-import { type AskPermission, outcomeOf, permissionOf, refusePermission } from './permission.ts'
+import { type AskPermission, choiceOf, outcomeOf, permissionOf, refusePermission } from './permission.ts'
 import { runPrompt } from './run-prompt.ts'
 
 export interface HostOptions {
@@ -65,6 +65,8 @@ export interface Host extends Agent {
 interface Hosted {
   readonly seat: Seat
   readonly branch: BranchRef
+  /** Whoever listens to the turn that is going on. */
+  emit: ((event: AgentEvent) => void) | null
 }
 
 export function createHost(options: HostOptions): Host {
@@ -113,13 +115,17 @@ export function createHost(options: HostOptions): Host {
   }
 
   async function permission(params: JsonObject): Promise<JsonObject> {
-    const { seat } = bySession.get(String(params.sessionId)) ?? {}
+    const { seat, emit } = bySession.get(String(params.sessionId)) ?? {}
     const stop = new AbortController()
+    const request = permissionOf(params)
     asking.add(stop)
     seat?.asked()
+    emit?.({ type: 'asking', title: request.title })
     try {
-      const optionId = await onPermission(permissionOf(params), stop.signal)
-      const answer = outcomeOf(stop.signal.aborted ? null : optionId)
+      const chosen = await onPermission(request, stop.signal)
+      const optionId = stop.signal.aborted ? null : chosen
+      const answer = outcomeOf(optionId)
+      emit?.({ type: 'asked', ...choiceOf(request, optionId) })
       const { toolCall = null, options: offered = null } = params
       seat?.trace({ type: 'permission', data: { toolCall, options: offered, answer } })
       return answer
@@ -144,7 +150,7 @@ export function createHost(options: HostOptions): Host {
     if (known) return known
     // A dead process may have left half an answer.
     await takeOver(store, branch.conversationId, branch.name, source)
-    const hosted: Hosted = seats.get(id) ?? { branch, seat: seatOn(branch, () => hosted) }
+    const hosted: Hosted = seats.get(id) ?? { branch, seat: seatOn(branch, () => hosted), emit: null }
     seats.set(id, hosted)
     return hosted
   }
@@ -195,8 +201,12 @@ export function createHost(options: HostOptions): Host {
   const send: Host['send'] = (target, words, sending = {}) => {
     const message = typeof words === 'string' ? ({ role: 'user', blocks: words } as const) : words
     return run(sending.signal, async (emit, signal) => {
-      const { seat } = await hostedAt(target)
-      return runPrompt(parts, seat, { words: [message], content: message, sending, emit, signal })
+      const hosted = await hostedAt(target)
+      const onTurn = () => {
+        hosted.emit = emit
+      }
+      const run = { words: [message], content: message, sending, emit, signal, onTurn }
+      return runPrompt(parts, hosted.seat, run)
     })
   }
 
@@ -214,9 +224,12 @@ export function createHost(options: HostOptions): Host {
     ask: (target, words, sending) => send(target, words, sending).result(),
     resume: (target, sending = {}) =>
       run(sending.signal, async (emit: (event: AgentEvent) => void, signal) => {
-        const { seat, branch } = await hostedAt(target, 'find')
-        const again = await askAgain(store, branch)
-        return runPrompt(parts, seat, { ...again, words: [], sending, emit, signal })
+        const hosted = await hostedAt(target, 'find')
+        const again = await askAgain(store, hosted.branch)
+        const onTurn = () => {
+          hosted.emit = emit
+        }
+        return runPrompt(parts, hosted.seat, { ...again, words: [], sending, emit, signal, onTurn })
       }),
     async start(target) {
       const { seat } = await hostedAt(target)

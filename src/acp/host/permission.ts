@@ -41,6 +41,20 @@ export function permissionOf(params: JsonObject): PermissionRequest {
   }
 }
 
+/** What was chosen, as people and listeners are told. */
+export function choiceOf(
+  { title, options }: PermissionRequest,
+  optionId: string | null,
+): { readonly title: string; readonly choice: string | null; readonly isAllowed: boolean } {
+  const option = options.find(one => one.optionId === optionId)
+  return { title, choice: option?.name ?? null, isAllowed: option?.kind.startsWith('allow') ?? false }
+}
+
+/** Whatever is asked for is allowed: for this time where that is offered. */
+export const allowPermission: AskPermission = async ({ options }) =>
+  (options.find(({ kind }) => kind === 'allow_once') ?? options.find(({ kind }) => kind === 'allow_always'))
+    ?.optionId ?? null
+
 export function outcomeOf(optionId: string | null): JsonObject {
   return { outcome: optionId === null ? { outcome: 'cancelled' } : { outcome: 'selected', optionId } }
 }

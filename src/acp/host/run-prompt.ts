@@ -35,6 +35,8 @@ export interface PromptRun {
   readonly sending: HostSendOptions
   readonly signal: AbortSignal
   emit(event: AgentEvent): void
+  /** It is this prompt's turn now, and no other's. */
+  onTurn(): void
 }
 
 /** Prompts an agent and tells what comes of it, as our own agent does. */
@@ -51,6 +53,7 @@ export async function runPrompt(parts: HostParts, seat: Seat, prompt: PromptRun)
     ...(sending.key === undefined ? {} : { key: sending.key }),
     onBegun(begun) {
       recording = begun
+      prompt.onTurn()
       emit({ type: 'started', turn: begun.key, branch: begun.branch, forked: begun.forked })
     },
     onMemory(memory) {

@@ -40,6 +40,8 @@ export interface ChatOptions {
   readonly system: string | null
   /** The name after `--session`, if there was one. */
   readonly name: string | null
+  /** Told of the chat before anything is said in it. */
+  onChat?(chat: Chat): void
 }
 
 /** Talks in a conversation that was chosen. Returns the exit code. */
@@ -63,6 +65,7 @@ export async function startChat(chosen: Chosen, world: World, options: ChatOptio
     say,
     note: text => say(noteLine(text, err)),
   }
+  options.onChat?.(parts)
   try {
     if (speaker.choice.from === 'nothing') say(noteLine(demoNote, err))
     sayHeader(chosen, world, options.keptIn)

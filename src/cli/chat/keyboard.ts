@@ -12,6 +12,8 @@ export type Stroke =
 /** The keyboard, in raw mode for as long as it is open. What is typed while nobody asks waits. */
 export interface Keyboard {
   next(): Promise<Stroke>
+  /** The first key from now on: what was typed before the question cannot have been meant for it, and goes on waiting. */
+  nextFresh(): Promise<Stroke>
   /** Calls for every Ctrl+C until the returned function is called; all other keys wait for the next prompt. */
   onInterrupt(listener: () => void): () => void
   /** Gives the terminal to something else for a while: to a pager, say. */
@@ -102,15 +104,19 @@ export function openKeyboard(world: World, paper: Paper): Keyboard {
   world.signal.addEventListener('abort', onEnd)
   attach()
 
+  function nextFresh(): Promise<Stroke> {
+    if (closed || world.signal.aborted) return Promise.resolve({ type: 'closed' })
+    return new Promise(resolve => {
+      waiting = resolve
+    })
+  }
+
   return {
     next() {
       const stroke = strokes.shift()
-      if (stroke) return Promise.resolve(stroke)
-      if (closed || world.signal.aborted) return Promise.resolve({ type: 'closed' })
-      return new Promise(resolve => {
-        waiting = resolve
-      })
+      return stroke ? Promise.resolve(stroke) : nextFresh()
     },
+    nextFresh,
     onInterrupt(listener) {
       interrupted = listener
       // It may have been pressed a moment too early: then what was typed before it is taken back with it.

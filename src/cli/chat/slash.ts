@@ -23,6 +23,10 @@ export async function runSlash(chat: Chat, line: string): Promise<Done> {
     chat.note(`there is no command /${name}. Did you mean /${meant}? To say it: /${line.trim()}`)
     return { type: 'failed' }
   }
+  if (command.ofModels && chat.talker.isForeign) {
+    chat.note(`/${command.name}: here ${chat.talker.model.id} answers, and its model is its own affair`)
+    return { type: 'failed' }
+  }
   try {
     if (command.needs !== 'nothing') {
       const missing = await whatIsMissing(chat)

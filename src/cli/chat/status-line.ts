@@ -13,7 +13,8 @@ export interface StatusFacts {
   readonly model: string
   /** Tokens that the next call is given, and the window of the model. */
   readonly used: number
-  readonly window: number
+  /** Null where only another program knows. */
+  readonly window: number | null
   /** Null if nobody knows. */
   readonly cost: number | null
 }
@@ -37,14 +38,16 @@ function partsOf(standing: StatusFacts, dropped: number, width: number, style: S
   parts.push(branch === null ? 'incognito' : style.branch(style.safe(branch)))
   if (dropped < 2 && wide) parts.push(`${messages} ${messages === 1 ? 'message' : 'messages'}`)
   parts.push(style.safe(modelName(model)))
-  parts.push(fill(standing, dropped < 3, wide ? 24 : 16, style))
-  if (dropped < 4) parts.push(money(cost))
+  if (standing.window !== null)
+    parts.push(fill(standing.used, standing.window, dropped < 3, wide ? 24 : 16, style))
+  const isKnown = cost !== null || standing.window !== null
+  if (dropped < 4 && isKnown) parts.push(money(cost))
   if (wide && dropped < 1) parts.push(style.faint('/help'))
   return parts
 }
 
 /** `━━━━━━────────── 37% of 200k`: yellow from 70 %, red and in words from 90 %. */
-function fill({ used, window }: StatusFacts, hasBar: boolean, cells: number, style: Style): string {
+function fill(used: number, window: number, hasBar: boolean, cells: number, style: Style): string {
   const share = window > 0 ? Math.min(1, used / window) : 0
   const full = Math.min(cells, Math.max(used > 0 ? 1 : 0, Math.round(share * cells)))
   const bar = hasBar

@@ -28,6 +28,8 @@ export interface Spot {
 /** The one who answers in a chat, and the place where this is kept. Both can be changed in the middle. */
 export interface Talker {
   readonly model: Model
+  /** True if another program answers. */
+  readonly isForeign: boolean
   /** How much the model may be given. */
   readonly window: Window
   /** Null where nothing is kept. */
@@ -90,6 +92,9 @@ export function createTalker({ world, store, system, ...given }: TalkerOptions):
     get model() {
       return speaker.model
     },
+    get isForeign() {
+      return speaker.isForeign
+    },
     get window() {
       return speaker.contextWindow
     },
@@ -141,7 +146,8 @@ export function createTalker({ world, store, system, ...given }: TalkerOptions):
     },
     async status() {
       const at = await spot()
-      const { window, model } = speaker
+      const { model, isForeign } = speaker
+      const window = isForeign ? null : speaker.window
       const directory = homely(world.cwd, world.env)
       if (at === null || store === null) {
         const used = said.reduce((sum, { blocks }) => sum + Math.ceil(String(blocks).length / 4), 0)
@@ -153,12 +159,17 @@ export function createTalker({ world, store, system, ...given }: TalkerOptions):
           model: model.id,
           used,
           window,
-          cost: 0,
+          cost: isForeign ? null : 0,
         }
       }
-      const { used, messages } = await fillAt(store, at.head, speaker.contextWindow, system)
+      const { used, messages } = await fillAt(
+        store,
+        at.head,
+        isForeign ? null : speaker.contextWindow,
+        system,
+      )
       const { cost } = at.conversation
-      const known = cost > 0 || messages === 0 ? cost : costOf(model.id, {})
+      const known = cost > 0 || (messages === 0 && !isForeign) ? cost : costOf(model.id, {})
       return {
         directory,
         branch: at.branch.name,
@@ -180,11 +191,12 @@ function branchOf({ standing, fork }: Chosen): BranchRef | null {
   return { conversationId: standing.conversation.id, name: fork?.name ?? standing.branch.name }
 }
 
-/** What the next call would be given, and how many messages the path has. */
-async function fillAt(store: Store, head: MessageId | null, window: Window, system: string | null) {
+/** What the next call would be given, as far as we decide that, and how many messages the path has. */
+async function fillAt(store: Store, head: MessageId | null, window: Window | null, system: string | null) {
   if (head === null) return { used: 0, messages: 0 }
   const [message] = await store.getMessages([head], { blobs: 'preview' })
   const messages = message!.depth + 1
+  if (window === null) return { used: 0, messages }
   try {
     const { fitted } = await readContext(store, head, window, { system }, { toolResults: 'preview' })
     return { used: fitted.tokens.total, messages }

@@ -19,4 +19,27 @@ export const acpCommands: readonly Command[] = [
     ],
     load: async () => (await import('../acp/acp.ts')).acp,
   },
+  {
+    name: 'agent',
+    group: 'Talk',
+    summary: 'chat with any agent that speaks ACP; it remembers what it forgets',
+    arguments: [{ name: 'command', behind: true }],
+    options: {
+      continue: { short: 'c', value: '[id]', help: 'go on with a conversation, or from a message' },
+      new: { short: 'n', help: 'start a new conversation' },
+      session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
+      resume: { value: '<id>', help: 'go on with exactly this conversation' },
+      force: { help: 'also a conversation of another directory' },
+      name: { value: '<name>', help: 'what the agent is remembered as; its command’s name unless given' },
+      tell: { value: '<n>', help: 'messages that it is told where it knows nothing; 30, at most 50' },
+      allow: { help: 'allow everything that the agent asks for' },
+    },
+    noJson: true,
+    examples: [
+      ['skein agent -- copilot --acp --stdio', 'go on where this directory left off'],
+      ['skein agent --resume a7xk5f -- opencode acp', 'with what began in another agent'],
+      ['skein agent -n --allow -- codex-acp < task.txt', 'lines in, answers out; it may do anything'],
+    ],
+    load: async () => (await import('../agent/agent.ts')).agent,
+  },
 ]

@@ -6,6 +6,7 @@ import { modelName } from '../terminal/model-name.ts'
 import { money, plural } from '../terminal/number.ts'
 import { shortened } from '../terminal/short-id.ts'
 import type { World } from '../world.ts'
+import { askedText, memoryText, planLines, refusedText } from './about-agent.ts'
 import {
   type ContextFacts,
   contextFacts,
@@ -64,6 +65,7 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
     sink.pause()
     err.line(line)
   }
+  const faintly = (line: string) => `  ${err.style.faint(err.style.safe(line))}`
   const waitForModel = () => waiting.start(modelName(options.model))
 
   try {
@@ -73,7 +75,7 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
       options.observe?.(event)
       for (const line of show(event)) say(line)
       if (event.type === 'tool_started') waiting.start(event.name)
-      else if (event.type !== 'text' && event.type !== 'ended') waitForModel()
+      else if (!isQuiet.has(event.type)) waitForModel()
     }
   } finally {
     waiting.stop()
@@ -111,9 +113,9 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
         if (event.outcome === 'made' || event.outcome === 'extractive') seen.summary = event
         return []
       case 'context':
-        return contextLines(event, seen, options.more ?? '').map(line => `  ${err.style.faint(line)}`)
+        return contextLines(event, seen, options.more ?? '').map(faintly)
       case 'recalled':
-        return recalledLines(event.outcome).map(line => `  ${err.style.faint(line)}`)
+        return recalledLines(event.outcome).map(faintly)
       case 'shrunk':
         return [noteLine('the model refused the length; asking again with less', err)]
       case 'trouble':
@@ -123,6 +125,15 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
         return event.unknown.map(({ name }) =>
           noteLine(`nobody knows what became of ${name}: it is not run a second time`, err),
         )
+      case 'memory':
+        return [faintly(memoryText(event))]
+      case 'plan':
+        return planLines(event.entries).map(faintly)
+      case 'asking':
+        sink.pause()
+        return []
+      case 'asked':
+        return [event.isAllowed ? faintly(askedText(event)) : noteLine(refusedText(event, world.canAsk), err)]
       case 'subagent':
         return event.event.type === 'ended' ? [subagentLine(event, event.event.reply, world)] : []
       default:
@@ -130,6 +141,9 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
     }
   }
 }
+
+/** After these nobody waits for a model: words arrive, it is over, or a person is asked. */
+const isQuiet: ReadonlySet<AgentEvent['type']> = new Set(['text', 'ended', 'asking'])
 
 interface Seen {
   context: ContextFacts | null

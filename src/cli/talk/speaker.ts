@@ -16,6 +16,8 @@ export interface Speaker {
   readonly model: Model
   readonly choice: ModelChoice
   readonly config: Config
+  /** True if another program answers: which model that asks, and what it shows it, is its own affair. */
+  readonly isForeign: boolean
   /** The model's window, in tokens. */
   readonly window: number
   /** What it was made with besides: for another one like it. */
@@ -56,6 +58,7 @@ export function speakerFor(
     model,
     choice,
     config,
+    isForeign: false,
     window: windowOf(model.id).limit,
     options: { recall, tools },
     contextWindow: { limit: windowOf(model.id).limit, ...settingsOf(config).window },

@@ -44,6 +44,7 @@ export const model: SlashCommand = {
   name: 'model',
   argument: '[name]',
   needs: 'nothing',
+  ofModels: true,
   help: 'show or change the model',
   async run(chat, name) {
     const { talker, world } = chat
@@ -61,6 +62,7 @@ export const model: SlashCommand = {
 export const compact: SlashCommand = {
   name: 'compact',
   argument: '[what to mind]',
+  ofModels: true,
   help: 'let a summary stand for what is old; all is kept',
   async run(chat, instructions) {
     const { store, conversation, head } = await here(chat)

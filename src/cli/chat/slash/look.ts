@@ -50,6 +50,7 @@ export const search: SlashCommand = {
 export const context: SlashCommand = {
   name: 'context',
   argument: '[model]',
+  ofModels: true,
   help: 'what the next call sees',
   async run(chat, name) {
     const { store, head } = await here(chat)

@@ -11,6 +11,8 @@ export interface SlashCommand {
   readonly help: string
   /** `nothing` if it works before anything was said, and where nothing is kept. */
   readonly needs?: 'nothing'
+  /** Set if it is about a model of ours: where another program answers, there is nothing that it could do. */
+  readonly ofModels?: true
   run(chat: Chat, argument: string): Promise<Next>
   /** What may stand behind it. */
   complete?(chat: Chat): Promise<readonly string[]>

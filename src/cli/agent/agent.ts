@@ -1,0 +1,74 @@
+import { agentName } from '../../acp/host/agent-name.ts'
+import { defaultTelling, mostTold } from '../../acp/memory/telling.ts'
+import { NotFoundError } from '../../core/errors.ts'
+import { startChat } from '../chat/chat.ts'
+import type { Chat } from '../chat/chat-state.ts'
+import { type Given, hasOption, type Run, textOption } from '../command.ts'
+import { leftBehind } from '../talk/about-agent.ts'
+import { type Chosen, chooseConversation } from '../talk/choose.ts'
+import { firstPlace } from '../talk/first-place.ts'
+import { modelName } from '../terminal/model-name.ts'
+import { UsageError } from '../usage-error.ts'
+import type { World } from '../world.ts'
+import { permissionFor } from './ask-permission.ts'
+import { foreignSpeaker } from './foreign-speaker.ts'
+
+/** `skein agent -- <command>`: a chat with an agent of another program, whose conversations live in our store. */
+export const agent: Run = async (given, world) => {
+  if (world.json) throw new UsageError('agent has no --json', 'What was said as JSON: skein show --json')
+  const [command, ...args] = given.arguments as readonly [string, ...string[]]
+  const tell = tellOf(given)
+  const name = nameOf(given, { command, args })
+  let chat: Chat | null = null
+  const speaker = await foreignSpeaker(
+    {
+      command: { command, args, cwd: world.cwd },
+      name,
+      directory: world.cwd,
+      tell,
+      onPermission: permissionFor(() => chat, hasOption(given, 'allow')),
+    },
+    world,
+  )
+  const keptIn = firstPlace(world)
+  const chosen = await chooseConversation(given, world)
+  if (chosen.word !== null) throw new NotFoundError('id', chosen.word)
+  return startChat(await withOrigin(chosen, name, world), world, {
+    speaker,
+    keptIn,
+    system: null,
+    name: textOption(given, 'session') ?? null,
+    onChat(begun) {
+      chat = begun
+    },
+  })
+}
+
+function nameOf(given: Given, command: Parameters<typeof agentName>[0]): string {
+  const name = textOption(given, 'name') ?? agentName(command)
+  if (name.trim() === '') throw new UsageError('--name must not be empty')
+  return name
+}
+
+function tellOf(given: Given): number {
+  const text = textOption(given, 'tell') ?? String(defaultTelling.messages)
+  const tell = /^\d+$/.test(text) ? Number(text) : 0
+  if (tell >= 1 && tell <= mostTold) return tell
+  throw new UsageError(`--tell needs a number of messages from 1 to ${mostTold}`, '--tell 50')
+}
+
+/** Whoever goes on with a conversation of another agent should know what comes along, and what does not. */
+async function withOrigin(chosen: Chosen, name: string, world: World): Promise<Chosen> {
+  const { standing } = chosen
+  const origin = standing?.conversation.model ?? null
+  if (!standing?.head || origin === null || origin === name) return chosen
+  const store = await world.store()
+  const { conversationId, name: branch } = {
+    conversationId: standing.conversation.id,
+    name: standing.branch.name,
+  }
+  const links = await store.listAgentLinks({ conversationId, name: branch })
+  if (links.some(link => link.agent === name && link.directory === world.cwd)) return chosen
+  const note = `began with ${modelName(origin)}: ${name} is told what was said and which tools were used; ${leftBehind}`
+  return { ...chosen, notes: [...chosen.notes, note] }
+}

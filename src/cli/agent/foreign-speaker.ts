@@ -1,0 +1,30 @@
+import { createHost, type HostOptions } from '../../acp/host/host.ts'
+import { readConfig } from '../../config/read-config.ts'
+import { InvalidError } from '../../core/errors.ts'
+import type { Speaker } from '../talk/speaker.ts'
+import type { World } from '../world.ts'
+
+/** One who answers by being another program. Its process is started by the first words, and ends with the chat. */
+export async function foreignSpeaker(
+  { name, ...options }: Omit<HostOptions, 'store'> & { readonly name: string },
+  world: World,
+): Promise<Speaker> {
+  return {
+    model: {
+      id: name,
+      stream() {
+        throw new InvalidError('model', `${name} is a program, and asks a model of its own`)
+      },
+    },
+    choice: { id: name, from: 'flag', aliases: {} },
+    config: await readConfig(world.cwd, world.env),
+    isForeign: true,
+    window: 0,
+    options: {},
+    contextWindow: { limit: 0 },
+    async agentOn(store) {
+      if (store === null) throw new InvalidError('agent', 'it needs a store')
+      return createHost({ ...options, name, store })
+    },
+  }
+}
