@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { killAll } from '../test/acp/agents/processes.ts'
 import { byHost } from './agents/by-host.ts'
 import { catalogue } from './agents/catalogue.ts'
 import { cutOff } from './agents/cut-off.ts'
@@ -37,6 +39,16 @@ if (noWay.length > 0) {
   process.exit(2)
 }
 mkdirSync(values.dir, { recursive: true })
+
+// What is started inherits this, wherever it hides: an interrupted run leaves nothing behind.
+const everything = { run: randomUUID(), variable: 'AGENTS_RUN' }
+process.env[everything.variable] = everything.run
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    const leave = () => process.exit(1)
+    killAll(everything.run, everything.variable).then(leave, leave)
+  })
+}
 
 const chosen = catalogue.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
 const results = openResults(values.dir)

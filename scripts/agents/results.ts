@@ -19,22 +19,25 @@ interface Kept extends Omit<Row, 'agent'> {
 
 export function openResults(dir: string): Results {
   const file = join(dir, 'results.json')
-  let kept: readonly Kept[] = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
+  // Read each time: another run may be at it with other agents.
+  const read = (): readonly Kept[] => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : [])
   return {
     keep({ agent, ...row }) {
       const { name, packages } = agent
-      const others = kept.filter(one => one.name !== name || one.way !== row.way)
-      kept = [...others, { ...row, name, packages: packages.join(' ') }]
+      const others = read().filter(one => one.name !== name || one.way !== row.way)
+      const kept = [...others, { ...row, name, packages: packages.join(' ') }]
       writeFileSync(file, JSON.stringify(kept, null, 2))
     },
-    rows: () =>
-      catalogue.flatMap(agent =>
+    rows() {
+      const kept = read()
+      return catalogue.flatMap(agent =>
         ways.flatMap(way =>
           kept
             .filter(one => one.name === agent.name && one.way === way)
             .filter(one => one.packages === agent.packages.join(' '))
             .map(({ cells, day }) => ({ agent, way, cells, day })),
         ),
-      ),
+      )
+    },
   }
 }

@@ -6,8 +6,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 export const runVariable = 'TEST_AGENT_RUN'
 
 /** The processes that were started with this mark in their environment, and live. Linux only: elsewhere there are none. */
-export function processesOf(run: string): readonly number[] {
-  const mark = `${runVariable}=${run}\0`
+export function processesOf(run: string, variable: string = runVariable): readonly number[] {
+  const mark = `${variable}=${run}\0`
   return processIds().filter(pid => {
     try {
       return `${readFileSync(`/proc/${pid}/environ`, 'latin1')}\0`.includes(mark)
@@ -18,14 +18,14 @@ export function processesOf(run: string): readonly number[] {
 }
 
 /** Ends all of them as a power cut would, also those that are started meanwhile. */
-export async function killAll(run: string): Promise<void> {
+export async function killAll(run: string, variable: string = runVariable): Promise<void> {
   for (let round = 0; round < 200; round++) {
-    const living = processesOf(run)
+    const living = processesOf(run, variable)
     if (living.length === 0) return
     for (const pid of living) kill(pid)
     await wait(5)
   }
-  throw new Error(`processes of ${run} do not end: ${processesOf(run).join(', ')}`)
+  throw new Error(`processes of ${run} do not end: ${processesOf(run, variable).join(', ')}`)
 }
 
 function kill(pid: number): void {
