@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { MissingKeyError } from '../../../src/core/errors.ts'
+import { textOf } from '../../../src/core/message.ts'
 import type { ModelRequest } from '../../../src/core/model.ts'
 import { scripted } from '../../../src/models/scripted.ts'
+import { beginTurn } from '../../../src/recorder/begin-turn.ts'
 import { counter, desk } from './build.ts'
 import { only, wordsIn } from './editor.ts'
 
@@ -152,6 +154,49 @@ describe('a prompt', () => {
     const { branch } = await here.store.resolve(one.sessionId)
     const said = await here.store.path(branch.head!)
     expect(said.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
+  })
+
+  it('is answered to its end by the model that it was given to, whichever is chosen meanwhile', async () => {
+    const { open, waitAt } = gate()
+    const script = ({ messages }: ModelRequest) =>
+      messages.length === 1 ? { text: 'one two', gate: waitAt(1) } : ' three'
+    await using here = await desk({ script })
+    const { editor, store } = here
+    const { sessionId } = await editor.begin()
+    const first = editor.prompt(sessionId, 'count')
+    await editor.until(() => wordsIn(editor.shown(sessionId)).includes('agent: one'))
+    await editor.agent.request('session/set_config_option', { sessionId, configId: 'model', value: 'other' })
+    const second = editor.prompt(sessionId, 'go on')
+    open()
+    expect([(await first).stopReason, (await second).stopReason]).toEqual(['end_turn', 'end_turn'])
+    expect(wordsIn(editor.shown(sessionId))).toEqual(['agent: one two three'])
+    const turns = await store.listTurns((await store.resolve(sessionId)).conversation.id)
+    expect(turns.map(({ model, status }) => `${model} ${status}`)).toEqual([
+      'scripted complete',
+      'other complete',
+    ])
+  })
+
+  it('waits while another program answers in its conversation, and can be called off', async () => {
+    await using here = await desk()
+    const { editor, store } = here
+    const { sessionId } = await editor.begin()
+    await editor.prompt(sessionId, 'hello')
+    const { branch } = await store.resolve(sessionId)
+    const elsewhere = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'from a terminal' }] })
+    const answer = editor.prompt(sessionId, 'from the editor')
+    await editor.cancel(sessionId)
+    expect((await answer).stopReason).toBe('cancelled')
+    const next = editor.prompt(sessionId, 'from the editor again')
+    await elsewhere.add([{ role: 'assistant', blocks: 'done' }], { ends: 'complete' })
+    await elsewhere.end('complete')
+    expect((await next).stopReason).toBe('end_turn')
+    const path = await store.path((await store.getBranch(branch)).head!)
+    expect(path.filter(({ role }) => role === 'user').map(textOf)).toEqual([
+      'hello',
+      'from a terminal',
+      'from the editor again',
+    ])
   })
 
   it('says in a sentence what went wrong, and the person can go on', async () => {
