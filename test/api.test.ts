@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import * as acp from '../src/acp/index.ts'
 import * as agent from '../src/agent/index.ts'
 import * as context from '../src/context/index.ts'
 import * as skein from '../src/index.ts'
@@ -86,6 +87,16 @@ it('skein/agent exports these names', () => {
     'recallTools',
     'subagent',
     'tool',
+  ])
+})
+
+it('skein/acp exports these names', () => {
+  expect(Object.keys(acp).sort()).toEqual([
+    'agentName',
+    'allowPermission',
+    'createHost',
+    'refusePermission',
+    'startProxy',
   ])
 })
 

@@ -20,6 +20,7 @@ const shows: Readonly<Record<string, readonly RegExp[]>> = {
     /assistant: It is about a whale/,
   ],
   '08-ai-sdk.ts': [/tool_result 18 °C and sunny in Lisbon\nassistant {3}No, leave it at home\./],
+  '09-any-agent.ts': [/^memory: (injected|resumed|loaded|completed)$/m, /^agent: .*Ada/m],
 }
 
 /** Every example runs to its end, each in an empty folder and with an empty home, and a second time where the first

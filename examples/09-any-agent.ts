@@ -1,0 +1,23 @@
+// Talk with any agent that speaks the Agent Client Protocol. Its process ends, and its memory with it or not: what was
+// said is in the store, and whoever comes next knows it.
+
+import { fileURLToPath } from 'node:url'
+import { openStore } from 'skein'
+import { createHost } from 'skein/acp'
+
+// `copilot --acp --stdio`, `opencode acp`, … Ours needs no key.
+const skein = fileURLToPath(import.meta.resolve('skein/package.json')).replace(
+  'package.json',
+  'dist/cli/skein.cjs',
+)
+const command = { command: process.execPath, args: [skein, 'acp', '--db', '.skein/the-agents-own.db'] }
+
+await using store = await openStore('.skein/any-agent.db')
+for (const words of ['My name is Ada', 'what is my name?']) {
+  // A new process each time.
+  await using host = createHost({ store, command, name: 'ours' })
+  for await (const event of host.send('example:any-agent', words)) {
+    if (event.type === 'memory') console.log(`memory: ${event.outcome}`)
+    if (event.type === 'ended') console.log(`agent: ${event.reply.text}`)
+  }
+}
