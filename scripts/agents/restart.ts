@@ -19,7 +19,8 @@ export const notOffered = '–'
 export async function restart(world: AgentWorld): Promise<RestartCells> {
   const sessionId = await firstTurn(world)
   const { memory, shown, list, fork } = await afterLoad(world, sessionId)
-  return { memory, shown, list, fork, ...(await afterResume(world, sessionId, memory)) }
+  const { resume, close } = await afterResume(world, sessionId, memory)
+  return { memory, shown, list, resume, fork, close, delete: await deleted(world, sessionId) }
 }
 
 async function firstTurn(world: AgentWorld): Promise<string> {
@@ -62,7 +63,7 @@ async function afterLoad(world: AgentWorld, sessionId: string): Promise<AfterLoa
   return { memory, shown, list, fork }
 }
 
-type AfterResume = Pick<RestartCells, 'resume' | 'close' | 'delete'>
+type AfterResume = Pick<RestartCells, 'resume' | 'close'>
 
 async function afterResume(world: AgentWorld, sessionId: string, memory: Cell): Promise<AfterResume> {
   const client = await world.start()
@@ -81,14 +82,25 @@ async function afterResume(world: AgentWorld, sessionId: string, memory: Cell): 
     await client.request('session/close', { sessionId: await client.newSession() })
     return 'yes'
   })
-  const deleted = await tried(can.delete, async () => {
+  await client.kill9()
+  return { resume, close }
+}
+
+/** Deletes it where it is not open, as a person does in a list. */
+async function deleted(world: AgentWorld, sessionId: string): Promise<Cell> {
+  const client = await world.start()
+  const can = abilitiesOf(client)
+  const cell = await tried(can.delete, async () => {
     await client.request('session/delete', { sessionId })
     if (!can.list) return 'yes'
+    await quiet(client)
     const { sessions } = await client.request('session/list', { cwd: world.cwd })
-    return sessions.some((one: { sessionId: string }) => one.sessionId === sessionId) ? 'no' : 'yes'
+    return sessions.some((one: { sessionId: string }) => one.sessionId === sessionId)
+      ? 'no: listed again'
+      : 'yes'
   })
   await client.kill9()
-  return { resume, close, delete: deleted }
+  return cell
 }
 
 /** What an agent offers. */
