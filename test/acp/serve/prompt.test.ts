@@ -167,6 +167,8 @@ describe('a prompt', () => {
     await editor.until(() => wordsIn(editor.shown(sessionId)).includes('agent: one'))
     await editor.agent.request('session/set_config_option', { sessionId, configId: 'model', value: 'other' })
     const second = editor.prompt(sessionId, 'go on')
+    // Answered after the prompt has been taken.
+    await editor.agent.request('session/list', {})
     open()
     expect([(await first).stopReason, (await second).stopReason]).toEqual(['end_turn', 'end_turn'])
     expect(wordsIn(editor.shown(sessionId))).toEqual(['agent: one two three'])
