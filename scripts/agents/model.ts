@@ -44,8 +44,9 @@ function isTurn({ tools }: SeenRequest): boolean {
   return tools.length > 0
 }
 
-/** The newest question. What an agent is told of the past stands before it. */
+/** The newest question. What an agent is told of the past stands before it; what agents remind themselves of, behind it. */
 function nameOf({ messages }: SeenRequest): string | null {
-  const last = messages.findLast(({ role }) => role === 'user')?.text ?? ''
-  return [...last.matchAll(/MARK-(\w+)/g)].at(-1)?.[1] ?? null
+  const since = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1)
+  const text = since.map(one => (one.role === 'user' ? one.text : '')).join('\n')
+  return [...text.matchAll(/MARK-(\w+)/g)].at(-1)?.[1] ?? null
 }
