@@ -13,7 +13,7 @@ describe('content of the protocol', () => {
         prepareMessages([{ role: 'user', blocks: [block] }])
         expect(contentOf(block)).toEqual(content)
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     )
   })
 
@@ -26,6 +26,13 @@ describe('content of the protocol', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.string(), (fields, type) => {
         const content = JSON.parse(JSON.stringify({ ...fields, type }))
+        expect(contentOf(blockOf(content))).toEqual(content)
+      }),
+    )
+    const more = { future: [1], fields: {}, as: 'x' }
+    fc.assert(
+      fc.property(anyContent, known => {
+        const content = { ...known, ...more }
         expect(contentOf(blockOf(content))).toEqual(content)
       }),
     )

@@ -97,7 +97,7 @@ describe('any turn', () => {
           expect(steps.indexOf(`ended ${id}`)).toBeGreaterThan(steps.indexOf(`started ${id}`))
         expect(steps.length).toBe(calls.length + results.length)
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     )
   })
 

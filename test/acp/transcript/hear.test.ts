@@ -117,7 +117,7 @@ describe('an update', () => {
         if (heard.type !== 'answer' && heard.type !== 'user') return
         prepareMessages([{ role: 'user', blocks: [heard.block] }])
       }),
-      { numRuns: 400 },
+      { numRuns: 300 },
     )
   })
 })
