@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { type Message, textOf } from '../../src/core/message.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import { agentCommand, openStage, type Stage } from '../acp/agents/harness.ts'
+import { marker, slowly, timesGiven } from '../acp/agents/model-server.ts'
+import { killAll, runVariable } from '../acp/agents/processes.ts'
+import { note } from './note.ts'
+import { seededRandom } from './random.ts'
+import { size } from './size.ts'
+
+/** Agents that forget everything, that keep what they were asked, that keep whole turns only, and that keep all: in one
+ *  conversation, one after the other. */
+const agents = [
+  agentCommand('forgetful'),
+  agentCommand('good'),
+  agentCommand('good', '--without=resume'),
+  agentCommand('dies', '--keeps=question'),
+  agentCommand('dies', '--keeps=turns'),
+  agentCommand('early-load'),
+]
+
+/** What the child has told before it is killed. */
+const moments = ['open', 'started', 'memory', 'text', 'ended'] as const
+
+/** As many as an agent is told: a conversation that is longer is not told whole. */
+const roundsPerTalk = 10
+
+interface Round {
+  readonly file: string
+  readonly key: string
+  readonly words: string
+  readonly agent: readonly string[]
+  /** When everything is killed; null if it may come to its end. */
+  readonly kill: { readonly after: (typeof moments)[number]; readonly ms: number } | null
+}
+
+async function play(
+  { file, key, words, agent, kill }: Round,
+  { cwd, env }: Stage,
+): Promise<readonly string[]> {
+  const run = randomUUID()
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'acp-host-child.ts'), file, key, words, ...agent],
+    { cwd, env: { ...env, [runVariable]: run }, stdio: ['pipe', 'pipe', 'inherit'] },
+  )
+  const gone = once(child, 'exit')
+  const told: string[] = []
+  for await (const line of createInterface({ input: child.stdout! })) {
+    told.push(line)
+    if (line === (kill?.after ?? 'ended')) break
+  }
+  if (kill) {
+    await wait(kill.ms)
+    await killAll(run)
+  } else child.stdin!.end()
+  await gone
+  await killAll(run)
+  return told
+}
+
+async function pathOf(file: string, key: string): Promise<readonly Message[]> {
+  await using store = await openSqliteStore(file)
+  const place = await store.findByKey(key)
+  return place?.branch.head ? store.path(place.branch.head) : []
+}
+
+/** The words by which a stored message is found again; null for an answer that had hardly begun. */
+function markOf(message: Message): string | null {
+  const [mark] = /(MARK|ANSWER)-r\d+\./.exec(textOf(message)) ?? [null]
+  return mark
+}
+
+it('whenever host and agent are killed, the next prompt’s model sees every stored message exactly once (S4-39)', {
+  timeout: size({ gate: 60_000, full: 1_200_000 }),
+}, async () => {
+  const seed = Number(process.env.SKEIN_SEED ?? Math.floor(Math.random() * 2 ** 31))
+  const random = seededRandom(seed)
+  const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)]!
+  const rounds = size({ gate: 5, full: 50 })
+  await using stage = await openStage()
+  const file = join(stage.cwd, 'host.db')
+  const faults: string[] = []
+  let [kills, judged] = [0, 0]
+  for (let n = 0; n < rounds; n++) {
+    const key = `talk-${Math.floor(n / roundsPerTalk)}`
+    const words = marker(`r${n}.`)
+    stage.model.answerTo(
+      words,
+      ...slowly(`ANSWER-r${n}. ${'All is well, and there is more to say of it. '.repeat(6)}`, 8),
+    )
+    const isLast = n === rounds - 1 || (n + 1) % roundsPerTalk === 0
+    const kill = isLast ? null : { after: pick(moments), ms: Math.floor(random() * 120) }
+    const before = stage.model.turns.length
+    const told = await play({ file, key, words, agent: pick(agents), kill }, stage)
+    if (kill) kills++
+    const path = await pathOf(file, key)
+    const isKept = path.some(message => markOf(message) === words)
+    if (told.includes('started') && !isKept) faults.push(`round ${n}: the words are not kept`)
+    if (isLast && !told.includes('ended')) faults.push(`round ${n}: it did not come to its end`)
+    const asked = stage.model.turns[before]
+    if (!asked) continue
+    judged++
+    const known = path.slice(0, path.findIndex(message => markOf(message) === words) + 1)
+    for (const mark of known.flatMap(message => markOf(message) ?? [])) {
+      const times = timesGiven(asked, mark)
+      if (times !== 1) faults.push(`round ${n}, ${asked.agent}: ${mark} ${times} times`)
+    }
+  }
+  note('rounds', rounds)
+  note('kills', kills)
+  note('prompts judged', judged)
+  note('faults', faults.length)
+  note('seed', seed)
+  expect(faults, `SKEIN_SEED=${seed}`).toEqual([])
+  expect(judged).toBeGreaterThan(0)
+})
