@@ -65,7 +65,8 @@ export const catalogue: readonly RealAgent[] = [
     files: () => ({
       '.gemini/settings.json': json({ security: { auth: { selectedType: 'gemini-api-key' } } }),
     }),
-    note: 'loads no session in the minute in which it began; later it does',
+    startsWithTheMinute: true,
+    note: 'loads no session in the minute in which it began, which is when it is asked to here; later it does',
   },
   {
     name: 'codex',

@@ -11,6 +11,8 @@ export interface RealAgent {
   files?(world: World): Readonly<Record<string, string>>
   /** Typed once before it is started the first time. */
   readonly firstRun?: (world: World) => readonly string[]
+  /** What it does depends on the clock: it is started when a minute begins. */
+  readonly startsWithTheMinute?: boolean
   /** What a reader of its rows has to know. */
   readonly note?: string
 }

@@ -54,6 +54,7 @@ export async function openWorld({ agent, bin, way, skein }: WorldOptions): Promi
   const behind = [process.execPath, skein, 'acp', '--', ...bare]
   const command = way === 'behind skein acp' ? behind : bare
   const clients: AcpClient[] = []
+  if (agent.startsWithTheMinute) await wait(60_000 - (Date.now() % 60_000))
   return {
     model,
     cwd,
