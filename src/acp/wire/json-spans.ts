@@ -88,7 +88,6 @@ function larger(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
 function isKey(json: Buffer, from: number, to: number, key: string | number): boolean {
   if (typeof key !== 'string') return false
   const text = json.toString('utf8', from, to)
-  return text.includes('\\')
-    ? JSON.parse(text) === key
-    : text.length === key.length + 2 && text.startsWith(key, 1)
+  if (text.includes('\\')) return JSON.parse(text) === key
+  return text.length === key.length + 2 && text.startsWith(key, 1)
 }

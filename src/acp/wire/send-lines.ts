@@ -43,8 +43,6 @@ export function lineSender(
       return isDrained ? 0 : output.writableLength
     },
     close() {
-      if (!isOpen) return
-      isOpen = false
       output.end()
     },
   }

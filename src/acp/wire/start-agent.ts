@@ -60,7 +60,6 @@ function running(
   let isSettled = false
   let isPaused = false
   let mayPause = true
-  let isHearing = false
   let hasHeard = false
   let fault: Error | null = null
   let late: NodeJS.Timeout | undefined
@@ -120,23 +119,16 @@ function running(
   /** By asking for what there is, and not by letting it flow: Node lets the output of a process that has exited flow, also
    *  where it was paused. */
   function hear(): void {
-    // Whoever hears a line may pause and resume: the lines behind it must not be overtaken.
-    if (isHearing) return
-    isHearing = true
+    const chunk: Buffer | null = isPaused || isOver ? null : child.stdout.read()
+    if (chunk === null) return
+    hasHeard = true
     try {
-      while (!isPaused && !isOver) {
-        const chunk: Buffer | null = child.stdout.read()
-        if (chunk === null) break
-        hasHeard = true
-        lines.push(chunk)
-      }
+      lines.push(chunk)
     } catch (error) {
       if (!(error instanceof LineTooLong)) throw error
       fault = error
       silence(error)
       void end()
-    } finally {
-      isHearing = false
     }
   }
 

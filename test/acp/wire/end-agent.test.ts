@@ -77,13 +77,18 @@ describe('an agent that has died', () => {
   })
 
   it('is heard to its last line, where we were held up and its output is held', async () => {
-    const { process, handlers } = agent(`${withStubborn}; seq 10000; kill -9 $$`, 50)
-    await until(() => handlers.lines.length > 0)
+    // More than is read at once: the rest stays in the pipe.
+    const { process, handlers } = agent(`${withStubborn}; seq 20000; kill -9 $$`, 5_000)
+    process.pause()
+    await until(async () => !(await lives(process.pid!)))
+    process.resume()
     // As a large write to the disk does.
-    const until600 = performance.now() + 600
-    while (performance.now() < until600);
+    const then = performance.now() + 400
+    while (performance.now() < then);
+    await process.ended
+    globalThis.process.kill(Number(handlers.lines[0]), 'SIGKILL')
     await process.end()
-    expect(handlers.lines).toHaveLength(10_001)
+    expect(handlers.lines).toHaveLength(20_001)
     expect(handlers.events.at(-1)).toBe('end')
   })
 })
