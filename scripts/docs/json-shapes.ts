@@ -323,6 +323,7 @@ export const withoutJson: Readonly<Record<string, string>> = {
   resume: 'it opens a chat; one answer: `skein --resume <id> "…" --json`',
   completion: 'it prints a script',
   acp: 'what it prints is the protocol',
+  agent: 'it is a conversation; what was said: `skein show --json`',
 }
 
 /** What every command prints on stderr when it fails. */
