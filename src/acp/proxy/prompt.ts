@@ -1,7 +1,7 @@
 import type { Block } from '../../core/block.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
-import type { PromptEnd } from '../seat/seat.ts'
+import type { PromptEnd } from '../seat/prompting.ts'
 import type { SeatAgent } from '../seat/seat-agent.ts'
 import { blockOf } from '../transcript/content.ts'
 import { usageOf } from '../transcript/usage.ts'

@@ -1,22 +1,21 @@
-import { asText } from '../../context/as-text.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { NewMessage } from '../../core/message.ts'
 import type { NewEvent } from '../../core/records.ts'
-import type { Usage } from '../../core/turn.ts'
 import { beginTurn } from '../../recorder/begin-turn.ts'
-import type { BeginTurn, TurnRecording, TurnReport } from '../../recorder/recording.ts'
+import type { TurnRecording } from '../../recorder/recording.ts'
 import { type RecorderSource, systemRecorderSource } from '../../recorder/source.ts'
 import type { MemoryReport } from '../memory/outcome.ts'
 import { defaultTelling, type TellingLimits } from '../memory/telling.ts'
 import { type ToTell, whatToTell } from '../memory/what-to-tell.ts'
 import { recordTurn, type TurnRecord } from '../record/record-turn.ts'
-import type { Effect } from '../transcript/fold.ts'
 import { type Heard, isHistory } from '../transcript/heard.ts'
 import { ConnectionEnded } from '../wire/connection-ended.ts'
 import { RpcError } from '../wire/rpc-error.ts'
+import { withGiven } from './given-history.ts'
 import { isTold } from './is-told.ts'
+import { memoryTrace } from './memory-trace.ts'
+import type { PromptEnd, Prompted, Prompting } from './prompting.ts'
 import { quietAfter } from './quiet.ts'
 import { openReplay, type ReplayWindow } from './replay-window.ts'
 import type { SeatAgent, SeatStore } from './seat-agent.ts'
@@ -37,40 +36,6 @@ export interface SeatOptions {
   start(): Promise<SeatAgent>
   /** The agent's own id for this seat is known, or another one now. */
   onSession?(sessionId: string): void
-}
-
-/** How a prompt ended, as the agent says. */
-export interface PromptEnd {
-  readonly stop: string
-  readonly usage?: Usage
-}
-
-/** A prompt on its way. */
-export interface Prompting {
-  /** Empty to go on with a turn that was interrupted. */
-  readonly words: readonly NewMessage[]
-  /** The message that the prompt follows, where it is not the one before the words. */
-  readonly follows?: MessageId | null
-  /** What the agent is told if it has to be told, instead of what is stored (S4-19). */
-  readonly history?: readonly NewMessage[]
-  readonly key?: string
-  readonly onBusy?: NonNullable<BeginTurn['onBusy']>
-  readonly signal?: AbortSignal
-  /** The turn has begun: the words are on the disk. */
-  onBegun?(recording: TurnRecording): void
-  onMemory?(report: MemoryReport): void
-  onEffect?(effect: Effect): void
-  onTrouble?: BeginTurn['onTrouble']
-  /** Sends the prompt to the agent, behind this text if there is one, and waits for its end. */
-  send(agent: SeatAgent, sessionId: string, telling: string | null): Promise<PromptEnd>
-}
-
-/** How a turn ended. */
-export interface Prompted {
-  readonly report: TurnReport
-  readonly end: PromptEnd | null
-  /** What went wrong, if the agent refused or died. */
-  readonly error: unknown
 }
 
 /** One branch, held by one session of one agent. It gives the agent its memory, keeps what is said, and knows which of the
@@ -106,6 +71,9 @@ export interface Seat {
   /** Resolves when nothing is under way. */
   idle(): Promise<void>
 }
+
+/** How often a prompt is sent to an agent that dies before it says a word. */
+const mostAttempts = 2
 
 export function createSeat(options: SeatOptions): Seat {
   const { store, source = systemRecorderSource, limits = defaultTelling } = options
@@ -240,22 +208,45 @@ export function createSeat(options: SeatOptions): Seat {
   ): Promise<PromptEnd> {
     const { head } = recording
     const before = prompting.follows === undefined ? await parentOf(head) : prompting.follows
-    prompting.signal?.throwIfAborted()
-    const { history } = prompting
-    const planned = await toTell(before, history !== undefined)
-    const needsNothing = prompted && planned.tell.text === null
-    const { taken, tell } = history && !needsNothing ? withGiven(planned, history, limits) : planned
-    const isNews = !prompted || tell.text !== null
-    if (isNews) {
-      await recording.trace([{ type: 'resume', data: traceOf(options.agent, taken, tell, before) }])
-      prompting.onMemory?.(tell.report)
+    for (let attempt = 1; ; attempt++) {
+      prompting.signal?.throwIfAborted()
+      const { taken, tell } = await planned(recording, before, prompting)
+      const agent = await options.start()
+      // It may have died since it sat down: then another one is there now, which knows nothing of this session.
+      const isThere = seated?.sessionId === taken.sessionId
+      prompting.signal?.throwIfAborted()
+      if (!isThere && attempt < mostAttempts) continue
+      if (tell.text !== null) told += tell.text
+      prompted = true
+      turn = record
+      asked = { head, isHeard: false }
+      try {
+        return await prompting.send(agent, taken.sessionId, tell.text)
+      } catch (error) {
+        // One that had died before it said a word has done nothing yet: the next one is asked. But it may have kept the
+        // question, so that its session is not taken up again: the question would stand there twice.
+        const hasDoneNothing = error instanceof ConnectionEnded && !asked.isHeard
+        if (!hasDoneNothing || prompting.signal?.aborted || attempt >= mostAttempts) throw error
+        seated = null
+        await forget()
+      }
     }
-    prompting.signal?.throwIfAborted()
-    if (tell.text !== null) told += tell.text
-    prompted = true
-    turn = record
-    asked = { head, isHeard: false }
-    return prompting.send(await options.start(), taken.sessionId, tell.text)
+  }
+
+  /** What the agent is told before this prompt: said to whoever asks, and kept. */
+  async function planned(
+    recording: TurnRecording,
+    before: MessageId | null,
+    { history, onMemory }: Prompting,
+  ): Promise<{ taken: Seated; tell: ToTell }> {
+    const plan = await toTell(before, history !== undefined)
+    const needsNothing = prompted && plan.tell.text === null
+    const { taken, tell } = history && !needsNothing ? withGiven(plan, history, limits) : plan
+    if (!needsNothing) {
+      await recording.trace([{ type: 'resume', data: memoryTrace(options.agent, taken, tell, before) }])
+      onMemory?.(tell.report)
+    }
+    return { taken, tell }
   }
 
   async function parentOf(id: MessageId | null): Promise<MessageId | null> {
@@ -356,34 +347,7 @@ export function createSeat(options: SeatOptions): Seat {
   }
 }
 
-/** What the caller wants it to be told, if it has to be told anything or knows nothing. */
-function withGiven<T extends { readonly tell: ToTell }>(
-  planned: T,
-  history: readonly NewMessage[],
-  limits: TellingLimits,
-): T {
-  const { text: wouldTell, report: would } = planned.tell
-  const text = asText(history, { messages: limits.messages })
-  if ((wouldTell === null && would.outcome !== 'fresh') || text === '') return planned
-  const injected = Math.min(history.length, limits.messages)
-  const outcome = would.outcome === 'fresh' ? 'injected' : would.outcome
-  const report = { ...would, outcome, injected, untold: history.length - injected } as const
-  return { ...planned, tell: { text: `${text}\n\n`, report } }
-}
-
 /** A turn that the agent did not end: stopped by us or by its death, or refused. */
 function statusOf(error: unknown, signal: AbortSignal | undefined): 'interrupted' | 'failed' {
   return signal?.aborted || error instanceof ConnectionEnded ? 'interrupted' : 'failed'
-}
-
-function traceOf(
-  agent: string,
-  seated: Seated,
-  { report, text }: ToTell,
-  upTo: MessageId | null,
-): JsonObject {
-  const { sessionId, way, inSystem } = seated
-  const through = way === 'new' && inSystem !== null ? 'system' : text === null ? null : 'text'
-  const failed = report.failed.map(tier => ({ ...tier }))
-  return { agent, session: sessionId, ...report, failed, through, upTo }
 }

@@ -37,14 +37,26 @@ describe('an agent that dies in the middle of an answer', () => {
     },
   )
 
-  it('does not hear a question twice that it had kept and died of before it said a word', async () => {
+  it.each(['nothing', 'question', 'turns'])(
+    'before it said a word is followed by one that is asked instead, and hears nothing twice (keeps: %s)',
+    async keeps => {
+      await using hosting = await openHosting()
+      const host = hosting.host(agentCommand('dies', `--keeps=${keeps}`))
+      await host.say('talk', first)
+      hosting.model.answerTo(second, { type: 'die' })
+      const { memory } = await host.say('talk', second)
+      expect(memory).toMatchObject({ outcome: 'injected', injected: 2 })
+      expectOnce(hosting, first, answerMarker(1), second)
+    },
+  )
+
+  it('twice before it said a word is given up, and the question is not told twice', async () => {
     await using hosting = await openHosting()
     const host = hosting.host(agentCommand('dies', '--keeps=question'))
     await host.say('talk', first)
-    hosting.model.answerTo(second, { type: 'die' })
+    for (const _ of [1, 2]) hosting.model.answerTo(second, { type: 'die' })
     await expect(host.say('talk', second)).rejects.toThrow(/it ended/)
-    const { memory } = await host.say('talk', third)
-    expect(memory).toMatchObject({ outcome: 'loaded', injected: 0, failed: [] })
+    await host.say('talk', third)
     expectOnce(hosting, first, answerMarker(1), second, third)
   })
 
@@ -52,10 +64,10 @@ describe('an agent that dies in the middle of an answer', () => {
     await using hosting = await openHosting()
     const host = hosting.host(agentCommand('dies', '--keeps=nothing'))
     await host.say('talk', first)
-    hosting.model.answerTo(second, { type: 'die' })
+    for (const _ of [1, 2]) hosting.model.answerTo(second, { type: 'die' })
     await expect(host.say('talk', second)).rejects.toThrow(/it ended/)
     const { text } = await host.resume('talk').result()
-    expect(text).toContain(answerMarker(3))
+    expect(text).toContain(answerMarker(4))
     expectOnce(hosting, first, answerMarker(1), second)
     await expect(host.resume('talk').result()).rejects.toThrow(/nothing to resume/)
   })
