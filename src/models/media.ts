@@ -15,8 +15,9 @@ export function mediaPart(
     if (isText(mediaType)) return { type: 'text', text: `${titleOf(block)}:\n${decoded(data)}` }
     if (dialect.takes(mediaType, 'data'))
       return { type: 'file', mediaType, data: { type: 'data', data }, ...named }
-  } else if (block.url !== undefined && /^https?:/.test(block.url) && URL.canParse(block.url)) {
-    if (dialect.takes(mediaType, 'url')) {
+  } else if (block.url !== undefined && /^(https?|file):/.test(block.url) && URL.canParse(block.url)) {
+    // What lies on somebody's disk no provider can fetch; but tools can read it, by where it is.
+    if (!block.url.startsWith('file:') && dialect.takes(mediaType, 'url')) {
       return { type: 'file', mediaType, data: { type: 'url', url: new URL(block.url) }, ...named }
     }
     return { type: 'text', text: `[${titleOf(block)}: ${block.url}]` }

@@ -140,6 +140,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
       { type: 'file', mime: 'text/csv', name: 'a.csv', data: Buffer.from('x;y').toString('base64') },
       { type: 'file', mime: 'application/zip', name: 'a.zip', data: 'UEsDBA==' },
       { type: 'video', mime: 'video/x-odd', url: 'ftp://example.com/v' },
+      { type: 'image', mime: 'image/png', name: 'b.png', url: 'file:///a/b.png' },
     ]
     await answerOf(model, { messages: [user(...blocks)] })
     const [request] = server.requests
@@ -150,6 +151,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
       '[file a.zip (application/zip): not shown, this model does not take it]',
     )
     expect(request?.messages[0]?.text).toContain('[video (video/x-odd): not shown')
+    expect(request?.messages[0]?.text).toContain('[image b.png (image/png): file:///a/b.png]')
   })
 
   it('shows media in the results of tools, or right behind them', async () => {

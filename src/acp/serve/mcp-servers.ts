@@ -6,7 +6,7 @@ import { type McpServer, type McpTools, openMcpTools } from '../../agent/mcp.ts'
 export async function openGivenServers(
   given: readonly ServerGiven[],
   cwd: string,
-  log: (line: string) => void,
+  { log, signal }: { log(line: string): void; readonly signal: AbortSignal },
 ): Promise<McpTools | null> {
   const servers: Record<string, McpServer> = {}
   for (const one of given) {
@@ -18,7 +18,8 @@ export async function openGivenServers(
       )
   }
   if (Object.keys(servers).length === 0) return null
-  return openMcpTools(servers, { onProblem: ({ error }) => log(error.message) })
+  // Given up, it has ended what it had started.
+  return openMcpTools(servers, { signal, onProblem: ({ error }) => log(error.message) }).catch(() => null)
 }
 
 function serverOf(given: ServerGiven, cwd: string): McpServer | null {

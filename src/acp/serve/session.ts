@@ -55,7 +55,8 @@ export interface Opening {
 export function openSession(served: Served, opening: Opening): Session {
   const { store, models, log } = served
   const { id, cwd, client, newId } = opening
-  const given = openGivenServers(opening.mcpServers, cwd, log)
+  const ending = new AbortController()
+  const given = openGivenServers(opening.mcpServers, cwd, { log, signal: ending.signal })
   const stops = new Set<AbortController>()
   const calls = createCalls()
   let { settings, branch } = opening
@@ -166,6 +167,7 @@ export function openSession(served: Served, opening: Opening): Session {
     cancel,
     between,
     async end() {
+      ending.abort()
       cancel()
       await closeAgent()
       await lane

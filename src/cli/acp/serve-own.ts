@@ -1,8 +1,9 @@
 import { type Given, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
+import { stopOnInterrupt } from '../move/stop-on-interrupt.ts'
 import { toolsOf } from '../talk/configured-tools.ts'
 import { noteLine } from '../talk/header.ts'
-import { demoNote, modelFor, openNamed } from '../talk/model.ts'
+import { chooseModel, demoNote, openNamed } from '../talk/model.ts'
 import { settingsOf } from '../talk/speaker.ts'
 import { UsageError } from '../usage-error.ts'
 import { version } from '../version.ts'
@@ -14,14 +15,20 @@ export async function serveOwn(given: Given, world: World): Promise<number> {
   const system = textOption(given, 'system')
   if (system?.trim() === '') throw new UsageError('--system must not be empty')
   const { serve } = await import('../../acp/serve/serve.ts')
-  const { choice, config } = await modelFor(given, world)
+  const { readConfig } = await import('../../config/read-config.ts')
+  const config = await readConfig(world.cwd, world.env)
+  const choice = chooseModel(given, world.env, config)
   const store = await world.store()
   const say = (note: string) => {
     if (!world.quiet) world.err.line(noteLine(note, world.err))
   }
   if (choice.from === 'nothing') say(demoNote)
   if (world.stdin.isTTY) say('an editor starts this and talks with it: see docs/acp.md. Ctrl+D ends it')
-  const tools = toolsOf(config, world)
+  using stop = stopOnInterrupt(world)
+  const gone = new AbortController()
+  const tools = toolsOf(config, { ...world, signal: AbortSignal.any([stop.signal, gone.signal]) })
+  // Whoever speaks is told why there are none.
+  tools.catch(() => undefined)
   try {
     await serve(
       {
@@ -31,19 +38,26 @@ export async function serveOwn(given: Given, world: World): Promise<number> {
         log: say,
         async speaking(model) {
           return {
-            model: await openNamed(model, world, choice.aliases),
+            // Not before: an editor shows what is answered to a prompt, and of an agent that has ended only that it has.
+            model: await openNamed(model, world, choice.aliases).catch(inOneSentence),
             tools: (await tools).tools,
             ...settingsOf(config),
             ...(system === undefined ? {} : { system }),
           }
         },
       },
-      { input: world.stdin, output: world.out.stream, signal: world.signal },
+      { input: world.stdin, output: world.out.stream, signal: stop.signal },
     )
   } finally {
-    await (await tools).close()
+    gone.abort()
+    await (await tools.catch(() => null))?.close()
     // Whoever stops us may keep the other end open: nobody reads it any more.
     world.stdin.destroy()
   }
   return exit.ok
+}
+
+/** What to do stands beside a usage error, where a terminal looks for it and an editor does not. */
+function inOneSentence(error: unknown): never {
+  throw error instanceof UsageError ? new Error(`${error.message}. ${error.hint}`) : error
 }

@@ -7,15 +7,22 @@ import { type Editor, editorOn } from './editor.ts'
 export interface EditorProcess extends Editor {
   readonly pid: number
   /** Closes its side and waits for the agent's end. */
-  leave(): Promise<{ readonly code: number | null; readonly stderr: string }>
+  leave(): Promise<Ended>
+  /** Waits for the agent's end. */
+  ended(): Promise<Ended>
   kill(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly stderr: string
 }
 
 export async function startEditor(here: Home, args: readonly string[] = []): Promise<EditorProcess> {
   const [file, argv] = commandLine(['acp', ...args])
   const child = spawn(file, argv, { cwd: here.cwd, env: here.env, stdio: 'pipe' })
-  const ended = once(child, 'close')
+  const closed = once(child, 'close')
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
@@ -23,18 +30,22 @@ export async function startEditor(here: Home, args: readonly string[] = []): Pro
   child.stdin.on('error', () => undefined) // it may have been killed
   const editor = await editorOn(child.stdin, child.stdout, here.cwd)
   const isOver = () => child.exitCode !== null || child.signalCode !== null
-  async function leave() {
-    child.stdin.end()
-    const [code] = await ended
+  async function ended(): Promise<Ended> {
+    const [code] = await closed
     return { code, stderr }
+  }
+  function leave(): Promise<Ended> {
+    child.stdin.end()
+    return ended()
   }
   return {
     ...editor,
     pid: child.pid!,
     leave,
+    ended,
     async kill() {
       child.kill('SIGKILL')
-      await ended
+      await closed
     },
     async [Symbol.asyncDispose]() {
       if (!isOver()) await leave()

@@ -28,7 +28,8 @@ describe('skein acp', () => {
       'agent: Noted: My dog is called Rex.',
       'user: What did I say first?',
     ])
-  })
+    // Four processes, one after the other.
+  }, 60_000)
 
   it('loses nothing that had arrived when it is killed, and goes on after a load', async () => {
     using here = home()
@@ -68,6 +69,27 @@ describe('skein acp', () => {
     const { stdout } = await here.skein(['show', sessionId, '--json'])
     expect(stdout).toContain('one two')
     expect(stdout).toContain('interrupted')
+  })
+
+  it('leaves in order when it is asked to, though the editor stays', async () => {
+    using here = home()
+    const editor = await startEditor(here, ['-m', 'scripted'])
+    const { sessionId } = await editor.begin()
+    void editor.prompt(sessionId, '/slow 50 one two three four five six seven').catch(() => null)
+    await editor.until(() => wordsIn(editor.shown(sessionId)).join().includes('two'))
+    process.kill(editor.pid, 'SIGTERM')
+    expect(await editor.ended()).toEqual({ code: 0, stderr: '' })
+    expect((await here.skein(['show', sessionId, '--json'])).stdout).toContain('interrupted')
+  })
+
+  it('starts without a key, and says in the conversation which one to set', async () => {
+    using here = home()
+    await using editor = await startEditor(here, ['-m', 'sonnet'])
+    const { sessionId, configOptions } = await editor.begin()
+    expect(configOptions?.[1]).toMatchObject({ currentValue: 'anthropic/claude-sonnet-5-5' })
+    await expect(editor.prompt(sessionId, 'hello')).rejects.toMatchObject({
+      message: 'there is no key for anthropic: set ANTHROPIC_API_KEY',
+    })
   })
 
   it('runs the tools of servers that the editor gives, when the person allows it', async () => {
