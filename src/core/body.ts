@@ -33,7 +33,10 @@ export function encodeBody(blocks: string | readonly Block[], meta: JsonObject |
 
 function encodeBlocks(blocks: string | readonly Block[], blobs: Map<string, NewBlob>): Json {
   if (typeof blocks === 'string') return extract(blocks, blobs)
-  return mapSame(blocks as readonly JsonObject[], block => extract(block, blobs, payloadOf(block)))
+  return mapSame(blocks as readonly JsonObject[], block => {
+    const payload = payloadOf(block)
+    return staysAsIs(block, payload) ? block : extract(block, blobs, payload)
+  })
 }
 
 /** The member of a block that holds base64, if it has one: only at this place is text taken for bytes. */
@@ -57,6 +60,24 @@ function extract(value: Json, blobs: Map<string, NewBlob>, payload?: string): Js
     return [name, next]
   })
   return changed ? Object.fromEntries(members) : object
+}
+
+/** Whether nothing in it is replaced, as in nearly every message: sooner seen than copied. */
+function staysAsIs(value: Json, payload?: string): boolean {
+  if (typeof value === 'string') return !isLarge(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.every(member => staysAsIs(member))
+  const object = value as JsonObject
+  for (const key of Object.keys(object)) {
+    const member = object[key]!
+    if (isReserved(key)) return false
+    if (key === payload ? isLong(member) : !staysAsIs(member)) return false
+  }
+  return true
+}
+
+function isLong(payload: Json): boolean {
+  return typeof payload !== 'string' || payload.length > blobLimit
 }
 
 /** Replaces base64 by a reference to its bytes, if they are many and encoding them gives exactly this text: any

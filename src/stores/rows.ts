@@ -102,6 +102,7 @@ export interface AppendRow extends HeadFields {
   readonly conv: Conv
   readonly name: string
   readonly next_seq: number
+  readonly indexed_seq: number
   /** 1 if the conversation has a title. */
   readonly titled: number
   readonly trashed_at: number | null

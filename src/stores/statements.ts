@@ -139,6 +139,8 @@ export interface Statements
     },
     never,
   ]
+  /** The same where every message was in the search index so far: an engine may have to note that this is over. */
+  growIndexed: Statements['grow']
   /** What a turn has cost, where it brought no message. */
   charge: [InConv & { tokens_used: number; cost: number }, never]
   locate: [{ id: string }, LocatedRow]

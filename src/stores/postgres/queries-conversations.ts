@@ -206,7 +206,7 @@ export const conversationQueries = {
     WHERE tenant = @tenant::text AND conv = @conv::uuid AND seen_seq BETWEEN @lo::int AND @hi::int`,
   lockBranch: [
     lock,
-    `SELECT c.id AS conv, c.next_seq, (c.title IS NOT NULL)::int AS titled, c.trashed_at,
+    `SELECT c.id AS conv, c.next_seq, c.indexed_seq, (c.title IS NOT NULL)::int AS titled, c.trashed_at,
       b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens,
       EXISTS (
         SELECT FROM skein.turns t WHERE t.tenant = @tenant::text AND t.conv = @id::uuid AND t.key = @turn::text

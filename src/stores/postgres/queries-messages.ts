@@ -32,18 +32,7 @@ const listMessages = (order: 'ASC' | 'DESC') => `
 export const blobPiece = 16_777_216
 
 /** Messages and what lies beside them. */
-export const messageQueries = {
-  insertMessage: `
-    INSERT INTO skein.messages (
-      tenant, conv, seq, parent_seq, run, depth, tokens, turn, path_tokens, at, step, id, role, label, body_hash,
-      body)
-    VALUES (
-      @tenant::text, @conv::uuid, @seq::int, @parent_seq::int, @run::int, @depth::int, @tokens::int, @turn::int,
-      @path_tokens::bigint, @at::bigint, @step::int, @id::text, @role::text, @label::text, @body_hash::bytea,
-      @body::text)
-    ON CONFLICT (tenant, id) DO NOTHING
-    RETURNING seq`,
-  grow: `
+const grow = `
     UPDATE skein.conversations SET
       next_seq = @next_seq::int, messages = messages + @added::int, tokens = tokens + @tokens::bigint,
       tokens_used = tokens_used + @tokens_used::bigint, cost = cost + @cost::float8,
@@ -55,7 +44,22 @@ export const messageQueries = {
         WHEN expires_at <= @now::bigint THEN @now::bigint + renew_ms
         ELSE expires_at END,
       version = version + 1
-    WHERE tenant = @tenant::text AND id = @conv::uuid`,
+    WHERE tenant = @tenant::text AND id = @conv::uuid`
+
+export const messageQueries = {
+  insertMessage: `
+    INSERT INTO skein.messages (
+      tenant, conv, seq, parent_seq, run, depth, tokens, turn, path_tokens, at, step, id, role, label, body_hash,
+      body)
+    VALUES (
+      @tenant::text, @conv::uuid, @seq::int, @parent_seq::int, @run::int, @depth::int, @tokens::int, @turn::int,
+      @path_tokens::bigint, @at::bigint, @step::int, @id::text, @role::text, @label::text, @body_hash::bytea,
+      @body::text)
+    ON CONFLICT (tenant, id) DO NOTHING
+    RETURNING seq`,
+  grow,
+  // Whether all was in the search index follows from the row here.
+  growIndexed: grow,
   charge: `
     UPDATE skein.conversations SET tokens_used = tokens_used + @tokens_used::bigint, cost = cost + @cost::float8,
       version = version + 1

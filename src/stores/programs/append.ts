@@ -9,7 +9,7 @@ import type { TurnStep } from '../../core/turn.ts'
 import { first, type Program, run } from '../engine.ts'
 import type { AppendRow, PlaceRow, TurnRow } from '../rows.ts'
 import { needConversation, needMessageIn } from './lookup.ts'
-import { headFields, headOf, nowhere, placeMessage } from './place.ts'
+import { growthOf, headFields, headOf, nowhere, placeMessage } from './place.ts'
 import { charged, checkOngoing, heldBy, replayStep, writeTurn } from './steps.ts'
 
 /** An append whose messages have been checked. */
@@ -116,7 +116,7 @@ function* grow(
   }
   yield* run('setHead', { conv, name: branch, ...headFields(head), now })
   if (turn) yield* writeTurn(conv, ongoing, turn, { branch, first: start, last: head.seq, now })
-  yield* run('grow', {
+  yield* run(growthOf(state), {
     conv,
     next_seq: start + ids.length,
     added: ids.length,

@@ -2,7 +2,7 @@ import { hashMessage } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
 import { count, first, type Program, run } from '../engine.ts'
-import type { Conv, HeadFields, PlaceRow } from '../rows.ts'
+import type { Conv, HeadFields, LockRow, PlaceRow } from '../rows.ts'
 
 /** A place before any message: where roots hang. */
 export const nowhere: PlaceRow = { seq: -1, id: null, run: 0, depth: -1, path_tokens: 0 }
@@ -36,8 +36,8 @@ export function* placeMessage(
   const idAt = (at: number) => hashMessage(above, message.role, at, message.body.hash)
   // The same words twice are two messages: if the id is taken, the later one moves on by a millisecond.
   const asked = message.time ?? now
-  const kind = `${above} ${message.role} ${asked} ${message.body.hash}`
-  for (let at = twins?.get(kind) ?? asked, tries = 1; ; at++, tries++) {
+  const kind = twins && `${above} ${message.role} ${asked} ${message.body.hash}`
+  for (let at = twins?.get(kind!) ?? asked, tries = 1; ; at++, tries++) {
     if (tries > soon) at = yield* freeTime(at - 1, idAt)
     const id = idAt(at)
     const stored = yield* count('insertMessage', {
@@ -58,7 +58,7 @@ export function* placeMessage(
       body: message.body.text,
     })
     if (stored === 0) continue
-    twins?.set(kind, at + 1)
+    twins?.set(kind!, at + 1)
     for (const { hash, data } of message.body.blobs) {
       yield* run('putBlob', { hash, size: data.length, data })
       yield* run('putBlobRef', { conv, seq, hash })
@@ -89,6 +89,11 @@ function* freeTime(taken: number, idAt: (at: number) => MessageId): Program<numb
 
 function* isTaken(id: MessageId): Program<boolean> {
   return (yield* first('locate', { id })) !== undefined
+}
+
+/** How a conversation grows that is locked. */
+export function growthOf(row: Pick<LockRow, 'next_seq' | 'indexed_seq'>): 'grow' | 'growIndexed' {
+  return row.indexed_seq >= row.next_seq ? 'growIndexed' : 'grow'
 }
 
 /** A branch's head as the parent of what comes next. */

@@ -5,7 +5,7 @@ import { fold } from '../../core/search/fold.ts'
 import { type Program, run } from '../engine.ts'
 import type { PlaceRow } from '../rows.ts'
 import { lockLiving, needMessage, needMessageIn } from './lookup.ts'
-import { nowhere, placeMessage } from './place.ts'
+import { growthOf, nowhere, placeMessage } from './place.ts'
 
 export interface PreparedItem {
   readonly message: PreparedMessage
@@ -36,7 +36,7 @@ export function* save(
     tokens += message.tokens
   }
   const title = titleOf(items.map(({ message }) => message))
-  yield* run('grow', {
+  yield* run(growthOf(conversation), {
     conv,
     next_seq: conversation.next_seq + placed.length,
     added: placed.length,

@@ -17,7 +17,7 @@ import { all, first, type Program, run } from '../engine.ts'
 import { holderText, turnOf } from '../row.ts'
 import type { Conv, TurnRow } from '../rows.ts'
 import { lockLiving, lockPlace, needBranch, needConversation } from './lookup.ts'
-import { headFields, headOf, placeMessage } from './place.ts'
+import { growthOf, headFields, headOf, placeMessage } from './place.ts'
 import { charged, checkHolder, heldBy } from './steps.ts'
 
 export function* listTurns(id: ConversationId, status: string | null): Program<readonly Turn[]> {
@@ -88,7 +88,8 @@ export function* renewTurn(id: ConversationId, key: string, holder: Holder, now:
 
 /** Ends a turn. What had arrived of an answer becomes the turn's last message. */
 export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: number): Program<EndedTurn> {
-  const { conv, next_seq } = yield* lockLiving(id)
+  const conversation = yield* lockLiving(id)
+  const { conv, next_seq } = conversation
   const turn = yield* needHeldTurn(conv, key, end.heldBy)
   const message = messageOfDraft(yield* pieces(conv, key), end.status)
   let last = turn.last
@@ -101,7 +102,8 @@ export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: num
     const placed = yield* placeMessage(prepared, parent, slot)
     yield* run('setHead', { conv, name: turn.branch, ...headFields(placed), now })
     yield* run('deleteDrafts', { conv, turn: key })
-    yield* run('grow', { conv, next_seq: next_seq + 1, added: 1, tokens: prepared.tokens, ...untitled, now })
+    const grown = { next_seq: next_seq + 1, added: 1, tokens: prepared.tokens }
+    yield* run(growthOf(conversation), { conv, ...grown, ...untitled, now })
     last = placed.seq
     messageId = placed.id
   }

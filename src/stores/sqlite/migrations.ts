@@ -31,8 +31,9 @@ CREATE TABLE skein_conversations (
   active_branch TEXT NOT NULL,
   next_seq INTEGER NOT NULL DEFAULT 0,
   next_event INTEGER NOT NULL DEFAULT 0,
-  -- Every message with seq below it is in the search index.
-  indexed_seq INTEGER NOT NULL DEFAULT 0,
+  -- The first message that is not in the search index; null if all are. Most appends find it set, and then
+  -- leave its index alone, which a condition on next_seq would have them write.
+  unindexed_from INTEGER,
   messages INTEGER NOT NULL DEFAULT 0,
   tokens INTEGER NOT NULL DEFAULT 0,
   tokens_used INTEGER NOT NULL DEFAULT 0,
@@ -57,7 +58,7 @@ CREATE INDEX skein_conversations_task ON skein_conversations(task) WHERE task IS
 CREATE INDEX skein_conversations_parent ON skein_conversations(parent_id) WHERE parent_id IS NOT NULL;
 CREATE INDEX skein_conversations_expiry ON skein_conversations(expires_at) WHERE task IS NOT NULL AND expires_at IS NOT NULL AND trashed_at IS NULL;
 CREATE INDEX skein_conversations_trash ON skein_conversations(trashed_at) WHERE trashed_at IS NOT NULL;
-CREATE INDEX skein_conversations_unindexed ON skein_conversations(c) WHERE indexed_seq < next_seq;
+CREATE INDEX skein_conversations_unindexed ON skein_conversations(c) WHERE unindexed_from IS NOT NULL;
 
 -- Fat text out of the hot row, stored once.
 CREATE TABLE skein_prompts (hash TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;

@@ -11,7 +11,7 @@ const shownColumns = `
   c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.trashed_at, c.tags`
 
 const conversationById = `
-  SELECT c.c AS conv, ${shownColumns}, c.next_seq, c.next_event, c.indexed_seq, c.renew_ms, c.purging
+  SELECT c.c AS conv, ${shownColumns}, c.next_seq, c.next_event, coalesce(c.unindexed_from, c.next_seq) AS indexed_seq, c.renew_ms, c.purging
   FROM skein_conversations c WHERE c.id = @id`
 
 const filterSql: Record<ListFilter, string> = {
@@ -47,7 +47,7 @@ export const conversationQueries = {
   conversationById,
   // The transaction holds the whole file: there is nothing more to lock.
   lockConversation: `
-    SELECT c AS conv, id, title, active_branch, next_seq, next_event, indexed_seq, trashed_at, purging
+    SELECT c AS conv, id, title, active_branch, next_seq, next_event, coalesce(unindexed_from, next_seq) AS indexed_seq, trashed_at, purging
     FROM skein_conversations WHERE id = @id`,
   versionById: `SELECT version FROM skein_conversations WHERE id = @id`,
   insertConversation: `

@@ -22,9 +22,26 @@ const listMessages = (order: 'ASC' | 'DESC') => `
     AND (@label IS NULL OR m.label = @label)
   ORDER BY m.seq ${order} LIMIT +@limit OFFSET @offset`
 
+/** After messages were stored. */
+const grow = (mark: string) => `
+  UPDATE skein_conversations SET
+    ${mark}
+    next_seq = @next_seq, messages = messages + @added, tokens = tokens + @tokens,
+    tokens_used = tokens_used + @tokens_used, cost = cost + @cost,
+    title_folded = CASE WHEN title IS NULL THEN @title_folded ELSE title_folded END,
+    title = coalesce(title, @title),
+    updated_at = max(updated_at, @now),
+    expires_at = CASE
+      WHEN ttl_ms IS NOT NULL THEN @now + ttl_ms
+      WHEN expires_at <= @now THEN @now + renew_ms
+      ELSE expires_at END,
+    version = version + 1
+  WHERE c = @conv`
+
 export const messageQueries = {
   lockBranch: `
-    SELECT c.c AS conv, c.next_seq, c.title IS NOT NULL AS titled, c.trashed_at,
+    SELECT c.c AS conv, c.next_seq, coalesce(c.unindexed_from, c.next_seq) AS indexed_seq,
+      c.title IS NOT NULL AS titled, c.trashed_at,
       b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens,
       EXISTS (SELECT 1 FROM skein_turns t WHERE t.conv = c.c AND t.key = @turn) AS turn_known,
       EXISTS (
@@ -38,19 +55,8 @@ export const messageQueries = {
       @id, @conv, @seq, @parent_seq, @run, @depth, @role, @at, @tokens, @path_tokens, @turn, @step, @label,
       @body_hash, @body)
     ON CONFLICT (id) DO NOTHING`,
-  grow: `
-    UPDATE skein_conversations SET
-      next_seq = @next_seq, messages = messages + @added, tokens = tokens + @tokens,
-      tokens_used = tokens_used + @tokens_used, cost = cost + @cost,
-      title_folded = CASE WHEN title IS NULL THEN @title_folded ELSE title_folded END,
-      title = coalesce(title, @title),
-      updated_at = max(updated_at, @now),
-      expires_at = CASE
-        WHEN ttl_ms IS NOT NULL THEN @now + ttl_ms
-        WHEN expires_at <= @now THEN @now + renew_ms
-        ELSE expires_at END,
-      version = version + 1
-    WHERE c = @conv`,
+  grow: grow(''),
+  growIndexed: grow('unindexed_from = next_seq,'),
   charge: `
     UPDATE skein_conversations SET tokens_used = tokens_used + @tokens_used, cost = cost + @cost,
       version = version + 1

@@ -5,8 +5,10 @@ export const searchQueries = {
   unindexed: `
     SELECT c AS conv, id
     FROM skein_conversations INDEXED BY skein_conversations_unindexed
-    WHERE indexed_seq < next_seq AND c > coalesce(@after, -1) ORDER BY c LIMIT +@limit`,
-  setIndexed: `UPDATE skein_conversations SET indexed_seq = @indexed_seq WHERE c = @conv`,
+    WHERE unindexed_from IS NOT NULL AND c > coalesce(@after, -1) ORDER BY c LIMIT +@limit`,
+  setIndexed: `
+    UPDATE skein_conversations
+    SET unindexed_from = CASE WHEN @indexed_seq < next_seq THEN @indexed_seq END WHERE c = @conv`,
   // Times beyond the year 2248 share one millisecond here, so that 63 bits are enough.
   putSearchEntry: [
     `
@@ -36,7 +38,7 @@ export const searchQueries = {
     `
     DELETE FROM skein_search_map`,
   ],
-  resetIndexed: `UPDATE skein_conversations SET indexed_seq = 0 WHERE indexed_seq > 0`,
+  resetIndexed: `UPDATE skein_conversations SET unindexed_from = 0 WHERE next_seq > 0 AND unindexed_from IS NOT 0`,
   candidates: `
     SELECT m.conv, c.id AS conversation_id, m.seq, m.at, m.body
     FROM skein_search CROSS JOIN skein_search_map s ON s.r = skein_search.rowid

@@ -71,8 +71,9 @@ export const transferQueries = {
     INSERT INTO skein_tombstones (conv, seq, parent_seq, id, at, reason)
     VALUES (@conv, @seq, @parent_seq, @id, @at, @reason)`,
   growStored: `
-    UPDATE skein_conversations SET next_seq = @next_seq, messages = messages + @added, tokens = tokens + @tokens,
-      version = version + 1
+    UPDATE skein_conversations SET
+      unindexed_from = CASE WHEN next_seq < @next_seq THEN coalesce(unindexed_from, next_seq) ELSE unindexed_from END,
+      next_seq = @next_seq, messages = messages + @added, tokens = tokens + @tokens, version = version + 1
     WHERE c = @conv`,
   putStoredTurn: `
     INSERT INTO skein_turns (conv, ${turnColumns})

@@ -2,8 +2,8 @@ import type { Queries } from '../query.ts'
 import { tablesOfConversation } from '../tables.ts'
 
 const conversation = `
-  SELECT c.c AS conv, c.id, c.active_branch, c.next_seq, c.next_event, c.indexed_seq, c.messages, c.tokens, c.version,
-    c.trashed_at, c.purging, c.prompt_hash, c.tags,
+  SELECT c.c AS conv, c.id, c.active_branch, c.next_seq, c.next_event,
+    coalesce(c.unindexed_from, c.next_seq) AS indexed_seq, c.messages, c.tokens, c.version, c.trashed_at, c.purging, c.prompt_hash, c.tags,
     c.prompt_hash IS NULL OR EXISTS (SELECT 1 FROM skein_prompts p WHERE p.hash = c.prompt_hash) AS prompt_known
   FROM skein_conversations c`
 
