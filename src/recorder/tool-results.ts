@@ -28,8 +28,10 @@ function keepBlock(block: Block, policy: Exclude<ToolResultPolicy, 'full'>): Blo
   return noted(block, output, { policy: 'truncate', characters: text.length, kept: beginning.length })
 }
 
+/** What a foreign agent showed of the output would say it a second time, and is not kept either. */
 function noted(block: ToolResultBlock, output: string, kept: JsonObject): ToolResultBlock {
-  return { ...block, output, metadata: { ...block.metadata, kept } }
+  const { acp: _, ...metadata } = block.metadata ?? {}
+  return { ...block, output, metadata: { ...metadata, kept } }
 }
 
 /** Steps back one unit where the cut would split a pair. */

@@ -49,6 +49,14 @@ describe('results of tools', () => {
     })
   })
 
+  it('are not kept in what a foreign agent showed of them', () => {
+    const shown = { acp: { content: [{ type: 'content', content: { type: 'text', text: 'secret' } }] } }
+    for (const policy of ['metadata', { truncate: 2 }] as const)
+      expect(JSON.stringify(keepToolResults(result('secret', { metadata: shown }), policy))).not.toContain(
+        'secret',
+      )
+  })
+
   it.each(['live', 'at_once'] as const)('are stored as the conversation wants it (%s)', async mode => {
     const { store, branch, id, clock } = await place()
     await store.updateConversation(id, { toolResults: { truncate: 4 } })

@@ -11,10 +11,18 @@ import { size } from '../../battery/size.ts'
 import { temporaryFile } from '../../recorder/engines.ts'
 import type { HeardLine } from './mortal-turn.ts'
 
-const rounds = size({ gate: 2, full: 50 })
+const rounds = size({ gate: 1, full: 20 })
 
-/** Lets a process hear an agent, and kills it at some moment. What it had heard by then. */
-async function killed(target: string, branch: BranchRef, afterMs: number): Promise<readonly HeardLine[]> {
+/** Behind which line it is killed: in its first words, while a tool runs, and after it has ended. */
+const deadly = ['words 125', 'words 255', 'words 385']
+
+/** Lets a process hear an agent, and kills it some time after this line. What it had heard by then. */
+async function killed(
+  target: string,
+  branch: BranchRef,
+  behind: string,
+  afterMs: number,
+): Promise<readonly HeardLine[]> {
   const script = fileURLToPath(new URL('mortal-turn.ts', import.meta.url))
   const child = spawn(process.execPath, [script, target, JSON.stringify(branch)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -23,8 +31,9 @@ async function killed(target: string, branch: BranchRef, afterMs: number): Promi
   const lines: HeardLine[] = []
   const closed = once(child, 'close')
   createInterface({ input: child.stdout }).on('line', line => {
-    if (lines.length === 0) setTimeout(() => child.kill('SIGKILL'), afterMs)
-    lines.push(JSON.parse(line) as HeardLine)
+    const heard = JSON.parse(line) as HeardLine
+    lines.push(heard)
+    if (heard.what === behind) setTimeout(() => child.kill('SIGKILL'), afterMs)
   })
   const [, signal] = await closed
   expect(signal).toBe('SIGKILL')
@@ -37,49 +46,53 @@ function callsIn(messages: readonly Message[], type: 'tool_call' | 'tool_result'
   )
 }
 
-it('a turn whose recorder is killed has all that was heard but for the last 200 ms (R1, S4-42)', {
-  timeout: 30_000 * rounds,
-}, async () => {
-  const target = temporaryFile()
-  const store = await openStore(target)
-  onTestFinished(() => store.close())
-  for (let round = 0; round < rounds; round++) {
-    const { branch, conversation } = await store.create()
-    const afterMs = 100 + Math.floor(Math.random() * 900)
-    const lines = await killed(target, branch, afterMs)
-    await takeOver(store, conversation.id)
-    const { head } = await store.getBranch(branch)
-    const [question, ...answers] = await store.path(head!)
-    const told = `killed ${afterMs} ms after its first line, with ${lines.length} of them`
-    expect(textOf(question!), told).toBe('go')
+it.each(deadly)(
+  'a turn whose recorder is killed has all that was heard but for the last 200 ms: %s (R1, S4-42)',
+  {
+    timeout: 30_000 * rounds,
+  },
+  async behind => {
+    const target = temporaryFile()
+    const store = await openStore(target)
+    onTestFinished(() => store.close())
+    for (let round = 0; round < rounds; round++) {
+      const { branch, conversation } = await store.create()
+      const afterMs = Math.floor(Math.random() * 150)
+      const lines = await killed(target, branch, behind, afterMs)
+      await takeOver(store, conversation.id)
+      const { head } = await store.getBranch(branch)
+      const [question, ...answers] = await store.path(head!)
+      const told = `killed ${afterMs} ms behind ${behind}, with ${lines.length} of them`
+      expect(textOf(question!), told).toBe('go')
 
-    // By its own clock: while it is not let run, nothing arrives either.
-    const last = lines.at(-1)!.at
-    const due = lines.filter(({ at }) => last - at > 200)
-    const words = answers
-      .filter(({ role }) => role === 'assistant')
-      .map(textOf)
-      .join('')
-    const heard = textsOf(lines)
-    expect(heard.startsWith(words), told).toBe(true)
-    expect(words.length, told).toBeGreaterThanOrEqual(textsOf(due).length)
+      // By its own clock: while it is not let run, nothing arrives either.
+      const last = lines.at(-1)!.at
+      const due = lines.filter(({ at }) => last - at > 200)
+      const words = answers
+        .filter(({ role }) => role === 'assistant')
+        .map(textOf)
+        .join('')
+      const heard = textsOf(lines)
+      expect(heard.startsWith(words), told).toBe(true)
+      expect(words.length, told).toBeGreaterThanOrEqual(textsOf(due).length)
 
-    const calls = callsIn(answers, 'tool_call')
-    const results = callsIn(answers, 'tool_result')
-    for (const { what } of due) {
-      const [how, id = ''] = what.split(' ')
-      if (how === 'announces' || how === 'runs') expect(calls, told).toContain(id)
-      if (how === 'ends') expect(results, told).toContain(id)
+      const calls = callsIn(answers, 'tool_call')
+      const results = callsIn(answers, 'tool_result')
+      for (const { what } of due) {
+        const [how, id = ''] = what.split(' ')
+        if (how === 'announces' || how === 'runs') expect(calls, told).toContain(id)
+        if (how === 'ends') expect(results, told).toContain(id)
+      }
+      for (const id of results)
+        expect(
+          calls.filter(one => one === id),
+          told,
+        ).toHaveLength(1)
+      const turns = await store.listTurns(conversation.id)
+      expect(turns.map(({ status }) => status)).toEqual(['interrupted'])
     }
-    for (const id of results)
-      expect(
-        calls.filter(one => one === id),
-        told,
-      ).toHaveLength(1)
-    const turns = await store.listTurns(conversation.id)
-    expect(turns.map(({ status }) => status)).toEqual(['interrupted'])
-  }
-})
+  },
+)
 
 function textsOf(lines: readonly HeardLine[]): string {
   return lines.map(({ what }) => (what.startsWith('words ') ? `${what.slice(6)} ` : '')).join('')

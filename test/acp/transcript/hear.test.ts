@@ -110,6 +110,40 @@ describe('an update', () => {
     expect(hear({ ...call, name: 'shell' })).toMatchObject({ call: { name: 'shell' } })
   })
 
+  it('is heard with any of its fields missing or wrong', () => {
+    const call = {
+      toolCallId: 'c',
+      title: 't',
+      status: 'completed',
+      content: [{ type: 'content', content: text('a') }],
+    }
+    const whole = [...cases.map(([name, fields]) => [name, fields] as const), ['tool_call', call] as const]
+    for (const [sessionUpdate, fields] of whole) {
+      for (const key of Object.keys(fields)) {
+        for (const wrong of [
+          undefined,
+          null,
+          0,
+          'x',
+          [],
+          [null],
+          {},
+          { type: 'text' },
+          { type: 'resource' },
+        ]) {
+          const { type } = hear({ sessionUpdate, ...fields, [key]: wrong })
+          expect(type, `${sessionUpdate} with ${key}: ${JSON.stringify(wrong)}`).toBeTypeOf('string')
+        }
+      }
+    }
+    expect(hear({ sessionUpdate: 'agent_message_chunk' })).toEqual({
+      type: 'other',
+      name: 'agent_message_chunk',
+    })
+    for (const nothing of [undefined, null, 1, 'x', [], {}, { sessionUpdate: 1 }])
+      expect(hear(nothing)).toEqual({ type: 'other', name: '' })
+  })
+
   it('is heard whatever it is, and what is heard can be stored', () => {
     fc.assert(
       fc.property(fc.oneof(bentUpdate, anyUpdate, fc.jsonValue(), fc.anything()), update => {
