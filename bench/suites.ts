@@ -1,3 +1,4 @@
+import { acpSuite } from './rows/acp.ts'
 import { agentSuite } from './rows/agent.ts'
 import { appendSuite } from './rows/append.ts'
 import { bytesSuite } from './rows/bytes.ts'
@@ -34,4 +35,5 @@ export const suites: readonly Suite[] = [
   recorderSuite,
   agentSuite,
   cliSuite,
+  acpSuite,
 ]

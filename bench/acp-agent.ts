@@ -1,0 +1,34 @@
+import { createInterface } from 'node:readline'
+import { setTimeout as rest } from 'node:timers/promises'
+
+/** An agent that says in each piece of an answer when it was written, on the machine's own clock. */
+
+/** Pieces of an answer, and the rest between them: as quick as the quickest models speak. */
+const [pieces, restMs] = process.argv.slice(2).map(Number) as [number, number]
+
+const write = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+
+createInterface({ input: process.stdin })
+  .on('line', line => void answer(JSON.parse(line)))
+  .on('close', () => process.exit())
+
+interface Asked {
+  readonly id?: number
+  readonly method?: string
+  readonly params?: { readonly sessionId?: string }
+}
+
+async function answer({ id, method, params }: Asked): Promise<void> {
+  if (method === 'initialize') write({ id, result: { protocolVersion: 1, agentCapabilities: {} } })
+  else if (method === 'session/new') write({ id, result: { sessionId: `s-${process.pid}` } })
+  else if (method === 'session/prompt') {
+    for (let n = 0; n < pieces; n++) {
+      const text = `piece ${n} of an answer that goes on and on; `
+      const update = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } }
+      const at = Number(process.hrtime.bigint())
+      write({ method: 'session/update', params: { sessionId: params?.sessionId, _meta: { at }, update } })
+      await rest(restMs)
+    }
+    write({ id, result: { stopReason: 'end_turn' } })
+  }
+}
