@@ -39,8 +39,7 @@ export function createPermissions(asking: Asking): Permissions {
       // One question at a time: "always" answers those that wait as well.
       const answer = before.then(async () => {
         if (isAllowed(call.name)) return true
-        await asking.shown(call.callId)
-        call.signal.throwIfAborted()
+        await Promise.race([aborted(call.signal), asking.shown(call.callId)])
         const outcome = await ask(asking, call)
         const chosen = outcome.outcome === 'selected' ? outcome.optionId : null
         if (chosen === 'allow_always') always.add(call.name)
@@ -52,6 +51,14 @@ export function createPermissions(asking: Asking): Permissions {
       return answer
     },
   }
+}
+
+/** Never resolves. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
 }
 
 function optionsFor(name: string): PermissionOption[] {
@@ -79,7 +86,9 @@ async function ask(
   let outcome: RequestPermissionOutcome = { outcome: 'cancelled' }
   try {
     const params: RequestPermissionRequest = { sessionId, toolCall, options }
-    const answer = await client.request('session/request_permission', params, { cancellationSignal: signal })
+    // Whoever has called the prompt off need not answer: what comes after it must not wait for that.
+    const calledOff = { cancellationSignal: signal, stopWaitingOnCancel: true }
+    const answer = await client.request('session/request_permission', params, calledOff)
     outcome = answer.outcome
   } catch (error) {
     // Nobody there to ask: then nobody has allowed it.

@@ -46,9 +46,14 @@ export function createSessions(
   const { store, models } = served
   const open = new Map<string, Session>()
   const ends = new Set<Promise<void>>()
+  let ended = false
 
   async function start(id: string, wanted: Wanted, place: Place | null): Promise<Session> {
     const cwd = await directoryOf(wanted.cwd)
+    if (ended) throw new Error('the connection has ended')
+    // Somebody who asked for the same a moment ago may have been quicker.
+    const already = open.get(id)
+    if (already) return already
     const before = place?.conversation.model
     const model = models.find(one => one.id === before) ?? models[0]
     const settings = { mode: 'ask', model: model.id } as const
@@ -62,6 +67,11 @@ export function createSessions(
   async function placeOf(sessionId: string): Promise<Place> {
     const place = await findPlace(store, sessionId)
     if (!place) throw unknownSession(sessionId)
+    const { owner } = place.conversation
+    if (owner !== null)
+      throw badParams(
+        `${sessionId} belongs to ${owner}, which alone writes it. To read it: skein show ${sessionId}`,
+      )
     return place
   }
 
@@ -111,15 +121,15 @@ export function createSessions(
     async delete(sessionId) {
       const isOpen = open.has(sessionId)
       await close(sessionId)
-      const place = await findPlace(store, sessionId)
+      const place = isOpen ? await findPlace(store, sessionId) : await placeOf(sessionId)
       if (place) await deleteSession(store, place)
-      else if (!isOpen) throw unknownSession(sessionId)
     },
     async close(sessionId) {
       if (!open.has(sessionId)) await placeOf(sessionId)
       await close(sessionId)
     },
     async end() {
+      ended = true
       await Promise.allSettled([...[...open.keys()].map(close), ...ends])
     },
   }

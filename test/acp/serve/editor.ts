@@ -17,8 +17,8 @@ export interface Editor {
   readonly agent: ClientContext
   /** What the person was asked, in order. */
   readonly asked: readonly RequestPermissionRequest[]
-  /** How questions that follow are answered: with this option, or not until they are called off. */
-  permit(option: string | null): void
+  /** How questions that follow are answered: with this option, when they are called off, or never. */
+  permit(option: string | 'when called off' | 'never'): void
   begin(params?: object): Promise<NewSessionResponse>
   prompt(sessionId: string, text: string): Promise<PromptResponse>
   cancel(sessionId: string): Promise<void>
@@ -34,7 +34,7 @@ export async function editorOn(output: Writable, input: Readable, cwd: string): 
   const shown = new Map<string, SessionUpdate[]>()
   const asked: RequestPermissionRequest[] = []
   const looking = new Set<() => void>()
-  let option: string | null = 'allow_once'
+  let option = 'allow_once'
   const of = (sessionId: string) => {
     const updates = shown.get(sessionId) ?? []
     shown.set(sessionId, updates)
@@ -51,7 +51,8 @@ export async function editorOn(output: Writable, input: Readable, cwd: string): 
     .onRequest('session/request_permission', async ({ params, signal }) => {
       asked.push(params)
       look()
-      if (option !== null) return { outcome: { outcome: 'selected', optionId: option } }
+      if (option === 'never') await new Promise(() => undefined)
+      if (option !== 'when called off') return { outcome: { outcome: 'selected', optionId: option } }
       await once(signal, 'abort')
       return { outcome: { outcome: 'cancelled' } }
     })

@@ -100,7 +100,7 @@ describe('before a tool runs', () => {
     const { tools, runs } = counter()
     await using here = await desk({ script: [{ calls: [count('c1')] }, 'done'], tools })
     const { sessionId } = await here.editor.begin()
-    here.editor.permit(null)
+    here.editor.permit('when called off')
     const answer = here.editor.prompt(sessionId, 'count')
     await here.editor.until(() => here.editor.asked.length > 0)
     await here.editor.cancel(sessionId)
@@ -109,6 +109,22 @@ describe('before a tool runs', () => {
     expect(only(here.editor.shown(sessionId), 'tool_call_update').at(-1)?.status).toBe('failed')
     const { conversation } = await here.store.resolve(sessionId)
     expect(await here.store.listTurns(conversation.id)).toMatchObject([{ status: 'interrupted' }])
+  })
+
+  it('a question that is never answered holds up nothing once its prompt is called off', async () => {
+    const { tools, runs } = counter()
+    const script = [{ calls: ['c1', 'c2'].map(count) }, { calls: [count('c3')] }, 'done']
+    await using here = await desk({ script, tools })
+    const { sessionId } = await here.editor.begin()
+    here.editor.permit('never')
+    const answer = here.editor.prompt(sessionId, 'count')
+    await here.editor.until(() => here.editor.asked.length > 0)
+    await here.editor.cancel(sessionId)
+    expect((await answer).stopReason).toBe('cancelled')
+    here.editor.permit('allow_once')
+    expect((await here.editor.prompt(sessionId, 'again')).stopReason).toBe('end_turn')
+    expect(here.editor.asked.map(({ toolCall }) => toolCall.toolCallId)).toEqual(['c1', 'c3'])
+    expect(runs()).toBe(1)
   })
 
   it('a call that cannot be run is shown as failed, and nobody is asked', async () => {

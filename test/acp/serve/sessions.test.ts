@@ -232,6 +232,30 @@ describe('a session of our own agent', () => {
     expect(loaded.configOptions).toMatchObject([{ currentValue: 'ask' }, { currentValue: 'other' }])
   })
 
+  it('is not opened if it belongs to another program, which alone writes it', async () => {
+    await using here = await desk()
+    const { conversation } = await here.store.create({ owner: 'claude-code', directory: '/' })
+    const sessionId = conversation.id
+    for (const method of ['session/load', 'session/resume', 'session/fork'] as const) {
+      const { message } = await refused(here.editor.agent.request(method, { sessionId, ...where }))
+      expect(message, method).toContain('belongs to claude-code, which alone writes it')
+    }
+    await refused(here.editor.agent.request('session/delete', { sessionId }))
+    expect((await here.store.getConversation(conversation.id)).trashedAt).toBeNull()
+    expect(await listed(here.editor)).toEqual([])
+  })
+
+  it('is one session, however often it is opened at once', async () => {
+    await using here = await desk()
+    const { sessionId } = await here.editor.begin()
+    await here.editor.prompt(sessionId, 'hello')
+    const editor = await here.another()
+    const loads = [1, 2, 3].map(() => editor.agent.request('session/resume', { sessionId, ...where }))
+    await Promise.all(loads)
+    await editor.agent.request('session/close', { sessionId })
+    expect(await refused(editor.prompt(sessionId, 'still there?'))).toMatchObject({ code: -32002 })
+  })
+
   it('refuses what is not there, with a sentence', async () => {
     await using here = await desk()
     const { agent } = here.editor
