@@ -12,6 +12,8 @@ import { methodNotFound } from '../wire/rpc-error.ts'
 export interface AgentLifeOptions {
   readonly command: AgentCommand
   readonly start: StartAgent
+  /** Told of the process at once: one that never introduces itself has to be ended too. */
+  onProcess(process: AgentProcess): void
   /** What we say of ourselves. */
   readonly introduction: JsonObject
   onUpdate(sessionId: string, update: unknown): void
@@ -37,6 +39,7 @@ export async function startLife(options: AgentLifeOptions): Promise<AgentLife> {
     onEnd: () => void ended(),
     onComplaint: options.onComplaint,
   })
+  options.onProcess(process)
   const peer = createPeer(process)
   try {
     const answer = await peer.request('initialize', options.introduction)

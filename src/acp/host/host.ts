@@ -15,7 +15,7 @@ import { defaultTelling } from '../memory/telling.ts'
 import { createSeat, type Seat } from '../seat/seat.ts'
 import type { SeatStore } from '../seat/seat-agent.ts'
 import { hear } from '../transcript/hear.ts'
-import type { AgentCommand, ProcessEnd, StartAgent } from '../wire/agent-process.ts'
+import type { AgentCommand, AgentProcess, ProcessEnd, StartAgent } from '../wire/agent-process.ts'
 import { startAgent } from '../wire/start-agent.ts'
 import { type AgentLife, startLife } from './agent-life.ts'
 import { agentName } from './agent-name.ts'
@@ -80,6 +80,7 @@ export function createHost(options: HostOptions): Host {
   const running = new Set<Run>()
   const asking = new Set<AbortController>()
   let life: Promise<AgentLife> | null = null
+  let child: AgentProcess | null = null
   let lastEnd: ProcessEnd | null = null
   let closed = false
   /** Updates of a session whose id the agent has just made, and we are about to learn. */
@@ -92,6 +93,9 @@ export function createHost(options: HostOptions): Host {
       command: { cwd: directory, ...command },
       start: options.start ?? startAgent,
       introduction,
+      onProcess(started) {
+        child = started
+      },
       onUpdate,
       onRequest,
       onEnd: end => onEnd(starting, end),
@@ -213,10 +217,16 @@ export function createHost(options: HostOptions): Host {
   async function close(): Promise<void> {
     closed = true
     for (const one of running) one.abort(new DOMException('closing', 'AbortError'))
-    await Promise.allSettled([...running].map(one => one.result()))
+    const over = Promise.allSettled([...running].map(one => one.result()))
+    // One that does not stop when it is asked to is ended in the middle of it.
+    const late = Promise.withResolvers<void>()
+    const callOff = source.after(patienceMs, late.resolve)
+    await Promise.race([over, late.promise])
+    callOff()
+    const ended = child?.end()
+    await over
     await Promise.allSettled([...seats.values()].map(({ seat }) => seat.idle()))
-    const living = await life?.catch(() => null)
-    await living?.process.end()
+    await ended
   }
 
   return {
@@ -243,6 +253,9 @@ export function createHost(options: HostOptions): Host {
     [Symbol.asyncDispose]: close,
   }
 }
+
+/** How long turns may take to stop when the host is closed. */
+const patienceMs = 2_000
 
 /** We read and write no files for an agent, and run no commands: it does that itself. */
 const introduction: JsonObject = {

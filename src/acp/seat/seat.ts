@@ -20,6 +20,7 @@ import { quietAfter } from './quiet.ts'
 import { openReplay, type ReplayWindow } from './replay-window.ts'
 import type { SeatAgent, SeatStore } from './seat-agent.ts'
 import { type Seated, takeSeat } from './take-seat.ts'
+import { unlessAborted } from './unless-aborted.ts'
 
 export interface SeatOptions {
   readonly store: SeatStore
@@ -209,9 +210,8 @@ export function createSeat(options: SeatOptions): Seat {
     const { head } = recording
     const before = prompting.follows === undefined ? await parentOf(head) : prompting.follows
     for (let attempt = 1; ; attempt++) {
-      prompting.signal?.throwIfAborted()
-      const { taken, tell } = await planned(recording, before, prompting)
-      const agent = await options.start()
+      const { taken, tell } = await unlessAborted(planned(recording, before, prompting), prompting.signal)
+      const agent = await unlessAborted(options.start(), prompting.signal)
       // It may have died since it sat down: then another one is there now, which knows nothing of this session.
       const isThere = seated?.sessionId === taken.sessionId
       prompting.signal?.throwIfAborted()
@@ -237,9 +237,11 @@ export function createSeat(options: SeatOptions): Seat {
   async function planned(
     recording: TurnRecording,
     before: MessageId | null,
-    { history, onMemory }: Prompting,
+    { history, onMemory, signal }: Prompting,
   ): Promise<{ taken: Seated; tell: ToTell }> {
+    signal?.throwIfAborted()
     const plan = await toTell(before, history !== undefined)
+    signal?.throwIfAborted()
     const needsNothing = prompted && plan.tell.text === null
     const { taken, tell } = history && !needsNothing ? withGiven(plan, history, limits) : plan
     if (!needsNothing) {

@@ -96,6 +96,20 @@ describe('an agent that cannot be used', () => {
     expect(await hosting.words('talk')).toEqual([`user: ${first}`])
   })
 
+  it('because it never introduces itself can be given up, and is ended', async () => {
+    await using hosting = await openHosting()
+    const host = hosting.host([process.execPath, '-e', 'setInterval(() => {}, 1000)'], { name: 'mute' })
+    const run = host.send('talk', first)
+    await vi.waitUntil(() => host.agents().length === 1, { interval: 5 })
+    run.abort(new DOMException('enough', 'AbortError'))
+    expect(await run.result()).toMatchObject({ status: 'interrupted', stop: 'aborted' })
+    const again = host.send('talk', second)
+    await host.close()
+    expect(await again.result()).toMatchObject({ status: 'interrupted' })
+    expect(host.agents()).toEqual([])
+    expect(await hosting.words('talk')).toEqual([`user: ${first}`, `user: ${second}`])
+  })
+
   it.each([
     [-32_000, /sign in first/],
     [-32_800, /no session/],
