@@ -118,6 +118,18 @@ describe('the agents of the battery', () => {
     expect(timesGiven(stage.model.last, first)).toBe(1)
   })
 
+  it('notices says something before an answer that neither its model nor a replay has', async () => {
+    await using stage = await openStage()
+    const { client, sessionId } = await afterDeath(stage, agentCommand('notices'))
+    await using _ = client
+    await client.load(sessionId)
+    expect(client.told('agent')).toMatch(/^ANSWER-1/)
+    await client.prompt(sessionId, second)
+    expect(client.told('agent')).toMatch(/^ANSWER-1.*Model metadata.*ANSWER-2/)
+    expect(timesGiven(stage.model.last, answerMarker(1))).toBe(1)
+    expect(timesGiven(stage.model.last, 'Model metadata')).toBe(0)
+  })
+
   it.each([-32_002, -32_602, -32_603, -32_000])(
     'unknown-codes answers for what it has forgotten with %d',
     async number => {

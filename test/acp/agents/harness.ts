@@ -16,6 +16,7 @@ export type AgentName =
   | 'dies'
   | 'repeats'
   | 'joins'
+  | 'notices'
   | 'unknown-codes'
   | 'strange'
   | 'good'

@@ -19,6 +19,8 @@ export interface Traits {
   readonly namesMessages?: boolean
   /** Said by the agent itself before each question, and shown as the user's words in a replay. */
   readonly reminder?: string
+  /** Said by the agent itself before each answer, as if it were a part of it; neither the model nor a replay has it. */
+  readonly notice?: string
   /** How it says that it does not know a session. */
   readonly unknownCode?: number
 }
@@ -111,6 +113,7 @@ export function createAgent(traits: Traits): AgentKit {
     if (keeps === 'question first') keep(asked)
     const call = { agent: name, sessionId, messages: messagesOf(asked) }
     const playing: Playing = { client, sessionId, signal, namesMessages: traits.namesMessages ?? false }
+    if (traits.notice !== undefined) await client.notify('session/update', noticeOf(sessionId, traits.notice))
     const { entry, stopReason } = await play(askModel(call, signal), playing)
     running.delete(sessionId)
     const { mode } = live.get(sessionId) ?? asked
@@ -118,6 +121,10 @@ export function createAgent(traits: Traits): AgentKit {
     return { stopReason }
   })
   return kit
+}
+
+function noticeOf(sessionId: string, text: string): acp.SessionNotification {
+  return { sessionId, update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } } }
 }
 
 /** What the model is told: everything, as the agent has understood it. */
