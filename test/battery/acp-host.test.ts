@@ -25,8 +25,8 @@ const agents = [
   agentCommand('early-load'),
 ]
 
-/** What the child has told before it is killed. */
-const moments = ['open', 'started', 'memory', 'text', 'ended'] as const
+/** What the child has told before it is killed: most often in the middle of an answer, where most can be lost. */
+const moments = ['open', 'started', 'memory', 'text', 'text', 'text', 'ended'] as const
 
 /** As many as an agent is told: a conversation that is longer is not told whole. */
 const roundsPerTalk = 10
