@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { StringDecoder } from 'node:string_decoder'
-import { setTimeout as after } from 'node:timers/promises'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { atMost } from './at-most.ts'
+import { endGroup, endWithUs } from './process-group.ts'
 
 /** How a server is started. */
 export interface ProcessServer {
@@ -58,12 +59,12 @@ export function processTransport(
           detached: true,
         })
         child = started
+        if (started.pid !== undefined) endWithUs(started.pid)
         started.once('error', error => {
           reject(error)
           transport.onerror?.(error)
         })
         started.once('spawn', () => {
-          living.add(started)
           resolve()
         })
         started.once('exit', (code, signal) => {
@@ -71,8 +72,7 @@ export function processTransport(
         })
         // Only when nobody holds its output any more has everything been heard.
         started.once('close', () => {
-          killGroup(started, 'SIGKILL')
-          living.delete(started)
+          if (started.pid !== undefined) void endGroup(started.pid, 0)
           transport.onclose?.()
         })
         for (const stream of [started.stdin, started.stdout, started.stderr]) {
@@ -138,47 +138,9 @@ async function end(child: ChildProcess, graceMs: number): Promise<void> {
     else child.once('exit', () => resolve())
   })
   child.stdin?.end()
-  await Promise.race([exited, pause(graceMs)])
-  if (killGroup(child, 'SIGTERM')) await groupEnds(child, graceMs)
-  killGroup(child, 'SIGKILL')
+  await atMost(graceMs, exited)
+  await endGroup(child.pid!, graceMs)
   await exited
   // What is dead holds nothing; what escaped the group must not keep us waiting.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy()
-  living.delete(child)
-}
-
-async function groupEnds(child: ChildProcess, graceMs: number): Promise<void> {
-  const step = 20
-  for (let waited = 0; waited < graceMs && killGroup(child, 0); waited += step) await pause(step)
-}
-
-function pause(ms: number): Promise<void> {
-  return after(ms, undefined, { ref: true })
-}
-
-/** False if nobody is left in the group. */
-function killGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(-child.pid!, signal)
-  } catch (error) {
-    // EPERM: somebody is left, under another user.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** Processes that have to end with ours, also where nobody had the time to close anything. */
-const living = {
-  children: new Set<ChildProcess>(),
-  add(child: ChildProcess): void {
-    if (this.children.size === 0) process.on('exit', endAll)
-    this.children.add(child)
-  },
-  delete(child: ChildProcess): void {
-    this.children.delete(child)
-    if (this.children.size === 0) process.off('exit', endAll)
-  },
-}
-
-function endAll(): void {
-  for (const child of living.children) killGroup(child, 'SIGKILL')
 }

@@ -1,4 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { atMost } from '../../agent/at-most.ts'
+import { endGroup, endWithUs } from '../../agent/process-group.ts'
 import type {
   AgentCommand,
   AgentProcess,
@@ -9,7 +11,6 @@ import type {
 import { cannotStart, complaintOf, neverRan } from './cannot-start.ts'
 import { lastLines } from './last-lines.ts'
 import type { Line } from './line.ts'
-import { endGroup, endWithUs } from './process-group.ts'
 import { LineTooLong, lineSplitter } from './read-lines.ts'
 import { lineSender } from './send-lines.ts'
 
@@ -196,15 +197,4 @@ function running(
     resume,
     close: sender.close,
   }
-}
-
-/** Waits for something, but not for ever; no timer stays behind that would keep the process alive. */
-function atMost(ms: number, work: Promise<void>): Promise<void> {
-  return new Promise(resolve => {
-    const timer = setTimeout(resolve, ms)
-    void work.then(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 }

@@ -14,8 +14,10 @@ function signal(group: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Ends a group: it is asked to leave, and made to when it has had its time. Resolves when it has gone. */
+/** Ends a group that ends with us: it is asked to leave, and made to when it has had its time. Resolves when it has gone. One
+ *  that was ended before is left alone, because its number may be another's by now. */
 export async function endGroup(group: number, graceMs: number): Promise<void> {
+  if (!living.has(group)) return
   if (signal(group, 'SIGTERM') && !(await hasGone(group, graceMs))) {
     signal(group, 'SIGKILL')
     await hasGone(group, killedMs)
@@ -58,8 +60,8 @@ function statusOf(pid: string): readonly string[] {
 /** Groups that have to end with us, also where nobody had the time to end anything. */
 const living = new Set<number>()
 
-/** From now on the group ends with our own process, until it was ended. Not where that is killed: then all that an agent
- *  notices is the end of its input. */
+/** From now on the group ends with our own process, until it was ended. Not where ours is killed: then all that it notices is
+ *  the end of its input. */
 export function endWithUs(group: number): void {
   if (living.size === 0) process.on('exit', killAll)
   living.add(group)

@@ -1,0 +1,10 @@
+/** Waits for something, but not for ever; no timer stays behind that would keep the process alive. */
+export function atMost(ms: number, work: Promise<void>): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, ms)
+    void work.then(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
