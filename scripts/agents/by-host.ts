@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { textOf } from '../../src/core/message.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { killAll, runVariable } from '../../test/acp/agents/processes.ts'
@@ -37,7 +38,7 @@ export async function byHost(world: AgentWorld): Promise<RestartCells & CutOffCe
 
 const storeOf = ({ cwd }: AgentWorld) => join(cwd, '../store.db')
 
-/** Starts a host, lets it say something, and kills everything as soon as this has been printed. */
+/** Starts a host, lets it say something, and kills everything a second after this has been printed. */
 async function say(world: AgentWorld, name: string, until: string): Promise<void> {
   const run = randomUUID()
   const program = join(root, 'scripts/agents/host-turn.ts')
@@ -56,6 +57,7 @@ async function say(world: AgentWorld, name: string, until: string): Promise<void
       child.on('close', code => reject(new Error(`the host ended with ${code}: ${complaints.slice(-500)}`)))
       setTimeout(() => reject(new Error(`the host was too slow: ${complaints.slice(-500)}`)), 120_000).unref()
     })
+    await wait(1_000)
   } finally {
     await killAll(run)
   }
