@@ -34,15 +34,20 @@ function cameToKnow({ outcome, injected, untold }: MemoryEvent): string {
   }
 }
 
-/** What an agent plans to do: a line for each step. */
-export function planLines(entries: Json): readonly string[] {
-  if (!Array.isArray(entries)) return []
-  return entries.flatMap(entry => {
-    const { content, status } = (entry ?? {}) as { readonly content?: Json; readonly status?: Json }
-    if (typeof content !== 'string') return []
-    const mark = status === 'completed' ? 'done' : status === 'in_progress' ? 'now' : 'plan'
-    return [`${mark}: ${firstLine(content)}`]
-  })
+/** What an agent plans to do: a line for each step that is new, or has come further, since it was shown. Agents tell the
+ *  whole plan again with each change. */
+export function planLines(entries: Json, shown: Set<string>): readonly string[] {
+  const lines = Array.isArray(entries) ? entries.flatMap(planLine) : []
+  const news = lines.filter(line => !shown.has(line))
+  for (const line of news) shown.add(line)
+  return news
+}
+
+function planLine(entry: Json): readonly string[] {
+  const { content, status } = (entry ?? {}) as { readonly content?: Json; readonly status?: Json }
+  if (typeof content !== 'string') return []
+  const mark = status === 'completed' ? 'done' : status === 'in_progress' ? 'now' : 'plan'
+  return [`${mark}: ${firstLine(content)}`]
 }
 
 /** `allowed: Run npm test` */

@@ -57,7 +57,7 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
   const waiting = waitingLine(world)
   const began = world.now()
   const calls = new Map<string, { readonly input: Json; readonly at: number }>()
-  const seen: Seen = { context: null, summary: null, leftOut: 0, cut: 0, movedAside: false }
+  const seen: Seen = { context: null, summary: null, leftOut: 0, cut: 0, movedAside: false, plan: new Set() }
   const stopListening = stopOnCtrlC(run)
 
   const say = (line: string) => {
@@ -128,7 +128,7 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
       case 'memory':
         return [faintly(memoryText(event))]
       case 'plan':
-        return planLines(event.entries).map(faintly)
+        return planLines(event.entries, seen.plan).map(faintly)
       case 'asking':
         sink.pause()
         return []
@@ -151,6 +151,8 @@ interface Seen {
   leftOut: number
   cut: number
   movedAside: boolean
+  /** Lines of the plan that were shown. */
+  readonly plan: Set<string>
 }
 
 /** Said once, and again when it grows: a turn may take many calls. */
