@@ -22,7 +22,7 @@ export const acpCommands: readonly Command[] = [
   {
     name: 'agent',
     group: 'Talk',
-    summary: 'chat with any agent that speaks ACP; it remembers what it forgets',
+    summary: 'chat with any agent that speaks ACP; what it forgets, it is told',
     arguments: [{ name: 'command', behind: true }],
     options: {
       continue: { short: 'c', value: '[id]', help: 'go on with a conversation, or from a message' },
