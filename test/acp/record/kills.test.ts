@@ -14,7 +14,7 @@ import type { HeardLine } from './mortal-turn.ts'
 const rounds = size({ gate: 1, full: 20 })
 
 /** Behind which line it is killed: in its first words, while a tool runs, and after it has ended. */
-const deadly = ['words 125', 'words 255', 'words 385']
+const deadly = ['words 150', 'words 350', 'words 550']
 
 /** Lets a process hear an agent, and kills it some time after this line. What it had heard by then. */
 async function killed(
@@ -57,7 +57,7 @@ it.each(deadly)(
     onTestFinished(() => store.close())
     for (let round = 0; round < rounds; round++) {
       const { branch, conversation } = await store.create()
-      const afterMs = Math.floor(Math.random() * 150)
+      const afterMs = Math.floor(Math.random() * 60)
       const lines = await killed(target, branch, behind, afterMs)
       await takeOver(store, conversation.id)
       const { head } = await store.getBranch(branch)

@@ -39,11 +39,11 @@ async function live(target: string, branch: BranchRef): Promise<void> {
 
   // Longer in words than 200 ms, before a call as well as while it runs: nothing but drafts could keep those.
   for (let n = 0; ; n++) {
-    await say(130)
+    await say(200)
     await hear(`announces c${n}`, call(`c${n}`, 'pending'))
     await wait(n % 2 === 0 ? 0 : 300)
     await hear(`runs c${n}`, call(`c${n}`, 'in_progress'))
-    await say(130)
+    await say(200)
     await hear(`ends c${n}`, call(`c${n}`, 'completed'))
   }
 }
