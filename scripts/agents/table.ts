@@ -12,12 +12,13 @@ export interface Row {
   readonly cells: (RestartCells & CutOffCells) | { readonly failed: string }
 }
 
+/** What each means stands in docs/acp.md, before the table. */
 const columns = {
-  memory: 'the model knows the turn after kill -9 and load',
-  shown: 'the editor sees each message once',
-  question: 'kill -9 in the middle of an answer: the question is known',
-  half: 'the half answer is known',
-  halfShown: 'both are shown once',
+  memory: 'memory',
+  shown: 'shown once',
+  question: 'cut: question',
+  half: 'cut: half answer',
+  halfShown: 'cut: shown once',
   list: 'list',
   resume: 'resume',
   fork: 'fork',
