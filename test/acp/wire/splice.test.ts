@@ -137,10 +137,10 @@ describe('where values stand', () => {
 
   it('is found in large lines without reading them again and again', () => {
     const members = Array.from({ length: 50_000 }, (_, index) => `"k${index}":${index}`).join()
-    const line = `{"params":{${members},"sessionId":"s"},"image":"${'A'.repeat(1_000_000)}"}`
-    const start = performance.now()
-    expect(found(line, 'params', 'sessionId')).toEqual(['"s"'])
-    expect(performance.now() - start).toBeLessThan(2_000)
+    const json = Buffer.from(`{"params":{${members},"sessionId":"s"},"image":"${'A'.repeat(1_000_000)}"}`)
+    const once = quickest(() => expect(spansOf(json, ['nobody'])).toEqual([]))
+    const looking = quickest(() => expect(spansOf(json, ['params', 'sessionId'])).toHaveLength(1))
+    expect(looking).toBeLessThan(10 * once)
   })
 })
 
@@ -242,6 +242,16 @@ describe('elements that are put first', () => {
     expect(withFirstElements(json, ['prompt'], [])).toBe(json)
   })
 })
+
+/** The least of some times: others work on this machine, too. */
+function quickest(work: () => void): number {
+  const times = Array.from({ length: 5 }, () => {
+    const start = performance.now()
+    work()
+    return performance.now() - start
+  })
+  return Math.min(...times)
+}
 
 function reads(text: string): boolean {
   try {
