@@ -19,6 +19,7 @@ import type { PromptEnd, Prompted, Prompting } from './prompting.ts'
 import { quietAfter } from './quiet.ts'
 import { openReplay, type ReplayWindow } from './replay-window.ts'
 import type { SeatAgent, SeatStore } from './seat-agent.ts'
+import { createSpending } from './spending.ts'
 import { type Seated, takeSeat } from './take-seat.ts'
 import { unlessAborted } from './unless-aborted.ts'
 
@@ -92,6 +93,7 @@ export function createSeat(options: SeatOptions): Seat {
   let lane: Promise<unknown> = Promise.resolve()
   let links: Promise<unknown> = Promise.resolve()
   const quiet = quietAfter(source)
+  let spending = createSpending(0)
 
   function inLane<T>(work: () => Promise<T>): Promise<T> {
     const mine = lane.then(work)
@@ -123,6 +125,7 @@ export function createSeat(options: SeatOptions): Seat {
     seated = taken
     prompted = false
     resumed = taken.way !== 'new'
+    spending = createSpending(resumed ? null : 0)
     told = ''
     return taken
   }
@@ -185,6 +188,8 @@ export function createSeat(options: SeatOptions): Seat {
     // What comes right behind the end belongs to it.
     if (end) await quiet.silence()
     turn = null
+    const cost = spending.spent()
+    if (end && cost !== null) end = { ...end, usage: { cost, ...end.usage } }
     const status = end ? (end.stop === 'cancelled' ? 'interrupted' : 'complete') : statusOf(error, signal)
     const report = await record.end({
       status,
@@ -218,6 +223,7 @@ export function createSeat(options: SeatOptions): Seat {
       if (!isThere && attempt < mostAttempts) continue
       if (tell.text !== null) told += tell.text
       prompted = true
+      spending.begin()
       turn = record
       asked = { head, isHeard: false }
       try {
@@ -324,6 +330,7 @@ export function createSeat(options: SeatOptions): Seat {
     prompt: prompting => inLane(() => prompt(prompting)),
     hear(heard) {
       if (heard.type === 'title') return told === '' ? 'show' : 'hide'
+      if (heard.type === 'usage' && heard.cost !== null) spending.hear(heard.cost)
       if (!isHistory(heard)) return 'show'
       if (!turn) return hearPast(heard)
       quiet.heard()

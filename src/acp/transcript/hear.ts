@@ -70,7 +70,8 @@ function toolNameOf({ name, _meta }: JsonObject): string | null {
 
 function usageOf({ used, size, cost }: JsonObject): Heard | null {
   if (!isCount(used) || !isCount(size)) return null
-  return { type: 'usage', used, size, cost: isObject(cost) && isCount(cost.amount) ? cost.amount : null }
+  const dollars = isObject(cost) && (cost.currency ?? 'USD') === 'USD' ? cost.amount : null
+  return { type: 'usage', used, size, cost: isCount(dollars) ? dollars : null }
 }
 
 const statuses: readonly unknown[] = ['pending', 'in_progress', 'completed', 'failed']

@@ -12,6 +12,7 @@ export type Heard =
   /** A tool call, or news of one: what is absent is as it was. */
   | { readonly type: 'call'; readonly call: CallNews }
   | { readonly type: 'plan'; readonly entries: Json }
+  /** What the context holds, and what the session has cost so far, in dollars. */
   | { readonly type: 'usage'; readonly used: number; readonly size: number; readonly cost: number | null }
   /** The agent's own title for the session. */
   | { readonly type: 'title'; readonly title: string | null }

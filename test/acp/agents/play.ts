@@ -49,7 +49,12 @@ export async function play(steps: AsyncIterable<Step>, playing: Playing): Promis
       case 'plan':
         return send({ sessionUpdate: 'plan', entries: step.steps.map(planned) })
       case 'usage':
-        return send({ sessionUpdate: 'usage_update', used: step.used, size: step.size })
+        return send({
+          sessionUpdate: 'usage_update',
+          used: step.used,
+          size: step.size,
+          ...(step.cost === undefined ? {} : { cost: { amount: step.cost, currency: 'USD' } }),
+        })
       case 'title':
         return send({ sessionUpdate: 'session_info_update', title: step.title })
       case 'stop':

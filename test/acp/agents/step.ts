@@ -3,7 +3,7 @@ export type Step =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thought'; readonly text: string }
   | { readonly type: 'plan'; readonly steps: readonly string[] }
-  | { readonly type: 'usage'; readonly used: number; readonly size: number }
+  | { readonly type: 'usage'; readonly used: number; readonly size: number; readonly cost?: number }
   | { readonly type: 'title'; readonly title: string }
   | ToolStep
   /** The agent's process ends at once, without a word. */

@@ -98,6 +98,25 @@ describe('a turn', () => {
     expect(ended!.data).toMatchObject({ stop: 'max_tokens' })
   })
 
+  it('costs what the agent’s session has cost since it began, and is not charged for what lies before', async () => {
+    await using hosting = await openHosting()
+    const costs = (cost: number) =>
+      hosting.model.next({ type: 'usage', used: 1, size: 2, cost }, { type: 'text', text: 'Done.' })
+    const host = hosting.host('good')
+    for (const [soFar, cost] of [
+      [0.25, 0.25],
+      [0.75, 0.5],
+    ] as const) {
+      costs(soFar)
+      expect((await host.say('talk', first)).reply.usage).toEqual({ cost })
+    }
+    costs(1)
+    const resumed = await hosting.host('good').say('talk', second)
+    expect(resumed.reply.usage).toEqual({})
+    const { conversation } = await hosting.store.resolve('talk')
+    expect(conversation.cost).toBe(0.75)
+  })
+
   it('that is called off keeps what had arrived, and the agent goes on living and knowing', async () => {
     await using hosting = await openHosting()
     const host = hosting.host('good')

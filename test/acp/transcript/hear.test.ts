@@ -48,6 +48,11 @@ describe('an update', () => {
       { used: 1, size: 2, cost: { amount: 0.5, currency: 'USD' } },
       { type: 'usage', used: 1, size: 2, cost: 0.5 },
     ],
+    [
+      'usage_update',
+      { used: 1, size: 2, cost: { amount: 0.5, currency: 'EUR' } },
+      { type: 'usage', used: 1, size: 2, cost: null },
+    ],
     ['session_info_update', { title: 'A' }, { type: 'title', title: 'A' }],
     ['session_info_update', { title: null }, { type: 'title', title: null }],
     ['session_info_update', { updatedAt: 'now' }, { type: 'other', name: 'session_info_update' }],
