@@ -51,8 +51,6 @@ export async function serveOwn(given: Given, world: World): Promise<number> {
   } finally {
     gone.abort()
     await (await tools.catch(() => null))?.close()
-    // Whoever stops us may keep the other end open: nobody reads it any more.
-    world.stdin.destroy()
   }
   return exit.ok
 }

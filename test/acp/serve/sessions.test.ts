@@ -250,8 +250,12 @@ describe('a session of our own agent', () => {
     const { sessionId } = await here.editor.begin()
     await here.editor.prompt(sessionId, 'hello')
     const editor = await here.another()
-    const loads = [1, 2, 3].map(() => editor.agent.request('session/resume', { sessionId, ...where }))
-    await Promise.all(loads)
+    // Each opening would start it, and say that it cannot.
+    const mcpServers = [{ name: 'nowhere', command: '/no/such/program', args: [], env: [] }]
+    const wanted = { sessionId, cwd: '/', mcpServers }
+    await Promise.all([1, 2, 3].map(() => editor.agent.request('session/resume', wanted)))
+    await editor.prompt(sessionId, 'hello again')
+    expect(here.logged).toEqual([expect.stringContaining('nowhere')])
     await editor.agent.request('session/close', { sessionId })
     expect(await refused(editor.prompt(sessionId, 'still there?'))).toMatchObject({ code: -32002 })
   })
