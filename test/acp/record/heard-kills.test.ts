@@ -92,6 +92,8 @@ it.each(deadly)(
       const turns = await store.listTurns(conversation.id)
       expect(turns.map(({ status }) => status)).toEqual(['interrupted'])
     }
+    note('kills', rounds)
+    note('lost', 0)
   },
 )
 
