@@ -49,11 +49,11 @@ export function createFromAgent(proxying: Proxying, ownIds: OwnIds, permissions:
 
   /** A request or a notification: only ids in it may have to be others. */
   function ask({ line, generation }: AgentLine): void {
-    const { id, method } = line.message!
+    const { method } = line.message!
     const entry = entryOf(line)
     if (entry && method === 'session/request_permission') permissions.asked(line, generation, entry)
     const mapped = entry ? { ...line, bytes: withSessionId(line, entry.id) } : line
-    tell(id === undefined ? mapped.bytes : ownIds.outgoing(mapped, generation))
+    tell(ownIds.outgoing(mapped, generation))
   }
 
   function update(said: AgentLine): void {

@@ -89,7 +89,7 @@ export function startProxy(options: ProxyOptions): Proxy {
   }
   const fromClient = createFromClient(proxying)
   const fromAgent = createFromAgent(proxying, ownIds, permissions)
-  const agentSaid = inOrder(fromAgent.see)
+  const agentSaid = inOrder(fromAgent.see, error => log(String(error)))
 
   function clientSaid(line: Line): void {
     if (line.message?.method !== undefined) fromClient(line)

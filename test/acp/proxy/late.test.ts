@@ -1,0 +1,32 @@
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { behindProxy, openStage } from '../agents/harness.ts'
+import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
+import { storeOf } from './stored.ts'
+
+const [first, second, third] = ['first', 'second', 'third'].map(marker) as [string, string, string]
+
+it('what an agent says late or twice is shown as it came, kept once, and known once', async () => {
+  await using stage = await openStage()
+  const command = behindProxy([process.execPath, join(import.meta.dirname, 'late-agent.ts')])
+  const before = await stage.start(command)
+  const id = await before.newSession()
+  await before.prompt(id, first)
+  await before.untilShown(id, 'LATE-1.')
+  await before.prompt(id, second)
+  await before.untilShown(id, 'LATE-3.')
+  expect(await before.end()).toBe(0)
+
+  await using store = await storeOf(stage)
+  const { items } = await store.listConversations()
+  const path = await store.path(items[0]!.branch.head!)
+  expect(path.filter(({ role }) => role === 'tool_result')).toHaveLength(2)
+
+  const after = await stage.start(command)
+  await after.load(id)
+  const texts = [first, second, answerMarker(1), answerMarker(2), 'LATE-1.', 'LATE-3.']
+  expect(texts.map(text => after.thread(id).times(text))).toEqual(texts.map(() => 1))
+  expect(after.thread(id).messages.filter(({ role }) => role === 'tool')).toHaveLength(2)
+  await after.prompt(id, third)
+  expect(texts.map(text => timesGiven(stage.model.last, text))).toEqual(texts.map(() => 1))
+})
