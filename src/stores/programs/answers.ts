@@ -48,10 +48,10 @@ export function* newestAnswers(
   return hunt.answers
 }
 
-/** How many more to look at, where of those so far this share have been answers. Each time costs as much as fifty
- *  candidates, so that a few too many are better than a few too few; and what a message holds must fit in memory. */
+/** How many more to look at, where of those so far this share have been answers. Asking again costs as much as fifty
+ *  candidates, so that a few too many are better than too few; and all that they say must fit in memory. */
 function nextBatch(missing: number, share: number): number {
-  return Math.ceil(Math.min(1_000, Math.max(50, (missing * 1.25) / share)))
+  return Math.ceil(Math.min(400, Math.max(50, (missing * 1.25) / share)))
 }
 
 /** As many are looked at before it is known whether a prefix is common. */
