@@ -5,7 +5,7 @@ import type { SendOptions } from '../../agent/options.ts'
 import { type Run, startRun } from '../../agent/run.ts'
 import { storedJournal } from '../../agent/stored-journal.ts'
 import type { BranchRef } from '../../core/branch.ts'
-import { InvalidError } from '../../core/errors.ts'
+import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
 import { type RecorderSource, systemRecorderSource } from '../../recorder/source.ts'
@@ -54,7 +54,7 @@ export interface Host extends Agent {
   ask(target: Target, words: string | NewMessage, options?: HostSendOptions): Promise<Reply>
   /** Starts the agent and gives it back its memory of this conversation, in the same way as the first message would. */
   start(target: Target): Promise<MemoryReport>
-  /** True until something was said in the agent's present session. */
+  /** True until something was said in the agent's present session, and where nobody has talked yet. */
   isFirstMessage(target: Target): Promise<boolean>
   /** True if the agent's own session was taken up again; false if a new one began, and where nothing is known. */
   wasResumed(target: Target): Promise<boolean>
@@ -78,7 +78,10 @@ export function createHost(options: HostOptions): Host {
   const bySession = new Map<string, Hosted>()
   const outcomes: Record<Outcome, number> = { resumed: 0, loaded: 0, completed: 0, injected: 0, fresh: 0 }
   const running = new Set<Run>()
-  const asking = new Set<AbortController>()
+  /** Questions that somebody is thinking about, by the agent's session. */
+  const asking = new Map<AbortController, string>()
+  /** Messages are taken in the order they were sent, also while their conversation is still being looked up. */
+  let entering: Promise<unknown> = Promise.resolve()
   let life: Promise<AgentLife> | null = null
   let child: AgentProcess | null = null
   let lastEnd: ProcessEnd | null = null
@@ -119,10 +122,10 @@ export function createHost(options: HostOptions): Host {
   }
 
   async function permission(params: JsonObject): Promise<JsonObject> {
-    const { seat, emit } = bySession.get(String(params.sessionId)) ?? {}
-    const stop = new AbortController()
     const request = permissionOf(params)
-    asking.add(stop)
+    const { seat, emit } = bySession.get(request.sessionId) ?? {}
+    const stop = new AbortController()
+    asking.set(stop, request.sessionId)
     seat?.asked()
     emit?.({ type: 'asking', title: request.title })
     try {
@@ -144,12 +147,29 @@ export function createHost(options: HostOptions): Host {
     bySession.clear()
     strays.length = 0
     for (const { seat } of seats.values()) seat.vacate()
-    for (const stop of asking) stop.abort()
+    for (const stop of asking.keys()) stop.abort()
   }
 
-  async function hostedAt(target: Target, otherwise: 'make' | 'find' = 'make'): Promise<Hosted> {
+  function enter(target: Target, otherwise: 'make' | 'find'): Promise<Hosted> {
+    const entered = entering.then(() => hostedAt(target, otherwise))
+    entering = entered.catch(() => undefined)
+    return entered
+  }
+
+  /** The seat of a conversation, if anybody has talked there. */
+  async function seatOf(target: Target): Promise<Seat | null> {
+    try {
+      const { branch } = await journal.meet(target, 'find')
+      return seats.get(idOf(branch!))?.seat ?? null
+    } catch (error) {
+      if (error instanceof NotFoundError) return null
+      throw error
+    }
+  }
+
+  async function hostedAt(target: Target, otherwise: 'make' | 'find'): Promise<Hosted> {
     const { branch } = (await journal.meet(target, otherwise)) as Meeting & { branch: BranchRef }
-    const id = `${branch.conversationId}:${branch.name}`
+    const id = idOf(branch)
     const known = seats.get(id)
     if (known) return known
     // A dead process may have left half an answer.
@@ -193,9 +213,9 @@ export function createHost(options: HostOptions): Host {
     name,
     alive,
     lastEnd: () => lastEnd,
-    /** Whoever is asked for a permission need not answer any more. */
-    stopAsking() {
-      for (const stop of asking) stop.abort()
+    /** Whoever is asked for a permission in this session need not answer any more. */
+    stopAsking(sessionId: string) {
+      for (const [stop, asked] of asking) if (asked === sessionId) stop.abort()
     },
     counted: (report: MemoryReport) => {
       outcomes[report.outcome]++
@@ -205,7 +225,7 @@ export function createHost(options: HostOptions): Host {
   const send: Host['send'] = (target, words, sending = {}) => {
     const message = typeof words === 'string' ? ({ role: 'user', blocks: words } as const) : words
     return run(sending.signal, async (emit, signal) => {
-      const hosted = await hostedAt(target)
+      const hosted = await enter(target, 'make')
       const onTurn = () => {
         hosted.emit = emit
       }
@@ -234,7 +254,7 @@ export function createHost(options: HostOptions): Host {
     ask: (target, words, sending) => send(target, words, sending).result(),
     resume: (target, sending = {}) =>
       run(sending.signal, async (emit: (event: AgentEvent) => void, signal) => {
-        const hosted = await hostedAt(target, 'find')
+        const hosted = await enter(target, 'find')
         const again = await askAgain(store, hosted.branch)
         const onTurn = () => {
           hosted.emit = emit
@@ -242,16 +262,20 @@ export function createHost(options: HostOptions): Host {
         return runPrompt(parts, hosted.seat, { ...again, words: [], sending, emit, signal, onTurn })
       }),
     async start(target) {
-      const { seat } = await hostedAt(target)
+      const { seat } = await enter(target, 'make')
       await seat.sit()
       return seat.memory()
     },
-    isFirstMessage: async target => (await hostedAt(target)).seat.isFirstMessage,
-    wasResumed: async target => (await hostedAt(target)).seat.wasResumed,
+    isFirstMessage: async target => (await seatOf(target))?.isFirstMessage ?? true,
+    wasResumed: async target => (await seatOf(target))?.wasResumed ?? false,
     outcomes: () => ({ ...outcomes }),
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+function idOf({ conversationId, name }: BranchRef): string {
+  return `${conversationId}:${name}`
 }
 
 /** How long turns may take to stop when the host is closed. */

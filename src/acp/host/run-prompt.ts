@@ -24,7 +24,7 @@ export interface HostParts {
   alive(): Promise<AgentLife>
   /** How the agent's process ended last. */
   lastEnd(): ProcessEnd | null
-  stopAsking(): void
+  stopAsking(sessionId: string): void
   counted(report: MemoryReport): void
 }
 
@@ -94,7 +94,7 @@ async function send(
   const given = Promise.withResolvers<never>()
   let lastChance: NodeJS.Timeout | undefined
   const cancel = () => {
-    stopAsking()
+    stopAsking(sessionId)
     peer.notify('session/cancel', { sessionId })
     lastChance = setTimeout(() => given.reject(signal.reason), patienceMs)
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../core/json.ts'
+import { deleteSession } from '../delete-session.ts'
 import { findPlace, sessionKeyPrefix } from '../session-id.ts'
 import { listSessions } from '../session-list.ts'
 import { isObject } from '../wire/is-object.ts'
@@ -118,7 +119,7 @@ async function forkedByAgent(
   }
 }
 
-/** `session/delete`: the conversation goes to the trash; a fork of one, only its branch. */
+/** `session/delete`: see `deleteSession`. The agent's own session goes as well, where it can. */
 export async function seeToDelete(proxying: Proxying, params: JsonObject): Promise<unknown> {
   const { store, entries, side, name } = proxying
   const id = String(params.sessionId)
@@ -127,18 +128,13 @@ export async function seeToDelete(proxying: Proxying, params: JsonObject): Promi
   if (!place && !open) return null
   open?.prompt?.abort.abort()
   if (open) entries.remove(open)
-  if (place) {
-    const { conversation, branch } = place
-    const links = await store.listAgentLinks(branch)
-    const isFork =
-      (await store.listBranches(conversation.id)).length > 1 && conversation.activeBranch !== branch.name
-    if (isFork) await store.deleteBranch(branch)
-    else await store.trash(conversation.id)
-    const agent = await side.ready()
-    const own = links.filter(link => link.agent === name).map(link => link.foreignId)
-    if (agent.abilities.delete)
-      for (const sessionId of own) await agent.request('session/delete', { sessionId }).catch(() => undefined)
-  }
+  if (!place) return {}
+  const links = await store.listAgentLinks(place.branch)
+  await deleteSession(store, place)
+  const agent = await side.ready()
+  if (!agent.abilities.delete) return {}
+  for (const { agent: whose, foreignId } of links)
+    if (whose === name) await agent.request('session/delete', { sessionId: foreignId }).catch(() => undefined)
   return {}
 }
 

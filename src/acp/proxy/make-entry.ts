@@ -1,4 +1,5 @@
 import type { BranchRef } from '../../core/branch.ts'
+import { InvalidError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createSeat } from '../seat/seat.ts'
 import { findPlace, sessionKeyPrefix } from '../session-id.ts'
@@ -57,7 +58,9 @@ export async function entryFor(proxying: Proxying, id: string, params: JsonObjec
   if (open) return open
   const place = await findPlace(proxying.store, id)
   if (!place) return null
-  const { directory } = place.conversation
+  const { directory, owner } = place.conversation
+  if (owner !== null)
+    throw new InvalidError('session', `${id} belongs to ${owner}, which alone writes it: skein show ${id}`)
   const { sessionId: _, ...rest } = params
   const cwd = typeof rest.cwd === 'string' ? rest.cwd : (directory ?? process.cwd())
   return proxying.entries.get(id) ?? makeEntry(proxying, id, { ...rest, cwd }, place.branch)

@@ -1,5 +1,5 @@
-import type { ConversationReader, ConversationWriter, Deleter, Place } from '../../core/ports.ts'
-import { sessionKeyPrefix } from '../session-id.ts'
+import type { ConversationReader, ConversationWriter, Deleter, Place } from '../core/ports.ts'
+import { sessionKeyPrefix } from './session-id.ts'
 
 /** Takes a session away. With the last one of a conversation the conversation goes to the trash, from where it can be
  *  restored. Where there are others, forks of it, they stay: then only the session's branches go, and what was said on
