@@ -125,6 +125,31 @@ export const searchCases: readonly ContractCase[] = [
     }
   }),
 
+  search('finds a phrase among many messages that hold its words apart, page by page', async world => {
+    const { store, clock } = world
+    const { branch } = await store.create()
+    const expected: string[] = []
+    for (let block = 0; block < 12; block++) {
+      const { head } = await store.getBranch(branch)
+      clock.now += minute
+      // Rarer and rarer, from the newest on: how many are looked at next must not decide what is found.
+      const holds = (i: number) => i % (3 + 4 * (11 - block)) === 2
+      const texts = Array.from({ length: 50 }, (_, i) => (holds(i) ? 'a red-blue sky' : 'a blue and red sky'))
+      const { ids } = await store.append(branch, head, texts.map(said) as never)
+      expected.unshift(...ids.filter((_, i) => holds(i)).reverse())
+    }
+    for (const limit of [4, 25, 200]) {
+      const got: string[] = []
+      for (let after: string | null | undefined; after !== null; ) {
+        const page = await store.search('"red blue"', { limit, ...(after && { after }) })
+        got.push(...page.items.map(hit => hit.message.id))
+        after = page.next
+      }
+      assert.deepEqual(got, expected, `by ${limit}`)
+    }
+    assert.deepEqual((await store.search('"blue sky and"')).items, [])
+  }),
+
   search('looks into one conversation, by id, beginning of an id, key or branch', async world => {
     const planted = await plant(world)
     const { store } = world
