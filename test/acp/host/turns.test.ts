@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { PermissionRequest } from '../../../src/acp/host/permission.ts'
+import type { AgentEvent } from '../../../src/agent/events.ts'
 import { textOf } from '../../../src/core/message.ts'
 import { agentCommand } from '../agents/harness.ts'
 import { answerMarker, marker, slowly, timesGiven } from '../agents/model-server.ts'
@@ -47,6 +48,17 @@ describe('starting', () => {
       expect(timesGiven(hosting.model.last, text)).toBe(1)
     const questions = (await hosting.said('talk')).filter(({ role }) => role === 'user').map(textOf)
     expect(questions).toEqual([first, second, third])
+  })
+
+  it('is in the order in which messages were sent, and asking about a conversation makes none (S4-20, S4-25)', async () => {
+    await using hosting = await openHosting()
+    const host = hosting.host('forgetful')
+    expect([await host.isFirstMessage('talk'), await host.wasResumed('talk')]).toEqual([true, false])
+    expect(await hosting.store.findByKey('talk')).toBeNull()
+    const words = ['one', 'two', 'three', 'four']
+    await Promise.all(words.map(word => host.send('talk', word).result()))
+    const said = (await hosting.said('talk')).filter(({ role }) => role === 'user').map(textOf)
+    expect(said).toEqual(words)
   })
 
   it('keeps the words before the agent gets them (S4-42, S4-16)', async () => {
@@ -184,17 +196,29 @@ describe('a permission', () => {
   it('need not be decided any more when the turn is called off', async () => {
     await using hosting = await openHosting()
     const wondering = Promise.withResolvers<void>()
+    const decide = Promise.withResolvers<string>()
+    let asked = 0
     const host = hosting.host('good', {
       onPermission: (_, signal) => {
+        asked++
         wondering.resolve()
-        return new Promise(resolve => signal.addEventListener('abort', () => resolve(null)))
+        const calledOff = new Promise<null>(resolve => signal.addEventListener('abort', () => resolve(null)))
+        return Promise.race([calledOff, decide.promise])
       },
     })
     hosting.model.next({ ...readFile, asks: true }, { type: 'wait' })
     const run = host.send('talk', first)
     await wondering.promise
+    // Another conversation's question is nobody's business.
+    hosting.model.next({ ...readFile, callId: 'call-2', asks: true })
+    const other = host.send('elsewhere', second)
+    await vi.waitUntil(() => asked === 2, { interval: 5 })
     run.abort()
     expect(await run.result()).toMatchObject({ status: 'interrupted' })
+    decide.resolve('yes')
+    const choices: AgentEvent[] = []
+    for await (const event of other) if (event.type === 'asked') choices.push(event)
+    expect(choices).toMatchObject([{ choice: 'Allow', isAllowed: true }])
     const [trace] = await hosting.traces('talk', 'permission')
     expect(trace!.data).toMatchObject({ answer: { outcome: { outcome: 'cancelled' } } })
   })
