@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../core/json.ts'
 import { deleteSession } from '../delete-session.ts'
+import type { SeatAgent } from '../seat/seat-agent.ts'
 import { findPlace, sessionKeyPrefix } from '../session-id.ts'
 import { listSessions } from '../session-list.ts'
 import { isObject } from '../wire/is-object.ts'
@@ -10,7 +11,7 @@ import { entryFor, makeEntry } from './make-entry.ts'
 import type { Proxying } from './proxying.ts'
 import { errorLine, failureOf, resultLine, unknownSession } from './reply.ts'
 
-type Request = { readonly id: string | number; readonly params: JsonObject }
+type Request = { readonly id: string | number; readonly params?: JsonObject }
 
 /** Answers a request of the client's that we see to ourselves. */
 export async function answerRequest(
@@ -18,12 +19,22 @@ export async function answerRequest(
   line: Line,
   see: (proxying: Proxying, params: JsonObject) => Promise<unknown>,
 ): Promise<void> {
-  const { id, params } = line.message as Request
+  const { id, params = {} } = line.message as Request
   try {
     const answer = await see(proxying, params)
     proxying.tell(answer === null ? unknownSession(id, String(params.sessionId)) : resultLine(id, answer))
   } catch (error) {
     proxying.tell(errorLine(id, failureOf(error)))
+  }
+}
+
+/** The agent, if it can be had: what is in the store does not depend on it. */
+async function ifThere({ side, log }: Proxying): Promise<SeatAgent | null> {
+  try {
+    return await side.ready()
+  } catch (error) {
+    log(error instanceof Error ? error.message : String(error))
+    return null
   }
 }
 
@@ -38,8 +49,8 @@ export async function seeToList(proxying: Proxying, params: JsonObject): Promise
 const mostPages = 10
 
 async function agentsOwn(proxying: Proxying, { cwd }: JsonObject): Promise<readonly JsonObject[]> {
-  const agent = await proxying.side.ready()
-  if (!agent.abilities.list) return []
+  const agent = await ifThere(proxying)
+  if (!agent?.abilities.list) return []
   const own: JsonObject[] = []
   let cursor: unknown
   try {
@@ -121,7 +132,7 @@ async function forkedByAgent(
 
 /** `session/delete`: see `deleteSession`. The agent's own session goes as well, where it can. */
 export async function seeToDelete(proxying: Proxying, params: JsonObject): Promise<unknown> {
-  const { store, entries, side, name } = proxying
+  const { store, entries, name } = proxying
   const id = String(params.sessionId)
   const place = await findPlace(store, id)
   const open = entries.get(id)
@@ -131,21 +142,22 @@ export async function seeToDelete(proxying: Proxying, params: JsonObject): Promi
   if (!place) return {}
   const links = await store.listAgentLinks(place.branch)
   await deleteSession(store, place)
-  const agent = await side.ready()
-  if (!agent.abilities.delete) return {}
+  const agent = await ifThere(proxying)
+  if (!agent?.abilities.delete) return {}
   for (const { agent: whose, foreignId } of links)
     if (whose === name) await agent.request('session/delete', { sessionId: foreignId }).catch(() => undefined)
   return {}
 }
 
 /** `session/close`: whatever runs is stopped, and the agent is told where it wants to be. */
-export async function seeToClose({ entries, side }: Proxying, params: JsonObject): Promise<unknown> {
+export async function seeToClose(proxying: Proxying, params: JsonObject): Promise<unknown> {
+  const { entries } = proxying
   const entry = entries.get(String(params.sessionId))
   if (!entry) return {}
   const { sessionId } = entry.seat
   entry.prompt?.abort.abort()
-  const agent = await side.ready()
-  if (agent.abilities.close && sessionId !== null)
+  const agent = sessionId === null ? null : await ifThere(proxying)
+  if (agent?.abilities.close && sessionId !== null)
     await agent.request('session/close', { sessionId }).catch(() => undefined)
   await entry.seat.idle()
   entries.remove(entry)
