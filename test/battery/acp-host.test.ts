@@ -117,7 +117,7 @@ it('whenever host and agent are killed, the next prompt’s model sees every sto
   note('kills', kills)
   note('prompts judged', judged)
   note('faults', faults.length)
-  note('seed', seed)
+  note('seed', String(seed))
   expect(faults, `SKEIN_SEED=${seed}`).toEqual([])
   expect(judged).toBeGreaterThan(0)
 })
