@@ -4,10 +4,11 @@ import type { ScriptedReply } from './scripted.ts'
 import { digestOf, wantsDigest } from './scripted-digest.ts'
 import { directed } from './scripted-directives.ts'
 import { factsOf, type Memory, newResults, plain, remember } from './scripted-memory.ts'
+import { withTold } from './scripted-told.ts'
 
 /** What the scripted model says when no script tells it what to say. */
 export function answerFor(request: ModelRequest): ScriptedReply {
-  const { messages } = request
+  const messages = withTold(request.messages)
   const results = newResults(messages)
   if (results.length > 0) return results.map(sayResult).join('\n')
   const newest = messages.findLastIndex(message => message.role === 'user')

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { asText } from '../../src/context/as-text.ts'
 import { summaryRequest } from '../../src/context/summary-prompt.ts'
 import type { Block } from '../../src/core/block.ts'
 import { ContextLengthError, ModelError } from '../../src/core/errors.ts'
@@ -31,6 +32,17 @@ async function says(...messages: readonly ContextMessage[]): Promise<string> {
 }
 
 describe('the scripted model by itself', () => {
+  it('knows a conversation that it is told as a text', async () => {
+    const told = `${asText([user('my name is Ada'), bot('Nice to meet you.\nAda.'), user('thanks')])}\n\n`
+    const asked = (question: string): ContextMessage => ({
+      role: 'user',
+      blocks: [text(told), text(question)],
+    })
+    expect(await says(asked('What is my name?'))).toBe('Your name is Ada.')
+    expect(await says(asked('What did I say first?'))).toContain('my name is Ada')
+    expect(await says(system(told), user('What is my name?'))).toBe('Your name is Ada.')
+  })
+
   it('greets', async () => {
     expect(await says(user('hello'))).toMatch(/^Hello! I am the scripted model/)
   })
