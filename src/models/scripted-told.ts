@@ -1,8 +1,10 @@
 import type { TextBlock } from '../core/block.ts'
 import type { ContextMessage } from '../core/model.ts'
 
-/** A history that was told as one text, as agents of other programs are told it: see `asText`. */
-const history = /<conversation_history>\n[\s\S]*?\n\n([\s\S]*?)\n<\/conversation_history>\s*/
+/** A history that was told as one text, as agents of other programs are told it: see `asText`. One that is to be summed up
+ *  has another opening, and stays a text. */
+const history =
+  /<conversation_history>\n.*\nYou should treat this as context you already know.*\n\n([\s\S]*?)\n<\/conversation_history>\s*/
 
 /** The messages, with histories that stand in one as a text taken apart into what was said. Whoever is told a conversation
  *  should know it as if it had been there: that is what the text asks for. */
