@@ -61,7 +61,6 @@ describe('what is told', () => {
   it.each([
     [undefined, 30, 54],
     [50, 50, 34],
-    [4, 4, 80],
   ])(
     'is the newest messages only: of 84, with tell %s, %i (S4-15, S4-30, S4-35)',
     async (tell, count, untold) => {
