@@ -1,5 +1,6 @@
 import { asText } from '../../context/as-text.ts'
 import { newestSummary } from '../../context/newest-summary.ts'
+import { NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { MessageReader } from '../../core/ports.ts'
@@ -59,7 +60,7 @@ async function summaryOf(store: TellingStore, messages: readonly Message[]) {
   return covering && { text: covering.summary.text, last: covering.summary.last }
 }
 
-/** The messages of the path to `head` that come after `seen`; null if `seen` is not on that path. */
+/** The messages of the path to `head` that come after `seen`; null if `seen` is not on that path, or was deleted. */
 export async function messagesAfter(
   store: TellingStore,
   seen: MessageId,
@@ -67,15 +68,26 @@ export async function messagesAfter(
 ): Promise<readonly Message[] | null> {
   if (head === null) return null
   if (seen === head) return []
-  const [before, last] = await store.getMessages([seen, head], { blobs: 'preview' })
-  const distance = last!.depth - before!.depth
-  if (before!.conversationId !== last!.conversationId || distance <= 0) return null
+  const [last] = await store.getMessages([head], { blobs: 'preview' })
+  const before = await storedOrNull(store, seen)
+  if (before === null) return null
+  const distance = last!.depth - before.depth
+  if (before.conversationId !== last!.conversationId || distance <= 0) return null
   // A tail begins with a turn, and the one that `seen` stands in may reach far back.
-  for (const more of [1, 100, before!.depth + 1]) {
+  for (const more of [1, 100, before.depth + 1]) {
     const { messages, older } = await store.tail(head, { messages: distance + more }, { blobs: 'preview' })
     const at = messages.findIndex(({ parentId }) => parentId === seen)
     if (at !== -1) return messages.slice(at)
-    if (messages.some(({ depth }) => depth <= before!.depth) || older === 0) return null
+    if (messages.some(({ depth }) => depth <= before.depth) || older === 0) return null
   }
   return null
+}
+
+async function storedOrNull(store: TellingStore, id: MessageId): Promise<Message | null> {
+  try {
+    return (await store.getMessages([id], { blobs: 'preview' }))[0]!
+  } catch (error) {
+    if (error instanceof NotFoundError) return null
+    throw error
+  }
 }

@@ -60,6 +60,18 @@ describe.each([
   })
 })
 
+it('an agent whose last message was deleted begins a new session, and is told what is left', async () => {
+  await using hosting = await openHosting()
+  const host = hosting.host('good')
+  await host.say('talk', first)
+  await host.say('talk', second)
+  const [, , question] = await hosting.said('talk')
+  await hosting.store.deleteMessages([question!.id], { recursive: true })
+  const { memory } = await host.say('talk', third)
+  expect(memory).toMatchObject({ outcome: 'injected', injected: 2 })
+  expect(given(hosting, first, answerMarker(1), second, third)).toEqual([1, 1, 0, 1])
+})
+
 describe('many at once', () => {
   it('conversations of one agent, and agents on one store, do not bleed into each other (S4-28, S4-38)', async () => {
     await using hosting = await openHosting()
