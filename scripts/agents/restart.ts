@@ -17,16 +17,16 @@ export interface RestartCells {
 export const notOffered = '–'
 
 export async function restart(world: AgentWorld): Promise<RestartCells> {
-  const sessionId = await firstTurn(world)
+  const sessionId = await firstTurn(world, 'one')
   const { memory, shown, list, fork } = await afterLoad(world, sessionId)
   const { resume, close } = await afterResume(world, sessionId, memory)
-  return { memory, shown, list, resume, fork, close, delete: await deleted(world, sessionId) }
+  return { memory, shown, list, resume, fork, close, delete: await deleted(world) }
 }
 
-async function firstTurn(world: AgentWorld): Promise<string> {
+async function firstTurn(world: AgentWorld, name: string): Promise<string> {
   const client = await world.start()
   const sessionId = await client.newSession()
-  await client.prompt(sessionId, questionOf('one'))
+  await client.prompt(sessionId, questionOf(name))
   await quiet(client)
   await client.kill9()
   return sessionId
@@ -86,8 +86,9 @@ async function afterResume(world: AgentWorld, sessionId: string, memory: Cell): 
   return { resume, close }
 }
 
-/** Deletes it where it is not open, as a person does in a list. */
-async function deleted(world: AgentWorld, sessionId: string): Promise<Cell> {
+/** Deletes one that is not open, as a person does in a list. */
+async function deleted(world: AgentWorld): Promise<Cell> {
+  const sessionId = await firstTurn(world, 'deleted')
   const client = await world.start()
   const can = abilitiesOf(client)
   const cell = await tried(can.delete, async () => {
