@@ -52,6 +52,9 @@ export interface HostSendOptions extends SendOptions {
 export interface Host extends Agent {
   send(target: Target, words: string | NewMessage, options?: HostSendOptions): Run
   ask(target: Target, words: string | NewMessage, options?: HostSendOptions): Promise<Reply>
+  /** Starts the agent's process ahead of the first message, for agents that take their time. If it cannot be started, that
+   *  message says so. */
+  wake(): void
   /** Starts the agent and gives it back its memory of this conversation, in the same way as the first message would. */
   start(target: Target): Promise<MemoryReport>
   /** True until something was said in the agent's present session, and where nobody has talked yet. */
@@ -261,6 +264,9 @@ export function createHost(options: HostOptions): Host {
         }
         return runPrompt(parts, hosted.seat, { ...again, words: [], sending, emit, signal, onTurn })
       }),
+    wake() {
+      if (!closed) alive().catch(() => undefined)
+    },
     async start(target) {
       const { seat } = await enter(target, 'make')
       await seat.sit()

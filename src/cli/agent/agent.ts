@@ -1,4 +1,5 @@
 import { agentName } from '../../acp/host/agent-name.ts'
+import { createHost } from '../../acp/host/host.ts'
 import { defaultTelling, mostTold } from '../../acp/memory/telling.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import { startChat } from '../chat/chat.ts'
@@ -20,20 +21,21 @@ export const agent: Run = async (given, world) => {
   const tell = tellOf(given)
   const name = nameOf(given, { command, args })
   let chat: Chat | null = null
-  const speaker = await foreignSpeaker(
-    {
-      command: { command, args, cwd: world.cwd },
-      name,
-      directory: world.cwd,
-      tell,
-      onPermission: permissionFor(() => chat, hasOption(given, 'allow')),
-    },
-    world,
-  )
   const keptIn = firstPlace(world)
   const chosen = await chooseConversation(given, world)
   if (chosen.word !== null) throw new NotFoundError('id', chosen.word)
-  return startChat(await withOrigin(chosen, name, world), world, {
+  await using host = createHost({
+    store: await world.store(),
+    command: { command, args, cwd: world.cwd },
+    name,
+    directory: world.cwd,
+    tell,
+    onPermission: permissionFor(() => chat, hasOption(given, 'allow')),
+  })
+  const speaker = await foreignSpeaker(host, name, world)
+  // A person takes a moment to type, and some agents take longer to start.
+  if (world.canAsk) host.wake()
+  return await startChat(await withOrigin(chosen, name, world), world, {
     speaker,
     keptIn,
     system: null,

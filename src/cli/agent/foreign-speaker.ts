@@ -1,14 +1,11 @@
-import { createHost, type HostOptions } from '../../acp/host/host.ts'
+import type { Agent } from '../../agent/agent.ts'
 import { readConfig } from '../../config/read-config.ts'
 import { InvalidError } from '../../core/errors.ts'
 import type { Speaker } from '../talk/speaker.ts'
 import type { World } from '../world.ts'
 
-/** One who answers by being another program. Its process is started by the first words, and ends with the chat. */
-export async function foreignSpeaker(
-  { name, ...options }: Omit<HostOptions, 'store'> & { readonly name: string },
-  world: World,
-): Promise<Speaker> {
+/** One who answers by being another program, under this name. */
+export async function foreignSpeaker(agent: Agent, name: string, world: World): Promise<Speaker> {
   return {
     model: {
       id: name,
@@ -22,9 +19,6 @@ export async function foreignSpeaker(
     window: 0,
     options: {},
     contextWindow: { limit: 0 },
-    async agentOn(store) {
-      if (store === null) throw new InvalidError('agent', 'it needs a store')
-      return createHost({ ...options, name, store })
-    },
+    agentOn: async () => agent,
   }
 }

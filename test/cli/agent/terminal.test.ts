@@ -43,6 +43,17 @@ describe('skein agent on a terminal', () => {
     expect(at.processes()).toEqual([])
   })
 
+  it('starts the agent while one types, and ends it if nothing was said', async () => {
+    await using at = await agentHome()
+    using chat = at.onTerminal([], 'forgetful')
+    await vi.waitUntil(() => at.processes().length === 2, { timeout: 20_000 })
+    await chat.see('› ')
+    chat.type('\x04')
+    expect(await chat.ended).toBe(0)
+    expect(at.processes()).toEqual([])
+    expect(at.model.turns).toEqual([])
+  })
+
   it('stops the turn at Ctrl+C and keeps what was said; the second one leaves, and nothing is left behind (S3-76)', async () => {
     await using at = await agentHome()
     using chat = at.onTerminal(['-n'], 'forgetful')
