@@ -136,7 +136,8 @@ export interface MessageRow extends PathRow {
 export interface MessageFields extends Omit<MessageRow, 'body' | 'erased'> {
   readonly conv: Conv
   readonly run: number
-  readonly body_hash: Uint8Array
+  /** In hex: a Buffer for each message costs more than the engine takes to make bytes of it. */
+  readonly body_hash: string
 }
 
 /** A message found by itself: its conversation and parent come along. */

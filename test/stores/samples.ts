@@ -80,7 +80,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   lockBranch: { id, name, turn: 'k' },
   insertMessage: {
     ...{ conv, id: message, seq: 0, parent_seq: -1, run: 0, depth: 0, role: 'user', at: now, tokens: 5 },
-    ...{ path_tokens: 5, turn: null, step: null, label: null, body_hash: new Uint8Array(32), body: '{}' },
+    ...{ path_tokens: 5, turn: null, step: null, label: null, body_hash: '00'.repeat(32), body: '{}' },
   },
   grow: {
     conv,
@@ -204,7 +204,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
       turn: null,
       step: null,
       label: null,
-      body_hash: new Uint8Array(32),
+      body_hash: '00'.repeat(32),
       body: null,
       erased: '{}',
     },

@@ -53,8 +53,8 @@ export const messageQueries = {
       body)
     VALUES (
       @tenant::text, @conv::uuid, @seq::int, @parent_seq::int, @run::int, @depth::int, @tokens::int, @turn::int,
-      @path_tokens::bigint, @at::bigint, @step::int, @id::text, @role::text, @label::text, @body_hash::bytea,
-      @body::text)
+      @path_tokens::bigint, @at::bigint, @step::int, @id::text, @role::text, @label::text,
+      decode(@body_hash::text, 'hex'), @body::text)
     ON CONFLICT (tenant, id) DO NOTHING
     RETURNING seq`,
   grow,

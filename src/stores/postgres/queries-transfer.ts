@@ -75,8 +75,8 @@ export const transferQueries = {
       body, erased)
     VALUES (
       @tenant::text, @conv::uuid, @seq::int, @parent_seq::int, @run::int, @depth::int, @tokens::int, @turn::int,
-      @path_tokens::bigint, @at::bigint, @step::int, @id::text, @role::text, @label::text, @body_hash::bytea,
-      @body::text, @erased::text)`,
+      @path_tokens::bigint, @at::bigint, @step::int, @id::text, @role::text, @label::text,
+      decode(@body_hash::text, 'hex'), @body::text, @erased::text)`,
   insertTombstone: `
     INSERT INTO skein.tombstones (tenant, conv, seq, parent_seq, id, at, reason)
     VALUES (

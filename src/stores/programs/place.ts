@@ -54,7 +54,7 @@ export function* placeMessage(
       turn,
       step,
       label: message.label,
-      body_hash: Buffer.from(message.body.hash, 'hex'),
+      body_hash: message.body.hash,
       body: message.body.text,
     })
     if (stored === 0) continue

@@ -135,7 +135,7 @@ export function* putMessage(move: Move, target: Target, record: StoredMessage): 
     tokens: record.tokens,
     step: record.step,
     label: record.label,
-    body_hash: Buffer.from(record.bodyHash, 'hex'),
+    body_hash: record.bodyHash,
     body: record.body,
     erased: record.erased === null ? null : JSON.stringify(record.erased),
   })

@@ -53,7 +53,7 @@ export const messageQueries = {
       id, conv, seq, parent_seq, run, depth, role, at, tokens, path_tokens, turn, step, label, body_hash, body)
     VALUES (
       @id, @conv, @seq, @parent_seq, @run, @depth, @role, @at, @tokens, @path_tokens, @turn, @step, @label,
-      @body_hash, @body)
+      unhex(@body_hash), @body)
     ON CONFLICT (id) DO NOTHING`,
   grow: grow(''),
   growIndexed: grow('unindexed_from = next_seq,'),

@@ -66,7 +66,7 @@ export const transferQueries = {
       id, conv, seq, parent_seq, run, depth, role, at, tokens, path_tokens, turn, step, label, body_hash, body, erased)
     VALUES (
       @id, @conv, @seq, @parent_seq, @run, @depth, @role, @at, @tokens, @path_tokens, @turn, @step, @label,
-      @body_hash, @body, @erased)`,
+      unhex(@body_hash), @body, @erased)`,
   insertTombstone: `
     INSERT INTO skein_tombstones (conv, seq, parent_seq, id, at, reason)
     VALUES (@conv, @seq, @parent_seq, @id, @at, @reason)`,
