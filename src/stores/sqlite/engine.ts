@@ -27,13 +27,13 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
 
   return { source, query, read, write, matchText, inspect, close }
 
-  function query<T>(program: () => Program<T>): Promise<T> {
+  async function query<T>(program: () => Program<T>): Promise<T> {
     return atOnce(() => runToEnd(program(), call), isOurs)
   }
 
   /** A reader waits for nobody, but for a process that has just opened the file after a crash, or that is
    *  the last to close it. */
-  function read<T>(program: () => Program<T>): Promise<T> {
+  async function read<T>(program: () => Program<T>): Promise<T> {
     return atOnce(() => {
       if (isTheirs()) return runToEnd(program(), call)
       begin().run()
@@ -134,18 +134,16 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
   }
 }
 
-/** Mostly nobody is in the way, and then there is nothing to wait for. */
-async function atOnce<T>(work: () => T, isWorthIt: () => boolean): Promise<T> {
+/** Mostly nobody is in the way, and then there is nothing to wait for: not even for a promise of our own. */
+function atOnce<T>(work: () => T, isWorthIt: () => boolean): T | Promise<T> {
   try {
     return work()
   } catch (error) {
     if (!isBusy(error) || !isWorthIt()) throw translate(error)
   }
-  try {
-    return await patiently(work, isWorthIt)
-  } catch (error) {
+  return patiently(work, isWorthIt).catch(error => {
     throw translate(error)
-  }
+  })
 }
 
 function lazily<T>(make: () => T): () => T {
