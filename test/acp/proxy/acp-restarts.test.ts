@@ -63,6 +63,8 @@ describe('an agent behind the proxy, when everything was killed', () => {
     const id = await before.newSession()
     await before.prompt(id, first)
     await before.prompt(id, second)
+    const alive = once(first, second, answerMarker(1))
+    expect(counted(text => timesGiven(stage.model.last, text), alive)).toEqual(alive)
     await before.kill9()
 
     const after = await stage.start(command)

@@ -48,7 +48,7 @@ function callsIn(messages: readonly Message[], type: 'tool_call' | 'tool_result'
 }
 
 it.each(deadly)(
-  'a turn whose recorder is killed has all that was heard but for the last 200 ms: %s (R1, S4-42)',
+  'a turn whose recorder is killed has all that was heard but for the last 200 ms: %s',
   {
     timeout: 30_000 * rounds,
   },
