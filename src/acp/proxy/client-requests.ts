@@ -137,7 +137,7 @@ export async function seeToDelete(proxying: Proxying, params: JsonObject): Promi
   const place = await findPlace(store, id)
   const open = entries.get(id)
   if (!place && !open) return null
-  open?.prompt?.abort.abort()
+  for (const { abort } of open?.prompts ?? []) abort.abort()
   if (open) entries.remove(open)
   if (!place) return {}
   const links = await store.listAgentLinks(place.branch)
@@ -155,7 +155,7 @@ export async function seeToClose(proxying: Proxying, params: JsonObject): Promis
   const entry = entries.get(String(params.sessionId))
   if (!entry) return {}
   const { sessionId } = entry.seat
-  entry.prompt?.abort.abort()
+  for (const { abort } of entry.prompts) abort.abort()
   const agent = sessionId === null ? null : await ifThere(proxying)
   if (agent?.abilities.close && sessionId !== null)
     await agent.request('session/close', { sessionId }).catch(() => undefined)

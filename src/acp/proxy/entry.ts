@@ -14,8 +14,8 @@ export interface Entry {
   readonly settings: Map<string, { readonly method: string; readonly params: JsonObject }>
   /** The agent's session that these were set in last. */
   setIn: string | null
-  /** Stops the prompt that is under way; `sent` once the agent has it. */
-  prompt: { readonly abort: AbortController; sent: boolean } | null
+  /** The prompts that are under way, and how to stop them; `sent` once the agent has it. */
+  readonly prompts: Set<{ readonly abort: AbortController; sent: boolean }>
 }
 
 /** Sessions by the client's id and by the agent's. */

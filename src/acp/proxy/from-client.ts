@@ -184,10 +184,12 @@ export function createFromClient(proxying: Proxying): (line: Line) => void {
     }
   }
 
+  /** Stops what the agent is at, and what waits for it. */
   function cancel(said: Said): void {
-    const under = said.entry?.prompt
-    if (under && !under.sent) under.abort.abort(new DOMException('cancelled', 'AbortError'))
-    else passOn(said)
+    const prompts = [...(said.entry?.prompts ?? [])]
+    const waiting = prompts.filter(({ sent }) => !sent)
+    for (const { abort } of waiting) abort.abort(new DOMException('cancelled', 'AbortError'))
+    if (waiting.length === 0 || waiting.length < prompts.length) passOn(said)
   }
 
   function died(line: Line): void {

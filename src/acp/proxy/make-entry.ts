@@ -27,7 +27,7 @@ export function makeEntry(
     branch,
     settings: new Map(),
     setIn: null,
-    prompt: null,
+    prompts: new Set(),
     seat: createSeat({
       store,
       source,

@@ -20,7 +20,7 @@ export async function takePrompt(proxying: Proxying, entry: Entry, line: Line): 
   const id = line.message!.id!
   const params = line.message!.params!
   const under = { abort: new AbortController(), sent: false }
-  entry.prompt = under
+  entry.prompts.add(under)
   // The agent's own answer. It waits until the turn is on the disk: whoever sees it may rely on that.
   let answer: Buffer | null = null
   const send = (agent: SeatAgent, sessionId: string, telling: string | null) =>
@@ -56,7 +56,7 @@ export async function takePrompt(proxying: Proxying, entry: Entry, line: Line): 
     if (sessionId === null) proxying.tell(errorLine(id, failureOf(error)))
     else proxying.toAgent(withSessionId(line, sessionId))
   } finally {
-    if (entry.prompt === under) entry.prompt = null
+    entry.prompts.delete(under)
   }
 }
 

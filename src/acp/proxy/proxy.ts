@@ -116,7 +116,8 @@ export function startProxy(options: ProxyOptions): Proxy {
   async function leave(code = 0): Promise<void> {
     if (leaving) return
     leaving = true
-    for (const { prompt } of entries.all()) prompt?.abort.abort(new DOMException('gone', 'AbortError'))
+    for (const { prompts } of entries.all())
+      for (const { abort } of prompts) abort.abort(new DOMException('gone', 'AbortError'))
     await side.end()
     await Promise.allSettled(entries.all().map(({ seat }) => seat.idle()))
     // A client that is still read would keep the process alive.

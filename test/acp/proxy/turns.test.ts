@@ -92,6 +92,22 @@ describe('a turn behind the proxy', () => {
     expect(editor.thread(other).times(second)).toBe(0)
   })
 
+  it('is called off with those that wait for it', async () => {
+    await using stage = await openStage()
+    const editor = await stage.start(forgetful)
+    const id = await editor.newSession()
+    stage.model.next({ type: 'text', text: 'slow' }, { type: 'wait' })
+    const running = editor.prompt(id, first)
+    await editor.untilShown(id, 'slow')
+    const waiting = editor.prompt(id, second)
+    editor.cancel(id)
+    expect(await Promise.all([running, waiting])).toEqual([
+      { stopReason: 'cancelled' },
+      { stopReason: 'cancelled' },
+    ])
+    expect(stage.model.turns).toHaveLength(1)
+  })
+
   it('asks for permissions also after the agent has been started again', async () => {
     await using stage = await openStage()
     const editor = await stage.start(behindProxy(agentCommand('dies')))
