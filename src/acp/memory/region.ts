@@ -40,9 +40,9 @@ export function foundIn(region: Region, messages: readonly Words[]): readonly Me
     else if (told !== '' && region.told.has(told)) isThere.push(true)
     else if (text === '') isThere.push(hasCallOf(region, [{ message }]) ? true : null)
     else {
-      const at = region.answer.indexOf(text, from)
-      if (at !== -1) from = at + text.length
-      isThere.push(at !== -1)
+      const end = endIn(region.answer, from, text)
+      if (end !== null) from = end
+      isThere.push(end !== null)
     }
   }
   let before: boolean | null = null
@@ -53,6 +53,21 @@ export function foundIn(region: Region, messages: readonly Words[]): readonly Me
     if (isAnswer) before = found
     return found ? [message] : []
   })
+}
+
+/** This much of an answer stands nowhere by accident. */
+const tellingLength = 16
+
+/** Where a text ends in what was replayed; null if it is not there. Agents put notices before an answer that they do not
+ *  repeat (codex: `Model metadata for … not found`), so that its end is enough. What a crash takes away is the end. */
+function endIn(answer: string, from: number, text: string): number | null {
+  const at = answer.indexOf(text, from)
+  if (at !== -1) return at + text.length
+  const left = answer.slice(from)
+  if (left !== '' && text.endsWith(left)) return answer.length
+  if (left.length < tellingLength) return null
+  const begin = text.indexOf(left.slice(0, tellingLength))
+  return begin > 0 && left.startsWith(text.slice(begin)) ? from + text.length - begin : null
 }
 
 /** Whether one of the calls in these messages was replayed. */

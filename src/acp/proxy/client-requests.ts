@@ -54,12 +54,14 @@ async function agentsOwn(proxying: Proxying, { cwd }: JsonObject): Promise<reado
   const own: JsonObject[] = []
   let cursor: unknown
   try {
+    const gone = agent.abilities.delete ? null : await deletedHere(proxying, cwd)
     for (let page = 0; page < mostPages; page++) {
       const asked = { ...(cwd === undefined ? {} : { cwd }), ...(cursor === undefined ? {} : { cursor }) }
       const answer = await agent.request('session/list', asked as JsonObject)
       if (!isObject(answer) || !Array.isArray(answer.sessions)) break
       for (const one of answer.sessions as unknown[])
-        if (isObject(one) && (await isOnlyAgents(proxying, one))) own.push(one)
+        if (isObject(one) && !gone?.has(String(one.sessionId)) && (await isOnlyAgents(proxying, one)))
+          own.push(one)
       cursor = answer.nextCursor
       if (typeof cursor !== 'string') break
     }
@@ -67,6 +69,28 @@ async function agentsOwn(proxying: Proxying, { cwd }: JsonObject): Promise<reado
     proxying.log(`the agent's own list: ${error instanceof Error ? error.message : String(error)}`)
   }
   return own
+}
+
+/** How many deleted conversations are looked at. */
+const mostDeleted = 200
+
+/** The agent's ids of what lies in the trash: an agent that cannot delete still lists it. */
+async function deletedHere({ store, name }: Proxying, cwd: unknown): Promise<ReadonlySet<string>> {
+  const { items } = await store.listConversations({
+    kind: 'main',
+    trashed: true,
+    limit: mostDeleted,
+    ...(typeof cwd === 'string' ? { directory: cwd } : {}),
+  })
+  const links = await Promise.all(
+    items.map(async ({ id }) => {
+      const branches = await store.listBranches(id)
+      return Promise.all(
+        branches.map(branch => store.listAgentLinks({ conversationId: id, name: branch.name })),
+      )
+    }),
+  )
+  return new Set(links.flat(2).flatMap(link => (link.agent === name ? [link.foreignId] : [])))
 }
 
 /** Whether a session that the agent lists is none of ours: neither by its id, nor one that we began for a branch. */

@@ -53,6 +53,27 @@ describe('what an agent lacks', () => {
     expect(lacking([said('Whose?'), answered('Yours.')], three)).toEqual(['Go on', 'Done.'])
   })
 
+  it('is no answer whose notice was not repeated', () => {
+    const noticed = path(
+      user('What is it?'),
+      assistant('Warning: no metadata.\n\nA parser.'),
+      user('Whose?'),
+      assistant('Warning: no metadata.I look into the file.', called('a')),
+      result('a', 'x'),
+      assistant('Yours.'),
+    )
+    const first = [said('What is it?'), answered('A parser.')]
+    expect(
+      lacking([...first, said('Whose?'), answered('I look into the file.'), answered('Yours.')], noticed),
+    ).toEqual([])
+    expect(lacking([...first, said('Whose?')], noticed).slice(-1)).toEqual(['Yours.'])
+    const cut = path(user('What is it?'), assistant('Warning: no metadata. A par'))
+    expect(lacking([said('What is it?'), answered('A par')], cut)).toEqual([])
+    expect(lacking([said('What is it?'), answered('Warning: no')], cut)).toEqual([
+      'Warning: no metadata. A par',
+    ])
+  })
+
   it('is judged by words, however they are split, joined and spaced', () => {
     const replay = [
       said('What '),
