@@ -65,7 +65,7 @@ async function keep(
   }
   const branch = await entry.branch()
   const { head } = await store.append(branch, null, messages)
-  await store.setAgentLink(branch, { agent: name, directory: entry.cwd, foreignId, seen: head })
+  await store.setAgentLink(branch, { agent: name, directory: entry.directory, foreignId, seen: head })
   entry.seat.begun(foreignId, head)
   return entry
 }

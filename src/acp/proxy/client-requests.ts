@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../core/json.ts'
 import { deleteSession } from '../delete-session.ts'
+import { directoryOf } from '../directory.ts'
+import { forkBranch } from '../fork-branch.ts'
 import type { SeatAgent } from '../seat/seat-agent.ts'
-import { findPlace, sessionKeyPrefix } from '../session-id.ts'
+import { findPlace } from '../session-id.ts'
 import { listSessions } from '../session-list.ts'
 import { isObject } from '../wire/is-object.ts'
 import type { Line } from '../wire/line.ts'
@@ -40,8 +42,12 @@ async function ifThere({ side, log }: Proxying): Promise<SeatAgent | null> {
 
 /** `session/list`: what is in the store, and behind it what only the agent knows. */
 export async function seeToList(proxying: Proxying, params: JsonObject): Promise<unknown> {
-  const { sessions, nextCursor } = await listSessions(proxying.store, params)
-  if (nextCursor !== undefined) return { sessions, nextCursor }
+  const { cwd } = params
+  const directory = typeof cwd === 'string' ? { cwd: directoryOf(cwd) } : {}
+  const page = await listSessions(proxying.store, { ...params, ...directory })
+  // In the client's own words, so that it knows its directory again.
+  const sessions = page.sessions.map(one => ({ ...one, ...(typeof cwd === 'string' ? { cwd } : {}) }))
+  if (page.nextCursor !== undefined) return { sessions, nextCursor: page.nextCursor }
   return { sessions: [...sessions, ...(await agentsOwn(proxying, params))] }
 }
 
@@ -80,7 +86,7 @@ async function deletedHere({ store, name }: Proxying, cwd: unknown): Promise<Rea
     kind: 'main',
     trashed: true,
     limit: mostDeleted,
-    ...(typeof cwd === 'string' ? { directory: cwd } : {}),
+    ...(typeof cwd === 'string' ? { directory: directoryOf(cwd) } : {}),
   })
   const links = await Promise.all(
     items.map(async ({ id }) => {
@@ -103,20 +109,10 @@ async function isOnlyAgents({ store, name }: Proxying, { sessionId }: JsonObject
 /** `session/fork`: a branch at the newest message. The agent's own fork is taken where it has all of it; otherwise the new
  *  session is told what was said when it is first spoken to. */
 export async function seeToFork(proxying: Proxying, params: JsonObject): Promise<unknown> {
-  const { store } = proxying
   const source = await entryFor(proxying, String(params.sessionId), params)
   if (!source) return null
-  const from = await source.branch()
-  const { head } = await store.getBranch(from)
-  const { conversationId } = from
   const id = randomUUID()
-  const names = new Set((await store.listBranches(conversationId)).map(({ name }) => name))
-  let n = 2
-  while (names.has(`${from.name}-${n}`)) n++
-  const branch = await store.createBranch(conversationId, head, {
-    name: `${from.name}-${n}`,
-    key: `${sessionKeyPrefix}${id}`,
-  })
+  const branch = await forkBranch(proxying.store, await source.branch(), id)
   const { sessionId: _, ...rest } = params
   const entry = makeEntry(proxying, id, rest, branch)
   const { sessionId: __, ...answer } =
@@ -143,7 +139,7 @@ async function forkedByAgent(
     entry.seat.begun(answer.sessionId, head)
     await store.setAgentLink(branch, {
       agent: name,
-      directory: entry.cwd,
+      directory: entry.directory,
       foreignId: answer.sessionId,
       seen: head,
     })

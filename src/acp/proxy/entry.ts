@@ -6,7 +6,8 @@ import type { Seat } from '../seat/seat.ts'
 export interface Entry {
   /** The client's id for it, which never changes; the agent's own may. */
   readonly id: string
-  readonly cwd: string
+  /** Where the agent works, as it stands in the store. */
+  readonly directory: string
   readonly seat: Seat
   /** The branch that it is kept on; made, where there is none yet. */
   branch(): Promise<BranchRef>

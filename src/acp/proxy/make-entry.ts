@@ -1,6 +1,7 @@
 import type { BranchRef } from '../../core/branch.ts'
 import { InvalidError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { directoryOf } from '../directory.ts'
 import { createSeat } from '../seat/seat.ts'
 import { findPlace, sessionKeyPrefix } from '../session-id.ts'
 import type { Entry } from './entry.ts'
@@ -16,6 +17,7 @@ export function makeEntry(
 ): Entry {
   const { store, source, name, side, entries } = proxying
   const cwd = typeof params.cwd === 'string' ? params.cwd : process.cwd()
+  const directory = directoryOf(cwd)
   let made = known ? Promise.resolve(known) : null
   const branch = () => {
     made ??= make()
@@ -23,7 +25,7 @@ export function makeEntry(
   }
   const entry: Entry = {
     id,
-    cwd,
+    directory,
     branch,
     settings: new Map(),
     setIn: null,
@@ -32,7 +34,7 @@ export function makeEntry(
       store,
       source,
       agent: name,
-      directory: cwd,
+      directory,
       params: { mcpServers: [], ...params, cwd },
       start: side.ready,
       branch,
@@ -44,7 +46,7 @@ export function makeEntry(
 
   async function make(): Promise<BranchRef> {
     const place = await store.findOrCreate(`${sessionKeyPrefix}${id}`, {
-      directory: cwd,
+      directory,
       channel: 'acp',
       model: name,
     })

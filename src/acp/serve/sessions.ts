@@ -1,14 +1,14 @@
-import { realpath } from 'node:fs/promises'
-import { isAbsolute, resolve } from 'node:path'
+import { isAbsolute } from 'node:path'
 import type { AgentContext, ListSessionsResponse, McpServer } from '@agentclientprotocol/sdk/unstable'
 import type { BranchRef } from '../../core/branch.ts'
 import type { Place } from '../../core/ports.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { deleteSession } from '../delete-session.ts'
+import { directoryOf } from '../directory.ts'
+import { forkBranch } from '../fork-branch.ts'
 import { findPlace } from '../session-id.ts'
 import { listSessions } from '../session-list.ts'
 import { updatesOf } from '../transcript/updates.ts'
-import { forkBranch } from './fork-branch.ts'
 import { badParams, unknownSession } from './refusal.ts'
 import type { Served } from './served.ts'
 import { openSession, type Session } from './session.ts'
@@ -49,7 +49,7 @@ export function createSessions(
   let ended = false
 
   async function start(id: string, wanted: Wanted, place: Place | null): Promise<Session> {
-    const cwd = await directoryOf(wanted.cwd)
+    const cwd = checked(wanted.cwd)
     if (ended) throw new Error('the connection has ended')
     // Somebody who asked for the same a moment ago may have been quicker.
     const already = open.get(id)
@@ -109,7 +109,7 @@ export function createSessions(
       return start(id, wanted, await placeOf(id))
     },
     async list({ cwd, cursor }) {
-      const directory = typeof cwd === 'string' ? await directoryOf(cwd) : null
+      const directory = typeof cwd === 'string' ? checked(cwd) : null
       const page = await listSessions(store, {
         ...(directory === null ? {} : { cwd: directory }),
         ...(typeof cursor === 'string' ? { cursor } : {}),
@@ -146,8 +146,7 @@ function refOf({ conversationId, name }: BranchRef): BranchRef {
   return { conversationId, name }
 }
 
-/** A directory as the system names it, and as it stands in the store: a client may come by another way. */
-async function directoryOf(cwd: string): Promise<string> {
+function checked(cwd: string): string {
   if (!isAbsolute(cwd)) throw badParams(`cwd must be an absolute path, got ${cwd}`)
-  return realpath(cwd).catch(() => resolve(cwd))
+  return directoryOf(cwd)
 }

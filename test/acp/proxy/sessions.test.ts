@@ -1,3 +1,4 @@
+import { readFileSync, symlinkSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
@@ -29,6 +30,17 @@ describe('an agent without any abilities', () => {
       { sessionId: two, title: 'What is a lease?', cwd: stage.cwd },
     ])
     expect(await after.request('session/list', { cwd: '/elsewhere' })).toEqual({ sessions: [] })
+  })
+
+  it('is listed for its directory, whichever way the editor comes there', async () => {
+    await using stage = await openStage()
+    const link = `${stage.cwd}-by-another-way`
+    symlinkSync(stage.cwd, link)
+    const editor = await stage.start(forgetful)
+    const id = await editor.newSession({ cwd: link })
+    await editor.prompt(id, first)
+    for (const cwd of [link, stage.cwd])
+      expect((await editor.request('session/list', { cwd })).sessions).toMatchObject([{ sessionId: id, cwd }])
   })
 
   it('resumes without a replay, and knows', async () => {
@@ -138,10 +150,7 @@ describe('an agent with sessions of its own', () => {
     const { items } = await store.listConversations()
     const [link] = await store.listAgentLinks({ conversationId: items[0]!.id, name: 'main' })
     const kept = JSON.parse(
-      (await import('node:fs')).readFileSync(
-        `${stage.state}/${encodeURIComponent(link!.foreignId)}.json`,
-        'utf8',
-      ),
+      readFileSync(`${stage.state}/${encodeURIComponent(link!.foreignId)}.json`, 'utf8'),
     )
     expect(kept.mode).toBe('code')
   })

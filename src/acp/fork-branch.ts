@@ -1,7 +1,7 @@
-import type { Branch, BranchRef } from '../../core/branch.ts'
-import { KeyReusedError } from '../../core/errors.ts'
-import type { ConversationReader, ConversationWriter } from '../../core/ports.ts'
-import { sessionKeyPrefix } from '../session-id.ts'
+import type { Branch, BranchRef } from '../core/branch.ts'
+import { KeyReusedError } from '../core/errors.ts'
+import type { ConversationReader, ConversationWriter } from '../core/ports.ts'
+import { sessionKeyPrefix } from './session-id.ts'
 
 /** A branch at the head of another, with a session id of its own and a name that is free: `main-2`, `main-3` … */
 export async function forkBranch(
