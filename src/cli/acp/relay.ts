@@ -1,6 +1,9 @@
 import { agentName } from '../../acp/host/agent-name.ts'
 import { startProxy } from '../../acp/proxy/proxy.ts'
 import { type Given, textOption } from '../command.ts'
+import { shownTarget } from '../set-up/shown-target.ts'
+import { noteLine } from '../talk/header.ts'
+import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
 
 /** `skein acp -- <command>`: sits between an editor and an agent until the editor hangs up. stdout is the editor's, so that all
@@ -10,14 +13,22 @@ export async function relay(
   given: Given,
   world: World,
 ): Promise<number> {
-  const { err, signal } = world
+  const { err, signal, quiet, stdin } = world
+  const name = textOption(given, 'name') ?? agentName({ command, args })
+  if (name.trim() === '') throw new UsageError('--name must not be empty')
+  const say = (note: string) => {
+    if (!quiet) err.line(noteLine(note, err))
+  }
+  const store = await world.store()
+  say(`${name}: what is said is kept in ${shownTarget(world)}`)
+  if (stdin.isTTY) say('an editor starts this and talks with it: see docs/acp.md. Ctrl+D ends it')
   const proxy = startProxy({
-    store: await world.store(),
+    store,
     command: { command, args, cwd: world.cwd },
-    name: textOption(given, 'name') ?? agentName({ command, args }),
-    input: world.stdin,
+    name,
+    input: stdin,
     output: process.stdout,
-    log: text => err.line(`skein: ${text}`),
+    log: say,
     onComplaint: text => err.write(text),
   })
   signal.addEventListener('abort', () => proxy.close(), { once: true })
