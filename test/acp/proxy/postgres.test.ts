@@ -1,0 +1,27 @@
+import { expect, inject, it } from 'vitest'
+import { createDatabase } from '../../support/postgres.ts'
+import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
+import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
+
+it('remembers in PostgreSQL as well, and elsewhere goes on with the same', async () => {
+  const url = await createDatabase(inject('postgresUrl'))
+  await using stage = await openStage()
+  const command = behindProxy(agentCommand('forgetful'), '--db', url)
+  const before = await stage.start(command)
+  const id = await before.newSession()
+  await before.prompt(id, marker('first'))
+  const elsewhere = await stage.start(command)
+  await elsewhere.load(id)
+  await elsewhere.prompt(id, marker('second'))
+  // The first agent has not heard what was said elsewhere.
+  await before.prompt(id, marker('third'))
+  const once = ['first', 'second', 'third'].map(marker)
+  expect([...once, answerMarker(1), answerMarker(2)].map(text => timesGiven(stage.model.last, text))).toEqual(
+    [1, 1, 1, 1, 1],
+  )
+  await Promise.all([before.kill9(), elsewhere.kill9()])
+  const after = await stage.start(command)
+  await after.load(id)
+  expect(once.map(text => after.thread(id).times(text))).toEqual([1, 1, 1])
+  expect(after.complaints).not.toMatch(/postgresql:\/\/[^ ]*:[^*@ ]+@/)
+})
