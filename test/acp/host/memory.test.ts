@@ -58,24 +58,27 @@ describe('an agent whose process has gone knows every earlier turn exactly once'
       [-32_601, -32_601],
     ],
     ['speaks what nobody knows', ['strange'], 'injected', []],
-  ] as const)('if it %s (S4-39, S4-3 … S4-7)', async (_, [name, ...flags], outcome, codes) => {
-    await using hosting = await openHosting()
-    const host = await acrossDeath(hosting, agentCommand(name, ...flags))
-    const [begun, again] = await hosting.traces('talk', 'resume')
-    expect(begun!.data).toMatchObject({ outcome: 'fresh', injected: 0, failed: [] })
-    expect(again!.data).toMatchObject({ outcome, injected: toldIn(name, outcome) })
-    expect((again!.data.failed as { code: number }[]).map(({ code }) => code)).toEqual(codes)
-    expect(host.outcomes()).toEqual({
-      ...{ resumed: 0, loaded: 0, completed: 0, injected: 0, fresh: 0 },
-      [outcome]: 1,
-    })
-    expect(await host.wasResumed('talk')).toBe(
-      outcome === 'resumed' || outcome === 'loaded' || name === 'empty-load',
-    )
-    await host.say('talk', third)
-    expectOnce(hosting, first, answerMarker(1), second, answerMarker(2), third)
-    const said = (await hosting.said('talk')).filter(({ role }) => role !== 'tool_result')
-    const questions = said.filter(({ role }) => role === 'user').map(textOf)
-    expect(questions, 'nobody said what the agent was told').toEqual([first, second, third])
-  })
+  ] as const)(
+    'if it %s (S4-3, S4-4, S4-5, S4-6, S4-7, S4-8, S4-9, S4-39)',
+    async (_, [name, ...flags], outcome, codes) => {
+      await using hosting = await openHosting()
+      const host = await acrossDeath(hosting, agentCommand(name, ...flags))
+      const [begun, again] = await hosting.traces('talk', 'resume')
+      expect(begun!.data).toMatchObject({ outcome: 'fresh', injected: 0, failed: [] })
+      expect(again!.data).toMatchObject({ outcome, injected: toldIn(name, outcome) })
+      expect((again!.data.failed as { code: number }[]).map(({ code }) => code)).toEqual(codes)
+      expect(host.outcomes()).toEqual({
+        ...{ resumed: 0, loaded: 0, completed: 0, injected: 0, fresh: 0 },
+        [outcome]: 1,
+      })
+      expect(await host.wasResumed('talk')).toBe(
+        outcome === 'resumed' || outcome === 'loaded' || name === 'empty-load',
+      )
+      await host.say('talk', third)
+      expectOnce(hosting, first, answerMarker(1), second, answerMarker(2), third)
+      const said = (await hosting.said('talk')).filter(({ role }) => role !== 'tool_result')
+      const questions = said.filter(({ role }) => role === 'user').map(textOf)
+      expect(questions, 'nobody said what the agent was told').toEqual([first, second, third])
+    },
+  )
 })

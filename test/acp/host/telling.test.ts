@@ -62,7 +62,7 @@ describe('what is told', () => {
     [undefined, 30, 54],
     [50, 50, 34],
   ])(
-    'is the newest messages only: of 84, with tell %s, %i (S4-15, S4-30, S4-35)',
+    'is the newest messages only: of 84, with tell %s, %i (S4-15, S4-24, S4-30, S4-32, S4-35)',
     async (tell, count, untold) => {
       await using hosting = await openHosting()
       await stored(hosting, 'talk', turns(84))

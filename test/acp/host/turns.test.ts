@@ -20,7 +20,7 @@ const readFile: ToolStep = {
 }
 
 describe('starting', () => {
-  it('explicitly and by the first message is the same way (S4-10, S4-11, S4-25, S4-28)', async () => {
+  it('explicitly and by the first message is the same way (S4-10, S4-11, S4-25, S4-28, S4-31)', async () => {
     await using hosting = await openHosting()
     await hosting.host('good').say('talk', first)
     const explicit = hosting.host('good')

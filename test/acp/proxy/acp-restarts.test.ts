@@ -57,38 +57,41 @@ function counted(times: (text: string) => number, texts: Readonly<Record<string,
 }
 
 describe('an agent behind the proxy, when everything was killed', () => {
-  it.each(named(everyAgent))('knows what was said before: $title (S4-1)', async ({ command }) => {
-    await using stage = await openStage()
-    const before = await stage.start(command)
-    const id = await before.newSession()
-    await before.prompt(id, first)
-    await before.prompt(id, second)
-    const alive = once(first, second, answerMarker(1))
-    expect(counted(text => timesGiven(stage.model.last, text), alive)).toEqual(alive)
-    await before.kill9()
+  it.each(named(everyAgent))(
+    'knows what was said before, and the editor sees it: $title (S4-1, S4-41)',
+    async ({ command }) => {
+      await using stage = await openStage()
+      const before = await stage.start(command)
+      const id = await before.newSession()
+      await before.prompt(id, first)
+      await before.prompt(id, second)
+      const alive = once(first, second, answerMarker(1))
+      expect(counted(text => timesGiven(stage.model.last, text), alive)).toEqual(alive)
+      await before.kill9()
 
-    const after = await stage.start(command)
-    await after.load(id)
-    const replayed = once(first, second, answerMarker(1), answerMarker(2))
-    expect(counted(after.thread(id).times, replayed)).toEqual(replayed)
-    const words = after.thread(id).messages.filter(({ role }) => role === 'user')
-    expect(words.map(({ text }) => text)).toEqual([first, second])
-    await after.prompt(id, third)
-    const given = once(first, second, third, answerMarker(1), answerMarker(2))
-    expect(counted(text => timesGiven(stage.model.last, text), given)).toEqual(given)
-    const shown = once(first, second, third, answerMarker(1), answerMarker(2), answerMarker(3))
-    expect(counted(after.thread(id).times, shown)).toEqual(shown)
-    if (!isFull) return
-    await after.kill9()
+      const after = await stage.start(command)
+      await after.load(id)
+      const replayed = once(first, second, answerMarker(1), answerMarker(2))
+      expect(counted(after.thread(id).times, replayed)).toEqual(replayed)
+      const words = after.thread(id).messages.filter(({ role }) => role === 'user')
+      expect(words.map(({ text }) => text)).toEqual([first, second])
+      await after.prompt(id, third)
+      const given = once(first, second, third, answerMarker(1), answerMarker(2))
+      expect(counted(text => timesGiven(stage.model.last, text), given)).toEqual(given)
+      const shown = once(first, second, third, answerMarker(1), answerMarker(2), answerMarker(3))
+      expect(counted(after.thread(id).times, shown)).toEqual(shown)
+      if (!isFull) return
+      await after.kill9()
 
-    const again = await stage.start(command)
-    await again.load(id)
-    await again.prompt(id, fourth)
-    const all = once(first, second, third, fourth, answerMarker(1), answerMarker(2), answerMarker(3))
-    expect(counted(text => timesGiven(stage.model.last, text), all)).toEqual(all)
-    expect(counted(again.thread(id).times, all)).toEqual(all)
-    expect(await again.end()).toBe(0)
-  })
+      const again = await stage.start(command)
+      await again.load(id)
+      await again.prompt(id, fourth)
+      const all = once(first, second, third, fourth, answerMarker(1), answerMarker(2), answerMarker(3))
+      expect(counted(text => timesGiven(stage.model.last, text), all)).toEqual(all)
+      expect(counted(again.thread(id).times, all)).toEqual(all)
+      expect(await again.end()).toBe(0)
+    },
+  )
 
   it.each(named(cutOff))('knows what had arrived of an answer: $title', async ({ command }) => {
     await using stage = await openStage()
