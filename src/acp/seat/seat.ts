@@ -74,6 +74,9 @@ export interface Seat {
   idle(): Promise<void>
 }
 
+/** How long after the last late word it is kept. */
+const lateQuietMs = 200
+
 /** How often a prompt is sent to an agent that dies before it says a word. */
 const mostAttempts = 2
 
@@ -90,6 +93,7 @@ export function createSeat(options: SeatOptions): Seat {
   /** The end of what the agent is being asked, and whether it has said anything since: then it has the prompt. */
   let asked: { readonly head: MessageId | null; isHeard: boolean } | null = null
   let late: Heard[] = []
+  let callOffLate: (() => void) | null = null
   let lane: Promise<unknown> = Promise.resolve()
   let links: Promise<unknown> = Promise.resolve()
   const quiet = quietAfter(source)
@@ -270,7 +274,8 @@ export function createSeat(options: SeatOptions): Seat {
     const recording = await beginTurn(store, branch, { words: [], onBusy: 'wait' }, source)
     const record = recordTurn(recording, { source })
     for (const one of heard) record.hear(one)
-    const report = await record.end({ status: 'complete', stop: null })
+    // A turn that was stopped stays a stopped one, whatever is still said in it.
+    const report = await record.end({ status: recording.reopened ? 'interrupted' : 'complete', stop: null })
     if (seated?.seen) remember(report.head)
   }
 
@@ -281,7 +286,13 @@ export function createSeat(options: SeatOptions): Seat {
     }
     // Nobody has spoken yet, so that it can only be about what was.
     if (!prompted) return 'hide'
-    if (heard.type !== 'user') late.push(heard)
+    if (heard.type !== 'user') {
+      late.push(heard)
+      callOffLate?.()
+      callOffLate = source.after(lateQuietMs, () => void inLane(keepLate).catch(() => undefined), {
+        idle: true,
+      })
+    }
     return 'show'
   }
 
