@@ -28,7 +28,10 @@ export function answerRequests(
   app.onRequest(session.prompt, ({ params: { sessionId, prompt }, signal }) =>
     told(async () => sessions().get(sessionId).prompt(prompt, signal)),
   )
-  app.onRequest(methods.agent.initialize, () => introduction(served))
+  app.onRequest(methods.agent.initialize, ({ params }) => {
+    sessions().introduced(params.clientCapabilities?.fs ?? {})
+    return introduction(served)
+  })
   app.onRequest(session.new, ({ params }) =>
     told(async () => {
       const begun = await sessions().begin(params)

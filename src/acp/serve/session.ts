@@ -11,6 +11,7 @@ import { windowOf } from '../../context/windows.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { conversationId } from '../../core/ids.ts'
 import { askFirst } from './ask-first.ts'
+import { editorFiles, type FileAbilities } from './editor-files.ts'
 import { openGivenServers } from './mcp-servers.ts'
 import { type Mode, type Settings, settingsShown } from './modes.ts'
 import { createPermissions } from './permission.ts'
@@ -49,6 +50,8 @@ export interface Opening {
   readonly settings: Settings
   readonly mcpServers: readonly McpServer[]
   readonly client: Pick<AgentContext, 'request' | 'notify'>
+  /** What the client lets us do with its files. */
+  readonly files: FileAbilities
   newId(): string
 }
 
@@ -99,7 +102,8 @@ export function openSession(served: Served, opening: Opening): Session {
 
   async function agentOf(model: string): Promise<Agent> {
     const { tools = {}, ...parts } = await served.speaking(model)
-    const all = { ...tools, ...(await given)?.tools }
+    const files = editorFiles({ client, sessionId: id, cwd, can: opening.files })
+    const all = { ...files, ...tools, ...(await given)?.tools }
     return createAgent({ ...parts, store, tools: askFirst(all, permissions.may) })
   }
 

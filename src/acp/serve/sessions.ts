@@ -9,6 +9,7 @@ import { forkBranch } from '../fork-branch.ts'
 import { findPlace } from '../session-id.ts'
 import { listSessions } from '../session-list.ts'
 import { updatesOf } from '../transcript/updates.ts'
+import type { FileAbilities } from './editor-files.ts'
 import { badParams, unknownSession } from './refusal.ts'
 import type { Served } from './served.ts'
 import { openSession, type Session } from './session.ts'
@@ -22,6 +23,8 @@ export interface Wanted {
 
 /** The sessions of a client. */
 export interface Sessions {
+  /** The client has said what it lets us do with its files. */
+  introduced(files: FileAbilities): void
   /** One that is open. Throws what a client is told of an id that nobody knows. */
   get(sessionId: string): Session
   find(sessionId: string): Session | null
@@ -46,6 +49,7 @@ export function createSessions(
   const { store, models } = served
   const open = new Map<string, Session>()
   const ends = new Set<Promise<void>>()
+  let files: FileAbilities = {}
   let ended = false
 
   async function start(id: string, wanted: Wanted, place: Place | null): Promise<Session> {
@@ -59,7 +63,7 @@ export function createSessions(
     const settings = { mode: 'ask', model: model.id } as const
     const branch = place && refOf(place.branch)
     const { mcpServers = [] } = wanted
-    const session = openSession(served, { id, cwd, branch, settings, mcpServers, client, newId })
+    const session = openSession(served, { id, cwd, branch, settings, mcpServers, client, files, newId })
     open.set(id, session)
     return session
   }
@@ -85,6 +89,9 @@ export function createSessions(
   }
 
   return {
+    introduced(can) {
+      files = can
+    },
     get(sessionId) {
       const session = open.get(sessionId)
       if (!session) throw unknownSession(sessionId)

@@ -23,10 +23,12 @@ export interface DeskOptions {
   readonly script?: ScriptedOptions['script']
   readonly tools?: Tools
   readonly served?: Partial<Served>
+  /** What the editors let us do with their files. */
+  readonly can?: { readonly readTextFile?: boolean; readonly writeTextFile?: boolean }
 }
 
 /** An editor and our agent in one process, with a store of their own; models `scripted` and `other`. */
-export async function desk({ script, tools = {}, served = {} }: DeskOptions = {}): Promise<Desk> {
+export async function desk({ script, tools = {}, served = {}, can = {} }: DeskOptions = {}): Promise<Desk> {
   const store = await openStore(':memory:')
   const logged: string[] = []
   const wires: PassThrough[] = []
@@ -50,7 +52,7 @@ export async function desk({ script, tools = {}, served = {} }: DeskOptions = {}
         { input: there, output: back },
       ),
     )
-    return editorOn(there, back, '/')
+    return editorOn(there, back, '/', can)
   }
   const editor = await another()
   async function leave(): Promise<void> {

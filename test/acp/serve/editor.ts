@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { Readable, Writable } from 'node:stream'
 import {
+  type ClientCapabilities,
   type ClientContext,
   client,
   type InitializeResponse,
   type NewSessionResponse,
   ndJsonStream,
   type PromptResponse,
+  RequestError,
   type RequestPermissionRequest,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk/unstable'
@@ -17,6 +19,8 @@ export interface Editor {
   readonly agent: ClientContext
   /** What the person was asked, in order. */
   readonly asked: readonly RequestPermissionRequest[]
+  /** The files that it has open, by path. */
+  readonly files: Map<string, string>
   /** How questions that follow are answered: with this option, when they are called off, or never. */
   permit(option: string | 'when called off' | 'never'): void
   begin(params?: object): Promise<NewSessionResponse>
@@ -30,10 +34,16 @@ export interface Editor {
   until(isSo: () => boolean): Promise<void>
 }
 
-export async function editorOn(output: Writable, input: Readable, cwd: string): Promise<Editor> {
+export async function editorOn(
+  output: Writable,
+  input: Readable,
+  cwd: string,
+  can: ClientCapabilities['fs'] = {},
+): Promise<Editor> {
   const shown = new Map<string, SessionUpdate[]>()
   const asked: RequestPermissionRequest[] = []
   const looking = new Set<() => void>()
+  const files = new Map<string, string>()
   let option = 'allow_once'
   const of = (sessionId: string) => {
     const updates = shown.get(sessionId) ?? []
@@ -56,11 +66,23 @@ export async function editorOn(output: Writable, input: Readable, cwd: string): 
       await once(signal, 'abort')
       return { outcome: { outcome: 'cancelled' } }
     })
+    .onRequest('fs/read_text_file', ({ params: { path, line, limit } }) => {
+      const content = files.get(path)
+      if (content === undefined) throw new RequestError(-32_002, `there is no ${path}`)
+      const from = (line ?? 1) - 1
+      const lines = content.split('\n').slice(from, limit ? from + limit : undefined)
+      return { content: lines.join('\n') }
+    })
+    .onRequest('fs/write_text_file', ({ params: { path, content } }) => {
+      files.set(path, content)
+      return {}
+    })
     .connect(ndJsonStream(Writable.toWeb(output), Readable.toWeb(input) as ReadableStream<Uint8Array>))
   return {
-    hello: await agent.request('initialize', { protocolVersion: 1, clientCapabilities: {} }),
+    hello: await agent.request('initialize', { protocolVersion: 1, clientCapabilities: { fs: can } }),
     agent,
     asked,
+    files,
     permit(wanted) {
       option = wanted
     },
