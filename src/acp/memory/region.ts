@@ -55,19 +55,24 @@ export function foundIn(region: Region, messages: readonly Words[]): readonly Me
   })
 }
 
-/** This much of an answer stands nowhere by accident. */
-const tellingLength = 16
+/** So much of an answer stands nowhere else in its turn. */
+const tellingLength = 8
 
 /** Where a text ends in what was replayed; null if it is not there. Agents put notices before an answer that they do not
- *  repeat (codex: `Model metadata for … not found`), so that its end is enough. What a crash takes away is the end. */
+ *  repeat, or not in the same words (codex: `Model metadata for … not found`), so that its end is enough; and they may have
+ *  kept a little more of it than we had heard. What a crash takes away is the end. */
 function endIn(answer: string, from: number, text: string): number | null {
   const at = answer.indexOf(text, from)
   if (at !== -1) return at + text.length
   const left = answer.slice(from)
   if (left !== '' && text.endsWith(left)) return answer.length
   if (left.length < tellingLength) return null
-  const begin = text.indexOf(left.slice(0, tellingLength))
-  return begin > 0 && left.startsWith(text.slice(begin)) ? from + text.length - begin : null
+  const beginning = left.slice(0, tellingLength)
+  for (let begin = text.indexOf(beginning); begin !== -1; begin = text.indexOf(beginning, begin + 1))
+    if (left.startsWith(text.slice(begin))) return from + text.length - begin
+  const ending = text.slice(-2 * tellingLength)
+  const end = ending.length === text.length ? -1 : left.indexOf(ending)
+  return end === -1 ? null : from + end + ending.length
 }
 
 /** Whether one of the calls in these messages was replayed. */

@@ -72,6 +72,17 @@ describe('what an agent lacks', () => {
     expect(lacking([said('What is it?'), answered('Warning: no')], cut)).toEqual([
       'Warning: no metadata. A par',
     ])
+    const early = path(user('What is it?'), assistant('Warning: no metadata. A parser of '))
+    expect(lacking([said('What is it?'), answered('A parser of JSON')], early)).toEqual([])
+    const reworded = [
+      said('What is it?'),
+      answered('Note: metadata is missing. A parser of the JSON that agents send.'),
+    ]
+    const whole = path(
+      user('What is it?'),
+      assistant('Warning: no metadata. A parser of the JSON that agents send.'),
+    )
+    expect(lacking(reworded, whole)).toEqual([])
   })
 
   it('is judged by words, however they are split, joined and spaced', () => {
