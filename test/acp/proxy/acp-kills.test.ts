@@ -34,7 +34,7 @@ interface Said {
 
 describe('kills at random points', () => {
   it('leave every turn exactly once (S4-1, S4-2, S4-3)', {
-    timeout: size({ gate: 60_000, full: 1_800_000 }),
+    timeout: size({ gate: 180_000, full: 1_800_000 }),
   }, async () => {
     const seed = Number(process.env.PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 31))
     const random = seededRandom(seed)
