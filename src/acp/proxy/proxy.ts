@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { type RecorderSource, systemRecorderSource } from '../../recorder/source.ts'
 import type { AgentCommand, StartAgent } from '../wire/agent-process.ts'
+import { cannotStart } from '../wire/cannot-start.ts'
 import type { Line } from '../wire/line.ts'
 import { stdioConnection } from '../wire/stdio.ts'
 import { createAgentSide } from './agent-side.ts'
@@ -118,12 +119,13 @@ export function startProxy(options: ProxyOptions): Proxy {
     leaving = true
     for (const { prompts } of entries.all())
       for (const { abort } of prompts) abort.abort(new DOMException('gone', 'AbortError'))
-    await side.end()
+    const { code: agents } = await side.end()
     await Promise.allSettled(entries.all().map(({ seat }) => seat.idle()))
     // A client that is still read would keep the process alive.
     client.pause()
     client.close()
-    done.resolve(code)
+    const neverThere = !side.isIntroduced && agents === cannotStart
+    done.resolve(neverThere ? 1 : code)
   }
 
   return { done: done.promise, close: () => void leave() }
