@@ -1,13 +1,20 @@
 import type { JsonObject } from '../../core/json.ts'
+import { errorText } from '../error-text.ts'
 import { type Abilities, abilitiesOf } from '../memory/abilities.ts'
 import type { SeatAgent } from '../seat/seat-agent.ts'
-import type { AgentCommand, AgentProcess, ProcessEnd, StartAgent } from '../wire/agent-process.ts'
+import {
+  type AgentCommand,
+  type AgentProcess,
+  howEnded,
+  type ProcessEnd,
+  type StartAgent,
+} from '../wire/agent-process.ts'
 import type { Peer } from '../wire/connection.ts'
 import { ConnectionEnded } from '../wire/connection-ended.ts'
 import { isObject } from '../wire/is-object.ts'
 import type { Line } from '../wire/line.ts'
 import { createPeer } from '../wire/peer.ts'
-import { methodNotFound } from '../wire/rpc-error.ts'
+import { internalError, methodNotFound } from '../wire/rpc-error.ts'
 
 export interface AgentLifeOptions {
   readonly command: AgentCommand
@@ -52,10 +59,12 @@ export async function startLife(options: AgentLifeOptions): Promise<AgentLife> {
       request: (...asked) => peer.request(...asked),
     }
   } catch (error) {
-    const { code, signal, said } = await process.end()
+    const end = await process.end()
     if (!(error instanceof ConnectionEnded)) throw error
-    const how = signal ?? `code ${String(code)}`
-    throw new ConnectionEnded(`it ended before it was ready (${how})${said === '' ? '' : `: ${said.trim()}`}`)
+    const words = end.said.trim()
+    throw new ConnectionEnded(
+      `it ended before it was ready (${howEnded(end)})${words === '' ? '' : `: ${words}`}`,
+    )
   }
 
   async function ended(): Promise<void> {
@@ -78,7 +87,7 @@ export async function startLife(options: AgentLifeOptions): Promise<AgentLife> {
       if (result) reply({ result: await result })
       else reply({ error: { code: methodNotFound, message: `${method} is not known here` } })
     } catch (error) {
-      reply({ error: { code: -32_603, message: error instanceof Error ? error.message : String(error) } })
+      reply({ error: { code: internalError, message: errorText(error) } })
     }
   }
 }

@@ -6,14 +6,13 @@ import { type NewMessage, textOf } from '../../core/message.ts'
 import type { Finish } from '../../core/model.ts'
 import type { TurnRecording } from '../../recorder/recording.ts'
 import type { MemoryReport } from '../memory/outcome.ts'
+import { promptEndOf } from '../seat/prompt-end.ts'
 import type { PromptEnd } from '../seat/prompting.ts'
 import type { Seat } from '../seat/seat.ts'
 import { contentOf } from '../transcript/content.ts'
 import type { Effect } from '../transcript/fold.ts'
-import { usageOf } from '../transcript/usage.ts'
-import type { ProcessEnd } from '../wire/agent-process.ts'
+import { howEnded, type ProcessEnd } from '../wire/agent-process.ts'
 import { ConnectionEnded } from '../wire/connection-ended.ts'
-import { isObject } from '../wire/is-object.ts'
 import { authRequired, RpcError } from '../wire/rpc-error.ts'
 import type { AgentLife } from './agent-life.ts'
 import type { HostSendOptions } from './host.ts'
@@ -102,9 +101,7 @@ async function send(
   try {
     const prompt = promptOf(content, telling)
     const result = await Promise.race([peer.request('session/prompt', { sessionId, prompt }), given.promise])
-    const stop = isObject(result) && typeof result.stopReason === 'string' ? result.stopReason : 'end_turn'
-    const usage = isObject(result) ? usageOf(result.usage) : null
-    return { stop, ...(usage ? { usage } : {}) }
+    return promptEndOf(result)
   } finally {
     clearTimeout(lastChance)
     signal.removeEventListener('abort', cancel)
@@ -180,7 +177,7 @@ function problemOf({ name, lastEnd }: HostParts, error: unknown): unknown {
   if (error instanceof RpcError) return new ModelError(name, error.message, { retryable: true, cause: error })
   if (!(error instanceof ConnectionEnded)) return error
   const end = lastEnd()
-  const how = end ? ` (${end.signal ?? `code ${String(end.code)}`})` : ''
+  const how = end ? ` (${howEnded(end)})` : ''
   const words = end?.said.trim().split('\n').at(-1) ?? ''
   const problem = `it ended${how}${words === '' ? '' : `: ${words}`}. What was said is kept; the next message starts it again`
   return new ModelError(name, problem, { retryable: true, cause: error })

@@ -1,7 +1,13 @@
 import type { JsonObject } from '../../core/json.ts'
 import { type Abilities, abilitiesOf } from '../memory/abilities.ts'
 import type { SeatAgent } from '../seat/seat-agent.ts'
-import type { AgentCommand, AgentProcess, ProcessEnd, StartAgent } from '../wire/agent-process.ts'
+import {
+  type AgentCommand,
+  type AgentProcess,
+  howEnded,
+  type ProcessEnd,
+  type StartAgent,
+} from '../wire/agent-process.ts'
 import type { Peer } from '../wire/connection.ts'
 import { ConnectionEnded } from '../wire/connection-ended.ts'
 import { isObject } from '../wire/is-object.ts'
@@ -135,7 +141,7 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
   }
 }
 
-function epitaphOf({ code, signal, said }: ProcessEnd): string {
-  const words = said.trim()
-  return `the agent has ended (${signal ?? `code ${String(code)}`})${words === '' ? '' : `: ${words}`}`
+function epitaphOf(end: ProcessEnd): string {
+  const words = end.said.trim()
+  return `the agent has ended (${howEnded(end)})${words === '' ? '' : `: ${words}`}`
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../core/json.ts'
 import { deleteSession } from '../delete-session.ts'
 import { directoryOf } from '../directory.ts'
+import { errorText } from '../error-text.ts'
 import { forkBranch } from '../fork-branch.ts'
 import type { SeatAgent } from '../seat/seat-agent.ts'
 import { findPlace } from '../session-id.ts'
@@ -35,7 +36,7 @@ async function ifThere({ side, log }: Proxying): Promise<SeatAgent | null> {
   try {
     return await side.ready()
   } catch (error) {
-    log(error instanceof Error ? error.message : String(error))
+    log(errorText(error))
     return null
   }
 }
@@ -72,7 +73,7 @@ async function agentsOwn(proxying: Proxying, { cwd }: JsonObject): Promise<reado
       if (typeof cursor !== 'string') break
     }
   } catch (error) {
-    proxying.log(`the agent's own list: ${error instanceof Error ? error.message : String(error)}`)
+    proxying.log(`the agent's own list: ${errorText(error)}`)
   }
   return own
 }
@@ -145,7 +146,7 @@ async function forkedByAgent(
     })
     return answer
   } catch (error) {
-    proxying.log(`the agent's own fork: ${error instanceof Error ? error.message : String(error)}`)
+    proxying.log(`the agent's own fork: ${errorText(error)}`)
     return null
   }
 }

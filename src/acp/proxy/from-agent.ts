@@ -1,5 +1,6 @@
 import { hear } from '../transcript/hear.ts'
 import type { Line } from '../wire/line.ts'
+import { lineOf } from '../wire/read-lines.ts'
 import type { Entry } from './entry.ts'
 import { withSessionId } from './map-id.ts'
 import type { OwnIds } from './own-ids.ts'
@@ -51,9 +52,10 @@ export function createFromAgent(proxying: Proxying, ownIds: OwnIds, permissions:
   function ask({ line, generation }: AgentLine): void {
     const { method } = line.message!
     const entry = entryOf(line)
-    if (entry && method === 'session/request_permission') permissions.asked(line, generation, entry)
     const mapped = entry ? { ...line, bytes: withSessionId(line, entry.id) } : line
-    tell(ownIds.outgoing(mapped, generation))
+    const bytes = ownIds.outgoing(mapped, generation)
+    if (entry && method === 'session/request_permission') permissions.asked(lineOf(bytes), entry)
+    tell(bytes)
   }
 
   function update(said: AgentLine): void {

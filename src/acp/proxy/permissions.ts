@@ -4,7 +4,8 @@ import type { Entry } from './entry.ts'
 
 /** Permissions that an agent has asked for, until the client answers: both are kept. */
 export interface Permissions {
-  asked(line: Line, generation: number, entry: Entry): void
+  /** A request as the client gets it. */
+  asked(line: Line, entry: Entry): void
   /** What was asked and answered, if this line is the answer. */
   answered(line: Line): { readonly entry: Entry; readonly data: JsonObject } | null
 }
@@ -12,8 +13,8 @@ export interface Permissions {
 export function createPermissions(): Permissions {
   const open = new Map<string, { readonly entry: Entry; readonly params: JsonObject }>()
   return {
-    asked(line, generation, entry) {
-      open.set(keyOf(line.message!.id!, generation), { entry, params: line.message!.params ?? {} })
+    asked(line, entry) {
+      open.set(JSON.stringify(line.message!.id), { entry, params: line.message!.params ?? {} })
       entry.seat.asked()
     },
     answered(line) {
@@ -26,9 +27,4 @@ export function createPermissions(): Permissions {
       return { entry: found.entry, data: { toolCall, options, answer: outcome } }
     },
   }
-}
-
-/** The id that the client sees: see own-ids.ts. */
-function keyOf(id: string | number | null, generation: number): string {
-  return generation === 0 ? JSON.stringify(id) : JSON.stringify(`skein-${generation}-${JSON.stringify(id)}`)
 }

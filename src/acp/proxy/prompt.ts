@@ -1,12 +1,9 @@
-import type { Block } from '../../core/block.ts'
-import type { JsonObject } from '../../core/json.ts'
-import type { NewMessage } from '../../core/message.ts'
+import { errorText } from '../error-text.ts'
+import { promptEndOf } from '../seat/prompt-end.ts'
 import type { PromptEnd } from '../seat/prompting.ts'
 import type { SeatAgent } from '../seat/seat-agent.ts'
-import { blockOf } from '../transcript/content.ts'
-import { usageOf } from '../transcript/usage.ts'
+import { wordsOf } from '../transcript/prompt-words.ts'
 import { ConnectionEnded } from '../wire/connection-ended.ts'
-import { isObject } from '../wire/is-object.ts'
 import type { Line } from '../wire/line.ts'
 import { RpcError } from '../wire/rpc-error.ts'
 import { withFirstElements } from '../wire/splice.ts'
@@ -38,7 +35,7 @@ export async function takePrompt(proxying: Proxying, entry: Entry, line: Line): 
 
   try {
     const { error } = await entry.seat.prompt({
-      words: [wordsOf(params)],
+      words: [wordsOf(Array.isArray(params.prompt) ? params.prompt : [])],
       signal: under.abort.signal,
       send,
       onMemory: report => {
@@ -51,7 +48,7 @@ export async function takePrompt(proxying: Proxying, entry: Entry, line: Line): 
     proxying.tell(answer ?? (isOver ? resultLine(id, cancelled) : errorLine(id, failureOf(error))))
   } catch (error) {
     // The words cannot be kept. That is no reason not to say them.
-    proxying.log(`not recorded: ${error instanceof Error ? error.message : String(error)}`)
+    proxying.log(`not recorded: ${errorText(error)}`)
     const { sessionId } = entry.seat
     if (sessionId === null) proxying.tell(errorLine(id, failureOf(error)))
     else proxying.toAgent(withSessionId(line, sessionId))
@@ -86,7 +83,7 @@ async function sendOn(
         onAnswer(reply.bytes)
         const { result, error } = reply.message!
         if (error) reject(new RpcError(error))
-        else resolve(endOf(result))
+        else resolve(promptEndOf(result))
       },
       onDeath: () => reject(new ConnectionEnded('the agent died in the middle of its answer')),
     })
@@ -106,19 +103,6 @@ async function setAgain(entry: Entry, agent: SeatAgent, sessionId: string): Prom
       // It may not know that mode any more: then it keeps its own.
     }
   }
-}
-
-function wordsOf({ prompt }: JsonObject): NewMessage {
-  const blocks: Block[] = (Array.isArray(prompt) ? prompt : []).map(blockOf)
-  const [only] = blocks
-  const isPlain = blocks.length === 1 && only!.type === 'text' && Object.keys(only!).length === 2
-  return { role: 'user', blocks: isPlain ? String(only!.text) : blocks }
-}
-
-function endOf(result: unknown): PromptEnd {
-  const stop = isObject(result) && typeof result.stopReason === 'string' ? result.stopReason : 'end_turn'
-  const usage = isObject(result) ? usageOf(result.usage) : null
-  return { stop, ...(usage ? { usage } : {}) }
 }
 
 function memoryText(outcome: string, injected: number): string {

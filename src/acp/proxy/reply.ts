@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../core/json.ts'
+import { errorText } from '../error-text.ts'
 import type { RpcFailure, RpcId } from '../wire/line.ts'
 import { internalError, noSuchSession, RpcError } from '../wire/rpc-error.ts'
 
@@ -22,7 +23,7 @@ export function failureOf(error: unknown): RpcFailure {
     const { code, message, data } = error
     return { code, message, ...(data === undefined ? {} : { data }) }
   }
-  return { code: internalError, message: error instanceof Error ? error.message : String(error) }
+  return { code: internalError, message: errorText(error) }
 }
 
 /** A session that nobody knows. */

@@ -14,6 +14,7 @@ import { ConnectionEnded } from '../wire/connection-ended.ts'
 import { RpcError } from '../wire/rpc-error.ts'
 import { withGiven } from './given-history.ts'
 import { isTold } from './is-told.ts'
+import { createLateWords } from './late-words.ts'
 import { memoryTrace } from './memory-trace.ts'
 import type { PromptEnd, Prompted, Prompting } from './prompting.ts'
 import { quietAfter } from './quiet.ts'
@@ -74,9 +75,6 @@ export interface Seat {
   idle(): Promise<void>
 }
 
-/** How long after the last late word it is kept. */
-const lateQuietMs = 200
-
 /** How often a prompt is sent to an agent that dies before it says a word. */
 const mostAttempts = 2
 
@@ -92,8 +90,7 @@ export function createSeat(options: SeatOptions): Seat {
   let turn: TurnRecord | null = null
   /** The end of what the agent is being asked, and whether it has said anything since: then it has the prompt. */
   let asked: { readonly head: MessageId | null; isHeard: boolean } | null = null
-  let late: Heard[] = []
-  let callOffLate: (() => void) | null = null
+  const late = createLateWords(source, () => void inLane(keepLate).catch(() => undefined))
   let lane: Promise<unknown> = Promise.resolve()
   let links: Promise<unknown> = Promise.resolve()
   const quiet = quietAfter(source)
@@ -267,9 +264,8 @@ export function createSeat(options: SeatOptions): Seat {
 
   /** Words that came after their turn had ended are kept behind it. */
   async function keepLate(): Promise<void> {
-    if (late.length === 0) return
-    const heard = late
-    late = []
+    const heard = late.take()
+    if (heard.length === 0) return
     const branch = await options.branch()
     const recording = await beginTurn(store, branch, { words: [], onBusy: 'wait' }, source)
     const record = recordTurn(recording, { source })
@@ -286,13 +282,7 @@ export function createSeat(options: SeatOptions): Seat {
     }
     // Nobody has spoken yet, so that it can only be about what was.
     if (!prompted) return 'hide'
-    if (heard.type !== 'user') {
-      late.push(heard)
-      callOffLate?.()
-      callOffLate = source.after(lateQuietMs, () => void inLane(keepLate).catch(() => undefined), {
-        idle: true,
-      })
-    }
+    if (heard.type !== 'user') late.hear(heard)
     return 'show'
   }
 
@@ -331,6 +321,7 @@ export function createSeat(options: SeatOptions): Seat {
       }
       prompted = false
       resumed = false
+      spending = createSpending(seen === null ? 0 : null)
       told = ''
     },
     memory: () =>

@@ -3,6 +3,7 @@ import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { RecorderSource } from '../../recorder/source.ts'
+import { errorText } from '../error-text.ts'
 import type { FailedTier } from '../memory/outcome.ts'
 import { messagesAfter, readKnown, type TellingLimits, tellingOf } from '../memory/telling.ts'
 import { toldInSystem, withSystemText } from '../memory/told-in-system.ts'
@@ -143,6 +144,6 @@ function failureOf(tier: FailedTier['tier'], error: unknown): FailedTier {
   return {
     tier,
     code: error instanceof RpcError ? error.code : null,
-    message: error instanceof Error ? error.message : String(error),
+    message: errorText(error),
   }
 }

@@ -6,6 +6,7 @@ import type {
 } from '@agentclientprotocol/sdk/unstable'
 import type { JsonObject } from '../../core/json.ts'
 import type { TurnWriter } from '../../core/ports.ts'
+import { errorText } from '../error-text.ts'
 import type { AskedCall } from './ask-first.ts'
 import { toolKind, toolTitle } from './tool-shown.ts'
 
@@ -92,8 +93,7 @@ async function ask(
     outcome = answer.outcome
   } catch (error) {
     // Nobody there to ask: then nobody has allowed it.
-    if (!signal.aborted)
-      log(`permission for ${name}: ${error instanceof Error ? error.message : String(error)}`)
+    if (!signal.aborted) log(`permission for ${name}: ${errorText(error)}`)
   }
   if (conversationId !== null) {
     const data = { toolCall, options, answer: outcome } as unknown as JsonObject

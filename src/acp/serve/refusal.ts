@@ -1,5 +1,6 @@
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
 import { type ErrorCode, NotFoundError, SkeinError } from '../../core/errors.ts'
+import { errorText } from '../error-text.ts'
 import { internalError, invalidParams, noSuchSession } from '../wire/rpc-error.ts'
 
 /** Every way we can refuse, as a client is told. What the client gave was wrong, was not there, or we failed. */
@@ -26,7 +27,7 @@ const codes: Readonly<Record<ErrorCode, number>> = {
 /** An error as a client shows it: the sentence for the person stands in the message, because many show nothing else. */
 export function refusalOf(error: unknown): RequestError {
   if (error instanceof RequestError) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorText(error)
   if (!(error instanceof SkeinError)) return new RequestError(internalError, message)
   return new RequestError(codes[error.code], message, { code: error.code })
 }

@@ -17,6 +17,11 @@ export interface ProcessEnd {
   readonly said: string
 }
 
+/** The signal or the exit code, for people. */
+export function howEnded({ code, signal }: Pick<ProcessEnd, 'code' | 'signal'>): string {
+  return signal ?? `code ${String(code)}`
+}
+
 /** A running agent. */
 export interface AgentProcess extends Connection {
   readonly pid: number | null

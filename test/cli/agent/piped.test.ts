@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { agentCommand } from '../../acp/agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../../acp/agents/model-server.ts'
-import { agentHome } from './with-agents.ts'
+import { agentHome, asks } from './with-agents.ts'
 
 const [first, second, third] = [marker('first'), marker('second'), marker('third')]
 
@@ -75,14 +75,6 @@ describe('skein agent in a pipe', () => {
 
   it('allows nothing, and says so; --allow allows everything', async () => {
     await using at = await agentHome()
-    const asks = {
-      type: 'tool',
-      name: 'write_file',
-      title: 'Write a.txt',
-      input: {},
-      output: 'done',
-      asks: true,
-    } as const
     at.model.next(asks, { type: 'text', text: 'So be it.' })
     const refused = await at.piped([], 'good', { input: 'write\n' })
     expect(refused.stderr).toContain(

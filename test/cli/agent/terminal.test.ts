@@ -1,20 +1,12 @@
 import { describe, expect, it, vi } from 'vitest'
 import { marker, slowly, timesGiven } from '../../acp/agents/model-server.ts'
-import { agentHome } from './with-agents.ts'
+import { agentHome, asks } from './with-agents.ts'
 
 const first = marker('first')
 
 describe('skein agent on a terminal', () => {
   it('asks with the agent’s own options, and what was typed before the question is no answer to it', async () => {
     await using at = await agentHome()
-    const asks = {
-      type: 'tool',
-      name: 'write_file',
-      title: 'Write a.txt',
-      input: {},
-      output: 'done',
-      asks: true,
-    } as const
     at.model.next({ type: 'wait' }, { type: 'text', text: 'May I?' }, asks, {
       type: 'text',
       text: 'Written.',

@@ -54,3 +54,13 @@ export async function agentHome(): Promise<AgentHome> {
     },
   }
 }
+
+/** A call that the person is asked about first. */
+export const asks = {
+  type: 'tool',
+  name: 'write_file',
+  title: 'Write a.txt',
+  input: {},
+  output: 'done',
+  asks: true,
+} as const

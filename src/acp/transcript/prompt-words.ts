@@ -1,11 +1,10 @@
-import type { ContentBlock } from '@agentclientprotocol/sdk/unstable'
 import { type Block, isMedia } from '../../core/block.ts'
 import type { NewMessage } from '../../core/message.ts'
 import { estimateTokens } from '../../core/tokens.ts'
-import { blockOf } from '../transcript/content.ts'
+import { blockOf } from './content.ts'
 
 /** What a person said in a client, as a message. Words alone are kept as such, like those typed in a terminal. */
-export function wordsOf(prompt: readonly ContentBlock[]): NewMessage {
+export function wordsOf(prompt: readonly unknown[]): NewMessage {
   const blocks = prompt.map(blockOf)
   const [first] = blocks
   const isPlain = blocks.length === 1 && first?.type === 'text' && Object.keys(first).length === 2
