@@ -23,7 +23,7 @@ runRaw({
       say(sessionId, step.text)
     }
     known.push({ role: 'assistant', text: `${answer}${late}` })
-    end()
+    end({ totalTokens: 15, inputTokens: 10, outputTokens: 5, thoughtTokens: 2 })
     await rest(150)
     say(sessionId, late)
   },

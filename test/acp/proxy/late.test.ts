@@ -23,6 +23,8 @@ it('what an agent says late or twice is shown as it came, kept once, and known o
     return messages.some(message => textOf(message).includes('LATE-3.')) && messages
   })
   await before.kill9()
+  const [turn] = await store.listTurns(path[0]!.conversationId)
+  expect(turn?.usage).toEqual({ input: 10, output: 5, reasoning: 2 })
   expect(path.filter(({ role }) => role === 'tool_result')).toHaveLength(2)
 
   const after = await stage.start(command)

@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline'
 export interface RawPrompt {
   readonly sessionId: string
   readonly text: string
-  /** Ends the turn. */
-  end(): void
+  /** Ends the turn, and says what it cost. */
+  end(usage?: object): void
 }
 
 export interface RawAgent {
@@ -44,7 +44,7 @@ export function runRaw({ begin, prompt }: RawAgent): void {
       await prompt({
         sessionId: params!.sessionId!,
         text: params!.prompt!.map(({ text = '' }) => text).join('\n'),
-        end: () => write({ id, result: { stopReason: 'end_turn' } }),
+        end: usage => write({ id, result: { stopReason: 'end_turn', ...(usage ? { usage } : {}) } }),
       })
     }
   }

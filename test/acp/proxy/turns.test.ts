@@ -35,7 +35,7 @@ describe('a turn behind the proxy', () => {
         asks: true,
       },
       { type: 'text', text: 'It says AAA.' },
-      { type: 'usage', used: 100, size: 1_000 },
+      { type: 'usage', used: 100, size: 1_000, cost: 0.25 },
     )
     await editor.prompt(id, first)
     await using store = await storeOf(stage)
@@ -56,7 +56,8 @@ describe('a turn behind the proxy', () => {
       answer: { outcome: { outcome: 'selected', optionId: 'yes' } },
     })
     const [turn] = await store.listTurns(branch.conversationId)
-    expect(turn).toMatchObject({ status: 'complete', model: 'good' })
+    expect(turn).toMatchObject({ status: 'complete', model: 'good', usage: { cost: 0.25 } })
+    expect(events.find(({ type }) => type === 'turn_ended')?.data).toEqual({ stop: 'end_turn' })
   })
 
   it('that is cancelled keeps what had arrived, and the next one knows it once', async () => {
