@@ -107,7 +107,7 @@ describe('a prompt', () => {
     expect(shown).toEqual(prompt)
   })
 
-  it('is stopped in the middle: what had come is kept, and it answers cancelled (S4-11)', async () => {
+  it('is stopped in the middle: what had come is kept, and it answers cancelled', async () => {
     const { waitAt } = gate()
     await using here = await desk({ script: [{ text: 'one two three four', gate: waitAt(2) }] })
     const { sessionId } = await here.editor.begin()
