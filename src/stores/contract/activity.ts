@@ -105,7 +105,7 @@ export const activityCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'adds up what providers charged over all turns (S1-33, S2-9, S2-27)',
+    name: 'adds up what providers charged over all turns (S1-33, S2-9)',
     run: async ({ store }) => {
       const { conversation, branch } = await store.create()
       const step = (key: string, usage: object) => ({ turn: { key, step: 0, usage } })
@@ -127,7 +127,7 @@ export const activityCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'moves the time of last activity with every append, save and change, never back (S0-35, S1-10, S1-33, S2-27)',
+    name: 'moves the time of last activity with every append, save and change, never back (S0-35, S1-10, S1-33)',
     run: async ({ store, clock }) => {
       const made = clock.now
       const { conversation, branch } = await store.create()

@@ -60,7 +60,7 @@ export const agentLinkCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'keeps links of other agents, directories and branches apart (S4-27)',
+    name: 'keeps links of other agents, directories and branches apart (S4-12, S4-27)',
     run: async ({ store }) => {
       const { conversation, branch, ids } = await start(store)
       const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })

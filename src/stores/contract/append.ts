@@ -3,7 +3,7 @@ import { encodeBody } from '../../core/body.ts'
 import type { ConflictError, NotFoundError } from '../../core/errors.ts'
 import { hashMessage, sha256Hex } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import { type NewMessage, type NonEmpty, textOf } from '../../core/message.ts'
+import { contentOf, type NewMessage, type NonEmpty, textOf } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
 import { append, noConversation, noMessage, rejects, said, say, start, texts } from './build.ts'
 import type { ContractCase } from './contract.ts'
@@ -117,7 +117,7 @@ export const appendCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'raises the version and moves updatedAt with the messages (S0-35, S0-37, S1-33, S2-27)',
+    name: 'raises the version and moves updatedAt with the messages (S0-35, S0-37, S1-33)',
     async run({ store, clock }) {
       const { conversation, branch, ids } = await start(store)
       clock.now += 5_000
@@ -166,18 +166,24 @@ export const appendCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'names a message by the hash of its place, role, time and body (S3-43)',
+    name: 'names a message by the hash of its place, role, time and body, and keeps the order of its blocks (S3-43)',
     async run({ store, clock }) {
       const { conversation, branch } = await store.create()
       const meta = { source: 'test' }
+      const blocks = [
+        { type: 'tool_result', callId: 'c1', output: 'ok' },
+        { type: 'text', text: 'after the result' },
+        { type: 'text', text: 'after the text' },
+      ] as const
       const { ids } = await store.append(branch, null, [
         { ...say('a root'), label: 'outside the hash', tokens: 9 },
-        { role: 'tool', blocks: [{ type: 'tool_result', callId: 'c1', output: 'ok' }], meta },
+        { role: 'tool', blocks, meta },
       ])
       const first = hashMessage(conversation.id, 'user', clock.now, sha256Hex('{"blocks":"a root"}'))
       assert.equal(ids[0], first)
-      const body = encodeBody([{ type: 'tool_result', callId: 'c1', output: 'ok' }], meta)
+      const body = encodeBody(blocks, meta)
       assert.equal(ids[1], hashMessage(first, 'tool_result', clock.now, body.hash))
+      assert.deepEqual((await store.getMessages([ids[1]!]))[0]?.blocks, blocks)
     },
   },
   {
@@ -208,7 +214,7 @@ export const appendCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'reads tool as tool_result and developer as system, and stores a later system message (S2-11, S3-10)',
+    name: 'reads tool as tool_result and developer as system, and stores a later system message (S3-10)',
     async run({ store }) {
       const { branch } = await store.create()
       const roles = ['user', 'assistant', 'tool_result', 'tool', 'system', 'developer'] as const
@@ -218,6 +224,39 @@ export const appendCases: readonly ContractCase[] = [
         messages.map(message => message.role),
         ['user', 'assistant', 'tool_result', 'tool_result', 'system', 'system'],
       )
+    },
+  },
+  {
+    area,
+    name: 'keeps the history of a work item, system messages included, with its owners and expiry (S2-3, S2-7, S2-11)',
+    async run({ store, clock }) {
+      const fields = {
+        task: 'bead-1',
+        project: 'loom',
+        metadata: { agent_id: 'agent-1', provider_id: 'anthropic' },
+        expiresAt: new Date(clock.now + 86_400_000),
+      }
+      const { conversation, branch } = await store.create(fields)
+      const system = { ...say('You are a careful engineer.', 'system'), tokens: 7 }
+      const { head } = await store.append(branch, null, [system, say('Why is it slow?')])
+      clock.now += 1_000
+      const answered = await store.append(branch, head, [say('A leak.', 'assistant')])
+      const messages = await store.path(answered.head)
+      assert.deepEqual(
+        messages.map(message => [
+          message.role,
+          contentOf(message),
+          message.createdAt.getTime(),
+          message.tokens,
+        ]),
+        [
+          ['system', 'You are a careful engineer.', clock.now - 1_000, 7],
+          ['user', 'Why is it slow?', clock.now - 1_000, 4],
+          ['assistant', 'A leak.', clock.now, 2],
+        ],
+      )
+      const { task, project, metadata, expiresAt } = await store.getConversation(conversation.id)
+      assert.deepEqual({ task, project, metadata, expiresAt }, fields)
     },
   },
   {

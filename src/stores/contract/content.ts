@@ -3,7 +3,7 @@ import type { Block } from '../../core/block.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { contentOf, type Message, type NewMessage } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
-import { say } from './build.ts'
+import { noMessage, rejects, say } from './build.ts'
 import type { ContractCase } from './contract.ts'
 
 const area = 'content'
@@ -36,7 +36,7 @@ const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+M8AAAM
 export const contentCases: readonly ContractCase[] = [
   {
     area,
-    name: 'keeps every kind of block with all its fields, in order (S1-47, S3-16, S3-21, S3-23, S3-85, S0-25)',
+    name: 'keeps every kind of block with all its fields, in order (S0-25, S1-47, S3-14, S3-16, S3-17, S3-18, S3-21, S3-23, S3-30, S3-85)',
     async run({ store }) {
       const metadata = { signature: 'abc', nested: { list: [1, 'two', null, true] } }
       await keeps(store, [
@@ -74,18 +74,23 @@ export const contentCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'keeps the metadata of blocks, and the error flag and role of a tool result (S3-11, S3-20, S3-29, S3-81)',
+    name: 'keeps the metadata of blocks, and the error flag and role of a tool result (S3-11, S3-20, S3-24, S3-29, S3-81)',
     async run({ store }) {
       const blocks: Block[] = [
         { type: 'tool_result', callId: 'c1', output: 'no such file', isError: true, metadata: { ms: 12 } },
       ]
-      const read = await roundTrip(store, { role: 'tool', blocks })
-      assert.deepEqual([read.role, read.blocks], ['tool_result', blocks])
+      const meta = { run: 7 }
+      const read = await roundTrip(store, { role: 'tool', blocks, meta })
+      assert.deepEqual([read.role, read.blocks, read.meta], ['tool_result', blocks, meta])
+      const branch = { conversationId: read.conversationId, name: 'main' }
+      const { head } = await store.append(branch, read.id, [say('after it')])
+      assert.equal((await store.getMessages([head]))[0]?.parentId, read.id)
+      await rejects(store.getMessages([read.id, noMessage]), 'not_found')
     },
   },
   {
     area,
-    name: 'gives a plain string back as a plain string, and one text block as a block (S0-24, S0-8)',
+    name: 'gives a plain string back as a plain string, and one text block as a block (S0-24)',
     async run({ store }) {
       const plain = await roundTrip(store, say('hello'))
       assert.deepEqual([plain.plain, contentOf(plain)], [true, 'hello'])
@@ -125,7 +130,7 @@ export const contentCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'keeps blocks of kinds it does not know, whatever they are called',
+    name: 'keeps blocks of kinds it does not know, whatever they are called (S1-42)',
     async run({ store }) {
       await keeps(store, [
         { type: 'citation', source: { url: 'https://example.org', spans: [[0, 5]] }, cited: true, rank: 0.5 },
@@ -138,7 +143,7 @@ export const contentCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'keeps fields of a known block that it does not know',
+    name: 'keeps fields of a known block that it does not know (S1-42)',
     async run({ store }) {
       const block = { type: 'text', text: 'x', cache_control: { type: 'ephemeral' }, id: 'blk_1' } as Block
       await keeps(store, [block])

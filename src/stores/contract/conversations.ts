@@ -91,7 +91,7 @@ const patches: readonly [keyof ConversationPatch, unknown, unknown][] = [
 export const conversationCases: readonly ContractCase[] = [
   {
     area,
-    name: 'creates an empty conversation with one branch, main, and nothing said of it (S1-5, S1-23, S1-48)',
+    name: 'creates an empty conversation with one branch, main, and nothing said of it (S1-5, S1-23, S1-41, S1-48, S2-13)',
     run: async ({ store, clock }) => {
       const now = new Date(clock.now)
       const { conversation, branch } = await store.create()
@@ -150,7 +150,7 @@ export const conversationCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'brings back every field it was given (S1-3, S1-6, S1-7, S1-8, S1-9, S1-10, S2-5, S2-6, S2-8, S2-10, S3-32)',
+    name: 'brings back every field it was given (S0-21, S1-3, S1-6, S1-7, S1-8, S1-9, S1-10, S2-5, S2-6, S2-8, S2-10, S2-13, S3-32)',
     run: async ({ store }) => {
       const { conversation: caller, ids } = await start(store)
       const parent = { conversationId: caller.id, messageId: ids[1] }
@@ -171,7 +171,7 @@ export const conversationCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'shows a second handle what the first has written (S3-77)',
+    name: 'shows a second handle what the first has written',
     needs: 'second handle',
     run: async ({ store, second }) => {
       const other = await second()
@@ -183,7 +183,7 @@ export const conversationCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'keeps a parent without a message (S3-4, S3-74)',
+    name: 'keeps a parent without a message (S3-4)',
     run: async ({ store }) => {
       const { conversation } = await store.create()
       const parent = { conversationId: conversation.id, messageId: null }

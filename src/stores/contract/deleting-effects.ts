@@ -90,7 +90,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     },
   ),
 
-  deleting('takes a blob away with the last message that has it', async ({ store }) => {
+  deleting('takes a blob away with the last message that has it (S3-15)', async ({ store }) => {
     const { branch } = await store.create()
     const alone = 'alone '.repeat(4_000)
     const shared = 'shared '.repeat(4_000)

@@ -191,7 +191,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal(message?.seq, 7)
   }),
 
-  deleting('never gives a seq again', async ({ store }) => {
+  deleting('never gives a seq again (S1-12)', async ({ store }) => {
     const { branch, ids } = await start(store)
     await store.deleteMessages([ids[1]], { recursive: true })
     const { head } = await append(store, branch, 'after')

@@ -22,7 +22,7 @@ const inTurn = (stores: readonly [Store, Store], calls: number) =>
 export const keyCases: readonly ContractCase[] = [
   {
     area,
-    name: 'finds the branch with a key, and its conversation (S0-13, S0-14, S0-15, S0-16, S0-17, S0-18)',
+    name: 'finds the branch with a key, and its conversation (S0-13, S0-14, S0-18)',
     run: async ({ store }) => {
       for (const key of ['cli:default', 'discord:dm:42', 'discord:channel:42', 'discord:thread:42']) {
         const made = await store.create({ key, title: key })
@@ -34,7 +34,7 @@ export const keyCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'tells keys apart to the letter: no case, no pattern, no beginning (S0-3)',
+    name: 'tells keys apart to the letter: no case, no pattern, no beginning',
     run: async ({ store }) => {
       await store.create({ key: 'cli:default' })
       for (const key of [
@@ -270,7 +270,7 @@ export const keyCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'finds the conversation of a task, and of no other (S2-2, S2-5, S2-62)',
+    name: 'finds the conversation of a task, and of no other (S2-5, S2-62)',
     run: async ({ store }) => {
       const one = await start(store, { task: 'bead-1', project: 'p' })
       const two = await start(store, { task: 'bead-10', project: 'p' })

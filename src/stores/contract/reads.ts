@@ -38,13 +38,17 @@ export const readCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'sets id, parent, time and all else on each message (S3-26, S3-27, S3-28, S3-44, S3-81, S1-22)',
+    name: 'sets id, parent, time and all else on each message (S0-23, S1-15, S1-22, S3-12, S3-22, S3-26, S3-27, S3-28, S3-44, S3-81)',
     async run({ store, clock }) {
       const { conversation, branch } = await store.create()
       const blocks = [{ type: 'text', text: 'hello' }] as const
+      const call = { type: 'tool_call', callId: 'c1', name: 'read_file', input: { path: 'a.ts' } } as const
+      const result = { type: 'tool_result', callId: 'c1', output: 'empty' } as const
       const made = await store.append(branch, null, [
         { role: 'user', blocks, tokens: 3 },
         { ...say('hi', 'assistant'), tokens: 4, label: 'greeting', meta: { temperature: 0.7 } },
+        { role: 'assistant', blocks: [call], tokens: 2 },
+        { role: 'tool', blocks: [result], tokens: 1 },
       ])
       const common = {
         conversationId: conversation.id,
@@ -82,6 +86,34 @@ export const readCases: readonly ContractCase[] = [
           tokens: 4,
           pathTokens: 7,
           label: 'greeting',
+        },
+        {
+          ...common,
+          id: made.ids[2],
+          parentId: made.ids[1],
+          seq: 2,
+          depth: 2,
+          role: 'assistant',
+          blocks: [call],
+          plain: false,
+          meta: null,
+          tokens: 2,
+          pathTokens: 9,
+          label: null,
+        },
+        {
+          ...common,
+          id: made.ids[3],
+          parentId: made.ids[2],
+          seq: 3,
+          depth: 3,
+          role: 'tool_result',
+          blocks: [result],
+          plain: false,
+          meta: null,
+          tokens: 1,
+          pathTokens: 10,
+          label: null,
         },
       ])
     },

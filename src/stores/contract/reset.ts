@@ -12,7 +12,7 @@ const namesOf = async (store: Store, id: ConversationId) =>
 export const resetCases: readonly ContractCase[] = [
   {
     area,
-    name: 'begins a branch anew and archives what was said (S2-54)',
+    name: 'begins a branch anew and archives what was said (S2-54, S2-63)',
     run: async ({ store }) => {
       const { conversation, branch, ids } = await start(store)
       const reset = await store.reset(branch)

@@ -27,7 +27,7 @@ const under = (parent: MessageId | number, text: string): SaveItem => ({
 export const saveCases: readonly ContractCase[] = [
   {
     area,
-    name: 'saves a single root and moves no branch (S3-33, S3-38, S3-43, S3-80)',
+    name: 'saves a single root and moves no branch (S3-33, S3-38, S3-43, S3-72, S3-80)',
     async run({ store, clock }) {
       const { conversation, branch } = await store.create()
       const [id, ...others] = await store.save(conversation.id, [root('a root')])
@@ -154,7 +154,7 @@ export const saveCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'saves a subagent trace: the question, then the answers in a line, one label on all (S3-74, S3-75)',
+    name: 'saves a subagent trace: the question, then the answers in a line, one label on all (S3-75)',
     async run({ store }) {
       const { conversation } = await store.create({ kind: 'subagent' })
       const label = 'subagent:reviewer:run-1'
@@ -296,7 +296,7 @@ export const saveCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'loses nothing of many who save at the same time, and leaves no gap (S3-77, S1-49)',
+    name: 'loses nothing of many who save at the same time, and leaves no gap (S1-40, S1-49, S3-77)',
     needs: 'second handle',
     async run(world) {
       const all = await writers(world)

@@ -33,7 +33,7 @@ function purgedIn(receipts: readonly SweepReceipt[]): ConversationId[] {
 }
 
 export const sweepCases: readonly ContractCase[] = [
-  sweep('moves expired task conversations to the trash and says which (S2-31, S2-32, S2-61)', async world => {
+  sweep('moves expired task conversations to the trash and says which', async world => {
     const { store, clock } = world
     const gone = await work(world, 'task-1', { key: 'task:1' })
     await append(store, gone.branch, 'question')
@@ -77,7 +77,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
   }),
 
-  sweep('counts from the last activity where a conversation slides (S2-31)', async world => {
+  sweep('counts from the last activity where a conversation slides', async world => {
     const { store, clock } = world
     const { conversation, branch } = await work(world, 'sliding')
     clock.now += 20 * hour
@@ -88,7 +88,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual((await store.sweep()).trashed, [conversation.id])
   }),
 
-  sweep('counts from the creation where only an expiry was given (S2-31)', async world => {
+  sweep('counts from the creation where only an expiry was given', async world => {
     const { store, clock } = world
     const { conversation, branch } = await store.create({
       task: 'strict',
@@ -238,7 +238,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(purgedIn(await pass(world, 2 * day)), [conversation.id])
   }),
 
-  sweep('takes a task conversation all the way from expiry to nothing (S2-32)', async world => {
+  sweep('takes a task conversation all the way from expiry to nothing', async world => {
     const { store } = world
     const { conversation, branch } = await work(world, 'task')
     const { head } = await append(store, branch, 'a question about swordfish')
@@ -313,7 +313,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.notEqual((await store.sweep()).clockJumped, null)
   }),
 
-  sweep('gets through more than a hundred expired conversations in one call (S2-61)', async world => {
+  sweep('gets through more than a hundred expired conversations in one call', async world => {
     const { store, clock } = world
     const made: ConversationId[] = []
     for (let i = 0; i < 230; i++) made.push((await work(world, `task-${i}`)).conversation.id)

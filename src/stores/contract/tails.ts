@@ -63,7 +63,7 @@ async function branchAt(store: Store, id: ConversationId, at: MessageId | null, 
 export const tailCases: readonly ContractCase[] = [
   {
     area,
-    name: 'gives the newest messages, oldest first, and counts what lies before them (S0-31, S0-56, S4-15)',
+    name: 'gives the newest messages, oldest first, and counts what lies before them (S0-30, S4-15)',
     async run({ store }) {
       const { branch } = await store.create()
       const { head } = await store.append(branch, null, talk('uauaua'))

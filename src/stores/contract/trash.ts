@@ -161,19 +161,22 @@ export const trashCases: readonly ContractCase[] = [
     assert.equal(await store.purge(noConversation), false)
   }),
 
-  trash('purges a conversation with all that belongs to it (S1-20, S1-46)', async ({ store }) => {
-    const { conversation, ids } = await start(store)
-    const { id } = conversation
-    await store.trash(id)
-    assert.equal(await store.purge(id), true)
-    const error = await rejects<NotFoundError>(store.getConversation(id), 'not_found')
-    assert.deepEqual([error.kind, error.trashed], ['conversation', false])
-    for (const gone of ids) await rejects(store.getMessages([gone]), 'not_found')
-    await rejects(store.restore(id), 'not_found')
-    assert.equal(await store.purge(id), false)
-    assert.equal(await store.countConversations({ trashed: true }), 0)
-    assert.deepEqual((await store.search('two')).items, [])
-  }),
+  trash(
+    'purges a conversation with all that belongs to it (S1-13, S1-20, S1-26, S1-46)',
+    async ({ store }) => {
+      const { conversation, ids } = await start(store)
+      const { id } = conversation
+      await store.trash(id)
+      assert.equal(await store.purge(id), true)
+      const error = await rejects<NotFoundError>(store.getConversation(id), 'not_found')
+      assert.deepEqual([error.kind, error.trashed], ['conversation', false])
+      for (const gone of ids) await rejects(store.getMessages([gone]), 'not_found')
+      await rejects(store.restore(id), 'not_found')
+      assert.equal(await store.purge(id), false)
+      assert.equal(await store.countConversations({ trashed: true }), 0)
+      assert.deepEqual((await store.search('two')).items, [])
+    },
+  ),
 
   trash('leaves nothing for a later conversation of the same id to inherit', async ({ store }) => {
     const { conversation, branch, ids } = await start(store, { key: 'cli:reborn' })

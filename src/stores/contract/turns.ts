@@ -120,7 +120,7 @@ export const turnCases: readonly ContractCase[] = [
   },
   {
     area,
-    name: 'adds up the usage of steps on the turn and on the conversation (S1-33, S2-9, S2-27, S2-64)',
+    name: 'adds up the usage of steps on the turn and on the conversation (S1-33, S2-9)',
     async run({ store }) {
       const { conversation, branch } = await store.create()
       const first = { input: 100, output: 20, cacheRead: 7, cacheWrite: 3, reasoning: 5, cost: 0.25 }

@@ -5,7 +5,7 @@ import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { describeContract } from '../contract.ts'
 
 describeContract({
-  name: 'SQLite in memory',
+  name: 'SQLite in memory (S1-43)',
   open: async source => {
     const store = await openSqliteStore(':memory:', { source })
     return {
@@ -17,7 +17,7 @@ describeContract({
 })
 
 describeContract({
-  name: 'SQLite in a file',
+  name: 'SQLite in a file (S3-79)',
   open: async source => {
     const folder = mkdtempSync(join(tmpdir(), 'contract-'))
     const open = () => openSqliteStore(join(folder, 'conversations.db'), { source, durability: 'normal' })
