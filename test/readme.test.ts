@@ -10,6 +10,12 @@ it('shows the first example as it runs in the gate', () => {
   expect(shown).toBe(readFileSync('examples/04-agent.ts', 'utf8'))
 })
 
+it('needs few lines in an application: a whole agent, and a host of any agent (S0-52, S4-40)', () => {
+  const lines = (name: string) => readFileSync(`examples/${name}`, 'utf8').split('\n').length
+  expect(lines('04-agent.ts')).toBeLessThan(30)
+  expect(lines('09-any-agent.ts')).toBeLessThan(30)
+})
+
 it('shows only commands that the command line takes', () => {
   const typed = [...readme.matchAll(/^\$ skein(.*?)(?: {2,}#.*)?$/gm)].map(match => match[1]!)
   expect(typed.length).toBeGreaterThan(4)

@@ -18,14 +18,14 @@ describe('a conversation with an agent', () => {
     expect(text).toContain('My dog is called Rex.')
   })
 
-  it('is kept by key: two keys are two conversations (S0-3)', async () => {
+  it('is kept by key: two keys are two conversations', async () => {
     await using here = await world()
     await here.agent.ask('discord:dm:1', 'My dog is called Rex.')
     const { text } = await here.agent.ask('discord:dm:2', 'What did I say first?')
     expect(text).not.toContain('Rex')
   })
 
-  it('can be addressed by its branch, and goes on there', async () => {
+  it('can be addressed by its branch, and goes on there (S1-30)', async () => {
     await using here = await world(['one', 'two'])
     const { branch } = await here.agent.ask('talk', 'first')
     const second = await here.agent.ask(branch!, 'second')

@@ -18,7 +18,7 @@ async function reading(answers: readonly ScriptedReply[], script: readonly Scrip
   return { store, agent, [Symbol.asyncDispose]: () => store.close() }
 }
 
-it('runs in a conversation of its own, labelled and linked to the message that asked (S3-74, S3-75, S3-86)', async () => {
+it('runs in a conversation of its own, labelled and linked to the message that asked (S3-75)', async () => {
   await using here = await reading([whale], [asks('What is Moby Dick about?'), 'A whale, I hear.'])
   await here.agent.ask('books', 'What is Moby Dick about?')
   expect(await said(here.store, 'books')).toEqual([

@@ -8,7 +8,7 @@ import { adder, eventsOf, said, told, world } from './build.ts'
 const add = (a: number, b: number) => ({ calls: [{ name: 'add', input: { a, b } }] })
 
 describe('tools', () => {
-  it('are run when the model asks, and every step is kept in order (S1-32, S0-34)', async () => {
+  it('are run when the model asks, and every step is kept in order (S0-34, S1-2, S1-32)', async () => {
     await using here = await world([add(1, 2), 'It is 3.'], { tools: { add: adder } })
     const run = here.agent.send('sum', 'what is 1 + 2?')
     const events = (await eventsOf(run)).map(event => event.type).filter(type => type !== 'text')

@@ -21,6 +21,16 @@ describe('which command a line means', () => {
     expect(found('--db=x.db', 'conversation', 'fork')).toEqual(['fork', '--db=x.db'])
   })
 
+  it('is also the one that the origin documents call otherwise (S1-37, S3-56, S3-57, S3-58)', () => {
+    expect(found('sessions', 'list')).toEqual(['ls'])
+    for (const noun of ['conversation', 'convo']) {
+      for (const verb of ['list', 'ls']) expect(found(noun, verb)).toEqual(['tree'])
+      for (const verb of ['print', 'show', 'view'])
+        expect(found(noun, verb, 'q2w6nb')).toEqual(['show', 'q2w6nb'])
+      for (const verb of ['delete', 'rm']) expect(found(noun, verb, 'q2w6nb')).toEqual(['rm', 'q2w6nb'])
+    }
+  })
+
   it('is a prompt where it names none, begins with a flag of the prompt, or says so', () => {
     expect(found('why is it red?')).toEqual(['', 'why is it red?'])
     expect(found('why', 'fork')).toEqual(['', 'why', 'fork'])

@@ -161,7 +161,7 @@ describe('a conversation as one text', () => {
     const summary = { text: 'They spoke of parsers.\nAt length.', last: 'm19' as MessageId }
     const above = ['Previous conversation summary:', 'They spoke of parsers.', 'At length.', '']
 
-    it('has it above what follows it, from 21 messages on (S4-29)', () => {
+    it('has it above what follows it, from 21 messages on', () => {
       expect(asText(numbered(21), { summary })).toBe(written(...above, 'User: question 20'))
       expect(asText(numbered(20), { summary })).not.toContain('summary')
     })

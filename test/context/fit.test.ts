@@ -30,7 +30,7 @@ describe('a path that fits', () => {
     expect(fit(path, { limit: 99 }).left).toEqual([{ reason: 'window', messages: 2, tokens: 20 }])
   })
 
-  it('is not changed itself: what is left out of a context stays where it is stored (S0-32)', () => {
+  it('is not changed itself: what is left out of a context stays where it is stored', () => {
     const path = talk(20, 100)
     const before = structuredClone(path)
     fit(path, { limit: 1_000 })
@@ -56,7 +56,7 @@ describe('a path that does not fit', () => {
     expect(tokens.total - tokens.notice).toBe(35_000)
   })
 
-  it('keeps the newest ten if they fit, and not much less than fits where there are more (S2-37, S2-50)', () => {
+  it('keeps the newest ten if they fit, and not much less than fits where there are more (S2-37)', () => {
     const kept = (count: number, window: object) =>
       fit(talk(count, 100), { limit: 10_000, ...window }).messages.length - 1
     expect(kept(200, { maxTokens: 1_020 })).toBe(10)
@@ -93,7 +93,7 @@ describe('a path that does not fit', () => {
     expect(lines(fit(talk(12, 100), { limit: 500 }, { older: 96 }).messages)[0]).toContain('106 older')
   })
 
-  it('reserves room for the answer and never uses more than it may (S2-49)', () => {
+  it('reserves room for the answer and never uses more than it may', () => {
     const budget = (window: object) => fit([], { limit: 200_000, ...window }).tokens.budget
     expect(budget({})).toBe(160_000)
     expect(budget({ maxTokens: 100_000 })).toBe(100_000)

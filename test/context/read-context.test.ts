@@ -286,7 +286,7 @@ describe('large results of tools', () => {
 })
 
 describe('the cost of a context', () => {
-  it('is that of its window: 100,000 messages cost what 1,000 do, and no path is read', {
+  it('is that of its window: 100,000 messages cost what 1,000 do, and no path is read (S0-31, S0-56)', {
     timeout: 120_000,
   }, async () => {
     const meter = await meterSqlite()
@@ -296,6 +296,10 @@ describe('the cost of a context', () => {
     const cost = (head: MessageId) => meter.rowsOf(() => readContext(reader, head, { limit: 50_000 }))
     const early = await cost(ids[999]!)
     expect(await cost(ids[99_999]!)).toBeLessThanOrEqual(early + 8)
+    const capped = { limit: 50_000_000, maxMessages: 200 }
+    const rows = await meter.rowsOf(() => readContext(reader, ids[99_999]!, capped))
+    expect(rows).toBeLessThan(1_000)
+    expect((await readContext(reader, ids[99_999]!, capped)).messages.length).toBeLessThanOrEqual(201)
     expect(Object.keys(calls).sort()).toEqual(['getMessages', 'listSummaries', 'tail'])
     await meter.close()
   })

@@ -59,9 +59,18 @@ it('a call whose turn failed says so, as the draft that the store kept of it doe
   await talk.add({ role: 'assistant', blocks: [call('a')] })
   await talk.draft('It is de')
   await talk.end('failed')
-  expect(lines(repair(await talk.path()))[2]).toBe(
+  const path = await talk.path()
+  expect(lines(repair(path))).toEqual([
+    'user: delete it',
+    'assistant: call a',
     'tool_result: a = "[no result: the turn failed, outcome unknown]"',
-  )
+    'assistant: It is de',
+  ])
+  expect(path.map(({ role, meta }) => [role, meta])).toEqual([
+    ['user', null],
+    ['assistant', null],
+    ['assistant', { failed: true }],
+  ])
 })
 
 it('messages that were erased keep their place, and their calls and results stay paired', async () => {

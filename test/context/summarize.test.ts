@@ -84,7 +84,7 @@ describe.each(drivers)('summaries on $name', ({ open }) => {
   const elsewhere = (model: ToldModel) => run(model, { holder: holder(2) }, new Proxy(store, {}))
   const stored = () => store.listSummaries(branch.conversationId)
 
-  it('cover all but the last ten messages, and are what the model is given from then on (S2-39, S2-50)', async () => {
+  it('cover all but the last ten messages, and are what the model is given from then on (S2-39)', async () => {
     await talk(0, 30)
     const model = told(() => 'They counted.')
     const result = await run(model)

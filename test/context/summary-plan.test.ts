@@ -22,7 +22,7 @@ const results = (...ids: readonly string[]): Cuttable => ({
 })
 
 describe('what a summary may cover', () => {
-  it('leaves the newest messages as they are (S2-39, S2-50)', () => {
+  it('leaves the newest messages as they are (S2-39)', () => {
     const talk = Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? user() : answer()))
     expect(coverable(talk, 10)).toBe(20)
     expect(coverable(talk, 29)).toBe(0)
@@ -82,7 +82,7 @@ describe('a summary is due', () => {
     summary: summary === 0 ? null : { tokens: summary },
   })
 
-  it('when what it would stand for is over 80 % of the window (S2-36, S2-48)', () => {
+  it('when what it would stand for is over 80 % of the window (S2-36)', () => {
     expect(needsSummary(history(20, 800), window)).toBe(false)
     expect(needsSummary(history(20, 801), window)).toBe(true)
     expect(needsSummary(history(20, 701, 100), window)).toBe(true)
@@ -96,7 +96,7 @@ describe('a summary is due', () => {
     expect(needsSummary(history(20, 10), { ...window, maxMessages: 20 })).toBe(false)
   })
 
-  it('never for the messages that stay anyway, nor where nothing is known (S2-50)', () => {
+  it('never for the messages that stay anyway, nor where nothing is known', () => {
     expect(needsSummary(history(10, 100_000), window)).toBe(false)
     expect(needsSummary(history(5, 100_000), { ...window, keepRecent: 4 })).toBe(true)
     expect(needsSummary({ uncovered: null, summary: null }, window)).toBe(false)

@@ -44,7 +44,7 @@ const lists = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 9 })), { maxLength: 40 }
 const shuffled = lists.chain(nodes => fc.shuffledSubarray(nodes, { minLength: nodes.length }))
 
 describe('buildForest', () => {
-  it('builds several roots, with children in order of seq, from a list in any order', () => {
+  it('builds several roots, with children in order of seq, from a list in any order (S3-65)', () => {
     const nodes = grow([null, 0, 0, null, 1, 3])
     expect(drawn(buildForest(nodes.toReversed()))).toEqual(['m0', '  m1', '    m4', '  m2', 'm3', '  m5'])
   })

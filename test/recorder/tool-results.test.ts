@@ -18,7 +18,7 @@ describe('results of tools', () => {
     expect(keepToolResults(user('plain'), 'metadata')).toEqual(user('plain'))
   })
 
-  it('are cut to a number of characters, and say so', () => {
+  it('are cut to a number of characters, and say so (S0-11)', () => {
     expect(kept(keepToolResults(result('0123456789abc', { isError: true }), { truncate: 10 }))).toEqual({
       type: 'tool_result',
       callId: 'c1',
@@ -40,7 +40,7 @@ describe('results of tools', () => {
     )
   })
 
-  it('are only noted, with what the caller had to say about them', () => {
+  it('are only noted, with what the caller had to say about them (S0-11)', () => {
     const message = result('secret', { metadata: { ms: 12 } })
     expect(kept(keepToolResults(message, 'metadata'))).toMatchObject({
       callId: 'c1',

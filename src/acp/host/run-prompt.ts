@@ -108,7 +108,7 @@ async function send(
   }
 }
 
-/** What it has to know first, then what is said: each a block of its own (S4-17). */
+/** What it has to know first, then what is said: each a block of its own. */
 function promptOf({ blocks }: Pick<NewMessage, 'blocks'>, telling: string | null): readonly JsonObject[] {
   const prompt: JsonObject[] = telling === null ? [] : [{ type: 'text', text: telling }]
   if (typeof blocks === 'string') return [...prompt, { type: 'text', text: blocks }]

@@ -28,7 +28,7 @@ const turns = (count: number): readonly NewMessage[] =>
   }))
 
 describe('what is told', () => {
-  it('is the text of S4-21 in a block of its own before the prompt, with tools by name and long messages cut (S4-13, S4-16, S4-17, S4-21, S4-22, S4-36)', async () => {
+  it('is the text of S4-21 in a block of its own before the prompt, with tools by name and long messages cut (S4-13, S4-16, S4-21, S4-22, S4-36)', async () => {
     await using hosting = await openHosting()
     await stored(hosting, 'talk', [
       { role: 'user', blocks: first },
@@ -72,6 +72,17 @@ describe('what is told', () => {
       const told = [...text.matchAll(/message (\d+)\./g)].map(([, n]) => Number(n))
       expect(told).toEqual(Array.from({ length: count }, (_, i) => 84 - count + i))
       expect(memory).toMatchObject({ outcome: 'injected', injected: count, untold })
+    },
+  )
+
+  it.each(['good', 'forgetful'] as const)(
+    'is read from the store, whether or not the agent can resume: %s (S4-23)',
+    async agent => {
+      await using hosting = await openHosting()
+      await stored(hosting, 'talk', turns(4))
+      const { memory } = await hosting.host(agent).say('talk', second)
+      expect(memory).toMatchObject({ outcome: 'injected', injected: 4, untold: 0 })
+      for (const n of [0, 1, 2, 3]) expect(timesGiven(hosting.model.last, `message ${n}.`)).toBe(1)
     },
   )
 
@@ -129,7 +140,7 @@ describe('what is told', () => {
 describe('an agent that takes a system prompt', () => {
   const command = agentCommand('good', '--system-prompt')
 
-  it('is told there, nothing of it stands in a prompt, and it is sent again on resume and load (S4-23)', async () => {
+  it('is told there, nothing of it stands in a prompt, and it is sent again on resume and load', async () => {
     await using hosting = await openHosting()
     await stored(hosting, 'talk', turns(4))
     await hosting.host(command).say('talk', first)

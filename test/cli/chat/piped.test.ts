@@ -32,7 +32,7 @@ describe('chat in a pipe', () => {
     expect(failing.code).toBe(1)
   })
 
-  it('runs / commands: all of those that need no terminal', async () => {
+  it('runs / commands: all of those that need no terminal (S0-45)', async () => {
     using here = home()
     const run = (...lines: readonly string[]) => here.skein(['chat'], { input: `${lines.join('\n')}\n` })
     const help = await run('/help', '/help fork', '/help nonsense')
@@ -171,7 +171,7 @@ describe('chat in a pipe', () => {
     }
   })
 
-  it('goes on with an id that is given to resume', async () => {
+  it('goes on with an id that is given to resume (S1-1, S1-36)', async () => {
     using here = home()
     await here.skein(['-q', 'My name is Ada'])
     await here.skein(['-q', '-n', 'another one'])
@@ -179,5 +179,7 @@ describe('chat in a pipe', () => {
     const run = await here.skein(['resume', ada.id.slice(0, 8)], { input: 'what is my name?\n' })
     expect(run.stderr).toContain('continuing "My name is Ada"')
     expect(run.stdout).toBe('Your name is Ada.\n')
+    const flagged = await here.skein(['-q', '--resume', ada.id, 'what is my name?'])
+    expect(flagged).toMatchObject({ stdout: 'Your name is Ada.\n', code: 0 })
   })
 })

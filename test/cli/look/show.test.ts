@@ -216,7 +216,7 @@ const story = await tellStories(here)
 afterAll(() => here[Symbol.dispose]())
 
 describe('skein show', () => {
-  test('in a pipe is Markdown with full ids and times', async () => {
+  test('in a pipe is Markdown with full ids and times (S0-4, S3-3)', async () => {
     const { stdout, stderr, code } = await here.skein(['show', story.storm.slice(0, 8)])
     expect([stderr, code]).toEqual(['', 0])
     const headings = stdout.split('\n').filter(line => line.startsWith('#'))

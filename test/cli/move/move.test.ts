@@ -54,7 +54,7 @@ function shaped(command: string, at: number, stdout: string): Record<string, unk
   return data as Record<string, unknown>
 }
 
-test('a store goes through a file into another, and a second time nothing is new (S3-49)', async () => {
+test('a store goes through a file into another, and a second time nothing is new', async () => {
   using here = home()
   const { truth, talk } = await furnished(here)
   const out = await here.skein(['export', '--all', '-o', 'all.jsonl', '--json'])

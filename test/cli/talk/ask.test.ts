@@ -2,6 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
+import { openStore } from '../../../src/stores/open.ts'
 import { home } from '../skein.ts'
 import { dataFile, storeOf } from './running.ts'
 
@@ -11,7 +12,7 @@ vi.setConfig({ testTimeout: 120_000 })
 const demo = '! no key set: this is the built-in demo model. For a real one: skein config\n'
 
 describe('a prompt', () => {
-  it('is answered on stdout, and everything about it is said on stderr; the next day it goes on', async () => {
+  it('is answered on stdout, and everything about it is said on stderr; the next day it goes on (S0-1, S0-20, S0-55, S0-57, S3-1, S3-6, S3-55)', async () => {
     using here = home()
     const first = await here.skein(['my name is Ada'])
     expect(first.stdout).toBe('Nice to meet you, Ada.\n')
@@ -37,7 +38,7 @@ describe('a prompt', () => {
     expect(items[0]!.branch.key).toBe(`cli:default@${here.cwd}`)
   })
 
-  it('begins anew with -n: the key moves, and the old one keeps its id', async () => {
+  it('begins anew with -n: the key moves, and the old one keeps its id (S3-53)', async () => {
     using here = home()
     await here.skein(['my name is Ada'])
     const fresh = await here.skein(['-n', 'who am I'])
@@ -66,7 +67,7 @@ describe('a prompt', () => {
     expect(renewed.stdout).toBe('You have not told me your name.\n')
   })
 
-  it('in a project has plain keys, and a directory of the project has its own newest one', async () => {
+  it('in a project has plain keys, and a directory of the project has its own newest one (S3-5)', async () => {
     using here = home()
     const sub = join(here.cwd, 'sub')
     await mkdir(sub)
@@ -82,6 +83,10 @@ describe('a prompt', () => {
     expect((await here.skein(['--session', 'plan', 'who am I'], { cwd: sub })).stdout).toBe(
       'Your name is Bo.\n',
     )
+    // All of it is in the project's own file.
+    await using store = await openStore(db)
+    expect((await store.listConversations()).items).toHaveLength(4)
+    expect(existsSync(dataFile(here))).toBe(false)
   })
 
   it('takes --system for this run, and -m for the model', async () => {

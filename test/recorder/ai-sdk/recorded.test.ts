@@ -31,7 +31,7 @@ describe.each(providers)('with %s', provider => {
       return { text, responseMessages: await result.responseMessages }
     }
 
-    it(`a question and its answer are stored (${way}) (S3-70, S3-71)`, async () => {
+    it(`a question and its answer are stored (${way}) (S1-35, S3-70, S3-71)`, async () => {
       const { store, model } = await setUp('hello')
       const recorded = recordTo(store, 'example:ai')
       const { text } = await ask({ model: recorded(model(provider)), prompt: 'hi', instructions: 'be kind' })

@@ -26,7 +26,7 @@ const notes = () => db.prepare('SELECT text FROM notes ORDER BY id').pluck().all
 const rows = (table: string) => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
 
 describe('a borrowed handle', () => {
-  it("keeps the application's tables, settings and schema version", async () => {
+  it("keeps the application's tables, settings and schema version (S0-50, S1-4)", async () => {
     db.pragma('user_version = 7')
     const names = ['journal_mode', 'synchronous', 'foreign_keys', 'busy_timeout', 'user_version']
     names.push('wal_autocheckpoint', 'cache_size', 'recursive_triggers')

@@ -88,7 +88,7 @@ describe('the migrations of SQLite', () => {
     expect(schemaVersion(stepwise)).toBe(newest + 1)
   })
 
-  it('are done once: opening again writes nothing', async () => {
+  it('are done once: opening again writes nothing (S1-17)', async () => {
     await fill()
     const before = readFileSync(file)
     await (await openSqliteStore(file)).close()

@@ -158,6 +158,11 @@ describe('the plans of SQLite', () => {
       ],
     ],
     ['conversationByKey', ['SEARCH b USING COVERING INDEX skein_branches_key (key=?)']],
+    ['conversationByTask', ['SEARCH skein_conversations USING INDEX skein_conversations_task (task=?)']],
+    [
+      'expiredTasks',
+      ['SEARCH skein_conversations USING INDEX skein_conversations_expiry (expires_at>? AND expires_at<?)'],
+    ],
     ['openTurnOn', ['SEARCH skein_turns USING INDEX skein_turns_open (conv=? AND branch=?)']],
     ['openTurns', ['SEARCH skein_turns USING INDEX skein_turns_open (conv=?)']],
     ['locate', ['SEARCH m USING INDEX skein_messages_id (id=?)']],
@@ -192,7 +197,7 @@ describe('the plans of SQLite', () => {
         'SEARCH c USING INTEGER PRIMARY KEY (rowid=?)',
       ],
     ],
-  ])('of %s use the index made for it', (name, lines) => {
+  ])('of %s use the index made for it (S1-16, S2-15, S2-16, S2-59, S3-13)', (name, lines) => {
     expect(textsOf(queries, name).flatMap(planOf)).toEqual(expect.arrayContaining(lines))
   })
 
@@ -206,7 +211,7 @@ describe('the plans of SQLite', () => {
       ['project', 'after'],
       'SEARCH c USING INDEX skein_conversations_project (project=? AND (updated_at,id)<(?,?))',
     ],
-  ])('of lists narrowed by %j read newest first and stop', (filters, line) => {
+  ])('of lists narrowed by %j read newest first and stop (S2-17)', (filters, line) => {
     const plan = textsOf(queries, 'listConversations', ['living', ...filters]).flatMap(planOf)
     expect(plan).toContain(line)
     expect(plan.filter(step => step.includes('ORDER BY'))).toEqual([])

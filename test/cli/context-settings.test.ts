@@ -1,0 +1,53 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openStore } from '../../src/stores/open.ts'
+import { type Home, home } from './skein.ts'
+
+/** Twelve statements of about 25 tokens each, and then what the next call would see. */
+const input = [
+  ...Array.from(
+    { length: 12 },
+    (_, n) => `fact number ${n} is that bridge number ${n} is built of stone, and long`,
+  ),
+  '/context\n',
+].join('\n')
+
+/** Chats with these settings of `conversation` in the project's file. */
+async function chatWith(here: Home, ...settings: readonly string[]) {
+  const lines = ['conversation:', ...settings.map(setting => `  ${setting}`)]
+  writeFileSync(join(here.cwd, 'skein.yaml'), `${lines.join('\n')}\n`)
+  const { stdout, stderr, code } = await here.skein(['chat'], { input })
+  expect(code).toBe(0)
+  const [, seen] = /^what the next call sees: (\d+) of 128k/m.exec(stdout) ?? []
+  return { stdout, stderr, seen: Number(seen) }
+}
+
+it('conversation.max_tokens caps the context, and the window slides by default (S2-48, S2-49)', async () => {
+  using here = home()
+  const { stdout, stderr, seen } = await chatWith(here, 'max_tokens: 250')
+  expect(seen).toBeGreaterThan(100)
+  expect(seen).toBeLessThanOrEqual(250)
+  expect(stderr).toMatch(/window: \d+ older messages were left out of this call/)
+  expect(stdout).toMatch(/summary +0 {2}none/)
+  using another = home()
+  const uncapped = await chatWith(another, 'max_tokens: 100000')
+  expect(uncapped.stdout).toMatch(/kept .* 24 messages word for word/)
+})
+
+it.each([4, 10])(
+  'conversation.token_strategy summarises all but the newest keep_recent_messages: %i (S2-48, S2-50)',
+  async count => {
+    using here = home()
+    const settings = ['token_strategy: summarization', 'max_tokens: 400', `keep_recent_messages: ${count}`]
+    await chatWith(here, ...settings)
+    await using store = await openStore(`${here.env.XDG_DATA_HOME}/skein/conversations.db`)
+    const [listed] = (await store.listConversations()).items
+    const path = await store.path(listed!.branch.head!)
+    const [summary] = await store.listSummaries(listed!.id)
+    const covered = path.findIndex(message => message.id === summary!.last) + 1
+    const stored = path.filter(message => message.createdAt <= summary!.createdAt).length
+    // The answer of that turn may be of the same millisecond, and no answer is parted from its question.
+    expect([count, count + 1, count + 2]).toContain(stored - covered)
+  },
+)
