@@ -1,4 +1,4 @@
-// A durable agent in ten lines. Run it twice: the second time it knows what was said the first time.
+// A durable agent in ten lines. Run it twice: the second run remembers the first.
 import { openStore } from 'skein'
 import { createAgent } from 'skein/agent'
 import { scripted } from 'skein/models'

@@ -66,7 +66,7 @@ export const catalogue: readonly RealAgent[] = [
       '.gemini/settings.json': json({ security: { auth: { selectedType: 'gemini-api-key' } } }),
     }),
     startsWithTheMinute: true,
-    note: 'loads no session in the minute in which it began, which is when it is asked to here; later it does',
+    note: 'refuses to load a session within the minute of its creation, as this test does; later it works',
   },
   {
     name: 'codex',
