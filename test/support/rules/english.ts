@@ -20,6 +20,19 @@ export const width = 110
 /** Counts by area: `src/acp`, `docs`, `README.md`. */
 export type Counts = Readonly<Record<string, number>>
 
+export interface EnglishBudgets {
+  /** Avoided phrases. */
+  readonly phrases: Counts
+  /** Lines of comments and Markdown that are longer than `width`. */
+  readonly longLines: Counts
+}
+
+export const budgetFile = join(import.meta.dirname, 'english-budget.json')
+
+export function readBudgets(): EnglishBudgets {
+  return JSON.parse(readFileSync(budgetFile, 'utf8')) as EnglishBudgets
+}
+
 /** One place to reword or to wrap: `src/core/a.ts:3: nobody`. */
 export interface EnglishFinding {
   readonly area: string
