@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { describeCli } from './docs/cli.ts'
 import { describeJson } from './docs/json.ts'
 import { describePostgres } from './docs/postgres-schema.ts'
+import { describeRequirements } from './docs/requirements.ts'
 import { describeSqlite } from './docs/sqlite-schema.ts'
 
 /** Writes the generated documents; with `--check` only says whether they are in step. */
@@ -22,7 +23,12 @@ Everything is in the schema \`skein\`.
 
 ${await describePostgres()}`
 
-const documents = { 'docs/schema.md': schema, 'docs/cli.md': describeCli(), 'docs/json.md': describeJson() }
+const documents = {
+  'docs/schema.md': schema,
+  'docs/cli.md': describeCli(),
+  'docs/json.md': describeJson(),
+  'docs/requirements.md': describeRequirements(),
+}
 let stale = 0
 for (const [path, text] of Object.entries(documents)) {
   if (read(path) === text) continue

@@ -69,7 +69,7 @@ describe('--continue', () => {
     expect((await here.skein(['-c', 'main', 'who am I'])).stdout).toBe('Your name is Bo.\n')
   })
 
-  it('refuses what belongs to another directory, unless forced (C16); what has none is nobody’s', async () => {
+  it('refuses a conversation of another directory unless forced; one without a directory is free to continue (C16)', async () => {
     using here = home()
     const other = join(here.cwd, 'other')
     await mkdir(other)
