@@ -35,7 +35,7 @@ export interface Requirements {
   readonly decisions: Readonly<Record<string, string>>
   readonly promises: Readonly<Record<string, string>>
   readonly reliability: Readonly<Record<string, ReliabilityTest>>
-  /** The lines of the documents that a contradiction or a decision settles, where its own text does not name them. */
+  /** The lines of the documents that a contradiction or decision settles without naming them in its text. */
   readonly decides: Readonly<Record<string, readonly string[]>>
 }
 

@@ -25,15 +25,15 @@ export function readTests(): readonly TextFile[] {
   return readTexts(testFolders, '.ts')
 }
 
-/** The requirement numbers that a file names in tags. A tag is a list of numbers in parentheses; in a test it ends
- *  the name of the test: `it('keeps the question when the model fails (S3-76)'`. */
+/** The requirement numbers that a file names in tags. A tag is a list of numbers in parentheses; in a test it
+ *  ends the name of the test: `it('keeps the question when the model fails (S3-76)'`. */
 export function tagsIn({ path, text }: TextFile): readonly string[] {
   const pattern = isTest(path) ? /\(([^()\n]*)\)(?=['"`])/g : /\(([^()\n]*)\)/g
   const lists = [...text.matchAll(pattern)].map(([, list]) => list!)
   return [...new Set(lists.filter(isTagList).flatMap(numbersIn))]
 }
 
-/** Tags in a file of tests that do not end a name, and so are not seen as tags: `unless forced (C16); else …`. */
+/** Tags in a file of tests that do not end a name, and are therefore not counted: `unless (C16); else`. */
 export function misplacedTags({ text }: TextFile): readonly string[] {
   return [...text.matchAll(/(['"`])[^\n'"`]*\(([^()\n]*)\)[^\n'"`]+\1, (?:async )?\(/g)]
     .filter(([, , list]) => isTagList(list!))
