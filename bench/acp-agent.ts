@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as rest } from 'node:timers/promises'
 
-/** An agent that says in each piece of an answer when it was written, on the machine's own clock. */
+/** An agent that writes the current time into each piece of an answer, from the machine's own clock. */
 
-/** Pieces of an answer, and the rest between them: as quick as the quickest models speak. */
+/** The number of pieces of an answer, and the pause between them: as fast as the fastest models. */
 const [pieces, restMs] = process.argv.slice(2).map(Number) as [number, number]
 
 const write = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
@@ -23,7 +23,7 @@ async function answer({ id, method, params }: Asked): Promise<void> {
   else if (method === 'session/new') write({ id, result: { sessionId: `s-${process.pid}` } })
   else if (method === 'session/prompt') {
     for (let n = 0; n < pieces; n++) {
-      const text = `piece ${n} of an answer that goes on and on; `
+      const text = `piece ${n} of an answer that is rather long; `
       const update = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } }
       const at = Number(process.hrtime.bigint())
       write({ method: 'session/update', params: { sessionId: params?.sessionId, _meta: { at }, update } })

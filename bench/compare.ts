@@ -5,8 +5,8 @@ import type { Contender, ContenderName, Durability } from './contender.ts'
 import { median } from './measure.ts'
 import { makeTurn, workId } from './workload.ts'
 
-/** Appends to the stores of several checkouts, and to the floors, turn by turn in one process: what else the machine does
- *  meets all of them, so that a difference of 2 % shows where separate runs differ by 10.
+/** Appends to the stores of several checkouts, and to the floors, turn by turn in one process. The load of
+ *  the machine affects all of them, so a difference of 2 % is visible where separate runs differ by 10.
  *
  *  node bench/compare.ts normal 5000 /path/to/before . floor floor-hash */
 

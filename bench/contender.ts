@@ -1,8 +1,9 @@
 import type { WorkTurn } from './workload.ts'
 
-/** Whatever is being timed on SQLite: the floor, the floor with hashes for ids, ours, and other libraries. */
+/** Anything that is timed on SQLite: the floor, the floor with hashes as ids, our store, and other libraries.
+ */
 export interface Contender {
-  /** All that follows, up to `endBulk`, in one transaction: to fill a file quickly. */
+  /** Everything up to `endBulk` is one transaction: it fills a file quickly. */
   beginBulk(): void
   endBulk(): void
   create(id: string, title: string): void | Promise<void>
@@ -10,9 +11,9 @@ export interface Contender {
   head(id: string): Promise<string | null>
   /** Appends in one transaction, expecting this head; returns the new one. */
   append(id: string, head: string | null, turn: WorkTurn): string | Promise<string>
-  /** The whole conversation as values; says how many messages it was. */
+  /** Reads the whole conversation as values and returns the number of messages. */
   load(id: string, head: string): number | Promise<number>
-  /** The newest 20 conversations; says how many there were. */
+  /** Reads the newest 20 conversations and returns their number. */
   list(): number | Promise<number>
   fork(id: string, at: string, name: string): void | Promise<void>
   close(): void | Promise<void>
@@ -22,7 +23,7 @@ export type ContenderName = 'floor' | 'floor-hash' | 'ours'
 export type PeerName = 'langgraph' | 'mastra'
 export type Durability = 'full' | 'normal' | 'off'
 
-/** Opens a contender on a file. `off` is for filling only; the peers have settings of their own. */
+/** Opens a contender on a file. `off` is for filling only; the peers use their own settings. */
 export async function openContender(
   name: ContenderName | PeerName,
   file: string,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
 import type { WorkTurn } from './workload.ts'
 
-/** What one would write by hand on PostgreSQL for one application: a turn in one prepared statement. */
+/** Hand-written SQL for one application on PostgreSQL: a turn in one prepared statement. */
 
 const schema = `
 CREATE TABLE conversations (

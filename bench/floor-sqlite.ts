@@ -3,8 +3,8 @@ import BetterSqlite3 from 'better-sqlite3'
 import type { Contender, Durability } from './contender.ts'
 import type { WorkMessage, WorkTurn } from './workload.ts'
 
-/** What one would write by hand for one application: WAL, prepared statements, blocks in one JSON column,
- *  the head checked, nothing that a conversation without branches and search does not need. */
+/** Hand-written SQL for one application: WAL, prepared statements, blocks in one JSON column, a check of the
+ *  head, and nothing that a conversation without branches and search does not need. */
 
 const schema = `
 CREATE TABLE IF NOT EXISTS conversations (
@@ -131,7 +131,7 @@ function messageOf(row: Row) {
 let counter = 0
 const thisProcess = randomBytes(5).toString('hex')
 
-/** Ordered by time, so that the index grows at its right edge only. */
+/** Ordered by time, so the index grows only at its right edge. */
 function timeId(): string {
   counter = (counter + 1) % 1_679_616
   return `${Date.now().toString(36).padStart(9, '0')}${counter.toString(36).padStart(4, '0')}${thisProcess}`
@@ -140,7 +140,7 @@ function timeId(): string {
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 const pairs = Array.from({ length: 1_024 }, (_, n) => `${alphabet[n >> 5]}${alphabet[n & 31]}`)
 
-/** The first 160 bits of SHA-256 over where it hangs and what it says, in base32. */
+/** The first 160 bits of SHA-256 over parent and content, in base32. */
 function hashId(parent: string | null, message: WorkMessage, at: number, blocks: string): string {
   const d = hash('sha256', `${parent}\n${message.role}\n${at}\n${blocks}`, 'binary')
   let id = ''

@@ -4,7 +4,8 @@ import type { Store } from '../src/core/ports.ts'
 import { openSqliteStore, sqliteStore } from '../src/stores/sqlite/index.ts'
 import type { Contender, Durability } from './contender.ts'
 
-/** Our store as a contender. Filling goes through a borrowed handle, whose one transaction holds many of ours. */
+/** Our store as a contender. Filling uses a borrowed handle, whose single transaction contains many of ours.
+ */
 export async function openOurs(file: string, durability: Durability): Promise<Contender> {
   if (durability !== 'off') return contender(await openSqliteStore(file, { durability }), null)
   const db = new BetterSqlite3(file)

@@ -1,13 +1,13 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Tokens of an answer unless the request says otherwise. */
+/** Tokens of an answer. A request may ask for another number. */
 export const tokens = 5_000
-/** Quicker than the quickest providers: a slower answer only hides more. */
+/** Faster than the fastest providers: a slower answer only hides more. */
 export const tokensPerSecond = 2_000
 
-/** A model that answers over HTTP in OpenAI's chat protocol, token by token: at a pace, or (`?hurry`) as quickly as it
- *  can. `?tokens=n` asks for another length. */
+/** A model that answers over HTTP in OpenAI's chat protocol, token by token: paced, or (`?hurry`) as fast as
+ *  possible. `?tokens=n` asks for another length. */
 export async function startPacedModel(): Promise<{ readonly server: Server; readonly url: string }> {
   const server = createServer((request, response) => {
     const asked = new URL(request.url!, 'http://model').searchParams

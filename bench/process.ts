@@ -3,23 +3,23 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-/** What a fresh process is asked to do: one of the tasks of a suite. */
+/** The job of a fresh process: one of the tasks of a suite. */
 export interface Task {
   readonly suite: string
   readonly task: string
   readonly args: object
 }
 
-/** A process that measures a group whenever it is told to, and rests in between. */
+/** A process that measures one group per request and idles in between. */
 export interface Steps<T> {
-  /** Null once it has nothing more to measure. Throws StoppedError once `deadline` (as of `performance.now()`) is
-   *  past; the process is gone then. */
+  /** Null when it has nothing more to measure. Throws StoppedError after `deadline` (as of
+   *  `performance.now()`); the process has ended by then. */
   next(deadline?: number): Promise<T | null>
-  /** Ends it where it stands. */
+  /** Ends it immediately. */
   stop(): void
 }
 
-/** A measurement took longer than a row may. */
+/** A measurement took longer than the limit of a row. */
 export class StoppedError extends Error {}
 
 const running = new Set<ChildProcess>()
@@ -27,13 +27,15 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Runs a task in a fresh process, so that no contender is warmed by another, and returns its answer. */
+/** Runs a task in a fresh process, so that no contender benefits from another's warm-up, and returns its
+ *  answer. */
 export async function inFreshProcess<T>(task: Task): Promise<T> {
   const answer = await startSteps<T>(task).next()
   return answer as T
 }
 
-/** Starts a task that goes by steps. SKEIN_BENCH_NODE_FLAGS go to its Node, `--cpu-prof` for instance. */
+/** Starts a task that runs step by step. SKEIN_BENCH_NODE_FLAGS are passed to its Node, for example
+ *  `--cpu-prof`. */
 export function startSteps<T>(task: Task): Steps<T> {
   const { NODE_EXTRA_CA_CERTS: _, NODE_OPTIONS: __, ...env } = process.env
   const flags = process.env.SKEIN_BENCH_NODE_FLAGS?.split(' ') ?? []
@@ -43,7 +45,7 @@ export function startSteps<T>(task: Task): Steps<T> {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   running.add(child)
-  child.stdin.on('error', () => {}) // It has ended: the next line of its output says so.
+  child.stdin.on('error', () => {}) // The process has ended; the next line of its output says so.
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const ended = once(child, 'close').finally(() => running.delete(child))
   let stopped = false

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 const begin = '<!-- last run -->'
 const end = '<!-- end of last run -->'
 
-/** Puts what a run has printed into the README, in place of the run before. */
+/** Writes the output of a run into the README and replaces the previous run. */
 export function saveRun(command: string, printed: string): void {
   const file = join(import.meta.dirname, 'README.md')
   const text = readFileSync(file, 'utf8')

@@ -1,12 +1,12 @@
 import type { Ratio } from './measure.ts'
 import { type Steps, StoppedError, startSteps } from './process.ts'
 
-/** How much is done. `--quick` finishes within two minutes on a quiet machine. */
+/** The size of the workload. `--quick` finishes within two minutes on a quiet machine. */
 export interface Scale {
   readonly rounds: number
   readonly conversations: readonly [few: number, many: number]
   readonly searched: number
-  /** Messages of the longest conversation of which a tail is read. */
+  /** Messages of the longest conversation whose tail is read. */
   readonly history: number
 }
 
@@ -15,7 +15,7 @@ export const scales: Readonly<Record<'quick' | 'normal', Scale>> = {
   normal: { rounds: 7, conversations: [10_000, 100_000], searched: 1_000_000, history: 100_000 },
 }
 
-/** Rows that are measured together and take longer are stopped, and say where. */
+/** Rows that are measured together and take longer are stopped and say where. */
 export const rowSeconds = 60
 
 export interface Bench {
@@ -27,35 +27,35 @@ export interface Bench {
 /** One line of the table. */
 export interface Line {
   readonly work: string
-  /** What the floor took, or what else it is compared with. */
+  /** The floor's figure, or another base of comparison. */
   readonly floor?: string
   readonly ours: string
   readonly ratio?: Ratio | number
-  /** What is held against the goal, if it is no ratio. */
+  /** The figure that is compared with the goal, if it is not the ratio. */
   readonly value?: number
   readonly goal?: number
-  /** The goal is to be at least that, not at most. */
+  /** The goal is a minimum instead of a maximum. */
   readonly more?: boolean
-  /** What the peers took, as multiples of the floor. */
+  /** The peers' figures, as multiples of the floor. */
   readonly langgraph?: string
   readonly mastra?: string
   readonly note?: string
 }
 
-/** A group of lines, and what its fresh processes do: all at once, or group by group. */
+/** A group of rows, and the tasks of its fresh processes: all at once, or group by group. */
 export interface Suite {
   readonly name: string
-  /** `byName` is run only where it is asked for, `full` not with `--quick` either. */
+  /** `byName` runs only if it is named, `full` only without `--quick`. */
   readonly when?: 'byName' | 'full'
   readonly tasks: Readonly<Record<string, (args: never) => Promise<unknown> | AsyncGenerator<unknown>>>
   run(bench: Bench): Promise<readonly Line[]>
 }
 
-/** What was stopped, for the end of the table. */
+/** The measurements that were stopped, for the end of the table. */
 export const stops: string[] = []
 
-/** Has the contenders take turns, group by group, in fresh processes each round. Who begins changes. Stops after
- *  `rowSeconds`, with what there is by then. */
+/** Lets the contenders alternate, group by group, in fresh processes each round. The first contender changes.
+ *  Stops after `rowSeconds` with the measurements so far. */
 export async function rounds<Name extends string, T>(
   count: number,
   names: readonly Name[],
@@ -88,7 +88,7 @@ export async function rounds<Name extends string, T>(
   return results
 }
 
-/** A group of each, one right after the other; null once they have no more. */
+/** One group of each, directly after each other; null when they have no more. */
 async function oneGroup<T>(
   steps: readonly Steps<T>[],
   forwards: boolean,
@@ -100,12 +100,12 @@ async function oneGroup<T>(
   return group.every(one => one !== null) ? (group as T[]) : null
 }
 
-/** One of the numbers that each group brought. */
+/** One of the numbers of each group. */
 export function seriesOf<T, Key extends keyof T>(rounds: readonly (readonly T[])[], key: Key): T[Key][][] {
   return rounds.map(groups => groups.map(group => group[key]))
 }
 
-/** Microseconds as a person reads them. */
+/** Microseconds in a readable unit. */
 export function time(us: number): string {
   return us < 1_000
     ? `${us.toFixed(us < 100 ? 1 : 0)} µs`

@@ -17,7 +17,7 @@ import { tailSuite } from './rows/tail.ts'
 import { writersSuite } from './rows/writers.ts'
 import type { Suite } from './suite.ts'
 
-/** All that is measured, in the order of the table. */
+/** All suites, in the order of the table. */
 export const suites: readonly Suite[] = [
   appendSuite,
   loadSuite,

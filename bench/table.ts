@@ -1,6 +1,7 @@
 import type { Line } from './suite.ts'
 
-/** The lines as a Markdown table, its columns aligned for a terminal. Peers have columns where they were measured. */
+/** The rows as a Markdown table, with columns aligned for a terminal. Peers have columns if they were
+ *  measured. */
 export function table(lines: readonly Line[]): string {
   const withPeers = lines.some(line => line.langgraph ?? line.mastra)
   const peers = withPeers ? ['LangGraph', 'Mastra'] : []
@@ -25,7 +26,7 @@ function ratioOf({ ratio }: Line): string {
   return `${ratio.middle.toFixed(2)} (${ratio.least.toFixed(2)} … ${ratio.most.toFixed(2)})`
 }
 
-/** Held against the goal is the middle of the rounds. */
+/** The median of the rounds is compared with the goal. */
 export function verdictOf({ ratio, value, goal, more }: Line): string {
   const measured = value ?? (typeof ratio === 'object' ? ratio.middle : ratio)
   if (goal === undefined || measured === undefined) return ''

@@ -3,8 +3,8 @@ import type { Task } from './process.ts'
 import { suites } from './suites.ts'
 import { fill } from './world.ts'
 
-/** The entry of a fresh process: does its task and prints a line for each answer. A task that goes by steps does
- *  one whenever a line comes in, and so takes turns with the other contenders. */
+/** The entry of a fresh process: runs its task and prints a line for each answer. A task with steps runs one
+ *  step per input line, and so alternates with the other contenders. */
 
 type Work = (args: object) => Promise<unknown> | AsyncGenerator<unknown>
 

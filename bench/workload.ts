@@ -1,7 +1,7 @@
 import type { Block } from '../src/core/block.ts'
 import type { NewMessage, NonEmpty, Role } from '../src/core/message.ts'
 
-/** One turn of the workload: what a person says, and all that an agent with one tool answers. */
+/** One turn of the workload: a user message, and the answer of an agent with one tool. */
 export interface WorkTurn {
   readonly key: string
   readonly model: string
@@ -23,7 +23,7 @@ const words = (
   'return import export const async await throw catch class type interface extends undefined null true false'
 ).split(' ')
 
-/** Numbers that look random and are the same in every run. */
+/** Pseudo-random numbers, the same in every run. */
 function mulberry(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -35,8 +35,8 @@ function mulberry(seed: number): () => number {
   }
 }
 
-/** Text of about this many characters, with line breaks and quotes as prose and code have them. Joined at the end,
- *  so that it is one flat string like what comes from a network, and not a tree of its pieces. */
+/** Text of about this many characters, with line breaks and quotes as in prose and code. Joined at the end,
+ *  so that it is one flat string, as from a network, and not a rope of its pieces. */
 function prose(random: () => number, characters: number): string {
   const pieces: string[] = []
   for (let length = 0; length < characters; ) {
@@ -49,7 +49,7 @@ function prose(random: () => number, characters: number): string {
   return pieces.join('')
 }
 
-/** The turn of this number: 4 messages, 7 blocks, about 3,900 characters of text. */
+/** The turn with this number: 4 messages, 7 blocks, about 3,900 characters of text. */
 export function makeTurn(number: number): WorkTurn {
   const random = mulberry(number + 1)
   const callId = `call_${number.toString(36).padStart(20, 'x')}`
@@ -88,7 +88,7 @@ export function makeTurns(from: number, count: number): WorkTurn[] {
   return Array.from({ length: count }, (_, i) => makeTurn(from + i))
 }
 
-/** A conversation id for a number, alike for all contenders. */
+/** A conversation id for a number, the same for all contenders. */
 export function workId(number: number): string {
   const spread = Math.imul(number + 1, 0x9e3779b1) >>> 0
   return `${spread.toString(16).padStart(8, '0')}-0000-4000-8000-${number.toString(16).padStart(12, '0')}`

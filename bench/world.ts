@@ -5,18 +5,19 @@ import { inFreshProcess } from './process.ts'
 import type { Bench } from './suite.ts'
 import { makeTurn, workId } from './workload.ts'
 
-/** The file in which appends, loads and forks are timed, alike for all contenders: conversations of 5,000, of
- *  500 and of 100 messages, grown interleaved. One file, so that only the length of a conversation differs. */
+/** The file in which appends, loads and forks are timed, the same for all contenders: conversations of 5,000,
+ *  of 500 and of 100 messages, filled in turn. One file, so that only the length of a conversation differs.
+ */
 
 const deepTurns = 1_250
 const shortTurns = 25
-/** Short conversations that grow interleaved, and long ones. */
+/** Short conversations that are filled in turn, and long ones. */
 const together = 20
 const deepCount = 8
 
 export const deep: readonly string[] = range(0, deepCount)
 export const middling: readonly string[] = range(1_000, 4)
-/** Twenty short conversations; each measurement takes fresh ones. */
+/** Twenty short conversations; each measurement uses fresh ones. */
 export function short(set: number): readonly string[] {
   return range(2_000 + set * together, together)
 }
@@ -25,7 +26,7 @@ function range(from: number, count: number): readonly string[] {
   return Array.from({ length: count }, (_, i) => workId(from + i))
 }
 
-/** The number of a turn that the world does not hold. */
+/** The number of a turn that the file does not contain. */
 export const nextTurn = 10_000_000
 
 interface FillArgs {
@@ -45,7 +46,7 @@ export function worldFile(bench: Bench, name: ContenderName): string {
 
 const made = new Map<string, Promise<Filled>>()
 
-/** Makes a contender's file when it is first asked for. */
+/** Creates a contender's file on first use. */
 export function makeWorld(bench: Bench, name: ContenderName): Promise<Filled> {
   const file = worldFile(bench, name)
   const args: FillArgs = { name, file, sets: setsFor(bench) }
@@ -54,12 +55,12 @@ export function makeWorld(bench: Bench, name: ContenderName): Promise<Filled> {
   return filled
 }
 
-/** One set of short conversations to warm up on, and one for each round and durability. */
+/** One set of short conversations for the warm-up, and one for each round and durability. */
 export function setsFor(bench: Bench): number {
   return 1 + 2 * bench.scale.rounds
 }
 
-/** Fills a file and says how large it is once all stands in it. */
+/** Fills a file and returns its size after the last write. */
 export async function fill({ name, file, sets }: FillArgs): Promise<Filled> {
   const contender = await openContender(name, file, 'off')
   const heads = new Map<string, string | null>()

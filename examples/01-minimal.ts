@@ -1,4 +1,4 @@
-// Say something, close everything as if the process had ended, and go on where the talk was left.
+// Store two messages, close the store as if the process had ended, and continue the conversation.
 import { openStore, textOf } from 'skein'
 
 const file = '.skein/example.db'
@@ -15,4 +15,4 @@ branch = (await store.findOrCreate('example:talk')).branch
 for (const message of await store.path(branch.head!)) console.log(`${message.role}: ${textOf(message)}`)
 await store.close()
 
-console.log(`\nAll of it came back from ${file}. Run it again: the conversation goes on.`)
+console.log(`\nEverything was read back from ${file}. Run it again: the conversation continues.`)

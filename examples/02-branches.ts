@@ -5,27 +5,27 @@ import { buildForest, byActivity, openStore, textOf, walkForest } from 'skein'
 const store = await openStore(':memory:')
 const { conversation, branch } = await store.create()
 
-// Everything is appended to a branch, after the head that the caller has seen.
+// An append names the branch and the head that the caller has seen.
 const asked = await store.append(branch, null, [{ role: 'user', blocks: 'Find a name for my boat.' }])
 const answered = await store.append(branch, asked.head, [{ role: 'assistant', blocks: 'Otter.' }])
 await store.append(branch, answered.head, [{ role: 'user', blocks: 'Good. And for the dinghy?' }])
 
-// A fork at the question: another answer beside the first. Both stay, each on its branch.
+// A fork at the question: a second answer. Both stay, each on its branch.
 const second = await store.createBranch(conversation.id, asked.head, { name: 'second-try' })
 const other = await store.append(second, asked.head, [{ role: 'assistant', blocks: 'Heron.' }])
 await store.append(second, other.head, [{ role: 'user', blocks: 'Too proud.' }])
 
-// Two who saw the same head: whoever comes later is refused, or goes on beside the other if that is asked for.
+// Two writers that saw the same head: the second is refused, or gets a sibling branch on request.
 const late = await store.append(branch, answered.head, [{ role: 'user', blocks: 'Does it float?' }], {
   onConflict: 'sibling',
 })
-console.log(`the later one went on ${late.branch.name} (${late.outcome})\n`)
+console.log(`the second writer is on ${late.branch.name} (${late.outcome})\n`)
 
 for (const { name, active, messagesSinceBase } of await store.listBranches(conversation.id)) {
   console.log(`${active ? '*' : ' '} ${name.padEnd(10)} ${messagesSinceBase} messages of its own`)
 }
 
-// The tree, from a flat list; the most recently active branch comes last.
+// The tree, built from a flat list; the most recently active branch comes last.
 const { items } = await store.listMessages({ conversationId: conversation.id })
 console.log()
 for (const { tree, depth } of walkForest(byActivity(buildForest(items)))) {

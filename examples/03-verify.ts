@@ -1,5 +1,6 @@
-// Ids are hashes, so that anybody can prove that a history is whole: here a reader that shares no code with us
-// (format-reader.mjs, written from docs/data-model.md) checks a file, before and after one letter of it changes.
+// Ids are hashes, so an independent program can prove that a history is complete. Here a reader that shares
+// no code with us (format-reader.mjs, written from docs/data-model.md) checks a file before and after one
+// letter changes.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -23,7 +24,7 @@ try {
     { role: 'tool_result', blocks: [{ type: 'tool_result', callId: 'c1', output: 'ok '.repeat(10_000) }] },
   ])
   await store.append(branch, head, [{ role: 'assistant', blocks: 'Done.' }])
-  // To erase is no damage: the words go, the place and the hash of what stood there stay.
+  // An erased message is not damaged: its content is gone, its place and its hash stay.
   await store.eraseMessages([ids[0]], { by: 'the person', reason: 'a password' })
   await store.close()
   verify(0)

@@ -1,5 +1,5 @@
-// A process dies in the middle of a tool call. The next one goes on: the tool that had started is not run a second
-// time, the one that says it may be is, and the answer knows which is which.
+// A process dies during a tool call, and the next one continues the turn. The tool that had started is not
+// run again, the repeatable one is, and the model is told which is which.
 
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -19,7 +19,7 @@ const transfer = tool({
   input: z.object({ to: z.string(), sum: z.number() }),
   run({ to, sum }) {
     appendFileSync(log, `${sum} to ${to}\n`)
-    // The money has gone, and nobody will ever hear of it: what a crash looks like.
+    // A crash: the money is sent, and the result is lost.
     process.kill(process.pid, 'SIGKILL')
   },
 })

@@ -1,5 +1,5 @@
-// A conversation outgrows the window of its model. What no longer fits is summarised once; the summary is stored
-// beside the messages, and not one of them is lost.
+// A conversation outgrows the window of its model. Messages that no longer fit are summarised once. The
+// summary is stored in addition to the messages, and none of them is lost.
 import { openStore } from 'skein'
 import { createAgent } from 'skein/agent'
 import { scripted } from 'skein/models'

@@ -1,4 +1,4 @@
-// An agent asks another one. The other's run is a conversation of its own, linked to the message that asked.
+// An agent calls another one. The subagent's run is a separate conversation, linked to the calling message.
 import { openStore, textOf } from 'skein'
 import { createAgent, subagent } from 'skein/agent'
 import { scripted } from 'skein/models'

@@ -1,4 +1,4 @@
-// The AI SDK in two lines: wrap the model and the tools, and everything that passes is saved.
+// The AI SDK in two lines: wrap the model and the tools, and every call is recorded.
 
 import { generateText, isStepCount, type ModelMessage, tool } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
@@ -9,7 +9,7 @@ import { z } from 'zod'
 const store = await openStore(':memory:')
 const recorded = recordTo(store, 'example:ai')
 
-// In your program this is openai('gpt-5') or any other model; here it is one that needs no key.
+// In your program this is openai('gpt-5') or any other model. This one needs no key.
 const model = recorded(offline())
 const tools = recorded.tools({
   weather: tool({
@@ -23,11 +23,11 @@ const messages: ModelMessage[] = [{ role: 'user', content: 'Do I need a coat in 
 const { text, responseMessages } = await generateText({ model, tools, messages, stopWhen: isStepCount(5) })
 console.log(`${text}\n`)
 
-// You go on with your own messages, as you are used to: what is stored already is not stored again …
+// Continue with your own message list as usual: stored messages are not stored again …
 messages.push(...responseMessages, { role: 'user', content: 'Thanks!' })
 await generateText({ model, tools, messages })
 
-// … or, in another process, with what is stored.
+// … or, in another process, with the stored messages.
 const later = recordTo(store, 'example:ai')
 await generateText({
   model: later(offline()),
@@ -44,7 +44,7 @@ for (const message of await store.path(head!)) {
 
 await store.close()
 
-/** Calls the tool when it is asked about a coat, and chats otherwise. */
+/** Calls the tool if the question mentions a coat, and answers with text otherwise. */
 function offline() {
   return new MockLanguageModelV4({
     async doGenerate({ prompt }) {

@@ -1,11 +1,11 @@
-// Talk with any agent that speaks the Agent Client Protocol. Its process ends, and its memory with it or not: what was
-// said is in the store, and whoever comes next knows it.
+// Chat with any agent that supports the Agent Client Protocol. Its process may end and lose its memory: the
+// conversation is in the store, and the next process receives it.
 
 import { fileURLToPath } from 'node:url'
 import { openStore } from 'skein'
 import { createHost } from 'skein/acp'
 
-// `copilot --acp --stdio`, `opencode acp`, … Ours needs no key.
+// `copilot --acp --stdio`, `opencode acp`, … Our own agent needs no key.
 const skein = fileURLToPath(import.meta.resolve('skein/package.json')).replace(
   'package.json',
   'dist/cli/skein.cjs',

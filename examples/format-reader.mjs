@@ -1,8 +1,9 @@
-// A reader of format 1 that shares no code with Skein: docs/data-model.md in one file, as a proof that the page is
-// enough. It verifies bodies, ids along parents and blobs, and exits with 1 if anything is damaged.
+// A reader of format 1 that shares no code with Skein. It implements docs/data-model.md in one file and
+// proves that the page is sufficient. It verifies bodies, ids and blobs, and exits with 1 if anything is
+// damaged.
 //
 //   node examples/format-reader.mjs conversations.db
-//   node examples/format-reader.mjs               checks itself against the vectors of the page
+//   node examples/format-reader.mjs               checks itself against the test vectors of the page
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -39,7 +40,7 @@ function checkFile(path) {
     db.prepare(`SELECT c.id AS conversation, c.purging, m.id, m.seq, m.parent_seq, m.role, m.at,
     m.body_hash, CAST(m.body AS BLOB) AS body, m.erased
     FROM skein_messages m JOIN skein_conversations c ON c.c = m.conv ORDER BY m.conv, m.seq`)
-  const conversations = new Map() // for each the ids by seq; parents come before their children
+  const conversations = new Map() // the ids of each by seq; parents come before their children
   let count = 0
   for (const { conversation, id, seq, parent_seq, role, at, body, body_hash, ...row } of messages.iterate()) {
     const where = `conversation ${conversation}, message ${seq} (${id})`
@@ -47,7 +48,7 @@ function checkFile(path) {
     const ids = conversations.get(conversation).set(seq, id)
     count++
     if (body === null) {
-      if (row.erased === null) report(where, 'the body is gone, and nobody erased it')
+      if (row.erased === null) report(where, 'the body is missing, and the message is not erased')
     } else if (!sha256(body).equals(body_hash)) report(where, 'the body does not match its hash')
     else {
       for (const { $blob, bytes } of references(JSON.parse(Buffer.from(body).toString()))) {

@@ -14,9 +14,9 @@ import { type Row, tableOf } from './agents/table.ts'
 import { openWorld, type Way, ways } from './agents/world.ts'
 import { root } from './check/command.ts'
 
-/** Installs agents of other people into a scratch place and kills them, alone and behind our proxy: what do they still know, and
- *  what does an editor see? Names of agents and `--way` take some of it. Needs the npm registry, and for the proxy
- *  `npm run build`; `--save` writes the table into docs/acp.md. */
+/** Installs other vendors' agents into a scratch folder and kills them, alone and behind our proxy: what do
+ *  they still know, and what does an editor see? Names of agents and `--way` select a part. Needs the npm
+ *  registry, and `npm run build` for the proxy; `--save` writes the table into docs/acp.md. */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -40,7 +40,7 @@ if (noWay.length > 0) {
 }
 mkdirSync(values.dir, { recursive: true })
 
-// What is started inherits this, wherever it hides: an interrupted run leaves nothing behind.
+// All child processes inherit this variable, so an interrupted run can find and kill them.
 const everything = { run: randomUUID(), variable: 'AGENTS_RUN' }
 process.env[everything.variable] = everything.run
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -5,8 +5,8 @@ import { findBatteries } from './battery/batteries.ts'
 import { figureRows } from './battery/figures.ts'
 import { CommandError, endCommands, root, run } from './check/command.ts'
 
-/** Runs the long form of tests, one file after the other, and ends with the figures they noted. Without a name it lists
- *  the names. The gate runs the same files short. */
+/** Runs the long form of tests, one file after the other, and ends with their figures. Without a name it
+ *  lists the names. The gate runs the short form of the same files. */
 
 const batteries = findBatteries(root)
 const wanted = process.argv.slice(2)
@@ -41,7 +41,7 @@ const chosen = batteries.filter(({ name }) => wanted.includes('all') || wanted.i
 const begun = new Date()
 const load = loadavg()[0]!.toFixed(1)
 try {
-  // One after the other: a figure that is made beside another battery is none.
+  // One after the other: a parallel battery would distort the figures.
   const args = ['run', '--no-file-parallelism', '--testTimeout=3600000', ...chosen.map(({ file }) => file)]
   const env = { ...process.env, SKEIN_BATTERY: 'full', SKEIN_BATTERY_NOTES: notes }
   await run('vitest', args, { env, output: 'shown', limitMs: 12 * 3_600_000 })

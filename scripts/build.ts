@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { bundleCommand } from './build/bundle.ts'
 import { root, run } from './check/command.ts'
 
-/** Builds `dist/`: the library as plain modules with their types, and the command as a bundle that starts quickly. */
+/** Builds `dist/`: the library as plain modules with their types, and the command as a bundle that starts
+ *  fast. */
 
 const command = join(root, 'dist/cli')
 rmSync(command, { recursive: true, force: true })

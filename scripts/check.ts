@@ -21,7 +21,7 @@ const build: Step = {
   },
 }
 
-/** The whole gate, in order. The build comes before the types: examples import `skein`, which is `dist/`. */
+/** The whole gate, in order. The build precedes the types: examples import `skein`, which is `dist/`. */
 const gate: readonly Step[] = [
   command('lint', 'biome', 'check', '--error-on-warnings', '.'),
   build,
@@ -32,7 +32,7 @@ const gate: readonly Step[] = [
   packageCheck,
 ]
 
-/** Runs the steps up to the first that fails, and returns what was counted. */
+/** Runs the steps up to the first failure and returns the counts. */
 async function check(steps: readonly Step[], place: string): Promise<Count> {
   let total = passed(0)
   for (const [index, step] of steps.entries()) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { playStory, textOf } from './recording/story.ts'
 import { svgOf } from './recording/svg.ts'
 
-/** Plays the story of the README in real terminals, and writes what was seen to docs/. */
+/** Plays the story of the README in real terminals and writes the recording to docs/. */
 
 const docs = join(import.meta.dirname, '../docs')
 const scenes = await playStory()

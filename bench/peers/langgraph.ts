@@ -1,8 +1,8 @@
 import type { Contender } from '../contender.ts'
 import type { WorkMessage } from '../workload.ts'
 
-/** LangGraph's SQLite saver, one `put` a turn with the whole state, as a graph makes at each step. What the saver
- *  does not have (a list of threads, forks) is refused. */
+/** LangGraph's SQLite saver, one `put` per turn with the whole state, as a graph does at each step.
+ *  Operations that the saver does not have (a list of threads, forks) are refused. */
 
 interface Saver {
   readonly db: { close(): void }

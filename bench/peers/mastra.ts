@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Contender } from '../contender.ts'
 import type { WorkMessage, WorkTurn } from '../workload.ts'
 
-/** Mastra's storage on libSQL, with its own settings (WAL, synchronous NORMAL). A fork is its copy of a thread. */
+/** Mastra's storage on libSQL, with its own settings (WAL, synchronous NORMAL). A fork is its copy of a
+ *  thread. */
 
 interface Memory {
   saveThread(args: { thread: object }): Promise<unknown>
@@ -29,7 +30,7 @@ export async function openMastra(file: string): Promise<Contender> {
   const store = new LibSQLStore({ id: 'bench', url: `file:${file}` })
   await store.init()
   const memory = await store.getStore('memory')
-  // It orders by time: two messages of one millisecond would change places.
+  // It orders by time: two messages of one millisecond could change places.
   let last = 0
   const nextTime = () => {
     last = Math.max(Date.now(), last + 1)

@@ -5,12 +5,12 @@ import { createInterface } from 'node:readline'
 import { median } from '../measure.ts'
 import { type Line, type Suite, time } from '../suite.ts'
 
-/** How long a piece of an answer takes from the agent to the client, with the proxy in between and without. */
+/** The time of a piece of an answer from the agent to the client, with and without the proxy. */
 
 const skein = join(import.meta.dirname, '../../dist/cli/skein.cjs')
 const agent = [process.execPath, join(import.meta.dirname, '../acp-agent.ts')]
 
-/** A quick model: 500 pieces a second; and one that says everything at once. */
+/** A fast model with 500 pieces per second, and one that sends everything at once. */
 const speeds = { paced: ['1000', '2'], 'at once': ['5000', '0'] } as const
 
 export const acpSuite: Suite = {
@@ -58,7 +58,7 @@ async function latencies([command, ...args]: readonly string[]): Promise<readonl
     if (params?._meta?.at) took.push((now - params._meta.at) / 1e3)
     else if (id === 0) say(1, 'session/new', { cwd: process.cwd(), mcpServers: [] })
     else if (id === 1) {
-      const prompt = [{ type: 'text', text: 'go on' }]
+      const prompt = [{ type: 'text', text: 'reply' }]
       say(2, 'session/prompt', { sessionId: result.sessionId, prompt })
     } else if (id === 2) break
   }

@@ -9,8 +9,8 @@ import { inFreshProcess } from '../process.ts'
 import { rounds, type Suite, time } from '../suite.ts'
 import { makeTurn } from '../workload.ts'
 
-/** How long it takes from `send()` until the model is asked: the words are on the disk by then, and what the model
- *  has to know was read and fitted. */
+/** The time from `send()` until the model is called: by then the user's message is on disk, and the context
+ *  was read and fitted. */
 
 const warmUp = 10
 const groups = 30
@@ -18,7 +18,7 @@ const window = { limit: 125_000 }
 
 type History = 'short' | 'long'
 
-/** Microseconds until the request left. */
+/** Microseconds until the request was sent. */
 type Measured = Record<History, number>
 
 async function fill({ file, history }: { file: string; history: number }): Promise<null> {

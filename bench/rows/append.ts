@@ -22,11 +22,11 @@ interface AppendArgs {
   readonly from: number
 }
 
-/** Microseconds a turn. */
+/** Microseconds per turn. */
 interface Appends {
   readonly at100: number
   readonly at5000: number
-  /** All that passed, checkpoints between turns included. */
+  /** The total time, including checkpoints between turns. */
   readonly whole: number
   readonly cpu: number
 }
@@ -56,7 +56,7 @@ async function* append({ name, file, durability, set, from }: AppendArgs): Async
       const begin = performance.now()
       heads.set(id, await contender.append(id, head, turn))
       times.push((performance.now() - begin) * 1_000)
-      // As between the turns of a real process: here a store may do what nobody should wait for.
+      // As between the turns of a real process: here a store may do work for which no caller should wait.
       await new Promise(setImmediate)
     }
     return times
@@ -69,7 +69,7 @@ async function headsOf(contender: Contender, ids: readonly string[]): Promise<Ma
   return heads
 }
 
-/** Pages written to the log for each turn: the same whatever else the machine does. */
+/** Pages written to the log per turn. The number does not depend on the load of the machine. */
 async function frames({ name, file, from }: AppendArgs): Promise<number> {
   const contender = await openContender(name, file, 'normal')
   const heads = await headsOf(contender, deep)
@@ -78,7 +78,7 @@ async function frames({ name, file, from }: AppendArgs): Promise<number> {
     heads.set(id, await contender.append(id, heads.get(id)!, makeTurn(from + turn)))
   }
   await write(0)
-  // A reader that stays keeps the log from beginning anew.
+  // An open reader prevents the log from restarting.
   const reader = new BetterSqlite3(file, { readonly: true })
   reader.exec('BEGIN; SELECT count(*) FROM sqlite_master')
   const before = framesIn(file)

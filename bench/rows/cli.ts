@@ -8,7 +8,8 @@ import { median, pairedRatio } from '../measure.ts'
 import { type Line, type Suite, time } from '../suite.ts'
 import { makeTurn } from '../workload.ts'
 
-/** How long the command takes, from start to end, against a program that does nothing, on the same Node. */
+/** The time of the command from start to exit, compared with a program that does nothing, on the same Node.
+ */
 
 const bin = join(import.meta.dirname, '../../dist/cli/skein.cjs')
 const writer = join(import.meta.dirname, '../busy-writer.ts')
@@ -77,8 +78,8 @@ export const cliSuite: Suite = {
   },
 }
 
-/** How long `skein ls` takes while somebody writes into its store without a pause, against somebody who writes as much
- *  into another one: what is left is waiting. */
+/** The time of `skein ls` while another process writes into its store without a pause, compared with a
+ *  process that writes as much into another store: the difference is waiting. */
 async function besideWriter(store: string, other: string, cwd: string, rounds: number): Promise<Line> {
   const took = { same: [] as number[][], other: [] as number[][] }
   for (let round = 0; round < rounds; round++) {
@@ -104,7 +105,7 @@ async function besideWriter(store: string, other: string, cwd: string, rounds: n
 
 /** Microseconds. */
 function run(args: readonly string[], cwd: string): number {
-  // Certificates that a machine adds cost every Node tens of milliseconds.
+  // Certificates that a machine adds cost every Node process tens of milliseconds.
   const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env
   const start = performance.now()
   const { status, stderr } = spawnSync(process.execPath, args, { cwd, env })

@@ -9,7 +9,7 @@ import { inFreshProcess } from '../process.ts'
 import { rounds, type Suite, time } from '../suite.ts'
 import { makeTurn, workId } from '../workload.ts'
 
-/** A window of which 100,000 tokens may be used. */
+/** A window with 100,000 usable tokens. */
 const window = { limit: 125_000, keepRecent: 10 }
 const system = 'You are a helpful assistant.'
 const holder = { host: 'bench', boot: 'b', pid: 1, startedAt: 1 }
@@ -17,7 +17,7 @@ const holder = { host: 'bench', boot: 'b', pid: 1, startedAt: 1 }
 const warmUp = 30
 const groups = 40
 
-/** Plain, and with summaries made all along the way, each of what a window holds. */
+/** Plain, and with summaries along the whole path, each of one window. */
 type History = 'short' | 'long' | 'shortSummarised' | 'longSummarised'
 
 interface ContextArgs {

@@ -17,7 +17,7 @@ interface Fits {
   readonly copy: number
 }
 
-/** 5,000 messages as a store gives them. */
+/** 5,000 messages as a store returns them. */
 function makePath(): Message[] {
   let pathTokens = 0
   return makeTurns(0, messages / 4)
@@ -47,7 +47,7 @@ function makePath(): Message[] {
     })
 }
 
-/** The least that anybody could do: a new message of role and blocks for each stored one. */
+/** The lower bound: a new message of role and blocks for each stored one. */
 function copy(path: readonly Message[]): readonly object[] {
   return path.map(({ role, blocks, id }) => ({ role, blocks: blocks.map(block => ({ ...block })), id }))
 }

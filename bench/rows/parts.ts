@@ -6,8 +6,8 @@ import { inFreshProcess } from '../process.ts'
 import { type Line, type Suite, time } from '../suite.ts'
 import { makeTurn, workId } from '../workload.ts'
 
-/** Where the time of an append, a list and a fork goes: each statement by itself, and the rest. It explains the
- *  other rows, and costs a little itself: totals are higher here. */
+/** The parts of an append, a list and a fork: each statement separately, and the rest. It explains the other
+ *  rows and has a cost itself, so totals are higher here. */
 
 const names = ['floor', 'floor-hash', 'ours'] as const
 const operations = ['append', 'list', 'fork'] as const
@@ -19,10 +19,10 @@ interface Args {
   readonly operation: Operation
 }
 
-/** Microseconds for each part. */
+/** Microseconds per part. */
 type Parts = Readonly<Record<string, number>>
 
-/** What the statements of both sides are called here. */
+/** The names of both sides' statements in this table. */
 const kinds: readonly (readonly [pattern: RegExp, kind: string])[] = [
   [/^\s*BEGIN/, 'begin'],
   [/^\s*COMMIT/, 'commit: pages to the log'],
@@ -87,7 +87,7 @@ async function parts({ name, file, operation }: Args): Promise<Parts> {
   return Object.fromEntries([...all].map(part => [part, median(each.map(one => one[part] ?? 0))]))
 }
 
-/** Makes the fixture, and a function that prepares one call. */
+/** Creates the fixture, and a function that prepares one call. */
 async function prepare(contender: Contender, operation: Operation): Promise<() => () => unknown> {
   const heads = new Map<string, string | null>()
   const count = operation === 'list' ? 1_000 : 20

@@ -7,8 +7,8 @@ import { inFreshProcess, StoppedError, startSteps } from '../process.ts'
 import { type Bench, type Line, rounds, rowSeconds, type Suite, seriesOf, stops, time } from '../suite.ts'
 import { makeTurn, workId } from '../workload.ts'
 
-/** Us, the floor and two libraries that people use for this, on the same turns, all with NORMAL, which is how the
- *  libraries set themselves up. Fewer turns than in the rows of our own: some of theirs take seconds. */
+/** Our store, the floor and two libraries for the same purpose, on the same turns, all with NORMAL, which is
+ *  the libraries' own setting. Fewer turns than in our own rows, because some of theirs take seconds. */
 
 const names = ['floor', 'ours', 'langgraph', 'mastra'] as const
 type Name = ContenderName | PeerName
@@ -16,7 +16,7 @@ type Name = ContenderName | PeerName
 const of100 = workId(100)
 const of500 = workId(500)
 const of5000 = workId(5_000)
-/** To warm up on. */
+/** For the warm-up. */
 const another = workId(99)
 const groups = 3
 
@@ -27,8 +27,8 @@ interface Args {
   readonly conversations: number
 }
 
-/** The three conversations, and as many empty ones as lists are made of. A long one is filled in a few large
- *  steps: step by step the largest would take LangGraph many minutes. */
+/** The three conversations, and as many empty ones as the lists need. A long one is filled in a few large
+ *  steps: turn by turn, the largest would take LangGraph many minutes. */
 async function fill({ name, file, conversations }: Args): Promise<null> {
   const contender = await openContender(name, file, name === 'floor' || name === 'ours' ? 'off' : 'normal')
   contender.beginBulk()
@@ -54,7 +54,7 @@ async function fill({ name, file, conversations }: Args): Promise<null> {
   return null
 }
 
-/** Microseconds; null for what a peer does not have. */
+/** Microseconds; null for an operation that a peer does not have. */
 interface Measured {
   readonly at100: number
   readonly at5000: number
@@ -102,7 +102,7 @@ interface Grown {
   readonly bytes: number
 }
 
-/** One conversation, turn by turn, up to 5,000 messages or as far as it comes. */
+/** One conversation, turn by turn, up to 5,000 messages or to the time limit. */
 async function* grow({ name, file }: Args): AsyncGenerator<Grown> {
   const contender = await openContender(name, file, 'normal')
   await contender.create(of5000, 'a conversation')
@@ -111,7 +111,7 @@ async function* grow({ name, file }: Args): AsyncGenerator<Grown> {
     head = await contender.append(of5000, head, makeTurn(turn))
     if (turn % 50 === 0) {
       const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
-      // What stands only in the log will be in the file; what stands in both counts once.
+      // Pages that are only in the log will be in the file; pages in both count once.
       yield { messages: turn * 4, bytes: Math.max(statSync(file).size, log) }
     }
   }

@@ -15,7 +15,7 @@ type Name = (typeof names)[number]
 const warmUp = 300
 const groups = 12
 
-/** Conversations that grow interleaved, and two that are only read. */
+/** Conversations that are filled in turn, and two that are only read. */
 const growing = Array.from({ length: 20 }, (_, i) => workId(i))
 const of500 = workId(500)
 const of5000 = workId(5_000)

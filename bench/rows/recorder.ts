@@ -9,7 +9,7 @@ import { middleOf, pairedRatio } from '../measure.ts'
 import { startPacedModel, tokens, tokensPerSecond } from '../paced-model.ts'
 import { type Line, rounds, type Suite, seriesOf, time } from '../suite.ts'
 
-/** What recording costs while an answer streams: the same answers over HTTP, read with and without a recorder. */
+/** The cost of recording while an answer streams: the same answers over HTTP, with and without a recorder. */
 
 const names = ['plain', 'recorded'] as const
 type Name = (typeof names)[number]
@@ -23,13 +23,13 @@ interface StreamArgs {
   readonly groups: number
 }
 
-/** Microseconds for an answer, and for the processor alone. */
+/** Microseconds for an answer, and of processor time alone. */
 interface Streamed {
   readonly whole: number
   readonly cpu: number
 }
 
-/** Asks once, recorded if there is a store. */
+/** Calls the model once, recorded if there is a store. */
 type Ask = (url: string) => Promise<void>
 
 async function* measured(
@@ -57,7 +57,7 @@ async function askByHand(store: Store | null): Promise<Ask> {
   return url => ask(store, branch, url)
 }
 
-/** The AI SDK, with its model as it is or recorded. Each answer begins a conversation. */
+/** The AI SDK, with its model plain or recorded. Each answer starts a conversation. */
 async function askTheSdk(store: Store | null): Promise<Ask> {
   let asked = 0
   return async url => {
@@ -71,7 +71,7 @@ async function askTheSdk(store: Store | null): Promise<Ask> {
   }
 }
 
-/** One turn: the question is stored, the answer while it arrives, and then as a whole. */
+/** One turn: stores the question, the answer while it arrives, and then the complete answer. */
 async function ask(store: Store | null, branch: BranchRef | null, url: string): Promise<void> {
   const words = [{ role: 'user', blocks: 'Tell me everything.' }] as const
   const turn = store && branch ? await beginTurn(store, branch, { words }) : null

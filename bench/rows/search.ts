@@ -8,8 +8,8 @@ import { inFreshProcess } from '../process.ts'
 import { type Line, rounds, type Suite, seriesOf, time } from '../suite.ts'
 import { makeTurn, workId } from '../workload.ts'
 
-/** Fifty messages a conversation, of about 200 characters, one each ten seconds; one in five says "common", one in
- *  15,000 "rarely". */
+/** Fifty messages per conversation, of about 200 characters, one every ten seconds. One in five contains
+ *  "common", one in 15,000 "rarely". */
 async function fill({ file, count }: { file: string; count: number }): Promise<{ perMessage: number }> {
   const db = new BetterSqlite3(file)
   db.pragma('journal_mode = WAL')

@@ -27,8 +27,8 @@ interface Measured {
   readonly messages: number
 }
 
-/** One file: 1,000 messages in a row; 100,000 in a row; 50 branches that grow in turn; and a fork at message 10
- *  of the 100,000, grown by 400. */
+/** One file: 1,000 messages in a row; 100,000 in a row; 50 branches that grow in turn; and a fork at message
+ *  10 of the 100,000, extended by 400. */
 async function fill({ file, history }: { file: string; history: number }): Promise<Record<Tree, string>> {
   const db = new BetterSqlite3(file)
   db.pragma('journal_mode = WAL')
@@ -84,7 +84,7 @@ async function fill({ file, history }: { file: string; history: number }): Promi
 
 async function* tail({ file, heads }: TailArgs): AsyncGenerator<Record<Tree, Measured>> {
   const store: Store = await openSqliteStore(file, { durability: 'normal' })
-  // In turn, so that a slow moment meets all of them.
+  // Alternating, so that a slow moment affects all of them.
   for (let group = 0; group < warmUp + groups; group++) {
     const measured = {} as Record<Tree, Measured>
     for (const [tree, head] of Object.entries(heads) as [Tree, MessageId][]) {

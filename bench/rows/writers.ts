@@ -5,8 +5,8 @@ import { inFreshProcess, startSteps } from '../process.ts'
 import { type Line, type Suite, time } from '../suite.ts'
 import { makeTurn, workId } from '../workload.ts'
 
-/** Several processes that write one file as quickly as they can, each its own conversation. The floor waits as
- *  SQLite does by itself. */
+/** Several processes that write to one file as fast as they can, each to its own conversation. The floor uses
+ *  SQLite's own waiting. */
 
 const writers = 4
 const runMs = 3_000
@@ -32,7 +32,7 @@ async function open({ name, file }: WriteArgs): Promise<null> {
   return null
 }
 
-/** First says that it is ready: all begin at the same moment. */
+/** Reports first that it is ready, so that all start at the same moment. */
 async function* write({ name, file, durability, writer }: WriteArgs): AsyncGenerator<Written | 'ready'> {
   const contender = await openContender(name, file, durability)
   const id = workId(writer)

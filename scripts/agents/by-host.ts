@@ -15,7 +15,7 @@ import type { AgentWorld } from './world.ts'
 
 const key = 'real-agents'
 
-/** The same deaths with a program of ours in the place of the editor. What it shows is what is stored. */
+/** The same kills with one of our own programs instead of the editor. "Shown" means stored. */
 export async function byHost(world: AgentWorld): Promise<RestartCells & CutOffCells> {
   const { model } = world
   await say(world, 'one', 'ended')
@@ -38,7 +38,7 @@ export async function byHost(world: AgentWorld): Promise<RestartCells & CutOffCe
 
 const storeOf = ({ cwd }: AgentWorld) => join(cwd, '../store.db')
 
-/** Starts a host, lets it say something, and kills everything a second after this has been printed. */
+/** Starts a host, sends a prompt, and kills everything one second after this text was printed. */
 async function say(world: AgentWorld, name: string, until: string): Promise<void> {
   const run = randomUUID()
   const program = join(root, 'scripts/agents/host-turn.ts')

@@ -17,7 +17,7 @@ const codex = (more: Readonly<Record<string, string>> = {}): Pick<RealAgent, 'en
   files: world => ({ '.codex/config.toml': codexConfig(world) }),
 })
 
-/** The agents of `npm run agents`. Each was seen to run here without an account, with the key `dummy`. */
+/** The agents of `npm run agents`. Each runs without an account, with the key `dummy`. */
 export const catalogue: readonly RealAgent[] = [
   {
     name: 'opencode',
@@ -55,7 +55,7 @@ export const catalogue: readonly RealAgent[] = [
   {
     name: 'gemini',
     packages: ['@google/gemini-cli@0.61.0'],
-    // A named model: otherwise it asks another model which one to take.
+    // A named model: otherwise the agent asks another model which one to use.
     command: ['gemini', '--acp', '--skip-trust', '-m', 'gemini-2.5-pro'],
     env: ({ model }) => ({
       GEMINI_API_KEY: 'dummy',

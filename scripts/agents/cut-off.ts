@@ -3,7 +3,8 @@ import { abilitiesOf, notOffered, tried } from './restart.ts'
 import { type Cell, givenToModel, shownIn } from './seen-by.ts'
 import { type AgentWorld, quiet } from './world.ts'
 
-/** What is left of a turn when everything was killed in the middle of its answer: for the model and for the editor. */
+/** The state of a turn after everything was killed in the middle of its answer, for the model and for the
+ *  editor. */
 export interface CutOffCells {
   readonly question: Cell
   readonly half: Cell
@@ -18,7 +19,7 @@ export async function cutOff(world: AgentWorld): Promise<CutOffCells> {
   await quiet(before)
   model.holdBack('cut')
   const turn = before.prompt(sessionId, questionOf('cut'))
-  turn.catch(() => undefined) // it is killed
+  turn.catch(() => undefined) // the process is killed
   await before.untilShown(sessionId, halfOf('cut'))
   await quiet(before)
   await before.kill9()

@@ -1,8 +1,9 @@
 import { createHost } from '../../src/acp/host/host.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 
-/** A program with a host in it, which says one thing and then stays until it is killed:
- *  `host-turn.ts <store> <conversation> <words> <agent command…>`. Prints what the agent says as it comes, and a line at the end. */
+/** A program with a host that sends one prompt and then waits until it is killed:
+ *  `host-turn.ts <store> <conversation> <words> <agent command…>`. Prints the agent's output as it
+ *  arrives, and a line at the end. */
 const [file, key, words, command, ...args] = process.argv.slice(2)
 const store = await openSqliteStore(file!)
 const host = createHost({ store, command: { command: command!, args } })

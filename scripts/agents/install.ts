@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { run } from '../check/command.ts'
 import type { RealAgent } from './real-agent.ts'
 
-/** Puts an agent into a folder of its own, unless these very packages are there already. Returns the folder of its
- *  commands. */
+/** Installs an agent into a separate folder, unless the same packages are there already. Returns the folder
+ *  of its commands. */
 export async function install({ name, packages }: RealAgent, dir: string): Promise<string> {
   const place = join(dir, name)
   const stamp = join(place, 'installed')

@@ -1,12 +1,12 @@
 import { timesIn } from '../../test/acp/agents/step.ts'
 import { type ModelServer, type SeenRequest, startModelServer } from '../../test/support/models/server.ts'
 
-/** The model of the real agents: it answers a question with the question's own name, and can be told to fall silent in the
- *  middle of an answer. */
+/** The model of the real agents: it answers a question with the question's own name, and can be told to stop
+ *  in the middle of an answer. */
 export interface MarkedModel extends Pick<ModelServer, 'url' | 'close'> {
-  /** What the agent gave to the model for the question with this name, or null if it never asked. */
+  /** The model's input for the question with this name, or null if the agent never asked it. */
   asked(name: string): SeenRequest | null
-  /** The answer to this question stops in the middle and never goes on. */
+  /** The answer to this question stops in the middle and never ends. */
   holdBack(name: string): void
 }
 
@@ -34,17 +34,17 @@ export async function startMarkedModel(): Promise<MarkedModel> {
   }
 }
 
-/** How often a text stands in what the model was given, whoever is said to have said it. */
+/** How often a text occurs in the model's input, in any role. */
 export function timesGiven({ messages }: SeenRequest, text: string): number {
   return messages.reduce((sum, message) => sum + timesIn(message.text, text), 0)
 }
 
-/** Agents also ask models for titles and the like, and give them no tools for that. */
+/** Agents also ask models for titles and the like, and pass no tools in these calls. */
 function isTurn({ tools }: SeenRequest): boolean {
   return tools.length > 0
 }
 
-/** The newest question. What an agent is told of the past stands before it; what agents remind themselves of, behind it. */
+/** The newest question. A told history precedes it; an agent's own reminders follow it. */
 function nameOf({ messages }: SeenRequest): string | null {
   const since = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1)
   const text = since.map(one => (one.role === 'user' ? one.text : '')).join('\n')

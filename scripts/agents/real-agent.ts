@@ -1,30 +1,30 @@
-/** An agent that other people make, and what it takes to run it offline with a model of our own. */
+/** Another vendor's agent, and how to run it offline with a model of our own. */
 export interface RealAgent {
   readonly name: string
-  /** Pinned, because npm takes an older release without a word where the newest does not run. */
+  /** Pinned, because npm silently installs an older release if the newest does not run. */
   readonly packages: readonly [string, ...string[]]
-  /** Its command, which stands in `node_modules/.bin`, and the arguments that make it speak ACP. */
+  /** Its command in `node_modules/.bin`, and the arguments that make it use ACP. */
   readonly command: readonly [string, ...string[]]
-  /** Added to the environment, in which HOME and the XDG folders are places of this run. */
+  /** Added to the environment, in which HOME and the XDG folders belong to this run. */
   env(world: World): Readonly<Record<string, string>>
-  /** Written before it is started: by path, below HOME unless absolute. */
+  /** Files to write before the start: by path, relative to HOME unless absolute. */
   files?(world: World): Readonly<Record<string, string>>
-  /** Typed once before it is started the first time. */
+  /** A command to run once before the first start. */
   readonly firstRun?: (world: World) => readonly string[]
-  /** What it does depends on the clock: it is started when a minute begins. */
+  /** Its behaviour depends on the clock: start it at the beginning of a minute. */
   readonly startsWithTheMinute?: boolean
-  /** What a reader of its rows has to know. */
+  /** A note for the reader of its rows. */
   readonly note?: string
 }
 
-/** Where an agent finds itself. */
+/** The environment of an agent. */
 export interface World {
   readonly home: string
   /** `http://127.0.0.1:<port>`, where all of them find their model. */
   readonly model: string
 }
 
-/** The name and version that a table shows. */
+/** The name and version in the table. */
 export function titleOf({ packages: [main] }: RealAgent): string {
   const at = main.lastIndexOf('@')
   return `${main.slice(0, at)} ${main.slice(at + 1)}`

@@ -3,7 +3,8 @@ import { questionOf } from './model.ts'
 import { type Cell, givenToModel, shownIn } from './seen-by.ts'
 import { type AgentWorld, quiet } from './world.ts'
 
-/** What is left of a conversation after everything was killed between two turns, and what else can be done with it. */
+/** The state of a conversation after everything was killed between two turns, and the methods that still
+ *  work. */
 export interface RestartCells {
   readonly memory: Cell
   readonly shown: Cell
@@ -78,7 +79,7 @@ async function afterResume(world: AgentWorld, sessionId: string, memory: Cell): 
     return cell === 'yes' && replayed > 0 ? 'no: it shows the past again' : cell
   })
   const close = await tried(can.close, async () => {
-    // Only what is open can be closed, and the one from before may not be.
+    // Only an open session can be closed, and the previous one may not be open.
     await client.request('session/close', { sessionId: await client.newSession() })
     return 'yes'
   })
@@ -86,7 +87,7 @@ async function afterResume(world: AgentWorld, sessionId: string, memory: Cell): 
   return { resume, close }
 }
 
-/** Deletes one that is not open, as a person does in a list. */
+/** Deletes a session that is not open, as a user does in a list. */
 async function deleted(world: AgentWorld): Promise<Cell> {
   const sessionId = await firstTurn(world, 'deleted')
   const client = await world.start()
@@ -104,7 +105,7 @@ async function deleted(world: AgentWorld): Promise<Cell> {
   return cell
 }
 
-/** What an agent offers. */
+/** The capabilities of an agent. */
 export function abilitiesOf({ agent }: AcpClient) {
   const { loadSession, sessionCapabilities } = agent.agentCapabilities ?? {}
   const has = (name: string) => Boolean(sessionCapabilities?.[name])
@@ -118,7 +119,7 @@ export function abilitiesOf({ agent }: AcpClient) {
   }
 }
 
-/** A cell of what is offered; a refusal is what the cell says then. */
+/** The cell of an offered method; a refusal becomes its text. */
 export async function tried(isOffered: boolean, attempt: () => Promise<Cell>): Promise<Cell> {
   if (!isOffered) return notOffered
   try {

@@ -4,8 +4,8 @@ import { catalogue } from './catalogue.ts'
 import type { Row } from './table.ts'
 import { ways } from './world.ts'
 
-/** What the runs so far have seen, so that one agent can be tried again without the others. A row is of today's packages, or it
- *  is forgotten. */
+/** The results of the runs so far, so that one agent can be tested again without the others. Rows of other
+ *  package versions are dropped. */
 export interface Results {
   keep(row: Row): void
   /** In the order of the catalogue. */
@@ -19,7 +19,7 @@ interface Kept extends Omit<Row, 'agent'> {
 
 export function openResults(dir: string): Results {
   const file = join(dir, 'results.json')
-  // Read each time: another run may be at it with other agents.
+  // Read each time: another run may be writing results of other agents.
   const read = (): readonly Kept[] => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : [])
   return {
     keep({ agent, ...row }) {

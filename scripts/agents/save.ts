@@ -6,7 +6,7 @@ import { type Row, tableOf } from './table.ts'
 const begin = '<!-- real agents -->'
 const end = '<!-- end of real agents -->'
 
-/** Puts the table of a run into docs/acp.md, in place of the run before. */
+/** Writes the table of a run into docs/acp.md and replaces the previous one. */
 export function saveTable(rows: readonly Row[]): void {
   const file = join(root, 'docs/acp.md')
   const text = readFileSync(file, 'utf8')

@@ -1,17 +1,17 @@
 import type { AcpClient } from '../../test/acp/agents/client.ts'
 import { answerOf, halfOf, type MarkedModel, questionOf, timesGiven } from './model.ts'
 
-/** What a cell of the table says: `yes`, or what was seen instead. */
+/** The text of a table cell: `yes`, or the observed deviation. */
 export type Cell = string
 
-/** What the model has to have been given exactly once. */
+/** The texts that the model must receive exactly once. */
 export interface Expected {
   readonly turns: readonly string[]
   readonly questions?: readonly string[]
   readonly halves?: readonly string[]
 }
 
-/** Whether the model knew these when it was asked the last question. */
+/** Whether the model received these with the last question. */
 export function givenToModel(model: MarkedModel, question: string, expected: Expected): Cell {
   const asked = model.asked(question)
   if (asked === null) return 'no: the model was not asked'
@@ -24,7 +24,7 @@ export function shownIn(client: AcpClient, sessionId: string, expected: Expected
   return verdict(textsOf(expected).map(text => [text, thread.times(text)]))
 }
 
-/** The words to look for. */
+/** The words to search for. */
 export function textsOf({ turns, questions = [], halves = [] }: Expected): readonly string[] {
   return [
     ...turns.flatMap(name => [questionOf(name), answerOf(name)]),

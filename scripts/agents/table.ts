@@ -3,16 +3,16 @@ import { type RealAgent, titleOf } from './real-agent.ts'
 import type { RestartCells } from './restart.ts'
 import type { Way } from './world.ts'
 
-/** What one agent did on one way. */
+/** The results of one agent in one setup. */
 export interface Row {
   readonly agent: RealAgent
   readonly way: Way
-  /** When it was seen. */
+  /** The day of the run. */
   readonly day: string
   readonly cells: (RestartCells & CutOffCells) | { readonly failed: string }
 }
 
-/** What each means stands in docs/acp.md, before the table. */
+/** docs/acp.md explains the columns before the table. */
 const columns = {
   memory: 'memory',
   shown: 'shown once',

@@ -8,26 +8,26 @@ import { root, run } from '../check/command.ts'
 import { type MarkedModel, startMarkedModel } from './model.ts'
 import type { RealAgent } from './real-agent.ts'
 
-/** What stands between the editor and the agent. */
+/** The layer between the editor and the agent. */
 export const ways = ['directly', 'behind skein acp', 'in skein agent'] as const
 export type Way = (typeof ways)[number]
 
-/** A machine of its own for one agent: an empty home, its own settings, its own model. */
+/** An isolated machine for one agent: an empty home, its own settings, its own model. */
 export interface AgentWorld extends AsyncDisposable {
   readonly model: MarkedModel
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly command: readonly string[]
-  /** Starts an editor against it. Whatever still runs at the end is killed. */
+  /** Starts an editor with the agent. Remaining processes are killed at the end. */
   start(): Promise<AcpClient>
 }
 
 export interface WorldOptions {
   readonly agent: RealAgent
-  /** The folder of its commands. */
+  /** The folder of the agent's commands. */
   readonly bin: string
   readonly way: Way
-  /** Our own command, as it is built. */
+  /** Our own command, as built. */
   readonly skein: string
 }
 
@@ -73,7 +73,7 @@ export async function openWorld({ agent, bin, way, skein }: WorldOptions): Promi
   }
 }
 
-/** Waits until nothing has been said for a while: agents send more after an answer. */
+/** Waits until no update has arrived for a while: agents send more after an answer. */
 export async function quiet(client: AcpClient, ms = 1_000): Promise<void> {
   for (let seen = -1; seen !== client.lines.length; ) {
     seen = client.lines.length

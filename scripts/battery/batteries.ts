@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-/** A test file in `test/battery`, or one whose sizes come from there: short in the gate, long when it is asked for by
- *  name. */
+/** A test file in `test/battery`, or one whose sizes come from there: short in the gate, long if it is named.
+ */
 export interface Battery {
   readonly name: string
   readonly file: string

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Note } from '../../test/battery/note.ts'
 
-/** What the tests noted, one row of a Markdown table for each test. */
+/** The figures that the tests noted, one row of a Markdown table per test. */
 export function figureRows(path: string): readonly string[] {
   const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean)
   const notes = lines.map(line => JSON.parse(line) as Note)

@@ -4,14 +4,16 @@ import { builtinsLater, bundledDriver, isReplaced } from './plugins.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** What `ls`, `show` and `search` need stands in one file; what else there is, in files that are loaded when needed. */
+/** The modules of `ls`, `show` and `search` are in one file; the others are in files that are loaded on
+ *  demand. */
 const atOnce =
   /[\\/]src[\\/](cli[\\/]main|cli[\\/]look[\\/](ls|show|search)|stores[\\/](open|sqlite[\\/]index))\.ts$/
 
 const notice = `/*! Holds the JavaScript of better-sqlite3, MIT License, Copyright (c) 2017 Joshua Wise. */`
 
-/** Bundles the command into a folder: `skein.cjs`, which is run, and `main.cjs` with its other files. CommonJS, because
- *  it starts sooner than modules do, and can be compiled beforehand. Packages stay outside. */
+/** Bundles the command into a folder: `skein.cjs`, the executable, and `main.cjs` with its other files.
+ *  CommonJS, because it starts faster than ES modules and can be compiled in advance. Packages stay external.
+ */
 export async function bundleCommand(folder: string): Promise<void> {
   const output: OutputOptions = {
     dir: folder,
@@ -24,7 +26,7 @@ export async function bundleCommand(folder: string): Promise<void> {
     input: { main: join(root, 'src/cli/main.ts') },
     platform: 'node',
     transform: { target: 'node22.14' },
-    // Without this, the entry is a file of its own that only hands on.
+    // Without this, the entry would be a separate file that only forwards.
     preserveEntrySignatures: 'allow-extension',
     external: id => !isOurs(id) && !isReplaced(id),
     plugins: [builtinsLater, bundledDriver(root)],
@@ -50,13 +52,14 @@ export async function bundleCommand(folder: string): Promise<void> {
   await entry.close()
 }
 
-/** A file of ours, or what the bundler adds where Node 22 does not know what we write: `using`. */
+/** One of our files, or a runtime helper that the bundler adds for syntax that Node 22 does not know:
+ *  `using`. */
 function isOurs(id: string): boolean {
   return /^[./\\\0]|^[A-Z]:|^@oxc-project\/runtime\//.test(id)
 }
 
 function refuseTrouble(level: string, log: RolldownLog): void {
-  // A command that a chat also offers is in the chat's files as well as loaded for itself: as intended.
+  // A command that a chat also offers is both in the chat's files and loaded separately: intended.
   if (level === 'info' || level === 'debug' || log.code === 'INEFFECTIVE_DYNAMIC_IMPORT') return
   throw new Error(`${log.code ?? level}: ${log.message}`)
 }

@@ -6,8 +6,8 @@ import { minifySync } from 'rolldown/utils'
 import { compiledPaths, compiledScript, runCompiled } from '../../src/cli/start/compiled.ts'
 import { openStore } from '../../src/stores/open.ts'
 
-/** Runs the commands that people run most, on a store of its own, and keeps what V8 has compiled for them beside the
- *  bundle. A process of its own, whose output is nobody's: `node compile.ts <main.cjs>`. */
+/** Runs the most used commands on a temporary store and saves the code that V8 has compiled for them next to
+ *  the bundle. A separate process, whose output is discarded: `node compile.ts <main.cjs>`. */
 
 const bundle = process.argv[2]!
 const paths = compiledPaths(bundle)
@@ -36,14 +36,15 @@ try {
   rmSync(place, { recursive: true, force: true })
 }
 
-/** Lets the command believe that its output is a terminal, so that what it does only there is compiled too. */
+/** Makes the output look like a terminal to the command, so that the code for terminals is compiled too. */
 function pretendTerminal(): void {
   Object.assign(process.env, { PAGER: 'cat', TERM: 'xterm', LANG: 'C.UTF-8' })
   Object.assign(fs, { fstatSync: () => ({ isCharacterDevice: () => true, rdev: 0 }) })
   Object.assign(tty, { isatty: (fd: number) => fd !== 0 })
 }
 
-/** The same program without what only people read, as one function, in ASCII. Names stay as they are: some are seen. */
+/** The same program without comments and white space, as one function, in ASCII. Names are kept, because some
+ *  of them are visible. */
 function compact(source: string): string {
   const { code, errors } = minifySync('main.cjs', source, { compress: false, mangle: false })
   if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('\n'))

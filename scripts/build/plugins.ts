@@ -2,17 +2,17 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Plugin } from 'rolldown'
 
-/** Modules of Node that take a while to load and that most commands never call. */
+/** Modules of Node that load slowly and that most commands never call. */
 const costly = ['node:crypto', 'node:child_process', 'node:timers/promises', 'node:os', 'node:tty']
 
-/** Whether one of these plugins puts something else in the place of an import. */
+/** Whether one of these plugins replaces an import. */
 export function isReplaced(id: string): boolean {
   return costly.includes(id) || id === 'better-sqlite3'
 }
 
 const prefix = '\0later:'
 
-/** Loads some modules of Node when one of their functions is called, not when the bundle is. */
+/** Loads some modules of Node on the first call of one of their functions instead of with the bundle. */
 export const builtinsLater: Plugin = {
   name: 'builtins-later',
   resolveId: id => (costly.includes(id) ? `${prefix}${id}` : null),
@@ -20,7 +20,7 @@ export const builtinsLater: Plugin = {
     if (!id.startsWith(prefix)) return null
     const name = id.slice(prefix.length)
     const functions = Object.entries(process.getBuiltinModule(name) ?? {}).filter(
-      // What begins with a capital is a class, and has to be called with `new`.
+      // A name with a capital is a class and must be called with `new`.
       ([key, value]) => typeof value === 'function' && /^[a-z]\w*$/.test(key) && key !== 'default',
     )
     return functions
@@ -34,8 +34,9 @@ export const builtinsLater: Plugin = {
 
 const driver = '\0better-sqlite3'
 
-/** Takes the JavaScript of better-sqlite3 into the bundle: its fourteen files take longer to find and to read than a
- *  query. The addon stays where it is installed; where it is not the expected one, so does everything. */
+/** Bundles the JavaScript of better-sqlite3: finding and reading its fourteen files takes longer than a
+ *  query. The addon stays where it is installed. If it is not the expected version, the installed package is
+ *  used. */
 export function bundledDriver(root: string): Plugin {
   const manifest = createRequire(import.meta.url).resolve('better-sqlite3/package.json')
   const { version } = createRequire(import.meta.url)(manifest) as { version: string }

@@ -1,30 +1,31 @@
 import { spawn } from 'node:child_process'
 import { delimiter, join } from 'node:path'
 
-/** The repository's own folder. */
+/** The root of the repository. */
 export const root = join(import.meta.dirname, '../..')
 
-/** A command that did not exit with 0; `message` ends with the last lines of what it said. */
+/** A command that did not exit with 0; `message` ends with the last lines of its output. */
 export class CommandError extends Error {}
 
 /** Where and how a command runs. */
 export interface CommandOptions {
   readonly cwd?: string
   readonly env?: NodeJS.ProcessEnv
-  /** `shown` lets the command write to our own output; `kept`, the default, is for the failure's message. */
+  /** `shown` passes the command's output through; `kept`, the default, keeps it for the message of a failure.
+   */
   readonly output?: 'kept' | 'shown'
-  /** How long it may take; 20 minutes, if nothing is said. */
+  /** Timeout. Default: 20 minutes. */
   readonly limitMs?: number
 }
 
 const running = new Set<() => void>()
 
-/** Ends the commands that still run, so that an interrupted gate leaves none behind. */
+/** Ends running commands, so that an interrupted gate leaves none behind. */
 export function endCommands(): void {
   for (const end of running) end()
 }
 
-/** Runs a command of the system or of `node_modules/.bin` and returns what it wrote. Throws CommandError. */
+/** Runs a command of the system or of `node_modules/.bin` and returns its output. Throws CommandError. */
 export function run(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const { cwd = root, env = process.env, output = 'kept', limitMs = 20 * 60_000 } = options
   const path = `${join(root, 'node_modules/.bin')}${delimiter}${env.PATH ?? ''}`

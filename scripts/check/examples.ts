@@ -4,7 +4,7 @@ import { strangeEnvironment } from '../../test/support/place.ts'
 import { root, run } from './command.ts'
 import { passed, type Step } from './step.ts'
 
-/** What an example has to show, so that running to its end is not enough. */
+/** The output that an example must contain, so that running to its end is not enough. */
 const shows: Readonly<Record<string, readonly RegExp[]>> = {
   '01-minimal.ts': [/^assistant: Noted\.$/m],
   '04-agent.ts': [/^agent: The first thing you said was: "It is \d{4}-/m],
@@ -23,8 +23,8 @@ const shows: Readonly<Record<string, readonly RegExp[]>> = {
   '09-any-agent.ts': [/^memory: (injected|resumed|loaded|completed)$/m, /^agent: .*Ada/m],
 }
 
-/** Every example runs to its end, each in an empty folder and with an empty home, and a second time where the first
- *  has left its files. */
+/** Every example runs to its end, each in an empty folder with an empty home, and a second time on the files
+ *  of the first run. */
 export const examples: Step = {
   name: 'examples',
   async run(place) {

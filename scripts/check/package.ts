@@ -25,7 +25,7 @@ export const packageCheck: Step = {
     await runCommand(place)
     const entries = Object.keys(manifest.exports)
     await importAll(place, entries)
-    // pg is an optional peer: whoever keeps to SQLite need not have it.
+    // pg is an optional peer: SQLite users need not install it.
     renameSync(join(place, 'node_modules/pg'), join(place, 'node_modules/.pg'))
     await importAll(
       place,
@@ -35,7 +35,7 @@ export const packageCheck: Step = {
   },
 }
 
-/** The command finds its files and its addon where a package manager has put them. */
+/** The command finds its files and its addon where a package manager has installed them. */
 async function runCommand(project: string): Promise<void> {
   const env = strangeEnvironment(join(project, 'machine'), process.env)
   const skein = (...args: readonly string[]) =>

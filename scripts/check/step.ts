@@ -1,17 +1,17 @@
-/** How many checks a step made. */
+/** The number of checks of a step. */
 export interface Count {
   readonly passed: number
   readonly failed: number
   readonly skipped: number
 }
 
-/** One step of the gate. `run` gets an empty folder of its own, and throws when the step fails. */
+/** One step of the gate. `run` gets an empty folder, and throws when the step fails. */
 export interface Step {
   readonly name: string
   run(place: string): Promise<Count>
 }
 
-/** A step that can say how much of it failed; any other error counts as one. */
+/** A step that reports how much of it failed; any other error counts as one failure. */
 export class StepError extends Error {
   readonly count: Count
 
@@ -26,7 +26,7 @@ export function passed(n: number): Count {
   return { passed: n, failed: 0, skipped: 0 }
 }
 
-/** Both counts together. */
+/** The sum of both counts. */
 export function sum(a: Count, b: Count): Count {
   return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped }
 }

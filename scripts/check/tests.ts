@@ -13,7 +13,8 @@ interface Report {
   }[]
 }
 
-/** All tests, counted one by one. A run that fails without a failed test, such as by a stray rejection, counts as one. */
+/** All tests, counted individually. A run that fails without a failed test, for example by an unhandled
+ *  rejection, counts as one failure. */
 export const tests: Step = {
   name: 'tests',
   async run(place) {
@@ -34,7 +35,7 @@ function countOf(path: string): Count {
   if (!existsSync(path)) return { passed: 0, failed: 0, skipped: 0 }
   const report = JSON.parse(readFileSync(path, 'utf8')) as Report
   const all = report.testResults.flatMap(file => file.assertionResults)
-  // Something may be missing on this machine: that is said, and by name.
+  // A tool may be missing on this machine: the skipped tests are listed by name.
   for (const { status, fullName } of all) {
     if (/skipped|pending|todo/.test(status)) console.log(`check: not run: ${fullName.trim()}`)
   }

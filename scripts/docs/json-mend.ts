@@ -6,21 +6,21 @@ const count = z.int().nonnegative()
 
 const findings = z.array(
   z.strictObject({
-    conversation: z.string().nullable().describe('null if it belongs to the store as a whole'),
+    conversation: z.string().nullable().describe('null if it concerns the whole store'),
     message: z.string().nullable(),
     branch: z.string().nullable(),
     seq: z.int().nullable(),
     reason: z.string(),
     before: count.nullable().describe('messages before it on its path'),
-    after: count.nullable().describe('messages that stand on it'),
+    after: count.nullable().describe('messages that descend from it'),
     standing: z
       .array(z.tuple([count, count]))
       .nullable()
-      .describe('those, as first and last seq of stretches'),
+      .describe('those messages, as ranges of first and last seq'),
   }),
 )
 
-/** What the commands that check and mend print. */
+/** The output of the commands that check and repair. */
 export const mendShapes = {
   verify: [
     {
@@ -28,25 +28,25 @@ export const mendShapes = {
       note: 'Exit code 1 if anything is damaged.',
       schema: z.strictObject({
         checked: count.describe('messages'),
-        erased: count.describe('on purpose'),
+        erased: count.describe('erased on purpose'),
         conversations: count,
         damaged_conversations: count,
         blobs: count,
         counts: z.strictObject({ damage: count, repairable: count, note: count }),
-        damaged: findings.describe('words, who said them, when or after what'),
-        repairable: findings.describe('what follows from the rest, and can be computed anew'),
-        notes: findings.describe('odd, but lawful'),
+        damaged: findings.describe('content, role, time or parent is wrong'),
+        repairable: findings.describe('derived data that can be recomputed'),
+        notes: findings.describe('unusual, but valid'),
       }),
     },
   ],
   recover: [
     {
       typed: 'skein recover [<file>] -o <file> --json',
-      note: 'Exit code 1 if anything could not be copied as it was.',
+      note: 'Exit code 1 if anything could not be copied unchanged.',
       schema: z.strictObject({
         file: z.string(),
         conversations: count,
-        whole: count.describe('conversations that were copied as they were'),
+        whole: count.describe('conversations that were copied unchanged'),
         messages: count,
         counts: z.strictObject({ lost: count, emptied: count, rehung: count, other: count }),
         losses: z.array(
@@ -56,10 +56,10 @@ export const mendShapes = {
             seq: z.int().nullable(),
             kind: z.enum(['lost', 'emptied', 'rehung', 'other']),
             what: z.string(),
-            now: z.string().nullable().describe('the new id of what was rehung'),
+            now: z.string().nullable().describe('the new id of a rehung message'),
           }),
         ),
-        mended: z.array(z.string()).describe('what kept the file from being opened'),
+        mended: z.array(z.string()).describe('faults that prevented opening the file'),
         gaps: z.array(z.strictObject({ table: z.string(), reason: z.string() })),
         ms: count,
       }),
@@ -72,7 +72,7 @@ export const mendShapes = {
         file: z.string(),
         bytes: count,
         verified: z.boolean(),
-        messages: count.nullable().describe('in the copy; null if it was not checked'),
+        messages: count.nullable().describe('messages in the copy; null if it was not verified'),
         ms: count,
       }),
     },
@@ -89,7 +89,7 @@ export const mendShapes = {
         gone_from_file: z
           .boolean()
           .nullable()
-          .describe('false if another process was at the file; null for PostgreSQL'),
+          .describe('false if another process had the file open; null for PostgreSQL'),
       }),
     },
   ],

@@ -3,7 +3,7 @@ import { z } from 'zod'
 const meta = z.record(z.string(), z.unknown()).nullable()
 const mime = z.string().nullable()
 
-/** A block as `show --json` prints it. Kinds that this version does not know are printed as they were stored. */
+/** A block as `show --json` prints it. Blocks of unknown types are printed as they were stored. */
 const block = z.union([
   z.strictObject({ type: z.enum(['text', 'thinking']), mime, text: z.string(), meta }),
   z.strictObject({
@@ -39,7 +39,7 @@ const count = z.int().nonnegative()
 export const message = z.strictObject({
   id: z.string().describe('full id'),
   parent: z.string().nullable(),
-  seq: count.describe('its place in the order of the conversation'),
+  seq: count.describe('its position in the conversation'),
   role: z.enum(['user', 'assistant', 'tool_result', 'system']),
   created_at: z.iso.datetime(),
   status: z.enum(['complete', 'open', 'interrupted', 'failed']),
@@ -54,14 +54,16 @@ export const message = z.strictObject({
       cost_usd: z.number().nullable(),
     })
     .nullable()
-    .describe('of the whole turn, at its last answer'),
+    .describe('usage of the whole turn, at its last answer'),
   label: z.string().nullable(),
-  siblings: z.array(z.string()).describe('names of what begins beside it, itself among them'),
-  blocks: z.array(block).describe('a kind that is not known here is printed as it was stored'),
+  siblings: z
+    .array(z.string())
+    .describe('a branch name or the first words of each message with the same parent, itself included'),
+  blocks: z.array(block).describe('blocks of unknown types are printed as they were stored'),
   tokens: count,
   meta,
   erased: z
     .strictObject({ by: z.string(), reason: z.string(), at: z.iso.datetime() })
     .nullable()
-    .describe('its words were removed on purpose'),
+    .describe('its content was removed on purpose'),
 })

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import type { Shape } from './json-shapes.ts'
 
 const count = z.int().nonnegative()
-const ms = count.describe('how long it took')
+const ms = count.describe('duration in milliseconds')
 
 const unreadable = z
   .array(z.strictObject({ conversation: z.string(), what: z.string(), reason: z.string() }))
-  .describe('what is stored and could not be read; then the exit code is 1')
+  .describe('stored data that could not be read; then the exit code is 1')
 
 const amounts = z.strictObject({
   conversation: count,
@@ -23,16 +23,16 @@ const amounts = z.strictObject({
 
 const tally = {
   added: amounts,
-  present: amounts.describe('was there already, and is as it was'),
+  present: amounts.describe('existed already, and is unchanged'),
   advanced: amounts.describe(
-    'was there in an earlier state: a branch that has moved on, a turn that has ended',
+    'existed in an earlier state: a branch that has moved forward, a turn that has ended',
   ),
   refused: amounts,
 }
 
 const bad = z.strictObject({ file: z.string(), line: count, reason: z.string() })
 
-/** What the commands print that move conversations. */
+/** The output of the commands that move conversations. */
 export const moveShapes: Readonly<Record<string, readonly Shape[]>> = {
   export: [
     {
@@ -49,7 +49,7 @@ export const moveShapes: Readonly<Record<string, readonly Shape[]>> = {
     },
     {
       typed: 'skein export <id>… --native -o <file> --json',
-      note: 'The records themselves are described in [native-format.md](native-format.md).',
+      note: '[native-format.md](native-format.md) describes the records.',
       schema: z.strictObject({
         format: z.literal('native'),
         file: z.string(),
@@ -65,15 +65,15 @@ export const moveShapes: Readonly<Record<string, readonly Shape[]>> = {
   import: [
     {
       typed: 'skein import <file>… --json',
-      note: 'With exit code 1 if anything was bad; the rest went in.',
+      note: 'Exit code 1 if anything was refused; the rest is imported.',
       schema: z.strictObject({
         files: z.array(z.string()),
         ...tally,
-        bad: count.describe('what did not go in: records that were refused, and lines that hold none'),
+        bad: count.describe('refused records, and lines without a record'),
         bad_lines: z.array(bad).describe('the first 1,000 of them'),
         notes: z
           .array(z.strictObject({ file: z.string(), line: count, note: z.string() }))
-          .describe('what went in otherwise than the file says, or is not known'),
+          .describe('records that were changed by the import, or are unknown'),
         ms,
       }),
     },
@@ -82,7 +82,7 @@ export const moveShapes: Readonly<Record<string, readonly Shape[]>> = {
     {
       typed: 'skein copy <from> <to> --json',
       schema: z.strictObject({
-        conversations: count.describe('that were looked at'),
+        conversations: count.describe('conversations that were examined'),
         ...tally,
         refused_records: z.array(z.string()),
         unreadable,

@@ -3,13 +3,13 @@ import { mendShapes } from './json-mend.ts'
 import * as message from './json-message.ts'
 import { moveShapes } from './json-move.ts'
 
-/** What `--json` prints, command by command: the one source of docs/json.md and of the test that holds the command to
- *  it. Objects are strict, so that a field that is added is added here. */
+/** The output of `--json`, command by command: the single source of docs/json.md and of the test that
+ *  compares the commands with it. Objects are strict, so a new field must be added here. */
 
 const id = z.string().describe('full id')
 const time = z.iso.datetime()
 const count = z.int().nonnegative()
-const dollars = z.number().nonnegative().nullable().describe('US dollars; null if nobody knows the price')
+const dollars = z.number().nonnegative().nullable().describe('US dollars; null if the price is unknown')
 const role = z.enum(['user', 'assistant', 'tool_result', 'system'])
 
 const usage = z.strictObject({
@@ -27,7 +27,7 @@ const answer = z.strictObject({
   parent: id.nullable(),
   resumed: z
     .enum(['continued', 'new', 'forked', 'fresh'])
-    .describe('fresh: something was to be continued, and there was nothing'),
+    .describe('fresh: a conversation to continue was requested, and there was none'),
   status: z.enum(['complete', 'interrupted', 'failed']),
   text: z.string(),
   model: z.string(),
@@ -36,7 +36,7 @@ const answer = z.strictObject({
   context: z
     .strictObject({ used: count, window: count, left_out: count, summarised: count })
     .nullable()
-    .describe('tokens of the last call, and messages that were not in it; null if there was no call'),
+    .describe('tokens of the last call, and messages that it left out; null if there was no call'),
   saved: z.boolean(),
 })
 
@@ -58,13 +58,13 @@ const conversation = z.strictObject({
   created_at: time,
   updated_at: time,
   expires_at: time.nullable(),
-  live: z.boolean().describe('somebody is answering in it now'),
+  live: z.boolean().describe('an answer is in progress'),
   first: z.strictObject({ id, text: z.string() }).nullable().describe('the first prompt'),
   last: z.strictObject({ id, role, text: z.string() }).nullable(),
   kind: z.enum(['main', 'subagent']),
   project: z.string().nullable(),
   task: z.string().nullable(),
-  parent: id.nullable().describe('the conversation that started it, of a subagent'),
+  parent: id.nullable().describe('for a subagent, the conversation that started it'),
   tokens_used: count,
   trashed_at: time.nullable(),
 })
@@ -87,7 +87,7 @@ const shown = z.strictObject({
   draft: z
     .strictObject({ text: z.string(), model: z.string().nullable() })
     .nullable()
-    .describe('what has arrived of an answer that is not over'),
+    .describe('the part of a running answer that has arrived'),
 })
 
 const treeNode = z.strictObject({
@@ -98,7 +98,7 @@ const treeNode = z.strictObject({
   role,
   created_at: time,
   label: z.string().nullable(),
-  text: z.string().describe('its first words, on one line'),
+  text: z.string().describe('the beginning of its text, on one line'),
 })
 
 const branch = z.strictObject({
@@ -107,12 +107,12 @@ const branch = z.strictObject({
   head: id.nullable(),
   key: z.string().nullable(),
   title: z.string().nullable(),
-  base: id.nullable().describe('the last message that it shares with another'),
+  base: id.nullable().describe('the last message that it shares with another branch'),
   own_messages: count,
   path_messages: count,
   created_at: time,
   updated_at: time,
-  prompt: z.strictObject({ id, text: z.string() }).nullable().describe('what was asked last on it'),
+  prompt: z.strictObject({ id, text: z.string() }).nullable().describe('the last prompt on it'),
 })
 
 const hit = z.strictObject({
@@ -126,7 +126,7 @@ const hit = z.strictObject({
   snippet: z.string(),
   marks: z
     .array(z.tuple([count, count]))
-    .describe('where the words stand in the snippet: from, to, in UTF-16 units'),
+    .describe('positions of the words in the snippet: from, to, in UTF-16 units'),
   directory: z.string().nullable(),
 })
 
@@ -139,25 +139,23 @@ const removed = z.strictObject({
   deleted_summaries: count,
   moved: z
     .array(z.strictObject({ conversation: id, branch: z.string(), from: id, to: id.nullable() }))
-    .describe('branches that end elsewhere now'),
-  missing: z.array(z.string()).describe('what was named and is not there'),
+    .describe('branches whose head has changed'),
+  missing: z.array(z.string()).describe('named ids that do not exist'),
 })
 
 const restored = z.array(z.strictObject({ id, restored: z.boolean(), keys_taken: z.array(z.string()) }))
 
-/** A command, as it is typed, and what it prints. */
+/** A command as typed, and its output. */
 export interface Shape {
   readonly typed: string
   readonly schema: z.ZodType
-  /** What a reader has to know besides. */
+  /** A note for the reader. */
   readonly note?: string
 }
 
 /** By the name of the command; '' is the prompt. */
 export const shapes: Readonly<Record<string, readonly Shape[]>> = {
-  '': [
-    { typed: 'skein "…" --json', schema: answer, note: 'Also when the answer fails: then with exit code 1.' },
-  ],
+  '': [{ typed: 'skein "…" --json', schema: answer, note: 'Also if the answer fails, with exit code 1.' }],
   fork: [
     {
       typed: 'skein fork <id> --json',
@@ -181,7 +179,7 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
         blobs: z.strictObject({ count, bytes: count }),
         sizes: z
           .array(z.strictObject({ name: z.string(), bytes: count }))
-          .describe('file, log, search index; of PostgreSQL its tables'),
+          .describe('file, log, search index; for PostgreSQL its tables'),
       }),
     },
   ],
@@ -191,7 +189,7 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
       typed: 'skein rename <id> <name> --json',
       schema: z.strictObject({
         conversation: id,
-        branch: z.string().nullable().describe('null if it was the title'),
+        branch: z.string().nullable().describe('null if the title was renamed'),
         name: z.string(),
         before: z.string().nullable(),
       }),
@@ -234,20 +232,20 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
     {
       typed: 'skein gc --json',
       schema: z.strictObject({
-        receipt: time.nullable().describe('when it was swept; null with --dry-run'),
+        receipt: time.nullable().describe('time of the sweep; null with --dry-run'),
         dry_run: z.boolean(),
         trashed: z.array(id),
         purged: z.array(id),
         kept: z
           .array(z.strictObject({ id, reason: z.enum(['no task', 'someone is answering']) }))
-          .describe('expired, and left where it is'),
-        bytes: count.describe('of what was said in all that goes, payloads included'),
+          .describe('expired, but kept'),
+        bytes: count.describe('content of the removed messages, payloads included'),
         trashed_messages: count,
         purged_messages: count,
         clock_jumped: z
           .strictObject({ from: time, to: time })
           .nullable()
-          .describe('the clock has moved by more than a day: then nothing is done'),
+          .describe('the clock moved by more than a day, so nothing was done'),
       }),
     },
   ],
@@ -273,7 +271,7 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
             source: z.string(),
           }),
         ),
-        keys: z.record(z.string(), z.boolean()).describe('whether a key is set; never the key'),
+        keys: z.record(z.string(), z.boolean()).describe('whether a key is set; never the key itself'),
       }),
     },
     {
@@ -310,23 +308,23 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
       typed: 'skein migrate --json',
       schema: z.strictObject({
         store: z.string(),
-        before: z.int().nullable().describe('the schema before; null if that is not known'),
+        before: z.int().nullable().describe('the schema version before; null if unknown'),
         schema: z.int().nullable().describe('null if there is no store yet'),
       }),
     },
   ],
 }
 
-/** Commands that have no `--json` (`noJson` in their declaration), and why. */
+/** Commands without `--json` (`noJson` in their declaration), and why. */
 export const withoutJson: Readonly<Record<string, string>> = {
-  chat: 'it is a conversation; one answer: `skein "…" --json`',
-  resume: 'it opens a chat; one answer: `skein --resume <id> "…" --json`',
+  chat: 'it is interactive; for one answer: `skein "…" --json`',
+  resume: 'it opens a chat; for one answer: `skein --resume <id> "…" --json`',
   completion: 'it prints a script',
-  acp: 'what it prints is the protocol',
-  agent: 'it is a conversation; what was said: `skein show --json`',
+  acp: 'its output is the protocol',
+  agent: 'it is interactive; for its messages: `skein show --json`',
 }
 
-/** What every command prints on stderr when it fails. */
+/** The output of every failing command on stderr. */
 export const failure = z.strictObject({
   error: z.strictObject({
     code: z
@@ -334,6 +332,6 @@ export const failure = z.strictObject({
       .describe('usage, interrupted, failure, or the code of the error: not_found, conflict, …'),
     message: z.string(),
     hint: z.string().nullable().describe('what to do'),
-    candidates: z.array(z.string()).describe('full ids that may have been meant'),
+    candidates: z.array(z.string()).describe('full ids of possible matches'),
   }),
 })

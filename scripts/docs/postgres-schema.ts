@@ -10,11 +10,11 @@ interface Column {
   readonly fallback: string | null
 }
 
-/** The schema of a fresh PostgreSQL database, as its catalogue tells it. */
+/** The schema of a fresh PostgreSQL database, as its catalogue reports it. */
 export async function describePostgres(): Promise<string> {
   const server = await startPostgres()
   const pool = new pg.Pool({ connectionString: server.url })
-  // A pool ends before its connections do: the server may be the first to close them.
+  // A pool ends before its connections do, so the server may close them first.
   pool.on('error', () => {})
   try {
     await migrate(pool)

@@ -1,7 +1,7 @@
 import BetterSqlite3 from 'better-sqlite3'
 import { migrations } from '../../src/stores/sqlite/migrations.ts'
 
-/** The schema of a fresh SQLite file, as SQLite itself tells it. */
+/** The schema of a fresh SQLite file, as SQLite reports it. */
 export function describeSqlite(): string {
   const db = new BetterSqlite3(':memory:')
   for (const { sql } of migrations) db.exec(sql)

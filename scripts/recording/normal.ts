@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 
-/** Something that differs from run to run, and what stands for it. Both are as long. */
+/** A text that differs from run to run, and its replacement of the same length. */
 export interface Change {
   readonly from: RegExp
   readonly to: (found: string) => string
 }
 
-/** Ids, whole or as short as they are printed, in the order in which they were made; and times. */
+/** Ids, in full or shortened as printed, in the order of their creation; and times. */
 export function changesFor(ids: readonly string[]): readonly Change[] {
   const changes = ids.map((id, n): Change => {
     const stand = standIn(id, n)
-    // Six characters at least, and as many more as there are.
+    // At least six characters, and as many more as were printed.
     const longer = [...id.slice(6)].reduceRight((rest, character) => `(?:${character}${rest})?`, '')
     return {
       from: new RegExp(`\\b${id.slice(0, 6)}${longer}\\b`, 'g'),
@@ -25,7 +25,7 @@ export function changesFor(ids: readonly string[]): readonly Change[] {
   ]
 }
 
-/** An id of the same kind that is the same each time. */
+/** An id of the same kind that is the same in every run. */
 function standIn(id: string, n: number): string {
   const bytes = createHash('sha256').update(`message ${n} of the recording`).digest()
   if (id.includes('-')) return bytes.toString('hex').slice(0, id.length)

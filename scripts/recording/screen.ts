@@ -1,15 +1,15 @@
-/** How a character looks. */
+/** The style of a character. */
 export interface Look {
   readonly bold: boolean
   readonly faint: boolean
   readonly inverse: boolean
-  /** 1 to 6 of the eight colours; null for the terminal's own. */
+  /** 1 to 6 of the eight colours; null for the terminal's default. */
   readonly colour: number | null
 }
 
 export const plainLook: Look = { bold: false, faint: false, inverse: false, colour: null }
 
-/** Characters that look the same, from a column on. */
+/** Characters of the same style, starting at a column. */
 export interface Span {
   readonly column: number
   readonly text: string
@@ -26,8 +26,8 @@ const empty: Cell = { character: ' ', look: plainLook }
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal is sent
 const pieces = /\x1b\[([0-?]*)[ -/]*([@-~])|\x1b\][^\x07]*\x07|\x1b[=>]|[\r\n\b\x07]|[^\x1b\r\n\b\x07]/gu
 
-/** What a terminal of this size shows of what it was sent: as much of one as the command and a plain shell need. Throws
- *  for a sequence that it does not know, because the picture would be wrong. */
+/** The screen of a terminal of this size after this output. It supports the sequences that the command and a
+ *  plain shell use, and throws for any other, because the picture would be wrong. */
 export function screenOf(sent: string, columns: number, rows: number): readonly (readonly Span[])[] {
   let grid: Cell[][] = Array.from({ length: rows }, () => [])
   let [row, column] = [0, 0]
@@ -75,7 +75,7 @@ export function screenOf(sent: string, columns: number, rows: number): readonly 
   return grid.map(spansOf)
 }
 
-/** Titles and keypad modes, which are not seen. */
+/** Titles and keypad modes, which are invisible. */
 function isSetting(piece: string): boolean {
   return ['\x1b]', '\x1b=', '\x1b>'].includes(piece.slice(0, 2))
 }
@@ -112,7 +112,7 @@ function same(a: Look, b: Look): boolean {
   return a.bold === b.bold && a.faint === b.faint && a.inverse === b.inverse && a.colour === b.colour
 }
 
-/** The same as text, without what is empty at the end. */
+/** The same as text, without empty lines at the end. */
 export function textOfScreen(screen: readonly (readonly Span[])[]): string {
   const lines = screen.map(spans =>
     spans.reduce((line, { column, text }) => line.padEnd(column) + text, '').trimEnd(),

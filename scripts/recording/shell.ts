@@ -4,19 +4,20 @@ import { type Span, screenOf, textOfScreen } from './screen.ts'
 export const columns = 80
 export const rows = 24
 
-/** A shell in a real pseudo-terminal, as a person has one. */
+/** A shell in a real pseudo-terminal. */
 export interface Shell {
-  /** Types, and waits until this is on the screen below what was there. Throws with the screen if it takes too long. */
+  /** Types, and waits until the pattern is on the screen below the previous text. Throws with the screen
+   *  after a timeout. */
   type(keys: string, until: RegExp): Promise<void>
   screen(): readonly (readonly Span[])[]
   text(): string
   close(): Promise<void>
 }
 
-/** Not a pace: it goes on as soon as it is there. */
+/** A timeout, not a pace: it continues as soon as the text appears. */
 const patienceMs = 30_000
 
-/** Opens a terminal with a plain bash in it. */
+/** Opens a terminal with a plain bash. */
 export async function openShell(cwd: string, env: NodeJS.ProcessEnv): Promise<Shell> {
   const pty = spawn('bash', ['--norc', '--noprofile', '--noediting'], {
     name: 'xterm-256color',

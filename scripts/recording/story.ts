@@ -6,13 +6,13 @@ import { type Change, changesFor } from './normal.ts'
 import { type Span, textOfScreen } from './screen.ts'
 import { openShell, type Shell } from './shell.ts'
 
-/** A picture of the terminal, and for how long it is looked at. */
+/** A picture of the terminal, and for how long it is shown. */
 export interface Frame {
   readonly screen: readonly (readonly Span[])[]
   readonly seconds: number
 }
 
-/** What happens in one terminal, from when it is opened until it is closed. */
+/** One terminal, from its opening to its closing. */
 export interface Scene {
   readonly caption: string
   readonly frames: readonly Frame[]
@@ -20,8 +20,9 @@ export interface Scene {
 
 const bin = join(import.meta.dirname, '../../src/cli/bin.ts')
 
-/** Plays the story in real terminals, with the command as it is now, and returns what was seen. Ids, which differ each
- *  time, and times are replaced by ones that do not; everything else is what the command printed. */
+/** Plays the story in real terminals, with the current command, and returns the recorded scenes. Ids and
+ *  times, which differ in every run, are replaced by fixed ones; everything else is printed by the command.
+ */
 export async function playStory(): Promise<readonly Scene[]> {
   const place = mkdtempSync(join(tmpdir(), 'skein-recording-'))
   try {
@@ -44,7 +45,7 @@ export async function playStory(): Promise<readonly Scene[]> {
   }
 }
 
-/** A home of its own, without keys and settings, and `skein` on the path. */
+/** An isolated home without keys and settings, and `skein` on the path. */
 function machine(place: string): { readonly cwd: string; readonly env: NodeJS.ProcessEnv } {
   const home = join(place, 'home')
   const cwd = join(home, 'harbor')
@@ -61,9 +62,9 @@ interface Part {
   play(shell: Shell, look: (seconds: number) => void): Promise<void>
 }
 
-/** The command has ended: the shell asks again. */
+/** The command has ended: the shell shows its prompt. */
 const shellAgain = /\n\$$/
-/** The chat asks. */
+/** The chat shows its prompt. */
 const chatAgain = /\n›$/
 
 const story: readonly Part[] = [
@@ -79,7 +80,7 @@ const story: readonly Part[] = [
     },
   },
   {
-    caption: 'That terminal was closed. In another one, it goes on where this directory left off.',
+    caption: 'That terminal was closed. Another one continues the conversation of this directory.',
     async play(shell, look) {
       await shell.type('skein "What is my name?"', /\?"$/)
       look(1)
@@ -90,7 +91,7 @@ const story: readonly Part[] = [
     },
   },
   {
-    caption: 'Resume: pick any conversation, by its title and its words.',
+    caption: 'Resume: pick any conversation, by its title and its text.',
     async play(shell, look) {
       await shell.type('skein resume\r', /enter go on/)
       look(2)
@@ -103,7 +104,7 @@ const story: readonly Part[] = [
     },
   },
   {
-    caption: 'Fork: go another way from any message. Nothing is copied, nothing is lost.',
+    caption: 'Fork: branch off at any message. Nothing is copied, nothing is lost.',
     async play(shell, look) {
       await shell.type('skein show --path\r', shellAgain)
       look(2)
@@ -124,7 +125,7 @@ const story: readonly Part[] = [
     },
   },
   {
-    caption: 'Search: anything that you, models or tools have said.',
+    caption: 'Search: everything that you, models and tools said.',
     async play(shell, look) {
       await shell.type('skein search "door code"\r', shellAgain)
       look(4)
@@ -132,7 +133,7 @@ const story: readonly Part[] = [
   },
 ]
 
-/** What has to be replaced so that the same story gives the same pictures. */
+/** The replacements that make the same story give the same pictures. */
 async function changesIn(file: string): Promise<readonly Change[]> {
   await using store = await openStore(file)
   const ids: string[] = []
@@ -156,18 +157,18 @@ function normal(scenes: readonly Scene[], changes: readonly Change[]): readonly 
   }))
 }
 
-/** The story as text: the last picture of each scene, and those before it that say something else. */
+/** The story as text: the last picture of each scene, and earlier ones that contain other text. */
 export function textOf(scenes: readonly Scene[]): string {
   const parts = scenes.map(({ caption, frames }) => {
     const texts = frames.map(({ screen }) => textOfScreen(screen))
-    // What is still on the next picture is seen there.
+    // Text that is still on the next picture appears there.
     const shown = texts.filter((text, i) => !texts[i + 1]?.startsWith(text))
     return `## ${caption}\n\n${shown.map(text => `\`\`\`console\n${text}\n\`\`\`\n`).join('\n')}`
   })
   return `# Skein in a minute
 
-Made by \`npm run recording\` from real runs in real terminals; do not edit. Ids and times are replaced, so that it is the same each
-time; the rest is what the command prints. As a moving picture: [recording.svg](recording.svg).
+Made by \`npm run recording\` from real runs in real terminals; do not edit. Ids and times are replaced by fixed ones;
+everything else is the output of the command. As an animated picture: [recording.svg](recording.svg).
 
 ${parts.join('\n')}`
 }

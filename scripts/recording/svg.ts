@@ -5,11 +5,11 @@ import type { Frame, Scene } from './story.ts'
 const [cell, line, margin, top] = [8.4, 19, 16, 46] as const
 const width = Math.ceil(columns * cell + 2 * margin)
 
-/** What is seen where nothing moves: the whole of what was said, with its branches. */
+/** The still picture: the whole conversation with its branches. */
 const standing = 'Tree'
 
-/** The story as one picture that moves by itself: no script, no font, nothing from elsewhere. Light or dark as its reader
- *  has it; where motion is not wanted it stands still. */
+/** The story as one animated picture: no script, no font, no external resource. It follows the reader's light
+ *  or dark theme, and stands still if the reader prefers reduced motion. */
 export function svgOf(scenes: readonly Scene[]): string {
   const all = scenes.flatMap(({ caption, frames }) => frames.map(frame => ({ caption, ...frame })))
   const total = all.reduce((sum, { seconds }) => sum + seconds, 0)
@@ -25,7 +25,7 @@ export function svgOf(scenes: readonly Scene[]): string {
 .k${i} { animation: k${i} ${total}s step-end infinite }`
   })
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="t">
-<title id="t">Skein in a terminal: chat, go on in another terminal, resume, fork, tree, search. The same as text: recording.md</title>
+<title id="t">Skein in a terminal: chat, continue in another terminal, resume, fork, tree, search. As text: recording.md</title>
 <style>
 .bg { fill: #0f1216; stroke: #2a323c } text { fill: #e8ebef; font: 14px ui-monospace, "JetBrains Mono", Menlo, Consolas, monospace; white-space: pre }
 .caption { fill: #8b96a3; font: 13px system-ui, sans-serif } .b { font-weight: 700 } .f { fill: #8b96a3 } .mark { fill: #e8ebef } .i { fill: #0f1216 }
@@ -64,7 +64,7 @@ function spanOf({ column, text, look }: Span, y: number): readonly string[] {
     : []
   const classes = classesOf(look)
   const named = classes === '' ? '' : ` class="${classes}"`
-  // The length is given, so that columns stand in line whatever font is found.
+  // The length is given, so that columns align in any font.
   return [...lit, `<text${named} x="${x}" y="${y + 13}" textLength="${length}">${escaped(text)}</text>`]
 }
 

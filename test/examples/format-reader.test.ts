@@ -88,7 +88,7 @@ describe('the reader of format 1', () => {
       'SET conv = 2, seq = 9, parent_seq = 0 WHERE conv = 1 AND seq = 5',
       'the id does not match',
     ],
-    ['a body that is gone', 'SET body = NULL WHERE seq = 3', 'the body is gone, and nobody erased it'],
+    ['a missing body', 'SET body = NULL WHERE seq = 3', 'the body is missing, and the message is not erased'],
   ])('notices a change of %s', (_, change, words) => {
     const { lines, status } = read(damaged(`UPDATE skein_messages ${change}`))
     expect(status).toBe(1)
