@@ -5,7 +5,7 @@ import { parse } from '../src/cli/parse.ts'
 
 const readme = readFileSync('README.md', 'utf8')
 
-it('shows the first example as it runs in the gate', () => {
+it('shows the first example exactly as the gate runs it', () => {
   const [, shown] = /```ts\n([\s\S]*?)```/.exec(readme) ?? []
   expect(shown).toBe(readFileSync('examples/04-agent.ts', 'utf8'))
 })
@@ -16,7 +16,7 @@ it('needs few lines in an application: a whole agent, and a host of any agent (S
   expect(lines('09-any-agent.ts')).toBeLessThan(30)
 })
 
-it('shows only commands that the command line takes', () => {
+it('shows only commands that the command line accepts', () => {
   const typed = [...readme.matchAll(/^\$ skein(.*?)(?: {2,}#.*)?$/gm)].map(match => match[1]!)
   expect(typed.length).toBeGreaterThan(4)
   for (const line of typed) {
@@ -26,13 +26,13 @@ it('shows only commands that the command line takes', () => {
   }
 })
 
-it('links only to files that are there', () => {
+it('links only to files that exist', () => {
   const links = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map(match => match[1]!)
   expect(links.length).toBeGreaterThan(5)
   expect(links.filter(link => !existsSync(link))).toEqual([])
 })
 
-it('names every entry of the package', () => {
+it('names every entry point of the package', () => {
   const { exports, version } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     exports: Record<string, string>
     version: string

@@ -4,7 +4,7 @@ import { screenOf, textOfScreen } from '../scripts/recording/screen.ts'
 import { playStory, type Scene, textOf } from '../scripts/recording/story.ts'
 import { svgOf } from '../scripts/recording/svg.ts'
 
-// Many processes on few cores.
+// The recording starts many processes.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const committed = (name: string) => readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8')
@@ -15,7 +15,7 @@ describe('the recording in docs/', () => {
     scenes = await playStory()
   })
 
-  it('is what the command prints today: if not, npm run recording, and look at it', () => {
+  it('matches the current output of the command: if not, run npm run recording and review it', () => {
     expect(textOf(scenes)).toBe(committed('recording.md'))
     expect(svgOf(scenes)).toBe(committed('recording.svg'))
   })
@@ -34,7 +34,7 @@ describe('the recording in docs/', () => {
     }
   })
 
-  it('is one file that needs no other: no script, no address but that of the format', () => {
+  it('is a single file without scripts and without URLs except that of the format', () => {
     const svg = committed('recording.svg')
     expect(svg).not.toMatch(/<script|<image|<foreignObject|@import|url\(|href/)
     expect(svg.match(/https?:\/\/[^"]+/g)).toEqual(['http://www.w3.org/2000/svg'])
@@ -44,7 +44,7 @@ describe('the recording in docs/', () => {
 describe('the screen of the recording', () => {
   const shown = (sent: string) => textOfScreen(screenOf(sent, 10, 3))
 
-  it('breaks lines, scrolls, moves and erases as a terminal does', () => {
+  it('wraps, scrolls, moves and erases like a terminal', () => {
     expect(shown('ab\r\ncd')).toBe('ab\ncd')
     expect(shown('0123456789ab')).toBe('0123456789\nab')
     expect(shown('1\r\n2\r\n3\r\n4')).toBe('2\n3\n4')
@@ -53,7 +53,7 @@ describe('the screen of the recording', () => {
     expect(shown('ab\x1b[3Cc')).toBe('ab   c')
   })
 
-  it('keeps colours with the letters, and refuses what it does not know', () => {
+  it('keeps the colour of each character, and refuses unknown sequences', () => {
     expect(screenOf('a\x1b[36mb\x1b[39mc', 10, 1)[0]).toMatchObject([
       { column: 0, text: 'a', look: { colour: null } },
       { column: 1, text: 'b', look: { colour: 6 } },

@@ -10,14 +10,14 @@ const page = readFileSync(join(root, 'docs/reliability.md'), 'utf8')
 const batteries = findBatteries(root)
 
 describe('docs/reliability.md', () => {
-  it('names batteries that exist, and each of them', () => {
+  it('names every battery, and only existing ones', () => {
     const named = [...page.matchAll(/`npm run battery -- ([a-z- ]+)`/g)].flatMap(([, names]) =>
       names!.split(' '),
     )
     expect([...new Set(named)].sort()).toEqual(batteries.map(({ name }) => name))
   })
 
-  it('has a row for every requirement that a battery proves, with the battery in it', () => {
+  it('has a row with the battery for every requirement that a battery proves', () => {
     const lacking = batteries.flatMap(({ name, proves }) =>
       proves
         .filter(number => number !== 'R27')
@@ -27,7 +27,7 @@ describe('docs/reliability.md', () => {
     expect(lacking).toEqual([])
   })
 
-  it('backs every promise by rows that are there', () => {
+  it('backs every promise by existing rows', () => {
     const promises = [...page.matchAll(/^- \*\*P\d\*\*[\s\S]*?Held by ([R\d, ]+)\./gm)]
     expect(promises).toHaveLength(5)
     for (const number of promises.flatMap(([, list]) => list!.split(', '))) {
@@ -37,7 +37,7 @@ describe('docs/reliability.md', () => {
 })
 
 describe('the figures of a battery', () => {
-  it('are one row a test, the last value of each', () => {
+  it('are one row per test, with the last value of each', () => {
     const folder = mkdtempSync(join(tmpdir(), 'figures-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const note = (test: string, name: string, value: string) =>

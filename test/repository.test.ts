@@ -25,26 +25,26 @@ interface Lock {
 const manifest = JSON.parse(read('package.json')) as Manifest
 const lock = JSON.parse(read('package-lock.json')) as Lock
 
-// Put together, so that this file does not name them itself.
+// Concatenated, so that this file does not contain them.
 const foldersOfMachines = ['work', 'root'].map(name => `/${name}/`)
 
-/** Places that exist on one machine only. Invented homes in examples, such as /home/ada, are none. */
+/** Paths that exist on one machine only. Fictional homes in examples, such as /home/ada, do not count. */
 function machinePaths(text: string, home: string): readonly string[] {
   const homes = home.split('/').length > 2 ? [home] : []
   return [...foldersOfMachines, ...homes].filter(path => text.includes(path))
 }
 
-// Optional, and its script matters to nobody who does not watch files there.
+// Optional, and only needed to watch files on macOS.
 const forMacOnly = 'fsevents'
 
 describe('the lock file', () => {
-  it('names no registry, so that it works behind any', () => {
+  it('names no registry, so that it works with any', () => {
     const resolved = Object.values(lock.packages).flatMap(({ resolved }) => resolved ?? [])
     expect(resolved.filter(url => url.startsWith('http'))).toEqual([])
     expect(read('.npmrc').split('\n')).toContain('omit-lockfile-registry-resolved=true')
   })
 
-  it('has no package with an install script that package.json has not decided about', () => {
+  it('has no package with an install script that allowScripts does not mention', () => {
     const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript)
     const names = scripted.map(([path]) => path.replace(/^.*node_modules\//, ''))
     expect(names).toContain('node')
@@ -64,14 +64,14 @@ describe('the peers of the bench', () => {
     expect(read('bench/.npmrc').split('\n')).toContain('omit-lockfile-registry-resolved=true')
   })
 
-  it('are no dependencies of ours', () => {
+  it('are not dependencies of the package', () => {
     const ours = Object.keys(lock.packages).map(path => path.replace(/^.*node_modules\//, ''))
     expect(Object.keys(peers.dependencies).filter(name => ours.includes(name))).toEqual([])
   })
 })
 
 describe('package.json', () => {
-  it('runs the scripts that bring Node and PostgreSQL, and does not compile SQLite', () => {
+  it('runs the scripts that install Node and PostgreSQL, and does not compile SQLite', () => {
     expect(manifest.allowScripts).toMatchObject({
       node: true,
       'better-sqlite3': false,
@@ -79,14 +79,14 @@ describe('package.json', () => {
     })
   })
 
-  it('pins what it is built and tested with', () => {
+  it('pins every devDependency', () => {
     const loose = Object.entries(manifest.devDependencies).filter(([, version]) => !/^\d/.test(version))
     expect(loose).toEqual([])
   })
 })
 
 describe('tracked files', () => {
-  // HOME is a temporary one here: git cannot read the user's own list of trusted repositories.
+  // HOME is temporary here, so git cannot read the user's list of trusted repositories.
   const list = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files', '-z'], {
     cwd: root,
     encoding: 'utf8',
@@ -96,31 +96,31 @@ describe('tracked files', () => {
     .split('\0')
     .filter(path => path !== '' && path !== self && existsSync(join(root, path)))
 
-  it('name no place of one machine', () => {
+  it('contain no path of a single machine', () => {
     expect(tracked.length).toBeGreaterThan(10)
     const { homedir } = userInfo()
     const found = tracked.flatMap(path => machinePaths(read(path), homedir).map(place => `${path}: ${place}`))
     expect(found).toEqual([])
   })
 
-  it('would be caught if they did', () => {
+  it('are searched by a check that finds such paths', () => {
     expect(machinePaths(`see ${foldersOfMachines[0]}main/src`, '/home/ada')).toEqual([foldersOfMachines[0]])
     expect(machinePaths('see /home/ada/skein', '/home/ada')).toEqual(['/home/ada'])
     expect(machinePaths('see /home/ada/skein', '/root')).toEqual([])
   })
 
-  it('hold nothing that is made', () => {
+  it('contain no build output', () => {
     expect(tracked.filter(path => /^(dist|node_modules)\/|\.tgz$/.test(path))).toEqual([])
   })
 })
 
 describe('the two commands', () => {
-  it('stand in the README', () => {
+  it('are in the README', () => {
     expect(read('README.md')).toContain('npm install && npm start')
     expect(read('README.md')).toContain('npm install && npm test')
   })
 
-  it('are what CI calls: the test command is the whole gate', () => {
+  it('are the commands of CI, and the test command is the whole gate', () => {
     const script = read('.ci/run').split('\n')
     expect(script).toContain('npm install')
     expect(script).toContain('npm test')

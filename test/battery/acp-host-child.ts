@@ -1,7 +1,8 @@
 import { createHost } from '../../src/acp/host/host.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 
-/** Says one thing to an agent through a host, tells what happens, and stays until it is killed or its input ends. */
+/** Sends one prompt to an agent through a host, reports each event, and waits until it is killed or its input
+ *  ends. */
 const [file, key, words, command, ...args] = process.argv.slice(2) as [string, string, string, string]
 const store = await openSqliteStore(file)
 const host = createHost({ store, command: { command, args } })

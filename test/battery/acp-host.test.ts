@@ -14,8 +14,8 @@ import { note } from './note.ts'
 import { seededRandom } from './random.ts'
 import { size } from './size.ts'
 
-/** Agents that forget everything, that keep what they were asked, that keep whole turns only, and that keep all: in one
- *  conversation, one after the other. */
+/** Agents that forget everything, that keep the prompts, that keep only complete turns, and that keep
+ *  everything: in one conversation, one after the other. */
 const agents = [
   agentCommand('forgetful'),
   agentCommand('good'),
@@ -25,10 +25,11 @@ const agents = [
   agentCommand('early-load'),
 ]
 
-/** What the child has told before it is killed: most often in the middle of an answer, where most can be lost. */
+/** The report of the child at which it is killed: most often in the middle of an answer, where most can be
+ *  lost. */
 const moments = ['open', 'started', 'memory', 'text', 'text', 'text', 'ended'] as const
 
-/** As many as an agent is told: a conversation that is longer is not told whole. */
+/** The most messages that an agent is told: a longer conversation is told only in part. */
 const roundsPerTalk = 10
 
 interface Round {
@@ -36,7 +37,7 @@ interface Round {
   readonly key: string
   readonly words: string
   readonly agent: readonly string[]
-  /** When everything is killed; null if it may come to its end. */
+  /** When everything is killed; null if the child may finish. */
   readonly kill: { readonly after: (typeof moments)[number]; readonly ms: number } | null
 }
 
@@ -71,13 +72,13 @@ async function pathOf(file: string, key: string): Promise<readonly Message[]> {
   return place?.branch.head ? store.path(place.branch.head) : []
 }
 
-/** The words by which a stored message is found again; null for an answer that had hardly begun. */
+/** The text that identifies a stored message; null for an answer that had hardly begun. */
 function markOf(message: Message): string | null {
   const [mark] = /(MARK|ANSWER)-r\d+\./.exec(textOf(message)) ?? [null]
   return mark
 }
 
-it('whenever host and agent are killed, the next prompt’s model sees every stored message exactly once (S4-39)', {
+it('gives the next prompt’s model every stored message exactly once, whenever host and agent are killed (S4-39)', {
   timeout: size({ gate: 60_000, full: 1_200_000 }),
 }, async () => {
   const seed = Number(process.env.SKEIN_SEED ?? Math.floor(Math.random() * 2 ** 31))

@@ -8,7 +8,7 @@ import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { fillWithEverything, steadySource } from '../stores/everything.ts'
 import { size } from './size.ts'
 
-/** What is imported: one of everything, and a conversation so long that it takes several transactions. */
+/** The imported data: one record of each kind, and a conversation that needs several transactions. */
 interface Load {
   readonly ids: readonly ConversationId[]
   readonly records: readonly StoredRecord[]
@@ -18,7 +18,7 @@ const longOne = size({ gate: 1_500, full: 2_500 })
 
 let made: Promise<Load> | undefined
 
-/** The same each time, down to its hashes. */
+/** The same in every run, including its hashes. */
 function load(): Promise<Load> {
   made ??= makeLoad()
   return made
@@ -50,7 +50,7 @@ async function recordsOf(store: Store, ids: readonly ConversationId[]): Promise<
   return records
 }
 
-/** Imports it all, as the command does; what is there already is left alone. */
+/** Imports everything, as the command does; existing records are left unchanged. */
 export async function importAll(store: Store, arm: () => void): Promise<void> {
   const { records } = await load()
   arm()
@@ -62,7 +62,7 @@ async function* stream(records: readonly StoredRecord[]): AsyncIterable<SourcedR
   for (const [line, record] of records.entries()) yield { record, file: 'load', line }
 }
 
-/** Nothing, all, or a part in which every message is as it should be. */
+/** Nothing, everything, or a part in which every message is intact. */
 export async function lookAtImport(store: Store): Promise<string> {
   const { ids, records } = await load()
   const there: ConversationId[] = []

@@ -14,10 +14,10 @@ import { size } from './size.ts'
 
 const filler = 'x'.repeat(3_000)
 
-/** A process that says two things at a time, over and over, and what of it was acknowledged. */
+/** A process that writes two messages at a time, repeatedly, and counts the acknowledged ones. */
 interface Talker {
   readonly branch: BranchRef
-  /** How many pairs were acknowledged so far. */
+  /** The number of acknowledged pairs so far. */
   readonly said: () => number
   stop(): Promise<void>
 }
@@ -47,7 +47,7 @@ async function startTalking(file: string): Promise<Talker> {
   }
 }
 
-/** What a talker had said by the moment that a store is of; throws if it is no beginning of what it said. */
+/** The number of a writer's pairs in the store; throws if they are not a prefix of what it wrote. */
 async function pairsIn(store: Store, branch: BranchRef): Promise<number> {
   const { head } = await store.getBranch(branch)
   const texts = head === null ? [] : (await store.path(head)).map(message => textOf(message).split(' x')[0])
@@ -56,7 +56,7 @@ async function pairsIn(store: Store, branch: BranchRef): Promise<number> {
   return texts.length / 2
 }
 
-it('a backup under load is the store of one moment, holds all that was acknowledged before it, and can be gone on with (R25)', {
+it('backs up one moment of a busy store, with everything acknowledged before it, into a store that can be written to (R25)', {
   timeout: size({ gate: 60_000, full: 1_200_000 }),
 }, async () => {
   using place = folder()
@@ -72,12 +72,12 @@ it('a backup under load is the store of one moment, holds all that was acknowled
     const before = talkers.map(talker => talker.said())
     const began = performance.now()
     const to = join(place.path, `copy-${n}.db`)
-    // Many small steps, so that much is said between them.
+    // Many small steps, so that much is written between them.
     let reached = 0
     await backupFile(file, to, {
       pagesPerStep: 20,
       onProgress: done => {
-        expect(done, 'whoever writes does not make it begin again').toBeGreaterThanOrEqual(reached)
+        expect(done, 'a writer does not restart the copy').toBeGreaterThanOrEqual(reached)
         reached = done
         steps++
       },
@@ -86,7 +86,7 @@ it('a backup under load is the store of one moment, holds all that was acknowled
     const after = talkers.map(talker => talker.said())
     expect(
       after.some((count, i) => count > before[i]!),
-      'somebody wrote meanwhile',
+      'a writer was active during the backup',
     ).toBe(true)
     expect(statSync(to).mode & 0o777).toBe(0o600)
     await using copy = await openSqliteStore(to)
@@ -104,7 +104,7 @@ it('a backup under load is the store of one moment, holds all that was acknowled
   note('backups under two writers', loops)
   note('steps', steps)
   note('longest, ms', most)
-  // The control: the bytes of the file alone are not the store, except perhaps in a lucky moment.
+  // The control: the bytes of the file alone are not the store, except by luck.
   let misses = 0
   for (let n = 0; n < 5; n++) {
     const plain = join(place.path, `plain-${n}.db`)

@@ -1,4 +1,4 @@
-/** A file after something has happened to it, and what. */
+/** A broken file, and a description of the fault. */
 export interface BrokenFile {
   readonly broken: Buffer
   readonly ways: readonly string[]
@@ -7,7 +7,7 @@ export interface BrokenFile {
 type Random = () => number
 type Way = (file: Buffer, random: Random) => Buffer
 
-/** Does one to four things to a file that crashes, disks, mail and people do to files. */
+/** Applies one to four typical faults to a file: those of crashes, disks, mail and users. */
 export function breakFile(file: Buffer, random: Random): BrokenFile {
   const names = Object.keys(ways)
   const count = 1 + Math.floor(random() * 4)
@@ -28,7 +28,7 @@ const spliced = (file: Buffer, at: number, drop: number, put: Uint8Array = Buffe
 
 /** Changes the list of lines. */
 function onLines(change: (lines: string[], random: Random) => string[]): Way {
-  // As bytes: what is no UTF-8 must stay as it is.
+  // As bytes: invalid UTF-8 must stay as it is.
   return (file, random) =>
     Buffer.from(change(file.toString('latin1').split('\n'), random).join('\n'), 'latin1')
 }

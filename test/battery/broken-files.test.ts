@@ -12,7 +12,7 @@ import { note } from './note.ts'
 import { seededRandom } from './random.ts'
 import { size } from './size.ts'
 
-/** Files with one of everything in them are broken at random, and imported twice. */
+/** Files with one record of each kind are broken at random and imported twice. */
 const files = size({ gate: 200, full: 5_000 })
 const timeout = size({ gate: 120_000, full: 3_600_000 })
 const seed = 26
@@ -30,14 +30,15 @@ beforeAll(async () => {
   byLine = new Map(truth.map(record => [fileOf([record]).split('\n')[1]!, record]))
 })
 
-/** The messages of a broken file that must go in: their lines are whole, and so are those of all that they need. */
+/** The messages of a broken file that must be imported: their lines are whole, and so are the lines of their
+ *  dependencies. */
 function mustGoIn(broken: Buffer): ReadonlySet<string> {
   const whole = broken
     .toString()
     .split(/\r?\n/)
     .flatMap(line => byLine.get(line.trim()) ?? [])
   const there = new Set<string>()
-  // In order of seq parents come first, wherever they stand in the file.
+  // In order of seq, parents come first, wherever their lines are in the file.
   for (const record of whole.toSorted((a, b) => seqOf(a) - seqOf(b))) {
     if (record.kind === 'blob') there.add(record.hash)
     if (record.kind === 'conversation') there.add(record.id)
@@ -53,7 +54,7 @@ function needs({ conversationId, parentId, turn, id, body }: StoredMessage): str
   return [conversationId, ...above, ...(body === null ? [] : blobHashesIn(body))]
 }
 
-/** What a message's id vouches for. */
+/** The data that a message's id covers. */
 const vouched = ({ id, conversationId, parentId, role, at, bodyHash }: StoredMessage) =>
   JSON.stringify({ id, conversationId, parentId, role, at, bodyHash })
 
@@ -65,7 +66,7 @@ async function stored(store: Store): Promise<StoredRecord[]> {
   return recordsOf(store, there)
 }
 
-it('of a broken file all that is whole goes in, nothing else does, and twice is once (R26)', {
+it('imports every whole line of a broken file and nothing else, and a second import changes nothing (R26)', {
   timeout,
 }, async () => {
   const random = seededRandom(seed)
@@ -81,7 +82,7 @@ it('of a broken file all that is whole goes in, nothing else does, and twice is 
     try {
       taken = await takeFile(store, broken, { chunk: 16_384 })
     } catch (error) {
-      // The one error there is: its version was changed.
+      // The only possible error: the version of the file was changed.
       expect(error, named).toBeInstanceOf(InvalidError)
       newer++
       continue
@@ -92,11 +93,11 @@ it('of a broken file all that is whole goes in, nothing else does, and twice is 
     const expected = mustGoIn(broken)
     wholeMessages += expected.size
     lost += [...expected].filter(id => !here.has(id)).length
-    // A message can only be one that was written: anything else would need a collision of SHA-256.
+    // Every message is one that was written: anything else would need a collision of SHA-256.
     wrong += [...here].filter(([id, message]) => known.get(id) !== message).length
     if (here.size < known.size && taken.bad.length === 0) silent++
     bad += taken.bad.length
-    // What went in is sound: places, sums, gaps, blobs, summaries. Turns that were lost are no damage.
+    // The imported data is intact: places, sums, gaps, blobs, summaries. Lost turns are not damage.
     if (n % 10 === 0) damage += (await store.verify()).findings.damage
     const again = await takeFile(store, broken, { chunk: 16_384 })
     const changed = Object.keys({ ...again.tally.added, ...again.tally.advanced }).length > 0
@@ -106,7 +107,7 @@ it('of a broken file all that is whole goes in, nothing else does, and twice is 
   note('files', files)
   note('messages in whole lines', wholeMessages)
   note('of them lost', lost)
-  note('messages that nobody wrote', wrong)
+  note('invented messages', wrong)
   note('bad lines reported', bad)
   note('files changed by a second import', twice)
   note('damage that verify finds in every tenth', damage)
@@ -115,7 +116,7 @@ it('of a broken file all that is whole goes in, nothing else does, and twice is 
   expect(newer).toBeLessThan(files / 10)
 })
 
-it('the control: an import that stops at the first bad line loses what stands behind it', {
+it('control: loses the lines after the first bad one if the import stops there', {
   timeout,
 }, async () => {
   const random = seededRandom(seed)

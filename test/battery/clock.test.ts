@@ -10,12 +10,12 @@ import { note } from './note.ts'
 import { seededRandom } from './random.ts'
 import { size } from './size.ts'
 
-/** Clocks that are set back an hour, stand ten years ahead, or jump about. */
+/** Clocks that are an hour behind, ten years ahead, or jumping. */
 const hour = 3_600_000
 const tenYears = 3_652 * 24 * hour
 const truth = Date.UTC(2026, 5, 1)
 
-/** A store whose clock we set. */
+/** A store with a settable clock. */
 async function openWithClock(engine: (typeof engines)[number]) {
   const clock = { now: truth }
   const source = { now: () => clock.now, uuid: () => crypto.randomUUID() }
@@ -24,13 +24,13 @@ async function openWithClock(engine: (typeof engines)[number]) {
   return { store, clock, source: { ...systemRecorderSource, now: source.now } }
 }
 
-describe.each(engines)('a clock that is wrong, on %s,', engine => {
+describe.each(engines)('a wrong clock on %s', engine => {
   it.each([
     ['an hour behind', [-hour]],
     ['ten years ahead', [tenYears]],
     ['an hour behind, then ten years ahead, then right', [-hour, tenYears, 0]],
     ['jumping about', null],
-  ] as const)('does not change the order of what was said: %s (R9)', async (_, jumps) => {
+  ] as const)('does not change the order of messages: %s (R9)', async (_, jumps) => {
     const { store, clock } = await openWithClock(engine)
     const random = seededRandom(20_260_101)
     const { branch, conversation } = await store.create()
@@ -39,7 +39,7 @@ describe.each(engines)('a clock that is wrong, on %s,', engine => {
     let updated = 0
     for (let n = 0; n < count; n++) {
       const jump = jumps ? (jumps[Math.floor((n * jumps.length) / count)] ?? 0) : (random() - 0.5) * tenYears
-      // Half of it is said while the clock is right.
+      // Half of the messages are written while the clock is right.
       clock.now = truth + n * 1_000 + (n % 2 === 0 ? 0 : Math.round(jump))
       head = (await store.append(branch, head, [say(`message ${n}`)])).head
       const { updatedAt } = await store.getConversation(conversation.id)
@@ -59,12 +59,13 @@ describe.each(engines)('a clock that is wrong, on %s,', engine => {
     const tail = await store.tail(head!, { messages: 10 })
     expect(tail.messages.map(textOf)).toEqual(said.slice(-tail.messages.length))
     note('messages', count)
-    // The negative control: by their times they would stand in another order.
+    // The negative control: ordered by their times, they would be in another order.
     const byTime = path.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
     expect(byTime.map(textOf)).not.toEqual(said)
   })
 
-  /** A task that lives for a day, a conversation that lives for a day, and one that was thrown away an hour ago. */
+  /** A task that lives for a day, a conversation that lives for a day, and one that was trashed an hour ago.
+   */
   async function things(store: Store) {
     const day = { ttlMs: 24 * hour }
     const task = await start(store, { task: 'report', ...day })
@@ -78,7 +79,7 @@ describe.each(engines)('a clock that is wrong, on %s,', engine => {
     ['an hour behind', -hour],
     ['ten years ahead', tenYears],
     ['ten years behind', -tenYears],
-  ])('lets nothing expire before its time, though it is swept: %s (R9)', async (_, jump) => {
+  ])('expires nothing early in a sweep: %s (R9)', async (_, jump) => {
     const { store, clock } = await openWithClock(engine)
     await store.sweep()
     const { task, keyed, trashed } = await things(store)
@@ -94,12 +95,12 @@ describe.each(engines)('a clock that is wrong, on %s,', engine => {
     for (const { ids } of [task, keyed, trashed]) expect(await store.path(ids[2])).toHaveLength(3)
   })
 
-  it('is seen to throw things away where no earlier time is known to compare with', async () => {
+  it('control: trashes conversations early if there is no earlier time to compare with', async () => {
     const { store, clock } = await openWithClock(engine)
     const { task } = await things(store)
     clock.now = truth + tenYears
     expect((await store.sweep()).trashed).toEqual([task.conversation.id])
-    // Not for good: it lies in the trash for a week, by whatever clock.
+    // Not permanently: it stays in the trash for a week, by any clock.
     clock.now = truth + hour
     await store.sweep()
     expect((await store.sweep()).purged).toEqual([])
@@ -107,12 +108,12 @@ describe.each(engines)('a clock that is wrong, on %s,', engine => {
     expect(await store.path(task.ids[2])).toHaveLength(3)
   })
 
-  it('does not hold a branch for ten years, nor a range (R9)', async () => {
+  it('does not lock a branch or a range for ten years (R9)', async () => {
     const { store, clock, source } = await openWithClock(engine)
     const { branch, conversation, ids } = await start(store)
     const range = { first: ids[0], last: ids[1] }
     clock.now = truth + tenYears
-    // By somebody on another host, of whom nobody can tell whether it lives.
+    // Held by a process on another host, whose state cannot be determined.
     const elsewhere = holder(7)
     await store.append(branch, ids[2], [say('I will think about it.')], {
       turn: { key: 'long', step: 0, status: 'open', holder: elsewhere },
@@ -126,7 +127,7 @@ describe.each(engines)('a clock that is wrong, on %s,', engine => {
     expect(await store.claimSummary(conversation.id, range, holder())).toEqual({ claimed: true })
   })
 
-  it('that is a minute ahead elsewhere holds a branch for that minute', async () => {
+  it('holds a branch for a minute if another host is a minute ahead', async () => {
     const { store, clock, source } = await openWithClock(engine)
     const { branch, conversation, ids } = await start(store)
     clock.now = truth + 60_000

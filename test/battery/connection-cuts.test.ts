@@ -12,10 +12,11 @@ import { note } from './note.ts'
 import { seededRandom } from './random.ts'
 import { size } from './size.ts'
 
-/** The same work again and again, from the first byte of the connection to the last, each time with the connection cut
- *  at another message of the protocol. Whoever retries with the same turn keys ends with everything there once. */
+/** The same work repeatedly, from the first byte of the connection to the last, each time with the connection
+ *  cut at another message of the protocol. A caller that retries with the same turn keys ends with everything
+ *  stored once. */
 const cutsWanted = size({ gate: 40, full: 500 })
-/** In the battery none of the places is left out. */
+/** The battery leaves out none of the places. */
 const atEveryPlace = size({ gate: false, full: true })
 const timeout = size({ gate: 60_000, full: 1_800_000 })
 
@@ -24,18 +25,18 @@ const direct = await postgresStore(openPool(url))
 
 const large = `large ${'blob '.repeat(5_000)}`
 
-/** How a caller goes on after an error that leaves the outcome open. */
+/** How a caller continues after an error with an unknown outcome. */
 type Manner =
   /** With the same turn key and step. */
   | 'keyed'
-  /** At the head that is there now, without a key: the negative control. */
+  /** At the current head, without a key: the negative control. */
   | 'blind'
 
-/** What a caller met on the way. */
+/** The errors that a caller met. */
 type Troubles = Map<string, number>
 
-/** Opens a store and says seven things in three turns, in all the ways an append can go: at once, in steps, with a
- *  draft, with a blob, beside the branch. */
+/** Opens a store and writes seven messages in three turns, with every kind of append: at once, in steps, with
+ *  a draft, with a blob, on a sibling branch. */
 async function work(target: string, key: string, manner: Manner, troubles: Troubles): Promise<void> {
   const store = await insist(() => openPostgresStore(target, { pool: { max: 1 } }))
   const { branch, conversation } = await insist(() => store.findOrCreate(key))
@@ -76,7 +77,7 @@ async function work(target: string, key: string, manner: Manner, troubles: Troub
     return appended.head
   }
 
-  /** Tries again after what the network did, and takes `done` for the answer to something that had been done. */
+  /** Retries after network errors, and accepts `done` as the answer to an operation that had succeeded. */
   async function insist<T>(attempt: () => Promise<T>, done?: string): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
@@ -91,7 +92,7 @@ async function work(target: string, key: string, manner: Manner, troubles: Troub
   }
 }
 
-/** All that can be seen of what was said under a key. */
+/** Everything that is visible of the messages under a key. */
 async function remains(store: Store, key: string) {
   const { conversation } = (await store.findByKey(key))!
   const branches = await store.listBranches(conversation.id)
@@ -126,20 +127,20 @@ const everythingOnce = {
   draft: [],
 }
 
-/** Every place where the connection can break, with those of the server's messages once. */
+/** Every place where the connection can break; those of the server's messages once. */
 async function placesToCut(manner: Manner): Promise<{ cuts: readonly Cut[]; passed: readonly Passed[] }> {
   const proxy = await startCuttingProxy(url, null)
   await work(proxy.url, manner, manner, new Map())
   if (manner === 'keyed') expect(await remains(direct, manner)).toEqual(everythingOnce)
   const cuts = proxy.passed.flatMap(({ from, type }, message): Cut[] => {
-    if (type === 'X') return [] // the good-bye, for whose arrival nobody waits
+    if (type === 'X') return [] // the terminate message, for which no caller waits
     const lost: Cut = { message, as: 'lost' }
     return from === 'server' ? [lost] : [lost, { message, as: 'last' }]
   })
   return { cuts, passed: proxy.passed }
 }
 
-/** So many of them, spread over all; all of them once before any comes twice. */
+/** This many of them, spread evenly; each of them once before any is repeated. */
 function chosen(cuts: readonly Cut[], count: number, random: () => number): readonly Cut[] {
   const shuffled = (list: readonly Cut[]) =>
     list
@@ -151,7 +152,7 @@ function chosen(cuts: readonly Cut[], count: number, random: () => number): read
   return all.slice(0, count)
 }
 
-it('a connection cut at any message of the protocol leaves everything there once, by the turn keys (R23)', {
+it('stores everything once by the turn keys if the connection is cut at any message of the protocol (R23)', {
   timeout,
 }, async () => {
   const seed = Number(process.env.PROPERTY_SEED ?? Date.now() % 1_000_000)
@@ -176,20 +177,20 @@ it('a connection cut at any message of the protocol leaves everything there once
   }
   note('places', cuts.length)
   note('cuts', count)
-  note('messages too many', stored - count * everythingOnce.counted)
+  note('extra messages', stored - count * everythingOnce.counted)
   for (const [code, times] of troubles) note(code, times)
-  // Both kinds were met, and nothing else but the answer that a turn had been ended.
+  // Both kinds occurred, and no other error except the answer that a turn had already ended.
   expect([...troubles.keys()].filter(code => code !== 'expired').sort()).toEqual([
     'outcome_unknown',
     'unavailable',
   ])
-  // No cut passed without anybody noticing, but for those of which the connection needed nothing any more.
+  // Every cut was noticed, except those after the last use of the connection.
   expect(unnoticed / count).toBeLessThan(0.1)
 })
 
-it('is seen to store twice where a retry carries no key', { timeout }, async () => {
+it('control: stores twice if a retry carries no key', { timeout }, async () => {
   const { cuts: all, passed } = await placesToCut('blind')
-  // What was done, and its answer lost.
+  // The operation succeeded, and its answer was lost.
   const cuts = all.filter(({ message }) => passed[message]!.from === 'server')
   let doubled = 0
   for (const [i, cut] of chosen(cuts, 20, seededRandom(1)).entries()) {
@@ -198,6 +199,6 @@ it('is seen to store twice where a retry carries no key', { timeout }, async () 
     const found = await direct.findByKey(`blind ${i}`)
     if (found && found.conversation.messages > 7) doubled++
   }
-  note('doubled', doubled)
+  note('duplicated', doubled)
   expect(doubled).toBeGreaterThan(0)
 })

@@ -7,9 +7,10 @@ import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { seededRandom } from './random.ts'
 import { turnLength, words } from './writer.ts'
 
-/** One of many processes that use one file at the same time, each doing all that agents and people do. */
+/** One of many processes that use one file at the same time, each with all operations of agents and users. */
 
-/** What it is told: how long, and whether it gives up as soon as another is in the way (the negative control). */
+/** Its instructions: the duration, and whether it gives up as soon as the file is locked (the negative
+ *  control). */
 export interface Order {
   readonly target: string
   readonly name: string
@@ -18,16 +19,16 @@ export interface Order {
   readonly impatient: boolean
 }
 
-/** What came of it. */
+/** Its results. */
 export interface Account {
-  /** Turns that were acknowledged, in its own conversation. */
+  /** Acknowledged turns in its own conversation. */
   readonly turns: number
-  /** Messages that were acknowledged, in the conversation that all share. */
+  /** Acknowledged messages in the conversation that all share. */
   readonly shared: readonly MessageId[]
-  /** How long each call took, in milliseconds. */
+  /** The duration of each call, in milliseconds. */
   readonly took: readonly number[]
   readonly errors: readonly string[]
-  /** How often another was in the way of a write. */
+  /** How often a write found the file locked. */
   readonly met: number
 }
 
@@ -48,7 +49,7 @@ if (process.send) {
 
 async function live({ target, name, seed, ms, impatient }: Order): Promise<Account> {
   countMeetings()
-  // Whoever thinks that it is always too late waits for nobody.
+  // A clock that is always past the deadline makes the process wait for no other.
   if (impatient) performance.now = () => Number.POSITIVE_INFINITY
   const random = seededRandom(seed)
   const store = await openSqliteStore(target)
@@ -107,7 +108,8 @@ async function live({ target, name, seed, ms, impatient }: Order): Promise<Accou
     turns++
   }
 
-  /** In the conversation of all somebody else may be first: that is no error, and it goes on from there. */
+  /** In the shared conversation another process may be first: that is not an error, and this process
+   *  continues from the new head. */
   async function sayToAll(): Promise<void> {
     for (;;) {
       const { head } = await store.getBranch(commons.branch)
@@ -132,7 +134,7 @@ async function forkAt(store: Store, id: ConversationId, at: MessageId | null, na
   await store.deleteBranch(branch)
 }
 
-/** Counts how often a write found the file locked, below all that waits and tries again. */
+/** Counts how often a write found the file locked, below all waiting and retrying. */
 function countMeetings(): void {
   const { prepare } = BetterSqlite3.prototype
   BetterSqlite3.prototype.prepare = function (this: Database, sql: string) {

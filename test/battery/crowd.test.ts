@@ -14,7 +14,7 @@ import { turnLength, words } from './writer.ts'
 /** Ten processes on one file that append, read, list, search, fork and share a conversation, all at once. */
 const ms = size({ gate: 8_000, full: 60_000 })
 
-/** Runs so many processes at once, and returns the file and what each has to tell. */
+/** Runs this many processes at once, and returns the file and the results of each. */
 async function crowd(members: number, ms: number, impatient = false) {
   const folder = mkdtempSync(join(tmpdir(), 'crowd-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -27,7 +27,7 @@ async function crowd(members: number, ms: number, impatient = false) {
       return { child, seed }
     }),
   )
-  // One after the other: starting at once is tested with the migrations.
+  // One after the other: a simultaneous start is tested with the migrations.
   for (const { child, seed } of children) {
     const order: Order = { target, name: `member ${seed}`, seed, ms, impatient }
     child.send(order)
@@ -38,7 +38,7 @@ async function crowd(members: number, ms: number, impatient = false) {
   return { target, accounts: await Promise.all(accounts) }
 }
 
-/** The next thing that a process says; throws if it ends instead. */
+/** The next line of a process; throws if it ends instead. */
 async function said(child: ChildProcess): Promise<unknown> {
   const [message] = await Promise.race([
     once(child, 'message'),
@@ -49,7 +49,7 @@ async function said(child: ChildProcess): Promise<unknown> {
   return message
 }
 
-/** Turns and messages that were acknowledged and are not there. */
+/** Acknowledged turns and messages that are missing. */
 async function countLost(target: string, accounts: readonly Account[]): Promise<number> {
   const store = await openSqliteStore(target)
   let lost = 0
@@ -61,7 +61,7 @@ async function countLost(target: string, accounts: readonly Account[]): Promise<
       words(name, Math.floor(n / turnLength), n % turnLength),
     )
     lost += expected.filter((text, n) => path[n] === undefined || textOf(path[n]) !== text).length
-    // All there is has a number, without a gap, whatever lies beside the path.
+    // All messages are numbered without a gap, including those outside the path.
     const { items } = await store.listMessages({ conversationId: conversation.id, limit: 1_000 })
     expect(items[0]?.seq).toBe(conversation.messages - 1)
   }
@@ -72,7 +72,7 @@ async function countLost(target: string, accounts: readonly Account[]): Promise<
   return lost
 }
 
-/** What one sync of the disk takes, the median of 21: no acknowledged write can be quicker. */
+/** The duration of one sync of the disk, the median of 21: no acknowledged write can be faster. */
 function syncMs(folder: string): number {
   const handle = openSync(join(folder, 'sync'), 'w')
   const took = Array.from({ length: 21 }, () => {
@@ -89,7 +89,7 @@ function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
 }
 
-it('ten processes on one file see no error, lose nothing, and each has its share (R7)', {
+it('gives ten processes on one file no error, no loss, and a fair share each (R7)', {
   timeout: ms + 90_000,
 }, async () => {
   const { target, accounts } = await crowd(10, ms)
@@ -112,19 +112,20 @@ it('ten processes on one file see no error, lose nothing, and each has its share
   note('a sync of the disk (ms)', syncMs(dirname(target)))
   expect(accounts.flatMap(one => one.errors)).toEqual([])
   expect(lost).toBe(0)
-  // They were in each other's way; see below what that is without patience.
+  // They blocked each other; the next test shows the effect without waiting.
   expect(met).toBeGreaterThan(100)
   if (isFull) {
     expect(fairness).toBeGreaterThanOrEqual(0.7)
     expect(p99).toBeLessThan(500)
     return
   }
-  // In the gate other tests run on the same cores: what they leave is not shared out by us. Nobody starves all the same.
+  // In the gate other tests run on the same cores, so fairness is not ours to guarantee. Still, no process
+  // starves.
   expect(Math.min(...turns)).toBeGreaterThan(0)
   if (Math.max(...turns) >= 100) expect(fairness).toBeGreaterThanOrEqual(0.3)
 })
 
-it('is seen to bring errors where nobody waits for another', { timeout: 90_000 }, async () => {
+it('control: gives errors to processes that do not wait', { timeout: 90_000 }, async () => {
   const { accounts } = await crowd(4, size({ gate: 1_000, full: 5_000 }), true)
   const errors = accounts.flatMap(one => one.errors)
   note('errors', errors.length)

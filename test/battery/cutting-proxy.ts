@@ -1,31 +1,32 @@
 import { createServer, connect as dial, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** Where a connection breaks, counted in messages of PostgreSQL's protocol from the first of the first connection. */
+/** Where a connection breaks, counted in messages of PostgreSQL's protocol since the first message of the
+ *  first connection. */
 export interface Cut {
   /** The number of the message. */
   readonly message: number
-  /** `lost`: it does not arrive. `last`: it arrives, and nothing of what it brings about comes back. Of the server's
-   *  messages only `lost` is of interest: what comes last before it has arrived. */
+  /** `lost`: it does not arrive. `last`: it arrives, and no reply to it comes back. For the server's messages
+   *  only `lost` matters, because the message before it has arrived. */
   readonly as: 'lost' | 'last'
 }
 
-/** What went over a connection: from whom, and the letter that says what it is. */
+/** The traffic of a connection: the sender, and the type letter of each message. */
 export interface Passed {
   readonly from: 'client' | 'server'
   readonly type: string
 }
 
-/** A network between a client and a server, that breaks once, at a message that was chosen. */
+/** A network between a client and a server that breaks once, at a chosen message. */
 export interface CuttingProxy {
   readonly url: string
   /** The messages of all connections, up to the cut. */
   readonly passed: readonly Passed[]
-  /** Whether the cut has come. After it everything passes. */
+  /** Whether the cut has happened. After it everything passes. */
   readonly isCut: boolean
 }
 
-/** Stands between a client and the server at `url`. Without a cut it only counts. */
+/** Runs between a client and the server at `url`. Without a cut it only counts. */
 export async function startCuttingProxy(url: string, cut: Cut | null): Promise<CuttingProxy> {
   const target = new URL(url)
   const passed: Passed[] = []
@@ -35,11 +36,11 @@ export async function startCuttingProxy(url: string, cut: Cut | null): Promise<C
     const upstream = dial(`${target.searchParams.get('host')}/.s.PGSQL.5432`)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
-      socket.on('error', () => {}) // a cut is no news
+      socket.on('error', () => {}) // a cut is expected
     }
     client.on('data', relay('client', upstream))
     upstream.on('data', relay('server', client))
-    // What was sent before the end still arrives.
+    // Data that was sent before the end still arrives.
     upstream.on('close', () => client.destroy())
     client.on('close', () => upstream.end())
 
@@ -57,7 +58,7 @@ export async function startCuttingProxy(url: string, cut: Cut | null): Promise<C
       }
     }
 
-    /** The client hears that the connection is gone. The server has what it has got, and does it. */
+    /** The client sees the connection close. The server processes what it has received. */
     function end(): void {
       isCut = true
       client.removeAllListeners('data').destroy()
@@ -79,8 +80,8 @@ export async function startCuttingProxy(url: string, cut: Cut | null): Promise<C
   }
 }
 
-/** Cuts a stream into messages. Each begins with a letter and the length of the rest; only the very first of a client
- *  has no letter. */
+/** Splits a stream into messages. Each begins with a letter and the length of the rest; only a client's very
+ *  first message has no letter. */
 function messageSplitter(isClient: boolean): (data: Buffer) => { type: string; bytes: Buffer }[] {
   let rest: Buffer = Buffer.alloc(0)
   let hasLetter = !isClient

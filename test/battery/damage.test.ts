@@ -13,7 +13,8 @@ const seed = Number(process.env.DAMAGE_SEED ?? 20_261_116)
 
 type Found = Pick<Finding, 'severity' | 'conversation' | 'what'>
 
-/** What a check finds in a file, and what has really changed there; a file that cannot be opened is found too. */
+/** The findings of a check, and the actual changes of the file; a file that cannot be opened is a finding
+ *  too. */
 async function lookAt(path: string, truth: Truth) {
   let store: Store
   try {
@@ -35,7 +36,7 @@ async function lookAt(path: string, truth: Truth) {
   }
 }
 
-/** What SQLite finds by itself. */
+/** The findings of SQLite itself. */
 function integrityCheck(path: string): boolean {
   try {
     const db = new BetterSqlite3(path)
@@ -50,7 +51,7 @@ function integrityCheck(path: string): boolean {
 }
 
 describe('a damaged file', () => {
-  it('is found out: of flipped bits that change a message, verify finds all, SQLite by itself next to none (R6)', {
+  it('is detected: verify finds every flipped bit that changes a message, SQLite itself almost none (R6)', {
     timeout: size({ gate: 240_000, full: 3_600_000 }),
   }, async () => {
     using place = folder()
@@ -74,7 +75,7 @@ describe('a damaged file', () => {
       if (integrityCheck(path)) bySqlite++
       if (findings.length > 0) found++
       else missed.push(`byte ${at}, bit ${bit}`)
-      // Sound conversations are not blamed: what is named as damaged has changed.
+      // Intact conversations are not reported: a conversation that is named as damaged has changed.
       const blamed = findings.filter(
         ({ severity, conversation }) => severity === 'damage' && conversation !== null,
       )
@@ -86,7 +87,7 @@ describe('a damaged file', () => {
     note('found by integrity_check', bySqlite)
     expect(missed, `seed ${seed}`).toEqual([])
     expect(changing).toBeGreaterThan(flips / 4)
-    // The control: what a file's own check can know is not enough.
+    // The control: the file's own check is not enough.
     expect(bySqlite).toBeLessThan(changing / 2)
     expect(falsely).toBe(0)
   })

@@ -6,13 +6,13 @@ import type { Message, NewMessage, NonEmpty } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 
-/** A folder that goes away at the end of its block. */
+/** A folder that is removed at the end of its block. */
 export function folder() {
   const path = mkdtempSync(join(tmpdir(), 'skein-damage-'))
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** Everything that was written of a message, as somebody reads it. */
+/** All data of a message, as a reader returns it. */
 export type Truth = ReadonlyMap<ConversationId, readonly string[]>
 
 /** A random number from 0 up to 1, the same sequence for a seed (mulberry32). */
@@ -28,8 +28,8 @@ export function dice(seed: number): () => number {
 
 const words = 'the build is red because one of two retries meets a lock that nobody has let go of'.split(' ')
 
-/** Fills a file with conversations that have forks, turns, tool calls and blobs until it has so many bytes, and closes it
- *  whole: nothing is left in a log. */
+/** Fills a file with conversations that have forks, turns, tool calls and blobs until it has this many bytes,
+ *  and closes it completely: no log remains. */
 export async function fill(path: string, bytes: number, seed: number): Promise<Truth> {
   const roll = dice(seed)
   const text = (length: number) =>
@@ -71,7 +71,7 @@ function sizeOf(path: string): number {
   return existsSync(path) ? readFileSync(path).length : 0
 }
 
-/** Reads everything by the ways that others use. */
+/** Reads everything through the normal readers. */
 export async function truthOf(store: Store): Promise<Truth> {
   const truth = new Map<ConversationId, readonly string[]>()
   for (let after: string | undefined, more = true; more; ) {
@@ -83,8 +83,8 @@ export async function truthOf(store: Store): Promise<Truth> {
   return truth
 }
 
-/** What was said in a conversation, by list and by path of each branch, down to what is counted. What a branch is called is
- *  left out: names have no hash, and are no part of any message. */
+/** The content of a conversation, by list and by path of each branch, including counts. Branch names are left
+ *  out: they have no hash and are not part of any message. */
 export async function messagesOf(store: Store, id: ConversationId): Promise<readonly string[]> {
   const { items, skipped } = await store.listMessages({
     conversationId: id,
@@ -115,7 +115,7 @@ function shown({
   return JSON.stringify([id, parentId, seq, depth, role, blocks, meta, createdAt, tokens, pathTokens])
 }
 
-/** The conversations of which something is not as it was written; all, if the file cannot be opened. */
+/** The conversations that differ from what was written; all of them, if the file cannot be opened. */
 export async function changedSince(truth: Truth, path: string): Promise<ReadonlySet<ConversationId>> {
   let store: Store
   try {
@@ -140,7 +140,7 @@ export async function changedIn(truth: Truth, store: Store): Promise<ReadonlySet
   return changed
 }
 
-/** A copy of a file with some bytes changed, as it would lie there after a crash: without its log. */
+/** A copy of a file with some bytes changed, as after a crash: without its log. */
 export function damagedCopy(
   original: Buffer,
   path: string,

@@ -7,20 +7,21 @@ export type Point = SqlitePoint | PostgresPoint
 export const sqlitePoints = ['before begin', 'in the middle', 'before commit', 'after commit'] as const
 export type SqlitePoint = (typeof sqlitePoints)[number]
 
-/** A message that is sent may or may not arrive: what came of it nobody knows beforehand. */
+/** A message that was sent may or may not arrive: the outcome cannot be predicted. */
 export const postgresPoints = ['before it is sent', 'after it was sent', 'after it was answered'] as const
 export type PostgresPoint = (typeof postgresPoints)[number]
 
-/** A death that waits for its moment. */
+/** A scheduled death. */
 export interface Death {
-  /** From here on, transactions are counted. */
+  /** Transactions are counted from here on. */
   arm(): void
-  /** How many there have been. */
+  /** The number of transactions so far. */
   count(): number
 }
 
-/** Lets this process kill itself with SIGKILL at a point of its n-th transaction, below everything that is ours: call it
- *  before a store is opened. With `careless`, the negative control, SQLite is asked for no transactions at all. */
+/** Makes this process kill itself with SIGKILL at a point of its n-th transaction, below all of our code:
+ *  call it before a store is opened. With `careless`, the negative control, SQLite uses no transactions at
+ *  all. */
 export function prepareDeath(point: Point | 'never', n: number, options: { careless?: boolean } = {}): Death {
   let armed = false
   let count = 0
@@ -47,7 +48,7 @@ export function prepareDeath(point: Point | 'never', n: number, options: { carel
       return answer
     }
     const answer = run()
-    // Only a statement that has written something leaves something in the middle.
+    // Only a statement that has written leaves something in the middle.
     if (inside && /^\s*(INSERT|UPDATE|DELETE|CREATE|WITH)/i.test(sql)) reach('in the middle')
     return answer
   })
@@ -60,7 +61,7 @@ export function prepareDeath(point: Point | 'never', n: number, options: { carel
   }
 }
 
-/** Puts `around` around every statement of every handle. */
+/** Wraps every statement of every handle in `around`. */
 function watchSqlite(around: (sql: string, run: () => unknown) => unknown): void {
   const { prepare, exec } = BetterSqlite3.prototype
   BetterSqlite3.prototype.prepare = function (this: Database, sql: string) {
@@ -83,7 +84,7 @@ interface Wire {
   emit(event: string, ...args: unknown[]): boolean
 }
 
-/** Every round trip of pg ends with one of two messages, and is answered by one. */
+/** Every round trip of pg ends with one of two messages and gets one reply. */
 function watchPostgres(begin: () => void, reach: (at: PostgresPoint) => void): void {
   const Connection = createRequire(import.meta.url)('pg/lib/connection.js') as { prototype: Wire }
   const wire = Connection.prototype
@@ -92,7 +93,7 @@ function watchPostgres(begin: () => void, reach: (at: PostgresPoint) => void): v
     begin()
     reach('before it is sent')
     sync.call(this)
-    // Held back until the batch is whole.
+    // Held back until the batch is complete.
     process.nextTick(reach, 'after it was sent')
   }
   wire.query = function (text) {

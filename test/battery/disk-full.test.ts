@@ -10,7 +10,7 @@ import { note } from './note.ts'
 import { isFull } from './size.ts'
 import { limitedFile, type SmallDisk, smallTmpfs, whyNoTmpfs } from './small-disk.ts'
 
-/** A file that may not grow in the gate; in the battery a disk that is really full. */
+/** In the gate a file that may not grow; in the battery a disk that is really full. */
 const disks: readonly { name: string; make(): Promise<SmallDisk>; impossible: string | null }[] = [
   { name: 'a file that may not grow', make: limitedFile, impossible: null },
   {
@@ -23,7 +23,7 @@ const disks: readonly { name: string; make(): Promise<SmallDisk>; impossible: st
 const large = 'x'.repeat(3_000)
 const full = { name: 'StorageFullError', code: 'storage_full' }
 
-/** Says something until there is no space; returns what was acknowledged. */
+/** Writes until there is no space; returns the acknowledged messages. */
 async function sayUntilFull(store: Store, { branch }: Place, told: 'after' | 'before' = 'after') {
   let head: MessageId | null = null
   const words: string[] = []
@@ -64,11 +64,11 @@ const writes: Record<string, (store: Store, place: Place, head: MessageId) => Pr
   import: store => importAll(store, () => {}),
 }
 
-describe.each(disks)('$name, when it is full,', ({ make, impossible }) => {
+describe.each(disks)('$name when it is full', ({ make, impossible }) => {
   const unless = { skip: impossible !== null }
 
   it(
-    'is named as such; what was acknowledged is there, and it goes on with more space (R4)',
+    'is reported as storage_full, keeps every acknowledged write, and works again with more space (R4)',
     unless,
     async () => {
       const { file, store, free } = await make()
@@ -90,7 +90,7 @@ describe.each(disks)('$name, when it is full,', ({ make, impossible }) => {
     },
   )
 
-  it('refuses every kind of write by name or does it, and never a half of it (R4)', unless, async () => {
+  it('refuses every kind of write completely or performs it (R4)', unless, async () => {
     const disk = await make()
     const { store } = disk
     const place = await store.create({ key: 'k' })
@@ -127,7 +127,7 @@ describe.each(disks)('$name, when it is full,', ({ make, impossible }) => {
     }
   })
 
-  it('lets a turn go on, which is stored when there is space again (R4)', unless, async () => {
+  it('lets a turn continue, which is stored when there is space again (R4)', unless, async () => {
     const disk = await make()
     const { store } = disk
     const { branch } = await store.create()
@@ -149,13 +149,13 @@ describe.each(disks)('$name, when it is full,', ({ make, impossible }) => {
   })
 })
 
-it('is seen to lose what was acknowledged too early when there is no space', async () => {
+it('control: loses writes that were acknowledged before they were stored', async () => {
   const { store } = await limitedFile()
   const { head, told } = await sayUntilFull(store, await store.create(), 'before')
   expect((await store.path(head)).map(textOf)).not.toEqual(told)
 })
 
-/** All that could be half-written. */
+/** All data that could be half-written. */
 async function factsOf(store: Store): Promise<unknown> {
   const { items } = await store.listConversations({ limit: 100 })
   return Promise.all(

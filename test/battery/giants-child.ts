@@ -8,15 +8,15 @@ import type { SaveItem, Store } from '../../src/core/ports.ts'
 import { say } from '../../src/stores/contract/build.ts'
 import { openStore } from '../../src/stores/open.ts'
 
-/** A process that makes something very large in a store of its own, works on it, and says in one line of JSON how long
- *  that took and how much memory it needed. */
+/** A process that creates something very large in its own store, works on it, and prints the durations and
+ *  the memory use as one line of JSON. */
 
 export type Giant = 'line' | 'siblings' | 'message'
 
 /** Milliseconds, and megabytes for memory. */
 export type Figures = Readonly<Record<string, number>>
 
-/** How often each thing is timed. */
+/** How often each operation is timed. */
 const times = 300
 
 /** Characters of each part of a long message. */
@@ -33,7 +33,7 @@ if (process.argv[1] === import.meta.filename) {
   process.stdout.write(`${JSON.stringify({ ...figures, memory })}\n`)
 }
 
-/** A conversation of so many messages, one after the other. */
+/** A conversation of this many messages, one after the other. */
 async function line(store: Store, size: number, touch: Touch): Promise<Figures> {
   const { conversation, branch } = await store.create()
   const { id } = conversation
@@ -53,7 +53,7 @@ async function line(store: Store, size: number, touch: Touch): Promise<Figures> 
     assert.ok(messages.length >= 49)
     assert.equal(older + messages.length, n)
   })
-  // The negative control: what a window costs that reads more than it gives.
+  // The negative control: the cost of a window that reads more than it returns.
   const wasteful = await timed(async () => {
     const { messages } = await store.tail(head!, { messages: 5_000 })
     assert.ok(messages.slice(-50).length === 50)
@@ -84,7 +84,8 @@ function words(n: number) {
   return say(`This is message number ${n} of a very long talk.`, n % 2 === 0 ? 'user' : 'assistant')
 }
 
-/** So many messages, in thousands, under one parent; a few hundred more with the same words, in the same millisecond or nearly. */
+/** This many messages, in thousands, under one parent; a few hundred more with the same content, in nearly
+ *  the same millisecond. */
 async function siblings(store: Store, size: number, touch: Touch): Promise<Figures> {
   const { conversation, branch } = await store.create()
   const { id } = conversation
@@ -106,7 +107,7 @@ async function siblings(store: Store, size: number, touch: Touch): Promise<Figur
     assert.equal((await store.tail(head, { messages: 50 })).messages.length >= 49, true)
   })
   const drawn = performance.now()
-  // The root, its children, and what goes on from one of them, which does not stand next to it.
+  // The root, its children, and a continuation of one of them, which is not adjacent to it.
   assert.equal((await store.structure(id)).length, 1 + size + alike + 1)
   const structure = performance.now() - drawn
   assert.equal((await store.path(head)).length, times + 2)
@@ -122,7 +123,7 @@ async function siblings(store: Store, size: number, touch: Touch): Promise<Figur
   }
 }
 
-/** One message of so many bytes. What is measured is the store: the process keeps none of its own copies. */
+/** One message of this many bytes. The store is measured: the process keeps no copies of its own. */
 async function message(store: Store, size: number): Promise<Figures> {
   const { branch } = await store.create()
   const writing = performance.now()
@@ -151,11 +152,11 @@ function part(n: number): string {
   return `beginning of part ${n}. `.padEnd(partLength, 'The quick brown fox jumps over the lazy dog. ')
 }
 
-/** The least that an append can do. */
+/** The minimum that an append can do. */
 type Touch = () => Promise<void>
 
-/** What the machine itself takes at the moment: two pages written and synced to the same disk, or a round trip to the
- *  same server. An append cannot be quicker than that, whoever else is at work. */
+/** The current speed of the machine itself: two pages written and synced to the same disk, or a round trip to
+ *  the same server. An append cannot be faster, whatever the load. */
 async function floorOf(target: string): Promise<{ touch: Touch; close(): Promise<void> }> {
   if (target.startsWith('postgres')) {
     const client = new Client({ connectionString: target })
@@ -173,7 +174,7 @@ async function floorOf(target: string): Promise<{ touch: Touch; close(): Promise
 
 type Work = (i: number) => Promise<void>
 
-/** The middle and the hundredth-slowest of the times that a thing took, under names that begin with its own. */
+/** The median and the 99th percentile of an operation's durations, under names that begin with its own. */
 type Times = (name: string) => Figures
 
 async function timed(work: Work, count = times): Promise<Times> {
@@ -182,7 +183,7 @@ async function timed(work: Work, count = times): Promise<Times> {
   return timesOf(taken)
 }
 
-/** Two things in turns, so that whatever else the machine does is the same for both. */
+/** Two operations alternating, so that the load of the machine is the same for both. */
 async function timedInTurns(one: Work, other: Work): Promise<readonly [Times, Times]> {
   const taken: readonly [number[], number[]] = [[], []]
   for (let i = 0; i < times; i++) {

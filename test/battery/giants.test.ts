@@ -7,19 +7,22 @@ import type { Figures, Giant } from './giants-child.ts'
 import { note } from './note.ts'
 import { size } from './size.ts'
 
-/** Very large things, each made and used by a process of its own: what it takes stays what it is for small ones. */
+/** Very large data, each created and used by a separate process: the cost stays the same as for small data.
+ */
 const timeout = size({ gate: 120_000, full: 3_600_000 })
-/** In the gate the machine does other things too: there the middle must hold, in the battery the slowest of a hundred. */
+/** In the gate the machine is busy with other tests: there the median must hold, in the battery the 99th
+ *  percentile. */
 const asked = size({ gate: 'p50', full: 'p99' })
 
-/** For the same reason the gate is not strict about milliseconds; that no more rows are read is counted elsewhere. */
+/** For the same reason the gate is not strict about milliseconds; other tests count the rows that are read.
+ */
 const slack = size({ gate: 4, full: 1 })
 
 const run = promisify(execFile)
 
 async function measure(engine: (typeof engines)[number], giant: Giant, count: number): Promise<Figures> {
   const target = await freshTarget(engine)
-  // As in production: no more memory for the heap than Node gives by itself.
+  // As in production: Node's default heap size.
   const { stdout } = await run(process.execPath, [
     join(import.meta.dirname, 'giants-child.ts'),
     target,
@@ -33,7 +36,7 @@ async function measure(engine: (typeof engines)[number], giant: Giant, count: nu
 }
 
 describe.each(engines)('on %s', engine => {
-  it('a million messages in one conversation cost the next one nothing (R11)', { timeout }, async () => {
+  it('appends to a conversation of a million messages at the usual cost (R11)', { timeout }, async () => {
     const count = size({ gate: 50_000, full: 1_000_000 })
     note('messages', count)
     const figures = await measure(engine, 'line', count)
@@ -43,23 +46,25 @@ describe.each(engines)('on %s', engine => {
     expect(figures.memory).toBeLessThan(600)
   })
 
-  it('a hundred thousand messages under one parent do not slow the next one (R11)', { timeout }, async () => {
+  it('appends to a parent with a hundred thousand children at the usual cost (R11)', {
+    timeout,
+  }, async () => {
     const count = size({ gate: 2_000, full: 100_000 })
     note('siblings', count)
     const figures = await measure(engine, 'siblings', count)
     expect(figures[`append ${asked}`]).toBeLessThan(10 * slack)
     expect(figures['window p50']).toBeLessThan(5 * slack)
-    // The same words again and again: a few look-ups each, not as many as there are already.
+    // The same content repeatedly: a few lookups each, not one for each existing message.
     expect(figures.same).toBeLessThan(10 * slack)
     expect(figures.memory).toBeLessThan(600)
   })
 
-  it('a message of 100 MB is stored, read and passed by (R11)', { timeout }, async () => {
+  it('stores, reads and skips a message of 100 MB (R11)', { timeout }, async () => {
     const bytes = size({ gate: 25_000_000, full: 100_000_000 })
     note('bytes', bytes)
     const figures = await measure(engine, 'message', bytes)
     expect(figures['next p50']).toBeLessThan(5 * slack)
-    // SQLite reads all of a blob to give its beginning: to be seen, and not to be slower than to read it whole.
+    // SQLite reads all of a blob to return its beginning: measured, and no slower than reading it completely.
     expect(figures['preview p50']).toBeLessThan(figures.read!)
     expect(figures.memory).toBeLessThan(600)
   })

@@ -7,17 +7,17 @@ import type { Turn } from '../../src/core/turn.ts'
 import { holder, say } from '../../src/stores/contract/build.ts'
 import { isFull } from './size.ts'
 
-/** A conversation that texts are tried on. The turn `open` is open, and has the branch `held`. */
+/** A conversation for trying texts. The turn `open` is open and holds the branch `held`. */
 export interface Ground extends Place {
   readonly id: ConversationId
   readonly ids: readonly MessageId[]
 }
 
-/** Gives a text to one argument of a method. What it returns must be the same on every engine, and so must the error
- *  that it throws; where it returns `kept(…)`, that must be the text. */
+/** Passes a text to one argument of a method. The result must be the same on every engine, and so must the
+ *  error; if it returns `kept(…)`, that must be the text. */
 export type Spot = (store: Store, ground: Ground, text: string) => Promise<unknown>
 
-/** What came back of a text that was stored. */
+/** A stored text as it was read back. */
 export class Kept {
   readonly text: unknown
 
@@ -28,7 +28,7 @@ export class Kept {
 
 const kept = (text: unknown) => new Kept(text)
 
-/** The ground of one text: a branch `main` of three messages, and one `held` with an open turn. */
+/** The fixture of one text: a branch `main` of three messages, and one `held` with an open turn. */
 export async function prepareGround(store: Store): Promise<Ground> {
   const { conversation, branch } = await store.create()
   const { id } = conversation
@@ -167,8 +167,8 @@ export const storing: Readonly<Record<string, Spot>> = {
 
 const idOf = (text: string) => text as ConversationId & MessageId
 
-/** One record of each kind, again and again, each time with the text in another of its fields; in the gate in a fourth
- *  of them, another fourth for each length of text. */
+/** One record of each kind, repeatedly, each time with the text in another field; in the gate in a quarter of
+ *  the fields, another quarter for each length of text. */
 function oddRecords(records: readonly (StoredRecord | Unreadable)[], text: string): NonEmpty<StoredRecord> {
   const kinds = [...Map.groupBy(records, ({ kind }) => kind).values()].map(of => of[0]!)
   const odd = kinds.flatMap(record =>
@@ -180,7 +180,7 @@ function oddRecords(records: readonly (StoredRecord | Unreadable)[], text: strin
   return some as unknown as NonEmpty<StoredRecord>
 }
 
-/** Texts that something is looked for by. */
+/** Texts that are used for lookups. */
 export const asking: Readonly<Record<string, Spot>> = {
   'getConversation: id': (store, _, text) => store.getConversation(idOf(text)),
   'versionOf: id': (store, _, text) => store.versionOf(idOf(text)),
@@ -248,14 +248,14 @@ export const asking: Readonly<Record<string, Spot>> = {
   'purge: id': (store, _, text) => store.purge(idOf(text)),
 }
 
-/** Everything that is to come, as a list. */
+/** All items of an async iterable, as a list. */
 export async function allOf<T>(stream: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = []
   for await (const item of stream) items.push(item)
   return items
 }
 
-/** Methods of a store that take no text, or of which others see to it. */
+/** Methods of a store without text arguments, or covered by other tests. */
 export const textless = {
   sweep: 'takes no text',
   indexSearch: 'takes no text',
@@ -266,8 +266,8 @@ export const textless = {
   verify: 'reads what is there',
 }
 
-/** What came of a call: its value, or what its error says to a program. Anything but an error of ours comes out as it
- *  is. */
+/** The outcome of a call: its value, or the machine-readable part of its error. Errors that are not ours are
+ *  rethrown. */
 export type Outcome<T> = { readonly value: T } | { readonly code: string; readonly error: string }
 
 export async function outcomeOf<T>(call: () => Promise<T>): Promise<Outcome<T>> {

@@ -21,15 +21,15 @@ import { hostileText, hostileTexts } from './hostile-texts.ts'
 import { note } from './note.ts'
 import { size } from './size.ts'
 
-/** Hostile text in every argument of every method, on both engines at once: each must keep it to the byte or refuse it,
- *  and both must say the same, to the letter of the error. */
+/** Hostile text in every argument of every method, on both engines at once: each must store it to the byte or
+ *  refuse it, and both must give the same answer, to the letter of the error. */
 const moreTexts = size({ gate: 2, full: 1_000 })
 const seed = Number(process.env.PROPERTY_SEED ?? size({ gate: 20_260_101, full: Date.now() % 1_000_000_000 }))
 const timeout = size({ gate: 240_000, full: 3_600_000 })
 
 const pool = openPool(await freshDatabase(), { max: 4 })
 
-/** The same clock and the same ids for everybody, so that all they say can be compared. */
+/** The same clock and the same ids for all stores, so that their answers can be compared. */
 const clock = { now: 1_767_225_600_000 }
 function source(): Source {
   let made = 0
@@ -51,7 +51,8 @@ interface Tally {
   answered: number
 }
 
-/** Tries a text everywhere. Throws where the stores differ, or one changes it, or fails in a way of its own. */
+/** Tries a text everywhere. Throws if the stores differ, if one changes the text, or if one fails in another
+ *  way. */
 async function tryText(stores: readonly [Store, Store], text: string, tally: Tally): Promise<void> {
   const grounds = [await prepareGround(stores[0]), await prepareGround(stores[1])] as const
   for (const [name, spot] of spots) {
@@ -65,7 +66,7 @@ async function tryText(stores: readonly [Store, Store], text: string, tally: Tal
       tally.kept++
     } else tally.answered++
   }
-  // All that lies there now, record by record.
+  // All stored data, record by record.
   const [mine, theirs] = await Promise.all([dump(0), dump(1)])
   assert.deepStrictEqual(
     theirs,
@@ -98,7 +99,7 @@ async function tryAll(stores: readonly [Store, Store], texts: readonly string[])
   return tally
 }
 
-it('hostile text in every argument is kept to the byte or refused, by both engines alike (R13)', {
+it('stores hostile text in every argument to the byte or refuses it, on both engines alike (R13)', {
   timeout,
 }, async () => {
   console.log(`texts with seed ${seed}`)
@@ -108,12 +109,12 @@ it('hostile text in every argument is kept to the byte or refused, by both engin
   note('texts', texts.length)
   note('arguments', spots.length)
   for (const [name, times] of Object.entries(tally)) note(name, times)
-  // Where everything is refused, nothing is proved.
+  // If everything is refused, nothing is proved.
   expect(Math.min(...Object.values(tally))).toBeGreaterThan(texts.length)
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
 })
 
-it('no method of a store is left out', async () => {
+it('covers every method of a store', async () => {
   const store = await openSqlite()
   const tried = [...spots.map(([name]) => name.split(':')[0]!), ...Object.keys(textless)]
   expect([...new Set(tried)].sort()).toEqual(Object.keys(store).sort())
@@ -136,7 +137,7 @@ const faults: Record<string, (store: Store) => Partial<Store>> = {
   }),
 }
 
-it.each(Object.entries(faults))('is seen to fail on a store that %s', { timeout }, async (_, fault) => {
+it.each(Object.entries(faults))('control: fails on a store that %s', { timeout }, async (_, fault) => {
   const store = await openSqlite()
   const stores = [await openSqlite(), { ...store, ...fault(store) }] as const
   await expect(tryAll(stores, hostileTexts)).rejects.toThrow(/is not the same|does not come back/)

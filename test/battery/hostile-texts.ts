@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 
-/** Texts that have broken something somewhere. */
+/** Texts that have caused bugs in other programs. */
 export const hostileTexts: readonly string[] = [
-  // For those who build statements.
+  // Against code that concatenates statements.
   "'; drop table skein_messages; --",
   '" or ""="',
   "' or '1'='1",
@@ -14,7 +14,7 @@ export const hostileTexts: readonly string[] = [
   "E'\\n'",
   '*" OR NEAR(',
   'a & b | !c <-> d:*',
-  // For those who keep bytes.
+  // Against code that stores bytes.
   '\0',
   'a\0b',
   '\ud800',
@@ -27,7 +27,7 @@ export const hostileTexts: readonly string[] = [
   '\t',
   ' ',
   ' key ',
-  // For those who compare.
+  // Against code that compares.
   'é',
   'e\u0301',
   'KEY',
@@ -43,14 +43,14 @@ export const hostileTexts: readonly string[] = [
   '\u200b',
   'a\u0300\u0301\u0302\u0303',
   '😀'.repeat(128),
-  // For those who use objects as maps.
+  // Against code that uses objects as maps.
   '__proto__',
   'constructor',
   'toString',
   'hasOwnProperty',
   'null',
   'undefined',
-  // For those who parse.
+  // Against parsers.
   '{"$blob":"x"}',
   '$blob',
   '["\\u0000"]',
@@ -62,7 +62,7 @@ export const hostileTexts: readonly string[] = [
   '0',
   '-1',
   '1e400',
-  // For those who measure.
+  // Against code that measures.
   '',
   'x'.repeat(512),
   'x'.repeat(513),
@@ -71,7 +71,7 @@ export const hostileTexts: readonly string[] = [
   `${'w '.repeat(9_000)}end`,
 ]
 
-/** More of the kind: pieces of those above, and any characters at all, halves of pairs too. */
+/** More of the kind: parts of the texts above, and arbitrary characters, including lone surrogates. */
 export const hostileText: fc.Arbitrary<string> = fc
   .array(
     fc.oneof(

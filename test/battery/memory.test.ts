@@ -11,16 +11,16 @@ import { strangeEnvironment } from '../support/place.ts'
 import { note } from './note.ts'
 import { size } from './size.ts'
 
-/** Export and import take as much memory for a long conversation as for a short one. */
+/** Export and import of a long conversation need as much memory as of a short one. */
 const messages = size({ gate: 5_000, full: 200_000 })
 const blobMegabytes = size({ gate: 10, full: 100 })
 const timeout = size({ gate: 120_000, full: 1_800_000 })
 
-/** What a command may take more than for a store with next to nothing in it. What it reads and writes at a time is a few
- *  megabytes; the rest is the database's cache, and what V8 has not yet given back. */
+/** The memory that a command may use beyond that for a nearly empty store. It reads and writes a few
+ *  megabytes at a time; the rest is the database's cache, and memory that V8 has not yet returned. */
 const mostGrowth = 100_000_000
 
-/** A heap that could not hold the file: left to itself, V8 lets rubbish lie about as long as there is room. */
+/** A heap that could not hold the file: by default, V8 delays garbage collection as long as there is room. */
 const heap = ['--max-old-space-size=64', '--max-semi-space-size=8']
 
 let folder: string
@@ -52,7 +52,7 @@ async function fill(name: string, count: number): Promise<void> {
   }
 }
 
-/** Runs the command, and says how much memory it took at most and how long. */
+/** Runs the command, and returns its peak memory and its duration. */
 async function skein(...args: string[]): Promise<{ peak: number; ms: number }> {
   const peakFile = join(folder, 'peak')
   const bin = join(import.meta.dirname, '../../src/cli/bin.ts')
@@ -73,14 +73,14 @@ async function skein(...args: string[]): Promise<{ peak: number; ms: number }> {
   return { peak: Number(readFileSync(peakFile, 'utf8')), ms: performance.now() - began }
 }
 
-/** Moves a store out and in, and says what that took beyond the baseline. */
+/** Exports and imports a store, and returns the memory beyond the baseline. */
 async function move(name: string) {
   const out = await skein('--db', `${name}.db`, 'export', '--all', '-o', `${name}.jsonl`)
   const back = await skein('--db', `${name}-copy.db`, 'import', `${name}.jsonl`)
   return { out, back, bytes: statSync(join(folder, `${name}.jsonl`)).size }
 }
 
-it('export and import of a long conversation take no more memory than of a short one', {
+it('exports and imports a long conversation with as much memory as a short one', {
   timeout,
 }, async () => {
   const long = await move('long')
@@ -94,7 +94,7 @@ it('export and import of a long conversation take no more memory than of a short
   expect(growth.import).toBeLessThan(mostGrowth)
 })
 
-it('a large part takes a few times its own size, however long the file is', { timeout }, async () => {
+it('needs a few times the size of a large part, however long the file is', { timeout }, async () => {
   const large = await move('large')
   const growth = { export: large.out.peak - small.out.peak, import: large.back.peak - small.back.peak }
   const most = 4 * blobMegabytes * 1e6 + mostGrowth

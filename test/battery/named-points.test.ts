@@ -9,15 +9,16 @@ import { note } from './note.ts'
 import { type Operation, type OperationName, operations } from './operations.ts'
 import { size } from './size.ts'
 
-/** Processes that die at a point of a transaction that has a name. Where the recorder and the agent die is in the
+/** Processes that die at a named point of a transaction. The deaths of the recorder and the agent are in the
  *  batteries `kills` and `crash`. */
 const rounds = size({ gate: 1, full: 20 })
 const timeout = 30_000 + rounds * 30_000
-/** Whoever does it again comes when the claim of the dead one has run out. */
+/** The next process runs after the claim of the dead one has expired. */
 const later = () => Date.now() + leaseMs + 1_000
 const names = Object.keys(operations) as OperationName[]
 
-/** Lets a process do something, and die in its n-th transaction. Says how many it made if it lived. */
+/** Runs an operation in a process that dies in its n-th transaction. Returns the number of transactions if it
+ *  survives. */
 async function dieIn(target: string, name: OperationName, point: Point | 'never', n: number, how = '') {
   const child = fork(join(import.meta.dirname, 'dying.ts'), [target, name, point, String(n), how], {
     execArgv: [],
@@ -36,7 +37,7 @@ describe.each(engines)('a process on %s that dies', engine => {
   const points: readonly Point[] = engine === 'sqlite' ? sqlitePoints : postgresPoints
 
   it.each(names)(
-    'in %s leaves nothing of it or all, and it can be done again (R2)',
+    'in %s leaves nothing or all of it, and the operation can be repeated (R2)',
     { timeout },
     async name => {
       const { prepare, run, look, inParts }: Operation = operations[name]
@@ -49,12 +50,12 @@ describe.each(engines)('a process on %s that dies', engine => {
       let deaths = 0
       for (const point of points) {
         for (let round = 0; round < rounds; round++) {
-          // The last one is where most is at stake; in the long form they are spread over all.
+          // Most is at stake in the last one; in the long form they are spread over all.
           const n = transactions! - Math.floor((round * transactions!) / rounds)
           const target = await freshTarget(engine)
           await prepare(target)
           const lived = await dieIn(target, name, point, n)
-          // Of some transactions there is no middle.
+          // Some transactions have no middle.
           if (lived !== null) continue
           deaths++
           const left = await look(target)
@@ -76,7 +77,7 @@ describe.each(engines)('a process on %s that dies', engine => {
 })
 
 it.each(['a turn', 'a migration'] as const)(
-  'is seen to leave a part of %s where there are no transactions',
+  'control: leaves a part of %s without transactions',
   async name => {
     const { prepare, look } = operations[name]
     const target = await freshTarget('sqlite')

@@ -6,7 +6,7 @@ import { migrations as postgresMigrations } from '../../src/stores/postgres/migr
 import * as sqlite from '../../src/stores/sqlite/migrate.ts'
 import { migrations as sqliteMigrations } from '../../src/stores/sqlite/migrations.ts'
 
-/** A version that is yet to come, and takes a while: everything that is there gets something new. */
+/** A future version whose migration takes a while: every row gets a new value. */
 
 export const newest = sqliteMigrations.at(-1)!.version
 
@@ -24,7 +24,7 @@ const counting = `WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM
 const sqliteNext = next(sqliteMigrations, 'skein_', `${counting} SELECT i FROM n`)
 const postgresNext = next(postgresMigrations, 'skein.', 'SELECT generate_series(1, 100000) AS i')
 
-/** Brings a store to that version. */
+/** Migrates a store to that version. */
 export async function migrateToNext(target: string): Promise<void> {
   if (target.startsWith('postgres')) {
     const pool = new Pool({ connectionString: target })
@@ -35,7 +35,7 @@ export async function migrateToNext(target: string): Promise<void> {
   await sqlite.migrate(db, sqliteNext).finally(() => db.close())
 }
 
-/** Its schema version, and how many rows have what is new. */
+/** Its schema version, and the number of rows with the new value. */
 export async function lookAt(target: string): Promise<{ version: number; renewed: number | null }> {
   const count = (schema: string) => `SELECT count(*) AS renewed FROM ${schema}messages WHERE more = 1`
   if (target.startsWith('postgres')) {
@@ -52,7 +52,8 @@ export async function lookAt(target: string): Promise<{ version: number; renewed
   return { version, renewed }
 }
 
-/** Lets this version of Skein read what the next one wrote: it knows nothing of what is new, and needs not. */
+/** Lets this version of Skein read the data of the next one: it does not know the new value, and does not
+ *  need it. */
 export async function claimVersion(target: string, version: number): Promise<void> {
   if (target.startsWith('postgres')) {
     const pool = new Pool({ connectionString: target })

@@ -10,8 +10,9 @@ export interface Note {
   readonly value: string
 }
 
-/** Writes a figure of the running test down, for the table at the end of `npm run battery`; in the gate nobody reads
- *  it. Noting is not checking: what must hold is expected as well. Of several with one name, the last one counts. */
+/** Records a figure of the running test for the table at the end of `npm run battery`; the gate ignores it.
+ *  Noting is not checking: the test must also expect what must hold. Of several figures with one name, the
+ *  last one counts. */
 export function note(name: string, value: number | string): void {
   const path = process.env.SKEIN_BATTERY_NOTES
   if (path === undefined) return

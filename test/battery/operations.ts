@@ -13,13 +13,14 @@ import { migrations as sqliteMigrations } from '../../src/stores/sqlite/migratio
 import { told } from '../context/model.ts'
 import { importAll, lookAtImport } from './an-import.ts'
 
-/** Something that a process may die in, and that somebody does again afterwards. */
+/** An operation in which a process may die, and which another process repeats afterwards. */
 export interface Operation {
-  /** Makes the store as it is before. */
+  /** Creates the store in its state before the operation. */
   prepare(target: string): Promise<void>
-  /** Does it, or does the rest of it. `arm` is called when all is open and it begins. */
+  /** Performs the operation, or the rest of it. `arm` is called when everything is open and it begins. */
   run(target: string, arm: () => void, now?: () => number): Promise<void>
-  /** What is there of it; anything but nothing, all and, where it is done in parts, a part is damage. */
+  /** The part of it that is stored; anything except nothing, everything and, for an operation in parts, a
+   *  part, is damage. */
   look(target: string): Promise<'nothing' | 'all' | 'part' | string>
   readonly inParts?: true
 }
@@ -43,7 +44,7 @@ const aTurn: Operation = {
     withStore(target, async store => {
       const { branch } = (await store.findByKey('talk'))!
       arm()
-      // As a caller does that does not know what came of it: the same key and step, and the head it knows.
+      // Like a caller with an unknown outcome: the same key and step, and the head that it knows.
       await store.append(branch, null, turnMessages, { turn: { key: 't', step: 0 } })
     }),
   look: target =>
@@ -92,7 +93,7 @@ const aSummary: Operation = {
     }),
 }
 
-/** A version that is yet to come: it changes what is there, and takes something away first. */
+/** A future version: its migration changes existing data, and removes something first. */
 function nextVersion({ version }: Migration, schema: string): Migration {
   const titles = `UPDATE ${schema}conversations SET title = 'migrated'`
   return {
@@ -169,7 +170,7 @@ const anImport: Operation = {
   inParts: true,
 }
 
-/** By name, so that a process can be told which. */
+/** By name, so that a process can be told which one to run. */
 export const operations = {
   'a turn': aTurn,
   'a summary': aSummary,

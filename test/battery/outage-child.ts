@@ -4,16 +4,16 @@ import type { Store } from '../../src/core/ports.ts'
 import { beginTurn, type Trouble } from '../../src/recorder/index.ts'
 import { openPostgresStore, postgresStore } from '../../src/stores/postgres/index.ts'
 
-/** A process that goes on talking while its server is away. Says what it meets, a line of JSON each. */
+/** A process that keeps writing while its server is unavailable. Prints each event as a line of JSON. */
 
-/** `plain`: as everybody does. `narrow`: with room for few writes. `deaf`: silent, with a pool of its own that listens
- *  to no error, as the negative control. */
+/** `plain`: the default. `narrow`: a queue for few writes. `deaf`: idle, with its own pool that has no error
+ *  listener, as the negative control. */
 export type Manner = 'plain' | 'narrow' | 'deaf'
 
 export type Line =
   | { readonly begun: true }
   | { readonly trouble: Trouble['kind']; readonly waiting: number }
-  /** What became of a reader's question. */
+  /** The outcome of a read. */
   | { readonly read: string; readonly ms: number }
   | {
       readonly ended: { readonly saved: boolean; readonly unsaved: number; readonly lost: number }
@@ -21,10 +21,10 @@ export type Line =
       readonly slowestAddMs: number
     }
 
-/** Writes that may wait in the manner `narrow`. */
+/** The size of the queue in the mode `narrow`. */
 export const room = 10
 
-/** What the message `n` of the process says. */
+/** The text of the process's message `n`. */
 export const saying = (n: number) => `This is what I say as number ${n}.`
 
 if (process.argv[1] === import.meta.filename) await live(process.argv[2]!, process.argv[3] as Manner)
@@ -42,7 +42,7 @@ async function live(url: string, manner: Manner): Promise<void> {
     told = true
   })
   say({ begun: true })
-  // What breaks while somebody uses it is heard of in any case.
+  // An error of a connection in use is reported in any case.
   if (manner === 'deaf') await end
   let n = 1
   let slowestAddMs = 0

@@ -1,4 +1,5 @@
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32): what failed can be run again. */
+/** Numbers from 0 to 1 that are the same for the same seed (mulberry32), so that a failure can be repeated.
+ */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -8,8 +8,8 @@ import { dataFile } from '../cli/talk/running.ts'
 import { note } from './note.ts'
 import { size } from './size.ts'
 
-/** The command on a store that may be read and not written. Root may write everything, so that it goes on as nobody.
- *  Which methods of a store do what is in `test/stores/sqlite/files.test.ts`. */
+/** The command on a read-only store. Root may write everything, so the command runs as the user `nobody`. The
+ *  methods of a store are tested in `test/stores/sqlite/files.test.ts`. */
 const isRoot = process.getuid?.() === 0
 const asNobody = join(import.meta.dirname, '../cli/as-nobody.ts')
 
@@ -27,7 +27,7 @@ async function bound(here: Home, args: readonly string[]): Promise<Ended> {
   return { stdout, stderr, code }
 }
 
-/** Lets everybody look into the folders from the machine's own down to the store's, and change nothing. */
+/** Makes the folders from the root down to the store readable, but not writable, for all users. */
 function forbidWriting(here: Home, mode: { file: number; folder: number }): () => void {
   const place = dirname(here.cwd)
   const store = dirname(dataFile(here))
@@ -46,61 +46,54 @@ const cases: [what: string, mode: { file: number; folder: number }][] = [
   ['file', { file: 0o444, folder: 0o777 }],
 ]
 
-describe.each(size({ gate: cases.slice(0, 1), full: cases }))(
-  'where the %s of the store may not be written',
-  (_, mode) => {
-    it('it is listed, shown, searched and exported, and a write is refused in one line (R5)', {
-      timeout: 120_000,
-    }, async () => {
-      using here = home()
-      const told = await here.skein(['--json', 'my name is Ishmael'])
-      const { conversation } = JSON.parse(told.stdout)
-      await here.skein(['search', 'Ishmael'])
-      const allow = forbidWriting(here, mode)
-      const before = bytesOf(here)
-      const reading = [
-        ['ls', '--json'],
-        ['show', conversation],
-        ['search', 'Ishmael'],
-        ['export', conversation],
-      ]
-      const rename = ['rename', conversation, 'The Whale']
-      // A prompt is answered all the same, and takes its time to give up storing it.
-      const writing = size({ gate: [rename], full: [rename, ['rm', '--yes', conversation], ['hello']] })
-      const [reads, writes] = await Promise.all([
-        inTurn(reading, args => bound(here, args)),
-        inTurn(writing, args => bound(here, args)),
-      ])
-      for (const [i, { code, stdout, stderr }] of reads.entries()) {
-        expect({ code, stderr }, reading[i]!.join(' ')).toEqual({ code: 0, stderr: '' })
-        expect(stdout, reading[i]!.join(' ')).toContain(i === 0 ? conversation : 'Ishmael')
-      }
-      for (const [i, { code, stdout, stderr }] of writes.entries()) {
-        expect(code, writing[i]!.join(' ')).toBe(1)
-        if (writing[i]![0] !== 'hello') {
-          expect(stdout).toBe('')
-          expect(stderr).toMatch(/^skein: the store can be read but not written.*\n$/)
-        } else expect(stderr).toMatch(/read but not written[\s\S]*! not everything could be saved/)
-      }
-      expect(bytesOf(here)).toBe(before)
-      allow()
-      note('reads that work', reading.length)
-      note('writes refused', writing.length)
-    })
-  },
-)
-
-it.runIf(isRoot)(
-  'is seen to be written where root tries, whatever the modes say',
-  { timeout: 60_000 },
-  async () => {
+describe.each(size({ gate: cases.slice(0, 1), full: cases }))('a store whose %s is read-only', (_, mode) => {
+  it('can be listed, shown, searched and exported, and refuses a write in one line (R5)', {
+    timeout: 120_000,
+  }, async () => {
     using here = home()
     const told = await here.skein(['--json', 'my name is Ishmael'])
-    forbidWriting(here, { file: 0o444, folder: 0o555 })
     const { conversation } = JSON.parse(told.stdout)
-    expect(await here.skein(['rename', conversation, 'The Whale'])).toMatchObject({ code: 0 })
-  },
-)
+    await here.skein(['search', 'Ishmael'])
+    const allow = forbidWriting(here, mode)
+    const before = bytesOf(here)
+    const reading = [
+      ['ls', '--json'],
+      ['show', conversation],
+      ['search', 'Ishmael'],
+      ['export', conversation],
+    ]
+    const rename = ['rename', conversation, 'The Whale']
+    // A prompt is answered all the same; giving up on storing it takes a while.
+    const writing = size({ gate: [rename], full: [rename, ['rm', '--yes', conversation], ['hello']] })
+    const [reads, writes] = await Promise.all([
+      inTurn(reading, args => bound(here, args)),
+      inTurn(writing, args => bound(here, args)),
+    ])
+    for (const [i, { code, stdout, stderr }] of reads.entries()) {
+      expect({ code, stderr }, reading[i]!.join(' ')).toEqual({ code: 0, stderr: '' })
+      expect(stdout, reading[i]!.join(' ')).toContain(i === 0 ? conversation : 'Ishmael')
+    }
+    for (const [i, { code, stdout, stderr }] of writes.entries()) {
+      expect(code, writing[i]!.join(' ')).toBe(1)
+      if (writing[i]![0] !== 'hello') {
+        expect(stdout).toBe('')
+        expect(stderr).toMatch(/^skein: the store can be read but not written.*\n$/)
+      } else expect(stderr).toMatch(/read but not written[\s\S]*! not everything could be saved/)
+    }
+    expect(bytesOf(here)).toBe(before)
+    allow()
+    note('reads that work', reading.length)
+    note('writes refused', writing.length)
+  })
+})
+
+it.runIf(isRoot)('control: root can write to it, whatever the modes are', { timeout: 60_000 }, async () => {
+  using here = home()
+  const told = await here.skein(['--json', 'my name is Ishmael'])
+  forbidWriting(here, { file: 0o444, folder: 0o555 })
+  const { conversation } = JSON.parse(told.stdout)
+  expect(await here.skein(['rename', conversation, 'The Whale'])).toMatchObject({ code: 0 })
+})
 
 async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results: R[] = []

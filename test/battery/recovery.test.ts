@@ -28,14 +28,14 @@ beforeAll(async () => {
 interface Outcome {
   readonly recovered: Recovered
   readonly losses: readonly Loss[]
-  /** Of those that were written: copied whole, copied in part, and gone. */
+  /** Of the written messages: copied completely, copied in part, and gone. */
   readonly whole: number
   readonly partly: number
   readonly gone: readonly ConversationId[]
 }
 
-/** Recovers the damaged file and holds the result to the truth: whatever is not reported as lost is there, as it was; the
- *  new file is sound; the damaged one is as it was. */
+/** Recovers the damaged file and compares the result with the truth: everything that is not reported as lost
+ *  is there, unchanged; the new file is intact; the damaged one is unchanged. */
 async function recovered(): Promise<Outcome> {
   const to = join(place.path, `new-${++rounds}.db`)
   const before = readFileSync(path)
@@ -58,22 +58,22 @@ async function recovered(): Promise<Outcome> {
       expect(told, 'what is not as it was is reported').toContain(id)
     }
   }
-  // Each message that is not there under its id is named, where anything still knows it.
+  // Each message that is missing under its id is named, if any trace of it remains.
   for (const { kind, message } of losses) if (kind === 'rehung') expect(message).not.toBeNull()
-  // What has vanished without a trace has left a hole.
+  // A message that vanished without a trace has left a gap.
   if (gone.some(id => !told.has(id))) expect(result.gaps).not.toEqual([])
   return { recovered: result, losses, whole, partly, gone }
 }
 
 describe('recover', () => {
-  it('copies a sound file whole (R6)', async () => {
+  it('copies an intact file completely (R6)', async () => {
     damagedCopy(original, path, () => undefined)
     const { whole, losses, recovered: result } = await recovered()
     expect([whole, losses, result.gaps, result.mended]).toEqual([truth.size, [], [], []])
     expect([result.whole, result.conversations]).toEqual([truth.size, truth.size])
   })
 
-  it('copies out what a flipped bit has left sound, and says what it has not (R6)', {
+  it('copies the data that a flipped bit has left intact, and reports the rest (R6)', {
     timeout: size({ gate: 60_000, full: 3_600_000 }),
   }, async () => {
     const roll = dice(seed + 1)
@@ -89,7 +89,7 @@ describe('recover', () => {
       const changed = await changedSince(truth, path)
       damagedCopy(original, path, flip)
       const { whole, losses } = await recovered()
-      // Nothing that was sound is worse off, whatever else is damaged.
+      // Intact data is copied unchanged, whatever else is damaged.
       expect(whole, `seed ${seed}, byte ${at}, bit ${bit}`).toBeGreaterThanOrEqual(
         changed.size === truth.size ? truth.size - 1 : truth.size - changed.size,
       )
@@ -98,7 +98,7 @@ describe('recover', () => {
     }
     note('flips', flips)
     note('that changed a message', damaged)
-    note('messages whose words were lost', lostMessages)
+    note('messages without their content', lostMessages)
   })
 
   it.each<[string, (bytes: Buffer) => Buffer | undefined]>([
@@ -107,14 +107,14 @@ describe('recover', () => {
     ['another encoding in its header', bytes => void bytes.writeUInt32BE(2, 56)],
     ['a first page of nothing', bytes => void bytes.fill(0, 0, pageSize)],
     ['a first page of garbage', bytes => void bytes.fill(0x5a, 0, pageSize)],
-  ])('opens a file with %s, and copies it whole (R6)', async (_, damage) => {
+  ])('opens a file with %s, and copies it completely (R6)', async (_, damage) => {
     damagedCopy(original, path, damage)
     const { whole, recovered: result } = await recovered()
     expect(result.mended).not.toEqual([])
     expect(whole).toBe(truth.size)
   })
 
-  it('copies what is left of a file that was cut off (R6)', async () => {
+  it('copies the rest of a truncated file (R6)', async () => {
     const roll = dice(seed + 2)
     for (let n = 0; n < size({ gate: 2, full: 20 }); n++) {
       const left = Math.floor(original.length * (0.4 + roll() * 0.5))
@@ -128,7 +128,7 @@ describe('recover', () => {
     }
   })
 
-  it('reads around pages that are gone (R6)', {
+  it('skips missing pages (R6)', {
     timeout: size({ gate: 60_000, full: 3_600_000 }),
   }, async () => {
     const roll = dice(seed + 3)
@@ -141,17 +141,17 @@ describe('recover', () => {
       wholes += (await recovered()).whole
     }
     note('pages zeroed, one at a time', rounds)
-    note('conversations copied whole', `${((wholes / rounds / truth.size) * 100).toFixed(1)} %`)
+    note('conversations copied completely', `${((wholes / rounds / truth.size) * 100).toFixed(1)} %`)
     expect(wholes / rounds).toBeGreaterThan(truth.size / 2)
   })
 
-  it('needs no index, and no log (R6)', async () => {
+  it('works without indexes and without a log (R6)', async () => {
     damagedCopy(original, path, () => undefined)
     const db = new BetterSqlite3(path)
     db.exec('DROP INDEX skein_messages_seq; DROP INDEX skein_messages_id; DROP INDEX skein_messages_fork')
     db.close()
     expect((await recovered()).whole).toBe(truth.size)
-    // What was said last stands in the log alone; without it, the file is of a moment before.
+    // The newest messages are only in the log; without it, the file is of an earlier moment.
     {
       await using store = await openSqliteStore(path.replace('damaged', 'logged'))
       await store.create({ title: 'only in the log' })
@@ -163,7 +163,7 @@ describe('recover', () => {
     expect(await recoverFile(path, target)).toMatchObject({ messages: 0 })
   })
 
-  it('and so it is with several pages gone at once (R6)', { timeout: 3_600_000 }, async () => {
+  it('skips several missing pages at once (R6)', { timeout: 3_600_000 }, async () => {
     const roll = dice(seed + 4)
     const pages = original.length / pageSize
     for (let n = 0; n < size({ gate: 1, full: 50 }); n++) {

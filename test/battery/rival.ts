@@ -8,24 +8,24 @@ import type { Store } from '../../src/core/ports.ts'
 import { scripted } from '../../src/models/scripted.ts'
 import { openStore } from '../../src/stores/open.ts'
 
-/** A process with an agent that talks in a conversation in which others talk too. It is told what to do, and says what
- *  came of it, a line of JSON each. */
+/** A process with an agent in a conversation that other processes use too. It reads instructions and prints
+ *  results, a line of JSON each. */
 
-/** What it does where another is in the middle of a turn. `careless` asks nobody, as the negative control: it appends
- *  wherever the branch happens to end. */
+/** Its policy while another turn is open. `careless`, the negative control, ignores the holder: it appends
+ *  wherever the branch currently ends. */
 export type Manner = 'wait' | 'refuse' | 'fork' | 'careless'
 
-/** Talk so often under a key; `stop` ends it before. */
+/** Talk this many times under a key; `stop` ends it early. */
 export type Order = { readonly key: string; readonly manner: Manner; readonly count: number } | 'stop'
 
 export type Line =
   | { readonly ready: true }
-  /** What was asked, and the code of the error or the branch on which it was answered. */
+  /** The question, and the code of the error or the branch of the answer. */
   | { readonly asked: string; readonly answered: BranchRef }
   | { readonly asked: string; readonly refused: string }
   | { readonly done: string }
 
-/** What every agent answers. */
+/** The answer of every agent. */
 export const answerTo = (question: string) =>
   `Well then, to what ${question}: this is an answer in several pieces.`
 

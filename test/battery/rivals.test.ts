@@ -15,12 +15,14 @@ import type { Line, Manner } from './rival.ts'
 import { faultsIn, type Rival, startRival } from './rivals.ts'
 import { size } from './size.ts'
 
-/** Two agents in one conversation, each in a process of its own; and one that is frozen while another takes its place. */
+/** Two agents in one conversation, each in a separate process; and one that is frozen while another takes its
+ *  place. */
 const questions = size({ gate: 8, full: 200 })
 const freezes = size({ gate: 5, full: 200 })
 const timeout = size({ gate: 120_000, full: 3_600_000 })
 
-/** We live half a minute and a second later than the others: to us, whoever is silent has been so for too long. */
+/** This process's clock is half a minute and a second ahead: to it, every silent holder's lease has expired.
+ */
 const now = () => Date.now() + 31_000
 const later: RecorderSource = { ...systemRecorderSource, now }
 
@@ -45,7 +47,7 @@ describe.each(engines)('on $engine', ({ open }) => {
     await store.close()
   })
 
-  /** Both talk at once under one key; what came of it, and what is wrong with it. */
+  /** Both talk at once under one key; returns the results and the faults. */
   async function together(manner: Manner) {
     const key = `${manner} together`
     const said = (
@@ -56,7 +58,7 @@ describe.each(engines)('on $engine', ({ open }) => {
   }
 
   it.each(['wait', 'refuse', 'fork'] as const)(
-    'two agents on one conversation that %s: every answer is whole, or the question was refused (R8)',
+    'completes every answer of two agents that %s on one conversation, or refuses the question (R8)',
     { timeout },
     async manner => {
       const { said, conversation, faults } = await together(manner)
@@ -65,7 +67,7 @@ describe.each(engines)('on $engine', ({ open }) => {
       note('asked', said.length)
       note('refused', refused.length)
       expect(said).toHaveLength(2 * questions)
-      // Nothing is there but what was answered.
+      // Only answered questions are stored.
       expect(conversation.messages).toBe(2 * answered)
       const turns = await store.listTurns(conversation.id)
       expect(turns.filter(({ status }) => status !== 'complete')).toEqual([])
@@ -78,7 +80,7 @@ describe.each(engines)('on $engine', ({ open }) => {
     },
   )
 
-  it('one that is frozen in the middle and thawed goes on beside whoever took its place (R8)', {
+  it('continues on a sibling branch if an agent is frozen while another takes its place (R8)', {
     timeout,
   }, async () => {
     const seed = Number(process.env.PROPERTY_SEED ?? Date.now() % 1_000_000)
@@ -96,7 +98,7 @@ describe.each(engines)('on $engine', ({ open }) => {
       rival.freeze()
       const { branch, conversation } = (await store.findByKey(key))!
       const mine = takePlace(store, branch)
-      // Frozen with the lock in its hand it holds up everybody, until it is thawed.
+      // A process that is frozen while it holds the lock blocks all others until it is thawed.
       await Promise.race([mine, pause(1_500)])
       rival.thaw()
       const report = await mine
@@ -116,19 +118,19 @@ describe.each(engines)('on $engine', ({ open }) => {
     }
     note('freezes', freezes)
     note('turns taken over', interrupted)
-    note('went on beside', beside)
+    note('continued on a sibling branch', beside)
     note('refused', refused)
     expect(interrupted).toBeGreaterThan(0)
   })
 
-  it('is seen to mix answers up where nobody asks who holds the branch', { timeout }, async () => {
+  it('control: mixes answers up if agents ignore the holder of the branch', { timeout }, async () => {
     const { faults } = await together('careless')
     note('faults', faults.length)
     expect(faults).not.toEqual([])
   })
 })
 
-/** Says something where the frozen one was. Null if it is refused. */
+/** Writes on the branch of the frozen process. Null if it is refused. */
 async function takePlace(store: Store, branch: Parameters<typeof beginTurn>[1]) {
   try {
     const words = [{ role: 'user', blocks: 'Mine.' }] as const

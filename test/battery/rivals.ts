@@ -7,13 +7,13 @@ import { type Message, textOf } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { answerTo, type Line, type Order } from './rival.ts'
 
-/** A process that talks in conversations of a store, told what to do. */
+/** A process that talks in conversations of a store, as instructed. */
 export interface Rival {
-  /** Talks as it is told, and gives what came of it once it is done. */
+  /** Talks as instructed, and returns the results at the end. */
   talk(order: Exclude<Order, 'stop'>): Promise<readonly Line[]>
-  /** Ends its talk after what it is about to say. */
+  /** Ends its talk after the current message. */
   stop(): void
-  /** When it next says something. */
+  /** The next time it says something. */
   speaks(): Promise<unknown>
   freeze(): void
   thaw(): void
@@ -58,8 +58,8 @@ export async function startRival(target: string, name: string): Promise<Rival> {
   }
 }
 
-/** What is wrong with a conversation in which rivals talked: nothing, if each question that was answered is there once
- *  and its answer right behind it, on the branch that was named, and no refused one is there at all. */
+/** The faults of a conversation in which rivals talked: none, if each answered question is stored once,
+ *  directly followed by its answer, on the named branch, and no refused question is stored at all. */
 export async function faultsIn(store: Store, id: ConversationId, said: readonly Line[]): Promise<string[]> {
   const faults: string[] = []
   const { items } = await store.listMessages({ conversationId: id, order: 'ascending', limit: 10_000 })

@@ -11,14 +11,14 @@ import { note } from './note.ts'
 import { type Line, type Manner, room, saying } from './outage-child.ts'
 import { size } from './size.ts'
 
-/** A real server crashes and comes back later, while processes go on that need it. */
+/** A real server crashes and returns later, while processes that need it continue. */
 const awayMs = size({ gate: 6_000, full: 60_000 })
 const timeout = size({ gate: 60_000, full: 300_000 })
 
 const server = await startOwnPostgres()
 afterAll(() => server.stop())
 
-/** A process that talks all the time, and what it says of it. */
+/** A process that writes all the time, and its reports. */
 async function startTalking(url: string, manner: Manner) {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'outage-child.ts'), url, manner], {
     stdio: ['pipe', 'pipe', manner === 'deaf' ? 'ignore' : 'inherit'],
@@ -32,7 +32,7 @@ async function startTalking(url: string, manner: Manner) {
     lines.push(line)
     for (const { found, tell } of waiting) if (found(line)) tell(performance.now())
   })
-  /** When it first says something like that. */
+  /** The first report that matches. */
   const hears = (found: (line: Line) => boolean) =>
     Promise.race([
       new Promise<number>(tell => waiting.push({ found, tell })),
@@ -46,7 +46,7 @@ function endOf(lines: readonly Line[]) {
   return lines.find(line => 'ended' in line) as Extract<Line, { ended: unknown }>
 }
 
-it('PostgreSQL away: the process lives, talks on, and all is stored within five seconds of its return (R24)', {
+it('survives a crash of PostgreSQL, and stores everything within five seconds of its return (R24)', {
   timeout,
 }, async () => {
   const [plainUrl, narrowUrl] = [await server.createDatabase(), await server.createDatabase()]
@@ -56,7 +56,7 @@ it('PostgreSQL away: the process lives, talks on, and all is stored within five 
     one.hears(line => 'trouble' in line && line.trouble === 'recovered'),
   )
   await server.away()
-  await pause(awayMs) // not to wait for anything: it is the time that the server is away
+  await pause(awayMs) // not a wait for an event: the time that the server is unavailable
   await server.back()
   const back = performance.now()
   const slowest = Math.max(...(await Promise.all(recoveries)).map(at => at - back))
@@ -75,7 +75,7 @@ it('PostgreSQL away: the process lives, talks on, and all is stored within five 
   note('said', all.said)
   note('slowest step (ms)', all.slowestAddMs)
 
-  // No more than there is room for: the beginning of what was said, and the rest is not kept quiet.
+  // No more than the queue holds: a prefix of the messages is stored, and the rest is reported.
   const some = endOf(narrow.lines)
   const stored = await storedIn(narrowUrl)
   expect(stored).toEqual(stored.map((_, n) => saying(n)))
@@ -85,7 +85,7 @@ it('PostgreSQL away: the process lives, talks on, and all is stored within five 
   expect(mostWaiting).toBeLessThanOrEqual(room)
   note('waiting at most', mostWaiting)
 
-  // Whoever asked meanwhile was told so at once.
+  // Readers got an error at once.
   const asked = plain.lines.filter(line => 'read' in line)
   expect([...new Set(asked.map(({ read }) => read))].sort()).toEqual(['answered', 'unavailable'])
   expect(asked.at(-1)!.read).toBe('answered')
@@ -102,7 +102,7 @@ async function storedIn(url: string): Promise<string[]> {
   return (await store.path(branch.head!)).map(textOf)
 }
 
-it('is seen to end a process whose pool listens to no error', { timeout }, async () => {
+it('control: ends a process whose pool has no error listener', { timeout }, async () => {
   const deaf = await startTalking(await server.createDatabase(), 'deaf')
   await server.away()
   expect(await deaf.ended).not.toBe(0)

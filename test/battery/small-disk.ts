@@ -7,17 +7,18 @@ import { onTestFinished } from 'vitest'
 import type { Store } from '../../src/core/ports.ts'
 import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
 
-/** A place that is full sooner than others. */
+/** A place with little space. */
 export interface SmallDisk {
   readonly file: string
   readonly store: Store
-  /** Leaves no space for anything. */
+  /** Uses up all space. */
   fillUp(): void
   /** Makes enough space for everything. */
   free(): void
 }
 
-/** A file that may not grow: SQLite says the same as when the disk is full, and it needs no rights. */
+/** A file that may not grow: SQLite reports the same error as for a full disk, and no privileges are needed.
+ */
 export async function limitedFile(): Promise<SmallDisk> {
   const folder = mkdtempSync(join(tmpdir(), 'small-disk-'))
   const file = join(folder, 'a.db')
@@ -35,7 +36,7 @@ export async function limitedFile(): Promise<SmallDisk> {
   return { file, store, fillUp: () => limit(used()), free: () => limit(1_000_000) }
 }
 
-/** Why no disk can be made here, or null. */
+/** Why no disk can be created here, or null. */
 export function whyNoTmpfs(): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0)
     return 'only root on Linux can mount a small disk'
@@ -46,7 +47,7 @@ export function whyNoTmpfs(): string | null {
   return tried.status === 0 ? null : `a small disk cannot be mounted: ${tried.error ?? tried.stderr.trim()}`
 }
 
-/** A disk of its own of four megabytes, which grows when there is to be more space. */
+/** A separate disk of four megabytes, which can be enlarged. */
 export async function smallTmpfs(): Promise<SmallDisk> {
   const folder = mkdtempSync(join(tmpdir(), 'small-disk-'))
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder])
@@ -65,7 +66,7 @@ export async function smallTmpfs(): Promise<SmallDisk> {
   }
 }
 
-/** Adds to a file until there is no space for another byte. */
+/** Appends to a file until there is no space for another byte. */
 function writeUntilFull(path: string): void {
   const handle = openSync(path, 'a')
   for (let size = 65_536; size > 0; ) {

@@ -12,19 +12,20 @@ import { size } from './size.ts'
 import { startTeam, type Team } from './team.ts'
 import { type Manner, turnLength, words } from './writer.ts'
 
-/** Three writers on one file are killed at a random moment, again and again, and what they were told is looked for. */
+/** Three writers on one file are killed at a random moment, repeatedly, and the acknowledged turns are looked
+ *  up. */
 const runs = size({ gate: 25, full: 1_000 })
-/** In the gate the kills come early: what happens at any of them happens in the first moments too. */
+/** In the gate the kills come early: every state that a kill can meet occurs in the first moments too. */
 const longestMs = size({ gate: 150, full: 700 })
-/** A file that has seen so many crashes is big enough. */
+/** Kills per file. The file is large enough by then, and a new one is used. */
 const runsPerFile = 50
 const timeout = size({ gate: 120_000, full: 3_600_000 })
 
-/** What is wrong after a kill. */
+/** The faults after a kill. */
 interface Damage {
-  /** Turns that were acknowledged and are not there. */
+  /** Acknowledged turns that are missing. */
   lost: number
-  /** Turns of which there is a part. */
+  /** Turns that are stored in part. */
   half: number
 }
 
@@ -43,7 +44,7 @@ async function crash(manner: Manner, times: number, seed: number): Promise<Outco
   let next = start(0)
   for (let run = 0; run < times; run++) {
     const team = await next
-    // Starting takes longer than living.
+    // Starting takes longer than writing.
     if (run + 1 < times && fileOf(run + 1) === fileOf(run)) next = start(run + 1)
     const told = await team.runAndKill(5 + random() * (longestMs - 5))
     await inspect(fileOf(run), team, told, total)
@@ -55,7 +56,7 @@ async function crash(manner: Manner, times: number, seed: number): Promise<Outco
   return total
 }
 
-/** Opens the file as the next process would, and counts what is missing of what the writers were told. */
+/** Opens the file as the next process would, and counts the missing turns of the writers. */
 async function inspect(file: string, { writers }: Team, told: ReadonlyMap<string, number>, total: Outcome) {
   const begun = performance.now()
   const store = await openSqliteStore(file)
@@ -70,11 +71,11 @@ async function inspect(file: string, { writers }: Team, told: ReadonlyMap<string
   await store.close()
 }
 
-/** The turns of a writer that are there, from the first without a gap, and those that are torn. */
+/** The stored turns of a writer, from the first without a gap, and the partial ones. */
 async function turnsOf(store: Store, writer: string): Promise<{ turns: number; half: number }> {
   const { branch, conversation } = (await store.findByKey(writer))!
   const path = branch.head === null ? [] : await store.path(branch.head)
-  // Nothing lies beside the path, and there is no gap in it.
+  // No message is outside the path, and the path has no gap.
   expect(path.map(({ seq }) => seq)).toEqual(path.map((_, i) => i))
   expect(conversation.messages).toBe(path.length)
   const said = path.map(textOf)
@@ -90,7 +91,7 @@ function expectSound(file: string): void {
   db.close()
 }
 
-it('kill -9 of three writers loses nothing that was acknowledged and leaves no half turn (R1)', {
+it('loses no acknowledged turn and leaves no partial turn when three writers are killed (R1)', {
   timeout,
 }, async () => {
   const seed = Number(process.env.PROPERTY_SEED ?? Date.now() % 1_000_000)
@@ -99,22 +100,22 @@ it('kill -9 of three writers loses nothing that was acknowledged and leaves no h
   note('kills', runs)
   note('turns stored', stored)
   note('lost', lost)
-  note('half turns', half)
+  note('partial turns', half)
   note('slowest reopen (ms)', slowestOpenMs)
   expect({ lost, half }).toEqual({ lost: 0, half: 0 })
-  // They were killed at work, and not before it.
+  // They were killed while they wrote, and not before.
   expect(stored).toBeGreaterThan(runs)
   expect(slowestOpenMs).toBeLessThan(1_000)
 })
 
-it('is seen to lose where a turn is acknowledged before it is stored', { timeout }, async () => {
+it('control: loses turns that are acknowledged before they are stored', { timeout }, async () => {
   const { lost } = await crash('early', 3, 1)
   note('lost', lost)
   expect(lost).toBeGreaterThan(0)
 })
 
-it('is seen to leave half turns where messages are stored one by one', { timeout }, async () => {
+it('control: leaves partial turns if messages are stored one by one', { timeout }, async () => {
   const { half } = await crash('piecemeal', 3, 1)
-  note('half turns', half)
+  note('partial turns', half)
   expect(half).toBeGreaterThan(0)
 })

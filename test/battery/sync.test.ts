@@ -7,7 +7,7 @@ import { expect, it, onTestFinished, type TestContext } from 'vitest'
 import { note } from './note.ts'
 import type { Manner } from './writer.ts'
 
-/** What the operating system is asked for, call by call: an acknowledgement is worth as much as the sync before it. */
+/** The system calls, one by one: an acknowledgement is worth as much as the sync before it. */
 const turns = 200
 
 function needStrace(context: TestContext): void {
@@ -16,7 +16,7 @@ function needStrace(context: TestContext): void {
   if (tried.status !== 0) context.skip(`strace may not trace here: ${tried.stderr.trim().split('\n')[0]}`)
 }
 
-/** The calls of a writer that says `turns` turns, in their order. */
+/** The system calls of a writer of `turns` turns, in order. */
 async function tracedCalls(manner: Manner): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'sync-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -37,7 +37,8 @@ async function tracedCalls(manner: Manner): Promise<readonly string[]> {
   return readFileSync(trace, 'utf8').split('\n')
 }
 
-/** How many acknowledgements were given after the log had been written and then synced, since the one before. */
+/** The number of acknowledgements after which the log had been written and then synced since the previous
+ *  one. */
 function syncedBeforeTold(calls: readonly string[]): { told: number; synced: number } {
   const log = /^\d+ +(pwrite64|pwritev|write)\(\d+<[^>]*-wal>/
   const sync = /^\d+ +f(data)?sync\(\d+<[^>]*-wal>\).* = 0$/
@@ -59,7 +60,7 @@ function syncedBeforeTold(calls: readonly string[]): { told: number; synced: num
   return { told, synced }
 }
 
-it('the log is synced before each acknowledgement, with the settings that nobody changed (R3)', {
+it('syncs the log before each acknowledgement with the default settings (R3)', {
   timeout: 120_000,
 }, async context => {
   needStrace(context)
@@ -69,17 +70,17 @@ it('the log is synced before each acknowledgement, with the settings that nobody
   expect({ told, synced }).toEqual({ told: turns, synced: turns })
 })
 
-it('is seen not to be synced where durability is normal, or the acknowledgement comes first', {
+it('control: does not sync with durability normal, or if the acknowledgement comes first', {
   timeout: 120_000,
 }, async context => {
   needStrace(context)
   const normal = syncedBeforeTold(await tracedCalls('normal'))
   note('synced before, durability normal', normal.synced)
   expect(normal.told).toBe(turns)
-  // A checkpoint now and then syncs the log as well.
+  // An occasional checkpoint syncs the log as well.
   expect(normal.synced).toBeLessThan(turns / 10)
   const early = syncedBeforeTold(await tracedCalls('early'))
   note('synced before, acknowledged early', early.synced)
-  // Between two of its acknowledgements there is a sync all the same; before the first there is none.
+  // There is still a sync between two of its acknowledgements, but none before the first.
   expect(early.synced).toBeLessThan(turns)
 })

@@ -8,11 +8,12 @@ import type { Manner } from './writer.ts'
 /** Processes that write to one file, ready to begin. */
 export interface Team {
   readonly writers: readonly string[]
-  /** Lets all begin at once, kills them with SIGKILL after so long, and says how many turns each was told are stored. */
+  /** Starts all at once, kills them with SIGKILL after this time, and returns the number of turns that were
+   *  acknowledged to each. */
   runAndKill(ms: number): Promise<ReadonlyMap<string, number>>
 }
 
-/** Starts the processes `name 0`, `name 1` … and waits until each has its store open. */
+/** Starts the processes `name 0`, `name 1` … and waits until each has opened its store. */
 export async function startTeam(target: string, name: string, size: number, manner: Manner): Promise<Team> {
   const writers = Array.from({ length: size }, (_, i) => `${name}-${i}`)
   const started = await Promise.all(writers.map(writer => startWriter(target, writer, manner)))
@@ -33,7 +34,7 @@ async function startWriter(target: string, writer: string, manner: Manner) {
   const child: ChildProcess = spawn(process.execPath, [script, target, writer, manner, 'Infinity'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  // A writer may be gone before it is told to begin.
+  // A writer may have ended before it is told to begin.
   child.stdin!.on('error', () => {})
   onTestFinished(() => void child.kill('SIGKILL'))
   let stored = 0

@@ -33,14 +33,14 @@ async function released(engine: (typeof engines)[number], version: number): Prom
   return target
 }
 
-/** Expects that a store says all that was said, and that nothing of it was altered. */
+/** Expects that a store contains all the data, unaltered. */
 async function expectTruth(target: string, version: number): Promise<void> {
   const { ids, records } = truthOf(target.startsWith('postgres') ? 'postgres' : 'sqlite', version)
   await using store = await openStore(target)
   expect((await recordsOf(store, ids)).map(brief)).toEqual(records.map(brief))
 }
 
-/** A blob by the hash of its bytes: whole, nobody could read what differs. */
+/** A blob by the hash of its bytes: a diff of the bytes would be unreadable. */
 function brief(record: unknown): unknown {
   const { data } = record as { data?: unknown }
   return typeof data === 'string' ? { ...(record as object), data: sha256Hex(data) } : record
@@ -49,32 +49,29 @@ function brief(record: unknown): unknown {
 describe.each(engines)('a store of %s', engine => {
   const known = engine === 'sqlite' ? migrations : postgresMigrations
 
-  it('of every version is kept here', () => {
+  it('is kept here for every version', () => {
     expect(releasedVersions).toEqual(known.map(({ version }) => version))
   })
 
-  it.each(releasedVersions)(
-    'of version %i is brought up to date, and says all that it said (R10)',
-    async version => {
-      const target = await released(engine, version)
-      await expectTruth(target, version)
-      await using store = await openStore(target)
-      expect(await store.schemaVersion()).toBe(known.at(-1)!.version)
-      // It is a store like any other: what it says passes every check, is found, and goes on.
-      const { ids, records } = truthOf(engine, version)
-      await using other = await openStore(':memory:')
-      const sent = records.map(record => asStored(record)) as unknown as NonEmpty<StoredRecord>
-      const refused = (await other.writeStored(sent)).filter(({ outcome }) => outcome === 'refused')
-      expect(refused).toEqual([])
-      expect((await store.search('story')).items.map(({ conversation }) => conversation.id)).toContain(ids[0])
-      const { branch } = (await store.findByKey('sample:tree'))!
-      const { head } = await store.append(branch, branch.head, [{ role: 'user', blocks: 'Still here?' }])
-      expect(textOf((await store.path(head)).at(-1)!)).toBe('Still here?')
-      note('records', records.length)
-    },
-  )
+  it.each(releasedVersions)('of version %i is migrated without loss (R10)', async version => {
+    const target = await released(engine, version)
+    await expectTruth(target, version)
+    await using store = await openStore(target)
+    expect(await store.schemaVersion()).toBe(known.at(-1)!.version)
+    // It is a store like any other: its data passes every check, is found by search, and can be continued.
+    const { ids, records } = truthOf(engine, version)
+    await using other = await openStore(':memory:')
+    const sent = records.map(record => asStored(record)) as unknown as NonEmpty<StoredRecord>
+    const refused = (await other.writeStored(sent)).filter(({ outcome }) => outcome === 'refused')
+    expect(refused).toEqual([])
+    expect((await store.search('story')).items.map(({ conversation }) => conversation.id)).toContain(ids[0])
+    const { branch } = (await store.findByKey('sample:tree'))!
+    const { head } = await store.append(branch, branch.head, [{ role: 'user', blocks: 'Still here?' }])
+    expect(textOf((await store.path(head)).at(-1)!)).toBe('Still here?')
+    note('records', records.length)
+  })
 
-  it('goes on where a kill -9 has ended its migration, with all that it said (R10)', {
+  it('resumes its migration after kill -9 without loss (R10)', {
     timeout: 60_000 + kills * 20_000,
   }, async () => {
     const seed = Number(process.env.PROPERTY_SEED ?? Date.now() % 1_000_000)
@@ -89,7 +86,7 @@ describe.each(engines)('a store of %s', engine => {
     let before = 0
     for (let round = 0; round < kills; round++) {
       const target = await released(engine, newest)
-      // The first one as soon as it begins, so that one at least comes before the end.
+      // The first kill comes as soon as the migration begins, so that at least one precedes the end.
       await killWhileMigrating(target, round === 0 ? 0 : random() * took)
       const left = await lookAt(target)
       if (left.version === newest) {
@@ -110,13 +107,13 @@ describe.each(engines)('a store of %s', engine => {
     expect(before).toBeGreaterThan(0)
   })
 
-  it('of a newer version is refused without a byte being written, also while its owner is at work (R10)', async () => {
+  it('of a newer version is refused without a byte written, also while another process uses it (R10)', async () => {
     const target = await released(engine, newest)
     await migrateToNext(target)
     const refusal = { code: 'schema_too_new', found: newest + 1, known: newest }
     if (engine === 'postgres') {
       const pool = openPool(target)
-      // The transaction that wrote each row, and every table there is.
+      // The transaction that wrote each row, and the list of tables.
       const written = () =>
         pool.query(`
           SELECT (SELECT string_agg(xmin::text || version, ' ') FROM skein.schema_version) AS version,
@@ -140,7 +137,7 @@ describe.each(engines)('a store of %s', engine => {
   })
 })
 
-it('is seen to lose where a migration drops a word', async () => {
+it('control: detects a migration that drops a word', async () => {
   const target = await released('sqlite', newest)
   const db = new BetterSqlite3(target)
   const sql = `UPDATE skein_messages SET label = NULL WHERE label = 'question'`
@@ -160,21 +157,21 @@ async function killWhileMigrating(target: string, ms: number): Promise<void> {
   await gone
 }
 
-/** As if some time had passed: what was touched a moment ago may still be somebody's. */
+/** Simulates the passing of time: a file that was modified a moment ago may still be in use. */
 function ageCopies(target: string): void {
   for (const name of readdirSync(dirname(target))) {
     if (name.includes('before-migration')) utimesSync(join(dirname(target), name), 0, 0)
   }
 }
 
-/** The copy that is kept is whole, and what a killed process had begun to copy is not left beside it. */
+/** The copy is complete, and the partial copies of killed processes are removed. */
 async function expectOneCopy(target: string): Promise<void> {
   const beside = readdirSync(dirname(target)).filter(name => name.includes('before-migration'))
   expect(beside.filter(name => !/-(wal|shm)$/.test(name))).toEqual(['conversations.db.before-migration'])
   await expectTruth(copyPath(target), newest)
 }
 
-/** A record of the truth as a store takes it. */
+/** A record of the truth as a store accepts it. */
 function asStored(record: unknown): StoredRecord {
   const { kind, data } = record as { kind: string; data?: string }
   const whole = kind === 'blob' ? { ...(record as object), data: Buffer.from(data!, 'base64') } : record

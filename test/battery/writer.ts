@@ -4,15 +4,15 @@ import type { MessageId } from '../../src/core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 
-/** A process that says turns until it is killed, or has said as many as it was told, and tells over a pipe which of them
- *  were acknowledged to it. */
+/** A process that writes turns until it is killed, or until it has written the requested number, and reports
+ *  over a pipe which of them were acknowledged. */
 
-/** How it goes about it. All but `honest` and `normal` are wrong on purpose, for the negative controls. */
+/** Its mode. All except `honest` and `normal` are wrong on purpose, for the negative controls. */
 export type Manner =
   | 'honest'
   /** Does not wait for the disk. */
   | 'normal'
-  /** Tells before it has stored. */
+  /** Reports before it has stored. */
   | 'early'
   /** Stores the messages of a turn one by one. */
   | 'piecemeal'
@@ -20,7 +20,7 @@ export type Manner =
 /** Messages of each turn. */
 export const turnLength = 3
 
-/** What message `i` of a turn says. Every fifth turn ends with something that becomes a blob. */
+/** The text of message `i` of a turn. Every fifth turn ends with a text that becomes a blob. */
 export function words(writer: string, turn: number, i: number): string {
   const long = turn % 5 === 4 && i === turnLength - 1
   return `${writer} ${turn} ${i}${long ? ` ${'blob '.repeat(4_000)}` : ''}`
@@ -34,7 +34,7 @@ if (process.argv[1] === import.meta.filename) {
 async function live(target: string, writer: string, manner: Manner, turns: number): Promise<void> {
   const store = await openSqliteStore(target, manner === 'normal' ? { durability: 'normal' } : {})
   const { branch } = await store.findOrCreate(writer)
-  // It will not live to its end, when others do this.
+  // Node writes the cache at a normal exit, which this process never reaches.
   flushCompileCache()
   tell('ready')
   await new Promise(go => process.stdin.once('data', go))
@@ -51,7 +51,7 @@ async function live(target: string, writer: string, manner: Manner, turns: numbe
       head = (await store.append(branch, head, part as unknown as NonEmpty<NewMessage>)).head
     }
     if (manner !== 'early') tell(`stored ${turn}`)
-    // As in a real process, others have their turn: checkpoints among them.
+    // Yields as a real process does, so that checkpoints and other work can run.
     await new Promise(setImmediate)
   }
   await store.close()

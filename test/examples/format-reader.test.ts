@@ -16,13 +16,13 @@ afterAll(() => rmSync(place, { recursive: true }))
 const say = (words: string): NewMessage => ({ role: 'user', blocks: words, at: new Date(1_767_225_600_000) })
 const image = Buffer.alloc(20_000, 'skein').toString('base64')
 
-/** What the reader says of a file, and its exit code. */
+/** The reader's output for a file, and its exit code. */
 function read(...args: string[]) {
   const { stdout, stderr, status } = spawnSync(process.execPath, [reader, ...args], { encoding: 'utf8' })
   return { lines: `${stdout}${stderr}`.trim().split('\n'), status }
 }
 
-/** A copy of the sound file after these statements, which no driver of ours would run. */
+/** A copy of the intact file after these statements, which none of our drivers would run. */
 function damaged(sql: string): string {
   const path = join(place, 'damaged.db')
   copyFileSync(sound, path)
@@ -32,7 +32,7 @@ function damaged(sql: string): string {
   return path
 }
 
-/** Two conversations with forks, blobs, two roots of the same words, an erased and a deleted message. */
+/** Two conversations with forks, blobs, two roots with the same content, an erased and a deleted message. */
 beforeAll(async () => {
   const store = await openSqliteStore(sound)
   const { conversation, branch } = await store.create()
@@ -60,11 +60,11 @@ beforeAll(async () => {
 })
 
 describe('the reader of format 1', () => {
-  it('agrees with the vectors of docs/data-model.md', () => {
+  it('agrees with the test vectors of docs/data-model.md', () => {
     expect(read()).toEqual({ lines: ['sound: 13 vectors of docs/data-model.md'], status: 0 })
   })
 
-  it('finds a file sound that holds erased and deleted messages, forks and blobs', () => {
+  it('accepts a file with erased and deleted messages, forks and blobs', () => {
     expect(read(sound)).toEqual({ lines: ['sound: 7 messages in 2 conversations, 2 blobs'], status: 0 })
   })
 
@@ -89,7 +89,7 @@ describe('the reader of format 1', () => {
       'the id does not match',
     ],
     ['a missing body', 'SET body = NULL WHERE seq = 3', 'the body is missing, and the message is not erased'],
-  ])('notices a change of %s', (_, change, words) => {
+  ])('detects a change of %s', (_, change, words) => {
     const { lines, status } = read(damaged(`UPDATE skein_messages ${change}`))
     expect(status).toBe(1)
     expect(lines.join('\n')).toContain(words)
@@ -105,20 +105,20 @@ describe('the reader of format 1', () => {
       'the bytes do not match the hash',
     ],
     ['a wrong size', 'UPDATE skein_blobs SET size = 1', 'the size is wrong'],
-  ])('notices %s', (_, sql, words) => {
+  ])('detects %s', (_, sql, words) => {
     const { lines, status } = read(damaged(sql))
     expect(status).toBe(1)
     expect(lines.join('\n')).toContain(words)
   })
 
-  it('takes a conversation that is being purged for what it is', () => {
+  it('accepts a conversation that is being purged', () => {
     const path = damaged(
       'UPDATE skein_conversations SET trashed_at = 1, purging = 1 WHERE c = 1; DELETE FROM skein_messages WHERE conv = 1 AND seq < 2',
     )
     expect(read(path)).toMatchObject({ status: 0 })
   })
 
-  it('notices a flipped bit in the file itself', () => {
+  it('detects a flipped bit in the file itself', () => {
     const bytes = readFileSync(sound)
     const at = bytes.indexOf('a fork')
     bytes[at] = bytes[at]! ^ 1
@@ -128,9 +128,9 @@ describe('the reader of format 1', () => {
   })
 
   it.each([
-    ['is not there', () => join(place, 'nothing.db'), 'unable to open'],
-    ['is no database', () => reader, 'file is not a database'],
-  ])('says so if the file %s', (_, path, words) => {
+    ['does not exist', () => join(place, 'nothing.db'), 'unable to open'],
+    ['is not a database', () => reader, 'file is not a database'],
+  ])('reports a file that %s', (_, path, words) => {
     const { lines, status } = read(path())
     expect(status).toBe(1)
     expect(lines.join('\n')).toContain(words)

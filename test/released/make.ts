@@ -12,8 +12,8 @@ import { fillWithEverything, steadySource } from '../stores/everything.ts'
 import { createDatabase, makePlace, startPostgres } from '../support/postgres.ts'
 import { fileOf, recordsOf, type Tables, type Truth } from './released.ts'
 
-/** Writes the files of the newest schema version. Once that version is released, they are history: a change of the schema
- *  is a new version with new files. */
+/** Writes the files of the newest schema version. After the release of that version they never change: a
+ *  change of the schema is a new version with new files. */
 
 const sqliteVersion = migrations.at(-1)!.version
 const folder = mkdtempSync(join(tmpdir(), 'skein-released-'))
@@ -31,7 +31,7 @@ try {
   await server.stop()
 }
 
-/** Fills a store with one of everything, closes it, and writes down what it says. */
+/** Fills a store with one record of each kind, closes it, and writes its expected contents. */
 async function fill(store: Store, name: string): Promise<void> {
   const { ids } = await fillWithEverything(store)
   await store.indexSearch()

@@ -7,13 +7,13 @@ import type { Store } from '../../src/core/ports.ts'
 import { migrate } from '../../src/stores/postgres/migrate.ts'
 import { migrations } from '../../src/stores/postgres/migrations.ts'
 
-/** Stores as each released version has written them, with one of everything in them, and what they say. They are made
- *  by `node test/released/make.ts` before a release, and never again. */
+/** Stores as each released version has written them, with one record of each kind, and their expected
+ *  contents. `node test/released/make.ts` creates them before a release, and never again. */
 
-/** Schema versions of which there are files here. */
+/** The schema versions with files here. */
 export const releasedVersions = [1] as const
 
-/** What a store has to say, whatever became of its schema. */
+/** The expected contents of a store, whatever its schema version. */
 export interface Truth {
   readonly ids: readonly ConversationId[]
   readonly records: readonly unknown[]
@@ -32,12 +32,12 @@ export function truthOf(engine: 'sqlite' | 'postgres', version: number): Truth {
   return JSON.parse(unpack(`${engine}-${version}.truth.json`).toString()) as Truth
 }
 
-/** Puts the SQLite file of a version at a path. */
+/** Copies the SQLite file of a version to a path. */
 export function unpackSqlite(version: number, path: string): void {
   writeFileSync(path, unpack(`sqlite-${version}.db`), { mode: 0o600 })
 }
 
-/** Makes an empty database of PostgreSQL one of that version. */
+/** Turns an empty PostgreSQL database into one of that version. */
 export async function loadPostgres(version: number, pool: Pool): Promise<void> {
   await migrate(pool, migrations.slice(0, version))
   const tables = JSON.parse(unpack(`postgres-${version}.json`).toString()) as Tables
@@ -50,7 +50,7 @@ export async function loadPostgres(version: number, pool: Pool): Promise<void> {
   }
 }
 
-/** All that a store says of these conversations, as JSON has it. */
+/** The contents of these conversations, as JSON. */
 export async function recordsOf(store: Store, ids: readonly ConversationId[]): Promise<readonly unknown[]> {
   const records: unknown[] = []
   for (const id of ids) {

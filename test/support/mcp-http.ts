@@ -11,7 +11,7 @@ export interface HttpMcpServer extends AsyncDisposable {
   readonly headers: readonly IncomingMessage['headers'][]
 }
 
-/** An MCP server on a port of its own on this machine. With a token it refuses whoever does not bring it. */
+/** An MCP server on a loopback port. With a token it refuses requests without it. */
 export async function serveMcp(
   options: { token?: string; legacy?: 'stateless' | 'reject'; port?: number } = {},
 ): Promise<HttpMcpServer> {

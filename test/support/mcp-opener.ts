@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { openMcpTools } from '../../src/agent/mcp.ts'
 
-/** A process that opens an MCP server, says so, and ends when told without closing anything. */
+/** A process that opens an MCP server, reports it, and exits on request without closing anything. */
 const args = [join(import.meta.dirname, 'mcp-stdio.ts'), ...process.argv.slice(2)]
 await openMcpTools({ test: { command: process.execPath, args } })
 process.on('message', () => process.exit(0))

@@ -11,7 +11,7 @@ type Described = Partial<Omit<Tool, 'name'>> & { readonly run: Run }
 const say = (text: string): CallToolResult => ({ content: [{ type: 'text', text }] })
 const point = { type: 'object', properties: { x: { type: 'number' } }, required: ['x'] } as const
 
-/** The tools of a server for tests: one for everything a tool can do to its caller. */
+/** The tools of a test server: one for every way in which a tool can behave. */
 const tools: Readonly<Record<string, Described>> = {
   echo: {
     description: 'Says it again.',
@@ -32,7 +32,7 @@ const tools: Readonly<Record<string, Described>> = {
     outputSchema: point,
     run: () => ({ content: [{ type: 'text', text: '{ "x": 1 }' }], structuredContent: { x: 1 } }),
   },
-  // Says it has structured content and sends none.
+  // Announces structured content and sends none.
   shapeless: { outputSchema: point, run: () => say('no shape') },
   explained: {
     run: () => ({ content: [{ type: 'text', text: 'near the door' }], structuredContent: { x: 1 } }),
@@ -76,7 +76,7 @@ const tools: Readonly<Record<string, Described>> = {
       process.exit(3)
     },
   },
-  // Tells a file when it begins and when it is cancelled.
+  // Writes to a file when it begins and when it is cancelled.
   wait: {
     async run({ log }, { mcpReq }) {
       appendFileSync(String(log), 'begun\n')
@@ -90,7 +90,7 @@ const tools: Readonly<Record<string, Described>> = {
   large: { run: ({ length }) => say('é'.repeat(Number(length))) },
 }
 
-/** Lists three tools to a page, so that nobody knows them all after the first. */
+/** Lists three tools per page, so that the first page is not the whole list. */
 export function toolServer(): Server {
   const server = new Server({ name: 'test', version: '1' }, { capabilities: { tools: {} } })
   const listed = Object.entries(tools).map(([name, { run: _, ...tool }]) => ({

@@ -6,8 +6,8 @@ import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
 import type { SaveItem, Store } from '../../src/core/ports.ts'
 import { holderOf, type Model, type ModelConversation, type ModelMessage, Refusal } from './model.ts'
 
-/** Operations as data: numbers choose among what is there when their turn comes, so that any sequence makes
- *  sense and every shorter one too. */
+/** Operations as data: numbers choose among the existing things when the operation runs, so every sequence is
+ *  valid, and so is every shorter one. */
 
 export const keys = ['k1', 'k2']
 export const words = ['apple', 'pear', 'plum', 'fig']
@@ -16,7 +16,7 @@ const pick = fc.nat({ max: 99 })
 const names = fc.constantFrom('main', 'side', 'main-2', 'x')
 const keyOrNone = fc.option(fc.constantFrom(...keys), { freq: 1 })
 const texts = fc.array(fc.constantFrom(...words, 'apple pear'), { minLength: 1, maxLength: 4 })
-/** Mostly what it should be. */
+/** Mostly the expected value. */
 const seldom = fc.nat({ max: 5 }).map(n => n === 0)
 
 const step = fc.record({
@@ -121,7 +121,8 @@ export const operation = fc.oneof(
 
 export type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never
 
-/** Does the same to both and checks that both say the same. Returns whether they did it. */
+/** Applies the operation to both and checks that both give the same answer. Returns whether they performed
+ *  it. */
 export async function run(operation: Operation, model: Model, store: Store): Promise<boolean> {
   if (operation.do === 'wait') {
     model.now += operation.ms
@@ -134,8 +135,8 @@ export async function run(operation: Operation, model: Model, store: Store): Pro
   if (operation.do === 'create' || operation.do === 'findOrCreate') return begin(operation, model, store)
   if (model.conversations.length === 0) return false
   const done = await work(operation, model, store)
-  // The same words in the same place and millisecond have the same id, also after a deletion; the model,
-  // which tells messages apart by what they are, would not see it.
+  // The same content in the same place and millisecond has the same id, also after a deletion. The model
+  // distinguishes messages by identity and would not see it.
   if (operation.do === 'deleteMessages') model.now += 1_000
   return done
 }
@@ -171,9 +172,9 @@ async function work(
 ): Promise<boolean> {
   const at = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(list.length, 1)]
   const conversation = at(model.conversations, 'conversation' in operation ? operation.conversation : 0)!
-  /** One of its branches; sometimes one that is not there. */
+  /** One of its branches; sometimes a missing one. */
   const name = (n: number) => (n === 99 ? 'nowhere' : (at(conversation.branches, n)?.name ?? 'main'))
-  /** One of its messages, living or not; sometimes none. */
+  /** One of its messages, live or not; sometimes a missing one. */
   const message = (n: number, of: ModelConversation = conversation) =>
     n % 10 === 9 ? null : (at(of.messages, n) ?? null)
   const idOf = (one: ModelMessage | null) => one?.id ?? null
@@ -333,8 +334,8 @@ async function work(
   }
 }
 
-/** Finds what can be seen and nothing else. Also the reason why a later deletion has something to take out
- *  of the index. */
+/** Finds exactly the visible messages. It also fills the index, so that a later deletion has something to
+ *  remove. */
 export async function compareSearch(word: string, model: Model, store: Store): Promise<void> {
   const visible = model.conversations.filter(one => !one.trashed).flatMap(one => one.messages)
   const expected = visible.filter(one => one.alive && !one.erased && one.text.split(' ').includes(word))
@@ -346,13 +347,13 @@ function says(text: string): NewMessage {
   return { role: 'user', blocks: text }
 }
 
-/** Tells the model what the driver has named its messages. */
+/** Passes the ids of the driver to the model. */
 function tellIds(messages: readonly ModelMessage[], ids: readonly MessageId[]): void {
   assert.equal(ids.length, messages.length)
   for (const [i, message] of messages.entries()) message.id = ids[i]!
 }
 
-/** Both refuse with the same code, or both go on and `agree`. Returns whether they went on. */
+/** Both refuse with the same code, or both succeed and `agree`. Returns whether they succeeded. */
 export async function both<M, S>(
   ofModel: () => M,
   ofStore: () => Promise<S>,

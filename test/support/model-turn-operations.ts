@@ -8,10 +8,10 @@ import { holderOf, type Model, type ModelConversation } from './model.ts'
 import { both, words } from './model-operations.ts'
 import { addEvents, endTurn, needHeldTurn, putDraft, reopenTurn } from './model-turns.ts'
 
-/** Operations on turns that are under way, and on the trace, as data; as in `model-operations.ts`. */
+/** Operations on open turns and on events, as data; as in `model-operations.ts`. */
 
 const pick = fc.nat({ max: 99 })
-/** Mostly the one that holds the turns. */
+/** Mostly the holder of the turns. */
 const holder = fc.constantFrom(1, 1, 1, 1, 2)
 const eventTypes = ['plan', 'degraded', 'recovered'] as const
 const eventType = fc.constantFrom(...eventTypes)
@@ -34,7 +34,7 @@ export const turnOperation = fc.oneof(
       conversation: pick,
       turn: pick,
       holder,
-      // How far the first piece is from where the draft ends.
+      // The distance of the first piece from the end of the draft.
       off: fc.constantFrom(0, 0, 0, 0, -1, 1),
       texts: fc.array(
         fc.constantFrom(...words).map(word => `${word} `),
@@ -85,7 +85,8 @@ export function isTurnOperation(operation: { readonly do: string }): operation i
   return kinds.includes(operation.do)
 }
 
-/** Does the same to both and checks that both say the same. Returns whether they did it. */
+/** Applies the operation to both and checks that both give the same answer. Returns whether they performed
+ *  it. */
 export async function runTurnOperation(
   operation: TurnOperation,
   model: Model,
@@ -155,7 +156,7 @@ export async function runTurnOperation(
   }
 }
 
-/** Mostly one on which a turn did not come to its end; sometimes one that is not there. */
+/** Mostly a branch whose last turn did not complete; sometimes a missing one. */
 function branchToReopen({ branches, turns }: ModelConversation, n: number): string {
   if (n === 99) return 'nowhere'
   const stopped = turns.filter(({ status }) => status === 'interrupted' || status === 'failed')
@@ -164,7 +165,7 @@ function branchToReopen({ branches, turns }: ModelConversation, n: number): stri
   return names[n % names.length] ?? 'main'
 }
 
-/** The trace, or a part of it, is what the model holds. */
+/** Compares the events, or a part of them, with those of the model. */
 export async function compareEvents(
   conversation: ModelConversation,
   store: Store,

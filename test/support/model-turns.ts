@@ -1,8 +1,8 @@
 import { type Model, type ModelConversation, type ModelMessage, type ModelTurn, Refusal } from './model.ts'
 
-/** What the model does with turns that are under way, and with the trace beside them. */
+/** The model's operations on open turns and on events. */
 
-/** Adds what has arrived of an answer, from piece `from` on. */
+/** Adds pieces of an answer, starting at piece `from`. */
 export function putDraft(
   model: Model,
   conversation: ModelConversation,
@@ -41,7 +41,7 @@ export function endTurn(
   return branch.head
 }
 
-/** Takes up the turn that a branch ends with, if it did not come to its end. */
+/** Reopens the last turn of a branch, if it did not complete. */
 export function reopenTurn(
   model: Model,
   conversation: ModelConversation,
@@ -61,7 +61,7 @@ export function addEvents(model: Model, conversation: ModelConversation, types: 
   conversation.events.push(...types)
 }
 
-/** The turn, if it is open and this holder's. */
+/** The turn, if it is open and held by this holder. */
 export function needHeldTurn(
   model: Model,
   conversation: ModelConversation,

@@ -1,8 +1,8 @@
 import type { ErrorCode, Holder } from '../../src/core/errors.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 
-/** A store as simple as it can be: plain objects that point at each other, nothing stored twice. What a
- *  driver does must look the same. Ids are the driver's to make; the model is told them afterwards. */
+/** The simplest possible store: plain objects that reference each other, nothing stored twice. A driver must
+ *  behave the same. The driver makes the ids and passes them to the model afterwards. */
 
 export interface ModelMessage {
   id: MessageId
@@ -34,7 +34,7 @@ export interface ModelTurn {
   lastStep: number
   status: 'open' | 'complete' | 'interrupted' | 'failed'
   holder: number | null
-  /** What has arrived of an answer. */
+  /** The part of an answer that has arrived. */
   drafts: string[]
 }
 
@@ -42,7 +42,7 @@ export interface ModelConversation {
   id: ConversationId
   branches: ModelBranch[]
   active: string
-  /** All that were ever stored; the place is the seq. */
+  /** All messages ever stored; the index is the seq. */
   readonly messages: ModelMessage[]
   readonly turns: ModelTurn[]
   /** Their types. */
@@ -59,7 +59,7 @@ export interface ModelStep {
   readonly holder: number | null
 }
 
-/** The model's way to refuse. */
+/** A refusal of the model. */
 export class Refusal extends Error {
   readonly code: ErrorCode
 
@@ -89,7 +89,7 @@ export class Model {
     return null
   }
 
-  /** Oldest first: the first of them is what the others branch off. */
+  /** Oldest first: the others branch off the first. */
   branchesOf(conversation: ModelConversation): ModelBranch[] {
     const rank = (branch: ModelBranch) => (branch.name === 'main' ? 0 : 1)
     return [...conversation.branches].sort(
@@ -210,7 +210,7 @@ export class Model {
     branch.trashedKey = null
   }
 
-  /** Returns the name that the archived branch has now. */
+  /** Returns the new name of the archived branch. */
   reset(conversation: ModelConversation, name: string): string | null {
     const branch = this.needPlace(conversation, name)
     this.#needNotHeld(conversation, name)
@@ -230,7 +230,7 @@ export class Model {
     message.label = label
   }
 
-  /** Returns how many went. */
+  /** Returns the number of deleted messages. */
   deleteMessages(named: readonly ModelMessage[], recursive: boolean): number {
     const doomed = new Set(named.filter(message => message.alive))
     const touched = new Set([...doomed].map(message => message.conversation))
@@ -274,7 +274,7 @@ export class Model {
     return true
   }
 
-  /** Returns the keys that others have taken. */
+  /** Returns the keys that other branches have taken. */
   restore(conversation: ModelConversation): string[] {
     if (conversation.purged) throw new Refusal('not_found')
     if (!conversation.trashed) return []

@@ -12,8 +12,8 @@ const folders = {
 } as const
 
 /**
- * The environment of a run that cannot lean on the machine's home, time zone, language, database or keys.
- * Makes the folders it names below `place`; everything else of `given` is kept.
+ * An environment that is independent of the machine's home, time zone, language, database and keys. Creates
+ * its folders below `place`; all other variables of `given` are kept.
  */
 export function strangeEnvironment(place: string, given: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(given).filter(
@@ -21,6 +21,6 @@ export function strangeEnvironment(place: string, given: NodeJS.ProcessEnv): Nod
   )
   const made = Object.entries(folders).map(([name, folder]) => [name, join(place, folder)] as const)
   for (const [, path] of made) mkdirSync(path, { recursive: true, mode: 0o700 })
-  chmodSync(join(place, folders.TMPDIR), 0o1777) // as /tmp is: some tests have a child under another uid
+  chmodSync(join(place, folders.TMPDIR), 0o1777) // as /tmp: some tests start a child under another uid
   return { ...Object.fromEntries([...kept, ...made]), TZ: 'Asia/Kathmandu', LANG: 'C' }
 }

@@ -4,25 +4,25 @@ import type { Store } from '../../src/core/ports.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 
-/** A store that knows how many rows of messages and turns it has stepped over, found or not. */
+/** A store that counts the rows of messages and turns that it visits, matching or not. */
 export interface RowMeter {
   readonly store: Store
-  /** Rows that the engine looked at while `work` ran. */
+  /** Rows that the engine visited while `work` ran. */
   rowsOf(work: () => Promise<unknown>): Promise<number>
-  /** Rows that one statement looks at; `$1` is the conversation. For calibration. */
+  /** Rows that one statement visits; `$1` is the conversation. For calibration. */
   rowsOfText(condition: string, conversationId: string): Promise<number>
   close(): Promise<void>
 }
 
-/** A column that no statement binds to a constant, so that SQLite asks for it at every row. */
+/** A column that no statement binds to a constant, so SQLite evaluates it for every row. */
 const columns: Record<string, string> = { skein_messages: 'seq', skein_turns: 'first' }
 
 /** `FROM table [alias] [INDEXED BY index] WHERE …`, or the same with JOIN and ON. */
 const reading =
   /\b(FROM|JOIN)\s+(skein_messages|skein_turns)(?:\s+(?!WHERE\b|ON\b|INDEXED\b)(\w+))?(\s+INDEXED BY \w+)?\s+(WHERE|ON)\b/g
 
-/** Adds a condition that is always true, and counts. It comes first and needs only what the index holds, so
- *  it is asked before any other condition can reject the row. */
+/** Adds a counting condition that is always true. It comes first and needs only indexed columns, so it is
+ *  evaluated before another condition can reject the row. */
 export function countRows(sql: string): string {
   return sql.replace(reading, (_, from, table: string, alias: string | undefined, index = '', where) => {
     const column = `${alias ?? table}.${columns[table]}`
@@ -56,8 +56,8 @@ export async function meterSqlite(): Promise<RowMeter & { readonly db: Database 
   }
 }
 
-/** PostgreSQL counts by itself: what scans have read of tables and indexes, statement by statement as they
- *  really ran, with the plans that prepared statements have after a while. */
+/** PostgreSQL's own counters: the rows that scans have read from tables and indexes, for the statements as
+ *  they really ran, with the plans that prepared statements get after a while. */
 export async function meterPostgres(
   url: string,
   plans: 'force_generic_plan' | 'force_custom_plan' = 'force_generic_plan',
@@ -84,7 +84,7 @@ export async function meterPostgres(
 }
 
 async function readSoFar(pool: Pool): Promise<number> {
-  // A connection reports now and then, unless it is told to: after this statement it does.
+  // A connection reports its counters occasionally; this statement makes it report at once.
   await pool.query('SELECT pg_stat_force_next_flush()')
   const { rows } = await pool.query<{ rows: string }>(`
     SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('messages', 'turns'))

@@ -1,11 +1,11 @@
 import BetterSqlite3 from 'better-sqlite3'
 import { Pool } from 'pg'
 import type { Store } from '../../src/core/ports.ts'
-// Loaded before `become`: afterwards the repository may be out of reach.
+// Loaded before `become`: afterwards the repository may be inaccessible.
 import { openPostgresStore, postgresStore } from '../../src/stores/postgres/index.ts'
 import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
 
-/** What a worker is asked. Answers carry the same `n`. */
+/** A request to a worker. The answer carries the same `n`. */
 export type Request = { readonly n: number } & (
   | { readonly do: 'open'; readonly target: string; readonly unlocked: boolean }
   | { readonly do: 'call'; readonly method: keyof Store; readonly args: readonly unknown[] }
@@ -18,7 +18,7 @@ export interface Reply {
   readonly error?: { readonly name: string; readonly code?: string; readonly message: string }
 }
 
-/** A process of its own with a store of its own, told by messages what to do. It ends with its starter. */
+/** A separate process with its own store, controlled by messages. It ends with its parent. */
 let store: Store | undefined
 
 process.on('message', (request: Request) => {
@@ -47,7 +47,7 @@ async function answer(request: Request): Promise<unknown> {
     case 'call':
       return (store![request.method] as (...args: readonly unknown[]) => Promise<unknown>)(...request.args)
     case 'become':
-      // Loads what is loaded with the first handle.
+      // Loads the modules that load with the first handle.
       await (await openSqliteStore(':memory:')).close()
       process.setgroups!([])
       process.setgid!(request.uid)
@@ -58,7 +58,7 @@ async function answer(request: Request): Promise<unknown> {
   }
 }
 
-/** The negative control: the same store, whose writers do not lock before they look. */
+/** The negative control: the same store, but writers do not lock before they read. */
 async function openUnlocked(target: string): Promise<Store> {
   if (target.startsWith('postgres')) {
     const pool = new Pool({ connectionString: target })

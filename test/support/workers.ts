@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url'
 import type { Store } from '../../src/core/ports.ts'
 import type { Reply, Request } from './worker.ts'
 
-/** A process that keeps a store open and does what it is told. */
+/** A process that keeps a store open and follows instructions. */
 export interface Worker {
-  /** The store of that process. Errors come back as plain errors with name, code and message. */
+  /** The store of that process. Errors arrive as plain errors with name, code and message. */
   readonly store: Store
   open(target: string, options?: { unlocked?: boolean }): Promise<void>
-  /** Goes on as another user: root may do everything, and so hides what others may not. */
+  /** Continues as another user: root may do everything, which would hide permission errors. */
   become(uid: number): Promise<void>
   kill(): Promise<void>
 }
@@ -66,7 +66,7 @@ async function kill(child: ChildProcess): Promise<void> {
 
 function remoteStore(call: (method: keyof Store, args: unknown[]) => Promise<unknown>): Store {
   return new Proxy({} as Store, {
-    // A promise asks whatever it is resolved with for `then`.
+    // A promise looks for `then` on the value that resolves it.
     get: (_, method) =>
       method === 'then' ? undefined : (...args: unknown[]) => call(method as keyof Store, args),
   })

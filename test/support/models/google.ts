@@ -47,7 +47,7 @@ function* stream(speech: Speech): Iterable<Frame> {
   yield sse(response(speech, [], true))
 }
 
-/** The pieces of one part; thinking's signature comes with the call that follows it, as Gemini does it. */
+/** The pieces of one part. As in Gemini, the signature of thinking arrives with the call after it. */
 function partsOf(part: Speech['parts'][number], speech: Speech, at: number): unknown[][] {
   if ('text' in part) return piecesOf(part.text).map(piece => [{ text: piece }])
   if ('thinking' in part) return piecesOf(part.thinking).map(piece => [{ text: piece, thought: true }])

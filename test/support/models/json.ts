@@ -1,4 +1,4 @@
-/** Reads foreign JSON without believing it: what is missing or of another kind is undefined or empty. */
+/** Reads untrusted JSON: a missing value, or one of another type, becomes undefined or empty. */
 export type Item = { readonly [field: string]: unknown }
 
 export function item(value: unknown): Item {

@@ -2,8 +2,8 @@ import { argv, stdout } from 'node:process'
 import type { Reply } from './reply.ts'
 import { startModelServer } from './server.ts'
 
-/** The loopback server as a process of its own: `node main.ts '[…replies]'` prints `{"url","baseUrls"}` on a line, then
- *  one line for each request. The n-th request gets the n-th reply, the last one for ever after. */
+/** The loopback server as a separate process: `node main.ts '[…replies]'` prints `{"url","baseUrls"}` on a
+ *  line, then one line per request. The n-th request gets the n-th reply, all later ones the last reply. */
 const replies: readonly Reply[] = JSON.parse(argv[2] ?? '["ok"]')
 const server = await startModelServer({
   reply(request) {

@@ -4,7 +4,7 @@ import { noMessage, type Protocol, type SeenMessage } from './protocol.ts'
 import { callId, type Frame, isWait, piecesOf, type Speech, sse, wordsOf } from './reply.ts'
 import { chatRefusal } from './rules.ts'
 
-/** `POST /v1/chat/completions`: what `compatible/…` and `ollama/…` speak. */
+/** `POST /v1/chat/completions`: the protocol of `compatible/…` and `ollama/…`. */
 export const openaiChat: Protocol = {
   name: 'openai-chat',
   matches: path => /\/chat\/completions$/.test(path),

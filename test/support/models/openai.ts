@@ -3,7 +3,7 @@ import { noMessage, type Protocol, type SeenMessage } from './protocol.ts'
 import { callId, type Frame, isWait, piecesOf, type Speech, signatureOf, sse, wordsOf } from './reply.ts'
 import { openaiRefusal } from './rules.ts'
 
-/** `POST /v1/responses` as OpenAI documents it: what `openai/…` speaks. */
+/** `POST /v1/responses` as OpenAI documents it: the protocol of `openai/…`. */
 export const openai: Protocol = {
   name: 'openai',
   matches: path => /\/responses$/.test(path),
@@ -100,7 +100,7 @@ function* deltas(
   }
 }
 
-/** The item as it is announced: without what is still to come. */
+/** The item as it is announced, before its content. */
 function begun(whole: Item): Item {
   if (whole.type === 'message') return { ...whole, content: [], status: 'in_progress' }
   if (whole.type === 'reasoning') return { ...whole, summary: [], encrypted_content: null }

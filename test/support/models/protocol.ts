@@ -2,7 +2,7 @@ import type { Frame, Speech } from './reply.ts'
 
 export type ProtocolName = 'openai' | 'openai-chat' | 'anthropic' | 'google'
 
-/** A message of a request as every protocol has it, for assertions. */
+/** A message of a request, the same for every protocol, for assertions. */
 export interface SeenMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   readonly text: string
@@ -12,7 +12,7 @@ export interface SeenMessage {
   readonly media: readonly string[]
 }
 
-/** What was asked, read from the request. */
+/** The question of a request. */
 export interface Asked {
   readonly model: string
   readonly stream: boolean
@@ -20,13 +20,13 @@ export interface Asked {
   readonly tools: readonly string[]
 }
 
-/** The provider's no: its status, and the body in its own words. */
+/** A provider's refusal: its status, and its own body. */
 export interface Refusal {
   readonly status: number
   readonly body: unknown
 }
 
-/** One provider's way of asking and answering over HTTP. Pure: the server does the talking. */
+/** One provider's HTTP protocol. Pure: the server does the I/O. */
 export interface Protocol {
   readonly name: ProtocolName
   matches(path: string): boolean

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto'
 
-/** What the loopback server can do while it answers, in order. */
+/** The steps of an answer of the loopback server, in order. */
 export type Part =
-  /** Words; a list is sent piece by piece, one frame each. */
+  /** Text; a list is sent piece by piece, one frame each. */
   | { readonly text: string | readonly string[] }
-  /** Reasoning, which the server expects back unchanged, with its signature, before the calls that follow. */
+  /** Reasoning. The server expects it back unchanged, with its signature, before the calls that follow. */
   | { readonly thinking: string | readonly string[] }
   /** Reasoning that only the provider can read. Anthropic only. */
   | { readonly redacted: string }
   | { readonly call: { readonly name: string; readonly input: unknown; readonly id?: string } }
-  /** Waits until the test lets it go on. */
+  /** Waits until the test releases it. */
   | { readonly gate: PromiseLike<unknown> }
   | { readonly delayMs: number }
-  /** Never goes on: the client has to give up. */
+  /** Hangs: the client must give up. */
   | { readonly hang: true }
-  /** Ends here: the connection breaks, or (`end`) the body stops as if it were whole. */
+  /** Ends here: the connection breaks, or (`end`) the body stops as if it were complete. */
   | { readonly cut: 'socket' | 'end' }
   /** The provider reports an error in the middle of the stream. */
   | { readonly fail: string }
@@ -27,7 +27,7 @@ export interface ReplyUsage {
   readonly reasoning?: number
 }
 
-/** An answer, whole or broken. A bare string is an answer of these words. */
+/** An answer, complete or broken. A plain string is an answer with this text. */
 export type Reply =
   | string
   | {
@@ -37,20 +37,20 @@ export type Reply =
     }
   /** Refused with this status; `retryAfter` is in seconds, or a date. */
   | { readonly status: number; readonly message?: string; readonly retryAfter?: number | string }
-  /** Too long, in the words of the provider. */
+  /** Too long, in the provider's own words. */
   | { readonly overflow: { readonly limit: number; readonly needed: number } }
 
-/** A reply that is an answer, with all that a protocol needs to write it down. */
+/** A reply that is an answer, with all data that a protocol needs to write it. */
 export interface Speech {
   readonly parts: readonly Part[]
   readonly usage: Required<ReplyUsage>
   readonly finish: 'stop' | 'length' | 'filtered' | 'tool_calls'
   readonly model: string
-  /** Unique among all answers of all servers, so that ids never meet twice in one conversation. */
+  /** Unique among all answers of all servers, so that ids never collide in one conversation. */
   readonly serial: string
 }
 
-/** What a protocol yields while it streams: a frame to send, or a part that only the server can act on. */
+/** The output of a protocol while it streams: a frame to send, or a part that only the server can handle. */
 export type Frame =
   | string
   | Extract<Part, { gate: unknown } | { delayMs: unknown } | { hang: true } | { cut: unknown }>
@@ -67,16 +67,17 @@ export function wordsOf(text: string | readonly string[]): string {
   return piecesOf(text).join('')
 }
 
-/** What proves that this thinking was given out, and not changed since. It is computed, not remembered, so that
- *  a server started after a crash still knows it. */
+/** Proves that a server issued this thinking and that it was not changed since. It is computed, not stored,
+ *  so a server that starts after a crash still knows it. */
 export function signatureOf(thinking: string): string {
   return `sig${createHash('sha256').update(`thought by the loopback server: ${thinking}`).digest('hex').slice(0, 40)}`
 }
 
-/** How each protocol's ids of calls begin: whoever gave one out expects the thinking back that came before it. */
+/** The prefix of each protocol's call ids: the protocol that issued an id expects the preceding thinking
+ *  back. */
 export type IdPrefix = 'toolu' | 'call' | 'chat' | 'gemini'
 
-/** Ids of calls that came after thinking say so: `toolu_1a2b3c4d_0_t9f8e7d6c`. */
+/** Ids of calls after thinking are marked: `toolu_1a2b3c4d_0_t9f8e7d6c`. */
 export function callId(prefix: IdPrefix, speech: Speech, at: number): string {
   const part = speech.parts[at]
   if (part !== undefined && 'call' in part && part.call.id !== undefined) return part.call.id
@@ -91,7 +92,7 @@ export function thoughtMark(thinking: string): string {
   return signatureOf(thinking).slice(3, 11)
 }
 
-/** The mark in an id given out by `callId` with this prefix; null if no thinking came before that call. */
+/** The mark in an id issued by `callId` with this prefix; null if no thinking preceded that call. */
 export function markOf(prefix: IdPrefix, id: string): string | null {
   const [, by, mark] = /^(\w+)_[0-9a-z]+_\d+_t([0-9a-f]{8})$/.exec(id) ?? []
   return by === prefix && mark !== undefined ? mark : null

@@ -2,12 +2,12 @@ import type { Item } from './json.ts'
 
 export type Headers = Readonly<Record<string, string | undefined>>
 
-/** One published rule of a provider: what it says to a request that breaks it, or null. */
+/** One published rule of a provider: its message to a request that breaks it, or null. */
 export type Rule = (body: Item, headers: Headers) => string | null
 
 export type Rules = Readonly<Record<string, Rule>>
 
-/** What the first broken rule says; null if none is broken. */
+/** The message of the first broken rule, or null. */
 export function firstBroken(rules: Rules, body: Item, headers: Headers): string | null {
   for (const rule of Object.values(rules)) {
     const fault = rule(body, headers)
@@ -16,7 +16,7 @@ export function firstBroken(rules: Rules, body: Item, headers: Headers): string 
   return null
 }
 
-/** The first fault among many things, or null. */
+/** The first fault in a list, or null. */
 export function firstFault<T>(
   things: readonly T[],
   faultOf: (thing: T, at: number) => string | null,
@@ -28,7 +28,7 @@ export function firstFault<T>(
   return null
 }
 
-/** The first value that stands twice. */
+/** The first value that occurs twice. */
 export function twice(values: readonly string[]): string | undefined {
   return values.find((value, at) => values.indexOf(value) !== at)
 }

@@ -187,7 +187,7 @@ export const anthropicRules: Rules = {
     }),
 }
 
-/** The assistant's messages since the user last spoke: there thinking has to accompany its calls. */
+/** The assistant's messages since the last user message: there thinking must accompany its calls. */
 function latest(body: Item): readonly { readonly message: Item; readonly at: number }[] {
   const messages = items(body.messages)
   const spoke = messages.findLastIndex(

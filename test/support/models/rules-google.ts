@@ -2,7 +2,7 @@ import { type Item, item, items, text } from './json.ts'
 import { markOf } from './reply.ts'
 import { firstFault, isBlank, type Rules } from './rule.ts'
 
-/** What Gemini accepts in place of a signature it never gave out. */
+/** A value that Gemini accepts instead of a signature that it never issued. */
 const anySignature = 'skip_thought_signature_validator'
 
 /** Google's rules for `generateContent`, in its own words. */

@@ -122,7 +122,7 @@ export const openaiRules: Rules = {
     ),
 }
 
-/** OpenAI's rules for `/v1/chat/completions`, and those of the servers that speak it too. */
+/** OpenAI's rules for `/v1/chat/completions`, and those of compatible servers. */
 export const chatRules: Rules = {
   'there is a message': body =>
     items(body.messages).length > 0

@@ -18,36 +18,36 @@ export interface SeenRequest extends Asked {
   readonly provider: ProtocolName
   readonly path: string
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** The body as it was sent: what the provider would see. */
+  /** The body as it was sent. */
   readonly body: unknown
   /** Why it was refused by the provider's rules, or null. */
   readonly refused: string | null
-  /** Resolves when the connection is gone: true if the client went before the answer was whole. */
+  /** Resolves when the connection closes: true if the client left before the answer was complete. */
   readonly gone: Promise<boolean>
 }
 
 export interface ModelServerOptions {
-  /** What to answer; `ok` unless given. Not asked for requests that break the provider's rules. */
+  /** The answer. Default: `ok`. Not called for requests that break the provider's rules. */
   readonly reply?: (request: SeenRequest) => Reply | Promise<Reply>
-  /** Requests with another key are refused with 401. Unless given, any key will do. */
+  /** Requests with another key are refused with 401. Default: any key is accepted. */
   readonly key?: string
-  /** Takes everything that can be read, as many servers do that speak like a provider: what other people's programs send is not
-   *  ours to judge. */
+  /** Accepts everything that can be parsed, as many compatible servers do: other programs' requests are not
+   *  ours to check. */
   readonly lenient?: boolean
 }
 
 export interface ModelServer {
   /** `http://127.0.0.1:<port>`, without a path. */
   readonly url: string
-  /** What `openModel` and the AI SDK take as base URLs: with the path that each provider's client expects. */
+  /** The base URLs for `openModel` and the AI SDK, with the path that each provider's client expects. */
   readonly baseUrls: Readonly<Record<'openai' | 'anthropic' | 'google' | 'ollama' | 'compatible', string>>
-  /** All requests so far, refused ones too. */
+  /** All requests so far, including refused ones. */
   readonly requests: readonly SeenRequest[]
   close(): Promise<void>
 }
 
-/** A server on this machine that speaks as OpenAI, Anthropic and Google do, refuses what they would refuse, and
- *  otherwise answers as the test says. */
+/** A loopback server that implements the protocols of OpenAI, Anthropic and Google, refuses what they would
+ *  refuse, and otherwise answers as the test specifies. */
 export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
   const requests: SeenRequest[] = []
   const server = createServer((request, response) => {
@@ -110,7 +110,7 @@ async function serve(
   await answer(response, protocol, seen, (await options.reply?.(seen)) ?? 'ok')
 }
 
-/** A request that breaks the rules may be beyond reading. */
+/** A request that breaks the rules may be unreadable. */
 function unread(protocol: Protocol, path: string, body: unknown): Asked {
   try {
     return protocol.read(path, body)
@@ -175,7 +175,7 @@ async function stream(response: ServerResponse, frames: Iterable<Frame>): Promis
   response.end()
 }
 
-/** Waits as told; false if the answer ends here. */
+/** Waits as specified; false if the answer ends here. */
 async function passes(part: Exclude<Frame, string>, response: ServerResponse): Promise<boolean> {
   if ('cut' in part) {
     if (part.cut === 'end') response.end()
@@ -189,7 +189,7 @@ async function passes(part: Exclude<Frame, string>, response: ServerResponse): P
   return !response.destroyed
 }
 
-/** What was written is in the hands of the system: a cut that came earlier would take words with it. */
+/** The data has been passed to the system: an earlier cut would lose text. */
 function flushed(response: ServerResponse): Promise<void> {
   if (!response.headersSent) return Promise.resolve()
   return new Promise(resolve => response.write(': cut\n\n', () => resolve()))
