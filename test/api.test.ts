@@ -106,11 +106,13 @@ it('skein/models exports these names', () => {
 
 it('skein/recorder exports these names', () => {
   expect(Object.keys(recorder).sort()).toEqual([
+    'allSaved',
     'beginTurn',
     'defaultLimits',
     'recordTo',
     'systemRecorderSource',
     'takeOver',
     'thisHolder',
+    'unsavedIn',
   ])
 })

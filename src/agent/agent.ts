@@ -4,6 +4,7 @@ import { windowOf } from '../context/windows.ts'
 import type { Block } from '../core/block.ts'
 import { InvalidError } from '../core/errors.ts'
 import type { NewMessage } from '../core/message.ts'
+import { savedWithin } from '../recorder/waiting-turns.ts'
 import { type Conversing, converse, goOn } from './converse.ts'
 import type { Reply } from './events.ts'
 import type { Target } from './journal.ts'
@@ -27,8 +28,9 @@ export interface Agent {
   /** Goes on where a conversation was interrupted: asks the model again, and runs the tools that nobody had
    *  started, but none a second time unless it is repeatable. Throws InvalidError if its last turn came to its end. */
   resume(target: Target, options?: SendOptions): Run
-  /** Stops what is running, keeps what was said, and takes nothing more. A store that was lent stays open. */
-  close(): Promise<void>
+  /** Stops what is running, keeps what was said, and takes nothing more. Waits up to `withinMs` (default 30,000) for
+   *  messages that the store has not taken yet. A store that was lent stays open. */
+  close(options?: { readonly withinMs?: number }): Promise<void>
   /** The same, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -57,10 +59,11 @@ export function createAgent(options: AgentOptions): Agent {
     )
   }
 
-  async function close(): Promise<void> {
+  async function close({ withinMs = 30_000 } = {}): Promise<void> {
     closed = true
     for (const run of running) run.abort(new InvalidError('agent', 'it is being closed'))
     await Promise.allSettled([...running].map(run => run.result()))
+    if (options.store) await savedWithin(options.store, withinMs)
   }
 
   return {
@@ -71,7 +74,7 @@ export function createAgent(options: AgentOptions): Agent {
         goOn(conversing, { target, words: [], sending, emit, signal }),
       ),
     close,
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => close(),
   }
 }
 

@@ -130,8 +130,9 @@ async function inTurn(
   const aborted = failure !== null && sent.signal.aborted
   const status = failure === null ? 'complete' : aborted ? 'interrupted' : 'failed'
   const report = await opened.recording.end(status, { usage: progress.unrecorded })
-  if (failure !== null && !aborted) throw failure.error
+  // A failed turn too: its question may wait to be stored while the storage cannot be read.
   remember(conversing, meeting, sent.target, progress)
+  if (failure !== null && !aborted) throw failure.error
   return replyOf(progress, meeting, opened, report)
 }
 
@@ -253,5 +254,6 @@ function replyOf(progress: Progress, meeting: Meeting, opened: Opened, report: T
     head: report.head,
     saved: report.saved,
     unsaved: report.unsaved,
+    ...(report.whenSaved && { whenSaved: report.whenSaved }),
   }
 }

@@ -6,7 +6,7 @@ import type { Json } from '../core/json.ts'
 import type { NewMessage } from '../core/message.ts'
 import type { Finish } from '../core/model.ts'
 import type { Usage } from '../core/turn.ts'
-import type { Trouble } from '../recorder/recording.ts'
+import type { Trouble, TurnReport } from '../recorder/recording.ts'
 
 /** What a run tells while it goes on. */
 export type AgentEvent =
@@ -115,4 +115,7 @@ export interface Reply {
   /** True if everything is stored (or nothing was to be); otherwise `unsaved` holds what is not. */
   readonly saved: boolean
   readonly unsaved: readonly NewMessage[]
+  /** Present if messages still wait: they stay queued, are part of the next context, and are stored when the store is
+   *  back. Resolves then. */
+  readonly whenSaved?: Promise<TurnReport>
 }

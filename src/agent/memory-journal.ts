@@ -42,6 +42,7 @@ function open(talk: Message[], options: BeginTurn): Opened {
     branch: { conversationId: talk[0]?.conversationId as never, name: 'main' },
     forked: false,
     head: null,
+    position: async () => ({ head: null, unsaved: [] }),
     draft: piece => void draft.push(piece),
     async add(messages) {
       draft.length = 0

@@ -1,9 +1,8 @@
 import { readHistory } from '../context/read-context.ts'
 import { NotFoundError } from '../core/errors.ts'
-import type { MessageId } from '../core/ids.ts'
-import type { Message, NewMessage } from '../core/message.ts'
+import type { Message } from '../core/message.ts'
 import { beginTurn } from '../recorder/begin-turn.ts'
-import type { BeginTurn, RecordStore, TurnRecording } from '../recorder/recording.ts'
+import type { RecordStore, TurnRecording } from '../recorder/recording.ts'
 import { isBranch, type Journal, type Meeting, type Opened, type Target } from './journal.ts'
 import { localMessage } from './local-message.ts'
 
@@ -21,7 +20,7 @@ export function storedJournal(store: RecordStore, speaking: Speaking): Journal {
       return withPrompt(store, meeting, speaking.prompt)
     },
     async begin(meeting, options) {
-      return opened(store, await beginTurn(store, meeting.branch!, options), options)
+      return opened(store, await beginTurn(store, meeting.branch!, options))
     },
   }
 }
@@ -56,11 +55,11 @@ async function withPrompt(store: RecordStore, meeting: Meeting, prompt: string |
   return { ...meeting, conversation: await store.updateConversation(conversation.id, { prompt }) }
 }
 
-function opened(store: RecordStore, recording: TurnRecording, { words, mode }: BeginTurn): Opened {
+function opened(store: RecordStore, recording: TurnRecording): Opened {
   return {
     recording,
     async read(window) {
-      const { head, unsaved } = await standing()
+      const { head, unsaved } = await recording.position()
       const history = await readHistory(store, head, window, {
         toolResults: 'preview',
         // `shown` says how to read on.
@@ -70,14 +69,5 @@ function opened(store: RecordStore, recording: TurnRecording, { words, mode }: B
       for (const message of unsaved) messages.push(localMessage(message, messages.at(-1), null))
       return { ...history, messages }
     },
-  }
-
-  /** Words that could not be stored wait for it, and so does the recording for its place: that is no empty
-   *  conversation. Of a turn that is stored at once, the place is known and the words wait. */
-  async function standing(): Promise<{ head: MessageId | null; unsaved: readonly NewMessage[] }> {
-    if (mode === 'at_once') return { head: recording.head, unsaved: words }
-    if (recording.head !== null) return { head: recording.head, unsaved: [] }
-    const { head } = await store.getBranch(recording.branch)
-    return recording.head === null ? { head, unsaved: words } : { head: recording.head, unsaved: [] }
   }
 }

@@ -8,7 +8,8 @@ import type { RecorderLimits } from './limits.ts'
 import type { Opening } from './opening.ts'
 import { outages } from './outages.ts'
 import { writeQueue } from './queue.ts'
-import type { Recorded, TurnRecording, TurnReport } from './recording.ts'
+import type { PathPosition, Recorded, TurnRecording, TurnReport } from './recording.ts'
+import { reportOf } from './report.ts'
 import { dated, isForTheCaller } from './said.ts'
 import { shown } from './shown.ts'
 import { turnWrites } from './turn-writes.ts'
@@ -16,9 +17,21 @@ import { turnWrites } from './turn-writes.ts'
 /** Records a turn in memory and stores it whole at its end, in one transaction. Until then nothing is written: a
  *  crash leaves no half of it, and no word either. */
 export async function recordAtOnce(opening: Opening, limits: RecorderLimits): Promise<TurnRecording> {
-  const { store, ref, options, source } = opening
+  const { store, options, source, after } = opening
+  const { conversationId } = opening.ref
   const { tell, trace } = outages(opening)
-  const queue = writeQueue({ limits, source, tell, recovered: trace })
+  /** True once the whole turn is known to be stored. */
+  let isStored = false
+  const queue = writeQueue({
+    limits,
+    source,
+    tell,
+    recovered: trace,
+    onStored: () => {
+      isStored = writes.standing !== null && writes.standing.step > 0
+    },
+    ...(after && { after }),
+  })
   const writes = turnWrites(opening, error => tell({ kind: 'taken_over', error, waiting: queue.waiting }))
   const said: NewMessage[] = []
   const events: NewEvent[] = []
@@ -30,6 +43,7 @@ export async function recordAtOnce(opening: Opening, limits: RecorderLimits): Pr
   await findPlace()
   say(options.words)
   return shown(opening, writes, {
+    position,
     draft(piece) {
       if (!ended) draft.add(piece)
     },
@@ -51,6 +65,17 @@ export async function recordAtOnce(opening: Opening, limits: RecorderLimits): Pr
       return ended
     },
   })
+
+  async function position(): Promise<PathPosition> {
+    const { standing } = writes
+    if (isStored) return { head: standing!.head, unsaved: [] }
+    const before = standing
+      ? { head: standing.head, unsaved: [] }
+      : after
+        ? await after.position()
+        : { head: (await store.getBranch(opening.ref)).head, unsaved: [] }
+    return { head: before.head, unsaved: [...before.unsaved, ...said] }
+  }
 
   /** The branch is what it was when the turn began, though nothing is stored before its end. */
   async function findPlace(): Promise<void> {
@@ -90,17 +115,11 @@ export async function recordAtOnce(opening: Opening, limits: RecorderLimits): Pr
         kind: 'trace',
         messages: [],
         characters: 0,
-        run: () => store.addEvents(ref.conversationId, [event, ...others]),
+        run: () => store.addEvents(conversationId, [event, ...others]),
       })
     }
-    const unsaved = await queue.finish(limits.endWithinMs)
-    return {
-      status,
-      branch: writes.standing?.branch ?? ref,
-      head: writes.standing?.head ?? null,
-      saved: unsaved.length === 0,
-      unsaved,
-    }
+    await queue.finish(limits.endWithinMs)
+    return reportOf(opening, queue, writes, position, () => status)
   }
 
   function mustBeOpen(): void {

@@ -9,6 +9,7 @@ import { recordLive } from './live.ts'
 import type { Opening } from './opening.ts'
 import type { BeginTurn, RecordStore, TurnRecording } from './recording.ts'
 import { type RecorderSource, systemRecorderSource } from './source.ts'
+import { waitingTurn } from './waiting-turns.ts'
 
 const firstPauseMs = 50
 const longestPauseMs = 1_000
@@ -26,16 +27,36 @@ export async function beginTurn(
   const key = options.key === undefined ? source.uuid() : checkName(options.key, 'key')
   if (options.words.length > 0) prepareMessages(options.words as NonEmpty<NewMessage>, 'words')
   const ref = { conversationId: branch.conversationId, name: branch.name }
-  const opening: Opening = { store, ref, options, key, source }
   const limits = { ...defaultLimits, ...options.limits }
   const record = options.mode === 'at_once' ? recordAtOnce : recordLive
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
+    const opening: Opening = following({ store, ref, options, key, source })
     try {
       return await record(opening, limits)
     } catch (error) {
       if (!(error instanceof BusyError) || options.onBusy !== 'wait') throw error
     }
     await pause(pauseMs, source, options.signal)
+  }
+}
+
+/** Places a turn behind an earlier one on its branch whose writes still wait. A caller that names the newest stored
+ *  message means the end of the branch, which the waiting messages will become. */
+function following(opening: Opening): Opening {
+  const { store, ref, options } = opening
+  const after = waitingTurn(store, ref)
+  if (!after) return opening
+  const { expectedHead, ...others } = options
+  const meansTheEnd = [undefined, after.head, after.reportedHead].includes(expectedHead)
+  if (!meansTheEnd) return opening
+  return {
+    ...opening,
+    after,
+    options: others,
+    // The waiting words may have to go to a sibling branch: this turn follows them.
+    get ref() {
+      return after.branch
+    },
   }
 }
 

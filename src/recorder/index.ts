@@ -6,6 +6,7 @@ export type { Beside } from './recorded-exchanges.ts'
 export type { Patience } from './recorded-line.ts'
 export type {
   BeginTurn,
+  PathPosition,
   Recorded,
   RecordStore,
   Trouble,
@@ -14,3 +15,4 @@ export type {
 } from './recording.ts'
 export { type RecorderSource, systemRecorderSource } from './source.ts'
 export { takeOver } from './take-over.ts'
+export { allSaved, type Unsaved, unsavedIn } from './waiting-turns.ts'

@@ -6,19 +6,32 @@ import type { NewEvent } from '../core/records.ts'
 import type { TurnEnd, Usage } from '../core/turn.ts'
 import { type AnswerDraft, answerDraft } from './answer-draft.ts'
 import type { RecorderLimits } from './limits.ts'
-import type { Opening } from './opening.ts'
+import type { Opening, Standing } from './opening.ts'
 import { type Outages, outages } from './outages.ts'
 import { writeQueue } from './queue.ts'
-import type { Recorded, TurnRecording, TurnReport } from './recording.ts'
+import type { PathPosition, Recorded, TurnRecording, TurnReport } from './recording.ts'
+import { reportOf } from './report.ts'
 import { charactersOf, dated, isForTheCaller } from './said.ts'
 import { shown } from './shown.ts'
 import { type StepFacts, turnWrites } from './turn-writes.ts'
 
 /** Records a turn as it happens: each step is stored as it ends, an answer while it arrives. */
 export async function recordLive(opening: Opening, limits: RecorderLimits): Promise<TurnRecording> {
-  const { store, ref, options, source } = opening
+  const { store, options, source, after } = opening
+  const { conversationId } = opening.ref
   const { tell, trace: traceOutage }: Outages = outages(opening)
-  const queue = writeQueue({ limits, source, tell, recovered: traceOutage })
+  /** Where the turn is after the last write that is known to be stored. */
+  let stored: Standing | null = null
+  const queue = writeQueue({
+    limits,
+    source,
+    tell,
+    recovered: traceOutage,
+    onStored: () => {
+      stored = writes.standing
+    },
+    ...(after && { after }),
+  })
   const writes = turnWrites(opening, error => tell({ kind: 'taken_over', error, waiting: queue.waiting }))
   let draft = answerDraft()
   /** The draft that has a write on its way, or that cannot have any. */
@@ -31,6 +44,7 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
   await begin(options.words)
   renewAfter(limits.renewEveryMs)
   return shown(opening, writes, {
+    position,
     draft(piece) {
       if (ended) return
       draft.add(piece)
@@ -43,6 +57,16 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
       return ended
     },
   })
+
+  async function position(): Promise<PathPosition> {
+    if (stored) return { head: stored.head, unsaved: queue.unsaved }
+    const before = after
+      ? await after.position()
+      : { head: (await store.getBranch(opening.ref)).head, unsaved: [] }
+    // Stored meanwhile: then the words may be on the path that was just read.
+    if (stored) return position()
+    return { head: before.head, unsaved: [...before.unsaved, ...queue.unsaved] }
+  }
 
   async function begin(words: readonly NewMessage[]): Promise<void> {
     const at = source.now()
@@ -110,7 +134,7 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
       messages: [],
       characters: JSON.stringify(events).length,
       refuses: error => error instanceof InvalidError,
-      run: late => store.addEvents(ref.conversationId, late ? dated(events, at) : events),
+      run: late => store.addEvents(conversationId, late ? dated(events, at) : events),
     })
   }
 
@@ -163,7 +187,7 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
     callOffFlush?.()
     callOffRenewal?.()
     const last = draft
-    let stored = status
+    let storedStatus = status
     void queue.push({
       kind: 'end',
       get messages() {
@@ -172,21 +196,13 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
       },
       characters: 0,
       async run() {
-        // What is stored is not the whole turn then.
+        // The stored turn is not whole if messages were dropped.
         const asked = queue.lost > 0 && status === 'complete' ? 'interrupted' : status
-        stored = await writes.end(asked, usage, last)
+        storedStatus = await writes.end(asked, usage, last)
       },
     })
-    const unsaved = await queue.finish(limits.endWithinMs)
-    const { lost } = queue
-    return {
-      status: stored,
-      branch: writes.standing?.branch ?? ref,
-      head: writes.standing?.head ?? null,
-      saved: unsaved.length === 0 && lost === 0,
-      unsaved,
-      ...(lost > 0 && { lost }),
-    }
+    await queue.finish(limits.endWithinMs)
+    return reportOf(opening, queue, writes, position, () => storedStatus)
   }
 
   function mustBeOpen(): void {

@@ -9,6 +9,7 @@ import { isSame } from './holder.ts'
 import type { BeginTurn, RecordStore } from './recording.ts'
 import type { RecorderSource } from './source.ts'
 import { takeOver } from './take-over.ts'
+import type { WaitingTurn } from './waiting-turns.ts'
 
 /** What it takes to begin a turn. */
 export interface Opening {
@@ -17,6 +18,8 @@ export interface Opening {
   readonly options: BeginTurn
   readonly key: string
   readonly source: RecorderSource
+  /** An earlier turn on this branch whose writes still wait: this one is stored after it. */
+  readonly after?: WaitingTurn
 }
 
 /** Where a turn stands. */

@@ -27,6 +27,19 @@ export interface QueueOptions {
   tell(trouble: Trouble): void
   /** Leaves a trace of an outage once it is over. */
   recovered(outage: Outage): Promise<void>
+  /** Called after each write that is known to be stored, before the queue shows that it waits no longer. */
+  onStored(): void
+  /** The queue of an earlier turn on the same branch that still waits. Nothing is stored before it is settled. */
+  readonly after?: EarlierWrites
+}
+
+/** The writes of an earlier turn, as far as a later queue needs them. */
+export interface EarlierWrites {
+  readonly outage: Outage
+  /** Characters of its waiting writes, and of those before it. */
+  readonly characters: number
+  /** Resolves once its writes are stored or given up. */
+  readonly settled: Promise<unknown>
 }
 
 /** A time in which the storage failed. */
@@ -35,8 +48,8 @@ export interface Outage {
   readonly error: unknown
 }
 
-/** The writes of one turn, one after the other. What fails waits and is tried again, in order: what is stored is
- *  always the beginning of what was said. */
+/** The writes of one turn, one after the other. A write that fails waits and is retried, in order, so the stored
+ *  messages are always a prefix of the turn. Retries continue after the turn has ended. */
 export interface WriteQueue {
   /** True once it is stored, false if it waits: after a first failure, or, for those who are `patient`, only
    *  after `writeWithinMs`. Throws what the write refuses. */
@@ -45,8 +58,16 @@ export interface WriteQueue {
   readonly outage: Outage | null
   /** Writes that are not stored yet. */
   readonly waiting: number
-  /** Tries what waits for so long, and nothing after that. Returns what is not stored. */
-  finish(ms: number): Promise<readonly NewMessage[]>
+  /** Characters of the writes that wait, those of earlier turns included. */
+  readonly characters: number
+  /** The messages of the writes that wait, oldest first. */
+  readonly unsaved: readonly NewMessage[]
+  /** True while messages or the end of the turn wait and retrying can help. */
+  readonly isRetrying: boolean
+  /** Takes no more writes and waits up to `ms` for those that wait. They stay queued after that: see `settled`. */
+  finish(ms: number): Promise<void>
+  /** Resolves after `finish`, once every write is stored or given up. */
+  readonly settled: Promise<void>
   /** Messages that are neither stored nor kept. */
   readonly lost: number
 }
@@ -69,7 +90,9 @@ export function writeQueue(options: QueueOptions): WriteQueue {
   const { limits, source } = options
   const waiting: Entry[] = []
   let running = false
-  let outage: Outage | null = null
+  let outage: Outage | null = options.after?.outage ?? null
+  /** Set while the writes of an earlier turn wait. */
+  let blocked = options.after !== undefined
   /** Nothing more can be stored: the conversation is gone, or the turn has ended. */
   let stopped = false
   let full = false
@@ -77,7 +100,16 @@ export function writeQueue(options: QueueOptions): WriteQueue {
   let toldLost = false
   let pauseMs = firstPauseMs
   let callOffRetry: (() => void) | null = null
-  let finishing: (() => void) | null = null
+  let finished = false
+  /** True while a caller waits for `finish`. */
+  let finishing = false
+  const settled = Promise.withResolvers<void>()
+  if (options.after) {
+    void options.after.settled.then(() => {
+      blocked = false
+      void drain()
+    })
+  }
 
   return {
     push,
@@ -87,7 +119,17 @@ export function writeQueue(options: QueueOptions): WriteQueue {
     get waiting() {
       return waiting.length
     },
+    get characters() {
+      return charactersWaiting()
+    },
+    get unsaved() {
+      return waiting.flatMap(({ write }) => write.messages)
+    },
+    get isRetrying() {
+      return !stopped && waiting.some(({ write }) => !isMinor(write))
+    },
     finish,
+    settled: settled.promise,
     get lost() {
       return lost
     },
@@ -120,12 +162,12 @@ export function writeQueue(options: QueueOptions): WriteQueue {
 
   /** It takes too long, whether it fails or only hangs. */
   function letGo(entry: Entry): void {
-    degrade(new UnavailableError('the store takes too long to answer'))
+    degrade(tooSlow())
     entry.release?.(false)
   }
 
   async function drain(): Promise<void> {
-    if (running || stopped || callOffRetry) return
+    if (running || stopped || blocked || callOffRetry) return
     running = true
     for (let entry = waiting[0]; entry && !stopped; entry = waiting[0]) {
       try {
@@ -150,6 +192,7 @@ export function writeQueue(options: QueueOptions): WriteQueue {
         running = false
         return
       }
+      options.onStored()
       waiting.shift()
       entry.release?.(true)
       pauseMs = firstPauseMs
@@ -157,7 +200,7 @@ export function writeQueue(options: QueueOptions): WriteQueue {
     if (outage && !stopped) await recover(outage)
     running = false
     if (waiting.length > 0) void drain()
-    else if (!outage) finishing?.()
+    else if (!outage && finished) settled.resolve()
   }
 
   async function recover(over: Outage): Promise<void> {
@@ -175,7 +218,7 @@ export function writeQueue(options: QueueOptions): WriteQueue {
 
   function retryLater(error: unknown): void {
     degrade(error)
-    const attended = finishing !== null || waiting.some(entry => entry.patient && entry.release)
+    const attended = finishing || waiting.some(entry => entry.patient && entry.release)
     const ms = attended ? Math.min(pauseMs, longestPauseAttendedMs) : pauseMs
     pauseMs = Math.min(pauseMs * 2, longestPauseMs)
     callOffRetry = source.after(ms, retryNow, { idle: true })
@@ -200,7 +243,7 @@ export function writeQueue(options: QueueOptions): WriteQueue {
     stopped = true
     options.tell({ kind: 'lost', error, waiting: waiting.length })
     for (const entry of waiting) entry.release?.(false)
-    finishing?.()
+    settled.resolve()
   }
 
   /** The oldest drafts and traces go first. If that is not enough, the newest words go, and all that follow: a
@@ -223,8 +266,12 @@ export function writeQueue(options: QueueOptions): WriteQueue {
   function isOver(): boolean {
     // One write always has room: it is not waiting, it is being tried.
     if (waiting.length <= 1) return false
-    if (waiting.length > limits.waitingWrites) return true
-    return waiting.reduce((sum, { write }) => sum + write.characters, 0) > limits.waitingCharacters
+    return waiting.length > limits.waitingWrites || charactersWaiting() > limits.waitingCharacters
+  }
+
+  function charactersWaiting(): number {
+    const earlier = blocked ? options.after!.characters : 0
+    return waiting.reduce((sum, { write }) => sum + write.characters, earlier)
   }
 
   async function giveUp(write: Write): Promise<boolean> {
@@ -244,23 +291,27 @@ export function writeQueue(options: QueueOptions): WriteQueue {
     options.tell({ kind: 'lost', error, waiting: waiting.length })
   }
 
-  async function finish(ms: number): Promise<readonly NewMessage[]> {
-    if ((waiting.length > 0 || running || outage) && !stopped) {
-      await new Promise<void>(resolve => {
-        const callOff = source.after(ms, resolve)
-        finishing = () => {
-          callOff()
-          resolve()
-        }
-        pauseMs = firstPauseMs
-        if (callOffRetry) retryNow()
-      })
+  async function finish(ms: number): Promise<void> {
+    finished = true
+    if (stopped || (waiting.length === 0 && !running && !outage)) {
+      settled.resolve()
+      return
     }
-    stopped = true
-    callOffRetry?.()
+    finishing = true
+    pauseMs = firstPauseMs
+    if (callOffRetry) retryNow()
+    const timeout = Promise.withResolvers<void>()
+    const callOff = source.after(ms, timeout.resolve)
+    await Promise.race([settled.promise, timeout.promise])
+    callOff()
+    finishing = false
+    if (waiting.length > 0 && !stopped) degrade(tooSlow())
     for (const entry of waiting) entry.release?.(false)
-    return waiting.flatMap(({ write }) => write.messages)
   }
+}
+
+function tooSlow(): UnavailableError {
+  return new UnavailableError('the store takes too long to answer')
 }
 
 function isMinor({ kind }: Write): boolean {

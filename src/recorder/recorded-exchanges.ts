@@ -1,6 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { BranchRef } from '../core/branch.ts'
-import { BusyError } from '../core/errors.ts'
+import { BusyError, UnavailableError } from '../core/errors.ts'
 import type { MessageId } from '../core/ids.ts'
 import { isNonEmpty, type NewMessage } from '../core/message.ts'
 import { nameOf } from '../models/language-model.ts'
@@ -16,6 +16,7 @@ import type { RecorderSource } from './source.ts'
 import { takeOver } from './take-over.ts'
 import { keepToolResults } from './tool-results.ts'
 import { readPrompt } from './v4-prompt.ts'
+import { waitingTurn } from './waiting-turns.ts'
 
 /** A call went beside the branch. `edited`: one of its messages differs from what is stored. `earlier`: it asks again
  *  what has an answer. `unknown`: nothing of it is stored; it begins a new root. `busy`: the branch is another's, or has
@@ -100,7 +101,11 @@ export function exchanges(
 
   /** Where the caller named is decided with each call, and stays so until its answer has come. */
   async function goHome(): Promise<BranchRef> {
-    const found = await findHome()
+    const found = await findHome().catch((error: unknown) => {
+      // The storage is away: the caller most likely means the same conversation as before.
+      if (home && error instanceof UnavailableError) return home
+      throw error
+    })
     if (newest?.branch.conversationId !== found.conversationId) newest = null
     home = found
     return found
@@ -139,10 +144,11 @@ export function exchanges(
         const { status } = line
         await line.goOn(asked ? before : fresh, signal)
         if (!asked) return line
-        const { saved, branch, head } = await line.end(status)
-        const spot = saved
-          ? { branch, head, fresh: words, found: 'end' as const }
-          : await findSpot(store, branch, home, prompt)
+        const { saved, branch, head, whenSaved } = await line.end(status)
+        const spot =
+          saved || whenSaved
+            ? { branch, head, fresh: words, found: 'end' as const }
+            : await findSpot(store, branch, home, prompt)
         return begin(spot)
       }
 
@@ -212,10 +218,10 @@ export function exchanges(
 
   /** The branch that was left just where the prompt goes on, if nobody has moved it since. */
   async function leftFor(prompt: Prompted, { left }: Shared): Promise<Spot | null> {
-    for (const { branch, head, known } of [...left.values()].reverse()) {
+    for (const { branch, head, known, waits } of [...left.values()].reverse()) {
       const { fit, shared, fresh } = align(prompt, known, true)
       if (fit !== 'end' || shared === 0) continue
-      if ((await store.getBranch(branch)).head === head) return { branch, head, fresh, found: 'end' }
+      if (waits || (await store.getBranch(branch)).head === head) return { branch, head, fresh, found: 'end' }
     }
     return null
   }
@@ -223,7 +229,8 @@ export function exchanges(
   /** What was said before this exchange is history, which is stored outside of its turn. */
   async function settle(spot: Spot): Promise<Spot> {
     const { before, words } = splitAtQuestion(spot.fresh)
-    if (!isNonEmpty(before)) return spot
+    // Behind an exchange that still waits nothing can be stored at once: the turn takes all of it.
+    if (!isNonEmpty(before) || waitingTurn(store, spot.branch)) return spot
     try {
       const { toolResults } = await store.getConversation(spot.branch.conversationId)
       const kept = before.map(message => keepToolResults(message, toolResults)) as [NewMessage]
@@ -253,16 +260,25 @@ export function exchanges(
     const line: Line = lineOf(turn, given, {
       ...{ signal, source, guard, patience: options.patience },
       ...(awaits !== undefined && { awaits }),
-      ended({ saved, branch, head }) {
+      ended(report) {
         open.delete(line)
         own.delete(line)
-        left.delete(branch.name)
-        if (saved) remember(left, branch.name, { branch, head, known: line.known }, 16)
+        leave(report)
       },
     })
     open.add(line)
     own.add(line)
     return line
+
+    function leave({ saved, branch, head, whenSaved }: TurnReport): void {
+      left.delete(branch.name)
+      if (!saved && !whenSaved) return
+      const there = { branch, head, known: line.known, waits: whenSaved !== undefined }
+      remember(left, branch.name, there, 16)
+      void whenSaved?.then(final => {
+        if (left.get(branch.name) === there) leave(final)
+      })
+    }
   }
 
   /** Which of these calls an exchange has to wait for. Tools that do not run here are the caller's to answer, whenever. */

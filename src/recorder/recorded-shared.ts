@@ -8,6 +8,8 @@ export interface Left {
   readonly branch: BranchRef
   readonly head: MessageId | null
   readonly known: readonly Face[]
+  /** True while the exchange still waits to be stored: `head` is the newest stored message then. */
+  readonly waits: boolean
 }
 
 /** What this process knows of a conversation that it records. */

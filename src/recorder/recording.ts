@@ -57,11 +57,22 @@ export interface TurnReport {
   readonly head: MessageId | null
   /** True if everything that was said is stored. */
   readonly saved: boolean
-  /** What is not, in order: the caller still has it. */
+  /** The messages that are not stored, in order. */
   readonly unsaved: readonly NewMessage[]
+  /** Present if the end of the turn, or messages of it, still wait: they stay queued and are retried until they are
+   *  stored. Resolves with the final report then; its `saved` is false if they can never be stored. The retries do
+   *  not keep the process alive: see `allSaved`. */
+  readonly whenSaved?: Promise<TurnReport>
   /** How many messages were let go because more waited than there is room for; absent if none were. They come
    *  after those in `unsaved`. */
   readonly lost?: number
+}
+
+/** The end of a path: its newest stored message, and the messages after it that wait to be stored, oldest first. Those
+ *  of earlier turns that wait are among them. */
+export interface PathPosition {
+  readonly head: MessageId | null
+  readonly unsaved: readonly NewMessage[]
 }
 
 /** One turn being recorded. Calls are stored in the order they are made. */
@@ -80,6 +91,8 @@ export interface TurnRecording {
   readonly forked: boolean
   /** The newest stored message. */
   readonly head: MessageId | null
+  /** What the model has to be given: the path to `head`, then `unsaved`. */
+  position(): Promise<PathPosition>
   /** A piece of the answer that is arriving. Returns at once; on the disk within 200 ms. */
   draft(piece: { readonly type: 'text' | 'thinking'; readonly text: string }): void
   /** Stores what a step brought: an answer, or results of tools. Resolves when it is durable, or when it waits

@@ -6,7 +6,7 @@ import type { TurnWrites } from './turn-writes.ts'
 export function shown(
   { key, ref }: Opening,
   writes: TurnWrites,
-  does: Pick<TurnRecording, 'draft' | 'add' | 'trace' | 'end'>,
+  does: Pick<TurnRecording, 'position' | 'draft' | 'add' | 'trace' | 'end'>,
 ): TurnRecording {
   const replayed = writes.standing?.replayed
   const reopened = writes.standing?.reopened === true

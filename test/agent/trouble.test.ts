@@ -1,9 +1,14 @@
+import { mkdtempDisposableSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createAgent } from '../../src/agent/agent.ts'
 import type { AgentEvent } from '../../src/agent/events.ts'
 import { UnavailableError } from '../../src/core/errors.ts'
 import { openStore, type Store } from '../../src/index.ts'
 import { scripted } from '../../src/models/scripted.ts'
+import { allSaved, unsavedIn } from '../../src/recorder/index.ts'
+import { lockFile } from '../support/lock-file.ts'
 import { adder, eventsOf, said } from './build.ts'
 
 /** A real store that can be cut off, as a database behind a network is. */
@@ -25,7 +30,7 @@ async function mortal() {
 const troubles = (events: readonly AgentEvent[]) =>
   events.flatMap(event => (event.type === 'trouble' ? [event.trouble.kind] : []))
 
-describe('a store that fails', () => {
+describe.concurrent('a store that fails', () => {
   it('in the middle of a turn does not stop it: the person is told once, and all is stored in the end (S1-39)', async () => {
     await using here = await mortal()
     const script = (_: unknown, call: number) => {
@@ -79,6 +84,69 @@ describe('a store that fails', () => {
     const reply = await agent.ask('talk', 'hello')
     expect([reply.saved, reply.unsaved.map(message => message.role)]).toEqual([false, ['assistant']])
     expect(await said(here.inner, 'talk')).toEqual(['user: hello'])
+    here.line.cut = false
+    expect(await reply.whenSaved).toMatchObject({ saved: true, unsaved: [] })
+    expect(await said(here.inner, 'talk')).toEqual(['user: hello', 'assistant: An answer.'])
+  })
+
+  it('for several turns leaves them queued: the model is given them, and they are stored in order', async () => {
+    await using here = await mortal()
+    await using agent = createAgent({ store: here.store, model: scripted() })
+    await agent.ask('talk', 'hello')
+    here.line.cut = true
+    await agent.ask('talk', 'My name is Ada')
+    const reply = await agent.ask('talk', 'what is my name?')
+    expect(reply.text).toBe('Your name is Ada.')
+    expect(unsavedIn(here.store).messages).toHaveLength(4)
+    here.line.cut = false
+    expect(await allSaved(here.store)).toBe(true)
+    expect((await said(here.inner, 'talk')).slice(2)).toEqual([
+      'user: My name is Ada',
+      'assistant: Nice to meet you, Ada.',
+      'user: what is my name?',
+      'assistant: Your name is Ada.',
+    ])
+  })
+
+  it('while a file is locked keeps the question of a turn whose model failed, for the next model call', async () => {
+    using folder = mkdtempDisposableSync(join(tmpdir(), 'skein-agent-'))
+    const file = join(folder.path, 'conversations.db')
+    await using store = await openStore(file)
+    let calls = 0
+    const script = ({ messages }: { messages: readonly unknown[] }) => {
+      if (calls++ === 1) throw new Error('the model died')
+      return `${messages.length} messages`
+    }
+    await using agent = createAgent({ store, model: scripted({ script }) })
+    await agent.ask('talk', 'one')
+    using lock = await lockFile(file)
+    await expect(agent.ask('talk', 'two')).rejects.toThrow('the model died')
+    expect((await agent.ask('talk', 'three')).text).toBe('4 messages')
+    await lock.release()
+    expect(await allSaved(store)).toBe(true)
+    expect(await said(store, 'talk')).toEqual([
+      'user: one',
+      'assistant: 1 messages',
+      'user: two',
+      'user: three',
+      'assistant: 4 messages',
+    ])
+  })
+
+  it('is waited for by close, and not for longer than it is told to', async () => {
+    await using here = await mortal()
+    const script = () => {
+      here.line.cut = true
+      return 'An answer.'
+    }
+    const agent = createAgent({ store: here.store, model: scripted({ script }) })
+    await agent.ask('talk', 'hello')
+    await agent.close({ withinMs: 50 })
+    expect(unsavedIn(here.store).messages).toHaveLength(1)
+    const closing = agent.close()
+    here.line.cut = false
+    await closing
+    expect(await said(here.inner, 'talk')).toEqual(['user: hello', 'assistant: An answer.'])
   })
 
   it('from the start is an error: no silent beginning without a memory (S3-78, rule 8)', async () => {

@@ -67,7 +67,7 @@ export async function smallTmpfs(): Promise<SmallDisk> {
 }
 
 /** Appends to a file until there is no space for another byte. */
-function writeUntilFull(path: string): void {
+export function writeUntilFull(path: string): void {
   const handle = openSync(path, 'a')
   for (let size = 65_536; size > 0; ) {
     try {

@@ -25,10 +25,9 @@ export interface TerminalOptions {
   readonly rows?: number
   readonly env?: NodeJS.ProcessEnv
   readonly cwd?: string
+  /** How long to wait for something to appear. Default: 10 s. */
+  readonly patienceMs?: number
 }
-
-/** How long a test waits for something to appear. Not a pace: it goes on as soon as it is there. */
-const patienceMs = 10_000
 
 /** The command itself. */
 export function terminal(here: Home, args: readonly string[], options: TerminalOptions = {}): Terminal {
@@ -41,7 +40,7 @@ export function program(
   here: Home,
   file: string,
   args: readonly string[],
-  { columns = 80, rows = 30, env = {}, cwd = here.cwd }: TerminalOptions = {},
+  { columns = 80, rows = 30, env = {}, cwd = here.cwd, patienceMs = 10_000 }: TerminalOptions = {},
 ): Terminal {
   const pty: IPty = spawn(file, [...args], {
     name: 'xterm-256color',

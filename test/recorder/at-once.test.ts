@@ -58,7 +58,7 @@ it('stores what had arrived of an answer when it is interrupted (S3-76)', async 
   expect((await store.getMessages([head!]))[0]?.meta).toEqual({ interrupted: true })
 })
 
-it('hands everything back when it cannot be stored (S1-39)', async () => {
+it('reports everything as unsaved when it cannot be stored in time, and stores it later (S1-39)', async () => {
   const { failing, branch, id, store, clock } = await place()
   const told: Trouble['kind'][] = []
   const onTrouble = ({ kind }: Trouble) => told.push(kind)
@@ -68,9 +68,14 @@ it('hands everything back when it cannot be stored (S1-39)', async () => {
   failing.fate = () => away
   const ending = turn.end('complete')
   await clock.advance(5_000)
-  expect(await ending).toMatchObject({ saved: false, unsaved: [user('q'), assistant('a')] })
+  const report = await ending
+  expect(report).toMatchObject({ saved: false, unsaved: [user('q'), assistant('a')] })
   expect(told).toEqual(['degraded'])
   expect((await store.getConversation(id)).messages).toBe(0)
+  failing.heal()
+  await clock.advance(2_000)
+  expect(await report.whenSaved).toMatchObject({ saved: true })
+  expect((await store.getConversation(id)).messages).toBe(2)
   expect(clock.timers.all).toBe(0)
 })
 

@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import BetterSqlite3 from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import { StorageFullError, UnavailableError } from '../../src/core/errors.ts'
 import { textOf } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
-import { beginTurn, type Trouble, type TurnRecording } from '../../src/recorder/index.ts'
+import { allSaved, beginTurn, type Trouble, type TurnRecording } from '../../src/recorder/index.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { freshDatabase } from '../stores/postgres/database.ts'
 import { startProxy } from '../stores/postgres/proxy.ts'
+import { lockFile } from '../support/lock-file.ts'
 import { temporaryFile } from './engines.ts'
 import { assistant, text, user } from './place.ts'
 
@@ -53,7 +53,7 @@ it('goes on over a full disk, and stores everything when there is space again (S
   expect(events.map(({ type }) => type)).toEqual(['degraded', 'recovered'])
 })
 
-it('hands back what a full disk would not take', async () => {
+it('stores the end of a turn that a full disk would not take, when there is space again (R4)', async () => {
   const db = new BetterSqlite3(temporaryFile())
   onTestFinished(() => void db.close())
   db.pragma('journal_mode = WAL')
@@ -63,29 +63,13 @@ it('hands back what a full disk would not take', async () => {
   db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`)
   const long = assistant('x'.repeat(1_000_000))
   expect(await turn.add([long])).toEqual({ ids: null })
-  expect(await turn.end('complete')).toMatchObject({ saved: false, unsaved: [long] })
+  const report = await turn.end('complete')
+  expect(report).toMatchObject({ saved: false, unsaved: [long] })
   expect(await said(store, turn)).toEqual(['q'])
+  db.pragma('max_page_count = 1000000')
+  expect(await allSaved(store)).toBe(true)
+  expect(await said(store, turn)).toEqual(['q', textOf(long)])
 })
-
-/** Another process that has locked a file for itself until it is told to let go. */
-async function locked(file: string): Promise<{ letGo(): Promise<void> }> {
-  const script = `
-    const db = new (require(${JSON.stringify(createRequire(import.meta.url).resolve('better-sqlite3'))}))(${JSON.stringify(file)})
-    db.exec('BEGIN EXCLUSIVE')
-    console.log('locked')
-    process.stdin.once('data', () => { db.exec('COMMIT'); process.exit() })
-    process.stdin.once('end', () => process.exit())`
-  const child = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  await once(child.stdout, 'data')
-  return {
-    async letGo() {
-      const gone = once(child, 'exit')
-      child.stdin.write('go\n')
-      await gone
-    },
-  }
-}
 
 it('does not wait for a file that another process keeps locked, and says so first (S1-39)', async () => {
   const file = temporaryFile()
@@ -93,7 +77,7 @@ it('does not wait for a file that another process keeps locked, and says so firs
   onTestFinished(() => store.close())
   const { branch } = await store.create()
   const { onTrouble, kinds } = listener()
-  const lock = await locked(file)
+  using lock = await lockFile(file)
   const started = performance.now()
   const turn = await beginTurn(store, branch, { words: [user('q')], onTrouble })
   const took = performance.now() - started
@@ -101,7 +85,7 @@ it('does not wait for a file that another process keeps locked, and says so firs
   expect(took).toBeGreaterThan(1_900)
   expect(took).toBeLessThan(4_500)
   expect(await turn.add([assistant('a')])).toEqual({ ids: null })
-  await lock.letGo()
+  await lock.release()
   await expect.poll(kinds, { timeout: 15_000 }).toEqual(['degraded', 'unsaved', 'recovered'])
   expect(await turn.end('complete')).toMatchObject({ saved: true })
   expect(await said(store, turn)).toEqual(['q', 'a'])

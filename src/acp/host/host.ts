@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
 import { type RecorderSource, systemRecorderSource } from '../../recorder/source.ts'
 import { takeOver } from '../../recorder/take-over.ts'
+import { savedWithin } from '../../recorder/waiting-turns.ts'
 import type { MemoryReport, Outcome } from '../memory/outcome.ts'
 import { defaultTelling } from '../memory/telling.ts'
 import { createSeat, type Seat } from '../seat/seat.ts'
@@ -237,7 +238,7 @@ export function createHost(options: HostOptions): Host {
     })
   }
 
-  async function close(): Promise<void> {
+  async function close({ withinMs = 30_000 } = {}): Promise<void> {
     closed = true
     for (const one of running) one.abort(new DOMException('closing', 'AbortError'))
     const over = Promise.allSettled([...running].map(one => one.result()))
@@ -250,6 +251,9 @@ export function createHost(options: HostOptions): Host {
     await over
     await Promise.allSettled([...seats.values()].map(({ seat }) => seat.idle()))
     await ended
+    await savedWithin(store, withinMs)
+    // What was saved last may have moved a link.
+    await Promise.allSettled([...seats.values()].map(({ seat }) => seat.idle()))
   }
 
   return {
@@ -276,7 +280,7 @@ export function createHost(options: HostOptions): Host {
     wasResumed: async target => (await seatOf(target))?.wasResumed ?? false,
     outcomes: () => ({ ...outcomes }),
     close,
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => close(),
   }
 }
 

@@ -77,6 +77,7 @@ export async function runPrompt(parts: HostParts, seat: Seat, prompt: PromptRun)
     head: report.head,
     saved: report.saved,
     unsaved: report.unsaved,
+    ...(report.whenSaved && { whenSaved: report.whenSaved }),
   }
 }
 

@@ -73,6 +73,11 @@ function outcomeOf({ way }: Seated): Outcome {
   return way === 'resume' ? 'resumed' : way === 'load' ? 'loaded' : 'injected'
 }
 
+/** For an agent that has heard everything in its present session. */
+export function nothingToTell(seated: Seated): ToTell {
+  return toldNothing(outcomeOf(seated), seated)
+}
+
 function toldNothing(outcome: Outcome, { failed, inSystem }: Seated): ToTell {
   const injected = outcome === 'injected' ? (inSystem?.messages ?? 0) : 0
   return { text: null, report: { outcome, injected, untold: inSystem?.untold ?? 0, failed } }

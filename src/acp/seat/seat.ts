@@ -3,11 +3,11 @@ import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { NewEvent } from '../../core/records.ts'
 import { beginTurn } from '../../recorder/begin-turn.ts'
-import type { TurnRecording } from '../../recorder/recording.ts'
+import type { TurnRecording, TurnReport } from '../../recorder/recording.ts'
 import { type RecorderSource, systemRecorderSource } from '../../recorder/source.ts'
 import type { MemoryReport } from '../memory/outcome.ts'
 import { defaultTelling, type TellingLimits } from '../memory/telling.ts'
-import { type ToTell, whatToTell } from '../memory/what-to-tell.ts'
+import { nothingToTell, type ToTell, whatToTell } from '../memory/what-to-tell.ts'
 import { recordTurn, type TurnRecord } from '../record/record-turn.ts'
 import { type Heard, isHistory } from '../transcript/heard.ts'
 import { ConnectionEnded } from '../wire/connection-ended.ts'
@@ -159,6 +159,15 @@ export function createSeat(options: SeatOptions): Seat {
     links = links.then(async () => store.setAgentLink(await options.branch(), link)).catch(() => undefined)
   }
 
+  /** The agent has a turn that may still wait to be stored: the link names its end as soon as there is one. */
+  function rememberWhenStored(report: TurnReport): void {
+    if (!report.whenSaved) remember(report.head)
+    const session = seated?.sessionId
+    void report.whenSaved?.then(({ saved, head }) => {
+      if (saved && seated && seated.sessionId === session) remember(head)
+    })
+  }
+
   async function prompt(prompting: Prompting): Promise<Prompted> {
     await keepLate()
     const { words, onBusy = 'wait', key, signal, onTrouble } = prompting
@@ -200,7 +209,7 @@ export function createSeat(options: SeatOptions): Seat {
     // An agent that answered has all of it, also what it refused or was stopped in. One that died may have lost anything;
     // and of one that refused before it said a word nobody knows whether it has the question, or the session at all.
     const hasIt = end !== null || (error instanceof RpcError && asked?.isHeard === true)
-    if (hasIt) remember(report.head)
+    if (hasIt) rememberWhenStored(report)
     else if (asked) seated = null
     asked = null
     // Whoever is told that the turn is over may end everything.
@@ -247,6 +256,9 @@ export function createSeat(options: SeatOptions): Seat {
     { history, onMemory, signal }: Prompting,
   ): Promise<{ taken: Seated; tell: ToTell }> {
     signal?.throwIfAborted()
+    // Nothing of this turn is stored yet, so the store cannot say what the agent lacks. It has been prompted in this
+    // session and has heard everything since, the turns that still wait included.
+    if (recording.head === null && seated && prompted) return { taken: seated, tell: nothingToTell(seated) }
     const plan = await toTell(before, history !== undefined)
     signal?.throwIfAborted()
     const needsNothing = prompted && plan.tell.text === null
@@ -339,7 +351,7 @@ export function createSeat(options: SeatOptions): Seat {
       if (heard.type === 'user') return isTold(heard, told) ? 'hide' : 'show'
       if (asked?.isHeard === false) {
         asked.isHeard = true
-        remember(asked.head)
+        if (asked.head !== null) remember(asked.head)
       }
       turn.hear(heard)
       return 'show'

@@ -110,7 +110,8 @@ export function openSession(served: Served, opening: Opening): Session {
   async function closeAgent(): Promise<void> {
     const agent = await speaking?.agent.catch(() => null)
     speaking = null
-    await agent?.close()
+    // A message that waits for the store stays queued: changing the model need not wait for it.
+    await agent?.close({ withinMs: 0 })
   }
 
   /** Whoever opens a session and says nothing leaves nothing behind: it is made with the first words. */

@@ -1,8 +1,10 @@
 import { agentName } from '../../acp/host/agent-name.ts'
 import { startProxy } from '../../acp/proxy/proxy.ts'
 import { type Given, textOption } from '../command.ts'
+import { exit } from '../exit.ts'
 import { shownTarget } from '../set-up/shown-target.ts'
 import { noteLine } from '../talk/header.ts'
+import { waitUntilSaved } from '../talk/wait-until-saved.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
 
@@ -32,5 +34,6 @@ export async function relay(
     onComplaint: text => err.write(text),
   })
   signal.addEventListener('abort', () => proxy.close(), { once: true })
-  return proxy.done
+  const code = await proxy.done
+  return (await waitUntilSaved(store, world)) ? code : exit.failure
 }

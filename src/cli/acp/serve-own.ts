@@ -5,6 +5,7 @@ import { toolsOf } from '../talk/configured-tools.ts'
 import { noteLine } from '../talk/header.ts'
 import { chooseModel, demoNote, openNamed } from '../talk/model.ts'
 import { settingsOf } from '../talk/speaker.ts'
+import { waitUntilSaved } from '../talk/wait-until-saved.ts'
 import { UsageError } from '../usage-error.ts'
 import { version } from '../version.ts'
 import type { World } from '../world.ts'
@@ -52,7 +53,7 @@ export async function serveOwn(given: Given, world: World): Promise<number> {
     gone.abort()
     await (await tools.catch(() => null))?.close()
   }
-  return exit.ok
+  return (await waitUntilSaved(store, world)) ? exit.ok : exit.failure
 }
 
 /** What to do stands beside a usage error, where a terminal looks for it and an editor does not. */

@@ -13,6 +13,8 @@ export interface Chat {
   readonly typed: TypedBefore
   /** The name after `--session`, if there was one: `/new` stays under it. */
   readonly name: string | null
+  /** Notes that came up while a line was being typed: shown before the next one. */
+  readonly later: string[]
   /** A line about what was done, on stderr. */
   say(line: string): void
   /** `! something to know`. */

@@ -8,6 +8,7 @@ import { firstPlace } from '../talk/first-place.ts'
 import { noteLine } from '../talk/header.ts'
 import { demoNote } from '../talk/model.ts'
 import { openSpeaker, type Speaker } from '../talk/speaker.ts'
+import { waitUntilSaved } from '../talk/wait-until-saved.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
 import type { Chat } from './chat-state.ts'
@@ -62,6 +63,7 @@ export async function startChat(chosen: Chosen, world: World, options: ChatOptio
     keyboard,
     typed: typedBefore(isIncognito || !keyboard ? null : join(dataFolder(world.env), 'typed-lines')),
     name: options.name,
+    later: [],
     say,
     note: text => say(noteLine(text, err)),
   }
@@ -69,7 +71,9 @@ export async function startChat(chosen: Chosen, world: World, options: ChatOptio
   try {
     if (speaker.choice.from === 'nothing') say(noteLine(demoNote, err))
     sayHeader(chosen, world, options.keptIn)
-    return await (keyboard ? talkOnTerminal(parts, keyboard, chosen) : talkInLines(parts))
+    const code = await (keyboard ? talkOnTerminal(parts, keyboard, chosen) : talkInLines(parts))
+    keyboard?.close()
+    return (await waitUntilSaved(store, world)) ? code : exit.failure
   } catch (error) {
     if (!world.signal.aborted) throw error
     return exit.interrupted

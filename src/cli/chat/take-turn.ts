@@ -1,9 +1,11 @@
+import type { Reply } from '../../agent/events.ts'
 import type { Run } from '../../agent/run.ts'
 import { BusyError } from '../../core/errors.ts'
 import type { NewMessage } from '../../core/message.ts'
 import { exit } from '../exit.ts'
 import { report } from '../report.ts'
 import { type Answered, printAnswer, stdoutSink } from '../talk/answer.ts'
+import { plural } from '../terminal/number.ts'
 import { shortened } from '../terminal/short-id.ts'
 import { duration } from '../terminal/time.ts'
 import type { Chat } from './chat-state.ts'
@@ -25,7 +27,7 @@ export async function takeTurn(
     const { reply } = answered
     talker.follow(reply.branch)
     if (words !== null) talker.heard(words, reply.text)
-    if (!reply.saved) chat.note(`not everything is saved: ${reply.unsaved.length} messages wait`)
+    followUnsaved(chat, reply)
     if (reply.status === 'complete') return 'answered'
     chat.note(stoppedText(answered, chat))
     return world.signal.aborted ? 'left' : 'interrupted'
@@ -39,6 +41,26 @@ export async function takeTurn(
     report(error, world.err)
     return 'failed'
   }
+}
+
+/** Says that messages wait for the store, and later, before the next prompt, what became of them. */
+function followUnsaved(chat: Chat, { saved, unsaved, branch, whenSaved }: Reply): void {
+  const { talker, later } = chat
+  if (!saved) chat.note(whenSaved ? waitingText(unsaved.length) : lostText(unsaved.length))
+  void whenSaved?.then(final => {
+    // They may have had to go to a branch of their own: the chat goes where they are.
+    talker.followFrom(branch, final.branch)
+    later.push(final.saved ? 'saved now: nothing was lost' : lostText(final.unsaved.length))
+  })
+}
+
+function waitingText(messages: number): string {
+  const wait = messages === 1 ? 'message waits' : 'messages wait'
+  return `not saved yet: ${messages} ${wait} for the store, and will be saved when it is back`
+}
+
+function lostText(messages: number): string {
+  return `${plural(messages, 'message')} could not be saved: copy what you need`
 }
 
 /** Shows a run; the first Ctrl+C stops it, a second one leaves at once, whatever the provider does. What had arrived

@@ -1,4 +1,5 @@
 import { type NewMessage, textOf } from '../../core/message.ts'
+import { unsavedIn } from '../../recorder/waiting-turns.ts'
 import { exit } from '../exit.ts'
 import { report } from '../report.ts'
 import type { Chosen } from '../talk/choose.ts'
@@ -25,6 +26,7 @@ export async function talkOnTerminal(chat: Chat, keyboard: Keyboard, chosen: Cho
 
   for (;;) {
     facts = await statusOr(facts, chat)
+    for (const note of chat.later.splice(0)) chat.note(note)
     err.line()
     const read = await readLine({
       keyboard,
@@ -86,8 +88,11 @@ async function sendOrAsk(chat: Chat, keyboard: Keyboard, words: string | NewMess
 
 async function hasNoAnswer({ talker }: Chat): Promise<boolean> {
   try {
+    if (!talker.store) return false
+    const waiting = unsavedIn(talker.store).messages.at(-1)
+    if (waiting) return waiting.role === 'user'
     const spot = await talker.spot()
-    if (!spot?.head || !talker.store) return false
+    if (!spot?.head) return false
     const [last] = await talker.store.getMessages([spot.head], { blobs: 'preview' })
     return last?.role === 'user'
   } catch {

@@ -52,6 +52,8 @@ export interface Talker {
   status(): Promise<StatusFacts>
   /** Follows the branch that a turn went to. */
   follow(branch: BranchRef | null): void
+  /** The same, if the chat is still on the branch `from`. */
+  followFrom(from: BranchRef | null, to: BranchRef): void
   close(): Promise<void>
 }
 
@@ -86,6 +88,12 @@ export function createTalker({ world, store, system, ...given }: TalkerOptions):
     const conversation = await store.getConversation(branch.conversationId)
     const planned = target === null ? chosen?.fork : null
     return { conversation, branch, head: planned ? planned.at : (await store.getBranch(branch)).head }
+  }
+
+  function follow(to: BranchRef | null): void {
+    if (to === null) return
+    branch = { conversationId: to.conversationId, name: to.name }
+    target = branch
   }
 
   return {
@@ -138,11 +146,9 @@ export function createTalker({ world, store, system, ...given }: TalkerOptions):
       agent = null
     },
     spot,
-    follow(to) {
-      if (to !== null) {
-        branch = { conversationId: to.conversationId, name: to.name }
-        target = branch
-      }
+    follow,
+    followFrom(from, to) {
+      if (from?.conversationId === branch?.conversationId && from?.name === branch?.name) follow(to)
     },
     async status() {
       const at = await spot()

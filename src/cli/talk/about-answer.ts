@@ -49,7 +49,7 @@ export function troubleText({ kind, error, waiting }: Trouble): string {
   const why = error instanceof Error ? error.message : String(error)
   switch (kind) {
     case 'degraded':
-      return `not saved yet: ${why}. ${plural(waiting, 'write')} wait; tried again until it works`
+      return `not saved yet: ${why}. ${plural(waiting, 'write')} ${waiting === 1 ? 'waits' : 'wait'}; tried again until it works`
     case 'unsaved':
       return `your words are not saved yet: ${why}`
     case 'recovered':

@@ -2,6 +2,7 @@ import type { Target } from '../../agent/journal.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
+import { unsavedIn } from '../../recorder/waiting-turns.ts'
 import { markdownSink } from '../chat/markdown-sink.ts'
 import { type Given, hasOption, type Run } from '../command.ts'
 import { exit } from '../exit.ts'
@@ -17,6 +18,7 @@ import { headerLines, noteLine } from './header.ts'
 import { demoNote } from './model.ts'
 import { costOf, receiptLine } from './receipt.ts'
 import { openSpeaker, type Speaker } from './speaker.ts'
+import { waitUntilSaved } from './wait-until-saved.ts'
 import { wishesOf } from './wishes.ts'
 import { messageOf, readAsked } from './words.ts'
 
@@ -69,7 +71,7 @@ async function talk({ message, speaker, chosen, keptIn, world }: Talk): Promise<
   const heard: Heard = { branch: null, forked: false, text: '' }
   const run = agent.send(target, message, { onBusy: 'fork', signal: world.signal })
   try {
-    const answered = await printAnswer(run, world, {
+    const printed = await printAnswer(run, world, {
       model: speaker.model.id,
       ...(out.isTerminal && !json ? { sink: markdownSink(out) } : {}),
       observe: event => {
@@ -78,6 +80,7 @@ async function talk({ message, speaker, chosen, keptIn, world }: Talk): Promise<
         if (event.type === 'text') heard.text += event.text
       },
     })
+    const answered = await afterWaiting(printed, store, world)
     if (json) await printJson(answered, heard, { chosen, speaker, store, world })
     else {
       gap()
@@ -85,9 +88,19 @@ async function talk({ message, speaker, chosen, keptIn, world }: Talk): Promise<
     }
     return exitCode(answered)
   } catch (error) {
+    // The question may still wait for the store: nothing is said about it before that is known.
+    await waitUntilSaved(store, world)
     await afterFailure(heard, { chosen, speaker, store, world })
     throw error
   }
+}
+
+/** What became of a run once its messages are stored, or the person has stopped waiting for that. */
+async function afterWaiting(answered: Answered, store: Store | null, world: World): Promise<Answered> {
+  const { reply } = answered
+  if (!reply.whenSaved || !(await waitUntilSaved(store, world))) return answered
+  const { saved, unsaved, branch, head } = await reply.whenSaved
+  return { ...answered, reply: { ...reply, saved, unsaved, branch, head } }
 }
 
 /** What was heard of a run, should it fail. */
@@ -174,6 +187,7 @@ async function printJson(answered: Answered, heard: Heard, around: Around): Prom
 async function afterFailure({ branch, forked, text }: Heard, around: Around): Promise<void> {
   const { chosen, speaker, store, world } = around
   if (branch === null && store !== null) return
+  if (store && unsavedIn(store).messages.length > 0) return
   const { head } = store && branch ? await store.getBranch(branch) : { head: null }
   if (world.json) {
     const facts = {

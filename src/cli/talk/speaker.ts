@@ -74,7 +74,8 @@ export function speakerFor(
         recall,
       })
       const close = async () => {
-        await agent.close()
+        // The command waits for the store by itself, and says so: see wait-until-saved.ts.
+        await agent.close({ withinMs: 0 })
         await given?.close()
       }
       return { ...agent, close, [Symbol.asyncDispose]: close }

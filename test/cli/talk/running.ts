@@ -17,6 +17,8 @@ export function storeOf(here: Home): Promise<Store> {
 export interface Running {
   /** Resolves when stdout holds the text. */
   says(text: string): Promise<void>
+  /** Resolves when stderr holds the text. */
+  complains(text: string): Promise<void>
   kill(signal: NodeJS.Signals): void
   /** Nobody reads stdout from here on: the pipe is broken. */
   closeOutput(): void
@@ -38,6 +40,7 @@ export function start(here: Home, args: readonly string[], env: NodeJS.ProcessEn
   })
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     stderr += chunk
+    for (const watch of watchers) watch()
   })
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on('error', reject)
@@ -53,16 +56,20 @@ export function start(here: Home, args: readonly string[], env: NodeJS.ProcessEn
     ended,
     kill: signal => void child.kill(signal),
     closeOutput: () => void child.stdout.destroy(),
-    says: text =>
-      new Promise((resolve, reject) => {
-        const watch = () => {
-          if (!stdout.includes(text)) return
-          watchers.delete(watch)
-          resolve()
-        }
-        watchers.add(watch)
-        watch()
-        void ended.then(() => reject(new Error(`it ended before it said ${JSON.stringify(text)}: ${stderr}`)))
-      }),
+    says: text => until(() => stdout, text),
+    complains: text => until(() => stderr, text),
+  }
+
+  function until(printed: () => string, text: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const watch = () => {
+        if (!printed().includes(text)) return
+        watchers.delete(watch)
+        resolve()
+      }
+      watchers.add(watch)
+      watch()
+      void ended.then(() => reject(new Error(`it ended before it said ${JSON.stringify(text)}: ${stderr}`)))
+    })
   }
 }

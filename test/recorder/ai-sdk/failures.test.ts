@@ -7,6 +7,7 @@ import type { Store } from '../../../src/core/ports.ts'
 import { beginTurn } from '../../../src/recorder/begin-turn.ts'
 import { recordTo } from '../../../src/recorder/recorded.ts'
 import type { Trouble } from '../../../src/recorder/recording.ts'
+import { allSaved, unsavedIn } from '../../../src/recorder/waiting-turns.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { count, manualPatience, said, setUp, turns } from './setting.ts'
 import { providers } from './setting-models.ts'
@@ -352,6 +353,37 @@ describe('failing storage', () => {
     await generateText({ model: recorded(answers('two')), messages })
     expect(await said(store, await recorded.place())).toEqual([
       ...['user: a', 'assistant: one', 'user: b', 'assistant: two'],
+    ])
+  })
+
+  it('for several calls leaves them queued, and stores each message once when it is back', async () => {
+    const { store, proxy, broken } = await frail(
+      'append',
+      'putDraft',
+      'endTurn',
+      'addEvents',
+      'updateConversation',
+    )
+    const recorded = recordTo(proxy, 'example:ai')
+    const talk: { role: 'user' | 'assistant'; content: string }[] = []
+    const call = async (question: string, answer: string) => {
+      talk.push({ role: 'user', content: question })
+      await generateText({ model: recorded(answers(answer)), messages: talk })
+      talk.push({ role: 'assistant', content: answer })
+    }
+    await call('a', 'one')
+    broken.is = true
+    await call('b', 'two')
+    await call('c', 'three')
+    expect(unsavedIn(proxy).messages).toHaveLength(4)
+    broken.is = false
+    expect(await allSaved(proxy)).toBe(true)
+    await call('d', 'four')
+    const branch = await recorded.place()
+    expect(branch.name).toBe('main')
+    expect(await said(store, branch)).toEqual([
+      ...['user: a', 'assistant: one', 'user: b', 'assistant: two'],
+      ...['user: c', 'assistant: three', 'user: d', 'assistant: four'],
     ])
   })
 
