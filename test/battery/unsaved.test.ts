@@ -4,9 +4,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { textOf } from '../../src/core/message.ts'
-import { agentCommand, behindProxy, openStage } from '../acp/agents/harness.ts'
-import { answerMarker, marker, timesGiven } from '../acp/agents/model-server.ts'
-import { storeOf as storeOfStage } from '../acp/proxy/stored.ts'
+import { marker, timesGiven } from '../acp/agents/model-server.ts'
 import { agentHome } from '../cli/agent/with-agents.ts'
 import { type Home, home } from '../cli/skein.ts'
 import { dataFile, start, storeOf } from '../cli/talk/running.ts'
@@ -172,7 +170,7 @@ it.concurrent('skein agent keeps what was said while the store was locked', asyn
   await lock.release()
   chat.type(`${marker('fourth')}\r`)
   await chat.seeNext(/› $/)
-  // The agent that lives keeps its session, and is told nothing twice.
+  // The living agent keeps its memory, and is told nothing twice.
   for (const word of ['first', 'second', 'third']) expect(timesGiven(at.model.last, marker(word))).toBe(1)
   chat.type('/quit\r')
   expect(await chat.ended).toBe(0)
@@ -180,28 +178,4 @@ it.concurrent('skein agent keeps what was said while the store was locked', asyn
   expect(others).toEqual({})
   expect(main?.filter((_, i) => i % 2 === 0)).toEqual(['first', 'second', 'third', 'fourth'].map(marker))
   expect(main).toHaveLength(8)
-})
-
-it.concurrent('skein acp keeps what was said while the store was locked, and the agent keeps its memory', async () => {
-  await using stage = await openStage()
-  const editor = await stage.start(behindProxy(agentCommand('good')))
-  const id = await editor.newSession()
-  await editor.prompt(id, marker('first'))
-  await using store = await storeOfStage(stage)
-  const [conversation] = (await store.listConversations()).items
-  using lock = await lockFile(`${stage.env.XDG_DATA_HOME}/skein/conversations.db`)
-  await editor.prompt(id, marker('second'))
-  await editor.prompt(id, marker('third'))
-  await sleep(awayMs)
-  await lock.release()
-  await editor.prompt(id, marker('fourth'))
-  const all = ['first', 'second', 'third', 'fourth'].map(marker)
-  for (const text of [...all, answerMarker(1), answerMarker(2), answerMarker(3)])
-    expect(timesGiven(stage.model.last, text)).toBe(1)
-  const { activeBranch } = await store.getConversation(conversation!.id)
-  const { head } = await store.getBranch({ conversationId: conversation!.id, name: activeBranch })
-  const path = (await store.path(head!)).map(textOf)
-  expect(path.filter((_, i) => i % 2 === 0)).toEqual(all)
-  expect(path).toHaveLength(8)
-  expect(await store.listBranches(conversation!.id)).toHaveLength(1)
 })
