@@ -20,16 +20,17 @@ import { checkTools, readResultName } from './tool.ts'
 
 /** Answers people, and keeps what was said. */
 export interface Agent {
-  /** Says something in a conversation. Messages of one conversation are taken one at a time, in the order they
-   *  were sent; those of different conversations side by side. */
+  /** Says something in a conversation. Messages of one conversation are taken one at a time, in the order
+   *  they were sent; those of different conversations side by side. */
   send(target: Target, words: string | NewMessage, options?: SendOptions): Run
   /** The same for those who only want the reply. Throws if the turn fails. */
   ask(target: Target, words: string | NewMessage, options?: SendOptions): Promise<Reply>
   /** Goes on where a conversation was interrupted: asks the model again, and runs the tools that nobody had
-   *  started, but none a second time unless it is repeatable. Throws InvalidError if its last turn came to its end. */
+   *  started, but none a second time unless it is repeatable. Throws InvalidError if its last turn came to
+   *  its end. */
   resume(target: Target, options?: SendOptions): Run
-  /** Stops what is running, keeps what was said, and takes nothing more. Waits up to `withinMs` (default 30,000) for
-   *  messages that the store has not taken yet. A store that was lent stays open. */
+  /** Stops what is running, keeps what was said, and takes nothing more. Waits up to `withinMs` (default
+   *  30,000) for messages that the store has not taken yet. A store that was lent stays open. */
   close(options?: { readonly withinMs?: number }): Promise<void>
   /** The same, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>

@@ -41,8 +41,8 @@ export interface Sent {
   emit(event: AgentEvent): void
 }
 
-/** Takes a message: keeps it, reads what the model has to know, and runs the turn. A message that was taken before
- *  under the same key is not said twice: its answer is given again, or gone on with. */
+/** Takes a message: keeps it, reads what the model has to know, and runs the turn. A message that was taken
+ *  before under the same key is not said twice: its answer is given again, or gone on with. */
 export function converse(conversing: Conversing, sent: Sent): Promise<Reply> {
   return inTurn(conversing, sent, 'make', async turn => {
     const history = await readHistory(turn)
@@ -55,8 +55,8 @@ export function converse(conversing: Conversing, sent: Sent): Promise<Reply> {
   })
 }
 
-/** Goes on where the conversation was interrupted. A turn that had said everything when it was interrupted is ended,
- *  and its answer given. */
+/** Goes on where the conversation was interrupted. A turn that had said everything when it was interrupted is
+ *  ended, and its answer given. */
 export function goOn(conversing: Conversing, sent: Sent): Promise<Reply> {
   return inTurn(conversing, sent, 'find', async turn => {
     const history = await readHistory(turn)
@@ -136,7 +136,8 @@ async function inTurn(
   return replyOf(progress, meeting, opened, report)
 }
 
-/** The prompt of a turn: the agent's own, unless the conversation says that it keeps the one it began with. */
+/** The prompt of a turn: the agent's own, unless the conversation says that it keeps the one it began
+ *  with. */
 function systemOf({ conversing, meeting }: Pick<OpenTurn, 'conversing' | 'meeting'>): string | null {
   const { promptPolicy = 'rebuild', prompt = null } = meeting.conversation ?? {}
   return promptPolicy === 'rebuild' ? conversing.system : (prompt?.text ?? conversing.system)
@@ -233,8 +234,8 @@ function withWords(history: History, words: readonly NewMessage[]): History {
   return { ...history, messages }
 }
 
-/** A model that finds its own half answer at the end needs somebody to say that it should go on. Nobody said so:
- *  it is in this context only. */
+/** A model that finds its own half answer at the end needs somebody to say that it should go on. Nobody said
+ *  so: it is in this context only. */
 function withNudge(history: History): History {
   return withWords(history, [
     { role: 'user', blocks: '[Your last answer was interrupted. Go on where it stops.]' },

@@ -18,8 +18,8 @@ export type AgentEvent =
       /** True if it went beside the branch that was named, because somebody else was there. */
       readonly forked: boolean
     }
-  /** An interrupted turn goes on: `run` are the calls that nobody had started, or that may be run again; what became
-   *  of `unknown` nobody knows, so they are not. */
+  /** An interrupted turn goes on: `run` are the calls that nobody had started, or that may be run again; what
+   *  became of `unknown` nobody knows, so they are not. */
   | {
       readonly type: 'resumed'
       readonly at: 'question' | 'results' | 'answer'
@@ -76,8 +76,8 @@ export type AgentEvent =
       readonly finish: Finish
       readonly usage: Usage
     }
-  /** Earlier conversations were looked through for this one: `found` if a digest of them is sent along, `failed` if
-   *  they could not be searched. */
+  /** Earlier conversations were looked through for this one: `found` if a digest of them is sent along,
+   *  `failed` if they could not be searched. */
   | { readonly type: 'recalled'; readonly outcome: 'found' | 'nothing' | 'failed'; readonly error?: unknown }
   /** Older messages are covered by a summary now; `extractive` if no model could make one. */
   | {
@@ -115,7 +115,7 @@ export interface Reply {
   /** True if everything is stored (or nothing was to be); otherwise `unsaved` holds what is not. */
   readonly saved: boolean
   readonly unsaved: readonly NewMessage[]
-  /** Present if messages still wait: they stay queued, are part of the next context, and are stored when the store is
-   *  back. Resolves then. */
+  /** Present if messages still wait: they stay queued, are part of the next context, and are stored when the
+   *  store is back. Resolves then. */
   readonly whenSaved?: Promise<TurnReport>
 }

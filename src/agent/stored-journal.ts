@@ -47,7 +47,8 @@ async function make(store: RecordStore, target: Target, { prompt, model }: Speak
   return { target, conversation, branch }
 }
 
-/** A prompt that is supplied anew each time is recorded when it changes: the hash that a turn keeps leads to it. */
+/** A prompt that is supplied anew each time is recorded when it changes: the hash that a turn keeps leads to
+ *  it. */
 async function withPrompt(store: RecordStore, meeting: Meeting, prompt: string | null): Promise<Meeting> {
   const conversation = meeting.conversation!
   const isNews = conversation.promptPolicy === 'rebuild' && prompt !== (conversation.prompt?.text ?? null)

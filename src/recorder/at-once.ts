@@ -14,8 +14,8 @@ import { dated, isForTheCaller } from './said.ts'
 import { shown } from './shown.ts'
 import { turnWrites } from './turn-writes.ts'
 
-/** Records a turn in memory and stores it whole at its end, in one transaction. Until then nothing is written: a
- *  crash leaves no half of it, and no word either. */
+/** Records a turn in memory and stores it whole at its end, in one transaction. Until then nothing is
+ *  written: a crash leaves no half of it, and no word either. */
 export async function recordAtOnce(opening: Opening, limits: RecorderLimits): Promise<TurnRecording> {
   const { store, options, source, after } = opening
   const { conversationId } = opening.ref

@@ -14,10 +14,10 @@ import { waitingTurn } from './waiting-turns.ts'
 const firstPauseMs = 50
 const longestPauseMs = 1_000
 
-/** Begins a turn: stores the words that open it and holds the branch until its end. Where another's turn holds the
- *  branch it is taken over if nobody goes on with it; otherwise `onBusy` decides. Throws what is the caller's to
- *  know (InvalidError, NotFoundError, BusyError, ConflictError, KeyReusedError). Failing storage is none of it:
- *  the turn goes on, and `onTrouble` is told. */
+/** Begins a turn: stores the words that open it and holds the branch until its end. Where another's turn
+ *  holds the branch it is taken over if nobody goes on with it; otherwise `onBusy` decides. Throws what is
+ *  the caller's to know (InvalidError, NotFoundError, BusyError, ConflictError, KeyReusedError). Failing
+ *  storage is none of it: the turn goes on, and `onTrouble` is told. */
 export async function beginTurn(
   store: RecordStore,
   branch: BranchRef,
@@ -40,8 +40,8 @@ export async function beginTurn(
   }
 }
 
-/** Places a turn behind an earlier one on its branch whose writes still wait. A caller that names the newest stored
- *  message means the end of the branch, which the waiting messages will become. */
+/** Places a turn behind an earlier one on its branch whose writes still wait. A caller that names the newest
+ *  stored message means the end of the branch, which the waiting messages will become. */
 function following(opening: Opening): Opening {
   const { store, ref, options } = opening
   const after = waitingTurn(store, ref)

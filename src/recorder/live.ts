@@ -95,7 +95,8 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
   async function add(...[messages, given = {}]: Parameters<TurnRecording['add']>): Promise<Recorded> {
     const { ends, ...facts } = given
     mustBeOpen()
-    // If it has to wait, there is nobody to refuse anything to later. Otherwise the store looks at it at once.
+    // If it has to wait, there is nobody to refuse anything to later. Otherwise the store looks at it at
+    // once.
     if (queue.waiting > 0 || queue.outage) prepareMessages(messages)
     const at = source.now()
     const superseded = draft
@@ -138,7 +139,8 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
     })
   }
 
-  /** Stores what has arrived of the answer. Never two of them at once: what comes meanwhile goes with the next. */
+  /** Stores what has arrived of the answer. Never two of them at once: what comes meanwhile goes with the
+   *  next. */
   function flush(): void {
     callOffFlush = null
     if (ended || flushing === draft) return

@@ -46,9 +46,9 @@ const fresh = { forked: false, replayed: null, reopened: false }
 /** Others may keep moving a branch; nobody loses this often by chance. */
 const mostTries = 50
 
-/** Stores the words that begin a turn, which is open and ours from then on. A branch whose turn nobody goes on
- *  with is taken over. Throws BusyError, ConflictError or KeyReusedError as the manners ask for. `again` says that
- *  an attempt was made before: then the turn may be there, and be its. */
+/** Stores the words that begin a turn, which is open and ours from then on. A branch whose turn nobody goes
+ *  on with is taken over. Throws BusyError, ConflictError or KeyReusedError as the manners ask for. `again`
+ *  says that an attempt was made before: then the turn may be there, and be its. */
 export async function openTurn(
   opening: Opening,
   words: NonEmpty<NewMessage>,
@@ -103,7 +103,8 @@ export async function findPlace(opening: Opening, manners: Manners): Promise<Sta
   return { ...place, ...(await earlier(opening)), head }
 }
 
-/** Whether a turn of this key came to its end before. What goes on without words of its own needs another key. */
+/** Whether a turn of this key came to its end before. What goes on without words of its own needs another
+ *  key. */
 async function earlier({ store, ref, options, key, source }: Opening): Promise<Partial<Standing>> {
   if (options.key === undefined) return {}
   const turn = (await store.listTurns(ref.conversationId)).find(turn => turn.key === key)
@@ -142,8 +143,8 @@ export function standingAfter(
   }
 }
 
-/** These words were stored before under this key: by an attempt of our own whose outcome was unknown, or in an
- *  earlier life. They are not said twice. */
+/** These words were stored before under this key: by an attempt of our own whose outcome was unknown, or in
+ *  an earlier life. They are not said twice. */
 async function goOn(opening: Opening, appended: Appended, again: boolean): Promise<Standing> {
   const { store, key, source } = opening
   const { conversationId } = appended.branch

@@ -29,7 +29,8 @@ export interface QueueOptions {
   recovered(outage: Outage): Promise<void>
   /** Called after each write that is known to be stored, before the queue shows that it waits no longer. */
   onStored(): void
-  /** The queue of an earlier turn on the same branch that still waits. Nothing is stored before it is settled. */
+  /** The queue of an earlier turn on the same branch that still waits. Nothing is stored before it is
+   *  settled. */
   readonly after?: EarlierWrites
 }
 
@@ -48,8 +49,8 @@ export interface Outage {
   readonly error: unknown
 }
 
-/** The writes of one turn, one after the other. A write that fails waits and is retried, in order, so the stored
- *  messages are always a prefix of the turn. Retries continue after the turn has ended. */
+/** The writes of one turn, one after the other. A write that fails waits and is retried, in order, so the
+ *  stored messages are always a prefix of the turn. Retries continue after the turn has ended. */
 export interface WriteQueue {
   /** True once it is stored, false if it waits: after a first failure, or, for those who are `patient`, only
    *  after `writeWithinMs`. Throws what the write refuses. */
@@ -64,7 +65,8 @@ export interface WriteQueue {
   readonly unsaved: readonly NewMessage[]
   /** True while messages or the end of the turn wait and retrying can help. */
   readonly isRetrying: boolean
-  /** Takes no more writes and waits up to `ms` for those that wait. They stay queued after that: see `settled`. */
+  /** Takes no more writes and waits up to `ms` for those that wait. They stay queued after that: see
+   *  `settled`. */
   finish(ms: number): Promise<void>
   /** Resolves after `finish`, once every write is stored or given up. */
   readonly settled: Promise<void>
@@ -246,8 +248,8 @@ export function writeQueue(options: QueueOptions): WriteQueue {
     settled.resolve()
   }
 
-  /** The oldest drafts and traces go first. If that is not enough, the newest words go, and all that follow: a
-   *  hole in what was said would be worse than its end missing. */
+  /** The oldest drafts and traces go first. If that is not enough, the newest words go, and all that follow:
+   *  a hole in what was said would be worse than its end missing. */
   function makeRoom(newest: Entry): void {
     while (isOver()) {
       const from = running ? 1 : 0

@@ -18,9 +18,9 @@ import { keepToolResults } from './tool-results.ts'
 import { readPrompt } from './v4-prompt.ts'
 import { waitingTurn } from './waiting-turns.ts'
 
-/** A call went beside the branch. `edited`: one of its messages differs from what is stored. `earlier`: it asks again
- *  what has an answer. `unknown`: nothing of it is stored; it begins a new root. `busy`: the branch is another's, or has
- *  moved on. */
+/** A call went beside the branch. `edited`: one of its messages differs from what is stored. `earlier`: it
+ *  asks again what has an answer. `unknown`: nothing of it is stored; it begins a new root. `busy`: the
+ *  branch is another's, or has moved on. */
 export interface Beside {
   readonly why: 'edited' | 'earlier' | 'unknown' | 'busy'
   readonly from: BranchRef
@@ -58,8 +58,8 @@ export type Expected = Pick<LineAnswer, 'calls' | 'soon'>
 
 /** The exchanges that one recorder has to do with. */
 export interface Exchanges {
-  /** Finds or begins the exchange that a call belongs to, and stores what is new in its prompt. Null if that failed for
-   *  the storage's sake: the next call brings the same messages again. */
+  /** Finds or begins the exchange that a call belongs to, and stores what is new in its prompt. Null if that
+   *  failed for the storage's sake: the next call brings the same messages again. */
   enter(params: LanguageModelV4CallOptions, model: LanguageModelV4): Promise<Entered | null>
   readonly tools: ToolWatcher
   place(): Promise<BranchRef>
@@ -176,8 +176,8 @@ export function exchanges(
     }
   }
 
-  /** A turn of another process may be about to end, so it is given a moment before one goes beside it. One of our own that
-   *  holds the branch is in the middle of an answer. */
+  /** A turn of another process may be about to end, so it is given a moment before one goes beside it. One of
+   *  our own that holds the branch is in the middle of an answer. */
   async function beginPolitely(
     branch: BranchRef,
     { open, claimed }: Shared,
@@ -281,7 +281,8 @@ export function exchanges(
     }
   }
 
-  /** Which of these calls an exchange has to wait for. Tools that do not run here are the caller's to answer, whenever. */
+  /** Which of these calls an exchange has to wait for. Tools that do not run here are the caller's to answer,
+   *  whenever. */
   function expect(calls: readonly SeenCall[], line: Line, { byCall }: Shared): Expected {
     for (const { callId } of calls) remember(byCall, callId, line, 1_000)
     const awaited = calls.filter(({ name }) => wrapped.get(name) !== false)
@@ -303,8 +304,8 @@ export function exchanges(
     await late
   }
 
-  /** A result whose exchange has ended, or was begun by another process: it goes on with the result, if nothing else has
-   *  been said since. Otherwise the next call brings it. */
+  /** A result whose exchange has ended, or was begun by another process: it goes on with the result, if
+   *  nothing else has been said since. Otherwise the next call brings it. */
   async function takeLate(callId: string, name: string, message: NewMessage, known: Shared): Promise<void> {
     if (await known.byCall.get(callId)?.toolEnded(callId, name, message)) return
     const branch = known.byCall.get(callId)?.branch ?? (await place())

@@ -26,8 +26,9 @@ export interface Shared {
 
 const ofStores = new WeakMap<object, Map<ConversationId, Shared>>()
 
-/** What recorders of one store and one conversation share. A server makes a recorder for each request, and the next step
- *  of an exchange may come with the next request: it has to be found, or it would meet its own turn as another's. */
+/** What recorders of one store and one conversation share. A server makes a recorder for each request, and
+ *  the next step of an exchange may come with the next request: it has to be found, or it would meet its own
+ *  turn as another's. */
 export function sharedOf(store: object, conversation: ConversationId): Shared {
   const known = ofStores.get(store) ?? new Map<ConversationId, Shared>()
   ofStores.set(store, known)

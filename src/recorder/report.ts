@@ -4,8 +4,8 @@ import type { PathPosition, TurnReport } from './recording.ts'
 import type { TurnWrites } from './turn-writes.ts'
 import { addWaitingTurn, type WaitingTurn } from './waiting-turns.ts'
 
-/** How a turn ended. If writes still wait, the turn is kept in `waiting-turns` until they are stored: the next turn on
- *  the branch is stored behind it and has its messages in the context. */
+/** How a turn ended. If writes still wait, the turn is kept in `waiting-turns` until they are stored: the
+ *  next turn on the branch is stored behind it and has its messages in the context. */
 export function reportOf(
   opening: Opening,
   queue: WriteQueue,

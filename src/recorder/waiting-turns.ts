@@ -66,8 +66,8 @@ export function unsavedIn(store: object): Unsaved {
   }
 }
 
-/** Resolves once no ended turn waits for `store`: true if everything is stored, false if some of it never can be.
- *  Keeps the process alive meanwhile. Throws the signal's reason if the signal is aborted first. */
+/** Resolves once no ended turn waits for `store`: true if everything is stored, false if some of it never can
+ *  be. Keeps the process alive meanwhile. Throws the signal's reason if the signal is aborted first. */
 export async function allSaved(store: object, signal?: AbortSignal): Promise<boolean> {
   let isSaved = true
   for (;;) {
@@ -89,7 +89,7 @@ export async function savedWithin(store: object, ms: number): Promise<boolean> {
   }
 }
 
-/** Retries do not keep the process alive: whoever waits for them does. */
+/** Retries do not keep the process alive, so the caller that waits for them has to. */
 async function whileAlive<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const alive = setInterval(() => undefined, 60_000)
   try {

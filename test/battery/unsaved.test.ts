@@ -13,8 +13,9 @@ import { lockFile } from '../support/lock-file.ts'
 import { isFull, size } from './size.ts'
 import { whyNoTmpfs, writeUntilFull } from './small-disk.ts'
 
-// R4: a store that is away for longer than every timeout in the code. In the gate it comes back after the turn has ended
-// without being stored; in the battery after 75 s, which is longer than a lease (30 s) and than a command waits in a pipe (60 s).
+// R4: a store that is away for longer than every timeout in the code. In the gate it comes back after the
+// turn has ended without being stored; in the battery after 75 s, which is longer than a lease (30 s) and
+// than a command waits in a pipe (60 s).
 const awayMs = size({ gate: 0, full: 75_000 })
 const patienceMs = 30_000 + awayMs
 vi.setConfig({ testTimeout: 120_000 + 2 * awayMs })

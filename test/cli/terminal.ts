@@ -5,11 +5,13 @@ import { commandLine, type Home } from './skein.ts'
 export interface Terminal {
   /** Everything that was sent so far, sequences included. */
   readonly raw: string
-  /** What stands on the screen, and what has scrolled off above it, as text: one line for each that was sent. */
+  /** What stands on the screen, and what has scrolled off above it, as text: one line for each that was
+   *  sent. */
   screen(): string
   /** Types. Enter is `\r`. */
   type(keys: string): void
-  /** Waits until this is on the screen. Fails with the screen if the command ends first, or it takes too long. */
+  /** Waits until this is on the screen. Fails with the screen if the command ends first, or it takes too
+   *  long. */
   see(text: string | RegExp): Promise<void>
   /** The same, counting only what comes after the last `type`. */
   seeNext(text: string | RegExp): Promise<void>
@@ -123,8 +125,9 @@ interface Width {
   readonly columns: number
 }
 
-/** What a terminal shows of this, as text: line breaks, the cursor's way in all directions, and erasing. The past is
- *  kept. Rows that are longer than the terminal is wide are broken, and broken anew when that changes, as terminals do. */
+/** What a terminal shows of this, as text: line breaks, the cursor's way in all directions, and erasing. The
+ *  past is kept. Rows that are longer than the terminal is wide are broken, and broken anew when that
+ *  changes, as terminals do. */
 export function rendered(sent: string, widths: readonly Width[]): string {
   const lines: string[] = ['']
   let [line, column] = [0, 0]

@@ -48,19 +48,21 @@ export interface HostSendOptions extends SendOptions {
   readonly history?: readonly NewMessage[]
 }
 
-/** The client side of the protocol: an agent of another program, whose conversations live in our store. It is an Agent like our
- *  own: whoever talks to one can talk to the other. */
+/** The client side of the protocol: an agent of another program, whose conversations live in our store. It is
+ *  an Agent like our own: whoever talks to one can talk to the other. */
 export interface Host extends Agent {
   send(target: Target, words: string | NewMessage, options?: HostSendOptions): Run
   ask(target: Target, words: string | NewMessage, options?: HostSendOptions): Promise<Reply>
-  /** Starts the agent's process ahead of the first message, for agents that take their time. If it cannot be started, that
-   *  message says so. */
+  /** Starts the agent's process ahead of the first message, for agents that take their time. If it cannot be
+   *  started, that message says so. */
   wake(): void
-  /** Starts the agent and gives it back its memory of this conversation, in the same way as the first message would. */
+  /** Starts the agent and gives it back its memory of this conversation, in the same way as the first message
+   *  would. */
   start(target: Target): Promise<MemoryReport>
   /** True until something was said in the agent's present session, and where nobody has talked yet. */
   isFirstMessage(target: Target): Promise<boolean>
-  /** True if the agent's own session was taken up again; false if a new one began, and where nothing is known. */
+  /** True if the agent's own session was taken up again; false if a new one began, and where nothing is
+   *  known. */
   wasResumed(target: Target): Promise<boolean>
   /** How often each way of remembering was taken. */
   outcomes(): Readonly<Record<Outcome, number>>
@@ -84,7 +86,8 @@ export function createHost(options: HostOptions): Host {
   const running = new Set<Run>()
   /** Questions that somebody is thinking about, by the agent's session. */
   const asking = new Map<AbortController, string>()
-  /** Messages are taken in the order they were sent, also while their conversation is still being looked up. */
+  /** Messages are taken in the order they were sent, also while their conversation is still being looked
+   *  up. */
   let entering: Promise<unknown> = Promise.resolve()
   let life: Promise<AgentLife> | null = null
   let child: AgentProcess | null = null

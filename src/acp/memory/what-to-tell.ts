@@ -11,8 +11,9 @@ export interface ToTell {
   readonly text: string | null
 }
 
-/** What an agent has to be told before a prompt that follows `head`. What it claims to know is checked where it can be: a
- *  replay is compared with what is stored. Null if its session has seen what is not on the path: then it must not be used. */
+/** What an agent has to be told before a prompt that follows `head`. What it claims to know is checked where
+ *  it can be: a replay is compared with what is stored. Null if its session has seen what is not on the path:
+ *  then it must not be used. */
 export async function whatToTell(
   store: TellingStore,
   seated: Seated,

@@ -41,8 +41,8 @@ export interface SeatOptions {
   onSession?(sessionId: string): void
 }
 
-/** One branch, held by one session of one agent. It gives the agent its memory, keeps what is said, and knows which of the
- *  agent's words are news. Used by the host and by the proxy. */
+/** One branch, held by one session of one agent. It gives the agent its memory, keeps what is said, and knows
+ *  which of the agent's words are news. Used by the host and by the proxy. */
 export interface Seat {
   /** The agent's own id for it; null while no agent sits here. */
   readonly sessionId: string | null
@@ -60,8 +60,9 @@ export interface Seat {
   begun(sessionId: string, seen?: MessageId | null): void
   /** What the agent's memory is, as of now. */
   memory(): Promise<MemoryReport>
-  /** Takes a prompt: keeps the words, seats the agent if it does not sit, tells it what it lacks, sends, and keeps what comes.
-   *  One at a time, in the order they came. Rejects only if the words could not be taken. */
+  /** Takes a prompt: keeps the words, seats the agent if it does not sit, tells it what it lacks, sends, and
+   *  keeps what comes. One at a time, in the order they came. Rejects only if the words could not be
+   *  taken. */
   prompt(prompting: Prompting): Promise<Prompted>
   /** An update of the agent's. `show` if it is news for a client. */
   hear(heard: Heard): 'show' | 'hide'
@@ -88,7 +89,8 @@ export function createSeat(options: SeatOptions): Seat {
   /** Text that the agent was told in a prompt of this session: it must not be shown as anybody's words. */
   let told = ''
   let turn: TurnRecord | null = null
-  /** The end of what the agent is being asked, and whether it has said anything since: then it has the prompt. */
+  /** The end of what the agent is being asked, and whether it has said anything since: then it has the
+   *  prompt. */
   let asked: { readonly head: MessageId | null; isHeard: boolean } | null = null
   const late = createLateWords(source, () => void inLane(keepLate).catch(() => undefined))
   let lane: Promise<unknown> = Promise.resolve()
@@ -150,7 +152,8 @@ export function createSeat(options: SeatOptions): Seat {
     await store.removeAgentLink(await options.branch(), options.agent, options.directory)
   }
 
-  /** Says in the store what the agent has. It never holds up a turn, and a store that is away is no reason to fail. */
+  /** Says in the store what the agent has. It never holds up a turn, and a store that is away is no reason to
+   *  fail. */
   function remember(seen: MessageId | null): void {
     const current = seated
     if (!current) return
@@ -159,7 +162,8 @@ export function createSeat(options: SeatOptions): Seat {
     links = links.then(async () => store.setAgentLink(await options.branch(), link)).catch(() => undefined)
   }
 
-  /** The agent has a turn that may still wait to be stored: the link names its end as soon as there is one. */
+  /** The agent has a turn that may still wait to be stored: the link names its end as soon as there is
+   *  one. */
   function rememberWhenStored(report: TurnReport): void {
     if (!report.whenSaved) remember(report.head)
     const session = seated?.sessionId
@@ -206,8 +210,9 @@ export function createSeat(options: SeatOptions): Seat {
       stop: end?.stop ?? null,
       ...(end?.usage ? { usage: end.usage } : {}),
     })
-    // An agent that answered has all of it, also what it refused or was stopped in. One that died may have lost anything;
-    // and of one that refused before it said a word nobody knows whether it has the question, or the session at all.
+    // An agent that answered has all of it, also what it refused or was stopped in. One that died may have
+    // lost anything; and of one that refused before it said a word nobody knows whether it has the question,
+    // or the session at all.
     const hasIt = end !== null || (error instanceof RpcError && asked?.isHeard === true)
     if (hasIt) rememberWhenStored(report)
     else if (asked) seated = null
@@ -227,7 +232,8 @@ export function createSeat(options: SeatOptions): Seat {
     for (let attempt = 1; ; attempt++) {
       const { taken, tell } = await unlessAborted(planned(recording, before, prompting), prompting.signal)
       const agent = await unlessAborted(options.start(), prompting.signal)
-      // It may have died since it sat down: then another one is there now, which knows nothing of this session.
+      // It may have died since it sat down: then another one is there now, which knows nothing of this
+      // session.
       const isThere = seated?.sessionId === taken.sessionId
       prompting.signal?.throwIfAborted()
       if (!isThere && attempt < mostAttempts) continue
@@ -239,8 +245,9 @@ export function createSeat(options: SeatOptions): Seat {
       try {
         return await prompting.send(agent, taken.sessionId, tell.text)
       } catch (error) {
-        // One that had died before it said a word has done nothing yet: the next one is asked. But it may have kept the
-        // question, so that its session is not taken up again: the question would stand there twice.
+        // One that had died before it said a word has done nothing yet: the next one is asked. But it may
+        // have kept the question, so that its session is not taken up again: the question would stand there
+        // twice.
         const hasDoneNothing = error instanceof ConnectionEnded && !asked.isHeard
         if (!hasDoneNothing || prompting.signal?.aborted || attempt >= mostAttempts) throw error
         seated = null
@@ -256,8 +263,8 @@ export function createSeat(options: SeatOptions): Seat {
     { history, onMemory, signal }: Prompting,
   ): Promise<{ taken: Seated; tell: ToTell }> {
     signal?.throwIfAborted()
-    // Nothing of this turn is stored yet, so the store cannot say what the agent lacks. It has been prompted in this
-    // session and has heard everything since, the turns that still wait included.
+    // Nothing of this turn is stored yet, so the store cannot say what the agent lacks. It has been prompted
+    // in this session and has heard everything since, the turns that still wait included.
     if (recording.head === null && seated && prompted) return { taken: seated, tell: nothingToTell(seated) }
     const plan = await toTell(before, history !== undefined)
     signal?.throwIfAborted()

@@ -181,7 +181,8 @@ export function openSession(served: Served, opening: Opening): Session {
   }
 }
 
-/** The calls of a turn that the client has been shown: a question about one that it has not would come from nowhere. */
+/** The calls of a turn that the client has been shown: a question about one that it has not would come from
+ *  nowhere. */
 function createCalls() {
   const calls = new Map<string, PromiseWithResolvers<void>>()
   return {

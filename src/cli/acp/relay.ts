@@ -8,8 +8,8 @@ import { waitUntilSaved } from '../talk/wait-until-saved.ts'
 import { UsageError } from '../usage-error.ts'
 import type { World } from '../world.ts'
 
-/** `skein acp -- <command>`: sits between an editor and an agent until the editor hangs up. stdout is the editor's, so that all
- *  that is said about it goes to stderr, which editors keep in a log. */
+/** `skein acp -- <command>`: sits between an editor and an agent until the editor hangs up. stdout is the
+ *  editor's, so that all that is said about it goes to stderr, which editors keep in a log. */
 export async function relay(
   [command, ...args]: readonly [string, ...string[]],
   given: Given,

@@ -11,7 +11,8 @@ import { version } from '../version.ts'
 import type { World } from '../world.ts'
 import { offeredModels } from './offered-models.ts'
 
-/** Our own agent, until the editor has gone. Standard output is the protocol's, so that everything for people goes to stderr. */
+/** Our own agent, until the editor has gone. Standard output is the protocol's, so that everything for people
+ *  goes to stderr. */
 export async function serveOwn(given: Given, world: World): Promise<number> {
   const system = textOption(given, 'system')
   if (system?.trim() === '') throw new UsageError('--system must not be empty')
@@ -39,7 +40,8 @@ export async function serveOwn(given: Given, world: World): Promise<number> {
         log: say,
         async speaking(model) {
           return {
-            // Not before: an editor shows what is answered to a prompt, and of an agent that has ended only that it has.
+            // Not before: an editor shows what is answered to a prompt, and of an agent that has ended only
+            // that it has.
             model: await openNamed(model, world, choice.aliases).catch(inOneSentence),
             tools: (await tools).tools,
             ...settingsOf(config),

@@ -63,8 +63,8 @@ function lostText(messages: number): string {
   return `${plural(messages, 'message')} could not be saved: copy what you need`
 }
 
-/** Shows a run; the first Ctrl+C stops it, a second one leaves at once, whatever the provider does. What had arrived
- *  is on the disk, and the next one who comes finds it. */
+/** Shows a run; the first Ctrl+C stops it, a second one leaves at once, whatever the provider does. What had
+ *  arrived is on the disk, and the next one who comes finds it. */
 async function shown(run: Run, { world, keyboard, talker }: Chat): Promise<Answered> {
   const { out } = world
   const markdown = out.isTerminal ? markdownSink(out) : null

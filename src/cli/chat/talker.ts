@@ -35,8 +35,8 @@ export interface Talker {
   /** Null where nothing is kept. */
   readonly store: Store | null
   readonly system: string | null
-  /** Says something. The run fails with BusyError if somebody is answering there, unless told to wait or to go
-   *  beside it: then nothing was said. */
+  /** Says something. The run fails with BusyError if somebody is answering there, unless told to wait or to
+   *  go beside it: then nothing was said. */
   send(words: string | NewMessage, onBusy?: 'refuse' | 'wait' | 'fork'): Promise<Run>
   /** Asks again for the answer that never came. */
   resume(): Promise<Run>

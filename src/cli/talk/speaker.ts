@@ -24,11 +24,13 @@ export interface Speaker {
   readonly options: SpeakerOptions
   /** How much of it is used, by the settings. */
   readonly contextWindow: Window
-  /** An agent that keeps what is said in the store; without one it keeps nothing, and knows what it is told was said. */
+  /** An agent that keeps what is said in the store; without one it keeps nothing, and knows what it is told
+   *  was said. */
   agentOn(store: AgentStore | null, said?: readonly NewMessage[]): Promise<Agent>
 }
 
-/** Opens the model and reads the settings. Touches no store. Throws MissingKeyError, InvalidError, UsageError. */
+/** Opens the model and reads the settings. Touches no store. Throws MissingKeyError, InvalidError,
+ *  UsageError. */
 export async function openSpeaker(given: Given, world: World): Promise<Speaker> {
   const system = textOption(given, 'system')
   if (system?.trim() === '') throw new UsageError('--system must not be empty')

@@ -5,13 +5,14 @@ import { plural } from '../terminal/number.ts'
 import type { World } from '../world.ts'
 import { noteLine } from './header.ts'
 
-/** How long a command without a terminal waits for the store. Nobody can press Ctrl+C there. */
+/** How long a command without a terminal waits for the store.
+ *  There is no one to press Ctrl+C. */
 const withoutTerminalMs = 60_000
 /** How long one waits that was told to end. */
 const whenEndedMs = 3_000
 
-/** Waits until the messages of ended turns are stored: on a terminal until Ctrl+C, elsewhere for a minute. Says what it
- *  waits for, and what was not stored. True if everything is. */
+/** Waits until the messages of ended turns are stored: on a terminal until Ctrl+C, elsewhere for a minute.
+ *  Says what it waits for, and what was not stored. True if everything is. */
 export async function waitUntilSaved(store: Store | null, world: World): Promise<boolean> {
   if (store === null) return true
   const { messages, reason } = unsavedIn(store)

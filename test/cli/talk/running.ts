@@ -8,7 +8,8 @@ export function dataFile(here: Home): string {
   return `${here.env.XDG_DATA_HOME}/skein/conversations.db`
 }
 
-/** The store that the command uses: to look into it, or to put things there that the command does not make. */
+/** The store that the command uses: to look into it, or to put things there that the command does not
+ *  make. */
 export function storeOf(here: Home): Promise<Store> {
   return openStore(dataFile(here))
 }
