@@ -5,9 +5,9 @@ import * as context from '../src/context/index.ts'
 import * as skein from '../src/index.ts'
 import * as models from '../src/models/index.ts'
 import * as recorder from '../src/recorder/index.ts'
-import * as testing from '../src/stores/contract/index.ts'
 import * as postgres from '../src/stores/postgres/index.ts'
 import * as sqlite from '../src/stores/sqlite/index.ts'
+import * as testing from '../src/testing/index.ts'
 
 // A change here is a change of the public API: it belongs into CHANGELOG.md.
 

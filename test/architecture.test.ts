@@ -44,10 +44,11 @@ describe('the arrows', () => {
     ['src/web/a.ts', '../core/b.ts', 'the viewer speaks HTTP only'],
     ['src/stores/sqlite/a.ts', '../postgres/b.ts', 'sqlite does not know postgres'],
     ['src/stores/postgres/a.ts', '../sqlite/b.ts', 'postgres does not know sqlite'],
-    ['src/stores/contract/a.ts', '../sqlite/b.ts', 'contract does not know sqlite'],
-    ['src/stores/open.ts', './contract/a.ts', 'the contract is for tests and for skein/testing'],
-    ['src/cli/a.ts', '../stores/contract/a.ts', 'the contract is for tests and for skein/testing'],
-    ['src/index.ts', './stores/contract/a.ts', 'the contract is for tests and for skein/testing'],
+    ['src/testing/contract/a.ts', '../../stores/sqlite/b.ts', 'testing does not know stores'],
+    ['src/testing/a.ts', '../models/b.ts', 'testing does not know models'],
+    ['src/stores/open.ts', '../testing/contract/a.ts', 'only tests import skein/testing'],
+    ['src/cli/a.ts', '../testing/index.ts', 'only tests import skein/testing'],
+    ['src/index.ts', './testing/index.ts', 'only tests import skein/testing'],
     ['src/core/a.ts', '../../test/support/a.ts', 'it is not part of the product'],
   ]
   it.each(refused)('refuse that %s imports %s', (from, to, reason) => {
@@ -76,8 +77,8 @@ describe('the arrows', () => {
   const allowed: [from: string, to: string][] = [
     ['src/stores/sqlite/a.ts', '../row.ts'],
     ['src/stores/open.ts', './sqlite/index.ts'],
-    ['src/stores/contract/a.ts', '../../core/ports.ts'],
-    ['src/stores/contract/a.ts', './b.ts'],
+    ['src/testing/contract/a.ts', '../../core/ports.ts'],
+    ['src/testing/index.ts', './contract/b.ts'],
     ['src/agent/a.ts', '../context/fit.ts'],
     ['src/server/a.ts', '../recorder/b.ts'],
     ['src/cli/a.ts', '../stores/sqlite/index.ts'],

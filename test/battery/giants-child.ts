@@ -5,8 +5,8 @@ import { Client } from 'pg'
 import type { MessageId } from '../../src/core/ids.ts'
 import { contentOf, type NonEmpty } from '../../src/core/message.ts'
 import type { SaveItem, Store } from '../../src/core/ports.ts'
-import { say } from '../../src/stores/contract/build.ts'
 import { openStore } from '../../src/stores/open.ts'
+import { say } from '../../src/testing/contract/build.ts'
 
 /** A process that creates something very large in its own store, works on it, and prints the durations and
  *  the memory use as one line of JSON. */

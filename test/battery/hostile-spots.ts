@@ -4,7 +4,7 @@ import type { Place, Store } from '../../src/core/ports.ts'
 import type { EventType } from '../../src/core/records.ts'
 import type { StoredRecord, Unreadable } from '../../src/core/stored.ts'
 import type { Turn } from '../../src/core/turn.ts'
-import { holder, say } from '../../src/stores/contract/build.ts'
+import { holder, say } from '../../src/testing/contract/build.ts'
 import { isFull } from './size.ts'
 
 /** A conversation for trying texts. The turn `open` is open and holds the branch `held`. */

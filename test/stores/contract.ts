@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { contract, runCase, type Subject } from '../../src/stores/contract/index.ts'
+import { contract, runCase, type Subject } from '../../src/testing/index.ts'
 
 /** Runs the whole contract on a driver: a test for each case, under the heading of its area. */
 export function describeContract(subject: Subject): void {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ConversationId } from '../../src/core/ids.ts'
 import type { Message, NonEmpty } from '../../src/core/message.ts'
 import type { Appended, Place, Store } from '../../src/core/ports.ts'
-import { say } from '../../src/stores/contract/build.ts'
+import { say } from '../../src/testing/contract/build.ts'
 import { startWorker, type Worker } from '../support/workers.ts'
 import { freshDatabase } from './postgres/database.ts'
 

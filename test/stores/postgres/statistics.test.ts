@@ -1,7 +1,7 @@
 import { Pool } from 'pg'
 import { expect, it } from 'vitest'
-import { append } from '../../../src/stores/contract/build.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
+import { append } from '../../../src/testing/contract/build.ts'
 import { meterPostgres } from '../../support/row-meter.ts'
 import { freshDatabase } from './database.ts'
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Store } from '../../../src/core/ports.ts'
-import { holder, noMessage, say, start } from '../../../src/stores/contract/build.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { holder, noMessage, say, start } from '../../../src/testing/contract/build.ts'
 
 /** A store on somebody else's handle, beside somebody else's tables. */
 

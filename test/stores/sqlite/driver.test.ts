@@ -8,13 +8,13 @@ import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
 import type { Store } from '../../../src/core/ports.ts'
-import { holder, say } from '../../../src/stores/contract/build.ts'
 import { first, type Program, run } from '../../../src/stores/engine.ts'
 import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { migrate } from '../../../src/stores/sqlite/migrate.ts'
 import { storeOver } from '../../../src/stores/store.ts'
 import { systemSource } from '../../../src/stores/system.ts'
+import { holder, say } from '../../../src/testing/contract/build.ts'
 
 let folder: string
 let file: string

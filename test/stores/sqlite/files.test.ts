@@ -16,8 +16,8 @@ import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { MessageId } from '../../../src/core/ids.ts'
 import type { Place, Store } from '../../../src/core/ports.ts'
-import { say, start } from '../../../src/stores/contract/build.ts'
 import { openSqliteStore, sqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { say, start } from '../../../src/testing/contract/build.ts'
 import { startWorker, type Worker } from '../../support/workers.ts'
 
 let folder: string

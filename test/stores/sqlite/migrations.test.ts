@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sha256Hex } from '../../../src/core/hash.ts'
-import { start } from '../../../src/stores/contract/build.ts'
 import type { Migration } from '../../../src/stores/migration.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { copyPath, migrate, schemaVersion } from '../../../src/stores/sqlite/migrate.ts'
 import { migrations } from '../../../src/stores/sqlite/migrations.ts'
+import { start } from '../../../src/testing/contract/build.ts'
 import { startWorker, type Worker } from '../../support/workers.ts'
 
 /** What was released is history. Version 1 may still change until the first release: then put here what the

@@ -1,6 +1,5 @@
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { contract, runCase } from '../../../src/stores/contract/index.ts'
 import type { Call, Engine, Program } from '../../../src/stores/engine.ts'
 import { prepare } from '../../../src/stores/postgres/prepared.ts'
 import { queries as postgresQueries } from '../../../src/stores/postgres/queries.ts'
@@ -10,6 +9,7 @@ import { migrate } from '../../../src/stores/sqlite/migrate.ts'
 import { queries } from '../../../src/stores/sqlite/queries.ts'
 import { type ListFilter, listFilters, type StatementName } from '../../../src/stores/statements.ts'
 import { storeOver } from '../../../src/stores/store.ts'
+import { contract, runCase } from '../../../src/testing/index.ts'
 
 const names = Object.keys(queries) as StatementName[]
 

@@ -12,8 +12,8 @@ const layers = [
   ['cli'],
 ] as const
 
-/** The folders of `src/`, as the layout has them. `web` is browser code and speaks HTTP only. */
-export const folders: readonly string[] = [...layers.flat(), 'web']
+/** The folders of `src/`. `testing` is for tests and imports `core` only; `web` is browser code and speaks HTTP only. */
+export const folders: readonly string[] = [...layers.flat(), 'testing', 'web']
 
 /** Imports follow the arrows between the folders of `src/`. */
 export const arrows: Rule = files => files.filter(isOurs).flatMap(faultsOf)
@@ -32,9 +32,10 @@ function faultsOf(file: SourceFile): readonly string[] {
 function objection(from: string, to: string): string | null {
   if (!to.startsWith('src/')) return 'it is not part of the product'
   const [here, there] = [folderOf(from), folderOf(to)]
-  if (isContract(to) && !isContract(from)) return 'the contract is for tests and for skein/testing'
   if (here === 'stores' && there === 'stores') return betweenStores(from, to)
   if (here === there) return null
+  if (there === 'testing') return 'only tests import skein/testing'
+  if (here === 'testing') return there === 'core' ? null : `testing does not know ${there}`
   if (there === 'index.ts') return 'the public API is for those outside'
   if (here === 'web' || there === 'web') return 'the viewer speaks HTTP only'
   if (there === 'stores' && here !== 'cli' && here !== 'index.ts') return 'only cli chooses a driver'
@@ -42,7 +43,7 @@ function objection(from: string, to: string): string | null {
   return layerOf(there) < layerOf(here) ? null : `${here} does not know ${there}`
 }
 
-/** The drivers and the contract are strangers to each other; all share what lies directly in `stores/`. */
+/** The drivers do not import each other; all share the files directly in `stores/`. */
 function betweenStores(from: string, to: string): string | null {
   const [here, there] = [from.split('/').slice(2, -1)[0], to.split('/').slice(2, -1)[0]]
   const strangers = here !== undefined && there !== undefined && here !== there
@@ -55,10 +56,6 @@ function folderOf(path: string): string {
 
 function layerOf(folder: string): number {
   return layers.findIndex(layer => (layer as readonly string[]).includes(folder))
-}
-
-function isContract(path: string): boolean {
-  return path.startsWith('src/stores/contract/')
 }
 
 function isOurs(file: SourceFile): boolean {

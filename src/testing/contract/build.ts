@@ -1,0 +1,139 @@
+import { strict as assert } from 'node:assert'
+import type { BranchRef } from '../../core/branch.ts'
+import type { NewConversation } from '../../core/conversation.ts'
+import { type ErrorCode, type Holder, SkeinError } from '../../core/errors.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import { type Message, type NewMessage, type NonEmpty, type RoleInput, textOf } from '../../core/message.ts'
+import type { Appended, Place, SaveItem, Store } from '../../core/ports.ts'
+import type { ContractCase, World } from './contract-case.ts'
+
+/** A conversation id and a message id of the right shape that no store has. */
+export const noConversation = 'ffffffff-ffff-4fff-bfff-ffffffffffff' as ConversationId
+export const noMessage = 'z'.repeat(32) as MessageId
+
+export function say(text: string, role: RoleInput = 'user'): NewMessage {
+  return { role, blocks: text }
+}
+
+/** A process that may hold a turn; another pid is another process. */
+export function holder(pid = 1): Holder {
+  return { host: 'contract', boot: 'boot-1', pid, startedAt: 1_000 }
+}
+
+/** Asserts that a promise fails with a SkeinError of this code, and returns the error for its fields. */
+export async function rejects<E extends SkeinError = SkeinError>(
+  promise: Promise<unknown>,
+  code: E['code'] & ErrorCode,
+): Promise<E> {
+  try {
+    await promise
+  } catch (error) {
+    assert.ok(error instanceof SkeinError, `expected a SkeinError, got ${error}`)
+    assert.equal(error.code, code, error.message)
+    return error as E
+  }
+  return assert.fail(`expected an error with code ${code}, but it went through`)
+}
+
+/** Appends texts at the branch's present head, user and assistant in turn, beginning with user. */
+export async function append(
+  store: Store,
+  at: BranchRef | Place,
+  ...texts: NonEmpty<string>
+): Promise<Appended> {
+  const ref = 'branch' in at ? at.branch : at
+  const { head } = await store.getBranch(ref)
+  const messages = texts.map((text, i) => say(text, i % 2 === 0 ? 'user' : 'assistant'))
+  return store.append(ref, head, messages as unknown as NonEmpty<NewMessage>)
+}
+
+/** A conversation with three messages on `main`: one, two, three. */
+export async function start(
+  store: Store,
+  conversation?: NewConversation,
+): Promise<Place & { readonly ids: readonly [MessageId, MessageId, MessageId] }> {
+  const { conversation: made, branch } = await store.create(conversation)
+  const { ids } = await append(store, branch, 'one', 'two', 'three')
+  return {
+    conversation: await store.getConversation(made.id),
+    branch: await store.getBranch(branch),
+    ids: ids as unknown as readonly [MessageId, MessageId, MessageId],
+  }
+}
+
+/** What was said, in the order given. */
+export function texts(messages: readonly Message[]): string[] {
+  return messages.map(textOf)
+}
+
+/** What was said on the path of a branch. */
+export async function said(store: Store, ref: BranchRef): Promise<string[]> {
+  const { head } = await store.getBranch(ref)
+  return head === null ? [] : texts(await store.path(head))
+}
+
+/** Stores a tree given as child → parent, in the order written; each message says its own name. */
+export async function grow<Name extends string>(
+  store: Store,
+  id: ConversationId,
+  shape: Readonly<Record<Name, NoInfer<Name> | null>>,
+): Promise<Record<Name, MessageId>> {
+  const names = Object.keys(shape) as Name[]
+  const items = names.map(name => {
+    const parent = shape[name]
+    return { message: say(name), parent: parent === null ? null : { item: names.indexOf(parent) } }
+  })
+  const ids = await store.save(id, items as unknown as NonEmpty<SaveItem>)
+  return Object.fromEntries(names.map((name, i) => [name, ids[i]])) as Record<Name, MessageId>
+}
+
+/** Names an area once for all its cases. */
+export function casesOf(area: string) {
+  return (name: string, run: ContractCase['run'], needs?: ContractCase['needs']): ContractCase =>
+    needs === undefined ? { area, name, run } : { area, name, needs, run }
+}
+
+/** Eight writers on four handles. Two writers in one round do not notice a missing lock. */
+export async function writers(world: World): Promise<readonly Store[]> {
+  const handles = [world.store, await world.second(), await world.second(), await world.second()]
+  return [...handles, ...handles]
+}
+
+/** Two branches that grew in turns: main ends at a3, side at b3, and both hang on the root. */
+export async function interleave(store: Store) {
+  const { conversation, branch } = await store.create()
+  const ids = await grow(store, conversation.id, {
+    root: null,
+    a1: 'root',
+    b1: 'root',
+    a2: 'a1',
+    b2: 'b1',
+    a3: 'a2',
+    b3: 'b2',
+  })
+  const main = await store.moveBranch(branch, null, ids.a3)
+  const side = await store.createBranch(conversation.id, ids.b3, { name: 'side' })
+  return { id: conversation.id, ids, main, side }
+}
+
+/** Makes a summary of each range, as one holder would. */
+export async function summarise(
+  store: Store,
+  id: ConversationId,
+  ...ranges: readonly (readonly [first: MessageId, last: MessageId])[]
+): Promise<void> {
+  for (const [first, last] of ranges) {
+    await store.claimSummary(id, { first, last }, holder())
+    await store.putSummary(id, { first, last, tokens: 1, text: 'short', holder: holder() })
+  }
+}
+
+/** Asserts that these ranges have a summary, and no others. */
+export async function assertSummarised(
+  store: Store,
+  id: ConversationId,
+  ...ranges: readonly (readonly [first: MessageId, last: MessageId])[]
+): Promise<void> {
+  const stored = (await store.listSummaries(id)).map(({ first, last }) => `${first}..${last}`)
+  assert.deepEqual(stored.sort(), ranges.map(range => range.join('..')).sort())
+}

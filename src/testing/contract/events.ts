@@ -1,0 +1,203 @@
+import { strict as assert } from 'node:assert'
+import type { NotFoundError } from '../../core/errors.ts'
+import type { NonEmpty } from '../../core/message.ts'
+import type { EventType, NewEvent } from '../../core/records.ts'
+import { casesOf, noConversation, rejects, start, writers } from './build.ts'
+import type { ContractCase } from './contract-case.ts'
+
+const events = casesOf('events')
+
+/** Events that carry their number in `data.i`. */
+function many(count: number, from = 0, type: EventType = 'plan'): NonEmpty<NewEvent> {
+  return Array.from({ length: count }, (_, i) => ({
+    type,
+    data: { i: from + i },
+  })) as unknown as NonEmpty<NewEvent>
+}
+
+export const eventsCases: readonly ContractCase[] = [
+  events('are kept in the order they were added, counted from 0', async ({ store, clock }) => {
+    const { conversation } = await start(store)
+    const { id } = conversation
+    const now = new Date(clock.now)
+    await store.addEvents(id, [{ type: 'turn_started', data: { turn: 'a' } }, { type: 'tool_started' }])
+    clock.now += 10
+    const told = new Date('2020-02-02T02:02:02.002Z')
+    await store.addEvents(id, [{ type: 'tool_ended', at: told, data: { ok: true } }])
+    assert.deepEqual(await store.listEvents(id), [
+      { conversationId: id, n: 0, type: 'turn_started', at: now, data: { turn: 'a' } },
+      { conversationId: id, n: 1, type: 'tool_started', at: now, data: {} },
+      { conversationId: id, n: 2, type: 'tool_ended', at: told, data: { ok: true } },
+    ])
+  }),
+
+  events('are counted for each conversation by itself', async ({ store }) => {
+    const first = (await start(store)).conversation.id
+    const second = (await start(store)).conversation.id
+    await store.addEvents(first, many(2))
+    await store.addEvents(second, many(1, 100))
+    await store.addEvents(first, many(1, 2))
+    const listed = async (id: typeof first) =>
+      (await store.listEvents(id)).map(event => [event.n, event.data.i])
+    assert.deepEqual(await listed(first), [
+      [0, 0],
+      [1, 1],
+      [2, 2],
+    ])
+    assert.deepEqual(await listed(second), [[0, 100]])
+    assert.deepEqual(await store.listEvents((await start(store)).conversation.id), [])
+  }),
+
+  events('are filtered by type, begun after a number and cut to a limit', async ({ store }) => {
+    const { id } = (await start(store)).conversation
+    const types = [
+      'turn_started',
+      'tool_started',
+      'tool_ended',
+      'turn_ended',
+      'plan',
+      'tool_started',
+    ] as const
+    await store.addEvents(id, types.map(type => ({ type })) as unknown as NonEmpty<NewEvent>)
+    const numbers = async (options: Parameters<typeof store.listEvents>[1]) =>
+      (await store.listEvents(id, options)).map(event => event.n)
+    assert.deepEqual(await numbers({}), [0, 1, 2, 3, 4, 5])
+    assert.deepEqual(await numbers({ types: ['tool_started'] }), [1, 5])
+    assert.deepEqual(await numbers({ types: ['plan', 'turn_started'] }), [0, 4])
+    assert.deepEqual(await numbers({ types: ['degraded'] }), [])
+    assert.deepEqual(await numbers({ after: 3 }), [4, 5])
+    assert.deepEqual(await numbers({ after: 5 }), [])
+    assert.deepEqual(await numbers({ limit: 2 }), [0, 1])
+    assert.deepEqual(await numbers({ after: 0, limit: 3 }), [1, 2, 3])
+    assert.deepEqual(await numbers({ after: 1, types: ['tool_started', 'turn_ended'], limit: 1 }), [3])
+    assert.deepEqual(await numbers({ newest: true }), [0, 1, 2, 3, 4, 5])
+    assert.deepEqual(await numbers({ newest: true, limit: 2 }), [4, 5])
+    assert.deepEqual(await numbers({ newest: true, types: ['tool_started', 'tool_ended'], limit: 2 }), [2, 5])
+    assert.deepEqual(await numbers({ newest: true, after: 4 }), [5])
+  }),
+
+  events('can be many, and are read in pages without gaps or doubles', async ({ store }) => {
+    const { id } = (await start(store)).conversation
+    for (let from = 0; from < 2_500; from += 500) await store.addEvents(id, many(500, from))
+    const all = Array.from({ length: 2_500 }, (_, i) => i)
+    const read: number[] = []
+    for (let after = -1; ; after = read.length - 1) {
+      const page = await store.listEvents(id, { limit: 300, ...(after < 0 ? {} : { after }) })
+      if (page.length === 0) break
+      assert.ok(page.length <= 300)
+      read.push(...page.map(event => event.data.i as number))
+    }
+    assert.deepEqual(read, all)
+  }),
+
+  events('keep any JSON they carry, whatever the words', async ({ store }) => {
+    const { id } = (await start(store)).conversation
+    const data = {
+      nested: [{ deep: [null, true, -0.5, 1e21] }],
+      'a key with "quotes" \\ and ✨': "it's; drop table --",
+      nul: '\u0000\u0001',
+      text: '日本語 العربية 👩‍👩‍👧 e\u0301',
+      long: 'x'.repeat(50_000),
+      empty: {},
+    }
+    await store.addEvents(id, [{ type: 'permission', data }])
+    const [event] = await store.listEvents(id)
+    assert.deepEqual(event?.data, data)
+  }),
+
+  events('take every type there is', async ({ store }) => {
+    const { id } = (await start(store)).conversation
+    const types: Record<EventType, true> = {
+      turn_started: true,
+      turn_ended: true,
+      tool_started: true,
+      tool_ended: true,
+      resume: true,
+      permission: true,
+      plan: true,
+      channel_edit: true,
+      channel_delete: true,
+      degraded: true,
+      recovered: true,
+    }
+    const names = Object.keys(types) as EventType[]
+    await store.addEvents(id, names.map(type => ({ type })) as unknown as NonEmpty<NewEvent>)
+    assert.deepEqual(
+      (await store.listEvents(id)).map(event => event.type),
+      names,
+    )
+  }),
+
+  events('raise the version and touch no message', async ({ store }) => {
+    const { conversation, branch } = await start(store)
+    const before = await store.getBranch(branch)
+    await store.addEvents(conversation.id, many(3))
+    const after = await store.getConversation(conversation.id)
+    assert.ok(after.version > conversation.version)
+    assert.equal(after.messages, 3)
+    assert.equal((await store.getBranch(branch)).head, before.head)
+  }),
+
+  events('are added all or none', async ({ store }) => {
+    const { id } = (await start(store)).conversation
+    const version = await store.versionOf(id)
+    const bad = [
+      { type: 'no_such_type' as EventType },
+      { type: 'plan', data: { n: Number.NaN } },
+      { type: 'plan', data: [] as never },
+      { type: 'plan', at: new Date(Number.NaN) },
+    ] as const
+    for (const event of bad) {
+      await rejects(store.addEvents(id, [{ type: 'plan' }, event]), 'invalid')
+    }
+    await rejects(store.addEvents(id, [] as never), 'invalid')
+    assert.deepEqual(await store.listEvents(id), [])
+    assert.equal(await store.versionOf(id), version)
+    await store.addEvents(id, many(1))
+    assert.equal((await store.listEvents(id))[0]?.n, 0)
+  }),
+
+  events('belong to a conversation that is there', async ({ store }) => {
+    for (const ask of [
+      () => store.addEvents(noConversation, many(1)),
+      () => store.listEvents(noConversation),
+    ]) {
+      const error = await rejects<NotFoundError>(ask(), 'not_found')
+      assert.deepEqual([error.kind, error.id], ['conversation', noConversation])
+    }
+  }),
+
+  events('refuse a limit or a start that is no number of events', async ({ store }) => {
+    const { id } = (await start(store)).conversation
+    await store.addEvents(id, many(3))
+    await rejects(store.listEvents(id, { limit: 0 }), 'invalid')
+    await rejects(store.listEvents(id, { limit: 1.5 }), 'invalid')
+    await rejects(store.listEvents(id, { after: Number.NaN }), 'invalid')
+    await rejects(store.listEvents(id, { types: ['no_such_type' as EventType] }), 'invalid')
+  }),
+
+  events(
+    'of eight writers that add at once are numbered without gaps or doubles',
+    async world => {
+      const { store } = world
+      const { id } = (await start(store)).conversation
+      const racers = await writers(world)
+      for (let round = 0; round < 20; round++) {
+        await Promise.all(racers.map((handle, i) => handle.addEvents(id, many(2, i * 100 + round * 2))))
+      }
+      const listed = await store.listEvents(id, { limit: 1_000 })
+      assert.deepEqual(
+        listed.map(event => event.n),
+        Array.from({ length: 320 }, (_, i) => i),
+      )
+      for (const i of racers.keys()) {
+        const own = listed.map(event => event.data.i as number).filter(n => Math.floor(n / 100) === i)
+        assert.deepEqual(
+          own,
+          Array.from({ length: 40 }, (_, n) => i * 100 + n),
+        )
+      }
+    },
+    'second handle',
+  ),
+]

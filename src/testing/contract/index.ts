@@ -1,0 +1,79 @@
+import { activityCases } from './activity.ts'
+import { agentLinkCases } from './agent-links.ts'
+import { appendCases } from './append.ts'
+import { blobCases } from './blobs.ts'
+import { branchCases } from './branches.ts'
+import { contentCases } from './content.ts'
+import type { ContractCase } from './contract-case.ts'
+import { conversationCases } from './conversations.ts'
+import { deletingCases } from './deleting.ts'
+import { deletingEffectsCases } from './deleting-effects.ts'
+import { draftCases } from './drafts.ts'
+import { erasingCases } from './erasing.ts'
+import { eventsCases } from './events.ts'
+import { hostileCases } from './hostile.ts'
+import { keyCases } from './keys.ts'
+import { listFilterCases } from './list-filters.ts'
+import { listCases } from './lists.ts'
+import { measuringCases } from './measuring.ts'
+import { messageListCases } from './message-lists.ts'
+import { readCases } from './reads.ts'
+import { refusalCases } from './refusals.ts'
+import { reopenCases } from './reopen.ts'
+import { replayCases } from './replay.ts'
+import { resetCases } from './reset.ts'
+import { resolveCases } from './resolve.ts'
+import { saveCases } from './save.ts'
+import { searchCases } from './search.ts'
+import { searchChangesCases } from './search-changes.ts'
+import { siblingCases } from './siblings.ts'
+import { structureCases } from './structure.ts'
+import { summariesCases } from './summaries.ts'
+import { sweepCases } from './sweep.ts'
+import { tailCases } from './tails.ts'
+import { transferCases } from './transfer.ts'
+import { mergingCases } from './transfer-merging.ts'
+import { trashCases } from './trash.ts'
+import { turnCases } from './turns.ts'
+import { verifyingCases } from './verifying.ts'
+
+/** Everything a driver promises, as data: run each case with `runCase` under any test runner. */
+export const contract: readonly ContractCase[] = [
+  ...activityCases,
+  ...agentLinkCases,
+  ...appendCases,
+  ...blobCases,
+  ...branchCases,
+  ...contentCases,
+  ...conversationCases,
+  ...deletingCases,
+  ...deletingEffectsCases,
+  ...draftCases,
+  ...erasingCases,
+  ...eventsCases,
+  ...hostileCases,
+  ...keyCases,
+  ...listFilterCases,
+  ...listCases,
+  ...measuringCases,
+  ...messageListCases,
+  ...readCases,
+  ...refusalCases,
+  ...replayCases,
+  ...resetCases,
+  ...resolveCases,
+  ...saveCases,
+  ...searchChangesCases,
+  ...searchCases,
+  ...siblingCases,
+  ...structureCases,
+  ...summariesCases,
+  ...sweepCases,
+  ...tailCases,
+  ...transferCases,
+  ...mergingCases,
+  ...trashCases,
+  ...turnCases,
+  ...verifyingCases,
+  ...reopenCases,
+]

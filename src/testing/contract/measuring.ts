@@ -1,0 +1,55 @@
+import { strict as assert } from 'node:assert'
+import type { MessageId } from '../../core/ids.ts'
+import { append, casesOf, say, start } from './build.ts'
+import type { ContractCase } from './contract-case.ts'
+
+const measuring = casesOf('measuring')
+const quarter = 900_000
+
+export const measuringCases: readonly ContractCase[] = [
+  measuring(
+    'counts what is there, what was used since, and what is in the trash',
+    async ({ store, clock }) => {
+      const old = await start(store)
+      clock.now += 86_400_000
+      const since = new Date(clock.now)
+      const { branch } = await start(store)
+      await append(store, branch, 'large '.repeat(10_000))
+      const gone = await start(store)
+      await store.trash(gone.conversation.id)
+      const measured = await store.measure(since)
+      assert.deepEqual([measured.conversations, measured.messages, measured.trashed], [2, 7, 1])
+      assert.deepEqual(measured.recent, { conversations: 1, messages: 4 })
+      assert.deepEqual(measured.blobs, { count: 1, bytes: 60_000 })
+      assert.ok(measured.sizes.length > 0 && measured.sizes.every(({ bytes }) => bytes >= 0))
+      assert.ok(old.conversation.id)
+    },
+  ),
+
+  measuring('sums up what turns used, by model and by quarter of an hour, also in the trash', async world => {
+    const { store, clock } = world
+    const { branch, conversation } = await store.create()
+    let head: MessageId | null = null
+    const turnOf = async (key: string, model: string | undefined, usage: object) => {
+      const turn = { key, step: 0, usage, ...(model !== undefined && { model }) }
+      const { head: next } = await store.append(branch, head, [say(key)], { turn })
+      head = next
+    }
+    await turnOf('a', 'm', { input: 10, output: 1, cost: 0.5 })
+    clock.now += quarter * 4
+    const since = new Date(clock.now)
+    await turnOf('b', 'm', { input: 20, output: 2 })
+    await turnOf('c', 'm', { input: 30, output: 3, cost: 0.25 })
+    await turnOf('d', undefined, {})
+    clock.now += quarter
+    await turnOf('e', 'n', { output: 4 })
+    await store.trash(conversation.id)
+    const at = Math.floor(since.getTime() / quarter)
+    assert.deepEqual((await store.measure(since)).usage, [
+      { model: 'm', quarter: null, turns: 1, input: 10, output: 1, cost: 0.5, uncosted: 0 },
+      { model: null, quarter: at, turns: 1, input: 0, output: 0, cost: 0, uncosted: 0 },
+      { model: 'm', quarter: at, turns: 2, input: 50, output: 5, cost: 0.25, uncosted: 22 },
+      { model: 'n', quarter: at + 1, turns: 1, input: 0, output: 4, cost: 0, uncosted: 4 },
+    ])
+  }),
+]

@@ -1,0 +1,35 @@
+import type { Store } from '../../core/ports.ts'
+import type { ContractCase, Subject } from './contract-case.ts'
+
+/** When the clock of a contract case begins: 2026-01-01T00:00:00Z. */
+const start = Date.UTC(2026, 0, 1)
+
+/** Runs one case on a fresh store. Returns the reason if the driver cannot be asked this. */
+export async function runCase(subject: Subject, contractCase: ContractCase): Promise<string | null> {
+  const clock = { now: start }
+  let made = 0
+  const opened = await subject.open({
+    now: () => clock.now,
+    // Counted, not random: a failing case fails again in the same way.
+    uuid: () => `00000000-0000-4000-8000-${(++made).toString(16).padStart(12, '0')}`,
+  })
+  const others: Store[] = []
+  try {
+    const { reopen } = opened
+    if (contractCase.needs === 'second handle' && typeof reopen !== 'function') return reopen.impossible
+    await contractCase.run({
+      store: opened.store,
+      clock,
+      second: async () => {
+        if (typeof reopen !== 'function') throw new Error(`the case must say that it needs a second handle`)
+        const other = await reopen()
+        others.push(other)
+        return other
+      },
+    })
+    return null
+  } finally {
+    for (const other of others) await other.close()
+    await opened.dispose()
+  }
+}

@@ -1,0 +1,303 @@
+import { strict as assert } from 'node:assert'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { SearchOptions } from '../../core/listing.ts'
+import type { NonEmpty } from '../../core/message.ts'
+import type { Place, SaveItem, Store } from '../../core/ports.ts'
+import { append, casesOf, holder, say, start, texts } from './build.ts'
+import type { ContractCase } from './contract-case.ts'
+import { found, plant } from './search-corpus.ts'
+
+const search = casesOf('search')
+
+async function hits(store: Store, query: string, options: SearchOptions = {}): Promise<MessageId[]> {
+  return (await store.search(query, { limit: 200, ...options })).items.map(hit => hit.message.id)
+}
+
+/** Reads all pages of a search, and asserts that each is full but the last. */
+async function pages(store: Store, query: string, options: SearchOptions & { limit: number }) {
+  const all: MessageId[] = []
+  for (let after: string | null = null; ; ) {
+    const page = await store.search(query, after === null ? options : { ...options, after })
+    assert.ok(after === null || page.items.length > 0, 'a next page is never empty')
+    all.push(...page.items.map(hit => hit.message.id))
+    assert.deepEqual(page.skipped, [])
+    if (page.next === null) return all
+    assert.equal(page.items.length, options.limit)
+    after = page.next
+  }
+}
+
+/** Two conversations that said the same at the same moments: 12 messages each, two a moment. */
+async function twins(store: Store, clock: { now: number }) {
+  const ids = ['bbbbbbbb-0000-4000-8000-000000000000', 'aaaaaaaa-0000-4000-8000-000000000000']
+  const places: Place[] = []
+  for (const id of ids) places.push(await store.create({ id: id as ConversationId }))
+  for (let round = 0; round < 6; round++) {
+    for (const { branch } of places) await append(store, branch, `llama ${round} one`, `llama ${round} two`)
+    clock.now += 1_000
+  }
+  return places
+}
+
+export const searchChangesCases: readonly ContractCase[] = [
+  search('orders what was said at the same moment by seq, then by conversation', async world => {
+    const { store, clock } = world
+    await twins(store, clock)
+    const { items } = await store.search('llama', { limit: 200 })
+    const order = items.map(({ message }) => [
+      message.createdAt.getTime(),
+      message.seq,
+      message.conversationId,
+    ])
+    const expected = order.toSorted((a, b) => {
+      const [time, seq] = [(b[0] as number) - (a[0] as number), (b[1] as number) - (a[1] as number)]
+      return time || seq || (a[2]! < b[2]! ? -1 : 1)
+    })
+    assert.equal(order.length, 24)
+    assert.deepEqual(order, expected)
+  }),
+
+  search('is read page by page without gaps or doubles, through ties', async ({ store, clock }) => {
+    await twins(store, clock)
+    for (const order of ['newest', 'ranked'] as const) {
+      const whole = await hits(store, 'llama', { order })
+      assert.equal(new Set(whole).size, 24)
+      for (const limit of [1, 5, 7, 12, 24, 100]) {
+        assert.deepEqual(await pages(store, 'llama', { order, limit }), whole, `${order} by ${limit}`)
+      }
+    }
+  }),
+
+  search('pages through what the index alone cannot decide', async ({ store, clock }) => {
+    const { branch } = await store.create()
+    for (let i = 0; i < 60; i++) {
+      clock.now += 1_000
+      await append(store, branch, i % 3 === 0 ? `red panda ${i}` : `panda, red ${i}`)
+    }
+    const whole = await hits(store, '"red panda"')
+    assert.equal(whole.length, 20)
+    for (const limit of [1, 7, 20]) assert.deepEqual(await pages(store, '"red panda"', { limit }), whole)
+    const others = await hits(store, 'panda -"red panda"')
+    assert.equal(others.length, 40)
+    assert.deepEqual(await pages(store, 'panda -"red panda"', { limit: 9 }), others)
+  }),
+
+  search('pages through times at both ends of the calendar', async ({ store }) => {
+    const { conversation } = await store.create()
+    const years = [9999, 1970, 2500, 9000, 2249, 2026, 2248, 3000, 8000, 2247, 1971, 5000]
+    const items = years.map(year => ({
+      message: { ...say(`comet of ${year}`), at: new Date(Date.UTC(year, 5, 1)) },
+      parent: null,
+    }))
+    await store.save(conversation.id, items as unknown as NonEmpty<SaveItem>)
+    const expected = years.toSorted((a, b) => b - a).map(year => `comet of ${year}`)
+    for (const limit of [1, 3, 12]) {
+      const read = await pages(store, 'comet', { limit })
+      assert.deepEqual(texts(await store.getMessages(read)), expected, `by ${limit}`)
+    }
+    const far = await hits(store, 'comet since:2400-01-01 before:9000-01-01')
+    assert.deepEqual(
+      texts(await store.getMessages(far)),
+      [8000, 5000, 3000, 2500].map(year => `comet of ${year}`),
+    )
+  }),
+
+  search('gives 20 hits unless told otherwise', async ({ store, clock }) => {
+    await twins(store, clock)
+    const page = await store.search('llama')
+    assert.equal(page.items.length, 20)
+    assert.notEqual(page.next, null)
+    const rest = await store.search('llama', { after: page.next! })
+    assert.equal(rest.items.length, 4)
+    assert.equal(rest.next, null)
+  }),
+
+  search('goes on where a page ended, whatever was said or deleted since', async ({ store, clock }) => {
+    const { branch } = await store.create()
+    const lines = Array.from({ length: 10 }, (_, i) => `llama ${i}`)
+    const { ids } = await append(store, branch, ...(lines as unknown as NonEmpty<string>))
+    clock.now += 1_000
+    const first = await store.search('llama', { limit: 4 })
+    await append(store, branch, 'llama late')
+    const [extra] = await store.save(branch.conversationId, [{ message: say('no animal'), parent: null }])
+    await store.deleteMessages([extra])
+    const second = await store.search('llama', { limit: 4, after: first.next! })
+    assert.deepEqual(
+      [...first.items, ...second.items].map(hit => hit.message.id),
+      ids.toReversed().slice(0, 8),
+    )
+  }),
+
+  search('names every branch that holds the message, the active one first', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
+    await store.append(side, ids[1], [say('four')])
+    await store.createBranch(conversation.id, ids[0], { name: 'early' })
+    await store.save(conversation.id, [{ message: say('nowhere'), parent: ids[2] }])
+    const branches = async (query: string) => (await store.search(query)).items[0]!.branches
+    assert.equal((await branches('one'))[0], 'main')
+    assert.deepEqual([...(await branches('one'))].sort(), ['early', 'main', 'side'])
+    assert.deepEqual(await branches('two'), ['main', 'side'])
+    assert.deepEqual(await branches('three'), ['main'])
+    assert.deepEqual(await branches('four'), ['side'])
+    assert.deepEqual(await branches('nowhere'), [])
+    await store.activateBranch(side)
+    assert.deepEqual(await branches('two'), ['side', 'main'])
+    await store.moveBranch(branch, ids[2], ids[0])
+    assert.deepEqual(await branches('three'), [])
+    await store.renameBranch(side, 'renamed')
+    assert.deepEqual(await branches('two'), ['renamed'])
+  }),
+
+  search(
+    'finds what another handle has said, with the first query after it',
+    async ({ store, second }) => {
+      const { branch } = await store.create()
+      const other = await second()
+      for (let round = 0; round < 10; round++) {
+        const [writer, reader] = round % 2 === 0 ? [other, store] : [store, other]
+        const { head } = await append(writer, branch, `round${round} ostrich`)
+        assert.deepEqual(await hits(reader, `round${round}`), [head])
+        assert.equal((await hits(writer, 'ostrich')).length, round + 1)
+      }
+    },
+    'second handle',
+  ),
+
+  search(
+    'finds each message once though two handles index at the same time',
+    async ({ store, second }) => {
+      const { branch } = await store.create()
+      const other = await second()
+      for (let round = 0; round < 10; round++) {
+        await append(store, branch, `emu ${round} one`, `emu ${round} two`)
+        const [mine, theirs] = await Promise.all([hits(store, 'emu'), hits(other, 'emu')])
+        assert.equal(mine.length, (round + 1) * 2)
+        assert.deepEqual(theirs, mine)
+      }
+    },
+    'second handle',
+  ),
+
+  search('finds a draft once it has become a message', async ({ store }) => {
+    const { conversation, branch } = await store.create()
+    const turn = { key: 'turn', step: 0, status: 'open', holder: holder() } as const
+    await store.append(branch, null, [say('question about lynxes')], { turn })
+    assert.equal((await hits(store, 'lynxes')).length, 1)
+    await store.putDraft(conversation.id, 'turn', holder(), [
+      { n: 0, type: 'text', text: 'a wolver' },
+      { n: 1, type: 'text', text: 'ine appears' },
+    ])
+    assert.deepEqual(await hits(store, 'wolverine'), [])
+    const ended = await store.endTurn(conversation.id, 'turn', { status: 'interrupted', heldBy: holder() })
+    assert.deepEqual(await hits(store, 'wolverine'), [ended.message])
+  }),
+
+  search(
+    'finds what was saved without a branch, and old words that were imported late',
+    async ({ store }) => {
+      const { conversation, branch } = await start(store)
+      const newest = await append(store, branch, 'a new heron')
+      const at = new Date('2019-05-05T00:00:00Z')
+      const ids = await store.save(conversation.id, [
+        { message: { ...say('an old heron'), at }, parent: null },
+        { message: { ...say('an older heron'), at: new Date(0) }, parent: null },
+      ])
+      assert.deepEqual(await hits(store, 'heron'), [newest.head, ...ids])
+      assert.deepEqual(await hits(store, 'heron before:2020-01-01'), [...ids])
+      assert.deepEqual(await hits(store, 'heron since:2019-01-01 before:2020-01-01'), [ids[0]])
+    },
+  ),
+
+  search('takes a retry for what it is: no second hit', async ({ store }) => {
+    const { branch } = await store.create()
+    const turn = { key: 'turn', step: 0 }
+    const { head } = await store.append(branch, null, [say('one gecko')], { turn })
+    await store.append(branch, null, [say('one gecko')], { turn })
+    assert.deepEqual(await hits(store, 'gecko'), [head])
+  }),
+
+  search('does not find what was deleted, and finds what was said in its place', async ({ store }) => {
+    const { branch } = await store.create()
+    const { ids } = await append(store, branch, 'beaver one', 'beaver two', 'beaver three')
+    assert.equal((await hits(store, 'beaver')).length, 3)
+    await store.deleteMessages([ids[1]!], { recursive: true })
+    assert.deepEqual(await hits(store, 'beaver'), [ids[0]])
+    // The newest rows went: whatever numbers them must not lead the index past the next ones.
+    const again = await append(store, branch, 'beaver four', 'otter')
+    assert.deepEqual(await hits(store, 'beaver'), [again.ids[0], ids[0]])
+    assert.deepEqual(await hits(store, 'otter'), [again.ids[1]])
+    const unseen = await append(store, branch, 'beaver five')
+    await store.deleteMessages([unseen.head])
+    assert.deepEqual(await hits(store, 'beaver'), [again.ids[0], ids[0]])
+  }),
+
+  search('does not find what is in the trash, and finds it again when it is restored', async ({ store }) => {
+    const { conversation, branch } = await store.create()
+    const seen = await append(store, branch, 'marmot one')
+    assert.equal((await hits(store, 'marmot')).length, 1)
+    const unseen = await append(store, branch, 'marmot two')
+    await store.trash(conversation.id)
+    assert.deepEqual(await hits(store, 'marmot'), [])
+    assert.deepEqual(await hits(store, 'marmot', { order: 'ranked' }), [])
+    await store.restore(conversation.id)
+    assert.deepEqual(await hits(store, 'marmot'), [unseen.head, seen.head])
+    await store.trash(conversation.id)
+    await store.purge(conversation.id)
+    const next = await start(store)
+    assert.deepEqual(await hits(store, 'marmot'), [])
+    assert.deepEqual(await hits(store, 'two'), [next.ids[1]])
+  }),
+
+  search('speaks of a conversation as it is now', async ({ store }) => {
+    const { conversation } = await start(store)
+    await hits(store, 'two')
+    await store.updateConversation(conversation.id, { title: 'renamed', directory: '/new', channel: 'cli' })
+    const { items } = await store.search('two', { directory: '/new' })
+    assert.deepEqual(
+      items.map(hit => [hit.conversation.title, hit.conversation.directory, hit.conversation.channel]),
+      [['renamed', '/new', 'cli']],
+    )
+  }),
+
+  search('finds the same after the index was built anew', async world => {
+    const { store } = world
+    await plant(world)
+    const queries = Object.values(found).flatMap(rows => rows.slice(0, 3).map(([query]) => query))
+    const before = new Map<string, MessageId[]>()
+    for (const query of queries) before.set(query, await hits(store, query))
+    await store.rebuildSearch()
+    for (const query of queries) assert.deepEqual(await hits(store, query), before.get(query), query)
+    await store.rebuildSearch()
+    const { head } = await append(store, (await start(store)).branch, 'after the rebuild: dugong')
+    assert.deepEqual(await hits(store, 'dugong'), [head])
+  }),
+
+  search('counts the messages it brings into the index', async ({ store }) => {
+    assert.equal(await store.indexSearch(), 0)
+    const { branch } = await start(store)
+    await start(store)
+    assert.equal(await store.indexSearch(), 6)
+    assert.equal(await store.indexSearch(), 0)
+    await append(store, branch, 'four')
+    assert.equal(await store.indexSearch(), 1)
+    await append(store, branch, 'five')
+    await hits(store, 'five')
+    assert.equal(await store.indexSearch(), 0)
+    await store.rebuildSearch()
+    assert.equal(await store.indexSearch(), 8)
+    assert.equal((await hits(store, 'two')).length, 2)
+  }),
+
+  search('indexes more than fits one batch', async ({ store }) => {
+    const { branch } = await store.create()
+    const lines = Array.from({ length: 2_600 }, (_, i) => `finch n${i}`)
+    const { ids } = await append(store, branch, ...(lines as unknown as NonEmpty<string>))
+    assert.deepEqual(await hits(store, 'n0'), [ids[0]])
+    assert.deepEqual(await hits(store, 'n2599'), [ids[2_599]])
+    assert.equal(await store.indexSearch(), 0)
+    assert.deepEqual(await hits(store, 'finch'), ids.toReversed().slice(0, 200))
+    const all = await pages(store, 'finch', { limit: 200 })
+    assert.equal(new Set(all).size, 2_600)
+  }),
+]

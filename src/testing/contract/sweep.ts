@@ -1,0 +1,351 @@
+import { strict as assert } from 'node:assert'
+import type { NewConversation } from '../../core/conversation.ts'
+import { sha256Hex } from '../../core/hash.ts'
+import type { ConversationId } from '../../core/ids.ts'
+import type { Place, SweepReceipt } from '../../core/ports.ts'
+import { append, casesOf, holder, rejects, said, say } from './build.ts'
+import type { ContractCase, World } from './contract-case.ts'
+
+const sweep = casesOf('sweep')
+const hour = 3_600_000
+const day = 24 * hour
+
+const idle = { dryRun: false, trashed: [], purged: [], clockJumped: null }
+
+/** A conversation of a work item: expires after a day without activity, as S2 has it by default. */
+function work({ store, clock }: World, task: string, more: NewConversation = {}): Promise<Place> {
+  return store.create({ task, ttlMs: day, expiresAt: new Date(clock.now + day), ...more })
+}
+
+/** Lets time pass in steps that are no jump, sweeping after each, as a running service would. */
+async function pass({ store, clock }: World, time: number): Promise<SweepReceipt[]> {
+  const until = clock.now + time
+  const receipts: SweepReceipt[] = []
+  while (clock.now < until) {
+    clock.now = Math.min(until, clock.now + 20 * hour)
+    receipts.push(await store.sweep())
+  }
+  return receipts
+}
+
+function purgedIn(receipts: readonly SweepReceipt[]): ConversationId[] {
+  return receipts.flatMap(receipt => receipt.purged)
+}
+
+export const sweepCases: readonly ContractCase[] = [
+  sweep('moves expired task conversations to the trash and says which', async world => {
+    const { store, clock } = world
+    const gone = await work(world, 'task-1', { key: 'task:1' })
+    await append(store, gone.branch, 'question')
+    clock.now += day + 1
+    const kept = await work(world, 'task-2')
+    const receipt = await store.sweep()
+    assert.deepEqual(receipt, { ...idle, trashed: [gone.conversation.id] })
+    const after = await store.getConversation(gone.conversation.id)
+    assert.deepEqual(after.trashedAt, new Date(clock.now))
+    assert.ok(after.version > gone.conversation.version)
+    assert.equal((await store.getConversation(kept.conversation.id)).trashedAt, null)
+    assert.deepEqual(await store.sweep(), idle)
+  }),
+
+  sweep('has nothing to do in an empty store', async ({ store }) => {
+    assert.deepEqual(await store.sweep(), idle)
+    assert.deepEqual(await store.sweep({ dryRun: true }), { ...idle, dryRun: true })
+  }),
+
+  sweep("never sweeps people's conversations, expired or not", async world => {
+    const { store, clock } = world
+    const plain = await store.create({ channel: 'cli', key: 'cli:default' })
+    const expired = await store.create({
+      channel: 'discord',
+      ttlMs: hour,
+      expiresAt: new Date(clock.now + hour),
+    })
+    clock.now += 30 * day
+    assert.deepEqual(await store.sweep(), idle)
+    assert.deepEqual(purgedIn(await pass(world, 20 * day)), [])
+    for (const { conversation } of [plain, expired]) {
+      assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
+    }
+  }),
+
+  sweep('leaves a task without an expiry alone', async world => {
+    const { store, clock } = world
+    const { conversation } = await store.create({ task: 'endless' })
+    clock.now += 400 * day
+    assert.deepEqual(await store.sweep(), idle)
+    assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
+  }),
+
+  sweep('counts from the last activity where a conversation slides', async world => {
+    const { store, clock } = world
+    const { conversation, branch } = await work(world, 'sliding')
+    clock.now += 20 * hour
+    await append(store, branch, 'still here')
+    clock.now += 10 * hour
+    assert.deepEqual((await store.sweep()).trashed, [])
+    clock.now += 15 * hour
+    assert.deepEqual((await store.sweep()).trashed, [conversation.id])
+  }),
+
+  sweep('counts from the creation where only an expiry was given', async world => {
+    const { store, clock } = world
+    const { conversation, branch } = await store.create({
+      task: 'strict',
+      expiresAt: new Date(clock.now + day),
+    })
+    clock.now += 23 * hour
+    await append(store, branch, 'still here')
+    clock.now += 2 * hour
+    assert.deepEqual((await store.sweep()).trashed, [conversation.id])
+  }),
+
+  sweep('spares an expired conversation that somebody has gone on with by its id (S2-34)', async world => {
+    const { store, clock } = world
+    const { conversation, branch } = await work(world, 'late')
+    clock.now += 3 * day
+    assert.equal(await store.findByTask('late'), null)
+    await append(store, branch, 'going on')
+    assert.deepEqual((await store.sweep()).trashed, [])
+    assert.equal((await store.findByTask('late'))?.conversation.id, conversation.id)
+    assert.deepEqual(await said(store, branch), ['going on'])
+  }),
+
+  sweep('lets a turn end that began before the expiry', async world => {
+    const { store, clock } = world
+    const { conversation, branch } = await work(world, 'slow')
+    clock.now += 23 * hour
+    const turn = { key: 'turn', step: 0, status: 'open', holder: holder() } as const
+    await store.append(branch, null, [say('question')], { turn })
+    clock.now += 2 * day
+    await store.putDraft(conversation.id, 'turn', holder(), [{ n: 0, type: 'text', text: 'answer' }])
+    const ended = await store.endTurn(conversation.id, 'turn', { status: 'complete', heldBy: holder() })
+    assert.equal(ended.turn.status, 'complete')
+    assert.deepEqual(await said(store, branch), ['question', 'answer'])
+  }),
+
+  sweep('leaves a conversation alone while a turn runs in it, and takes it afterwards', async world => {
+    const { store, clock } = world
+    const { conversation, branch } = await store.create({
+      task: 'slow',
+      expiresAt: new Date(clock.now + day),
+    })
+    clock.now += 23 * hour
+    const turn = { key: 'turn', step: 0, status: 'open', holder: holder() } as const
+    await store.append(branch, null, [say('question')], { turn })
+    clock.now += 2 * hour
+    await store.renewTurn(conversation.id, 'turn', holder())
+    assert.deepEqual((await store.sweep()).trashed, [])
+    await store.endTurn(conversation.id, 'turn', { status: 'complete', heldBy: holder() })
+    assert.deepEqual((await store.sweep()).trashed, [conversation.id])
+  }),
+
+  sweep('frees the key of what it trashes, and restore brings it back', async world => {
+    const { store, clock } = world
+    const { conversation, branch } = await work(world, 'task', { key: 'task:key' })
+    await append(store, branch, 'question')
+    clock.now += 2 * day
+    await store.sweep()
+    const { key, formerKey } = await store.getBranch(branch)
+    assert.deepEqual([key, formerKey], [null, 'task:key'])
+    assert.deepEqual(await store.restore(conversation.id), { keysTaken: [] })
+    assert.equal((await store.getBranch(branch)).key, 'task:key')
+    assert.deepEqual(await said(store, branch), ['question'])
+  }),
+
+  sweep('writes nothing at all in a dry run, and says what it would do', async world => {
+    const { store, clock } = world
+    const { conversation } = await work(world, 'task')
+    clock.now += 2 * day
+    const version = await store.versionOf(conversation.id)
+    const expected = { ...idle, dryRun: true, trashed: [conversation.id] }
+    assert.deepEqual(await store.sweep({ dryRun: true }), expected)
+    assert.deepEqual(await store.sweep({ dryRun: true }), expected)
+    assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
+    assert.equal(await store.versionOf(conversation.id), version)
+    // A dry run leaves no time behind either: the first real sweep is still the first.
+    clock.now += 5 * day
+    assert.deepEqual(await store.sweep(), { ...idle, trashed: [conversation.id] })
+  }),
+
+  sweep('counts no dry run among the sweeps that a purge waits for', async world => {
+    const { store, clock } = world
+    const { conversation } = await store.create()
+    await store.trash(conversation.id)
+    clock.now += 8 * day
+    for (let i = 0; i < 5; i++) assert.deepEqual((await store.sweep({ dryRun: true })).purged, [])
+    assert.deepEqual((await store.sweep()).purged, [])
+    assert.equal((await store.getConversation(conversation.id)).id, conversation.id)
+  }),
+
+  sweep('purges from the trash after seven days, not sooner, and once', async world => {
+    const { store } = world
+    const { conversation } = await store.create()
+    await store.sweep()
+    await store.trash(conversation.id)
+    assert.deepEqual(purgedIn(await pass(world, 7 * day - hour)), [])
+    assert.notEqual((await store.getConversation(conversation.id)).trashedAt, null)
+    assert.deepEqual(purgedIn(await pass(world, 2 * hour)), [conversation.id])
+    await rejects(store.getConversation(conversation.id), 'not_found')
+    assert.deepEqual(purgedIn(await pass(world, 2 * day)), [])
+  }),
+
+  sweep('purges only what at least two sweeps have seen in the trash', async world => {
+    const { store, clock } = world
+    const { conversation } = await store.create()
+    await store.trash(conversation.id)
+    clock.now += 30 * day
+    assert.deepEqual((await store.sweep()).purged, [])
+    assert.notEqual((await store.getConversation(conversation.id)).trashedAt, null)
+    assert.deepEqual(purgedIn(await pass(world, 3 * day)), [conversation.id])
+  }),
+
+  sweep('leaves alone what was restored after it had expired', async world => {
+    const { store, clock } = world
+    const { conversation } = await work(world, 'task')
+    await store.sweep()
+    clock.now += day
+    assert.deepEqual((await store.sweep()).trashed, [conversation.id])
+    await store.restore(conversation.id)
+    assert.deepEqual((await store.sweep()).trashed, [])
+    assert.ok((await store.getConversation(conversation.id)).expiresAt!.getTime() > clock.now)
+  }),
+
+  sweep('counts the seven days anew after a restore', async world => {
+    const { store } = world
+    const { conversation } = await store.create()
+    await store.sweep()
+    await store.trash(conversation.id)
+    await pass(world, 6 * day)
+    await store.restore(conversation.id)
+    await store.trash(conversation.id)
+    assert.deepEqual(purgedIn(await pass(world, 6 * day)), [])
+    assert.deepEqual(purgedIn(await pass(world, 2 * day)), [conversation.id])
+  }),
+
+  sweep('counts only the sweeps since it came to the trash for the last time', async world => {
+    const { store, clock } = world
+    const { conversation } = await store.create()
+    await store.sweep()
+    await store.trash(conversation.id)
+    await pass(world, 3 * day)
+    await store.restore(conversation.id)
+    await store.trash(conversation.id)
+    clock.now += 8 * day
+    assert.notEqual((await store.sweep()).clockJumped, null)
+    clock.now += hour
+    assert.deepEqual((await store.sweep()).purged, [])
+    assert.deepEqual(purgedIn(await pass(world, 2 * day)), [conversation.id])
+  }),
+
+  sweep('takes a task conversation all the way from expiry to nothing', async world => {
+    const { store } = world
+    const { conversation, branch } = await work(world, 'task')
+    const { head } = await append(store, branch, 'a question about swordfish')
+    await store.sweep()
+    const receipts = await pass(world, 12 * day)
+    assert.deepEqual(
+      receipts.flatMap(receipt => receipt.trashed),
+      [conversation.id],
+    )
+    assert.deepEqual(purgedIn(receipts), [conversation.id])
+    await rejects(store.getMessages([head]), 'not_found')
+    assert.deepEqual((await store.search('swordfish')).items, [])
+  }),
+
+  sweep('removes the blobs that nobody has any more', async world => {
+    const { store } = world
+    const alone = 'alone '.repeat(4_000)
+    const shared = 'shared '.repeat(4_000)
+    const doomed = await store.create()
+    await store.append(doomed.branch, null, [say(alone), say(shared)])
+    const other = await store.create()
+    await store.append(other.branch, null, [say(shared)])
+    await store.sweep()
+    await store.trash(doomed.conversation.id)
+    const receipts = await pass(world, 9 * day)
+    assert.deepEqual(purgedIn(receipts), [doomed.conversation.id])
+    await rejects(store.readBlob(sha256Hex(alone)), 'not_found')
+    assert.deepEqual(await said(store, other.branch), [shared])
+  }),
+
+  sweep('does nothing but report when the clock has jumped forwards', async world => {
+    const { store, clock } = world
+    const from = clock.now
+    await store.sweep()
+    const { conversation } = await work(world, 'task')
+    clock.now += 100 * day
+    const clockJumped = { from: new Date(from), to: new Date(clock.now) }
+    assert.deepEqual(await store.sweep({ dryRun: true }), { ...idle, dryRun: true, clockJumped })
+    assert.deepEqual(await store.sweep(), { ...idle, clockJumped })
+    assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
+    clock.now += hour
+    assert.deepEqual(await store.sweep(), { ...idle, trashed: [conversation.id] })
+  }),
+
+  sweep('does nothing but report when the clock has jumped backwards', async world => {
+    const { store, clock } = world
+    const expiresAt = new Date(clock.now + hour)
+    const late = await store.create()
+    await store.trash(late.conversation.id)
+    clock.now += 40 * day
+    const jumpedFrom = clock.now
+    await store.sweep()
+    const { conversation } = await work(world, 'task', { expiresAt })
+    clock.now -= day + 1
+    const receipt = await store.sweep()
+    assert.deepEqual(receipt, {
+      ...idle,
+      clockJumped: { from: new Date(jumpedFrom), to: new Date(clock.now) },
+    })
+    assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
+    assert.notEqual((await store.getConversation(late.conversation.id)).trashedAt, null)
+  }),
+
+  sweep('takes a day, in either direction, for no jump', async world => {
+    const { store, clock } = world
+    await store.sweep()
+    clock.now += day
+    assert.equal((await store.sweep()).clockJumped, null)
+    clock.now -= day
+    assert.equal((await store.sweep()).clockJumped, null)
+    clock.now += day + 1
+    assert.notEqual((await store.sweep()).clockJumped, null)
+  }),
+
+  sweep('gets through more than a hundred expired conversations in one call', async world => {
+    const { store, clock } = world
+    const made: ConversationId[] = []
+    for (let i = 0; i < 230; i++) made.push((await work(world, `task-${i}`)).conversation.id)
+    const kept = await store.create({ task: 'kept' })
+    clock.now += 2 * day
+    const plan = await store.sweep({ dryRun: true })
+    const receipt = await store.sweep()
+    assert.deepEqual([...receipt.trashed].sort(), [...made].sort())
+    assert.deepEqual([...plan.trashed].sort(), [...made].sort())
+    assert.equal(await store.countConversations({ trashed: true }), 230)
+    assert.equal((await store.findByTask('kept'))?.conversation.id, kept.conversation.id)
+    const receipts = await pass(world, 9 * day)
+    assert.deepEqual(purgedIn(receipts).sort(), [...made].sort())
+    assert.equal(await store.countConversations({ trashed: true }), 0)
+  }),
+
+  sweep(
+    'is one sweep for all who share the store',
+    async world => {
+      const { store, clock, second } = world
+      const other = await second()
+      await store.sweep()
+      const { conversation } = await work(world, 'task')
+      clock.now += 2 * day
+      assert.notEqual((await other.sweep()).clockJumped, null)
+      clock.now += hour
+      const both = await Promise.all([store.sweep(), other.sweep()])
+      assert.deepEqual(
+        both.flatMap(receipt => receipt.trashed),
+        [conversation.id],
+      )
+    },
+    'second handle',
+  ),
+]

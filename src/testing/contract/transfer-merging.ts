@@ -1,0 +1,314 @@
+import { strict as assert } from 'node:assert'
+import { sha256Hex } from '../../core/hash.ts'
+import type { StoredRecord } from '../../core/stored.ts'
+import { append, casesOf, holder, noMessage, said, say, start, summarise, writers } from './build.ts'
+import type { ContractCase } from './contract-case.ts'
+import { allOf, fill, forget, one, recordsOf, write, writeAll } from './transfer-build.ts'
+
+const merging = casesOf('moving into what is there')
+
+const outcomesOf = (written: readonly { readonly outcome: string }[]) => written.map(({ outcome }) => outcome)
+
+export const mergingCases: readonly ContractCase[] = [
+  merging('adds what was said since, and moves the branch on', async ({ store, clock }) => {
+    const { conversation, branch } = await start(store)
+    const early = await recordsOf(store, conversation.id)
+    clock.now += 1_000
+    await append(store, branch, 'four', 'five')
+    const late = await recordsOf(store, conversation.id)
+    await forget(store, conversation.id)
+    await writeAll(store, early, 'added')
+    const written = await write(store, late)
+    assert.deepEqual(outcomesOf(written), [
+      'advanced',
+      ...Array(3).fill('present'),
+      'added',
+      'added',
+      'advanced',
+    ])
+    assert.deepEqual(await recordsOf(store, conversation.id), late)
+    await writeAll(store, late, 'present')
+    // What is older changes nothing.
+    await writeAll(store, early, 'present')
+    assert.deepEqual(await recordsOf(store, conversation.id), late)
+  }),
+
+  merging('keeps both ways where a branch has gone on differently, and says so once', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const early = await recordsOf(store, conversation.id)
+    await append(store, branch, 'there')
+    const there = await recordsOf(store, conversation.id)
+    await forget(store, conversation.id)
+    await writeAll(store, early, 'added')
+    await store.append(branch, ids[2], [say('here')])
+    const written = await write(store, there)
+    assert.equal(written.at(-1)?.outcome, 'added')
+    assert.match(JSON.stringify(written.at(-1)), /main-2/)
+    assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'here'])
+    assert.deepEqual(await said(store, { ...branch, name: 'main-2' }), ['one', 'two', 'three', 'there'])
+    const version = await store.versionOf(conversation.id)
+    await writeAll(store, there, 'present')
+    assert.equal(await store.versionOf(conversation.id), version)
+    assert.equal((await store.listBranches(conversation.id)).length, 2)
+  }),
+
+  merging('does not pull a branch away from somebody who is answering', async ({ store, clock }) => {
+    const { conversation, branch } = await store.create()
+    const turn = { key: 't', step: 0, status: 'open', holder: holder(7) } as const
+    const asked = await store.append(branch, null, [say('q')], { turn })
+    const early = await recordsOf(store, conversation.id)
+    await store.append(branch, asked.head, [say('there', 'assistant')], { turn: { ...turn, step: 1 } })
+    const there = (await recordsOf(store, conversation.id)).filter(({ kind }) => kind !== 'turn')
+    await forget(store, conversation.id)
+    await writeAll(store, early, 'added')
+    assert.match(JSON.stringify(await write(store, there)), /main-2/)
+    assert.equal((await store.getBranch(branch)).head, asked.head)
+    await store.append(branch, asked.head, [say('here', 'assistant')], { turn: { ...turn, step: 1 } })
+    assert.deepEqual(await said(store, { ...branch, name: 'main-2' }), ['q', 'there'])
+    // When the lease has run out, nobody is.
+    await forget(store, conversation.id)
+    await writeAll(store, early, 'added')
+    clock.now += 60_000
+    await write(store, there)
+    assert.deepEqual(await said(store, branch), ['q', 'there'])
+  }),
+
+  merging('gives no key that another has here, and says so', async ({ store, clock }) => {
+    const { conversation } = await start(store, { key: 'k' })
+    const records = await recordsOf(store, conversation.id)
+    await forget(store, conversation.id)
+    const other = await store.create({ key: 'k' })
+    const written = await write(store, records)
+    assert.match(JSON.stringify(written.at(-1)), new RegExp(`key .*k.* ${other.conversation.id}`))
+    const main = { conversationId: conversation.id, name: 'main' }
+    assert.equal((await store.getBranch(main)).key, null)
+    assert.equal((await store.getBranch(main)).formerKey, 'k')
+    assert.equal((await store.findByKey('k'))?.conversation.id, other.conversation.id)
+    await writeAll(store, records, 'present')
+    // A holder that has expired gives it up.
+    await forget(store, conversation.id)
+    await store.updateConversation(other.conversation.id, { expiresAt: new Date(clock.now + 1) })
+    clock.now += 10
+    await writeAll(store, records, 'added')
+    assert.equal((await store.findByKey('k'))?.conversation.id, conversation.id)
+  }),
+
+  merging(
+    'leaves titles, labels, words that were erased and the trash as they are here',
+    async ({ store }) => {
+      const { conversation, ids } = await start(store, { title: 'There', key: 'k' })
+      const { id } = conversation
+      const records = await recordsOf(store, id)
+      await store.updateConversation(id, { title: 'Here', tags: ['mine'] })
+      await store.setLabel(ids[0], 'mine')
+      await store.eraseMessages([ids[1]], { by: 'anna', reason: 'private' })
+      await store.trash(id)
+      const before = await recordsOf(store, id)
+      await writeAll(store, records, 'present')
+      assert.deepEqual(await recordsOf(store, id), before)
+      assert.equal((await store.getConversation(id)).title, 'Here')
+      assert.equal(await store.findByKey('k'), null)
+    },
+  ),
+
+  merging('brings back what was deleted here, and leaves alive what was deleted there', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const { id } = conversation
+    const whole = await recordsOf(store, id)
+    await store.deleteMessages([ids[2]])
+    const deleted = await recordsOf(store, id)
+    assert.equal(allOf(deleted, 'tombstone').length, 1)
+    const written = await write(store, whole)
+    assert.deepEqual(outcomesOf(written), ['present', 'present', 'present', 'added', 'advanced'])
+    assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
+    await writeAll(store, whole, 'present')
+    await writeAll(store, deleted, 'present')
+    assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
+    assert.equal((await store.getMessages([ids[2]]))[0]?.seq, 3)
+  }),
+
+  merging(
+    'ends a turn that was open, if it has ended there, and not one that is held here',
+    async ({ store, clock }) => {
+      const { conversation, branch } = await store.create()
+      const { id } = conversation
+      const step = { key: 't', step: 0, status: 'open', holder: holder() } as const
+      const asked = await store.append(branch, null, [say('q')], { turn: step })
+      await store.putDraft(id, 't', holder(), [{ n: 0, type: 'text', text: 'hal' }])
+      const open = await recordsOf(store, id)
+      await store.append(branch, asked.head, [say('half', 'assistant')], {
+        turn: { key: 't', step: 1, status: 'complete', holder: holder(), usage: { output: 4 } },
+      })
+      const ended = await recordsOf(store, id)
+      await forget(store, id)
+      await writeAll(store, open, 'added')
+      const written = await write(store, ended)
+      assert.deepEqual(outcomesOf(written), ['advanced', 'present', 'added', 'advanced', 'advanced'])
+      assert.deepEqual(await recordsOf(store, id), ended)
+      assert.deepEqual(await store.readDraft(id, 't'), [])
+      await writeAll(store, open, 'present')
+      assert.deepEqual(await recordsOf(store, id), ended)
+      // Held by another process, whose lease still runs.
+      await forget(store, id)
+      const other = { ...one(open, 'turn'), holder: holder(9), leaseUntil: clock.now + 20_000 }
+      await write(
+        store,
+        open.map(record => (record.kind === 'turn' ? other : record)),
+      )
+      await write(store, ended)
+      assert.equal((await store.listTurns(id))[0]?.status, 'open')
+    },
+  ),
+
+  merging('lets nobody hold a branch for longer by writing so into a record', async ({ store, clock }) => {
+    const id = await fill(store)
+    const records = await recordsOf(store, id)
+    await forget(store, id)
+    const far = records.map(record =>
+      record.kind === 'turn' && record.status === 'open'
+        ? { ...record, leaseUntil: clock.now + 1e12 }
+        : record,
+    )
+    await write(store, far)
+    const [turn] = await store.listTurns(id, { status: 'open' })
+    assert.ok(turn?.leaseUntil && turn.leaseUntil.getTime() <= clock.now + 30_000)
+    // And no second turn is open on one branch.
+    const second = { ...allOf(records, 'turn').find(({ status }) => status === 'open')!, key: 'another' }
+    const [written] = await write(store, [second])
+    assert.equal(written?.outcome, 'refused')
+    // Nor does a turn cost what is no number: sums are made of it.
+    const ended = { ...allOf(records, 'turn').find(({ status }) => status !== 'open')!, key: 'dear' }
+    const [dear] = await write(store, [{ ...ended, usage: { input: '5' } as never }])
+    assert.equal(dear?.outcome, 'refused')
+  }),
+
+  merging('takes pieces of an answer in their order, and none without a turn', async ({ store }) => {
+    const id = await fill(store)
+    const draft = one(await recordsOf(store, id), 'draft')
+    const written = await write(store, [
+      { ...draft, n: 2 },
+      { ...draft, turn: 'nowhere' },
+      { ...draft, n: 1, text: 'more' },
+      { ...draft, turn: 't1' },
+    ])
+    assert.deepEqual(outcomesOf(written), ['refused', 'refused', 'added', 'present'])
+    assert.equal((await store.readDraft(id, 't2')).length, 2)
+  }),
+
+  merging(
+    'takes a summary only with the checksum of its messages, and none of erased words',
+    async ({ store, clock }) => {
+      const { conversation, branch, ids } = await start(store)
+      const { id } = conversation
+      await summarise(store, id, [ids[0], ids[1]])
+      const side = await store.createBranch(id, ids[0], { name: 'side' })
+      const { head } = await append(store, side, 'other')
+      const summary = one(await recordsOf(store, id), 'summary')
+      const outcome = async (record: StoredRecord) => (await write(store, [record]))[0]?.outcome
+      assert.equal(await outcome(summary), 'present')
+      const longer = { ...summary, last: ids[2], checksum: sha256Hex(ids.map(one => `${one}\n`).join('')) }
+      assert.equal(await outcome({ ...longer, checksum: summary.checksum }), 'refused')
+      assert.equal(await outcome({ ...longer, first: head }), 'refused')
+      assert.equal(await outcome({ ...longer, first: noMessage }), 'refused')
+      assert.equal(await outcome(longer), 'added')
+      assert.equal((await store.listSummaries(id)).length, 2)
+      clock.now += 1_000
+      await store.eraseMessages([ids[1]], { by: 'anna', reason: 'private' })
+      assert.deepEqual(await store.listSummaries(id), [])
+      assert.equal(await outcome(summary), 'refused')
+      // One that was made afterwards never saw them.
+      assert.equal(await outcome({ ...summary, createdAt: clock.now + 1 }), 'added')
+      assert.equal((await store.getBranch(branch)).head, ids[2])
+    },
+  ),
+
+  merging('takes events that are not there, whatever numbers they have', async ({ store }) => {
+    const { conversation } = await start(store)
+    const { id } = conversation
+    await store.addEvents(id, [{ type: 'plan', data: { n: 1 } }, { type: 'resume' }])
+    const there = await recordsOf(store, id)
+    await forget(store, id)
+    await writeAll(
+      store,
+      there.filter(({ kind }) => kind !== 'event'),
+      'added',
+    )
+    await store.addEvents(id, [{ type: 'permission' }])
+    const events = allOf(there, 'event')
+    const version = await store.versionOf(id)
+    assert.deepEqual(outcomesOf(await write(store, events)), ['added', 'added'])
+    assert.ok((await store.versionOf(id)) > version)
+    assert.deepEqual((await store.listEvents(id)).map(({ type }) => type).sort(), [
+      'permission',
+      'plan',
+      'resume',
+    ])
+    await writeAll(store, events, 'present')
+    assert.deepEqual(outcomesOf(await write(store, [{ ...events[0]!, n: 2_000_000_000, at: 9 }])), ['added'])
+    await store.addEvents(id, [{ type: 'plan' }])
+    assert.deepEqual(
+      (await store.listEvents(id)).map(({ n }) => n),
+      [0, 1, 2, 3, 4],
+    )
+  }),
+
+  merging('raises what never goes down, and lowers nothing', async ({ store }) => {
+    const id = await fill(store)
+    const conversation = one(await recordsOf(store, id), 'conversation')
+    const { tokensUsed, cost } = await store.getConversation(id)
+    const outcome = async (change: object) =>
+      (await write(store, [{ ...conversation, ...change }]))[0]?.outcome
+    assert.equal(await outcome({ tokensUsed: 0, cost: 0 }), 'present')
+    assert.equal((await store.getConversation(id)).tokensUsed, tokensUsed)
+    const version = await store.versionOf(id)
+    assert.equal(await outcome({ tokensUsed: tokensUsed + 5 }), 'advanced')
+    assert.equal(await outcome({ cost: cost + 0.5 }), 'advanced')
+    const after = await store.getConversation(id)
+    assert.deepEqual([after.tokensUsed, after.cost], [tokensUsed + 5, cost + 0.5])
+    assert.ok(after.version > version)
+  }),
+
+  merging('keeps the links of agents that are here, and adds others', async ({ store }) => {
+    const id = await fill(store)
+    const link = one(await recordsOf(store, id), 'agent_link')
+    const written = await write(store, [
+      { ...link, foreignId: 'changed' },
+      { ...link, agent: 'b', seen: noMessage },
+      { ...link, branch: 'nowhere' },
+    ])
+    assert.deepEqual(outcomesOf(written), ['present', 'added', 'refused'])
+    const main = { conversationId: id, name: 'main' }
+    assert.deepEqual(
+      (await store.listAgentLinks(main)).map(({ agent, foreignId, seen }) => [agent, foreignId, seen]),
+      [
+        ['agent', 'f', link.seen],
+        ['b', 'f', null],
+      ],
+    )
+  }),
+
+  merging('takes many conversations in one go, each by itself', async ({ store }) => {
+    const places = [await start(store), await start(store), await start(store)]
+    const all = (await Promise.all(places.map(place => recordsOf(store, place.conversation.id)))).flat()
+    for (const { conversation } of places) await forget(store, conversation.id)
+    await writeAll(store, all, 'added')
+    for (const { branch } of places) assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
+  }),
+
+  merging(
+    'ends in the same if many take in the same at once',
+    async world => {
+      const { store } = world
+      const id = await fill(store)
+      const records = await recordsOf(store, id)
+      const handles = await writers(world)
+      for (let round = 0; round < 5; round++) {
+        await forget(store, id)
+        const written = await Promise.all(handles.map(handle => write(handle, records)))
+        assert.ok(written.flat().every(({ outcome }) => outcome === 'added' || outcome === 'present'))
+        assert.deepEqual(await recordsOf(store, id), records)
+      }
+    },
+    'second handle',
+  ),
+]
