@@ -2,10 +2,10 @@ import { strict as assert } from 'node:assert'
 import type { ConversationId } from '../../core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
 import type { Place, Store } from '../../core/ports.ts'
-import { append, holder, noMessage, rejects, say, start } from './build.ts'
+import { append, casesOf, holder, noMessage, rejects, say, start } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const area = 'activity'
+const it = casesOf('activity')
 const day = 86_400_000
 const family = '👨‍👩‍👧‍👦'
 
@@ -24,248 +24,202 @@ async function titled(store: Store, ...messages: NonEmpty<NewMessage>): Promise<
 
 /** What saying things does to the conversation they are said in. */
 export const activityCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'takes the title from the first words of the person (S1-3, S1-6)',
-    run: async ({ store }) => {
-      assert.equal(await titled(store, say('Why is the build red?')), 'Why is the build red?')
-      assert.equal(await titled(store, say('  two\n\n lines\t and\u00a0more ')), 'two lines and more')
-      assert.equal(await titled(store, say('hello', 'assistant')), null)
-      assert.equal(await titled(store, say('hello', 'assistant'), say('asked')), 'asked')
-      assert.equal(await titled(store, say('first'), say('second')), 'first')
-      const blocks = [{ type: 'text', text: 'a' } as const, { type: 'text', text: 'b' } as const]
-      assert.equal(await titled(store, { role: 'user', blocks }), 'a b')
-    },
-  },
-  {
-    area,
-    name: 'cuts a long title at 60 characters as a reader counts them',
-    run: async ({ store }) => {
-      assert.equal(await titled(store, say('a'.repeat(60))), 'a'.repeat(60))
-      assert.equal(await titled(store, say('a'.repeat(61))), `${'a'.repeat(59)}…`)
-      assert.equal(await titled(store, say(family.repeat(60))), family.repeat(60))
-      assert.equal(await titled(store, say(family.repeat(70))), `${family.repeat(59)}…`)
-    },
-  },
-  {
-    area,
-    name: 'waits for words: an image or white space gives no title',
-    run: async ({ store }) => {
-      const place = await store.create()
-      const image = { type: 'image', mime: 'image/png', url: 'https://example.org/a.png' } as const
-      const first = await store.append(place.branch, null, [{ role: 'user', blocks: [image] }, say(' \n ')])
-      assert.equal(await titleOf(store, place), null)
-      await store.append(place.branch, first.head, [say('what is this?')])
-      assert.equal(await titleOf(store, place), 'what is this?')
-    },
-  },
-  {
-    area,
-    name: 'keeps a title that was given, and one that was found, whatever is said later (S1-25)',
-    run: async ({ store }) => {
-      const given = await start(store, { title: 'mine' })
-      assert.equal(given.conversation.title, 'mine')
-      const found = await start(store)
-      assert.equal(found.conversation.title, 'one')
-      await append(store, found, 'something else')
-      assert.equal(await titleOf(store, found), 'one')
-      await store.updateConversation(found.conversation.id, { title: 'renamed' })
-      await append(store, found, 'and on')
-      assert.equal(await titleOf(store, found), 'renamed')
-    },
-  },
-  {
-    area,
-    name: 'takes a title from saved messages too (S3-33)',
-    run: async ({ store }) => {
-      const place = await store.create()
-      await store.save(place.conversation.id, [
-        { message: say('sure', 'assistant'), parent: null },
-        { message: say('from a save'), parent: { item: 0 } },
-      ])
-      assert.equal(await titleOf(store, place), 'from a save')
-    },
-  },
-  {
-    area,
-    name: 'counts messages and tokens of all branches, estimated or given (S1-11, S2-40)',
-    run: async ({ store }) => {
-      const place = await store.create()
-      const { id } = place.conversation
-      const first = await store.append(place.branch, null, [say('12345678'), { ...say('x'), tokens: 70 }])
-      await store.createBranch(id, first.ids[0], { name: 'side' })
-      await store.append({ conversationId: id, name: 'side' }, first.ids[0], [say('123')])
-      await store.save(id, [{ message: say('root'), parent: null }])
-      const { messages, tokens, tokensUsed, cost } = await store.getConversation(id)
-      assert.deepEqual(
-        { messages, tokens, tokensUsed, cost },
-        { messages: 4, tokens: 74, tokensUsed: 0, cost: 0 },
-      )
-    },
-  },
-  {
-    area,
-    name: 'adds up what providers charged over all turns (S1-33, S2-9)',
-    run: async ({ store }) => {
-      const { conversation, branch } = await store.create()
-      const step = (key: string, usage: object) => ({ turn: { key, step: 0, usage } })
-      const first = await store.append(
-        branch,
-        null,
-        [say('a')],
-        step('t1', { input: 10, output: 5, cost: 0.5 }),
-      )
-      await store.append(
-        branch,
-        first.head,
-        [say('b')],
-        step('t2', { input: 7, cacheRead: 1_000, reasoning: 3 }),
-      )
-      const { tokensUsed, cost } = await store.getConversation(conversation.id)
-      assert.deepEqual({ tokensUsed, cost }, { tokensUsed: 22, cost: 0.5 })
-    },
-  },
-  {
-    area,
-    name: 'moves the time of last activity with every append, save and change, never back (S0-35, S1-10, S1-33)',
-    run: async ({ store, clock }) => {
-      const made = clock.now
-      const { conversation, branch } = await store.create()
-      const updated = async () => (await store.getConversation(conversation.id)).updatedAt.getTime()
-      clock.now += 1_000
-      await append(store, branch, 'a')
-      assert.equal(await updated(), made + 1_000)
-      clock.now += 1_000
-      await store.save(conversation.id, [{ message: say('b'), parent: null }])
-      assert.equal(await updated(), made + 2_000)
-      clock.now -= 90_000
-      await append(store, branch, 'c')
-      await store.updateConversation(conversation.id, { title: 'x' })
-      assert.equal(await updated(), made + 2_000)
-      assert.equal((await store.getConversation(conversation.id)).createdAt.getTime(), made)
-    },
-  },
-  {
-    area,
-    name: 'raises the version with every change, and versionOf tells it',
-    run: async ({ store }) => {
-      const { conversation, branch, ids } = await start(store)
-      const { id } = conversation
-      const side = { conversationId: id, name: 'side' }
-      const by = holder()
-      const open = { turn: { key: 't', step: 0, status: 'open', holder: by } } as const
-      const changes: readonly [string, () => Promise<unknown>][] = [
-        ['updateConversation', () => store.updateConversation(id, { title: 'x' })],
-        ['append', () => append(store, branch, 'four')],
-        ['save', () => store.save(id, [{ message: say('root'), parent: null }])],
-        ['setLabel', () => store.setLabel(ids[0], 'here')],
-        ['createBranch', () => store.createBranch(id, ids[1], { name: 'side' })],
-        ['moveBranch', () => store.moveBranch(side, ids[1], ids[0])],
-        ['setKey', () => store.setKey(side, 'k')],
-        [
-          'setAgentLink',
-          () => store.setAgentLink(side, { agent: 'a', directory: '/', foreignId: 'f', seen: null }),
-        ],
-        ['removeAgentLink', () => store.removeAgentLink(side, 'a', '/')],
-        ['activateBranch', () => store.activateBranch(side)],
-        ['reset', () => store.reset(side)],
-        ['renameBranch', () => store.renameBranch(branch, 'old')],
-        ['deleteBranch', () => store.deleteBranch({ conversationId: id, name: 'old' })],
-        ['addEvents', () => store.addEvents(id, [{ type: 'plan' }])],
-        ['an open turn', () => store.append(side, null, [say('q')], open)],
-        ['endTurn', () => store.endTurn(id, 't', { status: 'complete', heldBy: by })],
-        ['eraseMessages', () => store.eraseMessages([ids[0]], { by: 'me', reason: 'test' })],
-        ['deleteMessages', () => store.deleteMessages([ids[0]], { recursive: true })],
-        ['trash', () => store.trash(id)],
-        ['restore', () => store.restore(id)],
-      ]
-      for (const [name, change] of changes) {
-        const before = await store.versionOf(id)
-        await change()
-        const after = await store.versionOf(id)
-        assert.ok(after > before, `${name} raises the version`)
-        assert.equal((await store.getConversation(id)).version, after, name)
-      }
-    },
-  },
-  {
-    area,
-    name: 'leaves the version alone when nothing changes: refusals, repeats, reads, others at work',
-    run: async ({ store }) => {
-      const { conversation, branch, ids } = await start(store)
-      const { id } = conversation
-      const turn = { key: 't', step: 0 }
-      await store.append(branch, ids[2], [say('four')], { turn })
+  it('takes the title from the first words of the person (S1-3, S1-6)', async ({ store }) => {
+    assert.equal(await titled(store, say('Why is the build red?')), 'Why is the build red?')
+    assert.equal(await titled(store, say('  two\n\n lines\t and\u00a0more ')), 'two lines and more')
+    assert.equal(await titled(store, say('hello', 'assistant')), null)
+    assert.equal(await titled(store, say('hello', 'assistant'), say('asked')), 'asked')
+    assert.equal(await titled(store, say('first'), say('second')), 'first')
+    const blocks = [{ type: 'text', text: 'a' } as const, { type: 'text', text: 'b' } as const]
+    assert.equal(await titled(store, { role: 'user', blocks }), 'a b')
+  }),
+  it('cuts a long title at 60 characters as a reader counts them', async ({ store }) => {
+    assert.equal(await titled(store, say('a'.repeat(60))), 'a'.repeat(60))
+    assert.equal(await titled(store, say('a'.repeat(61))), `${'a'.repeat(59)}…`)
+    assert.equal(await titled(store, say(family.repeat(60))), family.repeat(60))
+    assert.equal(await titled(store, say(family.repeat(70))), `${family.repeat(59)}…`)
+  }),
+  it('waits for words: an image or white space gives no title', async ({ store }) => {
+    const place = await store.create()
+    const image = { type: 'image', mime: 'image/png', url: 'https://example.org/a.png' } as const
+    const first = await store.append(place.branch, null, [{ role: 'user', blocks: [image] }, say(' \n ')])
+    assert.equal(await titleOf(store, place), null)
+    await store.append(place.branch, first.head, [say('what is this?')])
+    assert.equal(await titleOf(store, place), 'what is this?')
+  }),
+  it('keeps a title that was given, and one that was found, whatever is said later (S1-25)', async ({
+    store,
+  }) => {
+    const given = await start(store, { title: 'mine' })
+    assert.equal(given.conversation.title, 'mine')
+    const found = await start(store)
+    assert.equal(found.conversation.title, 'one')
+    await append(store, found, 'something else')
+    assert.equal(await titleOf(store, found), 'one')
+    await store.updateConversation(found.conversation.id, { title: 'renamed' })
+    await append(store, found, 'and on')
+    assert.equal(await titleOf(store, found), 'renamed')
+  }),
+  it('takes a title from saved messages too (S3-33)', async ({ store }) => {
+    const place = await store.create()
+    await store.save(place.conversation.id, [
+      { message: say('sure', 'assistant'), parent: null },
+      { message: say('from a save'), parent: { item: 0 } },
+    ])
+    assert.equal(await titleOf(store, place), 'from a save')
+  }),
+  it('counts messages and tokens of all branches, estimated or given (S1-11, S2-40)', async ({ store }) => {
+    const place = await store.create()
+    const { id } = place.conversation
+    const first = await store.append(place.branch, null, [say('12345678'), { ...say('x'), tokens: 70 }])
+    await store.createBranch(id, first.ids[0], { name: 'side' })
+    await store.append({ conversationId: id, name: 'side' }, first.ids[0], [say('123')])
+    await store.save(id, [{ message: say('root'), parent: null }])
+    const { messages, tokens, tokensUsed, cost } = await store.getConversation(id)
+    assert.deepEqual(
+      { messages, tokens, tokensUsed, cost },
+      { messages: 4, tokens: 74, tokensUsed: 0, cost: 0 },
+    )
+  }),
+  it('adds up what providers charged over all turns (S1-33, S2-9)', async ({ store }) => {
+    const { conversation, branch } = await store.create()
+    const step = (key: string, usage: object) => ({ turn: { key, step: 0, usage } })
+    const first = await store.append(
+      branch,
+      null,
+      [say('a')],
+      step('t1', { input: 10, output: 5, cost: 0.5 }),
+    )
+    await store.append(
+      branch,
+      first.head,
+      [say('b')],
+      step('t2', { input: 7, cacheRead: 1_000, reasoning: 3 }),
+    )
+    const { tokensUsed, cost } = await store.getConversation(conversation.id)
+    assert.deepEqual({ tokensUsed, cost }, { tokensUsed: 22, cost: 0.5 })
+  }),
+  it('moves the time of last activity with every append, save and change, never back (S0-35, S1-10, S1-33)', async ({
+    store,
+    clock,
+  }) => {
+    const made = clock.now
+    const { conversation, branch } = await store.create()
+    const updated = async () => (await store.getConversation(conversation.id)).updatedAt.getTime()
+    clock.now += 1_000
+    await append(store, branch, 'a')
+    assert.equal(await updated(), made + 1_000)
+    clock.now += 1_000
+    await store.save(conversation.id, [{ message: say('b'), parent: null }])
+    assert.equal(await updated(), made + 2_000)
+    clock.now -= 90_000
+    await append(store, branch, 'c')
+    await store.updateConversation(conversation.id, { title: 'x' })
+    assert.equal(await updated(), made + 2_000)
+    assert.equal((await store.getConversation(conversation.id)).createdAt.getTime(), made)
+  }),
+  it('raises the version with every change, and versionOf tells it', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const { id } = conversation
+    const side = { conversationId: id, name: 'side' }
+    const by = holder()
+    const open = { turn: { key: 't', step: 0, status: 'open', holder: by } } as const
+    const changes: readonly [string, () => Promise<unknown>][] = [
+      ['updateConversation', () => store.updateConversation(id, { title: 'x' })],
+      ['append', () => append(store, branch, 'four')],
+      ['save', () => store.save(id, [{ message: say('root'), parent: null }])],
+      ['setLabel', () => store.setLabel(ids[0], 'here')],
+      ['createBranch', () => store.createBranch(id, ids[1], { name: 'side' })],
+      ['moveBranch', () => store.moveBranch(side, ids[1], ids[0])],
+      ['setKey', () => store.setKey(side, 'k')],
+      [
+        'setAgentLink',
+        () => store.setAgentLink(side, { agent: 'a', directory: '/', foreignId: 'f', seen: null }),
+      ],
+      ['removeAgentLink', () => store.removeAgentLink(side, 'a', '/')],
+      ['activateBranch', () => store.activateBranch(side)],
+      ['reset', () => store.reset(side)],
+      ['renameBranch', () => store.renameBranch(branch, 'old')],
+      ['deleteBranch', () => store.deleteBranch({ conversationId: id, name: 'old' })],
+      ['addEvents', () => store.addEvents(id, [{ type: 'plan' }])],
+      ['an open turn', () => store.append(side, null, [say('q')], open)],
+      ['endTurn', () => store.endTurn(id, 't', { status: 'complete', heldBy: by })],
+      ['eraseMessages', () => store.eraseMessages([ids[0]], { by: 'me', reason: 'test' })],
+      ['deleteMessages', () => store.deleteMessages([ids[0]], { recursive: true })],
+      ['trash', () => store.trash(id)],
+      ['restore', () => store.restore(id)],
+    ]
+    for (const [name, change] of changes) {
       const before = await store.versionOf(id)
-      assert.equal((await store.append(branch, ids[2], [say('four')], { turn })).outcome, 'replayed')
-      await rejects(store.append(branch, ids[0], [say('late')]), 'conflict')
-      await rejects(store.createBranch(id, null, { name: 'main' }), 'key_reused')
-      await rejects(store.moveBranch(branch, null, ids[0]), 'conflict')
-      await rejects(store.save(id, [{ message: say('lost'), parent: noMessage }]), 'not_found')
-      await store.listBranches(id)
-      await store.path(ids[2])
-      await start(store)
-      assert.equal(await store.versionOf(id), before)
-    },
-  },
-  {
-    area,
-    name: 'sets the expiry from the time to live, and moves it on with each append (S2-8)',
-    run: async ({ store, clock }) => {
-      const { conversation, branch } = await store.create({ ttlMs: day })
-      const { id } = conversation
-      assert.equal(await expiryOf(store, id), clock.now + day)
-      clock.now += 3_600_000
-      await append(store, branch, 'a')
-      assert.equal(await expiryOf(store, id), clock.now + day)
-      clock.now += 10 * day
-      await append(store, branch, 'b')
-      assert.equal(await expiryOf(store, id), clock.now + day)
-      assert.equal((await store.getConversation(id)).ttlMs, day)
-    },
-  },
-  {
-    area,
-    name: 'without a time to live, leaves the expiry until it has passed, then renews it by its first span',
-    run: async ({ store, clock }) => {
-      const made = clock.now
-      const { conversation, branch } = await store.create({ expiresAt: new Date(made + 5 * day) })
-      const { id } = conversation
-      clock.now = made + 4 * day
-      await append(store, branch, 'in time')
-      assert.equal(await expiryOf(store, id), made + 5 * day)
-      clock.now = made + 8 * day
-      await append(store, branch, 'expired 3 days ago, going on')
-      assert.equal(await expiryOf(store, id), made + 13 * day)
-      clock.now = made + 20 * day
-      await append(store, branch, 'and once more, for as long as at first')
-      assert.equal(await expiryOf(store, id), made + 25 * day)
-      assert.equal((await store.getConversation(id)).ttlMs, null)
-    },
-  },
-  {
-    area,
-    name: 'an expired conversation is read and continued by its id all the same',
-    run: async ({ store, clock }) => {
-      const { conversation, branch, ids } = await start(store, { expiresAt: new Date(clock.now + 1_000) })
-      clock.now += day
-      assert.equal(
-        (await store.getConversation(conversation.id)).expiresAt?.getTime(),
-        clock.now - day + 1_000,
-      )
-      assert.equal((await store.path(ids[2])).length, 3)
-      assert.equal((await append(store, branch, 'four')).outcome, 'appended')
-    },
-  },
-  {
-    area,
-    name: 'no expiry means none: nothing that is said sets one',
-    run: async ({ store, clock }) => {
-      const { conversation, branch } = await start(store)
-      clock.now += 1_000 * day
-      await append(store, branch, 'years later')
-      const { expiresAt, ttlMs } = await store.getConversation(conversation.id)
-      assert.deepEqual({ expiresAt, ttlMs }, { expiresAt: null, ttlMs: null })
-    },
-  },
+      await change()
+      const after = await store.versionOf(id)
+      assert.ok(after > before, `${name} raises the version`)
+      assert.equal((await store.getConversation(id)).version, after, name)
+    }
+  }),
+  it('leaves the version alone when nothing changes: refusals, repeats, reads, others at work', async ({
+    store,
+  }) => {
+    const { conversation, branch, ids } = await start(store)
+    const { id } = conversation
+    const turn = { key: 't', step: 0 }
+    await store.append(branch, ids[2], [say('four')], { turn })
+    const before = await store.versionOf(id)
+    assert.equal((await store.append(branch, ids[2], [say('four')], { turn })).outcome, 'replayed')
+    await rejects(store.append(branch, ids[0], [say('late')]), 'conflict')
+    await rejects(store.createBranch(id, null, { name: 'main' }), 'key_reused')
+    await rejects(store.moveBranch(branch, null, ids[0]), 'conflict')
+    await rejects(store.save(id, [{ message: say('lost'), parent: noMessage }]), 'not_found')
+    await store.listBranches(id)
+    await store.path(ids[2])
+    await start(store)
+    assert.equal(await store.versionOf(id), before)
+  }),
+  it('sets the expiry from the time to live, and moves it on with each append (S2-8)', async ({
+    store,
+    clock,
+  }) => {
+    const { conversation, branch } = await store.create({ ttlMs: day })
+    const { id } = conversation
+    assert.equal(await expiryOf(store, id), clock.now + day)
+    clock.now += 3_600_000
+    await append(store, branch, 'a')
+    assert.equal(await expiryOf(store, id), clock.now + day)
+    clock.now += 10 * day
+    await append(store, branch, 'b')
+    assert.equal(await expiryOf(store, id), clock.now + day)
+    assert.equal((await store.getConversation(id)).ttlMs, day)
+  }),
+  it('without a time to live, leaves the expiry until it has passed, then renews it by its first span', async ({
+    store,
+    clock,
+  }) => {
+    const made = clock.now
+    const { conversation, branch } = await store.create({ expiresAt: new Date(made + 5 * day) })
+    const { id } = conversation
+    clock.now = made + 4 * day
+    await append(store, branch, 'in time')
+    assert.equal(await expiryOf(store, id), made + 5 * day)
+    clock.now = made + 8 * day
+    await append(store, branch, 'expired 3 days ago, going on')
+    assert.equal(await expiryOf(store, id), made + 13 * day)
+    clock.now = made + 20 * day
+    await append(store, branch, 'and once more, for as long as at first')
+    assert.equal(await expiryOf(store, id), made + 25 * day)
+    assert.equal((await store.getConversation(id)).ttlMs, null)
+  }),
+  it('an expired conversation is read and continued by its id all the same', async ({ store, clock }) => {
+    const { conversation, branch, ids } = await start(store, { expiresAt: new Date(clock.now + 1_000) })
+    clock.now += day
+    assert.equal((await store.getConversation(conversation.id)).expiresAt?.getTime(), clock.now - day + 1_000)
+    assert.equal((await store.path(ids[2])).length, 3)
+    assert.equal((await append(store, branch, 'four')).outcome, 'appended')
+  }),
+  it('no expiry means none: nothing that is said sets one', async ({ store, clock }) => {
+    const { conversation, branch } = await start(store)
+    clock.now += 1_000 * day
+    await append(store, branch, 'years later')
+    const { expiresAt, ttlMs } = await store.getConversation(conversation.id)
+    assert.deepEqual({ expiresAt, ttlMs }, { expiresAt: null, ttlMs: null })
+  }),
 ]

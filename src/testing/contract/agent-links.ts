@@ -2,10 +2,10 @@ import { strict as assert } from 'node:assert'
 import type { BranchRef, NewAgentLink } from '../../core/branch.ts'
 import type { NotFoundError } from '../../core/errors.ts'
 import type { Place, Store } from '../../core/ports.ts'
-import { append, noConversation, rejects, start } from './build.ts'
+import { append, casesOf, noConversation, rejects, start } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const area = 'agent links'
+const it = casesOf('agent links')
 
 const link = (fields: Partial<NewAgentLink> = {}): NewAgentLink => ({
   agent: 'copilot',
@@ -22,158 +22,122 @@ const foreignIds = async (store: Store, ref: BranchRef) =>
   (await store.listAgentLinks(ref)).map(one => one.foreignId).sort()
 
 export const agentLinkCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'remembers what an agent calls a branch and what it has seen of it (S4-9)',
-    run: async ({ store, clock }) => {
-      const { conversation, branch, ids } = await start(store)
-      assert.deepEqual(await store.listAgentLinks(branch), [])
-      clock.now += 5_000
-      await store.setAgentLink(branch, link({ seen: ids[1] }))
-      assert.deepEqual(await store.listAgentLinks(branch), [
-        {
-          conversationId: conversation.id,
-          name: 'main',
-          ...link({ seen: ids[1] }),
-          updatedAt: new Date(clock.now),
-        },
-      ])
-    },
-  },
-  {
-    area,
-    name: 'keeps one link for each agent and directory of a branch: the newest replaces (S4-9)',
-    run: async ({ store, clock }) => {
-      const { branch, ids } = await start(store)
-      await store.setAgentLink(branch, link({ seen: ids[0] }))
-      clock.now += 5_000
-      await store.setAgentLink(branch, link({ foreignId: 'theirs-2', seen: ids[2] }))
-      const [only, ...others] = await store.listAgentLinks(branch)
-      assert.deepEqual(others, [])
-      assert.deepEqual([only?.foreignId, only?.seen], ['theirs-2', ids[2]])
-      assert.deepEqual(only?.updatedAt, new Date(clock.now))
-      assert.equal(await store.findByAgentLink('copilot', 'theirs-1'), null)
-      assert.deepEqual(at(await store.findByAgentLink('copilot', 'theirs-2'))?.[1], 'main')
-      await store.setAgentLink(branch, link({ foreignId: 'theirs-2', seen: null }))
-      assert.equal((await store.listAgentLinks(branch))[0]?.seen, null)
-    },
-  },
-  {
-    area,
-    name: 'keeps links of other agents, directories and branches apart (S4-12, S4-27)',
-    run: async ({ store }) => {
-      const { conversation, branch, ids } = await start(store)
-      const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
-      const elsewhere = await start(store)
-      await store.setAgentLink(branch, link({ foreignId: 'a' }))
-      await store.setAgentLink(branch, link({ foreignId: 'b', agent: 'gemini' }))
-      await store.setAgentLink(branch, link({ foreignId: 'c', directory: '/tmp' }))
-      await store.setAgentLink(side, link({ foreignId: 'd' }))
-      await store.setAgentLink(elsewhere.branch, link({ foreignId: 'e' }))
-      assert.deepEqual(await foreignIds(store, branch), ['a', 'b', 'c'])
-      assert.deepEqual(await foreignIds(store, side), ['d'])
-      assert.deepEqual(await foreignIds(store, elsewhere.branch), ['e'])
-    },
-  },
-  {
-    area,
-    name: 'finds the branch that an agent knows by its own id (S4-27)',
-    run: async ({ store }) => {
-      const one = await start(store)
-      const two = await start(store)
-      const side = await store.createBranch(two.conversation.id, two.ids[1], { name: 'side' })
-      await store.setAgentLink(one.branch, link({ foreignId: 'a' }))
-      await store.setAgentLink(side, link({ foreignId: 'b' }))
-      await store.setAgentLink(one.branch, link({ foreignId: 'b', agent: 'gemini' }))
-      assert.deepEqual(at(await store.findByAgentLink('copilot', 'a')), at(one))
-      assert.deepEqual(at(await store.findByAgentLink('copilot', 'b')), [two.conversation.id, 'side'])
-      assert.deepEqual(at(await store.findByAgentLink('gemini', 'b')), at(one))
-      const found = await store.findByAgentLink('copilot', 'b')
-      assert.deepEqual(found?.branch, await store.getBranch(side))
-      assert.deepEqual(found?.conversation, await store.getConversation(two.conversation.id))
-      for (const [agent, id] of [
-        ['gemini', 'a'],
-        ['copilot', 'c'],
-        ['COPILOT', 'a'],
-        ['copilot', '%'],
-        ['%', 'a'],
-      ] as const) {
-        assert.equal(await store.findByAgentLink(agent, id), null, `${agent} ${id}`)
-      }
-    },
-  },
-  {
-    area,
-    name: 'removes a link, and only that one',
-    run: async ({ store }) => {
-      const { branch } = await start(store)
-      await store.setAgentLink(branch, link({ foreignId: 'a' }))
-      await store.setAgentLink(branch, link({ foreignId: 'b', agent: 'gemini' }))
-      await store.setAgentLink(branch, link({ foreignId: 'c', directory: '/tmp' }))
-      await store.removeAgentLink(branch, 'copilot', '/home/me/project')
-      assert.deepEqual(await foreignIds(store, branch), ['b', 'c'])
-      assert.equal(await store.findByAgentLink('copilot', 'a'), null)
-      await store.setAgentLink(branch, link({ foreignId: 'again' }))
-      assert.deepEqual(await foreignIds(store, branch), ['again', 'b', 'c'])
-    },
-  },
-  {
-    area,
-    name: 'refuses links of a branch that is not there, and links without names',
-    run: async ({ store }) => {
-      const { conversation, branch } = await start(store)
-      const nowhere = { conversationId: conversation.id, name: 'nowhere' }
-      const error = await rejects<NotFoundError>(store.setAgentLink(nowhere, link()), 'not_found')
-      assert.equal(error.kind, 'branch')
-      await rejects(store.listAgentLinks(nowhere), 'not_found')
-      await rejects(store.setAgentLink({ conversationId: noConversation, name: 'main' }, link()), 'not_found')
-      for (const bad of [
-        { agent: '' },
-        { foreignId: '' },
-        { agent: 'a\0' },
-        { foreignId: 'f'.repeat(513) },
-      ]) {
-        await rejects(store.setAgentLink(branch, link(bad)), 'invalid')
-      }
-      await rejects(store.setAgentLink(branch, link({ directory: '/a\0b' })), 'invalid')
-      await rejects(store.removeAgentLink(branch, 'copilot', '/a\0b'), 'invalid')
-      await rejects(store.findByAgentLink('copilot', ''), 'invalid')
-      assert.deepEqual(await store.listAgentLinks(branch), [])
-    },
-  },
-  {
-    area,
-    name: 'what the agent has seen stays where it was while the branch goes on',
-    run: async ({ store }) => {
-      const { branch, ids } = await start(store)
-      await store.setAgentLink(branch, link({ seen: ids[2] }))
-      const { head } = await append(store, branch, 'four', 'five')
-      assert.equal((await store.listAgentLinks(branch))[0]?.seen, ids[2])
-      assert.deepEqual(
-        (await store.path(head)).slice(3).map(message => message.parentId === ids[2]),
-        [true, false],
-      )
-    },
-  },
-  {
-    area,
-    name: 'finds an expired conversation by its agent, but not one in the trash',
-    run: async ({ store, clock }) => {
-      const place = await start(store, { ttlMs: 1_000 })
-      await store.setAgentLink(place.branch, link())
-      clock.now += 5_000
-      assert.deepEqual(at(await store.findByAgentLink('copilot', 'theirs-1')), at(place))
-      await store.trash(place.conversation.id)
-      assert.equal(await store.findByAgentLink('copilot', 'theirs-1'), null)
-      await store.restore(place.conversation.id)
-      assert.deepEqual(at(await store.findByAgentLink('copilot', 'theirs-1')), at(place))
-    },
-  },
-  {
-    area,
-    name: 'keeps one link when two handles set it at the same time',
-    needs: 'second handle',
-    run: async ({ store, second }) => {
+  it('remembers what an agent calls a branch and what it has seen of it (S4-9)', async ({ store, clock }) => {
+    const { conversation, branch, ids } = await start(store)
+    assert.deepEqual(await store.listAgentLinks(branch), [])
+    clock.now += 5_000
+    await store.setAgentLink(branch, link({ seen: ids[1] }))
+    assert.deepEqual(await store.listAgentLinks(branch), [
+      {
+        conversationId: conversation.id,
+        name: 'main',
+        ...link({ seen: ids[1] }),
+        updatedAt: new Date(clock.now),
+      },
+    ])
+  }),
+  it('keeps one link for each agent and directory of a branch: the newest replaces (S4-9)', async ({
+    store,
+    clock,
+  }) => {
+    const { branch, ids } = await start(store)
+    await store.setAgentLink(branch, link({ seen: ids[0] }))
+    clock.now += 5_000
+    await store.setAgentLink(branch, link({ foreignId: 'theirs-2', seen: ids[2] }))
+    const [only, ...others] = await store.listAgentLinks(branch)
+    assert.deepEqual(others, [])
+    assert.deepEqual([only?.foreignId, only?.seen], ['theirs-2', ids[2]])
+    assert.deepEqual(only?.updatedAt, new Date(clock.now))
+    assert.equal(await store.findByAgentLink('copilot', 'theirs-1'), null)
+    assert.deepEqual(at(await store.findByAgentLink('copilot', 'theirs-2'))?.[1], 'main')
+    await store.setAgentLink(branch, link({ foreignId: 'theirs-2', seen: null }))
+    assert.equal((await store.listAgentLinks(branch))[0]?.seen, null)
+  }),
+  it('keeps links of other agents, directories and branches apart (S4-12, S4-27)', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
+    const elsewhere = await start(store)
+    await store.setAgentLink(branch, link({ foreignId: 'a' }))
+    await store.setAgentLink(branch, link({ foreignId: 'b', agent: 'gemini' }))
+    await store.setAgentLink(branch, link({ foreignId: 'c', directory: '/tmp' }))
+    await store.setAgentLink(side, link({ foreignId: 'd' }))
+    await store.setAgentLink(elsewhere.branch, link({ foreignId: 'e' }))
+    assert.deepEqual(await foreignIds(store, branch), ['a', 'b', 'c'])
+    assert.deepEqual(await foreignIds(store, side), ['d'])
+    assert.deepEqual(await foreignIds(store, elsewhere.branch), ['e'])
+  }),
+  it('finds the branch that an agent knows by its own id (S4-27)', async ({ store }) => {
+    const one = await start(store)
+    const two = await start(store)
+    const side = await store.createBranch(two.conversation.id, two.ids[1], { name: 'side' })
+    await store.setAgentLink(one.branch, link({ foreignId: 'a' }))
+    await store.setAgentLink(side, link({ foreignId: 'b' }))
+    await store.setAgentLink(one.branch, link({ foreignId: 'b', agent: 'gemini' }))
+    assert.deepEqual(at(await store.findByAgentLink('copilot', 'a')), at(one))
+    assert.deepEqual(at(await store.findByAgentLink('copilot', 'b')), [two.conversation.id, 'side'])
+    assert.deepEqual(at(await store.findByAgentLink('gemini', 'b')), at(one))
+    const found = await store.findByAgentLink('copilot', 'b')
+    assert.deepEqual(found?.branch, await store.getBranch(side))
+    assert.deepEqual(found?.conversation, await store.getConversation(two.conversation.id))
+    for (const [agent, id] of [
+      ['gemini', 'a'],
+      ['copilot', 'c'],
+      ['COPILOT', 'a'],
+      ['copilot', '%'],
+      ['%', 'a'],
+    ] as const) {
+      assert.equal(await store.findByAgentLink(agent, id), null, `${agent} ${id}`)
+    }
+  }),
+  it('removes a link, and only that one', async ({ store }) => {
+    const { branch } = await start(store)
+    await store.setAgentLink(branch, link({ foreignId: 'a' }))
+    await store.setAgentLink(branch, link({ foreignId: 'b', agent: 'gemini' }))
+    await store.setAgentLink(branch, link({ foreignId: 'c', directory: '/tmp' }))
+    await store.removeAgentLink(branch, 'copilot', '/home/me/project')
+    assert.deepEqual(await foreignIds(store, branch), ['b', 'c'])
+    assert.equal(await store.findByAgentLink('copilot', 'a'), null)
+    await store.setAgentLink(branch, link({ foreignId: 'again' }))
+    assert.deepEqual(await foreignIds(store, branch), ['again', 'b', 'c'])
+  }),
+  it('refuses links of a branch that is not there, and links without names', async ({ store }) => {
+    const { conversation, branch } = await start(store)
+    const nowhere = { conversationId: conversation.id, name: 'nowhere' }
+    const error = await rejects<NotFoundError>(store.setAgentLink(nowhere, link()), 'not_found')
+    assert.equal(error.kind, 'branch')
+    await rejects(store.listAgentLinks(nowhere), 'not_found')
+    await rejects(store.setAgentLink({ conversationId: noConversation, name: 'main' }, link()), 'not_found')
+    for (const bad of [{ agent: '' }, { foreignId: '' }, { agent: 'a\0' }, { foreignId: 'f'.repeat(513) }]) {
+      await rejects(store.setAgentLink(branch, link(bad)), 'invalid')
+    }
+    await rejects(store.setAgentLink(branch, link({ directory: '/a\0b' })), 'invalid')
+    await rejects(store.removeAgentLink(branch, 'copilot', '/a\0b'), 'invalid')
+    await rejects(store.findByAgentLink('copilot', ''), 'invalid')
+    assert.deepEqual(await store.listAgentLinks(branch), [])
+  }),
+  it('what the agent has seen stays where it was while the branch goes on', async ({ store }) => {
+    const { branch, ids } = await start(store)
+    await store.setAgentLink(branch, link({ seen: ids[2] }))
+    const { head } = await append(store, branch, 'four', 'five')
+    assert.equal((await store.listAgentLinks(branch))[0]?.seen, ids[2])
+    assert.deepEqual(
+      (await store.path(head)).slice(3).map(message => message.parentId === ids[2]),
+      [true, false],
+    )
+  }),
+  it('finds an expired conversation by its agent, but not one in the trash', async ({ store, clock }) => {
+    const place = await start(store, { ttlMs: 1_000 })
+    await store.setAgentLink(place.branch, link())
+    clock.now += 5_000
+    assert.deepEqual(at(await store.findByAgentLink('copilot', 'theirs-1')), at(place))
+    await store.trash(place.conversation.id)
+    assert.equal(await store.findByAgentLink('copilot', 'theirs-1'), null)
+    await store.restore(place.conversation.id)
+    assert.deepEqual(at(await store.findByAgentLink('copilot', 'theirs-1')), at(place))
+  }),
+  it(
+    'keeps one link when two handles set it at the same time',
+    async ({ store, second }) => {
       const other = await second()
       const { branch } = await start(store)
       for (let round = 0; round < 20; round++) {
@@ -185,5 +149,6 @@ export const agentLinkCases: readonly ContractCase[] = [
         assert.ok(links[0]?.foreignId.startsWith(`${round}:`))
       }
     },
-  },
+    'second handle',
+  ),
 ]

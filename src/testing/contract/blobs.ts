@@ -5,10 +5,10 @@ import { sha256Hex } from '../../core/hash.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { contentOf, type Message, type NewMessage } from '../../core/message.ts'
 import type { ReadOptions, Store } from '../../core/ports.ts'
-import { rejects, say } from './build.ts'
+import { casesOf, rejects, say } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const area = 'blobs'
+const it = casesOf('blobs')
 const limit = 16_384
 const preview = { blobs: 'preview' } as const
 
@@ -31,261 +31,213 @@ function noise(length: number): { bytes: Uint8Array; base64: string } {
 }
 
 export const blobCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'keeps a text of 16,384 bytes in its message, and a longer one beside it (S0-10, C15)',
-    async run({ store }) {
-      for (const text of ['x'.repeat(limit), 'é'.repeat(limit / 2), '€'.repeat(5_461)]) {
-        const read = await roundTrip(store, say(text))
-        assert.deepEqual([contentOf(read), read.blobs], [text, []])
+  it('keeps a text of 16,384 bytes in its message, and a longer one beside it (S0-10, C15)', async ({
+    store,
+  }) => {
+    for (const text of ['x'.repeat(limit), 'é'.repeat(limit / 2), '€'.repeat(5_461)]) {
+      const read = await roundTrip(store, say(text))
+      assert.deepEqual([contentOf(read), read.blobs], [text, []])
+    }
+    for (const text of ['x'.repeat(limit + 1), 'é'.repeat(limit / 2 + 1), '€'.repeat(5_462)]) {
+      const read = await roundTrip(store, say(text))
+      assert.ok(contentOf(read) === text)
+      const bytes = Buffer.byteLength(text)
+      assert.deepEqual(read.blobs, [{ hash: sha256Hex(text), bytes, pointer: '/blocks', whole: true }])
+    }
+  }),
+  it('keeps base64 of 16,384 bytes in its message, and more as bytes beside it (S3-19, S3-85)', async ({
+    store,
+  }) => {
+    const image = (data: string): Block => ({ type: 'image', mime: 'image/png', data, name: 'x.png' })
+    const small = noise(limit)
+    const inline = await roundTrip(store, { role: 'user', blocks: [image(small.base64)] })
+    assert.deepEqual([inline.blocks, inline.blobs], [[image(small.base64)], []])
+    const { bytes, base64 } = noise(limit + 1)
+    const read = await roundTrip(store, { role: 'user', blocks: [image(base64)] })
+    assert.equal(JSON.stringify(read.blocks), JSON.stringify([image(base64)]))
+    const hash = sha256Hex(bytes)
+    assert.deepEqual(read.blobs, [{ hash, bytes: limit + 1, pointer: '/blocks/0/data', whole: true }])
+    assert.ok(Buffer.from(await store.readBlob(hash)).equals(bytes))
+  }),
+  it('gives base64 back as it was written, also where it is not written as we would write it (R13)', async ({
+    store,
+  }) => {
+    const { base64 } = noise(20_001)
+    const odd = [
+      base64.replaceAll('=', ''),
+      base64.replace(/.{76}/g, '$&\r\n'),
+      base64.replaceAll('+', '-').replaceAll('/', '_'),
+      `${base64}\n`,
+      'not base64 at all! '.repeat(2_000),
+    ]
+    for (const data of odd) {
+      const blocks: Block[] = [{ type: 'file', mime: 'application/octet-stream', data }]
+      const read = await roundTrip(store, { role: 'user', blocks })
+      assert.ok((read.blocks[0] as { data: string }).data === data, `changed: ${data.slice(0, 20)}`)
+    }
+  }),
+  it('finds large strings wherever they stand, and names the place (S1-47)', async ({ store }) => {
+    const big = (letter: string) => letter.repeat(limit + 10)
+    const blocks: Block[] = [
+      { type: 'text', text: 'small' },
+      { type: 'thinking', text: big('t') },
+      call({ list: ['small', { 'a/b~c': big('i') }], last: 1 }),
+      { type: 'tool_result', callId: 'c1', output: big('o'), metadata: { raw: big('m') } },
+      { type: 'unheard_of', deep: [[big('u')]] },
+    ]
+    const meta = { before: 1, source: { line: big('l') }, after: 2 }
+    const read = await roundTrip(store, { role: 'assistant', blocks, meta })
+    assert.equal(JSON.stringify(read.blocks), JSON.stringify(blocks))
+    assert.equal(JSON.stringify(read.meta), JSON.stringify(meta))
+    const places = new Map(read.blobs.map(blob => [blob.pointer, blob.hash]))
+    assert.deepEqual(
+      [...places].sort(([a], [b]) => (a < b ? -1 : 1)),
+      [
+        ['/blocks/1/text', sha256Hex(big('t'))],
+        ['/blocks/2/input/list/1/a~1b~0c', sha256Hex(big('i'))],
+        ['/blocks/3/metadata/raw', sha256Hex(big('m'))],
+        ['/blocks/3/output', sha256Hex(big('o'))],
+        ['/blocks/4/deep/0/0', sha256Hex(big('u'))],
+        ['/meta/source/line', sha256Hex(big('l'))],
+      ],
+    )
+    assert.ok(read.blobs.every(blob => blob.whole && blob.bytes === limit + 10))
+  }),
+  it('shows the beginning of a text and none of a file to a reader of previews, with the size', async ({
+    store,
+  }) => {
+    const { base64, bytes } = noise(30_000)
+    const text = 'abcdefgh'.repeat(5_000)
+    const blocks: Block[] = [
+      { type: 'text', text },
+      { type: 'image', mime: 'image/png', data: base64 },
+      { type: 'text', text: 'small' },
+    ]
+    const id = await store1(store, { role: 'user', blocks })
+    const [whole] = await store.getMessages([id])
+    const [read] = await store.getMessages([id], preview)
+    assert.deepEqual(read?.blocks[0], { type: 'text', text: text.slice(0, 1_024) })
+    assert.deepEqual(read?.blocks.slice(1), [
+      { type: 'image', mime: 'image/png', data: '' },
+      { type: 'text', text: 'small' },
+    ])
+    assert.deepEqual(read?.blobs, [
+      { hash: sha256Hex(text), bytes: 40_000, pointer: '/blocks/0/text', whole: false },
+      { hash: sha256Hex(bytes), bytes: 30_000, pointer: '/blocks/1/data', whole: false },
+    ])
+    assert.deepEqual(await store.path(id, preview), [read])
+    assert.deepEqual((await store.tail(id, { messages: 1 }, preview)).messages, [read])
+    const { conversationId } = whole!
+    assert.deepEqual((await store.listMessages({ conversationId, blobs: 'preview' })).items, [read])
+    assert.deepEqual((await store.listMessages({ conversationId })).items, [whole])
+    assert.equal(Buffer.from(await store.readBlob(sha256Hex(text))).toString(), text)
+  }),
+  it('tears no character apart in a preview', async ({ store }) => {
+    for (const letter of ['é', '€', '😀']) {
+      for (const before of ['', 'a', 'ab', 'abc']) {
+        const text = before + letter.repeat(10_000)
+        const { blocks } = await roundTrip(store, say(text), preview)
+        const shown = (blocks[0] as { text: string }).text
+        assert.ok(text.startsWith(shown), `${before}${letter}: ${shown.slice(-3)}`)
+        const bytes = Buffer.byteLength(shown)
+        assert.ok(bytes <= 1_024 && bytes > 1_024 - 2 * Buffer.byteLength(letter), `${bytes} bytes`)
       }
-      for (const text of ['x'.repeat(limit + 1), 'é'.repeat(limit / 2 + 1), '€'.repeat(5_462)]) {
-        const read = await roundTrip(store, say(text))
-        assert.ok(contentOf(read) === text)
-        const bytes = Buffer.byteLength(text)
-        assert.deepEqual(read.blobs, [{ hash: sha256Hex(text), bytes, pointer: '/blocks', whole: true }])
-      }
-    },
-  },
-  {
-    area,
-    name: 'keeps base64 of 16,384 bytes in its message, and more as bytes beside it (S3-19, S3-85)',
-    async run({ store }) {
-      const image = (data: string): Block => ({ type: 'image', mime: 'image/png', data, name: 'x.png' })
-      const small = noise(limit)
-      const inline = await roundTrip(store, { role: 'user', blocks: [image(small.base64)] })
-      assert.deepEqual([inline.blocks, inline.blobs], [[image(small.base64)], []])
-      const { bytes, base64 } = noise(limit + 1)
-      const read = await roundTrip(store, { role: 'user', blocks: [image(base64)] })
-      assert.equal(JSON.stringify(read.blocks), JSON.stringify([image(base64)]))
-      const hash = sha256Hex(bytes)
-      assert.deepEqual(read.blobs, [{ hash, bytes: limit + 1, pointer: '/blocks/0/data', whole: true }])
-      assert.ok(Buffer.from(await store.readBlob(hash)).equals(bytes))
-    },
-  },
-  {
-    area,
-    name: 'gives base64 back as it was written, also where it is not written as we would write it (R13)',
-    async run({ store }) {
-      const { base64 } = noise(20_001)
-      const odd = [
-        base64.replaceAll('=', ''),
-        base64.replace(/.{76}/g, '$&\r\n'),
-        base64.replaceAll('+', '-').replaceAll('/', '_'),
-        `${base64}\n`,
-        'not base64 at all! '.repeat(2_000),
-      ]
-      for (const data of odd) {
-        const blocks: Block[] = [{ type: 'file', mime: 'application/octet-stream', data }]
-        const read = await roundTrip(store, { role: 'user', blocks })
-        assert.ok((read.blocks[0] as { data: string }).data === data, `changed: ${data.slice(0, 20)}`)
-      }
-    },
-  },
-  {
-    area,
-    name: 'finds large strings wherever they stand, and names the place (S1-47)',
-    async run({ store }) {
-      const big = (letter: string) => letter.repeat(limit + 10)
-      const blocks: Block[] = [
-        { type: 'text', text: 'small' },
-        { type: 'thinking', text: big('t') },
-        call({ list: ['small', { 'a/b~c': big('i') }], last: 1 }),
-        { type: 'tool_result', callId: 'c1', output: big('o'), metadata: { raw: big('m') } },
-        { type: 'unheard_of', deep: [[big('u')]] },
-      ]
-      const meta = { before: 1, source: { line: big('l') }, after: 2 }
+    }
+  }),
+  it('keeps a large text to the last byte: byte order marks, NUL and lone surrogates included (R13)', async ({
+    store,
+  }) => {
+    const filler = 'lorem ipsum 🧵\0\r\n'.repeat(2_000)
+    for (const text of [`\ufeff${filler}`, `${filler}\ufeff`, `\ud800${filler}`, `${filler}\udc00`]) {
+      assert.ok(contentOf(await roundTrip(store, say(text))) === text)
+      const read = await roundTrip(store, { role: 'user', blocks: [call({ text })], meta: { text } })
+      assert.ok((read.blocks[0] as unknown as { input: JsonObject }).input.text === text)
+      assert.ok(read.meta?.text === text)
+    }
+  }),
+  it('tells a caller’s own $blob keys from its own references (R13)', async ({ store }) => {
+    const big = 'x'.repeat(limit + 1)
+    const hash = sha256Hex(big)
+    const input = { z: 1, $blob: hash, bytes: 5, $$blob: hash, $$$blob: { $blob: hash, bytes: limit + 1 } }
+    const metas: JsonObject[] = [
+      { $blob: hash },
+      { $$blob: hash, bytes: 1 },
+      { a: { $blob: null, b: [{ $blob: 1 }] } },
+      { text: `{"$blob":"${hash}","bytes":${limit + 1}}`, other: '"$blob":"x"' },
+      { blob: hash, $: '$', $Blob: 1, $blob2: 2, x$blob: 3 },
+      { $blob: big, $$blob: big, after: 1 },
+    ]
+    for (const meta of metas) {
+      const blocks: Block[] = [call(input), { type: 'other', $blob: hash, bytes: 3 }, call({ big, $blob: 1 })]
       const read = await roundTrip(store, { role: 'assistant', blocks, meta })
       assert.equal(JSON.stringify(read.blocks), JSON.stringify(blocks))
       assert.equal(JSON.stringify(read.meta), JSON.stringify(meta))
-      const places = new Map(read.blobs.map(blob => [blob.pointer, blob.hash]))
-      assert.deepEqual(
-        [...places].sort(([a], [b]) => (a < b ? -1 : 1)),
-        [
-          ['/blocks/1/text', sha256Hex(big('t'))],
-          ['/blocks/2/input/list/1/a~1b~0c', sha256Hex(big('i'))],
-          ['/blocks/3/metadata/raw', sha256Hex(big('m'))],
-          ['/blocks/3/output', sha256Hex(big('o'))],
-          ['/blocks/4/deep/0/0', sha256Hex(big('u'))],
-          ['/meta/source/line', sha256Hex(big('l'))],
-        ],
-      )
-      assert.ok(read.blobs.every(blob => blob.whole && blob.bytes === limit + 10))
-    },
-  },
-  {
-    area,
-    name: 'shows the beginning of a text and none of a file to a reader of previews, with the size',
-    async run({ store }) {
-      const { base64, bytes } = noise(30_000)
-      const text = 'abcdefgh'.repeat(5_000)
-      const blocks: Block[] = [
-        { type: 'text', text },
-        { type: 'image', mime: 'image/png', data: base64 },
-        { type: 'text', text: 'small' },
-      ]
-      const id = await store1(store, { role: 'user', blocks })
-      const [whole] = await store.getMessages([id])
-      const [read] = await store.getMessages([id], preview)
-      assert.deepEqual(read?.blocks[0], { type: 'text', text: text.slice(0, 1_024) })
-      assert.deepEqual(read?.blocks.slice(1), [
-        { type: 'image', mime: 'image/png', data: '' },
-        { type: 'text', text: 'small' },
-      ])
-      assert.deepEqual(read?.blobs, [
-        { hash: sha256Hex(text), bytes: 40_000, pointer: '/blocks/0/text', whole: false },
-        { hash: sha256Hex(bytes), bytes: 30_000, pointer: '/blocks/1/data', whole: false },
-      ])
-      assert.deepEqual(await store.path(id, preview), [read])
-      assert.deepEqual((await store.tail(id, { messages: 1 }, preview)).messages, [read])
-      const { conversationId } = whole!
-      assert.deepEqual((await store.listMessages({ conversationId, blobs: 'preview' })).items, [read])
-      assert.deepEqual((await store.listMessages({ conversationId })).items, [whole])
-      assert.equal(Buffer.from(await store.readBlob(sha256Hex(text))).toString(), text)
-    },
-  },
-  {
-    area,
-    name: 'tears no character apart in a preview',
-    async run({ store }) {
-      for (const letter of ['é', '€', '😀']) {
-        for (const before of ['', 'a', 'ab', 'abc']) {
-          const text = before + letter.repeat(10_000)
-          const { blocks } = await roundTrip(store, say(text), preview)
-          const shown = (blocks[0] as { text: string }).text
-          assert.ok(text.startsWith(shown), `${before}${letter}: ${shown.slice(-3)}`)
-          const bytes = Buffer.byteLength(shown)
-          assert.ok(bytes <= 1_024 && bytes > 1_024 - 2 * Buffer.byteLength(letter), `${bytes} bytes`)
-        }
-      }
-    },
-  },
-  {
-    area,
-    name: 'keeps a large text to the last byte: byte order marks, NUL and lone surrogates included (R13)',
-    async run({ store }) {
-      const filler = 'lorem ipsum 🧵\0\r\n'.repeat(2_000)
-      for (const text of [`\ufeff${filler}`, `${filler}\ufeff`, `\ud800${filler}`, `${filler}\udc00`]) {
-        assert.ok(contentOf(await roundTrip(store, say(text))) === text)
-        const read = await roundTrip(store, { role: 'user', blocks: [call({ text })], meta: { text } })
-        assert.ok((read.blocks[0] as unknown as { input: JsonObject }).input.text === text)
-        assert.ok(read.meta?.text === text)
-      }
-    },
-  },
-  {
-    area,
-    name: 'tells a caller’s own $blob keys from its own references (R13)',
-    async run({ store }) {
-      const big = 'x'.repeat(limit + 1)
-      const hash = sha256Hex(big)
-      const input = { z: 1, $blob: hash, bytes: 5, $$blob: hash, $$$blob: { $blob: hash, bytes: limit + 1 } }
-      const metas: JsonObject[] = [
-        { $blob: hash },
-        { $$blob: hash, bytes: 1 },
-        { a: { $blob: null, b: [{ $blob: 1 }] } },
-        { text: `{"$blob":"${hash}","bytes":${limit + 1}}`, other: '"$blob":"x"' },
-        { blob: hash, $: '$', $Blob: 1, $blob2: 2, x$blob: 3 },
-        { $blob: big, $$blob: big, after: 1 },
-      ]
-      for (const meta of metas) {
-        const blocks: Block[] = [
-          call(input),
-          { type: 'other', $blob: hash, bytes: 3 },
-          call({ big, $blob: 1 }),
-        ]
-        const read = await roundTrip(store, { role: 'assistant', blocks, meta })
-        assert.equal(JSON.stringify(read.blocks), JSON.stringify(blocks))
-        assert.equal(JSON.stringify(read.meta), JSON.stringify(meta))
-      }
-    },
-  },
-  {
-    area,
-    name: 'names a place by the caller’s own keys, also where they are called $blob',
-    async run({ store }) {
-      const meta = { $blob: 'x'.repeat(limit + 1), $$blob: { text: 'y'.repeat(limit + 1) } }
-      const { blobs } = await roundTrip(store, { ...say('x'), meta })
-      assert.deepEqual(
-        blobs.map(blob => blob.pointer),
-        ['/meta/$blob', '/meta/$$blob/text'],
-      )
-    },
-  },
-  {
-    area,
-    name: 'keeps keys that mean something to JavaScript beside large strings (R13)',
-    async run({ store }) {
-      const big = 'x'.repeat(limit + 1)
-      const hostile = JSON.parse(`{"__proto__":{"big":"${big}"},"constructor":"${big}","a":1}`) as JsonObject
-      const block = JSON.parse(`{"type":"image","mime":"m","__proto__":{"x":1},"url":"${big}"}`) as Block
-      const read = await roundTrip(store, { role: 'user', blocks: [call(hostile), block], meta: hostile })
-      assert.equal(JSON.stringify(read.blocks), JSON.stringify([call(hostile), block]))
-      assert.equal(JSON.stringify(read.meta), JSON.stringify(hostile))
-      assert.equal(({} as { big?: string }).big, undefined)
-    },
-  },
-  {
-    area,
-    name: 'shares what recurs, and keeps it while one message still has it (S1-20)',
-    async run({ store, clock }) {
-      const text = 'said twice '.repeat(3_000)
-      const output: Block = { type: 'tool_result', callId: 'c1', output: text }
-      const a = await store.create()
-      const b = await store.create()
-      const made = await store.append(a.branch, null, [say(text), { role: 'tool', blocks: [output, output] }])
-      const { head } = await store.append(b.branch, null, [say(text)])
-      const all = await store.getMessages([...made.ids, head])
-      const hashes = all.flatMap(message => message.blobs.map(blob => blob.hash))
-      assert.deepEqual(new Set(hashes), new Set([sha256Hex(text)]))
-      assert.equal(hashes.length, 4)
-      assert.notEqual(made.ids[0], head)
-      await store.deleteMessages([made.ids[0]], { recursive: true })
-      await store.trash(a.conversation.id)
-      assert.ok(await store.purge(a.conversation.id))
-      // Long enough for every grace; the first sweep of a store knows of no jump of the clock.
-      clock.now += 30 * 86_400_000
-      await store.sweep()
-      const [left] = await store.getMessages([head])
-      assert.ok(contentOf(left!) === text)
-      assert.equal(Buffer.from(await store.readBlob(sha256Hex(text))).toString(), text)
-    },
-  },
-  {
-    area,
-    name: 'reads a blob by its hash, and knows none that was never stored',
-    async run({ store }) {
-      const missing = sha256Hex('never stored')
-      const error = await rejects<NotFoundError>(store.readBlob(missing), 'not_found')
-      assert.deepEqual([error.kind, error.id], ['blob', missing])
-      for (const hash of ['', 'abc', "' or 1=1 --", `${missing.slice(1)}\0`]) {
-        await rejects<InvalidError>(store.readBlob(hash), 'invalid')
-      }
-    },
-  },
-  {
-    area,
-    name: 'replays a large message like any other, and refuses another under the same step (P4)',
-    async run({ store }) {
-      const { conversation, branch } = await store.create()
-      const options = { turn: { key: 't1', step: 0 } }
-      const text = 'x'.repeat(50_000)
-      const first = await store.append(branch, null, [say(text)], options)
-      const version = await store.versionOf(conversation.id)
-      assert.equal((await store.append(branch, null, [say(text)], options)).outcome, 'replayed')
-      await rejects(store.append(branch, first.head, [say(`${text}y`)], options), 'key_reused')
-      assert.equal(await store.versionOf(conversation.id), version)
-      await rejects(store.readBlob(sha256Hex(`${text}y`)), 'not_found')
-    },
-  },
-  {
-    area,
-    name: 'keeps and counts a message of four megabytes (R11)',
-    async run({ store }) {
-      const text = 'All work and no play. '.repeat(190_000)
-      const read = await roundTrip(store, say(text))
-      assert.ok(contentOf(read) === text)
-      assert.equal(read.tokens, Math.ceil(text.length / 4))
-    },
-  },
+    }
+  }),
+  it('names a place by the caller’s own keys, also where they are called $blob', async ({ store }) => {
+    const meta = { $blob: 'x'.repeat(limit + 1), $$blob: { text: 'y'.repeat(limit + 1) } }
+    const { blobs } = await roundTrip(store, { ...say('x'), meta })
+    assert.deepEqual(
+      blobs.map(blob => blob.pointer),
+      ['/meta/$blob', '/meta/$$blob/text'],
+    )
+  }),
+  it('keeps keys that mean something to JavaScript beside large strings (R13)', async ({ store }) => {
+    const big = 'x'.repeat(limit + 1)
+    const hostile = JSON.parse(`{"__proto__":{"big":"${big}"},"constructor":"${big}","a":1}`) as JsonObject
+    const block = JSON.parse(`{"type":"image","mime":"m","__proto__":{"x":1},"url":"${big}"}`) as Block
+    const read = await roundTrip(store, { role: 'user', blocks: [call(hostile), block], meta: hostile })
+    assert.equal(JSON.stringify(read.blocks), JSON.stringify([call(hostile), block]))
+    assert.equal(JSON.stringify(read.meta), JSON.stringify(hostile))
+    assert.equal(({} as { big?: string }).big, undefined)
+  }),
+  it('shares what recurs, and keeps it while one message still has it (S1-20)', async ({ store, clock }) => {
+    const text = 'said twice '.repeat(3_000)
+    const output: Block = { type: 'tool_result', callId: 'c1', output: text }
+    const a = await store.create()
+    const b = await store.create()
+    const made = await store.append(a.branch, null, [say(text), { role: 'tool', blocks: [output, output] }])
+    const { head } = await store.append(b.branch, null, [say(text)])
+    const all = await store.getMessages([...made.ids, head])
+    const hashes = all.flatMap(message => message.blobs.map(blob => blob.hash))
+    assert.deepEqual(new Set(hashes), new Set([sha256Hex(text)]))
+    assert.equal(hashes.length, 4)
+    assert.notEqual(made.ids[0], head)
+    await store.deleteMessages([made.ids[0]], { recursive: true })
+    await store.trash(a.conversation.id)
+    assert.ok(await store.purge(a.conversation.id))
+    // Long enough for every grace; the first sweep of a store knows of no jump of the clock.
+    clock.now += 30 * 86_400_000
+    await store.sweep()
+    const [left] = await store.getMessages([head])
+    assert.ok(contentOf(left!) === text)
+    assert.equal(Buffer.from(await store.readBlob(sha256Hex(text))).toString(), text)
+  }),
+  it('reads a blob by its hash, and knows none that was never stored', async ({ store }) => {
+    const missing = sha256Hex('never stored')
+    const error = await rejects<NotFoundError>(store.readBlob(missing), 'not_found')
+    assert.deepEqual([error.kind, error.id], ['blob', missing])
+    for (const hash of ['', 'abc', "' or 1=1 --", `${missing.slice(1)}\0`]) {
+      await rejects<InvalidError>(store.readBlob(hash), 'invalid')
+    }
+  }),
+  it('replays a large message like any other, and refuses another under the same step (P4)', async ({
+    store,
+  }) => {
+    const { conversation, branch } = await store.create()
+    const options = { turn: { key: 't1', step: 0 } }
+    const text = 'x'.repeat(50_000)
+    const first = await store.append(branch, null, [say(text)], options)
+    const version = await store.versionOf(conversation.id)
+    assert.equal((await store.append(branch, null, [say(text)], options)).outcome, 'replayed')
+    await rejects(store.append(branch, first.head, [say(`${text}y`)], options), 'key_reused')
+    assert.equal(await store.versionOf(conversation.id), version)
+    await rejects(store.readBlob(sha256Hex(`${text}y`)), 'not_found')
+  }),
+  it('keeps and counts a message of four megabytes (R11)', async ({ store }) => {
+    const text = 'All work and no play. '.repeat(190_000)
+    const read = await roundTrip(store, say(text))
+    assert.ok(contentOf(read) === text)
+    assert.equal(read.tokens, Math.ceil(text.length / 4))
+  }),
 ]

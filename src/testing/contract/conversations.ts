@@ -4,10 +4,10 @@ import type { InvalidError, KeyReusedError, NotFoundError } from '../../core/err
 import { sha256Hex } from '../../core/hash.ts'
 import { type ConversationId, conversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { append, noConversation, rejects, start } from './build.ts'
+import { append, casesOf, noConversation, rejects, start } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const area = 'conversations'
+const it = casesOf('conversations')
 const later = 60_000
 
 const ownId = 'c0ffee00-1234-4abc-8def-0123456789ab' as ConversationId
@@ -89,282 +89,235 @@ const patches: readonly [keyof ConversationPatch, unknown, unknown][] = [
 ]
 
 export const conversationCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'creates an empty conversation with one branch, main, and nothing said of it (S1-5, S1-23, S1-41, S1-48, S2-13)',
-    run: async ({ store, clock }) => {
-      const now = new Date(clock.now)
-      const { conversation, branch } = await store.create()
-      assert.deepEqual(conversation, {
-        id: conversationId(conversation.id),
-        kind: 'main',
-        title: null,
-        model: null,
-        label: null,
-        parent: null,
-        promptPolicy: 'rebuild',
-        prompt: null,
-        toolResults: 'full',
-        metadata: {},
-        tags: [],
-        activeBranch: 'main',
-        messages: 0,
-        tokens: 0,
-        tokensUsed: 0,
-        cost: 0,
-        version: conversation.version,
-        createdAt: now,
-        updatedAt: now,
-        expiresAt: null,
-        ttlMs: null,
-        trashedAt: null,
-        channel: null,
-        directory: null,
-        project: null,
-        task: null,
-        owner: null,
-      })
-      assert.deepEqual(branch, {
-        conversationId: conversation.id,
-        name: 'main',
-        head: null,
-        key: null,
-        formerKey: null,
-        title: null,
-        createdAt: now,
-        updatedAt: now,
-      })
-      assert.deepEqual(await store.getConversation(conversation.id), conversation)
-      assert.deepEqual(await store.getBranch(branch), branch)
-      assert.deepEqual((await store.listMessages({ conversationId: conversation.id })).items, [])
-    },
-  },
-  {
-    area,
-    name: 'gives each conversation an id of its own (S1-5, S2-4)',
-    run: async ({ store }) => {
-      const made = await Promise.all([store.create(), store.create(), store.create()])
-      assert.equal(new Set(made.map(place => place.conversation.id)).size, 3)
-      assert.equal(await store.countConversations(), 3)
-    },
-  },
-  {
-    area,
-    name: 'brings back every field it was given (S0-21, S1-3, S1-6, S1-7, S1-8, S1-9, S1-10, S2-5, S2-6, S2-8, S2-10, S2-13, S3-32)',
-    run: async ({ store }) => {
-      const { conversation: caller, ids } = await start(store)
-      const parent = { conversationId: caller.id, messageId: ids[1] }
-      const { conversation, branch } = await store.create({ ...full, parent })
-      const { key, prompt, ...fields } = full
-      const { messages, tokens, tokensUsed, cost, version, updatedAt, trashedAt, activeBranch, ...read } =
-        await store.getConversation(ownId)
-      assert.deepEqual(read, { ...fields, parent, prompt: { hash: sha256Hex(prompt), text: prompt } })
-      assert.deepEqual(
-        [messages, tokens, tokensUsed, cost, trashedAt, activeBranch],
-        [0, 0, 0, 0, null, 'main'],
-      )
-      assert.ok(version >= 0 && updatedAt instanceof Date)
-      assert.deepEqual(conversation, await store.getConversation(ownId))
-      assert.equal(branch.key, key)
-      assert.deepEqual(await store.getBranch(branch), branch)
-    },
-  },
-  {
-    area,
-    name: 'shows a second handle what the first has written',
-    needs: 'second handle',
-    run: async ({ store, second }) => {
+  it('creates an empty conversation with one branch, main, and nothing said of it (S1-5, S1-23, S1-41, S1-48, S2-13)', async ({
+    store,
+    clock,
+  }) => {
+    const now = new Date(clock.now)
+    const { conversation, branch } = await store.create()
+    assert.deepEqual(conversation, {
+      id: conversationId(conversation.id),
+      kind: 'main',
+      title: null,
+      model: null,
+      label: null,
+      parent: null,
+      promptPolicy: 'rebuild',
+      prompt: null,
+      toolResults: 'full',
+      metadata: {},
+      tags: [],
+      activeBranch: 'main',
+      messages: 0,
+      tokens: 0,
+      tokensUsed: 0,
+      cost: 0,
+      version: conversation.version,
+      createdAt: now,
+      updatedAt: now,
+      expiresAt: null,
+      ttlMs: null,
+      trashedAt: null,
+      channel: null,
+      directory: null,
+      project: null,
+      task: null,
+      owner: null,
+    })
+    assert.deepEqual(branch, {
+      conversationId: conversation.id,
+      name: 'main',
+      head: null,
+      key: null,
+      formerKey: null,
+      title: null,
+      createdAt: now,
+      updatedAt: now,
+    })
+    assert.deepEqual(await store.getConversation(conversation.id), conversation)
+    assert.deepEqual(await store.getBranch(branch), branch)
+    assert.deepEqual((await store.listMessages({ conversationId: conversation.id })).items, [])
+  }),
+  it('gives each conversation an id of its own (S1-5, S2-4)', async ({ store }) => {
+    const made = await Promise.all([store.create(), store.create(), store.create()])
+    assert.equal(new Set(made.map(place => place.conversation.id)).size, 3)
+    assert.equal(await store.countConversations(), 3)
+  }),
+  it('brings back every field it was given (S0-21, S1-3, S1-6, S1-7, S1-8, S1-9, S1-10, S2-5, S2-6, S2-8, S2-10, S2-13, S3-32)', async ({
+    store,
+  }) => {
+    const { conversation: caller, ids } = await start(store)
+    const parent = { conversationId: caller.id, messageId: ids[1] }
+    const { conversation, branch } = await store.create({ ...full, parent })
+    const { key, prompt, ...fields } = full
+    const { messages, tokens, tokensUsed, cost, version, updatedAt, trashedAt, activeBranch, ...read } =
+      await store.getConversation(ownId)
+    assert.deepEqual(read, { ...fields, parent, prompt: { hash: sha256Hex(prompt), text: prompt } })
+    assert.deepEqual(
+      [messages, tokens, tokensUsed, cost, trashedAt, activeBranch],
+      [0, 0, 0, 0, null, 'main'],
+    )
+    assert.ok(version >= 0 && updatedAt instanceof Date)
+    assert.deepEqual(conversation, await store.getConversation(ownId))
+    assert.equal(branch.key, key)
+    assert.deepEqual(await store.getBranch(branch), branch)
+  }),
+  it(
+    'shows a second handle what the first has written',
+    async ({ store, second }) => {
       const other = await second()
       const { conversation } = await store.create(full)
       assert.deepEqual(await other.getConversation(ownId), conversation)
       await other.updateConversation(ownId, { title: 'from the other' })
       assert.equal((await store.getConversation(ownId)).title, 'from the other')
     },
-  },
-  {
-    area,
-    name: 'keeps a parent without a message (S3-4)',
-    run: async ({ store }) => {
-      const { conversation } = await store.create()
-      const parent = { conversationId: conversation.id, messageId: null }
-      const run = await store.create({ kind: 'subagent', parent })
-      assert.deepEqual((await store.getConversation(run.conversation.id)).parent, parent)
-    },
-  },
-  {
-    area,
-    name: 'keeps one prompt for many conversations, and to each its own (S1-9)',
-    run: async ({ store }) => {
-      const one = await store.create({ prompt: 'shared' })
-      const two = await store.create({ prompt: 'shared' })
-      await store.updateConversation(one.conversation.id, { prompt: 'my own' })
-      assert.equal((await store.getConversation(one.conversation.id)).prompt?.text, 'my own')
-      assert.deepEqual((await store.getConversation(two.conversation.id)).prompt, two.conversation.prompt)
-      assert.equal(two.conversation.prompt?.text, 'shared')
-      await store.updateConversation(two.conversation.id, { prompt: null })
-      assert.equal((await store.create({ prompt: 'shared' })).conversation.prompt?.text, 'shared')
-    },
-  },
-  {
-    area,
-    name: 'refuses an id that is taken and leaves the first as it was',
-    run: async ({ store }) => {
-      const { conversation } = await store.create({ id: ownId, title: 'first' })
-      const error = await rejects<KeyReusedError>(store.create({ id: ownId, title: 'second' }), 'key_reused')
-      assert.equal(error.key, ownId)
-      assert.deepEqual(await store.getConversation(ownId), conversation)
-      assert.equal(await store.countConversations(), 1)
-    },
-  },
-  {
-    area,
-    name: 'refuses ids that are no UUIDs, and says which are not there',
-    run: async ({ store }) => {
-      for (const id of ['', 'cli:default', `${ownId}0`, '1', "' or 1=1 --"] as ConversationId[]) {
-        await rejects(store.create({ id }), 'invalid')
-        await rejects(store.getConversation(id), 'invalid')
-        await rejects(store.versionOf(id), 'invalid')
-        await rejects(store.updateConversation(id, { title: 'x' }), 'invalid')
+    'second handle',
+  ),
+  it('keeps a parent without a message (S3-4)', async ({ store }) => {
+    const { conversation } = await store.create()
+    const parent = { conversationId: conversation.id, messageId: null }
+    const run = await store.create({ kind: 'subagent', parent })
+    assert.deepEqual((await store.getConversation(run.conversation.id)).parent, parent)
+  }),
+  it('keeps one prompt for many conversations, and to each its own (S1-9)', async ({ store }) => {
+    const one = await store.create({ prompt: 'shared' })
+    const two = await store.create({ prompt: 'shared' })
+    await store.updateConversation(one.conversation.id, { prompt: 'my own' })
+    assert.equal((await store.getConversation(one.conversation.id)).prompt?.text, 'my own')
+    assert.deepEqual((await store.getConversation(two.conversation.id)).prompt, two.conversation.prompt)
+    assert.equal(two.conversation.prompt?.text, 'shared')
+    await store.updateConversation(two.conversation.id, { prompt: null })
+    assert.equal((await store.create({ prompt: 'shared' })).conversation.prompt?.text, 'shared')
+  }),
+  it('refuses an id that is taken and leaves the first as it was', async ({ store }) => {
+    const { conversation } = await store.create({ id: ownId, title: 'first' })
+    const error = await rejects<KeyReusedError>(store.create({ id: ownId, title: 'second' }), 'key_reused')
+    assert.equal(error.key, ownId)
+    assert.deepEqual(await store.getConversation(ownId), conversation)
+    assert.equal(await store.countConversations(), 1)
+  }),
+  it('refuses ids that are no UUIDs, and says which are not there', async ({ store }) => {
+    for (const id of ['', 'cli:default', `${ownId}0`, '1', "' or 1=1 --"] as ConversationId[]) {
+      await rejects(store.create({ id }), 'invalid')
+      await rejects(store.getConversation(id), 'invalid')
+      await rejects(store.versionOf(id), 'invalid')
+      await rejects(store.updateConversation(id, { title: 'x' }), 'invalid')
+    }
+    const missing: Promise<unknown>[] = [
+      store.getConversation(noConversation),
+      store.versionOf(noConversation),
+      store.listBranches(noConversation),
+      store.updateConversation(noConversation, { title: 'x' }),
+    ]
+    const errors = await Promise.all(missing.map(call => rejects<NotFoundError>(call, 'not_found')))
+    for (const error of errors) {
+      assert.deepEqual([error.kind, error.id, error.trashed], ['conversation', noConversation, false])
+    }
+    assert.equal(await store.countConversations(), 0)
+  }),
+  it('keeps hostile text in every text field (S2-10)', async ({ store }) => {
+    const fields = { title: hostile, model: hostile, label: hostile, channel: hostile, directory: hostile }
+    const links = { project: hostile, task: hostile, owner: hostile, tags: [hostile] }
+    const { conversation } = await store.create({ ...fields, ...links, prompt: hostile, key: hostile })
+    const read = await store.getConversation(conversation.id)
+    for (const [field, value] of Object.entries({ ...fields, ...links })) {
+      assert.deepEqual(read[field as 'title'], value, field)
+    }
+    assert.deepEqual(read.prompt, { hash: sha256Hex(hostile), text: hostile })
+    assert.equal((await store.findByKey(hostile))?.conversation.id, conversation.id)
+    assert.equal((await store.findByTask(hostile))?.conversation.id, conversation.id)
+  }),
+  it('takes names of 512 bytes and refuses longer, empty and broken ones, creating nothing', async ({
+    store,
+  }) => {
+    const longest = 'é'.repeat(256)
+    const { conversation, branch } = await store.create({ key: longest, label: longest, tags: [longest] })
+    assert.deepEqual([branch.key, conversation.label, conversation.tags], [longest, longest, [longest]])
+    for (const name of [`${longest}a`, '', 'a\0b', 'a\ud800']) {
+      for (const bad of [{ key: name }, { label: name }, { tags: ['fine', name] }]) {
+        await rejects(store.create(bad), 'invalid')
       }
-      const missing: Promise<unknown>[] = [
-        store.getConversation(noConversation),
-        store.versionOf(noConversation),
-        store.listBranches(noConversation),
-        store.updateConversation(noConversation, { title: 'x' }),
-      ]
-      const errors = await Promise.all(missing.map(call => rejects<NotFoundError>(call, 'not_found')))
-      for (const error of errors) {
-        assert.deepEqual([error.kind, error.id, error.trashed], ['conversation', noConversation, false])
-      }
-      assert.equal(await store.countConversations(), 0)
-    },
-  },
-  {
-    area,
-    name: 'keeps hostile text in every text field (S2-10)',
-    run: async ({ store }) => {
-      const fields = { title: hostile, model: hostile, label: hostile, channel: hostile, directory: hostile }
-      const links = { project: hostile, task: hostile, owner: hostile, tags: [hostile] }
-      const { conversation } = await store.create({ ...fields, ...links, prompt: hostile, key: hostile })
-      const read = await store.getConversation(conversation.id)
-      for (const [field, value] of Object.entries({ ...fields, ...links })) {
-        assert.deepEqual(read[field as 'title'], value, field)
-      }
-      assert.deepEqual(read.prompt, { hash: sha256Hex(hostile), text: hostile })
-      assert.equal((await store.findByKey(hostile))?.conversation.id, conversation.id)
-      assert.equal((await store.findByTask(hostile))?.conversation.id, conversation.id)
-    },
-  },
-  {
-    area,
-    name: 'takes names of 512 bytes and refuses longer, empty and broken ones, creating nothing',
-    run: async ({ store }) => {
-      const longest = 'é'.repeat(256)
-      const { conversation, branch } = await store.create({ key: longest, label: longest, tags: [longest] })
-      assert.deepEqual([branch.key, conversation.label, conversation.tags], [longest, longest, [longest]])
-      for (const name of [`${longest}a`, '', 'a\0b', 'a\ud800']) {
-        for (const bad of [{ key: name }, { label: name }, { tags: ['fine', name] }]) {
-          await rejects(store.create(bad), 'invalid')
-        }
-        await rejects(store.updateConversation(conversation.id, { label: name }), 'invalid')
-      }
-      assert.equal(await store.countConversations(), 1)
-      assert.deepEqual(await store.getConversation(conversation.id), conversation)
-    },
-  },
-  {
-    area,
-    name: 'refuses fields it cannot keep, names them, and creates nothing',
-    run: async ({ store }) => {
-      const bad: readonly [string, object][] = [
-        ['kind', { kind: 'side' }],
-        ['promptPolicy', { promptPolicy: 'forget' }],
-        ['prompt', { prompt: 7 }],
-        ['toolResults', { toolResults: 'half' }],
-        ['toolResults', { toolResults: { truncate: -1 } }],
-        ['toolResults', { toolResults: { truncate: 1.5 } }],
-        ['metadata', { metadata: [] }],
-        ['metadata', { metadata: { when: new Date(0) } }],
-        ['metadata', { metadata: { n: Number.NaN } }],
-        ['tags', { tags: 'ci' }],
-        ['createdAt', { createdAt: new Date(Number.NaN) }],
-        ['expiresAt', { expiresAt: '2026-01-01' }],
-        ['ttlMs', { ttlMs: -1 }],
-        ['parent', { parent: { conversationId: 'nobody', messageId: null } }],
-      ]
-      for (const [field, conversation] of bad) {
-        const error = await rejects<InvalidError>(store.create(conversation as NewConversation), 'invalid')
-        assert.ok(error.field.includes(field), `${field} is named, got ${error.field}`)
-      }
-      assert.equal(await store.countConversations(), 0)
-    },
-  },
-  {
-    area,
-    name: 'changes one field and leaves the others alone; null clears (S1-24, S1-25, S1-44)',
-    run: async ({ store, clock }) => {
-      await store.create(full)
-      for (const [field, given, read] of patches) {
-        clock.now += later
-        const before = await store.getConversation(ownId)
-        const after = await store.updateConversation(ownId, { [field]: given })
-        const expected = { ...before, [field]: read, version: after.version, updatedAt: new Date(clock.now) }
-        assert.deepEqual(after, expected, `${field}: ${JSON.stringify(given)}`)
-        assert.ok(after.version > before.version, field)
-        assert.deepEqual(await store.getConversation(ownId), after)
-      }
-    },
-  },
-  {
-    area,
-    name: 'changes several fields at once, and none of them if one cannot be kept',
-    run: async ({ store }) => {
-      const { conversation } = await store.create(full)
-      const bad = { title: 'changed', promptPolicy: 'forget' } as unknown as ConversationPatch
-      await rejects(store.updateConversation(ownId, bad), 'invalid')
-      assert.deepEqual(await store.getConversation(ownId), conversation)
-      const patch = {
-        title: 'changed',
-        tags: ['x'],
-        metadata: { n: 2 },
-        channel: null,
-        promptPolicy: 'message',
-      } as const
-      const after = await store.updateConversation(ownId, patch)
-      assert.deepEqual(after, {
-        ...conversation,
-        ...patch,
-        version: after.version,
-        updatedAt: after.updatedAt,
-      })
-    },
-  },
-  {
-    area,
-    name: 'changes only the conversation it was asked to change (S2-62)',
-    run: async ({ store }) => {
-      const one = await start(store, { title: 'one', tags: ['same'], metadata: { n: 1 } })
-      const two = await start(store, { title: 'two', tags: ['same'], metadata: { n: 1 } })
-      await store.updateConversation(one.conversation.id, {
-        title: 'ONE',
-        tags: [],
-        metadata: {},
-        prompt: 'p',
-      })
-      await append(store, one, 'four')
-      assert.deepEqual(await store.getConversation(two.conversation.id), two.conversation)
-      assert.deepEqual(await store.getBranch(two.branch), two.branch)
-    },
-  },
-  {
-    area,
-    name: 'does not change what is in the trash, and says so',
-    run: async ({ store }) => {
-      await store.create({ id: ownId, title: 'kept' })
-      await store.trash(ownId)
-      const error = await rejects<NotFoundError>(store.updateConversation(ownId, { title: 'x' }), 'not_found')
-      assert.deepEqual([error.kind, error.trashed], ['conversation', true])
-      assert.equal((await store.getConversation(ownId)).title, 'kept')
-    },
-  },
+      await rejects(store.updateConversation(conversation.id, { label: name }), 'invalid')
+    }
+    assert.equal(await store.countConversations(), 1)
+    assert.deepEqual(await store.getConversation(conversation.id), conversation)
+  }),
+  it('refuses fields it cannot keep, names them, and creates nothing', async ({ store }) => {
+    const bad: readonly [string, object][] = [
+      ['kind', { kind: 'side' }],
+      ['promptPolicy', { promptPolicy: 'forget' }],
+      ['prompt', { prompt: 7 }],
+      ['toolResults', { toolResults: 'half' }],
+      ['toolResults', { toolResults: { truncate: -1 } }],
+      ['toolResults', { toolResults: { truncate: 1.5 } }],
+      ['metadata', { metadata: [] }],
+      ['metadata', { metadata: { when: new Date(0) } }],
+      ['metadata', { metadata: { n: Number.NaN } }],
+      ['tags', { tags: 'ci' }],
+      ['createdAt', { createdAt: new Date(Number.NaN) }],
+      ['expiresAt', { expiresAt: '2026-01-01' }],
+      ['ttlMs', { ttlMs: -1 }],
+      ['parent', { parent: { conversationId: 'nobody', messageId: null } }],
+    ]
+    for (const [field, conversation] of bad) {
+      const error = await rejects<InvalidError>(store.create(conversation as NewConversation), 'invalid')
+      assert.ok(error.field.includes(field), `${field} is named, got ${error.field}`)
+    }
+    assert.equal(await store.countConversations(), 0)
+  }),
+  it('changes one field and leaves the others alone; null clears (S1-24, S1-25, S1-44)', async ({
+    store,
+    clock,
+  }) => {
+    await store.create(full)
+    for (const [field, given, read] of patches) {
+      clock.now += later
+      const before = await store.getConversation(ownId)
+      const after = await store.updateConversation(ownId, { [field]: given })
+      const expected = { ...before, [field]: read, version: after.version, updatedAt: new Date(clock.now) }
+      assert.deepEqual(after, expected, `${field}: ${JSON.stringify(given)}`)
+      assert.ok(after.version > before.version, field)
+      assert.deepEqual(await store.getConversation(ownId), after)
+    }
+  }),
+  it('changes several fields at once, and none of them if one cannot be kept', async ({ store }) => {
+    const { conversation } = await store.create(full)
+    const bad = { title: 'changed', promptPolicy: 'forget' } as unknown as ConversationPatch
+    await rejects(store.updateConversation(ownId, bad), 'invalid')
+    assert.deepEqual(await store.getConversation(ownId), conversation)
+    const patch = {
+      title: 'changed',
+      tags: ['x'],
+      metadata: { n: 2 },
+      channel: null,
+      promptPolicy: 'message',
+    } as const
+    const after = await store.updateConversation(ownId, patch)
+    assert.deepEqual(after, {
+      ...conversation,
+      ...patch,
+      version: after.version,
+      updatedAt: after.updatedAt,
+    })
+  }),
+  it('changes only the conversation it was asked to change (S2-62)', async ({ store }) => {
+    const one = await start(store, { title: 'one', tags: ['same'], metadata: { n: 1 } })
+    const two = await start(store, { title: 'two', tags: ['same'], metadata: { n: 1 } })
+    await store.updateConversation(one.conversation.id, {
+      title: 'ONE',
+      tags: [],
+      metadata: {},
+      prompt: 'p',
+    })
+    await append(store, one, 'four')
+    assert.deepEqual(await store.getConversation(two.conversation.id), two.conversation)
+    assert.deepEqual(await store.getBranch(two.branch), two.branch)
+  }),
+  it('does not change what is in the trash, and says so', async ({ store }) => {
+    await store.create({ id: ownId, title: 'kept' })
+    await store.trash(ownId)
+    const error = await rejects<NotFoundError>(store.updateConversation(ownId, { title: 'x' }), 'not_found')
+    assert.deepEqual([error.kind, error.trashed], ['conversation', true])
+    assert.equal((await store.getConversation(ownId)).title, 'kept')
+  }),
 ]

@@ -14,11 +14,11 @@ import {
 } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const deleting = casesOf('deleting')
+const it = casesOf('deleting')
 
 /** What a deletion does to all that is not a message. */
 export const deletingEffectsCases: readonly ContractCase[] = [
-  deleting('drops summaries that touch what is deleted, keeps the others and says how many', async world => {
+  it('drops summaries that touch what is deleted, keeps the others and says how many', async world => {
     const { store } = world
     const { conversation, ids } = await start(store)
     const [one, two, three] = ids
@@ -27,7 +27,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     await assertSummarised(store, conversation.id, [one, two])
   }),
 
-  deleting('keeps the summary of a branch when messages in between, of another, are deleted', async world => {
+  it('keeps the summary of a branch when messages in between, of another, are deleted', async world => {
     const { store } = world
     const { id, ids } = await interleave(store)
     await summarise(store, id, [ids.a1, ids.a3], [ids.root, ids.b2])
@@ -35,7 +35,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     await assertSummarised(store, id, [ids.a1, ids.a3])
   }),
 
-  deleting('lets a range be summarised again after it has changed', async ({ store }) => {
+  it('lets a range be summarised again after it has changed', async ({ store }) => {
     const { conversation, branch, ids } = await start(store)
     await summarise(store, conversation.id, [ids[0], ids[2]])
     await store.deleteMessages([ids[2]])
@@ -44,7 +44,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     assert.deepEqual(await store.claimSummary(conversation.id, range, holder(2)), { claimed: true })
   }),
 
-  deleting('forgets that an agent has seen what is deleted, and keeps the link', async ({ store }) => {
+  it('forgets that an agent has seen what is deleted, and keeps the link', async ({ store }) => {
     const { branch, ids } = await start(store)
     const link = { directory: '/work', foreignId: 'f-1' }
     await store.setAgentLink(branch, { ...link, agent: 'gone', seen: ids[2] })
@@ -55,7 +55,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     assert.deepEqual(seen.get('kept'), ['f-2', ids[1]])
   }),
 
-  deleting('lowers what is there and never what was used', async ({ store }) => {
+  it('lowers what is there and never what was used', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const usage = { input: 70, output: 30, cost: 0.25 }
     const { ids } = await store.append(
@@ -75,22 +75,19 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     assert.ok(after.version > before.version, 'a deletion raises the version')
   }),
 
-  deleting(
-    'refuses to touch a turn that is still open, and takes it once it has ended',
-    async ({ store }) => {
-      const { conversation, branch, ids } = await start(store)
-      const turn = { key: 'running', step: 0, status: 'open', holder: holder(7) } as const
-      const { head } = await store.append(branch, ids[2], [say('four')], { turn })
-      const error = await rejects<BusyError>(store.deleteMessages([head]), 'busy')
-      assert.deepEqual(error.holder, holder(7))
-      await rejects(store.deleteMessages([ids[1]], { recursive: true }), 'busy')
-      assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'four'])
-      await store.endTurn(conversation.id, 'running', { status: 'failed', heldBy: holder(7) })
-      assert.equal((await store.deleteMessages([ids[1]], { recursive: true })).deleted, 3)
-    },
-  ),
+  it('refuses to touch a turn that is still open, and takes it once it has ended', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const turn = { key: 'running', step: 0, status: 'open', holder: holder(7) } as const
+    const { head } = await store.append(branch, ids[2], [say('four')], { turn })
+    const error = await rejects<BusyError>(store.deleteMessages([head]), 'busy')
+    assert.deepEqual(error.holder, holder(7))
+    await rejects(store.deleteMessages([ids[1]], { recursive: true }), 'busy')
+    assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'four'])
+    await store.endTurn(conversation.id, 'running', { status: 'failed', heldBy: holder(7) })
+    assert.equal((await store.deleteMessages([ids[1]], { recursive: true })).deleted, 3)
+  }),
 
-  deleting('takes a blob away with the last message that has it (S3-15)', async ({ store }) => {
+  it('takes a blob away with the last message that has it (S3-15)', async ({ store }) => {
     const { branch } = await store.create()
     const alone = 'alone '.repeat(4_000)
     const shared = 'shared '.repeat(4_000)
@@ -101,7 +98,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), [shared])
   }),
 
-  deleting('does not let a retry bring back what was deleted', async ({ store }) => {
+  it('does not let a retry bring back what was deleted', async ({ store }) => {
     const { branch, ids } = await start(store)
     const turn = { key: 'turn', step: 0 }
     const { head } = await store.append(branch, ids[2], [say('four')], { turn })

@@ -31,10 +31,10 @@ async function assertGone(store: Store, ...ids: MessageId[]) {
   }
 }
 
-const deleting = casesOf('deleting')
+const it = casesOf('deleting')
 
 export const deletingCases: readonly ContractCase[] = [
-  deleting('deletes a leaf and moves the head to its parent (S3-36, S3-83)', async ({ store }) => {
+  it('deletes a leaf and moves the head to its parent (S3-36, S3-83)', async ({ store }) => {
     const { conversation, branch, ids } = await start(store)
     const [, two, three] = ids
     const result = await store.deleteMessages([three])
@@ -48,7 +48,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).messages, 2)
   }),
 
-  deleting('deletes a leaf that no branch points to, and moves nothing (S3-83)', async ({ store }) => {
+  it('deletes a leaf that no branch points to, and moves nothing (S3-83)', async ({ store }) => {
     const { id, ids, main, side } = await interleave(store)
     const [extra] = await store.save(id, [{ message: say('extra'), parent: ids.a1 }])
     assert.deepEqual(await store.deleteMessages([extra]), { deleted: 1, moved: [], summaries: 0 })
@@ -56,7 +56,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(side)).head, ids.b3)
   }),
 
-  deleting('refuses to delete a message with children, and deletes nothing (S3-49, S3-83)', async world => {
+  it('refuses to delete a message with children, and deletes nothing (S3-49, S3-83)', async world => {
     const { store } = world
     const { id, ids, main } = await interleave(store)
     const before = await store.versionOf(id)
@@ -67,17 +67,14 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal(await store.versionOf(id), before)
   }),
 
-  deleting(
-    'takes a message with children if the children are in the list, in any order',
-    async ({ store }) => {
-      const { id, ids } = await interleave(store)
-      assert.equal((await store.deleteMessages([ids.a2, ids.a3])).deleted, 2)
-      assert.equal((await store.deleteMessages([ids.b3, ids.b2])).deleted, 2)
-      assert.deepEqual(texts(await living(store, id)), ['root', 'a1', 'b1'])
-    },
-  ),
+  it('takes a message with children if the children are in the list, in any order', async ({ store }) => {
+    const { id, ids } = await interleave(store)
+    assert.equal((await store.deleteMessages([ids.a2, ids.a3])).deleted, 2)
+    assert.equal((await store.deleteMessages([ids.b3, ids.b2])).deleted, 2)
+    assert.deepEqual(texts(await living(store, id)), ['root', 'a1', 'b1'])
+  }),
 
-  deleting('deletes a parent and its child when recursive (S3-40, S3-50, S3-83)', async ({ store }) => {
+  it('deletes a parent and its child when recursive (S3-40, S3-50, S3-83)', async ({ store }) => {
     const { branch, ids } = await start(store)
     const [one, two, three] = ids
     const result = await store.deleteMessages([two], { recursive: true, reason: 'a slip' })
@@ -87,7 +84,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['one'])
   }),
 
-  deleting('deletes exactly the subtree where branches interleave (S3-50, S3-83)', async ({ store }) => {
+  it('deletes exactly the subtree where branches interleave (S3-50, S3-83)', async ({ store }) => {
     const { id, ids, main, side } = await interleave(store)
     const result = await store.deleteMessages([ids.a1], { recursive: true })
     assert.equal(result.deleted, 3)
@@ -102,7 +99,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, side), ['root', 'b1', 'b2', 'b3'])
   }),
 
-  deleting('deletes a whole tree with forks within forks (S3-50, S3-83)', async ({ store }) => {
+  it('deletes a whole tree with forks within forks (S3-50, S3-83)', async ({ store }) => {
     const { conversation } = await store.create()
     const ids = await grow(store, conversation.id, {
       top: null,
@@ -122,14 +119,14 @@ export const deletingCases: readonly ContractCase[] = [
     assert.deepEqual(texts(await living(store, conversation.id)), ['other'])
   }),
 
-  deleting('counts each message once, however often the list reaches it', async ({ store }) => {
+  it('counts each message once, however often the list reaches it', async ({ store }) => {
     const { id, ids } = await interleave(store)
     const wanted = [ids.a3, ids.a1, ids.a2, ids.a1, ids.b3, ids.b3]
     assert.equal((await store.deleteMessages(wanted, { recursive: true })).deleted, 4)
     assert.deepEqual(texts(await living(store, id)), ['root', 'b1', 'b2'])
   }),
 
-  deleting('is all or nothing over several conversations (S3-48)', async ({ store }) => {
+  it('is all or nothing over several conversations (S3-48)', async ({ store }) => {
     const first = await start(store)
     const second = await start(store)
     await rejects(store.deleteMessages([first.ids[2], second.ids[0]]), 'invalid')
@@ -142,7 +139,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, second.branch), ['one'])
   }),
 
-  deleting('passes over ids that are not there (S3-51)', async ({ store }) => {
+  it('passes over ids that are not there (S3-51)', async ({ store }) => {
     const { branch, ids } = await start(store)
     const nothing = { deleted: 0, moved: [], summaries: 0 }
     assert.deepEqual(await store.deleteMessages([noMessage]), nothing)
@@ -153,13 +150,13 @@ export const deletingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['one', 'two'])
   }),
 
-  deleting('refuses what is no message id', async ({ store }) => {
+  it('refuses what is no message id', async ({ store }) => {
     const { branch, ids } = await start(store)
     await rejects(store.deleteMessages([ids[2], 'not an id' as MessageId]), 'invalid')
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
   }),
 
-  deleting('moves every head to its nearest living ancestor and lists each', async ({ store }) => {
+  it('moves every head to its nearest living ancestor and lists each', async ({ store }) => {
     const { id, ids, main, side } = await interleave(store)
     const middle = await store.createBranch(id, ids.a2, { name: 'middle' })
     const above = await store.createBranch(id, ids.a1, { name: 'above' })
@@ -172,7 +169,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(side)).head, ids.b3)
   }),
 
-  deleting('can empty every branch, and the conversation goes on from nothing', async ({ store }) => {
+  it('can empty every branch, and the conversation goes on from nothing', async ({ store }) => {
     const { id, ids, main, side } = await interleave(store)
     const result = await store.deleteMessages([ids.root], { recursive: true })
     assert.equal(result.deleted, 7)
@@ -191,7 +188,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal(message?.seq, 7)
   }),
 
-  deleting('never gives a seq again (S1-12)', async ({ store }) => {
+  it('never gives a seq again (S1-12)', async ({ store }) => {
     const { branch, ids } = await start(store)
     await store.deleteMessages([ids[1]], { recursive: true })
     const { head } = await append(store, branch, 'after')
@@ -204,7 +201,7 @@ export const deletingCases: readonly ContractCase[] = [
     )
   }),
 
-  deleting('lets the same words be said again in the same place', async ({ store }) => {
+  it('lets the same words be said again in the same place', async ({ store }) => {
     const { conversation, branch, ids } = await start(store)
     await store.deleteMessages([ids[2]])
     const again = await store.append(branch, ids[1], [say('three')])
@@ -213,7 +210,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).messages, 3)
   }),
 
-  deleting('leaves a deleted message nowhere to hang on, to label or to resolve', async ({ store }) => {
+  it('leaves a deleted message nowhere to hang on, to label or to resolve', async ({ store }) => {
     const { conversation, branch, ids } = await start(store)
     const gone = ids[2]
     await store.deleteMessages([gone])
@@ -227,7 +224,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal((await living(store, conversation.id)).length, 2)
   }),
 
-  deleting('lists, walks and draws a tree with holes in it', async ({ store }) => {
+  it('lists, walks and draws a tree with holes in it', async ({ store }) => {
     const { id, ids, main, side } = await interleave(store)
     await store.deleteMessages([ids.a2], { recursive: true })
     const more = await append(store, main, 'a4', 'a5')
@@ -247,7 +244,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(id)).messages, 7)
   }),
 
-  deleting('deletes a deep subtree of 3,000 messages at once (S3-50)', async ({ store }) => {
+  it('deletes a deep subtree of 3,000 messages at once (S3-50)', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const [root, keep] = await store.save(conversation.id, [
       { message: say('root'), parent: null },
@@ -273,7 +270,7 @@ export const deletingCases: readonly ContractCase[] = [
     await assertGone(store, ids[0], ids[1500]!, ids.at(-1)!)
   }),
 
-  deleting(
+  it(
     'is seen by another handle at once, which then loses the race for the old head',
     async ({ store, second }) => {
       const { branch, ids } = await start(store)

@@ -5,10 +5,21 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { Place, Store } from '../../core/ports.ts'
 import type { DraftPiece, TurnEnd, TurnStep } from '../../core/turn.ts'
-import { append, holder, noConversation, rejects, said, say, start, texts, writers } from './build.ts'
+import {
+  append,
+  casesOf,
+  holder,
+  noConversation,
+  rejects,
+  said,
+  say,
+  start,
+  texts,
+  writers,
+} from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const area = 'drafts'
+const it = casesOf('drafts')
 const open = (step = 0): TurnStep => ({ key: 't1', step, status: 'open', holder: holder(1) })
 const piece = (n: number, text: string, type: DraftPiece['type'] = 'text'): DraftPiece => ({ n, type, text })
 const end = (status: TurnEnd['status']): TurnEnd => ({ status, heldBy: holder(1) })
@@ -33,182 +44,145 @@ async function asked(store: Store): Promise<Asked> {
 }
 
 export const draftCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'gives the pieces of a draft back in order, and none where none came',
-    async run({ store }) {
+  it('gives the pieces of a draft back in order, and none where none came', async ({ store }) => {
+    const { id, draft } = await asked(store)
+    assert.deepEqual(await store.readDraft(id, 't1'), [])
+    await draft(piece(0, 'Let me ', 'thinking'))
+    await draft(piece(1, 'think.', 'thinking'), piece(2, 'The ans'))
+    await draft(piece(3, 'wer 🧵\0\u2028'))
+    assert.deepEqual(await store.readDraft(id, 't1'), [
+      piece(0, 'Let me ', 'thinking'),
+      piece(1, 'think.', 'thinking'),
+      piece(2, 'The ans'),
+      piece(3, 'wer 🧵\0\u2028'),
+    ])
+  }),
+  it('renews the lease with every piece', async ({ store, clock }) => {
+    const { id, draft } = await asked(store)
+    clock.now += 29_000
+    await draft(piece(0, 'a'))
+    const [turn] = await store.listTurns(id)
+    assert.equal(turn?.leaseUntil?.getTime(), clock.now + 30_000)
+  }),
+  it('takes a piece twice in silence, refuses other words under its number, and refuses a gap (P4)', async ({
+    store,
+  }) => {
+    const { id, draft } = await asked(store)
+    await draft(piece(0, 'a'), piece(1, 'b'))
+    await draft(piece(0, 'a'))
+    await draft(piece(1, 'b'), piece(2, 'c'))
+    await rejects(draft(piece(1, 'other')), 'key_reused')
+    await rejects<InvalidError>(draft(piece(4, 'gap')), 'invalid')
+    assert.deepEqual(await store.readDraft(id, 't1'), [piece(0, 'a'), piece(1, 'b'), piece(2, 'c')])
+  }),
+  it('takes all pieces of a call or none', async ({ store }) => {
+    const { id, draft } = await asked(store)
+    await draft(piece(0, 'a'))
+    await rejects(draft(piece(1, 'b'), piece(3, 'gap')), 'invalid')
+    await rejects(draft(piece(1, 'b'), piece(0, 'other')), 'key_reused')
+    assert.deepEqual(await store.readDraft(id, 't1'), [piece(0, 'a')])
+  }),
+  it('refuses pieces for a turn that is not there, not open, or not the holder’s', async ({ store }) => {
+    const { id, draft } = await asked(store)
+    const pieces = [piece(0, 'a')] as const
+    const error = await rejects<NotFoundError>(store.putDraft(id, 't2', holder(1), pieces), 'not_found')
+    assert.deepEqual([error.kind, error.id], ['turn', 't2'])
+    const gone = store.putDraft(noConversation, 't1', holder(1), pieces)
+    assert.equal((await rejects<NotFoundError>(gone, 'not_found')).kind, 'conversation')
+    await rejects(store.putDraft(id, 't1', holder(2), pieces), 'expired')
+    assert.deepEqual(await store.readDraft(id, 't1'), [])
+    await store.endTurn(id, 't1', end('complete'))
+    await rejects(draft(...pieces), 'expired')
+    assert.deepEqual(await store.readDraft(id, 't1'), [])
+  }),
+  it('drops the pieces when their step is appended, and counts from 0 again for the next', async ({
+    store,
+  }) => {
+    const { id, branch, question, draft } = await asked(store)
+    await draft(piece(0, 'an ans'), piece(1, 'wer'))
+    await store.append(branch, question, [say('an answer', 'assistant')], { turn: open(1) })
+    assert.deepEqual(await store.readDraft(id, 't1'), [])
+    await draft(piece(0, 'more'))
+    assert.deepEqual(await store.readDraft(id, 't1'), [piece(0, 'more')])
+    assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'question', 'an answer'])
+  }),
+  it('makes the pieces of an interrupted turn its last message, joined by type (S3-76, R27)', async ({
+    store,
+    clock,
+  }) => {
+    const { id, branch, question, draft } = await asked(store)
+    await draft(piece(0, 'hm ', 'thinking'), piece(1, 'yes', 'thinking'), piece(2, 'The answer'))
+    await draft(piece(3, ' is', 'text'), piece(4, 'wait', 'thinking'), piece(5, ' 4'))
+    const before = await store.getConversation(id)
+    clock.now += 31_000
+    const ended = await store.endTurn(id, 't1', end('interrupted'))
+    const [message] = await store.getMessages([ended.message!])
+    assert.deepEqual(message?.blocks, [
+      { type: 'thinking', text: 'hm yes' },
+      { type: 'text', text: 'The answer is' },
+      { type: 'thinking', text: 'wait' },
+      { type: 'text', text: ' 4' },
+    ])
+    assert.deepEqual(
+      [message.role, message.parentId, message.seq, message.turn, message.meta, message.depth],
+      ['assistant', question, 4, 3, { interrupted: true }, 4],
+    )
+    assert.equal(message.createdAt.getTime(), clock.now)
+    assert.equal((await store.getBranch(branch)).head, ended.message)
+    assert.deepEqual([ended.turn.status, ended.turn.first, ended.turn.last], ['interrupted', 3, 4])
+    assert.deepEqual(await store.readDraft(id, 't1'), [])
+    const after = await store.getConversation(id)
+    assert.deepEqual([after.messages, after.tokens], [5, before.tokens + message.tokens])
+    assert.ok(after.version > before.version && message.tokens > 0)
+    assert.equal(after.updatedAt.getTime(), clock.now)
+  }),
+  it('puts a character together that a stream has torn between two pieces (R13)', async ({ store }) => {
+    const { id, draft } = await asked(store)
+    const pieces = [piece(0, 'a thread: \ud83e'), piece(1, '\uddf5 and \ud800'), piece(2, 'alone')] as const
+    await draft(...pieces)
+    assert.deepEqual(await store.readDraft(id, 't1'), pieces)
+    await draft(...pieces)
+    const { message } = await store.endTurn(id, 't1', end('complete'))
+    const [stored] = await store.getMessages([message!])
+    assert.deepEqual(stored?.blocks, [{ type: 'text', text: 'a thread: 🧵 and \ud800alone' }])
+  }),
+  it('marks what a failed turn left behind, and nothing in a complete one', async ({ store }) => {
+    for (const [status, meta] of [
+      ['failed', { failed: true }],
+      ['complete', null],
+    ] as const) {
       const { id, draft } = await asked(store)
-      assert.deepEqual(await store.readDraft(id, 't1'), [])
-      await draft(piece(0, 'Let me ', 'thinking'))
-      await draft(piece(1, 'think.', 'thinking'), piece(2, 'The ans'))
-      await draft(piece(3, 'wer 🧵\0\u2028'))
-      assert.deepEqual(await store.readDraft(id, 't1'), [
-        piece(0, 'Let me ', 'thinking'),
-        piece(1, 'think.', 'thinking'),
-        piece(2, 'The ans'),
-        piece(3, 'wer 🧵\0\u2028'),
-      ])
-    },
-  },
-  {
-    area,
-    name: 'renews the lease with every piece',
-    async run({ store, clock }) {
-      const { id, draft } = await asked(store)
-      clock.now += 29_000
-      await draft(piece(0, 'a'))
-      const [turn] = await store.listTurns(id)
-      assert.equal(turn?.leaseUntil?.getTime(), clock.now + 30_000)
-    },
-  },
-  {
-    area,
-    name: 'takes a piece twice in silence, refuses other words under its number, and refuses a gap (P4)',
-    async run({ store }) {
-      const { id, draft } = await asked(store)
-      await draft(piece(0, 'a'), piece(1, 'b'))
-      await draft(piece(0, 'a'))
-      await draft(piece(1, 'b'), piece(2, 'c'))
-      await rejects(draft(piece(1, 'other')), 'key_reused')
-      await rejects<InvalidError>(draft(piece(4, 'gap')), 'invalid')
-      assert.deepEqual(await store.readDraft(id, 't1'), [piece(0, 'a'), piece(1, 'b'), piece(2, 'c')])
-    },
-  },
-  {
-    area,
-    name: 'takes all pieces of a call or none',
-    async run({ store }) {
-      const { id, draft } = await asked(store)
-      await draft(piece(0, 'a'))
-      await rejects(draft(piece(1, 'b'), piece(3, 'gap')), 'invalid')
-      await rejects(draft(piece(1, 'b'), piece(0, 'other')), 'key_reused')
-      assert.deepEqual(await store.readDraft(id, 't1'), [piece(0, 'a')])
-    },
-  },
-  {
-    area,
-    name: 'refuses pieces for a turn that is not there, not open, or not the holder’s',
-    async run({ store }) {
-      const { id, draft } = await asked(store)
-      const pieces = [piece(0, 'a')] as const
-      const error = await rejects<NotFoundError>(store.putDraft(id, 't2', holder(1), pieces), 'not_found')
-      assert.deepEqual([error.kind, error.id], ['turn', 't2'])
-      const gone = store.putDraft(noConversation, 't1', holder(1), pieces)
-      assert.equal((await rejects<NotFoundError>(gone, 'not_found')).kind, 'conversation')
-      await rejects(store.putDraft(id, 't1', holder(2), pieces), 'expired')
-      assert.deepEqual(await store.readDraft(id, 't1'), [])
-      await store.endTurn(id, 't1', end('complete'))
-      await rejects(draft(...pieces), 'expired')
-      assert.deepEqual(await store.readDraft(id, 't1'), [])
-    },
-  },
-  {
-    area,
-    name: 'drops the pieces when their step is appended, and counts from 0 again for the next',
-    async run({ store }) {
-      const { id, branch, question, draft } = await asked(store)
-      await draft(piece(0, 'an ans'), piece(1, 'wer'))
-      await store.append(branch, question, [say('an answer', 'assistant')], { turn: open(1) })
-      assert.deepEqual(await store.readDraft(id, 't1'), [])
-      await draft(piece(0, 'more'))
-      assert.deepEqual(await store.readDraft(id, 't1'), [piece(0, 'more')])
-      assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'question', 'an answer'])
-    },
-  },
-  {
-    area,
-    name: 'makes the pieces of an interrupted turn its last message, joined by type (S3-76, R27)',
-    async run({ store, clock }) {
-      const { id, branch, question, draft } = await asked(store)
-      await draft(piece(0, 'hm ', 'thinking'), piece(1, 'yes', 'thinking'), piece(2, 'The answer'))
-      await draft(piece(3, ' is', 'text'), piece(4, 'wait', 'thinking'), piece(5, ' 4'))
-      const before = await store.getConversation(id)
-      clock.now += 31_000
-      const ended = await store.endTurn(id, 't1', end('interrupted'))
-      const [message] = await store.getMessages([ended.message!])
-      assert.deepEqual(message?.blocks, [
-        { type: 'thinking', text: 'hm yes' },
-        { type: 'text', text: 'The answer is' },
-        { type: 'thinking', text: 'wait' },
-        { type: 'text', text: ' 4' },
-      ])
-      assert.deepEqual(
-        [message.role, message.parentId, message.seq, message.turn, message.meta, message.depth],
-        ['assistant', question, 4, 3, { interrupted: true }, 4],
-      )
-      assert.equal(message.createdAt.getTime(), clock.now)
-      assert.equal((await store.getBranch(branch)).head, ended.message)
-      assert.deepEqual([ended.turn.status, ended.turn.first, ended.turn.last], ['interrupted', 3, 4])
-      assert.deepEqual(await store.readDraft(id, 't1'), [])
-      const after = await store.getConversation(id)
-      assert.deepEqual([after.messages, after.tokens], [5, before.tokens + message.tokens])
-      assert.ok(after.version > before.version && message.tokens > 0)
-      assert.equal(after.updatedAt.getTime(), clock.now)
-    },
-  },
-  {
-    area,
-    name: 'puts a character together that a stream has torn between two pieces (R13)',
-    async run({ store }) {
-      const { id, draft } = await asked(store)
-      const pieces = [piece(0, 'a thread: \ud83e'), piece(1, '\uddf5 and \ud800'), piece(2, 'alone')] as const
-      await draft(...pieces)
-      assert.deepEqual(await store.readDraft(id, 't1'), pieces)
-      await draft(...pieces)
-      const { message } = await store.endTurn(id, 't1', end('complete'))
+      await draft(piece(0, 'half'), piece(1, ' way'))
+      const { message } = await store.endTurn(id, 't1', end(status))
       const [stored] = await store.getMessages([message!])
-      assert.deepEqual(stored?.blocks, [{ type: 'text', text: 'a thread: 🧵 and \ud800alone' }])
-    },
-  },
-  {
-    area,
-    name: 'marks what a failed turn left behind, and nothing in a complete one',
-    async run({ store }) {
-      for (const [status, meta] of [
-        ['failed', { failed: true }],
-        ['complete', null],
-      ] as const) {
-        const { id, draft } = await asked(store)
-        await draft(piece(0, 'half'), piece(1, ' way'))
-        const { message } = await store.endTurn(id, 't1', end(status))
-        const [stored] = await store.getMessages([message!])
-        assert.deepEqual(texts([stored!]), ['half way'])
-        assert.deepEqual([stored?.meta, stored?.role], [meta, 'assistant'])
-      }
-    },
-  },
-  {
-    area,
-    name: 'makes a message of the draft on the branch of the turn, though others have gone on elsewhere',
-    async run({ store }) {
-      const { id, branch, question, draft } = await asked(store)
-      const side = await store.createBranch(id, question, { name: 'side' })
-      await append(store, side, 'beside')
-      await draft(piece(0, 'half an ans'))
-      const { message } = await store.endTurn(id, 't1', end('interrupted'))
-      assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'question', 'half an ans'])
-      assert.deepEqual(await said(store, side), ['one', 'two', 'three', 'question', 'beside'])
-      assert.equal((await store.getMessages([message!]))[0]?.seq, 5)
-    },
-  },
-  {
-    area,
-    name: 'keeps nothing of a draft whose turn ended with an append',
-    async run({ store }) {
-      const { id, branch, question, draft } = await asked(store)
-      await draft(piece(0, 'an ans'))
-      const turn: TurnStep = { key: 't1', step: 1, status: 'complete', holder: holder(1) }
-      await store.append(branch, question, [say('an answer', 'assistant')], { turn })
-      assert.deepEqual(await store.readDraft(id, 't1'), [])
-      assert.equal((await store.getConversation(id)).messages, 5)
-      await rejects(draft(piece(0, 'late')), 'expired')
-    },
-  },
-  {
-    area,
-    name: 'shows a draft to another handle, which can end the turn in the name of its holder (R2, R27)',
-    needs: 'second handle',
-    async run(world) {
+      assert.deepEqual(texts([stored!]), ['half way'])
+      assert.deepEqual([stored?.meta, stored?.role], [meta, 'assistant'])
+    }
+  }),
+  it('makes a message of the draft on the branch of the turn, though others have gone on elsewhere', async ({
+    store,
+  }) => {
+    const { id, branch, question, draft } = await asked(store)
+    const side = await store.createBranch(id, question, { name: 'side' })
+    await append(store, side, 'beside')
+    await draft(piece(0, 'half an ans'))
+    const { message } = await store.endTurn(id, 't1', end('interrupted'))
+    assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'question', 'half an ans'])
+    assert.deepEqual(await said(store, side), ['one', 'two', 'three', 'question', 'beside'])
+    assert.equal((await store.getMessages([message!]))[0]?.seq, 5)
+  }),
+  it('keeps nothing of a draft whose turn ended with an append', async ({ store }) => {
+    const { id, branch, question, draft } = await asked(store)
+    await draft(piece(0, 'an ans'))
+    const turn: TurnStep = { key: 't1', step: 1, status: 'complete', holder: holder(1) }
+    await store.append(branch, question, [say('an answer', 'assistant')], { turn })
+    assert.deepEqual(await store.readDraft(id, 't1'), [])
+    assert.equal((await store.getConversation(id)).messages, 5)
+    await rejects(draft(piece(0, 'late')), 'expired')
+  }),
+  it(
+    'shows a draft to another handle, which can end the turn in the name of its holder (R2, R27)',
+    async world => {
       const { id, branch, draft } = await asked(world.store)
       await draft(piece(0, 'half an ans'))
       const other = await world.second()
@@ -219,25 +193,23 @@ export const draftCases: readonly ContractCase[] = [
       await rejects(draft(piece(1, 'wer')), 'expired')
       assert.deepEqual(await said(other, branch), ['one', 'two', 'three', 'question', 'half an ans'])
     },
-  },
-  {
-    area,
-    name: 'tells a holder that lost its turn so, also where its draft has become a message (R8)',
-    async run({ store, clock }) {
-      const { id, branch, question, draft } = await asked(store)
-      await draft(piece(0, 'half an ans'))
-      clock.now += 30_001
-      await store.endTurn(id, 't1', end('interrupted'))
-      const late = store.append(branch, question, [say('an answer', 'assistant')], { turn: open(1) })
-      await rejects(late, 'expired')
-      assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'question', 'half an ans'])
-    },
-  },
-  {
-    area,
-    name: 'lets exactly one of many take a turn over, and makes one message of its draft',
-    needs: 'second handle',
-    async run(world) {
+    'second handle',
+  ),
+  it('tells a holder that lost its turn so, also where its draft has become a message (R8)', async ({
+    store,
+    clock,
+  }) => {
+    const { id, branch, question, draft } = await asked(store)
+    await draft(piece(0, 'half an ans'))
+    clock.now += 30_001
+    await store.endTurn(id, 't1', end('interrupted'))
+    const late = store.append(branch, question, [say('an answer', 'assistant')], { turn: open(1) })
+    await rejects(late, 'expired')
+    assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'question', 'half an ans'])
+  }),
+  it(
+    'lets exactly one of many take a turn over, and makes one message of its draft',
+    async world => {
       const { id, draft } = await asked(world.store)
       await draft(piece(0, 'half an ans'))
       world.clock.now += 30_001
@@ -250,12 +222,11 @@ export const draftCases: readonly ContractCase[] = [
       }
       assert.equal((await world.store.getConversation(id)).messages, 5)
     },
-  },
-  {
-    area,
-    name: 'opens a turn for exactly one of many, and tells the others who holds it',
-    needs: 'second handle',
-    async run(world) {
+    'second handle',
+  ),
+  it(
+    'opens a turn for exactly one of many, and tells the others who holds it',
+    async world => {
       const all = await writers(world)
       const { conversation, branch } = await world.store.create()
       let head: MessageId | null = null
@@ -279,45 +250,42 @@ export const draftCases: readonly ContractCase[] = [
       }
       assert.equal((await world.store.getConversation(conversation.id)).messages, 10)
     },
-  },
-  {
-    area,
-    name: 'shows a reader of whole turns nothing of an open one, and all of it once it has ended (S0-36, P2)',
-    async run({ store }) {
-      const { id, branch, question } = await asked(store)
-      const { head } = await store.append(branch, question, [say('a step', 'assistant')], { turn: open(1) })
-      const whole = { wholeTurns: true } as const
-      const ids = (await store.path(head)).map(message => message.id)
-      const read = async () => [
-        texts(await store.path(head, whole)),
-        texts((await store.tail(head, { messages: 100 }, whole)).messages),
-        texts(await store.getMessages(ids, whole)),
-      ]
-      const before = ['one', 'two', 'three']
-      assert.deepEqual(await read(), [before, before, before])
-      assert.equal((await store.path(head)).length, 5)
-      assert.equal((await store.tail(head, { messages: 100 })).messages.length, 5)
-      await store.endTurn(id, 't1', end('failed'))
-      const after = ['one', 'two', 'three', 'question', 'a step']
-      assert.deepEqual(await read(), [after, after, after])
-    },
-  },
-  {
-    area,
-    name: 'leaves an open turn out of a path that goes on from the middle of it, and keeps every parent (P2)',
-    async run({ store }) {
-      const { id, branch, question } = await asked(store)
-      const { head } = await store.append(branch, question, [say('a step', 'assistant')], { turn: open(1) })
-      const side = await store.createBranch(id, head, { name: 'side' })
-      const beside = await append(store, side, 'beside', 'and on')
-      const all = await store.path(beside.head)
-      const kept = all.filter(message => message.turn === null)
-      assert.deepEqual(texts(kept), ['one', 'two', 'three', 'beside', 'and on'])
-      const whole = { wholeTurns: true } as const
-      assert.deepEqual(await store.path(beside.head, whole), kept)
-      assert.deepEqual((await store.tail(beside.head, { messages: 100 }, whole)).messages, kept)
-      const ids = all.map(message => message.id)
-      assert.deepEqual(await store.getMessages(ids, whole), kept)
-    },
-  },
+    'second handle',
+  ),
+  it('shows a reader of whole turns nothing of an open one, and all of it once it has ended (S0-36, P2)', async ({
+    store,
+  }) => {
+    const { id, branch, question } = await asked(store)
+    const { head } = await store.append(branch, question, [say('a step', 'assistant')], { turn: open(1) })
+    const whole = { wholeTurns: true } as const
+    const ids = (await store.path(head)).map(message => message.id)
+    const read = async () => [
+      texts(await store.path(head, whole)),
+      texts((await store.tail(head, { messages: 100 }, whole)).messages),
+      texts(await store.getMessages(ids, whole)),
+    ]
+    const before = ['one', 'two', 'three']
+    assert.deepEqual(await read(), [before, before, before])
+    assert.equal((await store.path(head)).length, 5)
+    assert.equal((await store.tail(head, { messages: 100 })).messages.length, 5)
+    await store.endTurn(id, 't1', end('failed'))
+    const after = ['one', 'two', 'three', 'question', 'a step']
+    assert.deepEqual(await read(), [after, after, after])
+  }),
+  it('leaves an open turn out of a path that goes on from the middle of it, and keeps every parent (P2)', async ({
+    store,
+  }) => {
+    const { id, branch, question } = await asked(store)
+    const { head } = await store.append(branch, question, [say('a step', 'assistant')], { turn: open(1) })
+    const side = await store.createBranch(id, head, { name: 'side' })
+    const beside = await append(store, side, 'beside', 'and on')
+    const all = await store.path(beside.head)
+    const kept = all.filter(message => message.turn === null)
+    assert.deepEqual(texts(kept), ['one', 'two', 'three', 'beside', 'and on'])
+    const whole = { wholeTurns: true } as const
+    assert.deepEqual(await store.path(beside.head, whole), kept)
+    assert.deepEqual((await store.tail(beside.head, { messages: 100 }, whole)).messages, kept)
+    const ids = all.map(message => message.id)
+    assert.deepEqual(await store.getMessages(ids, whole), kept)
+  }),
 ]

@@ -5,7 +5,7 @@ import type { EventType, NewEvent } from '../../core/records.ts'
 import { casesOf, noConversation, rejects, start, writers } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const events = casesOf('events')
+const it = casesOf('events')
 
 /** Events that carry their number in `data.i`. */
 function many(count: number, from = 0, type: EventType = 'plan'): NonEmpty<NewEvent> {
@@ -16,7 +16,7 @@ function many(count: number, from = 0, type: EventType = 'plan'): NonEmpty<NewEv
 }
 
 export const eventsCases: readonly ContractCase[] = [
-  events('are kept in the order they were added, counted from 0', async ({ store, clock }) => {
+  it('are kept in the order they were added, counted from 0', async ({ store, clock }) => {
     const { conversation } = await start(store)
     const { id } = conversation
     const now = new Date(clock.now)
@@ -31,7 +31,7 @@ export const eventsCases: readonly ContractCase[] = [
     ])
   }),
 
-  events('are counted for each conversation by itself', async ({ store }) => {
+  it('are counted for each conversation by itself', async ({ store }) => {
     const first = (await start(store)).conversation.id
     const second = (await start(store)).conversation.id
     await store.addEvents(first, many(2))
@@ -48,7 +48,7 @@ export const eventsCases: readonly ContractCase[] = [
     assert.deepEqual(await store.listEvents((await start(store)).conversation.id), [])
   }),
 
-  events('are filtered by type, begun after a number and cut to a limit', async ({ store }) => {
+  it('are filtered by type, begun after a number and cut to a limit', async ({ store }) => {
     const { id } = (await start(store)).conversation
     const types = [
       'turn_started',
@@ -76,7 +76,7 @@ export const eventsCases: readonly ContractCase[] = [
     assert.deepEqual(await numbers({ newest: true, after: 4 }), [5])
   }),
 
-  events('can be many, and are read in pages without gaps or doubles', async ({ store }) => {
+  it('can be many, and are read in pages without gaps or doubles', async ({ store }) => {
     const { id } = (await start(store)).conversation
     for (let from = 0; from < 2_500; from += 500) await store.addEvents(id, many(500, from))
     const all = Array.from({ length: 2_500 }, (_, i) => i)
@@ -90,7 +90,7 @@ export const eventsCases: readonly ContractCase[] = [
     assert.deepEqual(read, all)
   }),
 
-  events('keep any JSON they carry, whatever the words', async ({ store }) => {
+  it('keep any JSON they carry, whatever the words', async ({ store }) => {
     const { id } = (await start(store)).conversation
     const data = {
       nested: [{ deep: [null, true, -0.5, 1e21] }],
@@ -105,7 +105,7 @@ export const eventsCases: readonly ContractCase[] = [
     assert.deepEqual(event?.data, data)
   }),
 
-  events('take every type there is', async ({ store }) => {
+  it('take every type there is', async ({ store }) => {
     const { id } = (await start(store)).conversation
     const types: Record<EventType, true> = {
       turn_started: true,
@@ -128,7 +128,7 @@ export const eventsCases: readonly ContractCase[] = [
     )
   }),
 
-  events('raise the version and touch no message', async ({ store }) => {
+  it('raise the version and touch no message', async ({ store }) => {
     const { conversation, branch } = await start(store)
     const before = await store.getBranch(branch)
     await store.addEvents(conversation.id, many(3))
@@ -138,7 +138,7 @@ export const eventsCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(branch)).head, before.head)
   }),
 
-  events('are added all or none', async ({ store }) => {
+  it('are added all or none', async ({ store }) => {
     const { id } = (await start(store)).conversation
     const version = await store.versionOf(id)
     const bad = [
@@ -157,7 +157,7 @@ export const eventsCases: readonly ContractCase[] = [
     assert.equal((await store.listEvents(id))[0]?.n, 0)
   }),
 
-  events('belong to a conversation that is there', async ({ store }) => {
+  it('belong to a conversation that is there', async ({ store }) => {
     for (const ask of [
       () => store.addEvents(noConversation, many(1)),
       () => store.listEvents(noConversation),
@@ -167,7 +167,7 @@ export const eventsCases: readonly ContractCase[] = [
     }
   }),
 
-  events('refuse a limit or a start that is no number of events', async ({ store }) => {
+  it('refuse a limit or a start that is no number of events', async ({ store }) => {
     const { id } = (await start(store)).conversation
     await store.addEvents(id, many(3))
     await rejects(store.listEvents(id, { limit: 0 }), 'invalid')
@@ -176,7 +176,7 @@ export const eventsCases: readonly ContractCase[] = [
     await rejects(store.listEvents(id, { types: ['no_such_type' as EventType] }), 'invalid')
   }),
 
-  events(
+  it(
     'of eight writers that add at once are numbered without gaps or doubles',
     async world => {
       const { store } = world

@@ -5,11 +5,11 @@ import { SkeinError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { TurnStep } from '../../core/turn.ts'
-import { append, holder, noMessage, said, say, start } from './build.ts'
+import { append, casesOf, holder, noMessage, said, say, start } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 import { type Bad, refuses } from './refuses.ts'
 
-const area = 'hostile input'
+const it = casesOf('hostile input')
 
 /** No text that both engines would keep alike. */
 const unkeepable = ['a\0b', '\0', 'a\ud800', '\udc00b', 5, {}, ['x']]
@@ -54,302 +54,238 @@ async function keepsOrRefuses(promise: Promise<unknown>, kept: unknown): Promise
 }
 
 export const hostileCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'refuses keys that are empty, over 512 bytes, or hold NUL or lone surrogates (R13)',
-    async run({ store }) {
-      const bad = each(/key/, unnameable)
-      await refuses(store, bad, (_, key) => store.create({ key }))
-      await refuses(store, bad, (_, key) => store.findOrCreate(key))
-      await refuses(store, bad, (place, key) => store.setKey(place.branch, key))
-      await refuses(store, bad, (place, key) =>
-        store.createBranch(place.conversation.id, place.ids[0], { name: 'side', key }),
+  it('refuses keys that are empty, over 512 bytes, or hold NUL or lone surrogates (R13)', async ({
+    store,
+  }) => {
+    const bad = each(/key/, unnameable)
+    await refuses(store, bad, (_, key) => store.create({ key }))
+    await refuses(store, bad, (_, key) => store.findOrCreate(key))
+    await refuses(store, bad, (place, key) => store.setKey(place.branch, key))
+    await refuses(store, bad, (place, key) =>
+      store.createBranch(place.conversation.id, place.ids[0], { name: 'side', key }),
+    )
+  }),
+  it('refuses such names of branches (R13)', async ({ store }) => {
+    const bad = each(/name/, unnameable)
+    await refuses(store, bad, (place, name) =>
+      store.createBranch(place.conversation.id, place.ids[0], { name }),
+    )
+    await refuses(store, bad, (place, name) => store.renameBranch(place.branch, name))
+  }),
+  it('refuses such labels of messages and conversations (R13)', async ({ store }) => {
+    const bad = each(/label/, unnameable)
+    await refuses(store, bad, (place, label) => store.setLabel(place.ids[0], label))
+    await refuses(store, bad, (place, label) =>
+      store.append(place.branch, place.ids[2], [say('good'), { ...say('bad'), label }]),
+    )
+    await refuses(store, bad, (_, label) => store.create({ label }))
+    await refuses(store, bad, (place, label) => store.updateConversation(place.conversation.id, { label }))
+  }),
+  it('refuses such turn keys (R13)', async ({ store }) => {
+    await refuses(store, each(/key/, unnameable), (place, key) =>
+      store.append(place.branch, place.ids[2], [say('x')], { turn: { key, step: 0 } }),
+    )
+  }),
+  it('refuses NUL and lone surrogates in titles, tags, models and links (R13)', async ({ store }) => {
+    const fields = ['title', 'model', 'channel', 'directory', 'project', 'task', 'owner'] as const
+    for (const field of fields) {
+      const bad = each(new RegExp(field), unkeepable)
+      await refuses(store, bad, (_, value) => store.create({ [field]: value } as NewConversation))
+      await refuses(store, bad, (place, value) =>
+        store.updateConversation(place.conversation.id, { [field]: value } as ConversationPatch),
       )
-    },
-  },
-  {
-    area,
-    name: 'refuses such names of branches (R13)',
-    async run({ store }) {
-      const bad = each(/name/, unnameable)
-      await refuses(store, bad, (place, name) =>
-        store.createBranch(place.conversation.id, place.ids[0], { name }),
+    }
+    const tags = each(/tags/, [...unkeepable.map(tag => ['good', tag]), 'no list', ['']])
+    await refuses(store, tags, (_, value) => store.create({ tags: value }))
+    await refuses(store, tags, (place, value) =>
+      store.updateConversation(place.conversation.id, { tags: value }),
+    )
+    await refuses(store, each(/title/, unkeepable), (place, title) =>
+      store.createBranch(place.conversation.id, place.ids[0], { name: 'side', title } as NewBranch),
+    )
+  }),
+  it('refuses them in what it is told of foreign agents (R13)', async ({ store }) => {
+    const good = { agent: 'claude', directory: '/src', foreignId: 's1', seen: null }
+    for (const field of ['agent', 'directory', 'foreignId'] as const) {
+      await refuses(store, each(new RegExp(field), unkeepable), (place, value) =>
+        store.setAgentLink(place.branch, { ...good, [field]: value }),
       )
-      await refuses(store, bad, (place, name) => store.renameBranch(place.branch, name))
-    },
-  },
-  {
-    area,
-    name: 'refuses such labels of messages and conversations (R13)',
-    async run({ store }) {
-      const bad = each(/label/, unnameable)
-      await refuses(store, bad, (place, label) => store.setLabel(place.ids[0], label))
-      await refuses(store, bad, (place, label) =>
-        store.append(place.branch, place.ids[2], [say('good'), { ...say('bad'), label }]),
+    }
+  }),
+  it('refuses metadata and event data that is no JSON object', async ({ store }) => {
+    const cycle: Record<string, unknown> = {}
+    cycle.self = cycle
+    const wrong = [[], 'x', 5, new Map(), { at: new Date(0) }, { n: Number.NaN }, { f: () => 1 }, cycle]
+    const metadata = each(/metadata/, wrong)
+    await refuses(store, metadata, (_, value) => store.create({ metadata: value }))
+    await refuses(store, metadata, (place, value) =>
+      store.updateConversation(place.conversation.id, { metadata: value }),
+    )
+    await refuses(store, each(/^events\[1\]\.data/, wrong), (place, data) =>
+      store.addEvents(place.conversation.id, [{ type: 'plan' }, { type: 'plan', data }]),
+    )
+  }),
+  it('refuses dates and spans that cannot be (R13)', async ({ store }) => {
+    const dates = [new Date(Number.NaN), new Date(-1), new Date(8.64e15), 0, '2026-01-01']
+    await refuses(store, each(/createdAt/, dates), (_, createdAt) => store.create({ createdAt }))
+    await refuses(store, each(/expiresAt/, dates), (_, expiresAt) => store.create({ expiresAt }))
+    await refuses(store, each(/expiresAt/, dates), (place, expiresAt) =>
+      store.updateConversation(place.conversation.id, { expiresAt }),
+    )
+    const spans = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '24h']
+    await refuses(store, each(/ttlMs/, spans), (_, ttlMs) => store.create({ ttlMs }))
+    await refuses(store, each(/events\[0\]\.at/, dates), (place, at) =>
+      store.addEvents(place.conversation.id, [{ type: 'plan', at }]),
+    )
+  }),
+  it('refuses turns that cannot be: odd steps, statuses, holders and usage', async ({ store }) => {
+    const turn = { key: 't1', step: 0 }
+    const open = { ...turn, status: 'open', holder: holder() }
+    await refuses(
+      store,
+      [
+        [/step/, { ...turn, step: -1 }],
+        [/step/, { ...turn, step: 0.5 }],
+        [/step/, { ...turn, step: Number.NaN }],
+        [/step/, { key: 't1' }],
+        [/status/, { ...turn, status: 'done' }],
+        [/status/, { ...turn, status: null }],
+        [/key/, { ...turn, key: 5 }],
+        [/holder/, { ...turn, status: 'open' }],
+        [/holder/, { ...open, holder: 'me' }],
+        [/holder.*pid/, { ...open, holder: { ...holder(), pid: 1.5 } }],
+        [/holder.*host/, { ...open, holder: { ...holder(), host: 7 } }],
+        [/usage.*input/, { ...turn, usage: { input: -1 } }],
+        [/usage.*output/, { ...turn, usage: { output: Number.NaN } }],
+        [/usage.*reasoning/, { ...turn, usage: { reasoning: 1.5 } }],
+        [/usage.*cost/, { ...turn, usage: { cost: Number.POSITIVE_INFINITY } }],
+        [/usage.*cost/, { ...turn, usage: { cost: -0.01 } }],
+      ],
+      (place, bad: TurnStep) => store.append(place.branch, place.ids[2], [say('x')], { turn: bad }),
+    )
+  }),
+  it('refuses pieces of a draft that cannot be, and ends of a turn', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const turn: TurnStep = { key: 't1', step: 0, status: 'open', holder: holder() }
+    await store.append(branch, ids[2], [say('x')], { turn })
+    const version = await store.versionOf(conversation.id)
+    const good = { n: 0, type: 'text', text: 'x' }
+    const pieces: Bad[] = [
+      [/^pieces$/, []],
+      [/^pieces$/, null],
+      [/^pieces\[0\]/, [null]],
+      [/^pieces\[0\]\.n/, [{ ...good, n: -1 }]],
+      [/^pieces\[0\]\.n/, [{ ...good, n: 0.5 }]],
+      [/^pieces\[1\]\.type/, [good, { ...good, n: 1, type: 'image' }]],
+      [/^pieces\[1\]\.text/, [good, { ...good, n: 1, text: 5 }]],
+    ]
+    await refuses(store, pieces, (_, value) => store.putDraft(conversation.id, 't1', holder(), value))
+    const end = { status: 'complete', heldBy: holder() }
+    const ends: Bad[] = [
+      [/status/, { ...end, status: 'open' }],
+      [/status/, { heldBy: holder() }],
+      [/heldBy/, { status: 'complete' }],
+      [/usage/, { ...end, usage: { input: -1 } }],
+    ]
+    await refuses(store, ends, (_, value) => store.endTurn(conversation.id, 't1', value))
+    assert.deepEqual(await store.readDraft(conversation.id, 't1'), [])
+    assert.equal(await store.versionOf(conversation.id), version)
+  }),
+  it('refuses ids that have not the shape of an id, also such as look like SQL (R13)', async ({ store }) => {
+    const odd = [
+      '',
+      'abc',
+      "' or 1=1 --",
+      `${noMessage}\0`,
+      noMessage.toUpperCase(),
+      'z'.repeat(10_000),
+      5,
+      null,
+    ]
+    const ids = odd.map(id => [/./, id] as const)
+    await refuses(store, ids, (_, id) => store.path(id))
+    await refuses(store, ids, (_, id) => store.tail(id, { messages: 1 }))
+    await refuses(store, ids, (place, id) => store.getMessages([place.ids[0], id]))
+    await refuses(store, ids, (_, id) => store.setLabel(id, 'x'))
+    await refuses(store, ids, (_, id) => store.getConversation(id))
+    await refuses(store, ids, (_, id) => store.structure(id))
+    await refuses(store, ids, (_, id) => store.save(id, [{ message: say('x'), parent: null }]))
+    await refuses(store, ids, (_, id) => store.append({ conversationId: id, name: 'main' }, null, [say('x')]))
+    const heads = ids.filter(([, id]) => id !== null)
+    await refuses(store, heads, (place, id) => store.append(place.branch, id, [say('x')]))
+    await refuses(store, heads, (place, id: MessageId) =>
+      store.append(place.branch, id, [say('x')], { onConflict: 'sibling' }),
+    )
+  }),
+  it('keeps odd keys to the byte and tells them from each other (S0-13, S0-18, R13)', async ({ store }) => {
+    const made = new Map<string, string>()
+    for (const key of nameable) made.set(key, (await store.create({ key })).conversation.id)
+    assert.equal(new Set(made.values()).size, nameable.length)
+    for (const [key, id] of made) {
+      const found = await store.findByKey(key)
+      assert.deepEqual([found?.conversation.id, found?.branch.key], [id, key])
+      assert.equal((await store.findOrCreate(key)).created, false)
+    }
+    for (const key of ["' or '1'='1", '%%', '__', 'Key', 'x'.repeat(511)]) {
+      assert.equal(await store.findByKey(key), null)
+    }
+  }),
+  it('keeps odd names, labels, titles, tags and links to the byte (R13)', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const id = conversation.id
+    for (const text of nameable) {
+      const side = await store.createBranch(id, ids[0], { name: text, title: text })
+      assert.deepEqual([side.name, side.title], [text, text])
+      assert.equal((await store.getBranch({ conversationId: id, name: text })).name, text)
+      await append(store, side, text)
+      assert.deepEqual(await said(store, side), ['one', text])
+      await store.setLabel(ids[1], text)
+      assert.equal((await store.getMessages([ids[1]]))[0]?.label, text)
+      const links = { channel: text, directory: text, project: text, task: text, owner: text, model: text }
+      const patch = { title: text, tags: [text], label: text, metadata: { [text]: text }, ...links }
+      assert.partialDeepStrictEqual(await store.updateConversation(id, patch), patch)
+      assert.partialDeepStrictEqual(await store.getConversation(id), patch)
+      assert.equal(await store.countConversations({ task: text, title: text, tag: text }), 1)
+    }
+    assert.equal((await store.listBranches(id)).length, nameable.length + 1)
+    assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
+  }),
+  it('keeps odd turn keys to the byte and tells them from each other (R13)', async ({ store }) => {
+    const { conversation, branch } = await store.create()
+    for (const key of nameable) {
+      const { head } = await store.getBranch(branch)
+      const made = await store.append(branch, head, [say('the same words')], { turn: { key, step: 0 } })
+      assert.equal(made.outcome, 'appended')
+    }
+    const turns = await store.listTurns(conversation.id)
+    assert.deepEqual(
+      turns.map(turn => turn.key),
+      nameable,
+    )
+  }),
+  it('keeps keys of metadata that mean something to JavaScript (R13)', async ({ store }) => {
+    const metadata = JSON.parse(
+      '{"__proto__":{"polluted":true},"constructor":1,"a\\u0000b":"\\u0000\\ud800","toString":null}',
+    ) as JsonObject
+    const { conversation } = await store.create({ metadata })
+    const read = await store.getConversation(conversation.id)
+    assert.equal(JSON.stringify(read.metadata), JSON.stringify(metadata))
+    assert.ok(Object.hasOwn(read.metadata, '__proto__'))
+    await store.addEvents(conversation.id, [{ type: 'plan', data: metadata }])
+    const [event] = await store.listEvents(conversation.id)
+    assert.equal(JSON.stringify(event?.data), JSON.stringify(metadata))
+    assert.equal(({} as { polluted?: boolean }).polluted, undefined)
+  }),
+  it('keeps a prompt to the byte or refuses it, on every engine alike (R13)', async ({ store }) => {
+    const { conversation } = await store.create()
+    for (const prompt of ['a\0b', '\ud800', '\ufeffYou are\r\n"helpful"\\', 'x'.repeat(100_000), "'; --"]) {
+      const update = store.updateConversation(conversation.id, { prompt })
+      await keepsOrRefuses(
+        update.then(after => after.prompt?.text),
+        prompt,
       )
-      await refuses(store, bad, (_, label) => store.create({ label }))
-      await refuses(store, bad, (place, label) => store.updateConversation(place.conversation.id, { label }))
-    },
-  },
-  {
-    area,
-    name: 'refuses such turn keys (R13)',
-    async run({ store }) {
-      await refuses(store, each(/key/, unnameable), (place, key) =>
-        store.append(place.branch, place.ids[2], [say('x')], { turn: { key, step: 0 } }),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses NUL and lone surrogates in titles, tags, models and links (R13)',
-    async run({ store }) {
-      const fields = ['title', 'model', 'channel', 'directory', 'project', 'task', 'owner'] as const
-      for (const field of fields) {
-        const bad = each(new RegExp(field), unkeepable)
-        await refuses(store, bad, (_, value) => store.create({ [field]: value } as NewConversation))
-        await refuses(store, bad, (place, value) =>
-          store.updateConversation(place.conversation.id, { [field]: value } as ConversationPatch),
-        )
-      }
-      const tags = each(/tags/, [...unkeepable.map(tag => ['good', tag]), 'no list', ['']])
-      await refuses(store, tags, (_, value) => store.create({ tags: value }))
-      await refuses(store, tags, (place, value) =>
-        store.updateConversation(place.conversation.id, { tags: value }),
-      )
-      await refuses(store, each(/title/, unkeepable), (place, title) =>
-        store.createBranch(place.conversation.id, place.ids[0], { name: 'side', title } as NewBranch),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses them in what it is told of foreign agents (R13)',
-    async run({ store }) {
-      const good = { agent: 'claude', directory: '/src', foreignId: 's1', seen: null }
-      for (const field of ['agent', 'directory', 'foreignId'] as const) {
-        await refuses(store, each(new RegExp(field), unkeepable), (place, value) =>
-          store.setAgentLink(place.branch, { ...good, [field]: value }),
-        )
-      }
-    },
-  },
-  {
-    area,
-    name: 'refuses metadata and event data that is no JSON object',
-    async run({ store }) {
-      const cycle: Record<string, unknown> = {}
-      cycle.self = cycle
-      const wrong = [[], 'x', 5, new Map(), { at: new Date(0) }, { n: Number.NaN }, { f: () => 1 }, cycle]
-      const metadata = each(/metadata/, wrong)
-      await refuses(store, metadata, (_, value) => store.create({ metadata: value }))
-      await refuses(store, metadata, (place, value) =>
-        store.updateConversation(place.conversation.id, { metadata: value }),
-      )
-      await refuses(store, each(/^events\[1\]\.data/, wrong), (place, data) =>
-        store.addEvents(place.conversation.id, [{ type: 'plan' }, { type: 'plan', data }]),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses dates and spans that cannot be (R13)',
-    async run({ store }) {
-      const dates = [new Date(Number.NaN), new Date(-1), new Date(8.64e15), 0, '2026-01-01']
-      await refuses(store, each(/createdAt/, dates), (_, createdAt) => store.create({ createdAt }))
-      await refuses(store, each(/expiresAt/, dates), (_, expiresAt) => store.create({ expiresAt }))
-      await refuses(store, each(/expiresAt/, dates), (place, expiresAt) =>
-        store.updateConversation(place.conversation.id, { expiresAt }),
-      )
-      const spans = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '24h']
-      await refuses(store, each(/ttlMs/, spans), (_, ttlMs) => store.create({ ttlMs }))
-      await refuses(store, each(/events\[0\]\.at/, dates), (place, at) =>
-        store.addEvents(place.conversation.id, [{ type: 'plan', at }]),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses turns that cannot be: odd steps, statuses, holders and usage',
-    async run({ store }) {
-      const turn = { key: 't1', step: 0 }
-      const open = { ...turn, status: 'open', holder: holder() }
-      await refuses(
-        store,
-        [
-          [/step/, { ...turn, step: -1 }],
-          [/step/, { ...turn, step: 0.5 }],
-          [/step/, { ...turn, step: Number.NaN }],
-          [/step/, { key: 't1' }],
-          [/status/, { ...turn, status: 'done' }],
-          [/status/, { ...turn, status: null }],
-          [/key/, { ...turn, key: 5 }],
-          [/holder/, { ...turn, status: 'open' }],
-          [/holder/, { ...open, holder: 'me' }],
-          [/holder.*pid/, { ...open, holder: { ...holder(), pid: 1.5 } }],
-          [/holder.*host/, { ...open, holder: { ...holder(), host: 7 } }],
-          [/usage.*input/, { ...turn, usage: { input: -1 } }],
-          [/usage.*output/, { ...turn, usage: { output: Number.NaN } }],
-          [/usage.*reasoning/, { ...turn, usage: { reasoning: 1.5 } }],
-          [/usage.*cost/, { ...turn, usage: { cost: Number.POSITIVE_INFINITY } }],
-          [/usage.*cost/, { ...turn, usage: { cost: -0.01 } }],
-        ],
-        (place, bad: TurnStep) => store.append(place.branch, place.ids[2], [say('x')], { turn: bad }),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses pieces of a draft that cannot be, and ends of a turn',
-    async run({ store }) {
-      const { conversation, branch, ids } = await start(store)
-      const turn: TurnStep = { key: 't1', step: 0, status: 'open', holder: holder() }
-      await store.append(branch, ids[2], [say('x')], { turn })
-      const version = await store.versionOf(conversation.id)
-      const good = { n: 0, type: 'text', text: 'x' }
-      const pieces: Bad[] = [
-        [/^pieces$/, []],
-        [/^pieces$/, null],
-        [/^pieces\[0\]/, [null]],
-        [/^pieces\[0\]\.n/, [{ ...good, n: -1 }]],
-        [/^pieces\[0\]\.n/, [{ ...good, n: 0.5 }]],
-        [/^pieces\[1\]\.type/, [good, { ...good, n: 1, type: 'image' }]],
-        [/^pieces\[1\]\.text/, [good, { ...good, n: 1, text: 5 }]],
-      ]
-      await refuses(store, pieces, (_, value) => store.putDraft(conversation.id, 't1', holder(), value))
-      const end = { status: 'complete', heldBy: holder() }
-      const ends: Bad[] = [
-        [/status/, { ...end, status: 'open' }],
-        [/status/, { heldBy: holder() }],
-        [/heldBy/, { status: 'complete' }],
-        [/usage/, { ...end, usage: { input: -1 } }],
-      ]
-      await refuses(store, ends, (_, value) => store.endTurn(conversation.id, 't1', value))
-      assert.deepEqual(await store.readDraft(conversation.id, 't1'), [])
-      assert.equal(await store.versionOf(conversation.id), version)
-    },
-  },
-  {
-    area,
-    name: 'refuses ids that have not the shape of an id, also such as look like SQL (R13)',
-    async run({ store }) {
-      const odd = [
-        '',
-        'abc',
-        "' or 1=1 --",
-        `${noMessage}\0`,
-        noMessage.toUpperCase(),
-        'z'.repeat(10_000),
-        5,
-        null,
-      ]
-      const ids = odd.map(id => [/./, id] as const)
-      await refuses(store, ids, (_, id) => store.path(id))
-      await refuses(store, ids, (_, id) => store.tail(id, { messages: 1 }))
-      await refuses(store, ids, (place, id) => store.getMessages([place.ids[0], id]))
-      await refuses(store, ids, (_, id) => store.setLabel(id, 'x'))
-      await refuses(store, ids, (_, id) => store.getConversation(id))
-      await refuses(store, ids, (_, id) => store.structure(id))
-      await refuses(store, ids, (_, id) => store.save(id, [{ message: say('x'), parent: null }]))
-      await refuses(store, ids, (_, id) =>
-        store.append({ conversationId: id, name: 'main' }, null, [say('x')]),
-      )
-      const heads = ids.filter(([, id]) => id !== null)
-      await refuses(store, heads, (place, id) => store.append(place.branch, id, [say('x')]))
-      await refuses(store, heads, (place, id: MessageId) =>
-        store.append(place.branch, id, [say('x')], { onConflict: 'sibling' }),
-      )
-    },
-  },
-  {
-    area,
-    name: 'keeps odd keys to the byte and tells them from each other (S0-13, S0-18, R13)',
-    async run({ store }) {
-      const made = new Map<string, string>()
-      for (const key of nameable) made.set(key, (await store.create({ key })).conversation.id)
-      assert.equal(new Set(made.values()).size, nameable.length)
-      for (const [key, id] of made) {
-        const found = await store.findByKey(key)
-        assert.deepEqual([found?.conversation.id, found?.branch.key], [id, key])
-        assert.equal((await store.findOrCreate(key)).created, false)
-      }
-      for (const key of ["' or '1'='1", '%%', '__', 'Key', 'x'.repeat(511)]) {
-        assert.equal(await store.findByKey(key), null)
-      }
-    },
-  },
-  {
-    area,
-    name: 'keeps odd names, labels, titles, tags and links to the byte (R13)',
-    async run({ store }) {
-      const { conversation, branch, ids } = await start(store)
-      const id = conversation.id
-      for (const text of nameable) {
-        const side = await store.createBranch(id, ids[0], { name: text, title: text })
-        assert.deepEqual([side.name, side.title], [text, text])
-        assert.equal((await store.getBranch({ conversationId: id, name: text })).name, text)
-        await append(store, side, text)
-        assert.deepEqual(await said(store, side), ['one', text])
-        await store.setLabel(ids[1], text)
-        assert.equal((await store.getMessages([ids[1]]))[0]?.label, text)
-        const links = { channel: text, directory: text, project: text, task: text, owner: text, model: text }
-        const patch = { title: text, tags: [text], label: text, metadata: { [text]: text }, ...links }
-        assert.partialDeepStrictEqual(await store.updateConversation(id, patch), patch)
-        assert.partialDeepStrictEqual(await store.getConversation(id), patch)
-        assert.equal(await store.countConversations({ task: text, title: text, tag: text }), 1)
-      }
-      assert.equal((await store.listBranches(id)).length, nameable.length + 1)
-      assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
-    },
-  },
-  {
-    area,
-    name: 'keeps odd turn keys to the byte and tells them from each other (R13)',
-    async run({ store }) {
-      const { conversation, branch } = await store.create()
-      for (const key of nameable) {
-        const { head } = await store.getBranch(branch)
-        const made = await store.append(branch, head, [say('the same words')], { turn: { key, step: 0 } })
-        assert.equal(made.outcome, 'appended')
-      }
-      const turns = await store.listTurns(conversation.id)
-      assert.deepEqual(
-        turns.map(turn => turn.key),
-        nameable,
-      )
-    },
-  },
-  {
-    area,
-    name: 'keeps keys of metadata that mean something to JavaScript (R13)',
-    async run({ store }) {
-      const metadata = JSON.parse(
-        '{"__proto__":{"polluted":true},"constructor":1,"a\\u0000b":"\\u0000\\ud800","toString":null}',
-      ) as JsonObject
-      const { conversation } = await store.create({ metadata })
-      const read = await store.getConversation(conversation.id)
-      assert.equal(JSON.stringify(read.metadata), JSON.stringify(metadata))
-      assert.ok(Object.hasOwn(read.metadata, '__proto__'))
-      await store.addEvents(conversation.id, [{ type: 'plan', data: metadata }])
-      const [event] = await store.listEvents(conversation.id)
-      assert.equal(JSON.stringify(event?.data), JSON.stringify(metadata))
-      assert.equal(({} as { polluted?: boolean }).polluted, undefined)
-    },
-  },
-  {
-    area,
-    name: 'keeps a prompt to the byte or refuses it, on every engine alike (R13)',
-    async run({ store }) {
-      const { conversation } = await store.create()
-      for (const prompt of ['a\0b', '\ud800', '\ufeffYou are\r\n"helpful"\\', 'x'.repeat(100_000), "'; --"]) {
-        const update = store.updateConversation(conversation.id, { prompt })
-        await keepsOrRefuses(
-          update.then(after => after.prompt?.text),
-          prompt,
-        )
-      }
-      const good = await store.updateConversation(conversation.id, { prompt: 'You are helpful.' })
-      assert.equal(good.prompt?.text, 'You are helpful.')
-    },
-  },
+    }
+    const good = await store.updateConversation(conversation.id, { prompt: 'You are helpful.' })
+    assert.equal(good.prompt?.text, 'You are helpful.')
+  }),
 ]

@@ -1,10 +1,10 @@
 import { strict as assert } from 'node:assert'
 import type { KeyReusedError, NotFoundError } from '../../core/errors.ts'
 import type { FoundOrCreated, Place, Store } from '../../core/ports.ts'
-import { append, noConversation, rejects, say, start } from './build.ts'
+import { append, casesOf, noConversation, rejects, say, start } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const area = 'keys'
+const it = casesOf('keys')
 const day = 86_400_000
 
 /** What a lookup found: which conversation, at which branch. */
@@ -20,108 +20,80 @@ const inTurn = (stores: readonly [Store, Store], calls: number) =>
   Array.from({ length: calls }, (_, i) => stores[i % 2 === 0 ? 0 : 1])
 
 export const keyCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'finds the branch with a key, and its conversation (S0-13, S0-14, S0-18)',
-    run: async ({ store }) => {
-      for (const key of ['cli:default', 'discord:dm:42', 'discord:channel:42', 'discord:thread:42']) {
-        const made = await store.create({ key, title: key })
-        const found = await store.findByKey(key)
-        assert.deepEqual(found, made)
-      }
-      assert.equal(await store.findByKey('cli:other'), null)
-    },
-  },
-  {
-    area,
-    name: 'tells keys apart to the letter: no case, no pattern, no beginning',
-    run: async ({ store }) => {
-      await store.create({ key: 'cli:default' })
-      for (const key of [
-        'CLI:default',
-        'cli:default ',
-        'cli:defaul',
-        'cli:defaul_',
-        'cli:%',
-        '%',
-        "'",
-        'cli:défault',
-      ]) {
-        assert.equal(await store.findByKey(key), null, key)
-      }
-      const composed = await store.create({ key: 'caf\u00e9' })
-      const decomposed = await store.create({ key: 'cafe\u0301' })
-      assert.deepEqual(at(await store.findByKey('caf\u00e9')), at(composed))
-      assert.deepEqual(at(await store.findByKey('cafe\u0301')), at(decomposed))
-    },
-  },
-  {
-    area,
-    name: 'refuses keys that are none',
-    run: async ({ store }) => {
-      for (const key of ['', 'a\0b', '\ud800', 'k'.repeat(513)]) {
-        await rejects(store.findByKey(key), 'invalid')
-        await rejects(store.findOrCreate(key), 'invalid')
-      }
-      assert.equal(await store.countConversations(), 0)
-    },
-  },
-  {
-    area,
-    name: 'refuses a second conversation with a key that lives, and creates nothing',
-    run: async ({ store }) => {
-      const first = await store.create({ key: 'cli:default' })
-      const error = await rejects<KeyReusedError>(store.create({ key: 'cli:default' }), 'key_reused')
-      assert.equal(error.key, 'cli:default')
-      assert.equal(await store.countConversations(), 1)
-      assert.deepEqual(at(await store.findByKey('cli:default')), at(first))
-    },
-  },
-  {
-    area,
-    name: 'creates once and finds afterwards; what is said of a new one does not change an old one (S0-33)',
-    run: async ({ store }) => {
-      const made = await store.findOrCreate('cli:default', { title: 'first', channel: 'cli', prompt: 'p' })
-      assert.equal(made.created, true)
-      assert.deepEqual([made.branch.key, made.branch.name, made.branch.head], ['cli:default', 'main', null])
-      assert.deepEqual([made.conversation.title, made.conversation.channel], ['first', 'cli'])
-      await append(store, made, 'hello')
-      const found = await store.findOrCreate('cli:default', { title: 'second', channel: 'discord' })
-      assert.equal(found.created, false)
-      assert.equal(found.conversation.id, made.conversation.id)
-      assert.deepEqual(found.conversation, await store.getConversation(made.conversation.id))
-      assert.deepEqual(found.branch, await store.getBranch(made.branch))
-      assert.deepEqual([found.conversation.title, found.conversation.channel], ['first', 'cli'])
-    },
-  },
-  {
-    area,
-    name: 'finds or creates at a branch beside the main one',
-    run: async ({ store }) => {
-      const { conversation, ids } = await start(store, { key: 'discord:channel:1' })
-      await store.createBranch(conversation.id, ids[1], { name: 'thread', key: 'discord:thread:2' })
-      const found = await store.findOrCreate('discord:thread:2')
-      assert.deepEqual([found.created, ...at(found)!], [false, conversation.id, 'thread'])
-      assert.equal(found.branch.head, ids[1])
-      assert.deepEqual(at(await store.findByKey('discord:channel:1')), [conversation.id, 'main'])
-    },
-  },
-  {
-    area,
-    name: 'creates one conversation however many ask at the same time',
-    run: async ({ store }) => {
-      for (let round = 0; round < 5; round++) {
-        const calls = Array.from({ length: 8 }, () => store.findOrCreate(`race:${round}`))
-        onlyOneCreated(await Promise.all(calls))
-      }
-      assert.equal(await store.countConversations(), 5)
-    },
-  },
-  {
-    area,
-    name: 'creates one conversation for many calls through two handles (S3-77)',
-    needs: 'second handle',
-    run: async ({ store, second }) => {
+  it('finds the branch with a key, and its conversation (S0-13, S0-14, S0-18)', async ({ store }) => {
+    for (const key of ['cli:default', 'discord:dm:42', 'discord:channel:42', 'discord:thread:42']) {
+      const made = await store.create({ key, title: key })
+      const found = await store.findByKey(key)
+      assert.deepEqual(found, made)
+    }
+    assert.equal(await store.findByKey('cli:other'), null)
+  }),
+  it('tells keys apart to the letter: no case, no pattern, no beginning', async ({ store }) => {
+    await store.create({ key: 'cli:default' })
+    for (const key of [
+      'CLI:default',
+      'cli:default ',
+      'cli:defaul',
+      'cli:defaul_',
+      'cli:%',
+      '%',
+      "'",
+      'cli:défault',
+    ]) {
+      assert.equal(await store.findByKey(key), null, key)
+    }
+    const composed = await store.create({ key: 'caf\u00e9' })
+    const decomposed = await store.create({ key: 'cafe\u0301' })
+    assert.deepEqual(at(await store.findByKey('caf\u00e9')), at(composed))
+    assert.deepEqual(at(await store.findByKey('cafe\u0301')), at(decomposed))
+  }),
+  it('refuses keys that are none', async ({ store }) => {
+    for (const key of ['', 'a\0b', '\ud800', 'k'.repeat(513)]) {
+      await rejects(store.findByKey(key), 'invalid')
+      await rejects(store.findOrCreate(key), 'invalid')
+    }
+    assert.equal(await store.countConversations(), 0)
+  }),
+  it('refuses a second conversation with a key that lives, and creates nothing', async ({ store }) => {
+    const first = await store.create({ key: 'cli:default' })
+    const error = await rejects<KeyReusedError>(store.create({ key: 'cli:default' }), 'key_reused')
+    assert.equal(error.key, 'cli:default')
+    assert.equal(await store.countConversations(), 1)
+    assert.deepEqual(at(await store.findByKey('cli:default')), at(first))
+  }),
+  it('creates once and finds afterwards; what is said of a new one does not change an old one (S0-33)', async ({
+    store,
+  }) => {
+    const made = await store.findOrCreate('cli:default', { title: 'first', channel: 'cli', prompt: 'p' })
+    assert.equal(made.created, true)
+    assert.deepEqual([made.branch.key, made.branch.name, made.branch.head], ['cli:default', 'main', null])
+    assert.deepEqual([made.conversation.title, made.conversation.channel], ['first', 'cli'])
+    await append(store, made, 'hello')
+    const found = await store.findOrCreate('cli:default', { title: 'second', channel: 'discord' })
+    assert.equal(found.created, false)
+    assert.equal(found.conversation.id, made.conversation.id)
+    assert.deepEqual(found.conversation, await store.getConversation(made.conversation.id))
+    assert.deepEqual(found.branch, await store.getBranch(made.branch))
+    assert.deepEqual([found.conversation.title, found.conversation.channel], ['first', 'cli'])
+  }),
+  it('finds or creates at a branch beside the main one', async ({ store }) => {
+    const { conversation, ids } = await start(store, { key: 'discord:channel:1' })
+    await store.createBranch(conversation.id, ids[1], { name: 'thread', key: 'discord:thread:2' })
+    const found = await store.findOrCreate('discord:thread:2')
+    assert.deepEqual([found.created, ...at(found)!], [false, conversation.id, 'thread'])
+    assert.equal(found.branch.head, ids[1])
+    assert.deepEqual(at(await store.findByKey('discord:channel:1')), [conversation.id, 'main'])
+  }),
+  it('creates one conversation however many ask at the same time', async ({ store }) => {
+    for (let round = 0; round < 5; round++) {
+      const calls = Array.from({ length: 8 }, () => store.findOrCreate(`race:${round}`))
+      onlyOneCreated(await Promise.all(calls))
+    }
+    assert.equal(await store.countConversations(), 5)
+  }),
+  it(
+    'creates one conversation for many calls through two handles (S3-77)',
+    async ({ store, second }) => {
       const stores = [store, await second()] as const
       for (let round = 0; round < 20; round++) {
         const calls = inTurn(stores, 8).map(one => one.findOrCreate(`race:${round}`))
@@ -130,12 +102,11 @@ export const keyCases: readonly ContractCase[] = [
       assert.equal(await store.countConversations(), 20)
       assert.equal(await stores[1].countConversations(), 20)
     },
-  },
-  {
-    area,
-    name: 'lets one of many creators through two handles have the key',
-    needs: 'second handle',
-    run: async ({ store, second }) => {
+    'second handle',
+  ),
+  it(
+    'lets one of many creators through two handles have the key',
+    async ({ store, second }) => {
       const stores = [store, await second()] as const
       for (let round = 0; round < 10; round++) {
         const key = `race:${round}`
@@ -145,12 +116,11 @@ export const keyCases: readonly ContractCase[] = [
       }
       assert.equal(await store.countConversations(), 10)
     },
-  },
-  {
-    area,
-    name: 'replaces an expired holder once, however many ask through two handles (S2-24, S3-77)',
-    needs: 'second handle',
-    run: async ({ store, second, clock }) => {
+    'second handle',
+  ),
+  it(
+    'replaces an expired holder once, however many ask through two handles (S2-24, S3-77)',
+    async ({ store, second, clock }) => {
       const stores = [store, await second()] as const
       for (let round = 0; round < 10; round++) {
         const key = `race:${round}`
@@ -163,12 +133,11 @@ export const keyCases: readonly ContractCase[] = [
       }
       assert.equal(await store.countConversations(), 20)
     },
-  },
-  {
-    area,
-    name: 'gives a key to one of many branches that ask through two handles',
-    needs: 'second handle',
-    run: async ({ store, second }) => {
+    'second handle',
+  ),
+  it(
+    'gives a key to one of many branches that ask through two handles',
+    async ({ store, second }) => {
       const stores = [store, await second()] as const
       const places = await Promise.all(inTurn(stores, 8).map(one => one.create()))
       for (let round = 0; round < 10; round++) {
@@ -182,176 +151,138 @@ export const keyCases: readonly ContractCase[] = [
         assert.deepEqual(at(await store.findByKey(key)), at(places[winner]!))
       }
     },
-  },
-  {
-    area,
-    name: 'gives a branch a key, takes it away, and gives it to another',
-    run: async ({ store }) => {
-      const one = await start(store)
-      const two = await start(store)
-      assert.equal((await store.setKey(one.branch, 'k')).key, 'k')
-      assert.equal((await store.setKey(one.branch, 'k')).key, 'k')
-      assert.deepEqual(at(await store.findByKey('k')), at(one))
-      const error = await rejects<KeyReusedError>(store.setKey(two.branch, 'k'), 'key_reused')
-      assert.equal(error.key, 'k')
-      assert.deepEqual(await store.getBranch(two.branch), two.branch)
-      assert.equal((await store.setKey(one.branch, null)).key, null)
-      assert.equal(await store.findByKey('k'), null)
-      const keyed = await store.setKey(two.branch, 'k')
-      assert.deepEqual(keyed, await store.getBranch(two.branch))
-      assert.deepEqual(at(await store.findByKey('k')), at(two))
-      assert.equal((await store.getBranch(one.branch)).key, null)
-    },
-  },
-  {
-    area,
-    name: 'changes the key of a branch that has one',
-    run: async ({ store }) => {
-      const place = await start(store, { key: 'old' })
-      await store.setKey(place.branch, 'new')
-      assert.equal(await store.findByKey('old'), null)
-      assert.deepEqual(at(await store.findByKey('new')), at(place))
-    },
-  },
-  {
-    area,
-    name: 'refuses to give a key to a branch that is not there',
-    run: async ({ store }) => {
-      const { conversation } = await start(store)
-      const ref = { conversationId: conversation.id, name: 'nowhere' }
-      const error = await rejects<NotFoundError>(store.setKey(ref, 'k'), 'not_found')
-      assert.equal(error.kind, 'branch')
-      await rejects(store.setKey({ conversationId: noConversation, name: 'main' }, 'k'), 'not_found')
-      assert.equal(await store.findByKey('k'), null)
-    },
-  },
-  {
-    area,
-    name: 'an expired conversation is not found by its key, until somebody goes on with it (S2-24, S2-34)',
-    run: async ({ store, clock }) => {
-      const place = await start(store, { key: 'k', ttlMs: day })
-      clock.now += day - 1
-      assert.deepEqual(at(await store.findByKey('k')), at(place))
-      clock.now += 2
-      assert.equal(await store.findByKey('k'), null)
-      await append(store, place, 'going on')
-      assert.deepEqual(at(await store.findByKey('k')), at(place))
-    },
-  },
-  {
-    area,
-    name: 'an expired conversation gives its key up to a new one and remembers it (S2-24, S2-34)',
-    run: async ({ store, clock }) => {
-      const old = await start(store, { key: 'k', ttlMs: day })
-      clock.now += 2 * day
-      const made = await store.findOrCreate('k', { title: 'new' })
-      assert.deepEqual([made.created, made.branch.key, made.conversation.title], [true, 'k', 'new'])
-      assert.notEqual(made.conversation.id, old.conversation.id)
-      const { key, formerKey, head } = await store.getBranch(old.branch)
-      assert.deepEqual({ key, formerKey, head }, { key: null, formerKey: 'k', head: old.ids[2] })
-      await append(store, old, 'by its id')
-      assert.deepEqual(at(await store.findByKey('k')), at(made))
-      assert.equal((await store.findOrCreate('k')).created, false)
-    },
-  },
-  {
-    area,
-    name: 'the trash frees a key for others and remembers it',
-    run: async ({ store }) => {
-      const old = await start(store, { key: 'k' })
-      await store.trash(old.conversation.id)
-      assert.equal(await store.findByKey('k'), null)
-      const { key, formerKey } = await store.getBranch(old.branch)
-      assert.deepEqual({ key, formerKey }, { key: null, formerKey: 'k' })
-      const made = await store.findOrCreate('k')
-      assert.equal(made.created, true)
-      assert.deepEqual(at(await store.findByKey('k')), at(made))
-    },
-  },
-  {
-    area,
-    name: 'finds the conversation of a task, and of no other (S2-5, S2-62)',
-    run: async ({ store }) => {
-      const one = await start(store, { task: 'bead-1', project: 'p' })
-      const two = await start(store, { task: 'bead-10', project: 'p' })
-      const found = await store.findByTask('bead-1')
-      assert.deepEqual(at(found), at(one))
-      assert.deepEqual(found?.conversation, await store.getConversation(one.conversation.id))
-      assert.deepEqual(found?.branch, await store.getBranch(one.branch))
-      assert.deepEqual(at(await store.findByTask('bead-10')), at(two))
-      for (const task of ['bead-', 'bead-2', 'BEAD-1', 'bead-_', '%', 'p']) {
-        assert.equal(await store.findByTask(task), null, task)
-      }
-    },
-  },
-  {
-    area,
-    name: 'of several conversations of a task, finds the one with the newest activity',
-    run: async ({ store, clock }) => {
-      const one = await start(store, { task: 't' })
+    'second handle',
+  ),
+  it('gives a branch a key, takes it away, and gives it to another', async ({ store }) => {
+    const one = await start(store)
+    const two = await start(store)
+    assert.equal((await store.setKey(one.branch, 'k')).key, 'k')
+    assert.equal((await store.setKey(one.branch, 'k')).key, 'k')
+    assert.deepEqual(at(await store.findByKey('k')), at(one))
+    const error = await rejects<KeyReusedError>(store.setKey(two.branch, 'k'), 'key_reused')
+    assert.equal(error.key, 'k')
+    assert.deepEqual(await store.getBranch(two.branch), two.branch)
+    assert.equal((await store.setKey(one.branch, null)).key, null)
+    assert.equal(await store.findByKey('k'), null)
+    const keyed = await store.setKey(two.branch, 'k')
+    assert.deepEqual(keyed, await store.getBranch(two.branch))
+    assert.deepEqual(at(await store.findByKey('k')), at(two))
+    assert.equal((await store.getBranch(one.branch)).key, null)
+  }),
+  it('changes the key of a branch that has one', async ({ store }) => {
+    const place = await start(store, { key: 'old' })
+    await store.setKey(place.branch, 'new')
+    assert.equal(await store.findByKey('old'), null)
+    assert.deepEqual(at(await store.findByKey('new')), at(place))
+  }),
+  it('refuses to give a key to a branch that is not there', async ({ store }) => {
+    const { conversation } = await start(store)
+    const ref = { conversationId: conversation.id, name: 'nowhere' }
+    const error = await rejects<NotFoundError>(store.setKey(ref, 'k'), 'not_found')
+    assert.equal(error.kind, 'branch')
+    await rejects(store.setKey({ conversationId: noConversation, name: 'main' }, 'k'), 'not_found')
+    assert.equal(await store.findByKey('k'), null)
+  }),
+  it('an expired conversation is not found by its key, until somebody goes on with it (S2-24, S2-34)', async ({
+    store,
+    clock,
+  }) => {
+    const place = await start(store, { key: 'k', ttlMs: day })
+    clock.now += day - 1
+    assert.deepEqual(at(await store.findByKey('k')), at(place))
+    clock.now += 2
+    assert.equal(await store.findByKey('k'), null)
+    await append(store, place, 'going on')
+    assert.deepEqual(at(await store.findByKey('k')), at(place))
+  }),
+  it('an expired conversation gives its key up to a new one and remembers it (S2-24, S2-34)', async ({
+    store,
+    clock,
+  }) => {
+    const old = await start(store, { key: 'k', ttlMs: day })
+    clock.now += 2 * day
+    const made = await store.findOrCreate('k', { title: 'new' })
+    assert.deepEqual([made.created, made.branch.key, made.conversation.title], [true, 'k', 'new'])
+    assert.notEqual(made.conversation.id, old.conversation.id)
+    const { key, formerKey, head } = await store.getBranch(old.branch)
+    assert.deepEqual({ key, formerKey, head }, { key: null, formerKey: 'k', head: old.ids[2] })
+    await append(store, old, 'by its id')
+    assert.deepEqual(at(await store.findByKey('k')), at(made))
+    assert.equal((await store.findOrCreate('k')).created, false)
+  }),
+  it('the trash frees a key for others and remembers it', async ({ store }) => {
+    const old = await start(store, { key: 'k' })
+    await store.trash(old.conversation.id)
+    assert.equal(await store.findByKey('k'), null)
+    const { key, formerKey } = await store.getBranch(old.branch)
+    assert.deepEqual({ key, formerKey }, { key: null, formerKey: 'k' })
+    const made = await store.findOrCreate('k')
+    assert.equal(made.created, true)
+    assert.deepEqual(at(await store.findByKey('k')), at(made))
+  }),
+  it('finds the conversation of a task, and of no other (S2-5, S2-62)', async ({ store }) => {
+    const one = await start(store, { task: 'bead-1', project: 'p' })
+    const two = await start(store, { task: 'bead-10', project: 'p' })
+    const found = await store.findByTask('bead-1')
+    assert.deepEqual(at(found), at(one))
+    assert.deepEqual(found?.conversation, await store.getConversation(one.conversation.id))
+    assert.deepEqual(found?.branch, await store.getBranch(one.branch))
+    assert.deepEqual(at(await store.findByTask('bead-10')), at(two))
+    for (const task of ['bead-', 'bead-2', 'BEAD-1', 'bead-_', '%', 'p']) {
+      assert.equal(await store.findByTask(task), null, task)
+    }
+  }),
+  it('of several conversations of a task, finds the one with the newest activity', async ({
+    store,
+    clock,
+  }) => {
+    const one = await start(store, { task: 't' })
+    clock.now += 1_000
+    const two = await start(store, { task: 't' })
+    assert.deepEqual(at(await store.findByTask('t')), at(two))
+    clock.now += 1_000
+    await append(store, one, 'again')
+    assert.deepEqual(at(await store.findByTask('t')), at(one))
+  }),
+  it('passes over expired and trashed conversations of a task (S2-24, S2-34)', async ({ store, clock }) => {
+    const lasting = await start(store, { task: 't' })
+    clock.now += 1_000
+    await start(store, { task: 't', ttlMs: day })
+    clock.now += 2 * day
+    assert.deepEqual(at(await store.findByTask('t')), at(lasting))
+    await store.trash(lasting.conversation.id)
+    assert.equal(await store.findByTask('t'), null)
+  }),
+  it('finds a task at the active branch of its conversation', async ({ store }) => {
+    const { conversation, ids } = await start(store, { task: 't' })
+    const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
+    await store.activateBranch(side)
+    const found = await store.findByTask('t')
+    assert.deepEqual([found?.branch.name, found?.branch.head], ['side', ids[0]])
+    assert.equal(found?.conversation.activeBranch, 'side')
+  }),
+  it('an expired conversation gives its key up to whoever sets it, too', async ({ store, clock }) => {
+    for (const take of [
+      (other: Place) => store.setKey(other.branch, 'k'),
+      (other: Place) => store.createBranch(other.conversation.id, null, { name: 'side', key: 'k' }),
+      async () => (await store.create({ key: 'k' })).branch,
+    ]) {
+      const old = await store.findOrCreate('k', { expiresAt: new Date(clock.now + 1_000) })
+      const other = await store.create()
       clock.now += 1_000
-      const two = await start(store, { task: 't' })
-      assert.deepEqual(at(await store.findByTask('t')), at(two))
-      clock.now += 1_000
-      await append(store, one, 'again')
-      assert.deepEqual(at(await store.findByTask('t')), at(one))
-    },
-  },
-  {
-    area,
-    name: 'passes over expired and trashed conversations of a task (S2-24, S2-34)',
-    run: async ({ store, clock }) => {
-      const lasting = await start(store, { task: 't' })
-      clock.now += 1_000
-      await start(store, { task: 't', ttlMs: day })
-      clock.now += 2 * day
-      assert.deepEqual(at(await store.findByTask('t')), at(lasting))
-      await store.trash(lasting.conversation.id)
-      assert.equal(await store.findByTask('t'), null)
-    },
-  },
-  {
-    area,
-    name: 'finds a task at the active branch of its conversation',
-    run: async ({ store }) => {
-      const { conversation, ids } = await start(store, { task: 't' })
-      const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
-      await store.activateBranch(side)
-      const found = await store.findByTask('t')
-      assert.deepEqual([found?.branch.name, found?.branch.head], ['side', ids[0]])
-      assert.equal(found?.conversation.activeBranch, 'side')
-    },
-  },
-  {
-    area,
-    name: 'an expired conversation gives its key up to whoever sets it, too',
-    run: async ({ store, clock }) => {
-      for (const take of [
-        (other: Place) => store.setKey(other.branch, 'k'),
-        (other: Place) => store.createBranch(other.conversation.id, null, { name: 'side', key: 'k' }),
-        async () => (await store.create({ key: 'k' })).branch,
-      ]) {
-        const old = await store.findOrCreate('k', { expiresAt: new Date(clock.now + 1_000) })
-        const other = await store.create()
-        clock.now += 1_000
-        const taken = await take(other)
-        assert.deepEqual([taken.key, (await store.findByKey('k'))?.branch.name], ['k', taken.name])
-        const before = await store.getBranch(old.branch)
-        assert.deepEqual([before.key, before.formerKey], [null, 'k'])
-        await store.setKey(taken, null)
-      }
-    },
-  },
-  {
-    area,
-    name: 'a found conversation can be gone on with as it was found (S0-33)',
-    run: async ({ store }) => {
-      await start(store, { key: 'k', task: 't' })
-      const byKey = await store.findByKey('k')
-      const { head } = await store.append(byKey!.branch, byKey!.branch.head, [say('four')])
-      const byTask = await store.findByTask('t')
-      assert.equal(byTask?.branch.head, head)
-      assert.equal((await store.append(byTask!.branch, head, [say('five')])).outcome, 'appended')
-    },
-  },
+      const taken = await take(other)
+      assert.deepEqual([taken.key, (await store.findByKey('k'))?.branch.name], ['k', taken.name])
+      const before = await store.getBranch(old.branch)
+      assert.deepEqual([before.key, before.formerKey], [null, 'k'])
+      await store.setKey(taken, null)
+    }
+  }),
+  it('a found conversation can be gone on with as it was found (S0-33)', async ({ store }) => {
+    await start(store, { key: 'k', task: 't' })
+    const byKey = await store.findByKey('k')
+    const { head } = await store.append(byKey!.branch, byKey!.branch.head, [say('four')])
+    const byTask = await store.findByTask('t')
+    assert.equal(byTask?.branch.head, head)
+    assert.equal((await store.append(byTask!.branch, head, [say('five')])).outcome, 'appended')
+  }),
 ]

@@ -3,10 +3,10 @@ import type { NewConversation } from '../../core/conversation.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { ConversationFilter } from '../../core/listing.ts'
 import type { Store } from '../../core/ports.ts'
-import { rejects } from './build.ts'
+import { casesOf, rejects } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const area = 'list filters'
+const it = casesOf('list filters')
 
 /** The titles that a filter lets through, in alphabetical order; the count must agree with them. */
 async function titles(store: Store, filter: ConversationFilter = {}): Promise<(string | null)[]> {
@@ -21,184 +21,156 @@ async function fill(store: Store, metadata: Record<string, NewConversation['meta
 }
 
 export const listFilterCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'filters by metadata, by value and by type (S2-10, S2-67)',
-    run: async ({ store }) => {
-      await fill(store, {
-        text: { n: '1', agent_id: 'a-1' },
-        number: { n: 1, agent_id: 'a-2' },
-        fraction: { n: 1.5 },
-        true: { n: true },
-        false: { n: false },
-        'text true': { n: 'true' },
-        null: { n: null },
-        list: { n: [1, '1'] },
-        nested: { n: { n: 1 }, deep: { agent_id: 'a-1' } },
-        none: {},
-      })
-      const n = (value: string | number | boolean) => titles(store, { metadata: { n: value } })
-      assert.deepEqual(await n('1'), ['text'])
-      assert.deepEqual(await n(1), ['number'])
-      assert.deepEqual(await n(1.5), ['fraction'])
-      assert.deepEqual(await n(true), ['true'])
-      assert.deepEqual(await n(false), ['false'])
-      assert.deepEqual(await n('true'), ['text true'])
-      for (const value of [0, 2, '', 'null', '%', '[1,"1"]']) assert.deepEqual(await n(value), [], `${value}`)
-      assert.deepEqual(await titles(store, { metadata: { agent_id: 'a-1' } }), ['text'])
-      assert.deepEqual(await titles(store, { metadata: { n: 1, agent_id: 'a-2' } }), ['number'])
-      assert.deepEqual(await titles(store, { metadata: { n: 1, agent_id: 'a-1' } }), [])
-      assert.equal((await titles(store, { metadata: {} })).length, 10)
-    },
-  },
-  {
-    area,
-    name: 'filters by metadata under any key and with any text (S2-67)',
-    run: async ({ store }) => {
-      const odd = ['a.b', '$.a', 'a"b', "a'b", 'a[0]', 'ключ', ' ', 'a\\b', 'constructor', '😀']
-      for (const key of odd) await store.create({ title: key, metadata: { [key]: 'v' } })
-      await store.create({ title: 'nested', metadata: { a: { b: 'v' } } })
-      for (const key of odd) assert.deepEqual(await titles(store, { metadata: { [key]: 'v' } }), [key], key)
-      await store.create({ title: 'nul', metadata: { nul: 'a\u0000b', lone: '\ud800' } })
-      assert.deepEqual(await titles(store, { metadata: { a: 'v' } }), [])
-      for (const text of ["it's", 'a"b', '\\', '100%', 'é', '日本語', '\n']) {
-        await store.create({ title: text, metadata: { text } })
-      }
-      assert.deepEqual(await titles(store, { metadata: { text: "it's" } }), ["it's"])
-      assert.deepEqual(await titles(store, { metadata: { text: 'a"b' } }), ['a"b'])
-      assert.deepEqual(await titles(store, { metadata: { text: '\\' } }), ['\\'])
-      assert.deepEqual(await titles(store, { metadata: { text: '日本語' } }), ['日本語'])
-      assert.deepEqual(await titles(store, { metadata: { text: '\n' } }), ['\n'])
-      assert.deepEqual(await titles(store, { metadata: { text: 'e\u0301' } }), [])
-    },
-  },
-  {
-    area,
-    name: 'finds metadata by what it is now',
-    run: async ({ store }) => {
-      const { conversation } = await store.create({ title: 't', metadata: { n: 1 } })
-      await store.updateConversation(conversation.id, { metadata: { m: 2 } })
-      assert.deepEqual(await titles(store, { metadata: { n: 1 } }), [])
-      assert.deepEqual(await titles(store, { metadata: { m: 2 } }), ['t'])
-    },
-  },
-  {
-    area,
-    name: 'filters by the time of last activity: from is included, before is not',
-    run: async ({ store, clock }) => {
-      const begin = clock.now
-      for (const title of ['0', '1', '2', '3']) {
-        await store.create({ title })
-        clock.now += 1_000
-      }
-      const time = (n: number) => new Date(begin + n * 1_000)
-      assert.deepEqual(await titles(store, { updatedFrom: time(2) }), ['2', '3'])
-      assert.deepEqual(await titles(store, { updatedBefore: time(2) }), ['0', '1'])
-      assert.deepEqual(await titles(store, { updatedFrom: time(1), updatedBefore: time(3) }), ['1', '2'])
-      assert.deepEqual(await titles(store, { updatedFrom: time(1), updatedBefore: time(1) }), [])
-      assert.deepEqual(await titles(store, { updatedFrom: time(9) }), [])
-      for (const bad of [new Date(Number.NaN), '2026-01-01' as unknown as Date]) {
-        await rejects(store.listConversations({ updatedFrom: bad }), 'invalid')
-        await rejects(store.countConversations({ updatedBefore: bad }), 'invalid')
-      }
-    },
-  },
-  {
-    area,
-    name: 'lists the trash apart from the rest, with the same filters',
-    run: async ({ store }) => {
-      const ids: Record<string, ConversationId> = {}
-      for (const title of ['living', 'gone cli', 'gone discord']) {
-        const made = await store.create({ title, channel: title === 'gone discord' ? 'discord' : 'cli' })
-        ids[title] = made.conversation.id
-      }
-      await store.trash(ids['gone cli']!)
-      await store.trash(ids['gone discord']!)
-      assert.deepEqual(await titles(store), ['living'])
-      assert.deepEqual(await titles(store, { channel: 'discord' }), [])
-      assert.deepEqual(await titles(store, { trashed: true }), ['gone cli', 'gone discord'])
-      assert.deepEqual(await titles(store, { trashed: true, channel: 'cli' }), ['gone cli'])
-      const [item] = (await store.listConversations({ trashed: true, channel: 'cli' })).items
-      assert.ok(item?.trashedAt)
-      assert.equal(item.branch.name, 'main')
-      await store.restore(ids['gone cli']!)
-      assert.deepEqual(await titles(store, { trashed: true }), ['gone discord'])
-      assert.deepEqual(await titles(store, { channel: 'cli' }), ['gone cli', 'living'])
-    },
-  },
-  {
-    area,
-    name: 'lists expired conversations as long as they are there',
-    run: async ({ store, clock }) => {
-      await store.create({ title: 'expired', key: 'k', task: 't', ttlMs: 1_000 })
-      clock.now += 1_000_000
-      assert.deepEqual(await titles(store), ['expired'])
-      assert.deepEqual(await titles(store, { keyPrefix: 'k', task: 't' }), ['expired'])
-    },
-  },
-  {
-    area,
-    name: 'lets through what passes every filter at once (S2-67)',
-    run: async ({ store, clock }) => {
-      const parent = await store.create({ title: 'parent' })
-      clock.now += 10_000
-      const all = {
-        channel: 'cli',
-        directory: '/d',
-        project: 'p',
-        task: 't',
-        kind: 'subagent',
-        key: 'cli:0',
-        tags: ['x', 'y'],
-        title: 'Matches all',
-        metadata: { agent_id: 'a', n: 1 },
-        parent: { conversationId: parent.conversation.id, messageId: null },
-      } satisfies NewConversation
-      const { key: _, ...keyless } = all
-      const others: NewConversation[] = [
-        keyless,
-        { ...all, channel: 'discord' },
-        { ...all, directory: '/e' },
-        { ...all, project: 'q' },
-        { ...all, task: 'u' },
-        { ...all, kind: 'main' },
-        { ...all, tags: ['y'] },
-        { ...all, title: 'other' },
-        { ...all, metadata: { agent_id: 'a', n: 2 } },
-        { ...all, parent: { conversationId: (await store.create()).conversation.id, messageId: null } },
-      ]
-      const { conversation } = await store.create(all)
-      for (const [i, other] of others.entries()) {
-        await store.create('key' in other ? { ...other, key: `cli:${i + 1}` } : other)
-      }
-      const filter = {
-        channel: 'cli',
-        directory: '/d',
-        project: 'p',
-        task: 't',
-        kind: 'subagent',
-        keyPrefix: 'cli:',
-        tag: 'x',
-        title: 'matches',
-        metadata: { agent_id: 'a', n: 1 },
-        parent: parent.conversation.id,
-        updatedFrom: new Date(clock.now),
-        updatedBefore: new Date(clock.now + 1),
-      } as const
-      const { items } = await store.listConversations(filter)
-      assert.deepEqual(
-        items.map(one => one.id),
-        [conversation.id],
-      )
-      assert.equal(await store.countConversations(filter), 1)
-      // Each filter does its part: without it, the one that only it kept out comes through.
-      for (const field of Object.keys(filter)) {
-        if (field.startsWith('updated')) continue
-        const { [field as keyof typeof filter]: __, ...rest } = filter
-        assert.equal(await store.countConversations(rest), 2, `without ${field}`)
-      }
-      assert.equal(await store.countConversations({ ...filter, updatedFrom: new Date(clock.now + 1) }), 0)
-      assert.equal(await store.countConversations({ ...filter, updatedBefore: new Date(clock.now) }), 0)
-    },
-  },
+  it('filters by metadata, by value and by type (S2-10, S2-67)', async ({ store }) => {
+    await fill(store, {
+      text: { n: '1', agent_id: 'a-1' },
+      number: { n: 1, agent_id: 'a-2' },
+      fraction: { n: 1.5 },
+      true: { n: true },
+      false: { n: false },
+      'text true': { n: 'true' },
+      null: { n: null },
+      list: { n: [1, '1'] },
+      nested: { n: { n: 1 }, deep: { agent_id: 'a-1' } },
+      none: {},
+    })
+    const n = (value: string | number | boolean) => titles(store, { metadata: { n: value } })
+    assert.deepEqual(await n('1'), ['text'])
+    assert.deepEqual(await n(1), ['number'])
+    assert.deepEqual(await n(1.5), ['fraction'])
+    assert.deepEqual(await n(true), ['true'])
+    assert.deepEqual(await n(false), ['false'])
+    assert.deepEqual(await n('true'), ['text true'])
+    for (const value of [0, 2, '', 'null', '%', '[1,"1"]']) assert.deepEqual(await n(value), [], `${value}`)
+    assert.deepEqual(await titles(store, { metadata: { agent_id: 'a-1' } }), ['text'])
+    assert.deepEqual(await titles(store, { metadata: { n: 1, agent_id: 'a-2' } }), ['number'])
+    assert.deepEqual(await titles(store, { metadata: { n: 1, agent_id: 'a-1' } }), [])
+    assert.equal((await titles(store, { metadata: {} })).length, 10)
+  }),
+  it('filters by metadata under any key and with any text (S2-67)', async ({ store }) => {
+    const odd = ['a.b', '$.a', 'a"b', "a'b", 'a[0]', 'ключ', ' ', 'a\\b', 'constructor', '😀']
+    for (const key of odd) await store.create({ title: key, metadata: { [key]: 'v' } })
+    await store.create({ title: 'nested', metadata: { a: { b: 'v' } } })
+    for (const key of odd) assert.deepEqual(await titles(store, { metadata: { [key]: 'v' } }), [key], key)
+    await store.create({ title: 'nul', metadata: { nul: 'a\u0000b', lone: '\ud800' } })
+    assert.deepEqual(await titles(store, { metadata: { a: 'v' } }), [])
+    for (const text of ["it's", 'a"b', '\\', '100%', 'é', '日本語', '\n']) {
+      await store.create({ title: text, metadata: { text } })
+    }
+    assert.deepEqual(await titles(store, { metadata: { text: "it's" } }), ["it's"])
+    assert.deepEqual(await titles(store, { metadata: { text: 'a"b' } }), ['a"b'])
+    assert.deepEqual(await titles(store, { metadata: { text: '\\' } }), ['\\'])
+    assert.deepEqual(await titles(store, { metadata: { text: '日本語' } }), ['日本語'])
+    assert.deepEqual(await titles(store, { metadata: { text: '\n' } }), ['\n'])
+    assert.deepEqual(await titles(store, { metadata: { text: 'e\u0301' } }), [])
+  }),
+  it('finds metadata by what it is now', async ({ store }) => {
+    const { conversation } = await store.create({ title: 't', metadata: { n: 1 } })
+    await store.updateConversation(conversation.id, { metadata: { m: 2 } })
+    assert.deepEqual(await titles(store, { metadata: { n: 1 } }), [])
+    assert.deepEqual(await titles(store, { metadata: { m: 2 } }), ['t'])
+  }),
+  it('filters by the time of last activity: from is included, before is not', async ({ store, clock }) => {
+    const begin = clock.now
+    for (const title of ['0', '1', '2', '3']) {
+      await store.create({ title })
+      clock.now += 1_000
+    }
+    const time = (n: number) => new Date(begin + n * 1_000)
+    assert.deepEqual(await titles(store, { updatedFrom: time(2) }), ['2', '3'])
+    assert.deepEqual(await titles(store, { updatedBefore: time(2) }), ['0', '1'])
+    assert.deepEqual(await titles(store, { updatedFrom: time(1), updatedBefore: time(3) }), ['1', '2'])
+    assert.deepEqual(await titles(store, { updatedFrom: time(1), updatedBefore: time(1) }), [])
+    assert.deepEqual(await titles(store, { updatedFrom: time(9) }), [])
+    for (const bad of [new Date(Number.NaN), '2026-01-01' as unknown as Date]) {
+      await rejects(store.listConversations({ updatedFrom: bad }), 'invalid')
+      await rejects(store.countConversations({ updatedBefore: bad }), 'invalid')
+    }
+  }),
+  it('lists the trash apart from the rest, with the same filters', async ({ store }) => {
+    const ids: Record<string, ConversationId> = {}
+    for (const title of ['living', 'gone cli', 'gone discord']) {
+      const made = await store.create({ title, channel: title === 'gone discord' ? 'discord' : 'cli' })
+      ids[title] = made.conversation.id
+    }
+    await store.trash(ids['gone cli']!)
+    await store.trash(ids['gone discord']!)
+    assert.deepEqual(await titles(store), ['living'])
+    assert.deepEqual(await titles(store, { channel: 'discord' }), [])
+    assert.deepEqual(await titles(store, { trashed: true }), ['gone cli', 'gone discord'])
+    assert.deepEqual(await titles(store, { trashed: true, channel: 'cli' }), ['gone cli'])
+    const [item] = (await store.listConversations({ trashed: true, channel: 'cli' })).items
+    assert.ok(item?.trashedAt)
+    assert.equal(item.branch.name, 'main')
+    await store.restore(ids['gone cli']!)
+    assert.deepEqual(await titles(store, { trashed: true }), ['gone discord'])
+    assert.deepEqual(await titles(store, { channel: 'cli' }), ['gone cli', 'living'])
+  }),
+  it('lists expired conversations as long as they are there', async ({ store, clock }) => {
+    await store.create({ title: 'expired', key: 'k', task: 't', ttlMs: 1_000 })
+    clock.now += 1_000_000
+    assert.deepEqual(await titles(store), ['expired'])
+    assert.deepEqual(await titles(store, { keyPrefix: 'k', task: 't' }), ['expired'])
+  }),
+  it('lets through what passes every filter at once (S2-67)', async ({ store, clock }) => {
+    const parent = await store.create({ title: 'parent' })
+    clock.now += 10_000
+    const all = {
+      channel: 'cli',
+      directory: '/d',
+      project: 'p',
+      task: 't',
+      kind: 'subagent',
+      key: 'cli:0',
+      tags: ['x', 'y'],
+      title: 'Matches all',
+      metadata: { agent_id: 'a', n: 1 },
+      parent: { conversationId: parent.conversation.id, messageId: null },
+    } satisfies NewConversation
+    const { key: _, ...keyless } = all
+    const others: NewConversation[] = [
+      keyless,
+      { ...all, channel: 'discord' },
+      { ...all, directory: '/e' },
+      { ...all, project: 'q' },
+      { ...all, task: 'u' },
+      { ...all, kind: 'main' },
+      { ...all, tags: ['y'] },
+      { ...all, title: 'other' },
+      { ...all, metadata: { agent_id: 'a', n: 2 } },
+      { ...all, parent: { conversationId: (await store.create()).conversation.id, messageId: null } },
+    ]
+    const { conversation } = await store.create(all)
+    for (const [i, other] of others.entries()) {
+      await store.create('key' in other ? { ...other, key: `cli:${i + 1}` } : other)
+    }
+    const filter = {
+      channel: 'cli',
+      directory: '/d',
+      project: 'p',
+      task: 't',
+      kind: 'subagent',
+      keyPrefix: 'cli:',
+      tag: 'x',
+      title: 'matches',
+      metadata: { agent_id: 'a', n: 1 },
+      parent: parent.conversation.id,
+      updatedFrom: new Date(clock.now),
+      updatedBefore: new Date(clock.now + 1),
+    } as const
+    const { items } = await store.listConversations(filter)
+    assert.deepEqual(
+      items.map(one => one.id),
+      [conversation.id],
+    )
+    assert.equal(await store.countConversations(filter), 1)
+    // Each filter does its part: without it, the one that only it kept out comes through.
+    for (const field of Object.keys(filter)) {
+      if (field.startsWith('updated')) continue
+      const { [field as keyof typeof filter]: __, ...rest } = filter
+      assert.equal(await store.countConversations(rest), 2, `without ${field}`)
+    }
+    assert.equal(await store.countConversations({ ...filter, updatedFrom: new Date(clock.now + 1) }), 0)
+    assert.equal(await store.countConversations({ ...filter, updatedBefore: new Date(clock.now) }), 0)
+  }),
 ]

@@ -3,30 +3,27 @@ import type { MessageId } from '../../core/ids.ts'
 import { append, casesOf, say, start } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const measuring = casesOf('measuring')
+const it = casesOf('measuring')
 const quarter = 900_000
 
 export const measuringCases: readonly ContractCase[] = [
-  measuring(
-    'counts what is there, what was used since, and what is in the trash',
-    async ({ store, clock }) => {
-      const old = await start(store)
-      clock.now += 86_400_000
-      const since = new Date(clock.now)
-      const { branch } = await start(store)
-      await append(store, branch, 'large '.repeat(10_000))
-      const gone = await start(store)
-      await store.trash(gone.conversation.id)
-      const measured = await store.measure(since)
-      assert.deepEqual([measured.conversations, measured.messages, measured.trashed], [2, 7, 1])
-      assert.deepEqual(measured.recent, { conversations: 1, messages: 4 })
-      assert.deepEqual(measured.blobs, { count: 1, bytes: 60_000 })
-      assert.ok(measured.sizes.length > 0 && measured.sizes.every(({ bytes }) => bytes >= 0))
-      assert.ok(old.conversation.id)
-    },
-  ),
+  it('counts what is there, what was used since, and what is in the trash', async ({ store, clock }) => {
+    const old = await start(store)
+    clock.now += 86_400_000
+    const since = new Date(clock.now)
+    const { branch } = await start(store)
+    await append(store, branch, 'large '.repeat(10_000))
+    const gone = await start(store)
+    await store.trash(gone.conversation.id)
+    const measured = await store.measure(since)
+    assert.deepEqual([measured.conversations, measured.messages, measured.trashed], [2, 7, 1])
+    assert.deepEqual(measured.recent, { conversations: 1, messages: 4 })
+    assert.deepEqual(measured.blobs, { count: 1, bytes: 60_000 })
+    assert.ok(measured.sizes.length > 0 && measured.sizes.every(({ bytes }) => bytes >= 0))
+    assert.ok(old.conversation.id)
+  }),
 
-  measuring('sums up what turns used, by model and by quarter of an hour, also in the trash', async world => {
+  it('sums up what turns used, by model and by quarter of an hour, also in the trash', async world => {
     const { store, clock } = world
     const { branch, conversation } = await store.create()
     let head: MessageId | null = null

@@ -2,285 +2,237 @@ import { strict as assert } from 'node:assert'
 import type { NotFoundError } from '../../core/errors.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
 import { pathOf } from '../../core/path.ts'
-import { append, grow, noConversation, noMessage, rejects, say, start, texts } from './build.ts'
+import { append, casesOf, grow, noConversation, noMessage, rejects, say, start, texts } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const area = 'reads'
+const it = casesOf('reads')
 
 export const readCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'gets messages in the order asked for, as often as asked for (S3-34, S3-81)',
-    async run({ store }) {
-      const { ids } = await start(store)
-      const [one, two, three] = ids
-      const messages = await store.getMessages([three, one, two, one])
-      assert.deepEqual(texts(messages), ['three', 'one', 'two', 'one'])
-      assert.deepEqual(
-        messages.map(message => message.id),
-        [three, one, two, one],
-      )
-      assert.deepEqual(await store.getMessages([]), [])
-    },
-  },
-  {
-    area,
-    name: 'gets messages of several conversations at once',
-    async run({ store }) {
-      const a = await start(store)
-      const b = await start(store)
-      const messages = await store.getMessages([b.ids[0], a.ids[1], b.ids[2]])
-      assert.deepEqual(
-        messages.map(message => message.conversationId),
-        [b.conversation.id, a.conversation.id, b.conversation.id],
-      )
-    },
-  },
-  {
-    area,
-    name: 'sets id, parent, time and all else on each message (S0-23, S1-15, S1-22, S3-12, S3-22, S3-26, S3-27, S3-28, S3-44, S3-81)',
-    async run({ store, clock }) {
-      const { conversation, branch } = await store.create()
-      const blocks = [{ type: 'text', text: 'hello' }] as const
-      const call = { type: 'tool_call', callId: 'c1', name: 'read_file', input: { path: 'a.ts' } } as const
-      const result = { type: 'tool_result', callId: 'c1', output: 'empty' } as const
-      const made = await store.append(branch, null, [
-        { role: 'user', blocks, tokens: 3 },
-        { ...say('hi', 'assistant'), tokens: 4, label: 'greeting', meta: { temperature: 0.7 } },
-        { role: 'assistant', blocks: [call], tokens: 2 },
-        { role: 'tool', blocks: [result], tokens: 1 },
-      ])
-      const common = {
-        conversationId: conversation.id,
-        createdAt: new Date(clock.now),
-        turn: null,
-        step: null,
-        erased: null,
-        blobs: [],
-      }
-      assert.deepEqual(await store.getMessages(made.ids), [
-        {
-          ...common,
-          id: made.ids[0],
-          parentId: null,
-          seq: 0,
-          depth: 0,
-          role: 'user',
-          blocks,
-          plain: false,
-          meta: null,
-          tokens: 3,
-          pathTokens: 3,
-          label: null,
-        },
-        {
-          ...common,
-          id: made.ids[1],
-          parentId: made.ids[0],
-          seq: 1,
-          depth: 1,
-          role: 'assistant',
-          blocks: [{ type: 'text', text: 'hi' }],
-          plain: true,
-          meta: { temperature: 0.7 },
-          tokens: 4,
-          pathTokens: 7,
-          label: 'greeting',
-        },
-        {
-          ...common,
-          id: made.ids[2],
-          parentId: made.ids[1],
-          seq: 2,
-          depth: 2,
-          role: 'assistant',
-          blocks: [call],
-          plain: false,
-          meta: null,
-          tokens: 2,
-          pathTokens: 9,
-          label: null,
-        },
-        {
-          ...common,
-          id: made.ids[3],
-          parentId: made.ids[2],
-          seq: 3,
-          depth: 3,
-          role: 'tool_result',
-          blocks: [result],
-          plain: false,
-          meta: null,
-          tokens: 1,
-          pathTokens: 10,
-          label: null,
-        },
-      ])
-    },
-  },
-  {
-    area,
-    name: 'fails if any message is missing, and names the first that is (S3-44, S3-81)',
-    async run({ store }) {
-      const { ids } = await start(store)
-      const missing = `${'y'.repeat(31)}2` as typeof noMessage
-      for (const wanted of [[noMessage], [ids[0], noMessage, ids[1], missing], [noMessage, ids[2]]]) {
-        const error = await rejects<NotFoundError>(store.getMessages(wanted), 'not_found')
-        assert.deepEqual([error.kind, error.id], ['message', noMessage])
-      }
-    },
-  },
-  {
-    area,
-    name: 'gets hundreds of messages in one call',
-    async run({ store }) {
-      const { branch } = await store.create()
-      const many = Array.from({ length: 1_200 }, (_, i) => say(`message ${i}`))
-      const { ids } = await store.append(branch, null, many as unknown as NonEmpty<NewMessage>)
-      const backwards = await store.getMessages([...ids].reverse())
-      assert.deepEqual(
-        backwards.map(message => message.seq),
-        Array.from({ length: 1_200 }, (_, i) => 1_199 - i),
-      )
-    },
-  },
-  {
-    area,
-    name: 'reads the path from the root to a message and nothing beyond it (S3-45, S3-84, S1-29, S0-26)',
-    async run({ store }) {
-      const { branch, ids } = await start(store)
-      const { head } = await append(store, branch, 'four', 'five')
-      const path = await store.path(head)
-      assert.deepEqual(texts(path), ['one', 'two', 'three', 'four', 'five'])
-      assert.deepEqual(
-        path.map(message => message.parentId),
-        [null, ...path.slice(0, -1).map(message => message.id)],
-      )
-      assert.deepEqual(texts(await store.path(ids[1])), ['one', 'two'])
-      assert.deepEqual(texts(await store.path(ids[0])), ['one'])
-    },
-  },
-  {
-    area,
-    name: 'reads a path through the narrowest port, by an id as a person gives it (S3-45, S3-84)',
-    async run({ store }) {
-      const { ids } = await start(store)
-      const path = await pathOf({ path: (...read) => store.path(...read) }, String(ids[1]))
-      assert.deepEqual(path, await store.path(ids[1]))
-      const error = await rejects<NotFoundError>(pathOf(store, noMessage), 'not_found')
+  it('gets messages in the order asked for, as often as asked for (S3-34, S3-81)', async ({ store }) => {
+    const { ids } = await start(store)
+    const [one, two, three] = ids
+    const messages = await store.getMessages([three, one, two, one])
+    assert.deepEqual(texts(messages), ['three', 'one', 'two', 'one'])
+    assert.deepEqual(
+      messages.map(message => message.id),
+      [three, one, two, one],
+    )
+    assert.deepEqual(await store.getMessages([]), [])
+  }),
+  it('gets messages of several conversations at once', async ({ store }) => {
+    const a = await start(store)
+    const b = await start(store)
+    const messages = await store.getMessages([b.ids[0], a.ids[1], b.ids[2]])
+    assert.deepEqual(
+      messages.map(message => message.conversationId),
+      [b.conversation.id, a.conversation.id, b.conversation.id],
+    )
+  }),
+  it('sets id, parent, time and all else on each message (S0-23, S1-15, S1-22, S3-12, S3-22, S3-26, S3-27, S3-28, S3-44, S3-81)', async ({
+    store,
+    clock,
+  }) => {
+    const { conversation, branch } = await store.create()
+    const blocks = [{ type: 'text', text: 'hello' }] as const
+    const call = { type: 'tool_call', callId: 'c1', name: 'read_file', input: { path: 'a.ts' } } as const
+    const result = { type: 'tool_result', callId: 'c1', output: 'empty' } as const
+    const made = await store.append(branch, null, [
+      { role: 'user', blocks, tokens: 3 },
+      { ...say('hi', 'assistant'), tokens: 4, label: 'greeting', meta: { temperature: 0.7 } },
+      { role: 'assistant', blocks: [call], tokens: 2 },
+      { role: 'tool', blocks: [result], tokens: 1 },
+    ])
+    const common = {
+      conversationId: conversation.id,
+      createdAt: new Date(clock.now),
+      turn: null,
+      step: null,
+      erased: null,
+      blobs: [],
+    }
+    assert.deepEqual(await store.getMessages(made.ids), [
+      {
+        ...common,
+        id: made.ids[0],
+        parentId: null,
+        seq: 0,
+        depth: 0,
+        role: 'user',
+        blocks,
+        plain: false,
+        meta: null,
+        tokens: 3,
+        pathTokens: 3,
+        label: null,
+      },
+      {
+        ...common,
+        id: made.ids[1],
+        parentId: made.ids[0],
+        seq: 1,
+        depth: 1,
+        role: 'assistant',
+        blocks: [{ type: 'text', text: 'hi' }],
+        plain: true,
+        meta: { temperature: 0.7 },
+        tokens: 4,
+        pathTokens: 7,
+        label: 'greeting',
+      },
+      {
+        ...common,
+        id: made.ids[2],
+        parentId: made.ids[1],
+        seq: 2,
+        depth: 2,
+        role: 'assistant',
+        blocks: [call],
+        plain: false,
+        meta: null,
+        tokens: 2,
+        pathTokens: 9,
+        label: null,
+      },
+      {
+        ...common,
+        id: made.ids[3],
+        parentId: made.ids[2],
+        seq: 3,
+        depth: 3,
+        role: 'tool_result',
+        blocks: [result],
+        plain: false,
+        meta: null,
+        tokens: 1,
+        pathTokens: 10,
+        label: null,
+      },
+    ])
+  }),
+  it('fails if any message is missing, and names the first that is (S3-44, S3-81)', async ({ store }) => {
+    const { ids } = await start(store)
+    const missing = `${'y'.repeat(31)}2` as typeof noMessage
+    for (const wanted of [[noMessage], [ids[0], noMessage, ids[1], missing], [noMessage, ids[2]]]) {
+      const error = await rejects<NotFoundError>(store.getMessages(wanted), 'not_found')
       assert.deepEqual([error.kind, error.id], ['message', noMessage])
-      await rejects(pathOf(store, 'abc'), 'invalid')
-    },
-  },
-  {
-    area,
-    name: 'reads the same message by its path, its tail and its id',
-    async run({ store }) {
-      const { ids } = await start(store)
-      const path = await store.path(ids[2])
-      assert.deepEqual(await store.getMessages(ids), path)
-      assert.deepEqual((await store.tail(ids[2], { messages: 10 })).messages, path)
-    },
-  },
-  {
-    area,
-    name: 'finds no path to a message that is not there (S3-84)',
-    async run({ store }) {
-      await start(store)
-      for (const ask of [() => store.path(noMessage), () => store.tail(noMessage, { tokens: 10 })]) {
-        const error = await rejects<NotFoundError>(ask(), 'not_found')
-        assert.deepEqual([error.kind, error.id], ['message', noMessage])
-      }
-    },
-  },
-  {
-    area,
-    name: 'reads each path of a tree with forks, forks of forks and several roots (S3-2, S3-31, S3-45)',
-    async run({ store }) {
-      const { conversation } = await store.create()
-      const ids = await grow(store, conversation.id, {
-        a: null,
-        a1: 'a',
-        b: null,
-        a2: 'a',
-        a11: 'a1',
-        b1: 'b',
-        a111: 'a11',
-        a21: 'a2',
-        a112: 'a11',
-        b2: 'b',
-        a1121: 'a112',
-        c: null,
-      })
-      const pathTo = async (name: keyof typeof ids) => texts(await store.path(ids[name]))
-      assert.deepEqual(await pathTo('a1121'), ['a', 'a1', 'a11', 'a112', 'a1121'])
-      assert.deepEqual(await pathTo('a111'), ['a', 'a1', 'a11', 'a111'])
-      assert.deepEqual(await pathTo('a21'), ['a', 'a2', 'a21'])
-      assert.deepEqual(await pathTo('b2'), ['b', 'b2'])
-      assert.deepEqual(await pathTo('c'), ['c'])
-    },
-  },
-  {
-    area,
-    name: 'reads the paths of branches that were written in turn',
-    async run({ store }) {
-      const { conversation, branch, ids } = await start(store)
-      const names = ['left', 'right', 'middle']
-      for (const name of names) await store.createBranch(conversation.id, ids[2], { name })
-      for (let i = 0; i < 20; i++) {
-        for (const name of names)
-          await append(store, { conversationId: conversation.id, name }, `${name} ${i}`)
-        await append(store, branch, `main ${i}`)
-      }
-      for (const name of [...names, 'main']) {
-        const { head } = await store.getBranch({ conversationId: conversation.id, name })
-        const expected = Array.from({ length: 20 }, (_, i) => `${name} ${i}`)
-        assert.deepEqual(texts(await store.path(head!)), ['one', 'two', 'three', ...expected])
-      }
-    },
-  },
-  {
-    area,
-    name: 'has no messages in an empty conversation (S1-48)',
-    async run({ store }) {
-      const { conversation, branch } = await store.create()
-      assert.equal((await store.getBranch(branch)).head, null)
-      assert.deepEqual(await store.structure(conversation.id), [])
-      assert.deepEqual((await store.listMessages({ conversationId: conversation.id })).items, [])
-      assert.deepEqual([conversation.messages, conversation.tokens], [0, 0])
-    },
-  },
-  {
-    area,
-    name: 'knows nothing of a conversation that is not there',
-    async run({ store }) {
-      await start(store)
-      for (const ask of [
-        () => store.structure(noConversation),
-        () => store.listTurns(noConversation),
-        () => store.readDraft(noConversation, 't1'),
-        () => store.versionOf(noConversation),
-        () => store.getBranch({ conversationId: noConversation, name: 'main' }),
-      ]) {
-        const error = await rejects<NotFoundError>(ask(), 'not_found')
-        assert.deepEqual([error.kind, error.id], ['conversation', noConversation])
-      }
-    },
-  },
-  {
-    area,
-    name: 'gives every reader a copy of its own: changing what was read changes nothing',
-    async run({ store }) {
-      const { branch } = await store.create()
-      const { ids } = await store.append(branch, null, [
-        { role: 'assistant', blocks: [{ type: 'tool_call', callId: 'c', name: 'n', input: { list: [1] } }] },
-      ])
-      const [first] = await store.getMessages(ids)
-      const block = first?.blocks[0] as unknown as { input: { list: number[] }; name: string }
-      block.input.list.push(2)
-      block.name = 'changed'
-      const [again] = await store.path(ids[0])
-      assert.deepEqual(again?.blocks, [{ type: 'tool_call', callId: 'c', name: 'n', input: { list: [1] } }])
-    },
-  },
+    }
+  }),
+  it('gets hundreds of messages in one call', async ({ store }) => {
+    const { branch } = await store.create()
+    const many = Array.from({ length: 1_200 }, (_, i) => say(`message ${i}`))
+    const { ids } = await store.append(branch, null, many as unknown as NonEmpty<NewMessage>)
+    const backwards = await store.getMessages([...ids].reverse())
+    assert.deepEqual(
+      backwards.map(message => message.seq),
+      Array.from({ length: 1_200 }, (_, i) => 1_199 - i),
+    )
+  }),
+  it('reads the path from the root to a message and nothing beyond it (S3-45, S3-84, S1-29, S0-26)', async ({
+    store,
+  }) => {
+    const { branch, ids } = await start(store)
+    const { head } = await append(store, branch, 'four', 'five')
+    const path = await store.path(head)
+    assert.deepEqual(texts(path), ['one', 'two', 'three', 'four', 'five'])
+    assert.deepEqual(
+      path.map(message => message.parentId),
+      [null, ...path.slice(0, -1).map(message => message.id)],
+    )
+    assert.deepEqual(texts(await store.path(ids[1])), ['one', 'two'])
+    assert.deepEqual(texts(await store.path(ids[0])), ['one'])
+  }),
+  it('reads a path through the narrowest port, by an id as a person gives it (S3-45, S3-84)', async ({
+    store,
+  }) => {
+    const { ids } = await start(store)
+    const path = await pathOf({ path: (...read) => store.path(...read) }, String(ids[1]))
+    assert.deepEqual(path, await store.path(ids[1]))
+    const error = await rejects<NotFoundError>(pathOf(store, noMessage), 'not_found')
+    assert.deepEqual([error.kind, error.id], ['message', noMessage])
+    await rejects(pathOf(store, 'abc'), 'invalid')
+  }),
+  it('reads the same message by its path, its tail and its id', async ({ store }) => {
+    const { ids } = await start(store)
+    const path = await store.path(ids[2])
+    assert.deepEqual(await store.getMessages(ids), path)
+    assert.deepEqual((await store.tail(ids[2], { messages: 10 })).messages, path)
+  }),
+  it('finds no path to a message that is not there (S3-84)', async ({ store }) => {
+    await start(store)
+    for (const ask of [() => store.path(noMessage), () => store.tail(noMessage, { tokens: 10 })]) {
+      const error = await rejects<NotFoundError>(ask(), 'not_found')
+      assert.deepEqual([error.kind, error.id], ['message', noMessage])
+    }
+  }),
+  it('reads each path of a tree with forks, forks of forks and several roots (S3-2, S3-31, S3-45)', async ({
+    store,
+  }) => {
+    const { conversation } = await store.create()
+    const ids = await grow(store, conversation.id, {
+      a: null,
+      a1: 'a',
+      b: null,
+      a2: 'a',
+      a11: 'a1',
+      b1: 'b',
+      a111: 'a11',
+      a21: 'a2',
+      a112: 'a11',
+      b2: 'b',
+      a1121: 'a112',
+      c: null,
+    })
+    const pathTo = async (name: keyof typeof ids) => texts(await store.path(ids[name]))
+    assert.deepEqual(await pathTo('a1121'), ['a', 'a1', 'a11', 'a112', 'a1121'])
+    assert.deepEqual(await pathTo('a111'), ['a', 'a1', 'a11', 'a111'])
+    assert.deepEqual(await pathTo('a21'), ['a', 'a2', 'a21'])
+    assert.deepEqual(await pathTo('b2'), ['b', 'b2'])
+    assert.deepEqual(await pathTo('c'), ['c'])
+  }),
+  it('reads the paths of branches that were written in turn', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const names = ['left', 'right', 'middle']
+    for (const name of names) await store.createBranch(conversation.id, ids[2], { name })
+    for (let i = 0; i < 20; i++) {
+      for (const name of names) await append(store, { conversationId: conversation.id, name }, `${name} ${i}`)
+      await append(store, branch, `main ${i}`)
+    }
+    for (const name of [...names, 'main']) {
+      const { head } = await store.getBranch({ conversationId: conversation.id, name })
+      const expected = Array.from({ length: 20 }, (_, i) => `${name} ${i}`)
+      assert.deepEqual(texts(await store.path(head!)), ['one', 'two', 'three', ...expected])
+    }
+  }),
+  it('has no messages in an empty conversation (S1-48)', async ({ store }) => {
+    const { conversation, branch } = await store.create()
+    assert.equal((await store.getBranch(branch)).head, null)
+    assert.deepEqual(await store.structure(conversation.id), [])
+    assert.deepEqual((await store.listMessages({ conversationId: conversation.id })).items, [])
+    assert.deepEqual([conversation.messages, conversation.tokens], [0, 0])
+  }),
+  it('knows nothing of a conversation that is not there', async ({ store }) => {
+    await start(store)
+    for (const ask of [
+      () => store.structure(noConversation),
+      () => store.listTurns(noConversation),
+      () => store.readDraft(noConversation, 't1'),
+      () => store.versionOf(noConversation),
+      () => store.getBranch({ conversationId: noConversation, name: 'main' }),
+    ]) {
+      const error = await rejects<NotFoundError>(ask(), 'not_found')
+      assert.deepEqual([error.kind, error.id], ['conversation', noConversation])
+    }
+  }),
+  it('gives every reader a copy of its own: changing what was read changes nothing', async ({ store }) => {
+    const { branch } = await store.create()
+    const { ids } = await store.append(branch, null, [
+      { role: 'assistant', blocks: [{ type: 'tool_call', callId: 'c', name: 'n', input: { list: [1] } }] },
+    ])
+    const [first] = await store.getMessages(ids)
+    const block = first?.blocks[0] as unknown as { input: { list: number[] }; name: string }
+    block.input.list.push(2)
+    block.name = 'changed'
+    const [again] = await store.path(ids[0])
+    assert.deepEqual(again?.blocks, [{ type: 'tool_call', callId: 'c', name: 'n', input: { list: [1] } }])
+  }),
 ]

@@ -1,10 +1,10 @@
 import { longestString, maxNesting } from '../../core/check.ts'
 import type { Store } from '../../core/ports.ts'
-import { say } from './build.ts'
+import { casesOf, say } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 import { refuses, type Started } from './refuses.ts'
 
-const area = 'refusals'
+const it = casesOf('refusals')
 
 /** Appends a good message and then this one. */
 const appendBad = (store: Store) => (place: Started, message: never) =>
@@ -57,267 +57,218 @@ function bottomless(): unknown[] {
 }
 
 export const refusalCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'refuses an append without messages, or of something that is no list of them',
-    async run({ store }) {
-      await refuses(
-        store,
+  it('refuses an append without messages, or of something that is no list of them', async ({ store }) => {
+    await refuses(
+      store,
+      [
+        ['messages', []],
+        ['messages', null],
+        ['messages', undefined],
+        ['messages', 'text'],
+        ['messages', { 0: say('x'), length: 1 }],
+        ['messages[0]', ['text']],
+        ['messages[0]', [null]],
+        ['messages[1]', [say('good'), [say('nested')]]],
+        ['messages[1]', [say('good'), new Date(0)]],
+      ],
+      (place, messages) => store.append(place.branch, place.ids[2], messages),
+    )
+  }),
+  it('refuses a save without items, and names the item that is bad (S3-41)', async ({ store }) => {
+    const item = (message: unknown, parent: unknown = null) => ({ message, parent })
+    await refuses(
+      store,
+      [
+        [/^items$/, []],
+        [/^items$/, null],
+        [/^items\[1\]/, [item(say('good')), null]],
+        [/^items\[1\].*role$/, [item(say('good')), item({ role: 'nobody', blocks: 'x' })]],
         [
-          ['messages', []],
-          ['messages', null],
-          ['messages', undefined],
-          ['messages', 'text'],
-          ['messages', { 0: say('x'), length: 1 }],
-          ['messages[0]', ['text']],
-          ['messages[0]', [null]],
-          ['messages[1]', [say('good'), [say('nested')]]],
-          ['messages[1]', [say('good'), new Date(0)]],
+          /^items\[1\].*blocks\[0\]\.text$/,
+          [item(say('good')), item({ role: 'user', blocks: [{ type: 'text' }] })],
         ],
-        (place, messages) => store.append(place.branch, place.ids[2], messages),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses a save without items, and names the item that is bad (S3-41)',
-    async run({ store }) {
-      const item = (message: unknown, parent: unknown = null) => ({ message, parent })
-      await refuses(
-        store,
+        [/^items\[1\].*parent/, [item(say('good')), item(say('x'), 'not an id')]],
+        [/^items\[1\].*parent/, [item(say('good')), item(say('x'), { item: '0' })]],
+        [/^items\[1\].*parent/, [item(say('good')), item(say('x'), 0)]],
+      ],
+      (place, items) => store.save(place.conversation.id, items),
+    )
+  }),
+  it('refuses roles that it does not know (S3-10)', async ({ store }) => {
+    const roles = [
+      'User',
+      'human',
+      'function',
+      '',
+      'toString',
+      '__proto__',
+      'user ',
+      null,
+      undefined,
+      1,
+      ['user'],
+    ]
+    await refuses(
+      store,
+      roles.map(role => ['messages[1].role', { role, blocks: 'x' }] as const),
+      appendBad(store),
+    )
+  }),
+  it('refuses content that is neither a string nor a list of blocks', async ({ store }) => {
+    const wrong = [
+      null,
+      undefined,
+      5,
+      true,
+      {},
+      { type: 'text', text: 'x' },
+      new String('x'),
+      new Uint8Array(1),
+    ]
+    await refuses(
+      store,
+      wrong.map(blocks => ['messages[1].blocks', { role: 'user', blocks }] as const),
+      appendBad(store),
+    )
+  }),
+  it('refuses blocks that are no objects with a type', async ({ store }) => {
+    const at = 'messages[1].blocks[0]'
+    await refuses(
+      store,
+      [
+        [at, null],
+        [at, undefined],
+        [at, 'text'],
+        [at, 7],
+        [at, []],
+        [at, new Custom()],
+        [at, new Date(0)],
+        [`${at}.type`, {}],
+        [`${at}.type`, { type: '' }],
+        [`${at}.type`, { type: 5 }],
+        [`${at}.type`, { type: null, text: 'x' }],
+      ],
+      appendBlock(store),
+    )
+  }),
+  it('refuses fields of the wrong type in a block, and names the field (S3-85)', async ({ store }) => {
+    const at = 'messages[1].blocks[0]'
+    const tool = { type: 'tool_call', callId: 'c1', name: 'n', input: {} }
+    const result = { type: 'tool_result', callId: 'c1', output: 'x' }
+    const image = { type: 'image', mime: 'image/png', data: 'AAAA' }
+    await refuses(
+      store,
+      [
+        [`${at}.text`, { type: 'text' }],
+        [`${at}.text`, { type: 'text', text: 7 }],
+        [`${at}.text`, { type: 'text', text: null }],
+        [`${at}.text`, { type: 'thinking', text: ['x'] }],
+        [`${at}.mime`, { type: 'text', text: 'x', mime: 1 }],
+        [`${at}.modality`, { type: 'text', text: 'x', modality: 'smell' }],
+        [`${at}.modality`, { type: 'text', text: 'x', modality: 0 }],
+        [`${at}.metadata`, { type: 'text', text: 'x', metadata: 'x' }],
+        [`${at}.metadata`, { type: 'text', text: 'x', metadata: [] }],
+        [`${at}.metadata`, { type: 'text', text: 'x', metadata: null }],
+        [`${at}.callId`, { ...tool, callId: undefined }],
+        [`${at}.callId`, { ...tool, callId: 1 }],
+        [`${at}.name`, { ...tool, name: undefined }],
+        [`${at}.input`, { type: 'tool_call', callId: 'c1', name: 'n' }],
+        [`${at}.callId`, { type: 'tool_result', output: 'x' }],
+        [`${at}.name`, { ...result, name: 5 }],
+        [`${at}.output`, { type: 'tool_result', callId: 'c1' }],
+        [`${at}.isError`, { ...result, isError: 'yes' }],
+        [`${at}.isError`, { ...result, isError: 1 }],
+        [`${at}.mime`, { type: 'image', data: 'AAAA' }],
+        [`${at}.data`, { ...image, data: 5 }],
+        [`${at}.data`, { ...image, data: [1, 2] }],
+        [`${at}.url`, { type: 'video', mime: 'video/mp4', url: {} }],
+        [`${at}.name`, { ...image, name: 5 }],
+        [at, { type: 'file', mime: 'text/plain' }],
+      ],
+      appendBlock(store),
+    )
+  }),
+  it('refuses in a block what JSON would drop or change: NaN, functions, dates, instances (R13)', async ({
+    store,
+  }) => {
+    await refuses(
+      store,
+      notJson('messages[1].blocks[0].input').map(([field, input]) => {
+        return [field, { type: 'tool_call', callId: 'c', name: 'n', input }] as const
+      }),
+      appendBlock(store),
+    )
+    await refuses(
+      store,
+      notJson('messages[1].blocks[0].other').map(
+        ([field, other]) => [field, { type: 'odd', other }] as const,
+      ),
+      appendBlock(store),
+    )
+  }),
+  it('refuses such things in the meta of a message too', async ({ store }) => {
+    const wrong = [null, [], 'x', 1, new Custom(), new Map()].map(meta => ['messages[1].meta', meta] as const)
+    await refuses(store, [...wrong, ...notJson('messages[1].meta')], (place, meta) =>
+      store.append(place.branch, place.ids[2], [say('good'), { ...say('bad'), meta }]),
+    )
+  }),
+  it('refuses what is nested in itself or too deep, and does not run out of stack (R11)', async ({
+    store,
+  }) => {
+    const at = /^messages\[1\]\./
+    await refuses(
+      store,
+      bottomless().map(meta => [at, { ...say('bad'), meta }] as const),
+      appendBad(store),
+    )
+    await refuses(
+      store,
+      bottomless().map(output => [at, { type: 'tool_result', callId: 'c', output }] as const),
+      appendBlock(store),
+    )
+  }),
+  it('refuses times that are no dates from 1970 to 9999 (R13)', async ({ store }) => {
+    const times = [
+      new Date(Number.NaN),
+      new Date(-1),
+      new Date(253_402_300_800_000),
+      new Date(8.64e15),
+      0,
+      '2026-01-01T00:00:00Z',
+      null,
+      { getTime: () => 0 },
+    ]
+    await refuses(
+      store,
+      times.map(at => ['messages[1].at', { ...say('x'), at }] as const),
+      appendBad(store),
+    )
+  }),
+  it('refuses token counts that are no counts', async ({ store }) => {
+    const counts = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '5', null]
+    await refuses(
+      store,
+      counts.map(tokens => ['messages[1].tokens', { ...say('x'), tokens }] as const),
+      appendBad(store),
+    )
+  }),
+  it('refuses strings that are too long to be held twice, before it copies them (R11)', async ({ store }) => {
+    // V8 repeats lazily: this is one small object until somebody reads it.
+    const huge = 'x'.repeat(longestString + 1)
+    await refuses(
+      store,
+      [
+        ['messages[1].blocks', { role: 'user', blocks: huge }],
+        ['messages[1].blocks[0].text', { role: 'user', blocks: [{ type: 'text', text: huge }] }],
+        ['messages[1].blocks[0].data', { role: 'user', blocks: [{ type: 'file', mime: 'x/y', data: huge }] }],
         [
-          [/^items$/, []],
-          [/^items$/, null],
-          [/^items\[1\]/, [item(say('good')), null]],
-          [/^items\[1\].*role$/, [item(say('good')), item({ role: 'nobody', blocks: 'x' })]],
-          [
-            /^items\[1\].*blocks\[0\]\.text$/,
-            [item(say('good')), item({ role: 'user', blocks: [{ type: 'text' }] })],
-          ],
-          [/^items\[1\].*parent/, [item(say('good')), item(say('x'), 'not an id')]],
-          [/^items\[1\].*parent/, [item(say('good')), item(say('x'), { item: '0' })]],
-          [/^items\[1\].*parent/, [item(say('good')), item(say('x'), 0)]],
+          'messages[1].blocks[0].output',
+          { role: 'tool', blocks: [{ type: 'tool_result', callId: 'c', output: huge }] },
         ],
-        (place, items) => store.save(place.conversation.id, items),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses roles that it does not know (S3-10)',
-    async run({ store }) {
-      const roles = [
-        'User',
-        'human',
-        'function',
-        '',
-        'toString',
-        '__proto__',
-        'user ',
-        null,
-        undefined,
-        1,
-        ['user'],
-      ]
-      await refuses(
-        store,
-        roles.map(role => ['messages[1].role', { role, blocks: 'x' }] as const),
-        appendBad(store),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses content that is neither a string nor a list of blocks',
-    async run({ store }) {
-      const wrong = [
-        null,
-        undefined,
-        5,
-        true,
-        {},
-        { type: 'text', text: 'x' },
-        new String('x'),
-        new Uint8Array(1),
-      ]
-      await refuses(
-        store,
-        wrong.map(blocks => ['messages[1].blocks', { role: 'user', blocks }] as const),
-        appendBad(store),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses blocks that are no objects with a type',
-    async run({ store }) {
-      const at = 'messages[1].blocks[0]'
-      await refuses(
-        store,
-        [
-          [at, null],
-          [at, undefined],
-          [at, 'text'],
-          [at, 7],
-          [at, []],
-          [at, new Custom()],
-          [at, new Date(0)],
-          [`${at}.type`, {}],
-          [`${at}.type`, { type: '' }],
-          [`${at}.type`, { type: 5 }],
-          [`${at}.type`, { type: null, text: 'x' }],
-        ],
-        appendBlock(store),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses fields of the wrong type in a block, and names the field (S3-85)',
-    async run({ store }) {
-      const at = 'messages[1].blocks[0]'
-      const tool = { type: 'tool_call', callId: 'c1', name: 'n', input: {} }
-      const result = { type: 'tool_result', callId: 'c1', output: 'x' }
-      const image = { type: 'image', mime: 'image/png', data: 'AAAA' }
-      await refuses(
-        store,
-        [
-          [`${at}.text`, { type: 'text' }],
-          [`${at}.text`, { type: 'text', text: 7 }],
-          [`${at}.text`, { type: 'text', text: null }],
-          [`${at}.text`, { type: 'thinking', text: ['x'] }],
-          [`${at}.mime`, { type: 'text', text: 'x', mime: 1 }],
-          [`${at}.modality`, { type: 'text', text: 'x', modality: 'smell' }],
-          [`${at}.modality`, { type: 'text', text: 'x', modality: 0 }],
-          [`${at}.metadata`, { type: 'text', text: 'x', metadata: 'x' }],
-          [`${at}.metadata`, { type: 'text', text: 'x', metadata: [] }],
-          [`${at}.metadata`, { type: 'text', text: 'x', metadata: null }],
-          [`${at}.callId`, { ...tool, callId: undefined }],
-          [`${at}.callId`, { ...tool, callId: 1 }],
-          [`${at}.name`, { ...tool, name: undefined }],
-          [`${at}.input`, { type: 'tool_call', callId: 'c1', name: 'n' }],
-          [`${at}.callId`, { type: 'tool_result', output: 'x' }],
-          [`${at}.name`, { ...result, name: 5 }],
-          [`${at}.output`, { type: 'tool_result', callId: 'c1' }],
-          [`${at}.isError`, { ...result, isError: 'yes' }],
-          [`${at}.isError`, { ...result, isError: 1 }],
-          [`${at}.mime`, { type: 'image', data: 'AAAA' }],
-          [`${at}.data`, { ...image, data: 5 }],
-          [`${at}.data`, { ...image, data: [1, 2] }],
-          [`${at}.url`, { type: 'video', mime: 'video/mp4', url: {} }],
-          [`${at}.name`, { ...image, name: 5 }],
-          [at, { type: 'file', mime: 'text/plain' }],
-        ],
-        appendBlock(store),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses in a block what JSON would drop or change: NaN, functions, dates, instances (R13)',
-    async run({ store }) {
-      await refuses(
-        store,
-        notJson('messages[1].blocks[0].input').map(([field, input]) => {
-          return [field, { type: 'tool_call', callId: 'c', name: 'n', input }] as const
-        }),
-        appendBlock(store),
-      )
-      await refuses(
-        store,
-        notJson('messages[1].blocks[0].other').map(
-          ([field, other]) => [field, { type: 'odd', other }] as const,
-        ),
-        appendBlock(store),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses such things in the meta of a message too',
-    async run({ store }) {
-      const wrong = [null, [], 'x', 1, new Custom(), new Map()].map(
-        meta => ['messages[1].meta', meta] as const,
-      )
-      await refuses(store, [...wrong, ...notJson('messages[1].meta')], (place, meta) =>
-        store.append(place.branch, place.ids[2], [say('good'), { ...say('bad'), meta }]),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses what is nested in itself or too deep, and does not run out of stack (R11)',
-    async run({ store }) {
-      const at = /^messages\[1\]\./
-      await refuses(
-        store,
-        bottomless().map(meta => [at, { ...say('bad'), meta }] as const),
-        appendBad(store),
-      )
-      await refuses(
-        store,
-        bottomless().map(output => [at, { type: 'tool_result', callId: 'c', output }] as const),
-        appendBlock(store),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses times that are no dates from 1970 to 9999 (R13)',
-    async run({ store }) {
-      const times = [
-        new Date(Number.NaN),
-        new Date(-1),
-        new Date(253_402_300_800_000),
-        new Date(8.64e15),
-        0,
-        '2026-01-01T00:00:00Z',
-        null,
-        { getTime: () => 0 },
-      ]
-      await refuses(
-        store,
-        times.map(at => ['messages[1].at', { ...say('x'), at }] as const),
-        appendBad(store),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses token counts that are no counts',
-    async run({ store }) {
-      const counts = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '5', null]
-      await refuses(
-        store,
-        counts.map(tokens => ['messages[1].tokens', { ...say('x'), tokens }] as const),
-        appendBad(store),
-      )
-    },
-  },
-  {
-    area,
-    name: 'refuses strings that are too long to be held twice, before it copies them (R11)',
-    async run({ store }) {
-      // V8 repeats lazily: this is one small object until somebody reads it.
-      const huge = 'x'.repeat(longestString + 1)
-      await refuses(
-        store,
-        [
-          ['messages[1].blocks', { role: 'user', blocks: huge }],
-          ['messages[1].blocks[0].text', { role: 'user', blocks: [{ type: 'text', text: huge }] }],
-          [
-            'messages[1].blocks[0].data',
-            { role: 'user', blocks: [{ type: 'file', mime: 'x/y', data: huge }] },
-          ],
-          [
-            'messages[1].blocks[0].output',
-            { role: 'tool', blocks: [{ type: 'tool_result', callId: 'c', output: huge }] },
-          ],
-          ['messages[1].blocks[0].a.b[0]', { role: 'user', blocks: [{ type: 'odd', a: { b: [huge] } }] }],
-          ['messages[1].meta.raw', { ...say('x'), meta: { raw: huge } }],
-        ],
-        appendBad(store),
-      )
-    },
-  },
+        ['messages[1].blocks[0].a.b[0]', { role: 'user', blocks: [{ type: 'odd', a: { b: [huge] } }] }],
+        ['messages[1].meta.raw', { ...say('x'), meta: { raw: huge } }],
+      ],
+      appendBad(store),
+    )
+  }),
 ]

@@ -5,7 +5,7 @@ import type { TurnEnd, TurnStep } from '../../core/turn.ts'
 import { append, casesOf, holder, rejects, say, start, texts, writers } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const reopening = casesOf('reopening turns')
+const it = casesOf('reopening turns')
 
 const open = (step = 0, pid = 1): TurnStep => ({ key: 't1', step, status: 'open', holder: holder(pid) })
 
@@ -19,7 +19,7 @@ async function left(store: Store, status: TurnEnd['status']) {
 }
 
 export const reopenCases: readonly ContractCase[] = [
-  reopening('takes up a turn that was interrupted or failed, where it stopped (R27)', async world => {
+  it('takes up a turn that was interrupted or failed, where it stopped (R27)', async world => {
     const { store, clock } = world
     for (const status of ['interrupted', 'failed'] as const) {
       const { id, branch, head } = await left(store, status)
@@ -48,7 +48,7 @@ export const reopenCases: readonly ContractCase[] = [
     }
   }),
 
-  reopening('keeps what had arrived of an answer, and takes new pieces', async ({ store }) => {
+  it('keeps what had arrived of an answer, and takes new pieces', async ({ store }) => {
     const { conversation, branch, ids } = await start(store)
     await store.append(branch, ids[2], [say('question')], { turn: open() })
     await store.putDraft(conversation.id, 't1', holder(1), [{ n: 0, type: 'text', text: 'half' }])
@@ -60,7 +60,7 @@ export const reopenCases: readonly ContractCase[] = [
     assert.deepEqual(texts(await store.path(head!)).slice(3), ['question', 'half', 'the rest'])
   }),
 
-  reopening('finds nothing where the last turn is complete, or where there is none', async ({ store }) => {
+  it('finds nothing where the last turn is complete, or where there is none', async ({ store }) => {
     const empty = await store.create()
     assert.equal(await store.reopenTurn(empty.branch, holder(2)), null)
     const plain = await start(store)
@@ -71,7 +71,7 @@ export const reopenCases: readonly ContractCase[] = [
     assert.equal(await store.versionOf(id), version)
   }),
 
-  reopening('finds nothing where the branch has gone on, or stands elsewhere', async ({ store }) => {
+  it('finds nothing where the branch has gone on, or stands elsewhere', async ({ store }) => {
     const { id, branch, head, question } = await left(store, 'interrupted')
     const side = await store.createBranch(id, head, { name: 'side' })
     assert.equal(await store.reopenTurn(side, holder(2)), null)
@@ -85,7 +85,7 @@ export const reopenCases: readonly ContractCase[] = [
     )
   }),
 
-  reopening('is refused while somebody holds the branch, and says who', async ({ store }) => {
+  it('is refused while somebody holds the branch, and says who', async ({ store }) => {
     const { branch } = await left(store, 'interrupted')
     await store.reopenTurn(branch, holder(2))
     for (const pid of [1, 2, 3]) {
@@ -94,7 +94,7 @@ export const reopenCases: readonly ContractCase[] = [
     }
   }),
 
-  reopening('tells whoever had the turn before that it is another’s (R8)', async ({ store }) => {
+  it('tells whoever had the turn before that it is another’s (R8)', async ({ store }) => {
     const { id, branch, head } = await left(store, 'interrupted')
     await store.reopenTurn(branch, holder(2))
     await rejects(store.append(branch, head, [say('late')], { turn: open(2, 1) }), 'expired')
@@ -103,7 +103,7 @@ export const reopenCases: readonly ContractCase[] = [
     await rejects(store.endTurn(id, 't1', { status: 'complete', heldBy: holder(1) }), 'expired')
   }),
 
-  reopening('replays the steps that were stored before', async ({ store }) => {
+  it('replays the steps that were stored before', async ({ store }) => {
     const { branch, question, head } = await left(store, 'interrupted')
     await store.reopenTurn(branch, holder(2))
     const again = await store.append(branch, question, [say('a call', 'assistant')], { turn: open(1, 2) })
@@ -111,7 +111,7 @@ export const reopenCases: readonly ContractCase[] = [
     await rejects(store.append(branch, question, [say('other')], { turn: open(1, 2) }), 'key_reused')
   }),
 
-  reopening('asks for a conversation that lives, a branch that is there, and a holder', async ({ store }) => {
+  it('asks for a conversation that lives, a branch that is there, and a holder', async ({ store }) => {
     const { id, branch } = await left(store, 'interrupted')
     await rejects(store.reopenTurn({ conversationId: id, name: 'nowhere' }, holder(2)), 'not_found')
     await rejects(store.reopenTurn(branch, { ...holder(2), host: '' }), 'invalid')
@@ -119,7 +119,7 @@ export const reopenCases: readonly ContractCase[] = [
     await rejects(store.reopenTurn(branch, holder(2)), 'not_found')
   }),
 
-  reopening(
+  it(
     'gives the turn to exactly one of many',
     async world => {
       const { branch } = await left(world.store, 'interrupted')

@@ -1,141 +1,111 @@
 import { strict as assert } from 'node:assert'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Store } from '../../core/ports.ts'
-import { append, said, start } from './build.ts'
+import { append, casesOf, said, start } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const area = 'reset'
+const it = casesOf('reset')
 
 const namesOf = async (store: Store, id: ConversationId) =>
   (await store.listBranches(id)).map(branch => branch.name).sort()
 
 export const resetCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'begins a branch anew and archives what was said (S2-54, S2-63)',
-    run: async ({ store }) => {
-      const { conversation, branch, ids } = await start(store)
-      const reset = await store.reset(branch)
-      assert.deepEqual([reset.branch.name, reset.branch.head], ['main', null])
-      assert.deepEqual([reset.archived?.name, reset.archived?.head], ['before-reset-1', ids[2]])
-      assert.deepEqual(await store.getBranch(branch), reset.branch)
-      assert.deepEqual(await store.getBranch(reset.archived!), reset.archived)
-      assert.deepEqual(await said(store, reset.archived!), ['one', 'two', 'three'])
-      const { activeBranch, messages } = await store.getConversation(conversation.id)
-      assert.deepEqual({ activeBranch, messages }, { activeBranch: 'main', messages: 3 })
-      assert.deepEqual(await namesOf(store, conversation.id), ['before-reset-1', 'main'])
-    },
-  },
-  {
-    area,
-    name: 'goes on after a reset from a new root (S2-54)',
-    run: async ({ store }) => {
-      const { branch } = await start(store)
-      await store.reset(branch)
-      const { ids } = await append(store, branch, 'fresh')
-      const [message] = await store.getMessages(ids)
-      assert.deepEqual([message?.parentId, message?.seq], [null, 3])
-      assert.deepEqual(await said(store, branch), ['fresh'])
-    },
-  },
-  {
-    area,
-    name: 'counts the archives of a conversation up',
-    run: async ({ store }) => {
-      const { conversation, branch, ids } = await start(store)
-      const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
-      await store.reset(branch)
-      await append(store, branch, 'again')
-      assert.equal((await store.reset(branch)).archived?.name, 'before-reset-2')
-      assert.equal((await store.reset(side)).archived?.name, 'before-reset-3')
-      assert.deepEqual(await namesOf(store, conversation.id), [
-        'before-reset-1',
-        'before-reset-2',
-        'before-reset-3',
-        'main',
-        'side',
-      ])
-      assert.deepEqual(await said(store, { conversationId: conversation.id, name: 'before-reset-2' }), [
-        'again',
-      ])
-    },
-  },
-  {
-    area,
-    name: 'leaves an active branch active when another is reset',
-    run: async ({ store }) => {
-      const { conversation, branch, ids } = await start(store)
-      const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
-      await store.reset(side)
-      assert.equal((await store.getConversation(conversation.id)).activeBranch, 'main')
-      assert.deepEqual(await store.getBranch(branch), branch)
-    },
-  },
-  {
-    area,
-    name: 'gives the key to the new branch; the archive remembers it',
-    run: async ({ store }) => {
-      const { conversation, branch } = await start(store, { key: 'cli:default' })
-      const { archived } = await store.reset(branch)
-      const found = await store.findByKey('cli:default')
-      assert.deepEqual(
-        [found?.conversation.id, found?.branch.name, found?.branch.head],
-        [conversation.id, 'main', null],
-      )
-      assert.deepEqual([archived?.key, archived?.formerKey], [null, 'cli:default'])
-      assert.equal((await store.findOrCreate('cli:default')).created, false)
-    },
-  },
-  {
-    area,
-    name: 'forgets the agent links of the branch and of no other',
-    run: async ({ store }) => {
-      const { conversation, branch, ids } = await start(store)
-      const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
-      await store.setAgentLink(branch, { agent: 'a', directory: '/', foreignId: 'x', seen: ids[2] })
-      await store.setAgentLink(side, { agent: 'a', directory: '/', foreignId: 'y', seen: null })
-      const { archived } = await store.reset(branch)
-      assert.deepEqual(await store.listAgentLinks(branch), [])
-      assert.deepEqual(await store.listAgentLinks(archived!), [])
-      assert.equal(await store.findByAgentLink('a', 'x'), null)
-      assert.equal((await store.findByAgentLink('a', 'y'))?.branch.name, 'side')
-    },
-  },
-  {
-    area,
-    name: 'keeps the prompt unless told otherwise, and always the rest of the conversation (S2-54)',
-    run: async ({ store }) => {
-      const { conversation, branch } = await start(store, {
-        prompt: 'Be terse.',
-        title: 'kept',
-        metadata: { agent_id: 'a-1' },
-        task: 't',
-        tags: ['x'],
-      })
-      for (const options of [undefined, { keepPrompt: true }]) {
-        await store.reset(branch, options)
-        await append(store, branch, 'something')
-        assert.equal((await store.getConversation(conversation.id)).prompt?.text, 'Be terse.')
-      }
-      await store.reset(branch, { keepPrompt: false })
-      const { prompt, title, metadata, task, tags } = await store.getConversation(conversation.id)
-      assert.deepEqual(
-        { prompt, title, metadata, task, tags },
-        { prompt: null, title: 'kept', metadata: { agent_id: 'a-1' }, task: 't', tags: ['x'] },
-      )
-    },
-  },
-  {
-    area,
-    name: 'archives nothing when nothing was said, and still clears what was asked',
-    run: async ({ store }) => {
-      const { conversation, branch } = await store.create({ key: 'k', prompt: 'Be terse.' })
-      const reset = await store.reset(branch, { keepPrompt: false })
-      assert.equal(reset.archived, null)
-      assert.deepEqual([reset.branch.name, reset.branch.head, reset.branch.key], ['main', null, 'k'])
-      assert.deepEqual(await namesOf(store, conversation.id), ['main'])
-      assert.equal((await store.getConversation(conversation.id)).prompt, null)
-      assert.equal((await store.findByKey('k'))?.conversation.id, conversation.id)
-    },
-  },
+  it('begins a branch anew and archives what was said (S2-54, S2-63)', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const reset = await store.reset(branch)
+    assert.deepEqual([reset.branch.name, reset.branch.head], ['main', null])
+    assert.deepEqual([reset.archived?.name, reset.archived?.head], ['before-reset-1', ids[2]])
+    assert.deepEqual(await store.getBranch(branch), reset.branch)
+    assert.deepEqual(await store.getBranch(reset.archived!), reset.archived)
+    assert.deepEqual(await said(store, reset.archived!), ['one', 'two', 'three'])
+    const { activeBranch, messages } = await store.getConversation(conversation.id)
+    assert.deepEqual({ activeBranch, messages }, { activeBranch: 'main', messages: 3 })
+    assert.deepEqual(await namesOf(store, conversation.id), ['before-reset-1', 'main'])
+  }),
+  it('goes on after a reset from a new root (S2-54)', async ({ store }) => {
+    const { branch } = await start(store)
+    await store.reset(branch)
+    const { ids } = await append(store, branch, 'fresh')
+    const [message] = await store.getMessages(ids)
+    assert.deepEqual([message?.parentId, message?.seq], [null, 3])
+    assert.deepEqual(await said(store, branch), ['fresh'])
+  }),
+  it('counts the archives of a conversation up', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
+    await store.reset(branch)
+    await append(store, branch, 'again')
+    assert.equal((await store.reset(branch)).archived?.name, 'before-reset-2')
+    assert.equal((await store.reset(side)).archived?.name, 'before-reset-3')
+    assert.deepEqual(await namesOf(store, conversation.id), [
+      'before-reset-1',
+      'before-reset-2',
+      'before-reset-3',
+      'main',
+      'side',
+    ])
+    assert.deepEqual(await said(store, { conversationId: conversation.id, name: 'before-reset-2' }), [
+      'again',
+    ])
+  }),
+  it('leaves an active branch active when another is reset', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
+    await store.reset(side)
+    assert.equal((await store.getConversation(conversation.id)).activeBranch, 'main')
+    assert.deepEqual(await store.getBranch(branch), branch)
+  }),
+  it('gives the key to the new branch; the archive remembers it', async ({ store }) => {
+    const { conversation, branch } = await start(store, { key: 'cli:default' })
+    const { archived } = await store.reset(branch)
+    const found = await store.findByKey('cli:default')
+    assert.deepEqual(
+      [found?.conversation.id, found?.branch.name, found?.branch.head],
+      [conversation.id, 'main', null],
+    )
+    assert.deepEqual([archived?.key, archived?.formerKey], [null, 'cli:default'])
+    assert.equal((await store.findOrCreate('cli:default')).created, false)
+  }),
+  it('forgets the agent links of the branch and of no other', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
+    await store.setAgentLink(branch, { agent: 'a', directory: '/', foreignId: 'x', seen: ids[2] })
+    await store.setAgentLink(side, { agent: 'a', directory: '/', foreignId: 'y', seen: null })
+    const { archived } = await store.reset(branch)
+    assert.deepEqual(await store.listAgentLinks(branch), [])
+    assert.deepEqual(await store.listAgentLinks(archived!), [])
+    assert.equal(await store.findByAgentLink('a', 'x'), null)
+    assert.equal((await store.findByAgentLink('a', 'y'))?.branch.name, 'side')
+  }),
+  it('keeps the prompt unless told otherwise, and always the rest of the conversation (S2-54)', async ({
+    store,
+  }) => {
+    const { conversation, branch } = await start(store, {
+      prompt: 'Be terse.',
+      title: 'kept',
+      metadata: { agent_id: 'a-1' },
+      task: 't',
+      tags: ['x'],
+    })
+    for (const options of [undefined, { keepPrompt: true }]) {
+      await store.reset(branch, options)
+      await append(store, branch, 'something')
+      assert.equal((await store.getConversation(conversation.id)).prompt?.text, 'Be terse.')
+    }
+    await store.reset(branch, { keepPrompt: false })
+    const { prompt, title, metadata, task, tags } = await store.getConversation(conversation.id)
+    assert.deepEqual(
+      { prompt, title, metadata, task, tags },
+      { prompt: null, title: 'kept', metadata: { agent_id: 'a-1' }, task: 't', tags: ['x'] },
+    )
+  }),
+  it('archives nothing when nothing was said, and still clears what was asked', async ({ store }) => {
+    const { conversation, branch } = await store.create({ key: 'k', prompt: 'Be terse.' })
+    const reset = await store.reset(branch, { keepPrompt: false })
+    assert.equal(reset.archived, null)
+    assert.deepEqual([reset.branch.name, reset.branch.head, reset.branch.key], ['main', null, 'k'])
+    assert.deepEqual(await namesOf(store, conversation.id), ['main'])
+    assert.equal((await store.getConversation(conversation.id)).prompt, null)
+    assert.equal((await store.findByKey('k'))?.conversation.id, conversation.id)
+  }),
 ]

@@ -4,10 +4,10 @@ import type { AmbiguousIdError, InvalidError } from '../../core/errors.ts'
 import { hashMessage } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Resolved, Store } from '../../core/ports.ts'
-import { append, rejects, start } from './build.ts'
+import { append, casesOf, rejects, start } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const area = 'resolve'
+const it = casesOf('resolve')
 
 const id = (text: string) => text as ConversationId
 
@@ -51,226 +51,172 @@ async function twins(
 }
 
 export const resolveCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'reads a conversation id, whole or by its beginning, in either case (S0-18, S1-5)',
-    run: async ({ store }) => {
-      await start(store, { id: one })
-      for (const text of [
-        one,
-        one.slice(0, 6),
-        one.slice(0, 9),
-        one.slice(0, 35),
-        one.toUpperCase(),
-        'ABC123',
-      ]) {
-        const found = await store.resolve(text)
-        assert.deepEqual(seen(found), [one, 'main', null], text)
-        assert.deepEqual(found.conversation, await store.getConversation(one))
-        assert.deepEqual(found.branch, await store.getBranch(found.branch))
+  it('reads a conversation id, whole or by its beginning, in either case (S0-18, S1-5)', async ({
+    store,
+  }) => {
+    await start(store, { id: one })
+    for (const text of [
+      one,
+      one.slice(0, 6),
+      one.slice(0, 9),
+      one.slice(0, 35),
+      one.toUpperCase(),
+      'ABC123',
+    ]) {
+      const found = await store.resolve(text)
+      assert.deepEqual(seen(found), [one, 'main', null], text)
+      assert.deepEqual(found.conversation, await store.getConversation(one))
+      assert.deepEqual(found.branch, await store.getBranch(found.branch))
+    }
+  }),
+  it('reads a conversation id as the active branch', async ({ store }) => {
+    const { ids } = await start(store, { id: one })
+    await store.activateBranch(await store.createBranch(one, ids[0], { name: 'side' }))
+    const found = await store.resolve('abc123')
+    assert.deepEqual([found.branch.name, found.branch.head], ['side', ids[0]])
+  }),
+  it('reads a message id, whole or by its beginning (S3-7)', async ({ store }) => {
+    const { conversation, ids } = await start(store)
+    await start(store)
+    for (const message of ids) {
+      for (const text of [message, message.slice(0, 6), message.slice(0, 20)]) {
+        assert.deepEqual(seen(await store.resolve(text)), [conversation.id, 'main', message], text)
       }
-    },
-  },
-  {
-    area,
-    name: 'reads a conversation id as the active branch',
-    run: async ({ store }) => {
-      const { ids } = await start(store, { id: one })
-      await store.activateBranch(await store.createBranch(one, ids[0], { name: 'side' }))
-      const found = await store.resolve('abc123')
-      assert.deepEqual([found.branch.name, found.branch.head], ['side', ids[0]])
-    },
-  },
-  {
-    area,
-    name: 'reads a message id, whole or by its beginning (S3-7)',
-    run: async ({ store }) => {
-      const { conversation, ids } = await start(store)
-      await start(store)
-      for (const message of ids) {
-        for (const text of [message, message.slice(0, 6), message.slice(0, 20)]) {
-          assert.deepEqual(seen(await store.resolve(text)), [conversation.id, 'main', message], text)
-        }
-      }
-    },
-  },
-  {
-    area,
-    name: 'reads a message of another branch at the active branch (S3-2)',
-    run: async ({ store }) => {
-      const { conversation, ids } = await start(store)
-      const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
-      const { head } = await append(store, side, 'aside')
-      assert.deepEqual(seen(await store.resolve(head)), [conversation.id, 'main', head])
-    },
-  },
-  {
-    area,
-    name: 'reads a key, however short, and before anything else (S0-14, S0-18)',
-    run: async ({ store }) => {
-      await store.create({ id: one })
-      const key = await store.create({ key: 'abc123', title: 'by key' })
-      assert.deepEqual(seen(await store.resolve('abc123')), [key.conversation.id, 'main', null])
-      assert.deepEqual(seen(await store.resolve('abc123d')), [one, 'main', null])
-      const short = await store.create({ key: 'k' })
-      assert.deepEqual(seen(await store.resolve('k')), [short.conversation.id, 'main', null])
-      const dm = await store.create({ key: 'discord:dm:42' })
-      assert.deepEqual(seen(await store.resolve('discord:dm:42')), [dm.conversation.id, 'main', null])
-      const thread = await store.createBranch(one, null, { name: 'thread', key: `${one}:main` })
-      assert.deepEqual(seen(await store.resolve(`${one}:main`)), [one, thread.name, null])
-    },
-  },
-  {
-    area,
-    name: 'does not read the beginning of a key',
-    run: async ({ store }) => {
-      await store.create({ key: 'cli:default' })
-      for (const text of ['cli:defaul', 'cli:default2', 'CLI:DEFAULT', 'cli:%']) {
-        await refused(store, text)
-      }
-    },
-  },
-  {
-    area,
-    name: 'reads a branch behind the id of its conversation',
-    run: async ({ store }) => {
-      const { ids } = await start(store, { id: one })
-      await store.createBranch(one, ids[1], { name: 'side' })
-      await store.createBranch(one, ids[0], { name: 'fix:the build' })
-      for (const text of [`${one}:side`, 'abc123:side', 'ABC123:side', 'abc123de-0000:side']) {
-        const found = await store.resolve(text)
-        assert.deepEqual(seen(found), [one, 'side', null], text)
-        assert.equal(found.branch.head, ids[1])
-      }
-      assert.deepEqual(seen(await store.resolve('abc123:fix:the build')), [one, 'fix:the build', null])
-      assert.deepEqual(seen(await store.resolve('abc123:main')), [one, 'main', null])
-      for (const text of ['abc123:nowhere', 'abc123:SIDE', `${two}:main`, 'abc124:main']) {
-        await rejects(store.resolve(text), 'not_found')
-      }
-      for (const text of ['abc12:side', ':side', ':']) await refused(store, text)
-    },
-  },
-  {
-    area,
-    name: 'says what an ambiguous beginning could mean, and reads one that is longer',
-    run: async ({ store }) => {
-      await store.create({ id: one })
-      await store.create({ id: two })
-      for (const text of ['abc123', 'abc123d']) {
-        const error = await rejects<AmbiguousIdError>(store.resolve(text), 'ambiguous_id')
-        assert.equal(error.prefix, text)
-        assert.deepEqual(
-          [...error.candidates].sort((a, b) => (a.id < b.id ? -1 : 1)),
-          [
-            { kind: 'conversation', id: one },
-            { kind: 'conversation', id: two },
-          ],
-        )
-      }
-      await rejects(store.resolve('abc123:main'), 'ambiguous_id')
-      assert.deepEqual(seen(await store.resolve('abc123de')), [one, 'main', null])
-      assert.deepEqual(seen(await store.resolve('abc123df:main')), [two, 'main', null])
-      await rejects(store.resolve('abc123dd'), 'not_found')
-    },
-  },
-  {
-    area,
-    name: 'lists candidates of both kinds (S3-7)',
-    run: async ({ store }) => {
-      const { prefix, message, conversation } = await twins(store)
-      const error = await rejects<AmbiguousIdError>(store.resolve(prefix), 'ambiguous_id')
+    }
+  }),
+  it('reads a message of another branch at the active branch (S3-2)', async ({ store }) => {
+    const { conversation, ids } = await start(store)
+    const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
+    const { head } = await append(store, side, 'aside')
+    assert.deepEqual(seen(await store.resolve(head)), [conversation.id, 'main', head])
+  }),
+  it('reads a key, however short, and before anything else (S0-14, S0-18)', async ({ store }) => {
+    await store.create({ id: one })
+    const key = await store.create({ key: 'abc123', title: 'by key' })
+    assert.deepEqual(seen(await store.resolve('abc123')), [key.conversation.id, 'main', null])
+    assert.deepEqual(seen(await store.resolve('abc123d')), [one, 'main', null])
+    const short = await store.create({ key: 'k' })
+    assert.deepEqual(seen(await store.resolve('k')), [short.conversation.id, 'main', null])
+    const dm = await store.create({ key: 'discord:dm:42' })
+    assert.deepEqual(seen(await store.resolve('discord:dm:42')), [dm.conversation.id, 'main', null])
+    const thread = await store.createBranch(one, null, { name: 'thread', key: `${one}:main` })
+    assert.deepEqual(seen(await store.resolve(`${one}:main`)), [one, thread.name, null])
+  }),
+  it('does not read the beginning of a key', async ({ store }) => {
+    await store.create({ key: 'cli:default' })
+    for (const text of ['cli:defaul', 'cli:default2', 'CLI:DEFAULT', 'cli:%']) {
+      await refused(store, text)
+    }
+  }),
+  it('reads a branch behind the id of its conversation', async ({ store }) => {
+    const { ids } = await start(store, { id: one })
+    await store.createBranch(one, ids[1], { name: 'side' })
+    await store.createBranch(one, ids[0], { name: 'fix:the build' })
+    for (const text of [`${one}:side`, 'abc123:side', 'ABC123:side', 'abc123de-0000:side']) {
+      const found = await store.resolve(text)
+      assert.deepEqual(seen(found), [one, 'side', null], text)
+      assert.equal(found.branch.head, ids[1])
+    }
+    assert.deepEqual(seen(await store.resolve('abc123:fix:the build')), [one, 'fix:the build', null])
+    assert.deepEqual(seen(await store.resolve('abc123:main')), [one, 'main', null])
+    for (const text of ['abc123:nowhere', 'abc123:SIDE', `${two}:main`, 'abc124:main']) {
+      await rejects(store.resolve(text), 'not_found')
+    }
+    for (const text of ['abc12:side', ':side', ':']) await refused(store, text)
+  }),
+  it('says what an ambiguous beginning could mean, and reads one that is longer', async ({ store }) => {
+    await store.create({ id: one })
+    await store.create({ id: two })
+    for (const text of ['abc123', 'abc123d']) {
+      const error = await rejects<AmbiguousIdError>(store.resolve(text), 'ambiguous_id')
+      assert.equal(error.prefix, text)
       assert.deepEqual(
-        [...error.candidates].sort((a, b) => (a.kind < b.kind ? -1 : 1)),
+        [...error.candidates].sort((a, b) => (a.id < b.id ? -1 : 1)),
         [
-          { kind: 'conversation', id: conversation },
-          { kind: 'message', id: message },
+          { kind: 'conversation', id: one },
+          { kind: 'conversation', id: two },
         ],
       )
-      assert.deepEqual(seen(await store.resolve(`${prefix}00`)), [conversation, 'main', null])
-      assert.equal((await store.resolve(message.slice(0, 12))).message, message)
-    },
-  },
-  {
-    area,
-    name: 'does not take a message for what has branches',
-    run: async ({ store }) => {
-      const { prefix, message, conversation } = await twins(store)
-      assert.deepEqual(seen(await store.resolve(`${prefix}:main`)), [conversation, 'main', null])
-      await rejects(store.resolve(`${message}:main`), 'not_found')
-    },
-  },
-  {
-    area,
-    name: 'lists ten candidates at most',
-    run: async ({ store }) => {
-      for (let n = 0; n < 14; n++) {
-        await store.create({ id: id(`abc123${n.toString(16).padStart(2, '0')}-0000-4000-8000-000000000000`) })
-      }
-      const error = await rejects<AmbiguousIdError>(store.resolve('abc123'), 'ambiguous_id')
-      assert.equal(error.candidates.length, 10)
-      assert.ok(error.candidates.every(one => one.kind === 'conversation' && one.id.startsWith('abc123')))
-      assert.equal(new Set(error.candidates.map(one => one.id)).size, 10)
-    },
-  },
-  {
-    area,
-    name: 'asks for six characters at least',
-    run: async ({ store }) => {
-      const { ids } = await start(store, { id: one })
-      for (const text of ['a', 'abc12', ids[0].slice(0, 5), '']) {
-        const error = await rejects<InvalidError>(store.resolve(text), 'invalid')
-        assert.equal(error.field, 'id', text)
-      }
-      await rejects(store.resolve('ffffff'), 'not_found')
-      await rejects(store.resolve('zzzzzz'), 'not_found')
-      await rejects(store.resolve('z'.repeat(32)), 'not_found')
-    },
-  },
-  {
-    area,
-    name: 'reads an id after its conversation has expired',
-    run: async ({ store, clock }) => {
-      const { ids } = await start(store, { id: one, ttlMs: 1_000 })
-      clock.now += 1_000_000
-      assert.deepEqual(seen(await store.resolve('abc123')), [one, 'main', null])
-      assert.deepEqual(seen(await store.resolve(ids[1])), [one, 'main', ids[1]])
-    },
-  },
-  {
-    area,
-    name: 'is not to be had by hostile text: patterns, quotes, control characters, length',
-    run: async ({ store }) => {
-      const { ids } = await start(store, { id: one, key: 'cli:default' })
-      const hostile = [
-        '______',
-        '%%%%%%',
-        'abc12%',
-        'abc12_',
-        '******',
-        '??????',
-        'abc12?',
-        'abc[1]23',
-        '[a-z][a-z][a-z][a-z][a-z][a-z]',
-        "abc123' or '1'='1",
-        "'; drop table skein_message; --",
-        'abc123\0',
-        'abc123\ud800',
-        '\u{10ffff}'.repeat(6),
-        'abc123:%',
-        'abc123:____',
-        'abc123:',
-        '%%%%%%:main',
-        `${one}0`,
-        `${ids[0]}a`,
-        ids[0].slice(0, 6).toUpperCase().padEnd(7, '%'),
-        'abc123'.repeat(20_000),
-        '../../etc/passwd',
-      ]
-      for (const text of hostile) {
-        await refused(store, text)
-      }
-      assert.deepEqual(seen(await store.resolve('abc123')), [one, 'main', null])
-      assert.equal(await store.countConversations(), 1)
-    },
-  },
+    }
+    await rejects(store.resolve('abc123:main'), 'ambiguous_id')
+    assert.deepEqual(seen(await store.resolve('abc123de')), [one, 'main', null])
+    assert.deepEqual(seen(await store.resolve('abc123df:main')), [two, 'main', null])
+    await rejects(store.resolve('abc123dd'), 'not_found')
+  }),
+  it('lists candidates of both kinds (S3-7)', async ({ store }) => {
+    const { prefix, message, conversation } = await twins(store)
+    const error = await rejects<AmbiguousIdError>(store.resolve(prefix), 'ambiguous_id')
+    assert.deepEqual(
+      [...error.candidates].sort((a, b) => (a.kind < b.kind ? -1 : 1)),
+      [
+        { kind: 'conversation', id: conversation },
+        { kind: 'message', id: message },
+      ],
+    )
+    assert.deepEqual(seen(await store.resolve(`${prefix}00`)), [conversation, 'main', null])
+    assert.equal((await store.resolve(message.slice(0, 12))).message, message)
+  }),
+  it('does not take a message for what has branches', async ({ store }) => {
+    const { prefix, message, conversation } = await twins(store)
+    assert.deepEqual(seen(await store.resolve(`${prefix}:main`)), [conversation, 'main', null])
+    await rejects(store.resolve(`${message}:main`), 'not_found')
+  }),
+  it('lists ten candidates at most', async ({ store }) => {
+    for (let n = 0; n < 14; n++) {
+      await store.create({ id: id(`abc123${n.toString(16).padStart(2, '0')}-0000-4000-8000-000000000000`) })
+    }
+    const error = await rejects<AmbiguousIdError>(store.resolve('abc123'), 'ambiguous_id')
+    assert.equal(error.candidates.length, 10)
+    assert.ok(error.candidates.every(one => one.kind === 'conversation' && one.id.startsWith('abc123')))
+    assert.equal(new Set(error.candidates.map(one => one.id)).size, 10)
+  }),
+  it('asks for six characters at least', async ({ store }) => {
+    const { ids } = await start(store, { id: one })
+    for (const text of ['a', 'abc12', ids[0].slice(0, 5), '']) {
+      const error = await rejects<InvalidError>(store.resolve(text), 'invalid')
+      assert.equal(error.field, 'id', text)
+    }
+    await rejects(store.resolve('ffffff'), 'not_found')
+    await rejects(store.resolve('zzzzzz'), 'not_found')
+    await rejects(store.resolve('z'.repeat(32)), 'not_found')
+  }),
+  it('reads an id after its conversation has expired', async ({ store, clock }) => {
+    const { ids } = await start(store, { id: one, ttlMs: 1_000 })
+    clock.now += 1_000_000
+    assert.deepEqual(seen(await store.resolve('abc123')), [one, 'main', null])
+    assert.deepEqual(seen(await store.resolve(ids[1])), [one, 'main', ids[1]])
+  }),
+  it('is not to be had by hostile text: patterns, quotes, control characters, length', async ({ store }) => {
+    const { ids } = await start(store, { id: one, key: 'cli:default' })
+    const hostile = [
+      '______',
+      '%%%%%%',
+      'abc12%',
+      'abc12_',
+      '******',
+      '??????',
+      'abc12?',
+      'abc[1]23',
+      '[a-z][a-z][a-z][a-z][a-z][a-z]',
+      "abc123' or '1'='1",
+      "'; drop table skein_message; --",
+      'abc123\0',
+      'abc123\ud800',
+      '\u{10ffff}'.repeat(6),
+      'abc123:%',
+      'abc123:____',
+      'abc123:',
+      '%%%%%%:main',
+      `${one}0`,
+      `${ids[0]}a`,
+      ids[0].slice(0, 6).toUpperCase().padEnd(7, '%'),
+      'abc123'.repeat(20_000),
+      '../../etc/passwd',
+    ]
+    for (const text of hostile) {
+      await refused(store, text)
+    }
+    assert.deepEqual(seen(await store.resolve('abc123')), [one, 'main', null])
+    assert.equal(await store.countConversations(), 1)
+  }),
 ]

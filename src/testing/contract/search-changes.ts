@@ -7,7 +7,7 @@ import { append, casesOf, holder, say, start, texts } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 import { found, plant } from './search-corpus.ts'
 
-const search = casesOf('search')
+const it = casesOf('search')
 
 async function hits(store: Store, query: string, options: SearchOptions = {}): Promise<MessageId[]> {
   return (await store.search(query, { limit: 200, ...options })).items.map(hit => hit.message.id)
@@ -40,7 +40,7 @@ async function twins(store: Store, clock: { now: number }) {
 }
 
 export const searchChangesCases: readonly ContractCase[] = [
-  search('orders what was said at the same moment by seq, then by conversation', async world => {
+  it('orders what was said at the same moment by seq, then by conversation', async world => {
     const { store, clock } = world
     await twins(store, clock)
     const { items } = await store.search('llama', { limit: 200 })
@@ -57,7 +57,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(order, expected)
   }),
 
-  search('is read page by page without gaps or doubles, through ties', async ({ store, clock }) => {
+  it('is read page by page without gaps or doubles, through ties', async ({ store, clock }) => {
     await twins(store, clock)
     for (const order of ['newest', 'ranked'] as const) {
       const whole = await hits(store, 'llama', { order })
@@ -68,7 +68,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     }
   }),
 
-  search('pages through what the index alone cannot decide', async ({ store, clock }) => {
+  it('pages through what the index alone cannot decide', async ({ store, clock }) => {
     const { branch } = await store.create()
     for (let i = 0; i < 60; i++) {
       clock.now += 1_000
@@ -82,7 +82,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await pages(store, 'panda -"red panda"', { limit: 9 }), others)
   }),
 
-  search('pages through times at both ends of the calendar', async ({ store }) => {
+  it('pages through times at both ends of the calendar', async ({ store }) => {
     const { conversation } = await store.create()
     const years = [9999, 1970, 2500, 9000, 2249, 2026, 2248, 3000, 8000, 2247, 1971, 5000]
     const items = years.map(year => ({
@@ -102,7 +102,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     )
   }),
 
-  search('gives 20 hits unless told otherwise', async ({ store, clock }) => {
+  it('gives 20 hits unless told otherwise', async ({ store, clock }) => {
     await twins(store, clock)
     const page = await store.search('llama')
     assert.equal(page.items.length, 20)
@@ -112,7 +112,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.equal(rest.next, null)
   }),
 
-  search('goes on where a page ended, whatever was said or deleted since', async ({ store, clock }) => {
+  it('goes on where a page ended, whatever was said or deleted since', async ({ store, clock }) => {
     const { branch } = await store.create()
     const lines = Array.from({ length: 10 }, (_, i) => `llama ${i}`)
     const { ids } = await append(store, branch, ...(lines as unknown as NonEmpty<string>))
@@ -128,7 +128,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     )
   }),
 
-  search('names every branch that holds the message, the active one first', async ({ store }) => {
+  it('names every branch that holds the message, the active one first', async ({ store }) => {
     const { conversation, branch, ids } = await start(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     await store.append(side, ids[1], [say('four')])
@@ -149,7 +149,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await branches('two'), ['renamed'])
   }),
 
-  search(
+  it(
     'finds what another handle has said, with the first query after it',
     async ({ store, second }) => {
       const { branch } = await store.create()
@@ -164,7 +164,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     'second handle',
   ),
 
-  search(
+  it(
     'finds each message once though two handles index at the same time',
     async ({ store, second }) => {
       const { branch } = await store.create()
@@ -179,7 +179,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     'second handle',
   ),
 
-  search('finds a draft once it has become a message', async ({ store }) => {
+  it('finds a draft once it has become a message', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const turn = { key: 'turn', step: 0, status: 'open', holder: holder() } as const
     await store.append(branch, null, [say('question about lynxes')], { turn })
@@ -193,23 +193,20 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await hits(store, 'wolverine'), [ended.message])
   }),
 
-  search(
-    'finds what was saved without a branch, and old words that were imported late',
-    async ({ store }) => {
-      const { conversation, branch } = await start(store)
-      const newest = await append(store, branch, 'a new heron')
-      const at = new Date('2019-05-05T00:00:00Z')
-      const ids = await store.save(conversation.id, [
-        { message: { ...say('an old heron'), at }, parent: null },
-        { message: { ...say('an older heron'), at: new Date(0) }, parent: null },
-      ])
-      assert.deepEqual(await hits(store, 'heron'), [newest.head, ...ids])
-      assert.deepEqual(await hits(store, 'heron before:2020-01-01'), [...ids])
-      assert.deepEqual(await hits(store, 'heron since:2019-01-01 before:2020-01-01'), [ids[0]])
-    },
-  ),
+  it('finds what was saved without a branch, and old words that were imported late', async ({ store }) => {
+    const { conversation, branch } = await start(store)
+    const newest = await append(store, branch, 'a new heron')
+    const at = new Date('2019-05-05T00:00:00Z')
+    const ids = await store.save(conversation.id, [
+      { message: { ...say('an old heron'), at }, parent: null },
+      { message: { ...say('an older heron'), at: new Date(0) }, parent: null },
+    ])
+    assert.deepEqual(await hits(store, 'heron'), [newest.head, ...ids])
+    assert.deepEqual(await hits(store, 'heron before:2020-01-01'), [...ids])
+    assert.deepEqual(await hits(store, 'heron since:2019-01-01 before:2020-01-01'), [ids[0]])
+  }),
 
-  search('takes a retry for what it is: no second hit', async ({ store }) => {
+  it('takes a retry for what it is: no second hit', async ({ store }) => {
     const { branch } = await store.create()
     const turn = { key: 'turn', step: 0 }
     const { head } = await store.append(branch, null, [say('one gecko')], { turn })
@@ -217,7 +214,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await hits(store, 'gecko'), [head])
   }),
 
-  search('does not find what was deleted, and finds what was said in its place', async ({ store }) => {
+  it('does not find what was deleted, and finds what was said in its place', async ({ store }) => {
     const { branch } = await store.create()
     const { ids } = await append(store, branch, 'beaver one', 'beaver two', 'beaver three')
     assert.equal((await hits(store, 'beaver')).length, 3)
@@ -232,7 +229,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await hits(store, 'beaver'), [again.ids[0], ids[0]])
   }),
 
-  search('does not find what is in the trash, and finds it again when it is restored', async ({ store }) => {
+  it('does not find what is in the trash, and finds it again when it is restored', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const seen = await append(store, branch, 'marmot one')
     assert.equal((await hits(store, 'marmot')).length, 1)
@@ -249,7 +246,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await hits(store, 'two'), [next.ids[1]])
   }),
 
-  search('speaks of a conversation as it is now', async ({ store }) => {
+  it('speaks of a conversation as it is now', async ({ store }) => {
     const { conversation } = await start(store)
     await hits(store, 'two')
     await store.updateConversation(conversation.id, { title: 'renamed', directory: '/new', channel: 'cli' })
@@ -260,7 +257,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     )
   }),
 
-  search('finds the same after the index was built anew', async world => {
+  it('finds the same after the index was built anew', async world => {
     const { store } = world
     await plant(world)
     const queries = Object.values(found).flatMap(rows => rows.slice(0, 3).map(([query]) => query))
@@ -273,7 +270,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await hits(store, 'dugong'), [head])
   }),
 
-  search('counts the messages it brings into the index', async ({ store }) => {
+  it('counts the messages it brings into the index', async ({ store }) => {
     assert.equal(await store.indexSearch(), 0)
     const { branch } = await start(store)
     await start(store)
@@ -289,7 +286,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.equal((await hits(store, 'two')).length, 2)
   }),
 
-  search('indexes more than fits one batch', async ({ store }) => {
+  it('indexes more than fits one batch', async ({ store }) => {
     const { branch } = await store.create()
     const lines = Array.from({ length: 2_600 }, (_, i) => `finch n${i}`)
     const { ids } = await append(store, branch, ...(lines as unknown as NonEmpty<string>))

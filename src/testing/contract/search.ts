@@ -6,7 +6,7 @@ import { casesOf, rejects } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 import { corpus, found, minute, type Planted, plant, ranked } from './search-corpus.ts'
 
-const search = casesOf('search')
+const it = casesOf('search')
 
 async function names(store: Store, planted: Planted, query: string, options?: SearchOptions) {
   return (await store.search(query, { limit: 200, ...options })).items.map(hit =>
@@ -28,7 +28,7 @@ const said = (text: string) => ({ role: 'user', blocks: text })
 
 /** One case for each group of the table: what is found, and in which order. */
 const tableCases = Object.entries(found).map(([group, rows]) =>
-  search(`finds ${group}`, async world => {
+  it(`finds ${group}`, async world => {
     const planted = await plant(world)
     for (const [query, ...expected] of rows) {
       assert.deepEqual(await names(world.store, planted, query), expected, query)
@@ -68,7 +68,7 @@ const malformed: readonly (readonly [query: string, position: number])[] = [
 export const searchCases: readonly ContractCase[] = [
   ...tableCases,
 
-  search('puts the best answer first when asked to rank', async world => {
+  it('puts the best answer first when asked to rank', async world => {
     const planted = await plant(world)
     for (const [query, ...expected] of ranked) {
       assert.deepEqual(await names(world.store, planted, query, { order: 'ranked' }), expected, query)
@@ -79,7 +79,7 @@ export const searchCases: readonly ContractCase[] = [
     }
   }),
 
-  search('ranks what is equally good with the newest first', async ({ store, clock }) => {
+  it('ranks what is equally good with the newest first', async ({ store, clock }) => {
     const { branch } = await store.create()
     const said = []
     for (let i = 0; i < 6; i++) {
@@ -94,7 +94,7 @@ export const searchCases: readonly ContractCase[] = [
     )
   }),
 
-  search('finds beginnings of words among many messages, common and rare ones, page by page', async world => {
+  it('finds beginnings of words among many messages, common and rare ones, page by page', async world => {
     const { store, clock } = world
     const { branch } = await store.create()
     const all: { id: string; text: string }[] = []
@@ -125,7 +125,7 @@ export const searchCases: readonly ContractCase[] = [
     }
   }),
 
-  search('finds a phrase among many messages that hold its words apart, page by page', async world => {
+  it('finds a phrase among many messages that hold its words apart, page by page', async world => {
     const { store, clock } = world
     const { branch } = await store.create()
     const expected: string[] = []
@@ -150,7 +150,7 @@ export const searchCases: readonly ContractCase[] = [
     assert.deepEqual((await store.search('"blue sky and"')).items, [])
   }),
 
-  search('looks into one conversation, by id, beginning of an id, key or branch', async world => {
+  it('looks into one conversation, by id, beginning of an id, key or branch', async world => {
     const planted = await plant(world)
     const { store } = world
     const id = planted.conversationOf('people')
@@ -165,20 +165,20 @@ export const searchCases: readonly ContractCase[] = [
     assert.equal((await only(store, 'in:123456 web')).conversation.id, other.conversation.id)
   }),
 
-  search('gives all of a conversation where only that is asked', async world => {
+  it('gives all of a conversation where only that is asked', async world => {
     const planted = await plant(world)
     const expected = corpus.filter(said => said[1] === 'trace').map(said => said[0])
     const id = planted.conversationOf('trace')
     assert.deepEqual(await names(world.store, planted, `in:${id}`), expected.toReversed())
   }),
 
-  search('refuses a conversation that is not there', async world => {
+  it('refuses a conversation that is not there', async world => {
     await plant(world)
     await rejects(world.store.search('quick in:ffffffff-ffff-4fff-bfff-ffffffffffff'), 'not_found')
     await rejects(world.store.search('quick in:no-such-key-anywhere'), 'not_found')
   }),
 
-  search('narrows by time: since takes the moment itself, before does not', async world => {
+  it('narrows by time: since takes the moment itself, before does not', async world => {
     const planted = await plant(world)
     const { store } = world
     const fox = planted.at('fox').toISOString()
@@ -193,7 +193,7 @@ export const searchCases: readonly ContractCase[] = [
     assert.deepEqual(await names(store, planted, 'quick since:2026-01-01T01:30+01:00'), ['dog', 'fox'])
   }),
 
-  search('understands ages by the clock of the store', async world => {
+  it('understands ages by the clock of the store', async world => {
     const planted = await plant(world)
     const { store, clock } = world
     clock.now = planted.at('dog').getTime() + 30 * minute
@@ -205,7 +205,7 @@ export const searchCases: readonly ContractCase[] = [
     assert.deepEqual(await names(store, planted, 'quick before:1d since:2w'), ['dog', 'fox'])
   }),
 
-  search('narrows by directory and by kind', async world => {
+  it('narrows by directory and by kind', async world => {
     const planted = await plant(world)
     const { store } = world
     const directory = '/home/ada/code'
@@ -218,7 +218,7 @@ export const searchCases: readonly ContractCase[] = [
     await rejects(store.search('ts', { kind: 'other' as never }), 'invalid')
   }),
 
-  search('says of each hit what was found, and where', async world => {
+  it('says of each hit what was found, and where', async world => {
     const planted = await plant(world)
     const { store } = world
     const { message, conversation, branches } = await only(store, 'quokka')
@@ -241,7 +241,7 @@ export const searchCases: readonly ContractCase[] = [
     })
   }),
 
-  search('shows a short text whole, with the words marked', async world => {
+  it('shows a short text whole, with the words marked', async world => {
     await plant(world)
     const { store } = world
     const emoji = await only(store, 'green 🎉')
@@ -257,7 +257,7 @@ export const searchCases: readonly ContractCase[] = [
     assert.deepEqual(marked(await only(store, 'dog -lazy')), ['dog'])
   }),
 
-  search('cuts a snippet out of a long text, on one line', async world => {
+  it('cuts a snippet out of a long text, on one line', async world => {
     await plant(world)
     const { store } = world
     for (const query of ['zebrafish', 'axolotl', 'pangolin']) {
@@ -277,7 +277,7 @@ export const searchCases: readonly ContractCase[] = [
     assert.deepEqual(snippet, { text: 'A reviewer has joined: speak formally', marks: [] })
   }),
 
-  search('refuses a query that cannot be read, and says where the trouble is', async world => {
+  it('refuses a query that cannot be read, and says where the trouble is', async world => {
     await plant(world)
     for (const [query, position] of malformed) {
       const error = await rejects<InvalidError>(world.store.search(query), 'invalid')
@@ -285,7 +285,7 @@ export const searchCases: readonly ContractCase[] = [
     }
   }),
 
-  search('refuses options that make no sense, and takes the largest page there is', async world => {
+  it('refuses options that make no sense, and takes the largest page there is', async world => {
     await plant(world)
     const { store } = world
     for (const limit of [0, -1, 1.5, 201, Number.NaN]) await rejects(store.search('ts', { limit }), 'invalid')

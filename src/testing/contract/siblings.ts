@@ -2,10 +2,10 @@ import { strict as assert } from 'node:assert'
 import { ConflictError, type NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Appended, Store } from '../../core/ports.ts'
-import { append, holder, noMessage, rejects, said, say, start, writers } from './build.ts'
+import { append, casesOf, holder, noMessage, rejects, said, say, start, writers } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const area = 'siblings and races'
+const it = casesOf('siblings and races')
 const sibling = { onConflict: 'sibling' } as const
 
 function split<T>(results: readonly PromiseSettledResult<T>[]): { won: T[]; lost: unknown[] } {
@@ -19,128 +19,102 @@ function split<T>(results: readonly PromiseSettledResult<T>[]): { won: T[]; lost
 }
 
 export const siblingCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'puts a lost race on a sibling branch that starts from the expected head (S3-2, R8)',
-    async run({ store }) {
-      const { conversation, branch, ids } = await start(store, { key: 'cli:default' })
-      const made = await store.append(branch, ids[1], [say('late'), say('answer', 'assistant')], sibling)
-      assert.equal(made.outcome, 'sibling')
-      assert.deepEqual(made.branch, { conversationId: conversation.id, name: 'main-2' })
-      assert.equal(made.head, made.ids[1])
-      assert.deepEqual(await said(store, made.branch), ['one', 'two', 'late', 'answer'])
-      assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
-      const beside = await store.getBranch(made.branch)
-      assert.deepEqual([beside.head, beside.key], [made.head, null])
-      assert.equal((await store.getBranch(branch)).key, 'cli:default')
-      const after = await store.getConversation(conversation.id)
-      assert.deepEqual([after.activeBranch, after.messages], ['main', 5])
-      assert.ok(after.version > conversation.version)
-    },
-  },
-  {
-    area,
-    name: 'appends in place where nothing was lost, though a sibling was allowed',
-    async run({ store }) {
-      const { conversation, branch, ids } = await start(store)
-      const made = await store.append(branch, ids[2], [say('four')], sibling)
-      assert.deepEqual([made.outcome, made.branch.name], ['appended', 'main'])
-      assert.equal((await store.listBranches(conversation.id)).length, 1)
-    },
-  },
-  {
-    area,
-    name: 'counts siblings up and steps over names that are taken',
-    async run({ store }) {
-      const { conversation, branch, ids } = await start(store)
-      await store.createBranch(conversation.id, ids[0], { name: 'main-3' })
-      const names: string[] = []
-      for (const text of ['a', 'b', 'c']) {
-        names.push((await store.append(branch, ids[0], [say(text)], sibling)).branch.name)
-      }
-      assert.deepEqual(names, ['main-2', 'main-4', 'main-5'])
-    },
-  },
-  {
-    area,
-    name: 'counts on from the number at the end of a name',
-    async run({ store }) {
-      const { conversation, branch, ids } = await start(store)
-      const second = await store.append(branch, ids[0], [say('a')], sibling)
-      const third = await store.append(second.branch, ids[1], [say('b')], sibling)
-      assert.deepEqual([second.branch.name, third.branch.name], ['main-2', 'main-3'])
-      await store.createBranch(conversation.id, ids[2], { name: 'topic-9' })
-      const ref = { conversationId: conversation.id, name: 'topic-9' }
-      assert.equal((await store.append(ref, ids[0], [say('c')], sibling)).branch.name, 'topic-10')
-    },
-  },
-  {
-    area,
-    name: 'makes a sibling with a root of its own where the caller expected an empty branch (S3-31)',
-    async run({ store }) {
-      const { branch } = await start(store)
-      const made = await store.append(branch, null, [say('another root')], sibling)
-      assert.equal(made.outcome, 'sibling')
-      const [root] = await store.getMessages(made.ids)
-      assert.deepEqual([root?.parentId, root?.depth, root?.seq], [null, 0, 3])
-      assert.deepEqual(await said(store, made.branch), ['another root'])
-    },
-  },
-  {
-    area,
-    name: 'makes no sibling under a message that its conversation does not have',
-    async run({ store }) {
-      const { conversation, branch } = await start(store)
-      const other = await start(store)
-      for (const head of [other.ids[1], noMessage]) {
-        const error = await rejects<NotFoundError>(
-          store.append(branch, head, [say('astray')], sibling),
-          'not_found',
-        )
-        assert.deepEqual([error.kind, error.id], ['message', head])
-      }
-      assert.equal((await store.getConversation(conversation.id)).version, conversation.version)
-      assert.equal((await store.listBranches(conversation.id)).length, 1)
-    },
-  },
-  {
-    area,
-    name: "goes beside another's open turn, and holds the sibling where the new turn is open too",
-    async run({ store }) {
-      const { branch, ids } = await start(store)
-      const mine = { key: 't1', step: 0, status: 'open', holder: holder(1) } as const
-      const { head } = await store.append(branch, ids[2], [say('held')], { turn: mine })
-      const yours = { key: 't2', step: 0, status: 'open', holder: holder(2) } as const
-      const made = await store.append(branch, head, [say('beside')], { turn: yours, ...sibling })
-      assert.deepEqual([made.outcome, made.branch.name], ['sibling', 'main-2'])
-      assert.deepEqual(await said(store, made.branch), ['one', 'two', 'three', 'held', 'beside'])
-      await rejects(store.append(made.branch, made.head, [say('third')]), 'busy')
-      const next = await store.append(made.branch, made.head, [say('answer', 'assistant')], {
-        turn: { key: 't2', step: 1, holder: holder(2) },
-      })
-      assert.equal(next.outcome, 'appended')
-      await rejects(store.append(branch, head, [say('main is still held')]), 'busy')
-    },
-  },
-  {
-    area,
-    name: 'answers a retry that went to a sibling with that sibling, and makes no second one (P4)',
-    async run({ store }) {
-      const { conversation, branch, ids } = await start(store)
-      const options = { turn: { key: 't1', step: 0 }, ...sibling }
-      const made = await store.append(branch, ids[0], [say('late')], options)
-      const version = await store.versionOf(conversation.id)
-      const again = await store.append(branch, ids[0], [say('late')], options)
-      assert.deepEqual(again, { ...made, outcome: 'replayed' })
-      assert.equal(await store.versionOf(conversation.id), version)
-      assert.equal((await store.listBranches(conversation.id)).length, 2)
-    },
-  },
-  {
-    area,
-    name: 'shows an append to another handle at once (S3-77)',
-    needs: 'second handle',
-    async run(world) {
+  it('puts a lost race on a sibling branch that starts from the expected head (S3-2, R8)', async ({
+    store,
+  }) => {
+    const { conversation, branch, ids } = await start(store, { key: 'cli:default' })
+    const made = await store.append(branch, ids[1], [say('late'), say('answer', 'assistant')], sibling)
+    assert.equal(made.outcome, 'sibling')
+    assert.deepEqual(made.branch, { conversationId: conversation.id, name: 'main-2' })
+    assert.equal(made.head, made.ids[1])
+    assert.deepEqual(await said(store, made.branch), ['one', 'two', 'late', 'answer'])
+    assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
+    const beside = await store.getBranch(made.branch)
+    assert.deepEqual([beside.head, beside.key], [made.head, null])
+    assert.equal((await store.getBranch(branch)).key, 'cli:default')
+    const after = await store.getConversation(conversation.id)
+    assert.deepEqual([after.activeBranch, after.messages], ['main', 5])
+    assert.ok(after.version > conversation.version)
+  }),
+  it('appends in place where nothing was lost, though a sibling was allowed', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const made = await store.append(branch, ids[2], [say('four')], sibling)
+    assert.deepEqual([made.outcome, made.branch.name], ['appended', 'main'])
+    assert.equal((await store.listBranches(conversation.id)).length, 1)
+  }),
+  it('counts siblings up and steps over names that are taken', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    await store.createBranch(conversation.id, ids[0], { name: 'main-3' })
+    const names: string[] = []
+    for (const text of ['a', 'b', 'c']) {
+      names.push((await store.append(branch, ids[0], [say(text)], sibling)).branch.name)
+    }
+    assert.deepEqual(names, ['main-2', 'main-4', 'main-5'])
+  }),
+  it('counts on from the number at the end of a name', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    const second = await store.append(branch, ids[0], [say('a')], sibling)
+    const third = await store.append(second.branch, ids[1], [say('b')], sibling)
+    assert.deepEqual([second.branch.name, third.branch.name], ['main-2', 'main-3'])
+    await store.createBranch(conversation.id, ids[2], { name: 'topic-9' })
+    const ref = { conversationId: conversation.id, name: 'topic-9' }
+    assert.equal((await store.append(ref, ids[0], [say('c')], sibling)).branch.name, 'topic-10')
+  }),
+  it('makes a sibling with a root of its own where the caller expected an empty branch (S3-31)', async ({
+    store,
+  }) => {
+    const { branch } = await start(store)
+    const made = await store.append(branch, null, [say('another root')], sibling)
+    assert.equal(made.outcome, 'sibling')
+    const [root] = await store.getMessages(made.ids)
+    assert.deepEqual([root?.parentId, root?.depth, root?.seq], [null, 0, 3])
+    assert.deepEqual(await said(store, made.branch), ['another root'])
+  }),
+  it('makes no sibling under a message that its conversation does not have', async ({ store }) => {
+    const { conversation, branch } = await start(store)
+    const other = await start(store)
+    for (const head of [other.ids[1], noMessage]) {
+      const error = await rejects<NotFoundError>(
+        store.append(branch, head, [say('astray')], sibling),
+        'not_found',
+      )
+      assert.deepEqual([error.kind, error.id], ['message', head])
+    }
+    assert.equal((await store.getConversation(conversation.id)).version, conversation.version)
+    assert.equal((await store.listBranches(conversation.id)).length, 1)
+  }),
+  it("goes beside another's open turn, and holds the sibling where the new turn is open too", async ({
+    store,
+  }) => {
+    const { branch, ids } = await start(store)
+    const mine = { key: 't1', step: 0, status: 'open', holder: holder(1) } as const
+    const { head } = await store.append(branch, ids[2], [say('held')], { turn: mine })
+    const yours = { key: 't2', step: 0, status: 'open', holder: holder(2) } as const
+    const made = await store.append(branch, head, [say('beside')], { turn: yours, ...sibling })
+    assert.deepEqual([made.outcome, made.branch.name], ['sibling', 'main-2'])
+    assert.deepEqual(await said(store, made.branch), ['one', 'two', 'three', 'held', 'beside'])
+    await rejects(store.append(made.branch, made.head, [say('third')]), 'busy')
+    const next = await store.append(made.branch, made.head, [say('answer', 'assistant')], {
+      turn: { key: 't2', step: 1, holder: holder(2) },
+    })
+    assert.equal(next.outcome, 'appended')
+    await rejects(store.append(branch, head, [say('main is still held')]), 'busy')
+  }),
+  it('answers a retry that went to a sibling with that sibling, and makes no second one (P4)', async ({
+    store,
+  }) => {
+    const { conversation, branch, ids } = await start(store)
+    const options = { turn: { key: 't1', step: 0 }, ...sibling }
+    const made = await store.append(branch, ids[0], [say('late')], options)
+    const version = await store.versionOf(conversation.id)
+    const again = await store.append(branch, ids[0], [say('late')], options)
+    assert.deepEqual(again, { ...made, outcome: 'replayed' })
+    assert.equal(await store.versionOf(conversation.id), version)
+    assert.equal((await store.listBranches(conversation.id)).length, 2)
+  }),
+  it(
+    'shows an append to another handle at once (S3-77)',
+    async world => {
       const { conversation, branch, ids } = await start(world.store)
       const other = await world.second()
       assert.deepEqual(await said(other, branch), ['one', 'two', 'three'])
@@ -154,12 +128,11 @@ export const siblingCases: readonly ContractCase[] = [
         (await other.getConversation(conversation.id)).version,
       )
     },
-  },
-  {
-    area,
-    name: 'lets exactly one of many writers on one head win, in every round (S3-77, S1-49, R8)',
-    needs: 'second handle',
-    async run(world) {
+    'second handle',
+  ),
+  it(
+    'lets exactly one of many writers on one head win, in every round (S3-77, S1-49, R8)',
+    async world => {
       const all = await writers(world)
       const { conversation, branch } = await world.store.create()
       let head: MessageId | null = null
@@ -182,12 +155,11 @@ export const siblingCases: readonly ContractCase[] = [
       )
       assert.equal((await world.store.getConversation(conversation.id)).messages, 40)
     },
-  },
-  {
-    area,
-    name: 'loses none of many writers who ask for siblings, and numbers them without gaps (S3-77, R8)',
-    needs: 'second handle',
-    async run(world) {
+    'second handle',
+  ),
+  it(
+    'loses none of many writers who ask for siblings, and numbers them without gaps (S3-77, R8)',
+    async world => {
       const all = await writers(world)
       const { conversation, branch, ids } = await start(world.store)
       const made: Appended[] = await Promise.all(
@@ -204,12 +176,11 @@ export const siblingCases: readonly ContractCase[] = [
       assert.ok(messages.every(message => message.parentId === ids[2]))
       assert.equal((await world.store.listBranches(conversation.id)).length, 8)
     },
-  },
-  {
-    area,
-    name: 'stores a turn once when many writers bring the same key at the same time (P4, R23)',
-    needs: 'second handle',
-    async run(world) {
+    'second handle',
+  ),
+  it(
+    'stores a turn once when many writers bring the same key at the same time (P4, R23)',
+    async world => {
       const all = await writers(world)
       const { conversation, branch } = await world.store.create()
       let head: MessageId | null = null
@@ -227,5 +198,6 @@ export const siblingCases: readonly ContractCase[] = [
       assert.equal((await world.store.getConversation(conversation.id)).messages, 10)
       assert.equal((await world.store.listTurns(conversation.id)).length, 10)
     },
-  },
+    'second handle',
+  ),
 ]

@@ -3,10 +3,10 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
 import type { Run } from '../../core/records.ts'
-import { append, grow, say, start } from './build.ts'
+import { append, casesOf, grow, say, start } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const area = 'structure'
+const it = casesOf('structure')
 
 /** The seqs and the parent of each run: its shape without the rest. */
 const shape = (runs: readonly Run[]) => runs.map(run => [run.firstSeq, run.lastSeq, run.parentSeq])
@@ -54,132 +54,100 @@ async function checkRuns(store: Store, id: ConversationId): Promise<readonly Run
 }
 
 export const structureCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'gives a conversation without forks as one run',
-    async run({ store, clock }) {
-      const { conversation, branch, ids } = await start(store)
-      const began = clock.now
-      clock.now += 1_000
-      const { head } = await append(store, branch, 'four', 'five')
-      const { tokens } = await store.getConversation(conversation.id)
-      assert.deepEqual(await store.structure(conversation.id), [
-        {
-          first: ids[0],
-          last: head,
-          firstSeq: 0,
-          lastSeq: 4,
-          parent: null,
-          parentSeq: null,
-          messages: 5,
-          tokens,
-          startedAt: new Date(began),
-          endedAt: new Date(clock.now),
-        },
-      ])
-    },
-  },
-  {
-    area,
-    name: 'cuts a run where the tree forks (S3-31)',
-    async run({ store }) {
-      const { conversation } = await store.create()
-      await grow(store, conversation.id, { a: null, b: 'a', c: 'b', d: 'c', e: 'b', f: 'e' })
-      assert.deepEqual(shape(await checkRuns(store, conversation.id)), [
-        [0, 1, null],
-        [2, 3, 1],
-        [4, 5, 1],
-      ])
-    },
-  },
-  {
-    area,
-    name: 'cuts no run by a branch that only points into it',
-    async run({ store }) {
-      const { conversation, ids } = await start(store)
-      await store.createBranch(conversation.id, ids[1], { name: 'side' })
-      assert.deepEqual(shape(await store.structure(conversation.id)), [[0, 2, null]])
-    },
-  },
-  {
-    area,
-    name: 'gives each root a run of its own (S3-31)',
-    async run({ store }) {
-      const { conversation } = await store.create()
-      await grow(store, conversation.id, { a: null, b: null, c: 'b', d: null })
-      assert.deepEqual(shape(await checkRuns(store, conversation.id)), [
-        [0, 0, null],
-        [1, 2, null],
-        [3, 3, null],
-      ])
-    },
-  },
-  {
-    area,
-    name: 'cuts a run as soon as a fork is made in the middle of it',
-    async run({ store }) {
-      const { conversation, branch, ids } = await start(store)
-      assert.equal((await checkRuns(store, conversation.id)).length, 1)
-      await store.save(conversation.id, [{ message: say('beside'), parent: ids[0] }])
-      assert.deepEqual(shape(await checkRuns(store, conversation.id)), [
-        [0, 0, null],
-        [1, 2, 0],
-        [3, 3, 0],
-      ])
-      await append(store, branch, 'main goes on', 'and on')
-      await checkRuns(store, conversation.id)
-    },
-  },
-  {
-    area,
-    name: 'is the tree, however the branches were interleaved',
-    async run({ store }) {
-      const { conversation, branch, ids } = await start(store)
-      for (const name of ['left', 'right']) await store.createBranch(conversation.id, ids[1], { name })
-      for (let i = 0; i < 6; i++) {
-        await append(store, { conversationId: conversation.id, name: 'left' }, `left ${i}`)
-        if (i % 2 === 0) await append(store, branch, `main ${i}`, 'answer')
-        if (i % 3 === 0) await append(store, { conversationId: conversation.id, name: 'right' }, `right ${i}`)
-        if (i === 4) await store.save(conversation.id, [{ message: say('a root'), parent: null }])
-      }
-      await checkRuns(store, conversation.id)
-    },
-  },
-  {
-    area,
-    name: 'is the tree after messages were deleted from it',
-    async run({ store }) {
-      const { conversation } = await store.create()
-      const ids = await grow(store, conversation.id, {
-        a: null,
-        b: 'a',
-        c: 'b',
-        d: 'c',
-        e: 'b',
-        f: 'e',
-        g: null,
-      })
-      await store.deleteMessages([ids.e], { recursive: true })
-      await checkRuns(store, conversation.id)
-      await store.deleteMessages([ids.g])
-      await store.save(conversation.id, [{ message: say('again'), parent: ids.d }])
-      await checkRuns(store, conversation.id)
-      assert.equal((await allMessages(store, conversation.id)).length, 5)
-    },
-  },
-  {
-    area,
-    name: 'shows the fork of a lost race and of a second root beside an answer',
-    async run({ store }) {
-      const { conversation, branch, ids } = await start(store)
-      await store.append(branch, ids[0], [say('late')], { onConflict: 'sibling' })
-      await store.append(branch, null, [say('root')], { onConflict: 'sibling' })
-      assert.deepEqual(shape(await checkRuns(store, conversation.id)), [
-        [0, 0, null],
-        [1, 2, 0],
-        [3, 3, 0],
-        [4, 4, null],
-      ])
-    },
-  },
+  it('gives a conversation without forks as one run', async ({ store, clock }) => {
+    const { conversation, branch, ids } = await start(store)
+    const began = clock.now
+    clock.now += 1_000
+    const { head } = await append(store, branch, 'four', 'five')
+    const { tokens } = await store.getConversation(conversation.id)
+    assert.deepEqual(await store.structure(conversation.id), [
+      {
+        first: ids[0],
+        last: head,
+        firstSeq: 0,
+        lastSeq: 4,
+        parent: null,
+        parentSeq: null,
+        messages: 5,
+        tokens,
+        startedAt: new Date(began),
+        endedAt: new Date(clock.now),
+      },
+    ])
+  }),
+  it('cuts a run where the tree forks (S3-31)', async ({ store }) => {
+    const { conversation } = await store.create()
+    await grow(store, conversation.id, { a: null, b: 'a', c: 'b', d: 'c', e: 'b', f: 'e' })
+    assert.deepEqual(shape(await checkRuns(store, conversation.id)), [
+      [0, 1, null],
+      [2, 3, 1],
+      [4, 5, 1],
+    ])
+  }),
+  it('cuts no run by a branch that only points into it', async ({ store }) => {
+    const { conversation, ids } = await start(store)
+    await store.createBranch(conversation.id, ids[1], { name: 'side' })
+    assert.deepEqual(shape(await store.structure(conversation.id)), [[0, 2, null]])
+  }),
+  it('gives each root a run of its own (S3-31)', async ({ store }) => {
+    const { conversation } = await store.create()
+    await grow(store, conversation.id, { a: null, b: null, c: 'b', d: null })
+    assert.deepEqual(shape(await checkRuns(store, conversation.id)), [
+      [0, 0, null],
+      [1, 2, null],
+      [3, 3, null],
+    ])
+  }),
+  it('cuts a run as soon as a fork is made in the middle of it', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    assert.equal((await checkRuns(store, conversation.id)).length, 1)
+    await store.save(conversation.id, [{ message: say('beside'), parent: ids[0] }])
+    assert.deepEqual(shape(await checkRuns(store, conversation.id)), [
+      [0, 0, null],
+      [1, 2, 0],
+      [3, 3, 0],
+    ])
+    await append(store, branch, 'main goes on', 'and on')
+    await checkRuns(store, conversation.id)
+  }),
+  it('is the tree, however the branches were interleaved', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    for (const name of ['left', 'right']) await store.createBranch(conversation.id, ids[1], { name })
+    for (let i = 0; i < 6; i++) {
+      await append(store, { conversationId: conversation.id, name: 'left' }, `left ${i}`)
+      if (i % 2 === 0) await append(store, branch, `main ${i}`, 'answer')
+      if (i % 3 === 0) await append(store, { conversationId: conversation.id, name: 'right' }, `right ${i}`)
+      if (i === 4) await store.save(conversation.id, [{ message: say('a root'), parent: null }])
+    }
+    await checkRuns(store, conversation.id)
+  }),
+  it('is the tree after messages were deleted from it', async ({ store }) => {
+    const { conversation } = await store.create()
+    const ids = await grow(store, conversation.id, {
+      a: null,
+      b: 'a',
+      c: 'b',
+      d: 'c',
+      e: 'b',
+      f: 'e',
+      g: null,
+    })
+    await store.deleteMessages([ids.e], { recursive: true })
+    await checkRuns(store, conversation.id)
+    await store.deleteMessages([ids.g])
+    await store.save(conversation.id, [{ message: say('again'), parent: ids.d }])
+    await checkRuns(store, conversation.id)
+    assert.equal((await allMessages(store, conversation.id)).length, 5)
+  }),
+  it('shows the fork of a lost race and of a second root beside an answer', async ({ store }) => {
+    const { conversation, branch, ids } = await start(store)
+    await store.append(branch, ids[0], [say('late')], { onConflict: 'sibling' })
+    await store.append(branch, null, [say('root')], { onConflict: 'sibling' })
+    assert.deepEqual(shape(await checkRuns(store, conversation.id)), [
+      [0, 0, null],
+      [1, 2, 0],
+      [3, 3, 0],
+      [4, 4, null],
+    ])
+  }),
 ]

@@ -18,14 +18,14 @@ import {
 } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const summaries = casesOf('summaries')
+const it = casesOf('summaries')
 
 function checksumOf(...ids: readonly MessageId[]): string {
   return sha256Hex(ids.map(id => `${id}\n`).join(''))
 }
 
 export const summariesCases: readonly ContractCase[] = [
-  summaries('stores a summary beside the messages, with all that is known of it (S2-39)', async world => {
+  it('stores a summary beside the messages, with all that is known of it (S2-39)', async world => {
     const { store, clock } = world
     const { conversation, branch, ids } = await start(store)
     const range = { first: ids[0], last: ids[1] }
@@ -52,7 +52,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.ok((await store.versionOf(conversation.id)) > conversation.version)
   }),
 
-  summaries('has none at first, and none of another conversation', async ({ store }) => {
+  it('has none at first, and none of another conversation', async ({ store }) => {
     const { conversation, ids } = await start(store)
     const other = await start(store)
     assert.deepEqual(await store.listSummaries(conversation.id), [])
@@ -64,7 +64,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.equal(error.kind, 'conversation')
   }),
 
-  summaries('may leave the model unnamed', async ({ store }) => {
+  it('may leave the model unnamed', async ({ store }) => {
     const { conversation, ids } = await start(store)
     const range = { first: ids[1], last: ids[1] }
     await store.claimSummary(conversation.id, range, holder())
@@ -75,7 +75,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.equal(summary?.checksum, checksumOf(ids[1]))
   }),
 
-  summaries('gives the stored summary to whoever asks for the same range again', async ({ store }) => {
+  it('gives the stored summary to whoever asks for the same range again', async ({ store }) => {
     const { conversation, ids } = await start(store)
     const range = { first: ids[0], last: ids[2] }
     await store.claimSummary(conversation.id, range, holder(1))
@@ -91,7 +91,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.deepEqual(await store.listSummaries(conversation.id), [summary])
   }),
 
-  summaries('keeps a range for its holder for 30 seconds and names the holder to others', async world => {
+  it('keeps a range for its holder for 30 seconds and names the holder to others', async world => {
     const { store, clock } = world
     const { conversation, ids } = await start(store)
     const range = { first: ids[0], last: ids[1] }
@@ -103,7 +103,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.deepEqual(error.leaseUntil, until)
   }),
 
-  summaries('gives the range to another when the lease has run out', async ({ store, clock }) => {
+  it('gives the range to another when the lease has run out', async ({ store, clock }) => {
     const { conversation, ids } = await start(store)
     const range = { first: ids[0], last: ids[1] }
     await store.claimSummary(conversation.id, range, holder(1))
@@ -121,7 +121,7 @@ export const summariesCases: readonly ContractCase[] = [
     )
   }),
 
-  summaries('lets the holder claim again, which renews its lease', async ({ store, clock }) => {
+  it('lets the holder claim again, which renews its lease', async ({ store, clock }) => {
     const { conversation, ids } = await start(store)
     const range = { first: ids[0], last: ids[1] }
     await store.claimSummary(conversation.id, range, holder(1))
@@ -133,7 +133,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.equal((await store.listSummaries(conversation.id)).length, 1)
   }),
 
-  summaries('tells holders apart by every field', async ({ store }) => {
+  it('tells holders apart by every field', async ({ store }) => {
     const { conversation, ids } = await start(store)
     const range = { first: ids[0], last: ids[1] }
     const who = holder(1)
@@ -150,7 +150,7 @@ export const summariesCases: readonly ContractCase[] = [
     }
   }),
 
-  summaries('refuses a summary of a range that nobody claimed', async ({ store }) => {
+  it('refuses a summary of a range that nobody claimed', async ({ store }) => {
     const { conversation, ids } = await start(store)
     const summary = { first: ids[0], last: ids[1], tokens: 1, text: 'x', holder: holder() }
     await rejects(store.putSummary(conversation.id, summary), 'expired')
@@ -159,7 +159,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.deepEqual(await store.listSummaries(conversation.id), [])
   }),
 
-  summaries('lets different ranges be made at the same time, and keeps them all', async ({ store }) => {
+  it('lets different ranges be made at the same time, and keeps them all', async ({ store }) => {
     const { conversation, ids } = await start(store)
     const ranges = [
       { first: ids[0], last: ids[1] },
@@ -185,7 +185,7 @@ export const summariesCases: readonly ContractCase[] = [
     await rejects(store.listSummaries(id, { newest: 0 }), 'invalid')
   }),
 
-  summaries('covers the path between the ends, not what was stored between them', async ({ store }) => {
+  it('covers the path between the ends, not what was stored between them', async ({ store }) => {
     const { conversation } = await store.create()
     const ids = await grow(store, conversation.id, { a: null, x: 'a', b: 'a', y: 'x', c: 'b', d: 'c' })
     const range = { first: ids.a, last: ids.c }
@@ -195,7 +195,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.equal(summary.checksum, checksumOf(ids.a, ids.b, ids.c))
   }),
 
-  summaries('covers a long stretch in the middle of a path', async ({ store }) => {
+  it('covers a long stretch in the middle of a path', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const lines = Array.from({ length: 700 }, (_, i) => `m${i}`)
     const { ids } = await append(store, branch, ...(lines as unknown as NonEmpty<string>))
@@ -206,7 +206,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.equal(summary.checksum, checksumOf(...ids.slice(50, 650)))
   }),
 
-  summaries('refuses a range that is no stretch of a path', async ({ store }) => {
+  it('refuses a range that is no stretch of a path', async ({ store }) => {
     const { conversation } = await store.create()
     const other = await start(store)
     const ids = await grow(store, conversation.id, { a: null, left: 'a', right: 'a', root: null })
@@ -238,7 +238,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.equal(error.kind, 'conversation')
   }),
 
-  summaries('refuses a summary that cannot be stored, and keeps the claim', async ({ store }) => {
+  it('refuses a summary that cannot be stored, and keeps the claim', async ({ store }) => {
     const { conversation, ids } = await start(store)
     const range = { first: ids[0], last: ids[1] }
     await store.claimSummary(conversation.id, range, holder())
@@ -251,7 +251,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.equal((await store.listSummaries(conversation.id)).length, 1)
   }),
 
-  summaries(
+  it(
     'is made by one of eight writers that race for it, in every round',
     async world => {
       const { store } = world

@@ -6,7 +6,7 @@ import type { Place, SweepReceipt } from '../../core/ports.ts'
 import { append, casesOf, holder, rejects, said, say } from './build.ts'
 import type { ContractCase, World } from './contract-case.ts'
 
-const sweep = casesOf('sweep')
+const it = casesOf('sweep')
 const hour = 3_600_000
 const day = 24 * hour
 
@@ -33,7 +33,7 @@ function purgedIn(receipts: readonly SweepReceipt[]): ConversationId[] {
 }
 
 export const sweepCases: readonly ContractCase[] = [
-  sweep('moves expired task conversations to the trash and says which', async world => {
+  it('moves expired task conversations to the trash and says which', async world => {
     const { store, clock } = world
     const gone = await work(world, 'task-1', { key: 'task:1' })
     await append(store, gone.branch, 'question')
@@ -48,12 +48,12 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(await store.sweep(), idle)
   }),
 
-  sweep('has nothing to do in an empty store', async ({ store }) => {
+  it('has nothing to do in an empty store', async ({ store }) => {
     assert.deepEqual(await store.sweep(), idle)
     assert.deepEqual(await store.sweep({ dryRun: true }), { ...idle, dryRun: true })
   }),
 
-  sweep("never sweeps people's conversations, expired or not", async world => {
+  it("never sweeps people's conversations, expired or not", async world => {
     const { store, clock } = world
     const plain = await store.create({ channel: 'cli', key: 'cli:default' })
     const expired = await store.create({
@@ -69,7 +69,7 @@ export const sweepCases: readonly ContractCase[] = [
     }
   }),
 
-  sweep('leaves a task without an expiry alone', async world => {
+  it('leaves a task without an expiry alone', async world => {
     const { store, clock } = world
     const { conversation } = await store.create({ task: 'endless' })
     clock.now += 400 * day
@@ -77,7 +77,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
   }),
 
-  sweep('counts from the last activity where a conversation slides', async world => {
+  it('counts from the last activity where a conversation slides', async world => {
     const { store, clock } = world
     const { conversation, branch } = await work(world, 'sliding')
     clock.now += 20 * hour
@@ -88,7 +88,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual((await store.sweep()).trashed, [conversation.id])
   }),
 
-  sweep('counts from the creation where only an expiry was given', async world => {
+  it('counts from the creation where only an expiry was given', async world => {
     const { store, clock } = world
     const { conversation, branch } = await store.create({
       task: 'strict',
@@ -100,7 +100,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual((await store.sweep()).trashed, [conversation.id])
   }),
 
-  sweep('spares an expired conversation that somebody has gone on with by its id (S2-34)', async world => {
+  it('spares an expired conversation that somebody has gone on with by its id (S2-34)', async world => {
     const { store, clock } = world
     const { conversation, branch } = await work(world, 'late')
     clock.now += 3 * day
@@ -111,7 +111,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['going on'])
   }),
 
-  sweep('lets a turn end that began before the expiry', async world => {
+  it('lets a turn end that began before the expiry', async world => {
     const { store, clock } = world
     const { conversation, branch } = await work(world, 'slow')
     clock.now += 23 * hour
@@ -124,7 +124,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['question', 'answer'])
   }),
 
-  sweep('leaves a conversation alone while a turn runs in it, and takes it afterwards', async world => {
+  it('leaves a conversation alone while a turn runs in it, and takes it afterwards', async world => {
     const { store, clock } = world
     const { conversation, branch } = await store.create({
       task: 'slow',
@@ -140,7 +140,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual((await store.sweep()).trashed, [conversation.id])
   }),
 
-  sweep('frees the key of what it trashes, and restore brings it back', async world => {
+  it('frees the key of what it trashes, and restore brings it back', async world => {
     const { store, clock } = world
     const { conversation, branch } = await work(world, 'task', { key: 'task:key' })
     await append(store, branch, 'question')
@@ -153,7 +153,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['question'])
   }),
 
-  sweep('writes nothing at all in a dry run, and says what it would do', async world => {
+  it('writes nothing at all in a dry run, and says what it would do', async world => {
     const { store, clock } = world
     const { conversation } = await work(world, 'task')
     clock.now += 2 * day
@@ -168,7 +168,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(await store.sweep(), { ...idle, trashed: [conversation.id] })
   }),
 
-  sweep('counts no dry run among the sweeps that a purge waits for', async world => {
+  it('counts no dry run among the sweeps that a purge waits for', async world => {
     const { store, clock } = world
     const { conversation } = await store.create()
     await store.trash(conversation.id)
@@ -178,7 +178,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).id, conversation.id)
   }),
 
-  sweep('purges from the trash after seven days, not sooner, and once', async world => {
+  it('purges from the trash after seven days, not sooner, and once', async world => {
     const { store } = world
     const { conversation } = await store.create()
     await store.sweep()
@@ -190,7 +190,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(purgedIn(await pass(world, 2 * day)), [])
   }),
 
-  sweep('purges only what at least two sweeps have seen in the trash', async world => {
+  it('purges only what at least two sweeps have seen in the trash', async world => {
     const { store, clock } = world
     const { conversation } = await store.create()
     await store.trash(conversation.id)
@@ -200,7 +200,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(purgedIn(await pass(world, 3 * day)), [conversation.id])
   }),
 
-  sweep('leaves alone what was restored after it had expired', async world => {
+  it('leaves alone what was restored after it had expired', async world => {
     const { store, clock } = world
     const { conversation } = await work(world, 'task')
     await store.sweep()
@@ -211,7 +211,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.ok((await store.getConversation(conversation.id)).expiresAt!.getTime() > clock.now)
   }),
 
-  sweep('counts the seven days anew after a restore', async world => {
+  it('counts the seven days anew after a restore', async world => {
     const { store } = world
     const { conversation } = await store.create()
     await store.sweep()
@@ -223,7 +223,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(purgedIn(await pass(world, 2 * day)), [conversation.id])
   }),
 
-  sweep('counts only the sweeps since it came to the trash for the last time', async world => {
+  it('counts only the sweeps since it came to the trash for the last time', async world => {
     const { store, clock } = world
     const { conversation } = await store.create()
     await store.sweep()
@@ -238,7 +238,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(purgedIn(await pass(world, 2 * day)), [conversation.id])
   }),
 
-  sweep('takes a task conversation all the way from expiry to nothing', async world => {
+  it('takes a task conversation all the way from expiry to nothing', async world => {
     const { store } = world
     const { conversation, branch } = await work(world, 'task')
     const { head } = await append(store, branch, 'a question about swordfish')
@@ -253,7 +253,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual((await store.search('swordfish')).items, [])
   }),
 
-  sweep('removes the blobs that nobody has any more', async world => {
+  it('removes the blobs that nobody has any more', async world => {
     const { store } = world
     const alone = 'alone '.repeat(4_000)
     const shared = 'shared '.repeat(4_000)
@@ -269,7 +269,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, other.branch), [shared])
   }),
 
-  sweep('does nothing but report when the clock has jumped forwards', async world => {
+  it('does nothing but report when the clock has jumped forwards', async world => {
     const { store, clock } = world
     const from = clock.now
     await store.sweep()
@@ -283,7 +283,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(await store.sweep(), { ...idle, trashed: [conversation.id] })
   }),
 
-  sweep('does nothing but report when the clock has jumped backwards', async world => {
+  it('does nothing but report when the clock has jumped backwards', async world => {
     const { store, clock } = world
     const expiresAt = new Date(clock.now + hour)
     const late = await store.create()
@@ -302,7 +302,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.notEqual((await store.getConversation(late.conversation.id)).trashedAt, null)
   }),
 
-  sweep('takes a day, in either direction, for no jump', async world => {
+  it('takes a day, in either direction, for no jump', async world => {
     const { store, clock } = world
     await store.sweep()
     clock.now += day
@@ -313,7 +313,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.notEqual((await store.sweep()).clockJumped, null)
   }),
 
-  sweep('gets through more than a hundred expired conversations in one call', async world => {
+  it('gets through more than a hundred expired conversations in one call', async world => {
     const { store, clock } = world
     const made: ConversationId[] = []
     for (let i = 0; i < 230; i++) made.push((await work(world, `task-${i}`)).conversation.id)
@@ -330,7 +330,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.equal(await store.countConversations({ trashed: true }), 0)
   }),
 
-  sweep(
+  it(
     'is one sweep for all who share the store',
     async world => {
       const { store, clock, second } = world

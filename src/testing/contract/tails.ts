@@ -3,10 +3,10 @@ import type { InvalidError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message, NewMessage, NonEmpty } from '../../core/message.ts'
 import type { Store, TailBudget } from '../../core/ports.ts'
-import { holder, rejects, start, texts } from './build.ts'
+import { casesOf, holder, rejects, start, texts } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const area = 'tails'
+const it = casesOf('tails')
 
 /** One letter a message, which says its role; each counts as many tokens as its place in the text. */
 function talk(roles: string): NonEmpty<NewMessage> {
@@ -61,219 +61,171 @@ async function branchAt(store: Store, id: ConversationId, at: MessageId | null, 
 }
 
 export const tailCases: readonly ContractCase[] = [
-  {
-    area,
-    name: 'gives the newest messages, oldest first, and counts what lies before them (S0-30, S4-15)',
-    async run({ store }) {
-      const { branch } = await store.create()
-      const { head } = await store.append(branch, null, talk('uauaua'))
-      const tail = await store.tail(head, { messages: 4 })
-      assert.deepEqual(texts(tail.messages), ['u2', 'a3', 'u4', 'a5'])
+  it('gives the newest messages, oldest first, and counts what lies before them (S0-30, S4-15)', async ({
+    store,
+  }) => {
+    const { branch } = await store.create()
+    const { head } = await store.append(branch, null, talk('uauaua'))
+    const tail = await store.tail(head, { messages: 4 })
+    assert.deepEqual(texts(tail.messages), ['u2', 'a3', 'u4', 'a5'])
+    assert.deepEqual([tail.older, tail.olderTokens], [2, 3])
+  }),
+  it('reaches back as far as the tokens go (S2-37)', async ({ store }) => {
+    const { branch } = await store.create()
+    const { head } = await store.append(branch, null, talk('uauaua'))
+    assert.deepEqual(texts((await store.tail(head, { tokens: 17 })).messages), ['u4', 'a5'])
+    assert.deepEqual(texts((await store.tail(head, { tokens: 18 })).messages), ['u2', 'a3', 'u4', 'a5'])
+    const all = await store.tail(head, { tokens: 21 })
+    assert.deepEqual([all.messages.length, all.older, all.olderTokens], [6, 0, 0])
+  }),
+  it('stops at whichever budget runs out first', async ({ store }) => {
+    const { branch } = await store.create()
+    const { head } = await store.append(branch, null, talk('uauaua'))
+    const lengthFor = async (budget: TailBudget) => (await store.tail(head, budget)).messages.length
+    assert.equal(await lengthFor({ tokens: 1_000, messages: 5 }), 4)
+    assert.equal(await lengthFor({ tokens: 12, messages: 5 }), 2)
+    assert.equal(await lengthFor({ tokens: 1_000, messages: 1_000 }), 6)
+  }),
+  it('gives the newest turn whole even if it alone exceeds the budget', async ({ store }) => {
+    const { branch } = await store.create()
+    const { head } = await store.append(branch, null, talk('uauatata'))
+    for (const budget of [{ messages: 1 }, { tokens: 1 }, { tokens: 1, messages: 1 }]) {
+      const tail = await store.tail(head, budget)
+      assert.deepEqual(texts(tail.messages), ['u2', 'a3', 't4', 'a5', 't6', 'a7'])
       assert.deepEqual([tail.older, tail.olderTokens], [2, 3])
-    },
-  },
-  {
-    area,
-    name: 'reaches back as far as the tokens go (S2-37)',
-    async run({ store }) {
-      const { branch } = await store.create()
-      const { head } = await store.append(branch, null, talk('uauaua'))
-      assert.deepEqual(texts((await store.tail(head, { tokens: 17 })).messages), ['u4', 'a5'])
-      assert.deepEqual(texts((await store.tail(head, { tokens: 18 })).messages), ['u2', 'a3', 'u4', 'a5'])
-      const all = await store.tail(head, { tokens: 21 })
-      assert.deepEqual([all.messages.length, all.older, all.olderTokens], [6, 0, 0])
-    },
-  },
-  {
-    area,
-    name: 'stops at whichever budget runs out first',
-    async run({ store }) {
-      const { branch } = await store.create()
-      const { head } = await store.append(branch, null, talk('uauaua'))
-      const lengthFor = async (budget: TailBudget) => (await store.tail(head, budget)).messages.length
-      assert.equal(await lengthFor({ tokens: 1_000, messages: 5 }), 4)
-      assert.equal(await lengthFor({ tokens: 12, messages: 5 }), 2)
-      assert.equal(await lengthFor({ tokens: 1_000, messages: 1_000 }), 6)
-    },
-  },
-  {
-    area,
-    name: 'gives the newest turn whole even if it alone exceeds the budget',
-    async run({ store }) {
-      const { branch } = await store.create()
-      const { head } = await store.append(branch, null, talk('uauatata'))
-      for (const budget of [{ messages: 1 }, { tokens: 1 }, { tokens: 1, messages: 1 }]) {
-        const tail = await store.tail(head, budget)
-        assert.deepEqual(texts(tail.messages), ['u2', 'a3', 't4', 'a5', 't6', 'a7'])
-        assert.deepEqual([tail.older, tail.olderTokens], [2, 3])
+    }
+  }),
+  it('begins with the question of a message in the middle of an answer', async ({ store }) => {
+    const { branch } = await store.create()
+    const { ids } = await store.append(branch, null, talk('uauatatau'))
+    const tail = await store.tail(ids[4]!, { messages: 1 })
+    assert.deepEqual(texts(tail.messages), ['u2', 'a3', 't4'])
+    assert.equal(tail.older, 2)
+    for (const id of ids) await checkTails(store, id)
+  }),
+  it('counts a leading answer or system message as a turn of its own', async ({ store }) => {
+    const { branch } = await store.create()
+    const { head } = await store.append(branch, null, talk('asuaua'))
+    const tail = await store.tail(head, { messages: 5 })
+    assert.deepEqual([texts(tail.messages), tail.older], [['u2', 'a3', 'u4', 'a5'], 2])
+    await checkTails(store, head)
+  }),
+  it('never begins inside a turn: a person’s words in the middle of one are no beginning', async ({
+    store,
+  }) => {
+    const { branch } = await store.create()
+    const first = await store.append(branch, null, talk('ua'), { turn: { key: 't1', step: 0 } })
+    const open = { status: 'open', holder: holder() } as const
+    const a = await store.append(branch, first.head, talk('ua'), { turn: { key: 't2', step: 0, ...open } })
+    const b = await store.append(branch, a.head, talk('tau'), { turn: { key: 't2', step: 1, ...open } })
+    const done = { key: 't2', step: 2, holder: holder() }
+    const { head } = await store.append(branch, b.head, talk('atau'), { turn: done })
+    const tail = await store.tail(head, { messages: 3 })
+    assert.deepEqual([tail.messages.length, tail.older, tail.messages[0]?.seq], [9, 2, 2])
+    await checkTails(store, head)
+  }),
+  it('begins alike for every budget where something was said after a turn and outside any', async ({
+    store,
+  }) => {
+    const { branch } = await store.create()
+    const turn = { key: 't', step: 0 }
+    const { head } = await store.append(branch, null, talk('ua'), { turn })
+    const later = await store.append(branch, head, talk('aua'))
+    await checkTails(store, later.head)
+  }),
+  it('is right for every budget on a long line with and without turns', async ({ store }) => {
+    const { branch } = await store.create()
+    let { head } = await store.append(branch, null, talk('uauataauuatatataua'))
+    for (let i = 0; i < 6; i++) {
+      const turn = { key: `t${i}`, step: 0 }
+      head = (await store.append(branch, head, talk('uatatata'.slice(0, 1 + i)), { turn })).head
+    }
+    head = (await store.append(branch, head, talk('uauata'))).head
+    await checkTails(store, head)
+  }),
+  it('is right on lines of hundreds of messages, and for a turn of hundreds', async ({ store }) => {
+    const { conversation, branch } = await store.create()
+    const line = await store.append(branch, null, talk('uat'.repeat(220)))
+    const long = await store.append(branch, line.head, talk(`u${'at'.repeat(150)}`), {
+      turn: { key: 'long', step: 0 },
+    })
+    const side = await branchAt(store, conversation.id, line.ids[500]!, 'side')
+    const beside = await store.append(side, line.ids[500]!, talk('aua'))
+    for (const [head, sizes] of [
+      [line.head, [1, 2, 3, 4, 127, 128, 129, 130, 255, 256, 257, 384, 512, 513, 659, 660, 661]],
+      [long.head, [1, 32, 33, 128, 129, 301, 302, 303, 304, 400, 960, 961]],
+      [beside.head, [3, 4, 5, 6, 130, 131, 132, 260, 504]],
+    ] as const) {
+      const path = await store.path(head)
+      for (const size of sizes) {
+        const tokens = sum(path.slice(-size))
+        await checkTail(store, path, { messages: size })
+        await checkTail(store, path, { tokens })
+        await checkTail(store, path, { tokens, messages: 200 })
       }
-    },
-  },
-  {
-    area,
-    name: 'begins with the question of a message in the middle of an answer',
-    async run({ store }) {
-      const { branch } = await store.create()
-      const { ids } = await store.append(branch, null, talk('uauatatau'))
-      const tail = await store.tail(ids[4]!, { messages: 1 })
-      assert.deepEqual(texts(tail.messages), ['u2', 'a3', 't4'])
-      assert.equal(tail.older, 2)
-      for (const id of ids) await checkTails(store, id)
-    },
-  },
-  {
-    area,
-    name: 'counts a leading answer or system message as a turn of its own',
-    async run({ store }) {
-      const { branch } = await store.create()
-      const { head } = await store.append(branch, null, talk('asuaua'))
-      const tail = await store.tail(head, { messages: 5 })
-      assert.deepEqual([texts(tail.messages), tail.older], [['u2', 'a3', 'u4', 'a5'], 2])
+    }
+  }),
+  it('is right where the path leaves a long branch early', async ({ store }) => {
+    const { conversation, branch } = await store.create()
+    const main = await store.append(branch, null, talk('uatauauatauauatauauauauauauauauaua'))
+    for (const [name, at] of [
+      ['after an answer', main.ids[3]!],
+      ['after a question', main.ids[4]!],
+      ['inside an answer', main.ids[8]!],
+      ['a second root', null],
+    ] as const) {
+      const side = await branchAt(store, conversation.id, at, name)
+      const { head } = await store.append(side, at, talk('atauauatau'))
       await checkTails(store, head)
-    },
-  },
-  {
-    area,
-    name: 'never begins inside a turn: a person’s words in the middle of one are no beginning',
-    async run({ store }) {
-      const { branch } = await store.create()
-      const first = await store.append(branch, null, talk('ua'), { turn: { key: 't1', step: 0 } })
-      const open = { status: 'open', holder: holder() } as const
-      const a = await store.append(branch, first.head, talk('ua'), { turn: { key: 't2', step: 0, ...open } })
-      const b = await store.append(branch, a.head, talk('tau'), { turn: { key: 't2', step: 1, ...open } })
-      const done = { key: 't2', step: 2, holder: holder() }
-      const { head } = await store.append(branch, b.head, talk('atau'), { turn: done })
-      const tail = await store.tail(head, { messages: 3 })
-      assert.deepEqual([tail.messages.length, tail.older, tail.messages[0]?.seq], [9, 2, 2])
-      await checkTails(store, head)
-    },
-  },
-  {
-    area,
-    name: 'begins alike for every budget where something was said after a turn and outside any',
-    async run({ store }) {
-      const { branch } = await store.create()
-      const turn = { key: 't', step: 0 }
-      const { head } = await store.append(branch, null, talk('ua'), { turn })
-      const later = await store.append(branch, head, talk('aua'))
-      await checkTails(store, later.head)
-    },
-  },
-  {
-    area,
-    name: 'is right for every budget on a long line with and without turns',
-    async run({ store }) {
-      const { branch } = await store.create()
-      let { head } = await store.append(branch, null, talk('uauataauuatatataua'))
-      for (let i = 0; i < 6; i++) {
-        const turn = { key: `t${i}`, step: 0 }
-        head = (await store.append(branch, head, talk('uatatata'.slice(0, 1 + i)), { turn })).head
+    }
+    await checkTails(store, main.head)
+  }),
+  it('is right where branches were written in turn, message by message', async ({ store }) => {
+    const { conversation, branch } = await store.create()
+    const { head: base } = await store.append(branch, null, talk('uauata'))
+    const heads = new Map<string, MessageId>([['main', base]])
+    for (const name of ['left', 'right']) {
+      await branchAt(store, conversation.id, base, name)
+      heads.set(name, base)
+    }
+    const letters = [...'uatauauaataua']
+    for (const [i, letter] of letters.entries()) {
+      for (const [name, head] of heads) {
+        const [message] = talk(letter)
+        const made = await store.append({ conversationId: conversation.id, name }, head, [
+          { ...message, tokens: (i * 7 + name.length) % 11 },
+        ])
+        heads.set(name, made.head)
       }
-      head = (await store.append(branch, head, talk('uauata'))).head
-      await checkTails(store, head)
-    },
-  },
-  {
-    area,
-    name: 'is right on lines of hundreds of messages, and for a turn of hundreds',
-    async run({ store }) {
-      const { conversation, branch } = await store.create()
-      const line = await store.append(branch, null, talk('uat'.repeat(220)))
-      const long = await store.append(branch, line.head, talk(`u${'at'.repeat(150)}`), {
-        turn: { key: 'long', step: 0 },
-      })
-      const side = await branchAt(store, conversation.id, line.ids[500]!, 'side')
-      const beside = await store.append(side, line.ids[500]!, talk('aua'))
-      for (const [head, sizes] of [
-        [line.head, [1, 2, 3, 4, 127, 128, 129, 130, 255, 256, 257, 384, 512, 513, 659, 660, 661]],
-        [long.head, [1, 32, 33, 128, 129, 301, 302, 303, 304, 400, 960, 961]],
-        [beside.head, [3, 4, 5, 6, 130, 131, 132, 260, 504]],
-      ] as const) {
-        const path = await store.path(head)
-        for (const size of sizes) {
-          const tokens = sum(path.slice(-size))
-          await checkTail(store, path, { messages: size })
-          await checkTail(store, path, { tokens })
-          await checkTail(store, path, { tokens, messages: 200 })
-        }
-      }
-    },
-  },
-  {
-    area,
-    name: 'is right where the path leaves a long branch early',
-    async run({ store }) {
-      const { conversation, branch } = await store.create()
-      const main = await store.append(branch, null, talk('uatauauatauauatauauauauauauauauaua'))
-      for (const [name, at] of [
-        ['after an answer', main.ids[3]!],
-        ['after a question', main.ids[4]!],
-        ['inside an answer', main.ids[8]!],
-        ['a second root', null],
-      ] as const) {
-        const side = await branchAt(store, conversation.id, at, name)
-        const { head } = await store.append(side, at, talk('atauauatau'))
-        await checkTails(store, head)
-      }
-      await checkTails(store, main.head)
-    },
-  },
-  {
-    area,
-    name: 'is right where branches were written in turn, message by message',
-    async run({ store }) {
-      const { conversation, branch } = await store.create()
-      const { head: base } = await store.append(branch, null, talk('uauata'))
-      const heads = new Map<string, MessageId>([['main', base]])
-      for (const name of ['left', 'right']) {
-        await branchAt(store, conversation.id, base, name)
-        heads.set(name, base)
-      }
-      const letters = [...'uatauauaataua']
-      for (const [i, letter] of letters.entries()) {
-        for (const [name, head] of heads) {
-          const [message] = talk(letter)
-          const made = await store.append({ conversationId: conversation.id, name }, head, [
-            { ...message, tokens: (i * 7 + name.length) % 11 },
-          ])
-          heads.set(name, made.head)
-        }
-      }
-      for (const head of heads.values()) await checkTails(store, head)
-    },
-  },
-  {
-    area,
-    name: 'leaves an open turn out for a reader of whole turns, and counts the rest as it would be',
-    async run({ store }) {
-      const { branch } = await store.create()
-      const { head } = await store.append(branch, null, talk('uauaua'))
-      const turn = { key: 't1', step: 0, status: 'open', holder: holder() } as const
-      const open = await store.append(branch, head, talk('ua'), { turn })
-      const tail = await store.tail(open.head, { messages: 4 }, { wholeTurns: true })
-      assert.deepEqual(texts(tail.messages), ['u2', 'a3', 'u4', 'a5'])
-      assert.deepEqual([tail.older, tail.olderTokens], [2, 3])
-      const least = await store.tail(open.head, { tokens: 1 }, { wholeTurns: true })
-      assert.deepEqual([texts(least.messages), least.older], [['u4', 'a5'], 4])
-    },
-  },
-  {
-    area,
-    name: 'refuses a budget that says nothing, or nothing that can be counted',
-    async run({ store }) {
-      const { ids } = await start(store)
-      const bad: TailBudget[] = [
-        {},
-        { tokens: Number.NaN },
-        { messages: -1 },
-        { messages: 1.5 },
-        { tokens: -5 },
-      ]
-      for (const budget of bad) {
-        await rejects<InvalidError>(store.tail(ids[2], budget), 'invalid')
-      }
-      await rejects(store.tail(ids[2], { tokens: '10' } as unknown as TailBudget), 'invalid')
-      assert.equal(texts((await store.tail(ids[2], { messages: 1 })).messages)[0], 'three')
-    },
-  },
+    }
+    for (const head of heads.values()) await checkTails(store, head)
+  }),
+  it('leaves an open turn out for a reader of whole turns, and counts the rest as it would be', async ({
+    store,
+  }) => {
+    const { branch } = await store.create()
+    const { head } = await store.append(branch, null, talk('uauaua'))
+    const turn = { key: 't1', step: 0, status: 'open', holder: holder() } as const
+    const open = await store.append(branch, head, talk('ua'), { turn })
+    const tail = await store.tail(open.head, { messages: 4 }, { wholeTurns: true })
+    assert.deepEqual(texts(tail.messages), ['u2', 'a3', 'u4', 'a5'])
+    assert.deepEqual([tail.older, tail.olderTokens], [2, 3])
+    const least = await store.tail(open.head, { tokens: 1 }, { wholeTurns: true })
+    assert.deepEqual([texts(least.messages), least.older], [['u4', 'a5'], 4])
+  }),
+  it('refuses a budget that says nothing, or nothing that can be counted', async ({ store }) => {
+    const { ids } = await start(store)
+    const bad: TailBudget[] = [
+      {},
+      { tokens: Number.NaN },
+      { messages: -1 },
+      { messages: 1.5 },
+      { tokens: -5 },
+    ]
+    for (const budget of bad) {
+      await rejects<InvalidError>(store.tail(ids[2], budget), 'invalid')
+    }
+    await rejects(store.tail(ids[2], { tokens: '10' } as unknown as TailBudget), 'invalid')
+    assert.equal(texts((await store.tail(ids[2], { messages: 1 })).messages)[0], 'three')
+  }),
 ]

@@ -5,12 +5,12 @@ import { append, casesOf, holder, noMessage, said, say, start, summarise, writer
 import type { ContractCase } from './contract-case.ts'
 import { allOf, fill, forget, one, recordsOf, write, writeAll } from './transfer-build.ts'
 
-const merging = casesOf('moving into what is there')
+const it = casesOf('moving into what is there')
 
 const outcomesOf = (written: readonly { readonly outcome: string }[]) => written.map(({ outcome }) => outcome)
 
 export const mergingCases: readonly ContractCase[] = [
-  merging('adds what was said since, and moves the branch on', async ({ store, clock }) => {
+  it('adds what was said since, and moves the branch on', async ({ store, clock }) => {
     const { conversation, branch } = await start(store)
     const early = await recordsOf(store, conversation.id)
     clock.now += 1_000
@@ -33,7 +33,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.deepEqual(await recordsOf(store, conversation.id), late)
   }),
 
-  merging('keeps both ways where a branch has gone on differently, and says so once', async ({ store }) => {
+  it('keeps both ways where a branch has gone on differently, and says so once', async ({ store }) => {
     const { conversation, branch, ids } = await start(store)
     const early = await recordsOf(store, conversation.id)
     await append(store, branch, 'there')
@@ -52,7 +52,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal((await store.listBranches(conversation.id)).length, 2)
   }),
 
-  merging('does not pull a branch away from somebody who is answering', async ({ store, clock }) => {
+  it('does not pull a branch away from somebody who is answering', async ({ store, clock }) => {
     const { conversation, branch } = await store.create()
     const turn = { key: 't', step: 0, status: 'open', holder: holder(7) } as const
     const asked = await store.append(branch, null, [say('q')], { turn })
@@ -73,7 +73,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['q', 'there'])
   }),
 
-  merging('gives no key that another has here, and says so', async ({ store, clock }) => {
+  it('gives no key that another has here, and says so', async ({ store, clock }) => {
     const { conversation } = await start(store, { key: 'k' })
     const records = await recordsOf(store, conversation.id)
     await forget(store, conversation.id)
@@ -93,25 +93,22 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal((await store.findByKey('k'))?.conversation.id, conversation.id)
   }),
 
-  merging(
-    'leaves titles, labels, words that were erased and the trash as they are here',
-    async ({ store }) => {
-      const { conversation, ids } = await start(store, { title: 'There', key: 'k' })
-      const { id } = conversation
-      const records = await recordsOf(store, id)
-      await store.updateConversation(id, { title: 'Here', tags: ['mine'] })
-      await store.setLabel(ids[0], 'mine')
-      await store.eraseMessages([ids[1]], { by: 'anna', reason: 'private' })
-      await store.trash(id)
-      const before = await recordsOf(store, id)
-      await writeAll(store, records, 'present')
-      assert.deepEqual(await recordsOf(store, id), before)
-      assert.equal((await store.getConversation(id)).title, 'Here')
-      assert.equal(await store.findByKey('k'), null)
-    },
-  ),
+  it('leaves titles, labels, words that were erased and the trash as they are here', async ({ store }) => {
+    const { conversation, ids } = await start(store, { title: 'There', key: 'k' })
+    const { id } = conversation
+    const records = await recordsOf(store, id)
+    await store.updateConversation(id, { title: 'Here', tags: ['mine'] })
+    await store.setLabel(ids[0], 'mine')
+    await store.eraseMessages([ids[1]], { by: 'anna', reason: 'private' })
+    await store.trash(id)
+    const before = await recordsOf(store, id)
+    await writeAll(store, records, 'present')
+    assert.deepEqual(await recordsOf(store, id), before)
+    assert.equal((await store.getConversation(id)).title, 'Here')
+    assert.equal(await store.findByKey('k'), null)
+  }),
 
-  merging('brings back what was deleted here, and leaves alive what was deleted there', async ({ store }) => {
+  it('brings back what was deleted here, and leaves alive what was deleted there', async ({ store }) => {
     const { conversation, branch, ids } = await start(store)
     const { id } = conversation
     const whole = await recordsOf(store, id)
@@ -127,40 +124,40 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal((await store.getMessages([ids[2]]))[0]?.seq, 3)
   }),
 
-  merging(
-    'ends a turn that was open, if it has ended there, and not one that is held here',
-    async ({ store, clock }) => {
-      const { conversation, branch } = await store.create()
-      const { id } = conversation
-      const step = { key: 't', step: 0, status: 'open', holder: holder() } as const
-      const asked = await store.append(branch, null, [say('q')], { turn: step })
-      await store.putDraft(id, 't', holder(), [{ n: 0, type: 'text', text: 'hal' }])
-      const open = await recordsOf(store, id)
-      await store.append(branch, asked.head, [say('half', 'assistant')], {
-        turn: { key: 't', step: 1, status: 'complete', holder: holder(), usage: { output: 4 } },
-      })
-      const ended = await recordsOf(store, id)
-      await forget(store, id)
-      await writeAll(store, open, 'added')
-      const written = await write(store, ended)
-      assert.deepEqual(outcomesOf(written), ['advanced', 'present', 'added', 'advanced', 'advanced'])
-      assert.deepEqual(await recordsOf(store, id), ended)
-      assert.deepEqual(await store.readDraft(id, 't'), [])
-      await writeAll(store, open, 'present')
-      assert.deepEqual(await recordsOf(store, id), ended)
-      // Held by another process, whose lease still runs.
-      await forget(store, id)
-      const other = { ...one(open, 'turn'), holder: holder(9), leaseUntil: clock.now + 20_000 }
-      await write(
-        store,
-        open.map(record => (record.kind === 'turn' ? other : record)),
-      )
-      await write(store, ended)
-      assert.equal((await store.listTurns(id))[0]?.status, 'open')
-    },
-  ),
+  it('ends a turn that was open, if it has ended there, and not one that is held here', async ({
+    store,
+    clock,
+  }) => {
+    const { conversation, branch } = await store.create()
+    const { id } = conversation
+    const step = { key: 't', step: 0, status: 'open', holder: holder() } as const
+    const asked = await store.append(branch, null, [say('q')], { turn: step })
+    await store.putDraft(id, 't', holder(), [{ n: 0, type: 'text', text: 'hal' }])
+    const open = await recordsOf(store, id)
+    await store.append(branch, asked.head, [say('half', 'assistant')], {
+      turn: { key: 't', step: 1, status: 'complete', holder: holder(), usage: { output: 4 } },
+    })
+    const ended = await recordsOf(store, id)
+    await forget(store, id)
+    await writeAll(store, open, 'added')
+    const written = await write(store, ended)
+    assert.deepEqual(outcomesOf(written), ['advanced', 'present', 'added', 'advanced', 'advanced'])
+    assert.deepEqual(await recordsOf(store, id), ended)
+    assert.deepEqual(await store.readDraft(id, 't'), [])
+    await writeAll(store, open, 'present')
+    assert.deepEqual(await recordsOf(store, id), ended)
+    // Held by another process, whose lease still runs.
+    await forget(store, id)
+    const other = { ...one(open, 'turn'), holder: holder(9), leaseUntil: clock.now + 20_000 }
+    await write(
+      store,
+      open.map(record => (record.kind === 'turn' ? other : record)),
+    )
+    await write(store, ended)
+    assert.equal((await store.listTurns(id))[0]?.status, 'open')
+  }),
 
-  merging('lets nobody hold a branch for longer by writing so into a record', async ({ store, clock }) => {
+  it('lets nobody hold a branch for longer by writing so into a record', async ({ store, clock }) => {
     const id = await fill(store)
     const records = await recordsOf(store, id)
     await forget(store, id)
@@ -182,7 +179,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal(dear?.outcome, 'refused')
   }),
 
-  merging('takes pieces of an answer in their order, and none without a turn', async ({ store }) => {
+  it('takes pieces of an answer in their order, and none without a turn', async ({ store }) => {
     const id = await fill(store)
     const draft = one(await recordsOf(store, id), 'draft')
     const written = await write(store, [
@@ -195,34 +192,34 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal((await store.readDraft(id, 't2')).length, 2)
   }),
 
-  merging(
-    'takes a summary only with the checksum of its messages, and none of erased words',
-    async ({ store, clock }) => {
-      const { conversation, branch, ids } = await start(store)
-      const { id } = conversation
-      await summarise(store, id, [ids[0], ids[1]])
-      const side = await store.createBranch(id, ids[0], { name: 'side' })
-      const { head } = await append(store, side, 'other')
-      const summary = one(await recordsOf(store, id), 'summary')
-      const outcome = async (record: StoredRecord) => (await write(store, [record]))[0]?.outcome
-      assert.equal(await outcome(summary), 'present')
-      const longer = { ...summary, last: ids[2], checksum: sha256Hex(ids.map(one => `${one}\n`).join('')) }
-      assert.equal(await outcome({ ...longer, checksum: summary.checksum }), 'refused')
-      assert.equal(await outcome({ ...longer, first: head }), 'refused')
-      assert.equal(await outcome({ ...longer, first: noMessage }), 'refused')
-      assert.equal(await outcome(longer), 'added')
-      assert.equal((await store.listSummaries(id)).length, 2)
-      clock.now += 1_000
-      await store.eraseMessages([ids[1]], { by: 'anna', reason: 'private' })
-      assert.deepEqual(await store.listSummaries(id), [])
-      assert.equal(await outcome(summary), 'refused')
-      // One that was made afterwards never saw them.
-      assert.equal(await outcome({ ...summary, createdAt: clock.now + 1 }), 'added')
-      assert.equal((await store.getBranch(branch)).head, ids[2])
-    },
-  ),
+  it('takes a summary only with the checksum of its messages, and none of erased words', async ({
+    store,
+    clock,
+  }) => {
+    const { conversation, branch, ids } = await start(store)
+    const { id } = conversation
+    await summarise(store, id, [ids[0], ids[1]])
+    const side = await store.createBranch(id, ids[0], { name: 'side' })
+    const { head } = await append(store, side, 'other')
+    const summary = one(await recordsOf(store, id), 'summary')
+    const outcome = async (record: StoredRecord) => (await write(store, [record]))[0]?.outcome
+    assert.equal(await outcome(summary), 'present')
+    const longer = { ...summary, last: ids[2], checksum: sha256Hex(ids.map(one => `${one}\n`).join('')) }
+    assert.equal(await outcome({ ...longer, checksum: summary.checksum }), 'refused')
+    assert.equal(await outcome({ ...longer, first: head }), 'refused')
+    assert.equal(await outcome({ ...longer, first: noMessage }), 'refused')
+    assert.equal(await outcome(longer), 'added')
+    assert.equal((await store.listSummaries(id)).length, 2)
+    clock.now += 1_000
+    await store.eraseMessages([ids[1]], { by: 'anna', reason: 'private' })
+    assert.deepEqual(await store.listSummaries(id), [])
+    assert.equal(await outcome(summary), 'refused')
+    // One that was made afterwards never saw them.
+    assert.equal(await outcome({ ...summary, createdAt: clock.now + 1 }), 'added')
+    assert.equal((await store.getBranch(branch)).head, ids[2])
+  }),
 
-  merging('takes events that are not there, whatever numbers they have', async ({ store }) => {
+  it('takes events that are not there, whatever numbers they have', async ({ store }) => {
     const { conversation } = await start(store)
     const { id } = conversation
     await store.addEvents(id, [{ type: 'plan', data: { n: 1 } }, { type: 'resume' }])
@@ -252,7 +249,7 @@ export const mergingCases: readonly ContractCase[] = [
     )
   }),
 
-  merging('raises what never goes down, and lowers nothing', async ({ store }) => {
+  it('raises what never goes down, and lowers nothing', async ({ store }) => {
     const id = await fill(store)
     const conversation = one(await recordsOf(store, id), 'conversation')
     const { tokensUsed, cost } = await store.getConversation(id)
@@ -268,7 +265,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.ok(after.version > version)
   }),
 
-  merging('keeps the links of agents that are here, and adds others', async ({ store }) => {
+  it('keeps the links of agents that are here, and adds others', async ({ store }) => {
     const id = await fill(store)
     const link = one(await recordsOf(store, id), 'agent_link')
     const written = await write(store, [
@@ -287,7 +284,7 @@ export const mergingCases: readonly ContractCase[] = [
     )
   }),
 
-  merging('takes many conversations in one go, each by itself', async ({ store }) => {
+  it('takes many conversations in one go, each by itself', async ({ store }) => {
     const places = [await start(store), await start(store), await start(store)]
     const all = (await Promise.all(places.map(place => recordsOf(store, place.conversation.id)))).flat()
     for (const { conversation } of places) await forget(store, conversation.id)
@@ -295,7 +292,7 @@ export const mergingCases: readonly ContractCase[] = [
     for (const { branch } of places) assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
   }),
 
-  merging(
+  it(
     'ends in the same if many take in the same at once',
     async world => {
       const { store } = world

@@ -6,10 +6,10 @@ import { append, casesOf, holder, noConversation, noMessage, rejects, said, say,
 import type { ContractCase } from './contract-case.ts'
 import { allOf, fill, forget, one, recordsOf, write, writeAll } from './transfer-build.ts'
 
-const moving = casesOf('moving')
+const it = casesOf('moving')
 
 export const transferCases: readonly ContractCase[] = [
-  moving('gives a conversation back as it was, though nothing of it was left', async ({ store, clock }) => {
+  it('gives a conversation back as it was, though nothing of it was left', async ({ store, clock }) => {
     const id = await fill(store)
     const before = await recordsOf(store, id)
     const shown = await store.getConversation(id)
@@ -25,34 +25,29 @@ export const transferCases: readonly ContractCase[] = [
     assert.deepEqual(after, was)
   }),
 
-  moving(
-    'comes in an order in which it can be written: parents, blobs and messages first',
-    async ({ store }) => {
-      const records = await recordsOf(store, await fill(store))
-      assert.deepEqual(
-        [...new Set(records.map(({ kind }) => (kind === 'tombstone' || kind === 'blob' ? 'message' : kind)))],
-        ['conversation', 'message', 'turn', 'draft', 'summary', 'event', 'branch', 'agent_link'],
-      )
-      const seqs = records.flatMap(record =>
-        record.kind === 'message' || record.kind === 'tombstone' ? [record.seq] : [],
-      )
-      assert.deepEqual(
-        seqs,
-        seqs.map((_, i) => i),
-      )
-      // In any other order it is not taken.
-      const id = one(records, 'conversation').id
-      await forget(store, id)
-      const written = await write(store, records.toReversed())
-      assert.ok(
-        written.every(
-          ({ outcome }, i) => outcome === 'refused' || records.at(-1 - i)?.kind === 'conversation',
-        ),
-      )
-    },
-  ),
+  it('comes in an order in which it can be written: parents, blobs and messages first', async ({ store }) => {
+    const records = await recordsOf(store, await fill(store))
+    assert.deepEqual(
+      [...new Set(records.map(({ kind }) => (kind === 'tombstone' || kind === 'blob' ? 'message' : kind)))],
+      ['conversation', 'message', 'turn', 'draft', 'summary', 'event', 'branch', 'agent_link'],
+    )
+    const seqs = records.flatMap(record =>
+      record.kind === 'message' || record.kind === 'tombstone' ? [record.seq] : [],
+    )
+    assert.deepEqual(
+      seqs,
+      seqs.map((_, i) => i),
+    )
+    // In any other order it is not taken.
+    const id = one(records, 'conversation').id
+    await forget(store, id)
+    const written = await write(store, records.toReversed())
+    assert.ok(
+      written.every(({ outcome }, i) => outcome === 'refused' || records.at(-1 - i)?.kind === 'conversation'),
+    )
+  }),
 
-  moving('adds nothing the second time, and raises no version', async ({ store }) => {
+  it('adds nothing the second time, and raises no version', async ({ store }) => {
     const id = await fill(store)
     const records = await recordsOf(store, id)
     const version = await store.versionOf(id)
@@ -66,62 +61,60 @@ export const transferCases: readonly ContractCase[] = [
     assert.deepEqual(await recordsOf(store, id), records)
   }),
 
-  moving(
-    'may come in any parts: stopped anywhere and begun again, it ends in the same (R2)',
-    async ({ store }) => {
-      const id = await fill(store)
-      const records = await recordsOf(store, id)
-      // A blob goes with the message behind it.
-      const ends = records.flatMap(({ kind }, i) => (kind === 'blob' ? [] : [i + 1]))
-      for (const end of ends.filter((_, i) => i % 3 === 0)) {
-        await forget(store, id)
-        for (let from = 0; from < end; ) {
-          const to = ends.find(candidate => candidate > from)!
-          await writeAll(store, records.slice(from, to), 'added')
-          from = to
-        }
-        await write(store, records)
-        assert.deepEqual(await recordsOf(store, id), records)
+  it('may come in any parts: stopped anywhere and begun again, it ends in the same (R2)', async ({
+    store,
+  }) => {
+    const id = await fill(store)
+    const records = await recordsOf(store, id)
+    // A blob goes with the message behind it.
+    const ends = records.flatMap(({ kind }, i) => (kind === 'blob' ? [] : [i + 1]))
+    for (const end of ends.filter((_, i) => i % 3 === 0)) {
+      await forget(store, id)
+      for (let from = 0; from < end; ) {
+        const to = ends.find(candidate => candidate > from)!
+        await writeAll(store, records.slice(from, to), 'added')
+        from = to
       }
-    },
-  ),
+      await write(store, records)
+      assert.deepEqual(await recordsOf(store, id), records)
+    }
+  }),
 
-  moving(
-    'goes on as if it had always been here: appends, forks, a turn that is taken over',
-    async ({ store, clock }) => {
-      const id = await fill(store)
-      const records = await recordsOf(store, id)
-      const { head } = await store.getBranch({ conversationId: id, name: 'main' })
-      await forget(store, id)
-      await writeAll(store, records, 'added')
-      const main = { conversationId: id, name: 'main' }
-      const next = await store.append(main, head, [say('five')])
-      const [message] = await store.getMessages([next.head])
-      assert.equal(message?.seq, allOf(records, 'message').length + allOf(records, 'tombstone').length)
-      await rejects(store.append({ conversationId: id, name: 'fork' }, null, [say('no')]), 'busy')
-      clock.now += 60_000
-      const ended = await store.endTurn(id, 't2', { status: 'interrupted', heldBy: holder() })
-      assert.deepEqual((await said(store, { conversationId: id, name: 'fork' })).at(-1), 'half \ud83d')
-      assert.ok(ended.message)
-      assert.equal((await store.findByKey('kept'))?.conversation.id, id)
-      assert.equal((await store.findByAgentLink('agent', 'f'))?.conversation.id, id)
-    },
-  ),
+  it('goes on as if it had always been here: appends, forks, a turn that is taken over', async ({
+    store,
+    clock,
+  }) => {
+    const id = await fill(store)
+    const records = await recordsOf(store, id)
+    const { head } = await store.getBranch({ conversationId: id, name: 'main' })
+    await forget(store, id)
+    await writeAll(store, records, 'added')
+    const main = { conversationId: id, name: 'main' }
+    const next = await store.append(main, head, [say('five')])
+    const [message] = await store.getMessages([next.head])
+    assert.equal(message?.seq, allOf(records, 'message').length + allOf(records, 'tombstone').length)
+    await rejects(store.append({ conversationId: id, name: 'fork' }, null, [say('no')]), 'busy')
+    clock.now += 60_000
+    const ended = await store.endTurn(id, 't2', { status: 'interrupted', heldBy: holder() })
+    assert.deepEqual((await said(store, { conversationId: id, name: 'fork' })).at(-1), 'half \ud83d')
+    assert.ok(ended.message)
+    assert.equal((await store.findByKey('kept'))?.conversation.id, id)
+    assert.equal((await store.findByAgentLink('agent', 'f'))?.conversation.id, id)
+  }),
 
-  moving(
-    'is found by search, with the words of large parts, and not the words that were erased',
-    async ({ store }) => {
-      const id = await fill(store)
-      const records = await recordsOf(store, id)
-      await forget(store, id)
-      await writeAll(store, records, 'added')
-      assert.equal((await store.search('four')).items.length, 1)
-      assert.equal((await store.search('large')).items.length, 1)
-      assert.equal((await store.search('two')).items.length, 0)
-    },
-  ),
+  it('is found by search, with the words of large parts, and not the words that were erased', async ({
+    store,
+  }) => {
+    const id = await fill(store)
+    const records = await recordsOf(store, id)
+    await forget(store, id)
+    await writeAll(store, records, 'added')
+    assert.equal((await store.search('four')).items.length, 1)
+    assert.equal((await store.search('large')).items.length, 1)
+    assert.equal((await store.search('two')).items.length, 0)
+  }),
 
-  moving('leaves out what is written while it is read', async ({ store }) => {
+  it('leaves out what is written while it is read', async ({ store }) => {
     const { conversation, branch } = await start(store)
     const before = await recordsOf(store, conversation.id)
     const seen: StoredRecord[] = []
@@ -134,7 +127,7 @@ export const transferCases: readonly ContractCase[] = [
     assert.deepEqual(seen, before)
   }),
 
-  moving('has heads that are there, also if they were deleted while it was read', async ({ store }) => {
+  it('has heads that are there, also if they were deleted while it was read', async ({ store }) => {
     const { conversation, ids } = await start(store)
     const seen: StoredRecord[] = []
     for await (const record of store.readStored(conversation.id)) {
@@ -147,51 +140,50 @@ export const transferCases: readonly ContractCase[] = [
     await writeAll(store, seen, 'added')
   }),
 
-  moving(
-    'refuses what is not what its hash says, and what hangs on it, and takes the rest (R26)',
-    async ({ store }) => {
-      const { conversation, branch, ids } = await start(store)
-      await store.createBranch(conversation.id, ids[0], { name: 'side' })
-      const records = await recordsOf(store, conversation.id)
-      const changes: Partial<StoredMessage>[] = [
-        { body: '{"blocks":"TWO"}' },
-        { body: '{"blocks":"TWO"}', bodyHash: sha256Hex('{"blocks":"TWO"}') },
-        { role: 'user' },
-        { at: 5 },
-        { parentId: null },
-        { parentId: noMessage },
-        { id: noMessage },
-        { erased: { at: 1, by: 'x', reason: '' } },
-        { body: null },
-        { tokens: -1 },
-        { tokens: 2 ** 40 },
-        { label: '' },
-        { turn: noMessage },
-      ]
-      for (const change of changes) {
-        await forget(store, conversation.id)
-        const bad = records.map(record =>
-          record.kind === 'message' && record.id === ids[1] ? { ...record, ...change } : record,
-        )
-        const written = await write(store, bad)
-        const outcomes = written.map(({ outcome }, i) => `${records[i]!.kind} ${outcome}`)
-        assert.deepEqual(outcomes, [
-          'conversation added',
-          'message added',
-          'message refused',
-          'message refused',
-          'branch refused',
-          'branch added',
-        ])
-        assert.deepEqual(await said(store, { conversationId: conversation.id, name: 'side' }), ['one'])
-        // What was missing goes in later, behind the others, and all is as it was.
-        await write(store, records)
-        assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
-      }
-    },
-  ),
+  it('refuses what is not what its hash says, and what hangs on it, and takes the rest (R26)', async ({
+    store,
+  }) => {
+    const { conversation, branch, ids } = await start(store)
+    await store.createBranch(conversation.id, ids[0], { name: 'side' })
+    const records = await recordsOf(store, conversation.id)
+    const changes: Partial<StoredMessage>[] = [
+      { body: '{"blocks":"TWO"}' },
+      { body: '{"blocks":"TWO"}', bodyHash: sha256Hex('{"blocks":"TWO"}') },
+      { role: 'user' },
+      { at: 5 },
+      { parentId: null },
+      { parentId: noMessage },
+      { id: noMessage },
+      { erased: { at: 1, by: 'x', reason: '' } },
+      { body: null },
+      { tokens: -1 },
+      { tokens: 2 ** 40 },
+      { label: '' },
+      { turn: noMessage },
+    ]
+    for (const change of changes) {
+      await forget(store, conversation.id)
+      const bad = records.map(record =>
+        record.kind === 'message' && record.id === ids[1] ? { ...record, ...change } : record,
+      )
+      const written = await write(store, bad)
+      const outcomes = written.map(({ outcome }, i) => `${records[i]!.kind} ${outcome}`)
+      assert.deepEqual(outcomes, [
+        'conversation added',
+        'message added',
+        'message refused',
+        'message refused',
+        'branch refused',
+        'branch added',
+      ])
+      assert.deepEqual(await said(store, { conversationId: conversation.id, name: 'side' }), ['one'])
+      // What was missing goes in later, behind the others, and all is as it was.
+      await write(store, records)
+      assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
+    }
+  }),
 
-  moving('refuses a body that hashes right but that no reader could read', async ({ store }) => {
+  it('refuses a body that hashes right but that no reader could read', async ({ store }) => {
     const { conversation } = await start(store)
     const message = one(await recordsOf(store, conversation.id), 'message')
     const bodies = [
@@ -222,7 +214,7 @@ export const transferCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).messages, 3)
   }),
 
-  moving('takes a blob with a message that refers to it, or not at all', async ({ store }) => {
+  it('takes a blob with a message that refers to it, or not at all', async ({ store }) => {
     const { conversation, branch } = await store.create()
     await append(store, branch, 'x'.repeat(20_000), 'y', 'x'.repeat(20_000))
     const records = await recordsOf(store, conversation.id)
@@ -249,7 +241,7 @@ export const transferCases: readonly ContractCase[] = [
     await rejects(store.readBlob(blob.hash), 'not_found')
   }),
 
-  moving('refuses nonsense of every kind, field by field, and writes nothing of it', async ({ store }) => {
+  it('refuses nonsense of every kind, field by field, and writes nothing of it', async ({ store }) => {
     const id = await fill(store)
     const records = await recordsOf(store, id)
     const version = await store.versionOf(id)
@@ -285,7 +277,7 @@ export const transferCases: readonly ContractCase[] = [
     assert.ok((await store.versionOf(id)) >= version)
   }),
 
-  moving('says that there is none, and that one is on its way out', async ({ store }) => {
+  it('says that there is none, and that one is on its way out', async ({ store }) => {
     await rejects(store.readStored(noConversation)[Symbol.asyncIterator]().next(), 'not_found')
     await rejects(
       store

@@ -5,10 +5,10 @@ import type { NonEmpty } from '../../core/message.ts'
 import { append, casesOf, holder, noConversation, rejects, said, say, start } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const trash = casesOf('trash')
+const it = casesOf('trash')
 
 export const trashCases: readonly ContractCase[] = [
-  trash('moves a conversation to the trash once', async ({ store, clock }) => {
+  it('moves a conversation to the trash once', async ({ store, clock }) => {
     const { conversation } = await start(store)
     clock.now += 1_000
     assert.equal(await store.trash(conversation.id), true)
@@ -21,7 +21,7 @@ export const trashCases: readonly ContractCase[] = [
     assert.equal(await store.trash(noConversation), false)
   }),
 
-  trash('hides it from lists, counts, search, keys, tasks and agent links', async ({ store }) => {
+  it('hides it from lists, counts, search, keys, tasks and agent links', async ({ store }) => {
     const { conversation, branch } = await start(store, { key: 'cli:gone', task: 'task-1' })
     const link = { agent: 'agent', directory: '/work', foreignId: 'foreign', seen: null }
     await store.setAgentLink(branch, link)
@@ -41,7 +41,7 @@ export const trashCases: readonly ContractCase[] = [
     assert.equal(await store.findByAgentLink('agent', 'foreign'), null)
   }),
 
-  trash('shows it in the list of the trash, and nothing else there', async ({ store }) => {
+  it('shows it in the list of the trash, and nothing else there', async ({ store }) => {
     const { conversation } = await start(store)
     await start(store)
     await store.trash(conversation.id)
@@ -53,7 +53,7 @@ export const trashCases: readonly ContractCase[] = [
     assert.equal(await store.countConversations({ trashed: true }), 1)
   }),
 
-  trash('refuses every write to it and says that it is in the trash', async ({ store }) => {
+  it('refuses every write to it and says that it is in the trash', async ({ store }) => {
     const { conversation, branch, ids } = await start(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     const turn = { key: 'open', step: 0, status: 'open', holder: holder() } as const
@@ -90,7 +90,7 @@ export const trashCases: readonly ContractCase[] = [
     assert.equal(await store.versionOf(id), before)
   }),
 
-  trash('frees the keys of all its branches, which remember them', async ({ store }) => {
+  it('frees the keys of all its branches, which remember them', async ({ store }) => {
     const { conversation, branch, ids } = await start(store, { key: 'cli:main' })
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side', key: 'cli:side' })
     await store.trash(conversation.id)
@@ -106,7 +106,7 @@ export const trashCases: readonly ContractCase[] = [
     }
   }),
 
-  trash('restores a conversation as it was, with its keys', async ({ store }) => {
+  it('restores a conversation as it was, with its keys', async ({ store }) => {
     const { conversation, branch, ids } = await start(store, { key: 'cli:back', task: 'task', tags: ['t'] })
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side', key: 'cli:side' })
     await store.trash(conversation.id)
@@ -122,7 +122,7 @@ export const trashCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'four'])
   }),
 
-  trash('restores without the keys that were taken meanwhile, and names them', async ({ store }) => {
+  it('restores without the keys that were taken meanwhile, and names them', async ({ store }) => {
     const { conversation, branch, ids } = await start(store, { key: 'cli:taken' })
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side', key: 'cli:free' })
     await store.trash(conversation.id)
@@ -135,12 +135,12 @@ export const trashCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
   }),
 
-  trash('restores nothing that is not there', async ({ store }) => {
+  it('restores nothing that is not there', async ({ store }) => {
     const error = await rejects<NotFoundError>(store.restore(noConversation), 'not_found')
     assert.deepEqual([error.kind, error.trashed], ['conversation', false])
   }),
 
-  trash('can be entered and left more than once', async ({ store, clock }) => {
+  it('can be entered and left more than once', async ({ store, clock }) => {
     const { conversation } = await start(store, { key: 'cli:again' })
     const { id } = conversation
     for (let round = 0; round < 3; round++) {
@@ -153,7 +153,7 @@ export const trashCases: readonly ContractCase[] = [
     }
   }),
 
-  trash('purges only from the trash', async ({ store }) => {
+  it('purges only from the trash', async ({ store }) => {
     const { conversation, branch } = await start(store)
     const error = await rejects<InvalidError>(store.purge(conversation.id), 'invalid')
     assert.equal(error.field, 'conversation')
@@ -161,24 +161,21 @@ export const trashCases: readonly ContractCase[] = [
     assert.equal(await store.purge(noConversation), false)
   }),
 
-  trash(
-    'purges a conversation with all that belongs to it (S1-13, S1-20, S1-26, S1-46)',
-    async ({ store }) => {
-      const { conversation, ids } = await start(store)
-      const { id } = conversation
-      await store.trash(id)
-      assert.equal(await store.purge(id), true)
-      const error = await rejects<NotFoundError>(store.getConversation(id), 'not_found')
-      assert.deepEqual([error.kind, error.trashed], ['conversation', false])
-      for (const gone of ids) await rejects(store.getMessages([gone]), 'not_found')
-      await rejects(store.restore(id), 'not_found')
-      assert.equal(await store.purge(id), false)
-      assert.equal(await store.countConversations({ trashed: true }), 0)
-      assert.deepEqual((await store.search('two')).items, [])
-    },
-  ),
+  it('purges a conversation with all that belongs to it (S1-13, S1-20, S1-26, S1-46)', async ({ store }) => {
+    const { conversation, ids } = await start(store)
+    const { id } = conversation
+    await store.trash(id)
+    assert.equal(await store.purge(id), true)
+    const error = await rejects<NotFoundError>(store.getConversation(id), 'not_found')
+    assert.deepEqual([error.kind, error.trashed], ['conversation', false])
+    for (const gone of ids) await rejects(store.getMessages([gone]), 'not_found')
+    await rejects(store.restore(id), 'not_found')
+    assert.equal(await store.purge(id), false)
+    assert.equal(await store.countConversations({ trashed: true }), 0)
+    assert.deepEqual((await store.search('two')).items, [])
+  }),
 
-  trash('leaves nothing for a later conversation of the same id to inherit', async ({ store }) => {
+  it('leaves nothing for a later conversation of the same id to inherit', async ({ store }) => {
     const { conversation, branch, ids } = await start(store, { key: 'cli:reborn' })
     const { id } = conversation
     const range = { first: ids[0], last: ids[1] }
@@ -203,7 +200,7 @@ export const trashCases: readonly ContractCase[] = [
     assert.deepEqual((await store.search('three')).items, [])
   }),
 
-  trash('purges a blob with the last conversation that has it, and no sooner', async ({ store }) => {
+  it('purges a blob with the last conversation that has it, and no sooner', async ({ store }) => {
     const alone = 'alone '.repeat(4_000)
     const shared = 'shared '.repeat(4_000)
     const doomed = await store.create()
@@ -221,7 +218,7 @@ export const trashCases: readonly ContractCase[] = [
     await rejects(store.readBlob(sha256Hex(shared)), 'not_found')
   }),
 
-  trash('leaves the same words of another conversation alone', async ({ store }) => {
+  it('leaves the same words of another conversation alone', async ({ store }) => {
     const doomed = await start(store)
     const other = await start(store)
     await store.trash(doomed.conversation.id)
@@ -234,7 +231,7 @@ export const trashCases: readonly ContractCase[] = [
     )
   }),
 
-  trash(
+  it(
     'is seen by another handle at once',
     async ({ store, second }) => {
       const { conversation, branch, ids } = await start(store, { key: 'cli:here' })
@@ -251,7 +248,7 @@ export const trashCases: readonly ContractCase[] = [
     'second handle',
   ),
 
-  trash('gives a key back to the branch that had it, not to one that was reset before', async ({ store }) => {
+  it('gives a key back to the branch that had it, not to one that was reset before', async ({ store }) => {
     const { conversation, branch } = await start(store, { key: 'cli:talk' })
     const { archived } = await store.reset(branch)
     await append(store, branch, 'anew')
@@ -262,7 +259,7 @@ export const trashCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['anew'])
   }),
 
-  trash('purges a long conversation whole', async ({ store }) => {
+  it('purges a long conversation whole', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const lines = Array.from({ length: 4_500 }, (_, i) => `line ${i}`)
     const { ids } = await append(store, branch, ...(lines as unknown as NonEmpty<string>))
@@ -276,7 +273,7 @@ export const trashCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, other.branch), ['one', 'two', 'three'])
   }),
 
-  trash(
+  it(
     'is left whole or not at all by a purge and a restore that race',
     async ({ store, second }) => {
       const other = await second()

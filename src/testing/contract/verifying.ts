@@ -5,7 +5,7 @@ import type { Store } from '../../core/ports.ts'
 import { append, casesOf, holder, noConversation, say, start, summarise } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-const verifying = casesOf('verifying')
+const it = casesOf('verifying')
 
 /** What a check of the store finds, besides what it counts. */
 async function found(
@@ -18,40 +18,37 @@ async function found(
 }
 
 export const verifyingCases: readonly ContractCase[] = [
-  verifying(
-    'finds nothing in a store where everything was done that can be done (R6)',
-    async ({ store, clock }) => {
-      const { conversation, branch, ids } = await start(store, {
-        tags: ['a', 'b'],
-        metadata: { k: 1 },
-        prompt: 'Be brief.',
-      })
-      const { id } = conversation
-      const large = 'large '.repeat(20_000)
-      await append(store, branch, large)
-      await store.createBranch(id, ids[0], { name: 'fork', key: 'a key' })
-      const fork = { conversationId: id, name: 'fork' }
-      await append(store, fork, 'to be deleted', 'this too')
-      await append(store, fork, 'to be erased')
-      const { items } = await store.listMessages({ conversationId: id, order: 'ascending', limit: 100 })
-      const [deleted, , erased] = items.slice(4)
-      await store.search('one')
-      await summarise(store, id, [ids[0], ids[2]])
-      await store.setAgentLink(fork, { agent: 'a', directory: '/d', foreignId: 'f', seen: ids[0] })
-      await store.addEvents(id, [{ type: 'plan', data: {} }])
-      await store.eraseMessages([erased!.id], { by: 'me', reason: 'because' })
-      await store.deleteMessages([deleted!.id], { recursive: true })
-      const { head } = await store.getBranch(branch)
-      const turn = { key: 'turn', step: 0, holder: holder(), status: 'open' as const }
-      await store.append(branch, head, [say('a question')], { turn })
-      await store.putDraft(id, 'turn', holder(), [{ n: 0, type: 'text', text: 'half an ans' }])
-      const other = await start(store)
-      await store.trash(other.conversation.id)
-      clock.now += 1_000
-      assert.deepEqual(await found(store), [])
-    },
-  ),
-  verifying('counts what it has looked at, and tells how far it is', async ({ store }) => {
+  it('finds nothing in a store where everything was done that can be done (R6)', async ({ store, clock }) => {
+    const { conversation, branch, ids } = await start(store, {
+      tags: ['a', 'b'],
+      metadata: { k: 1 },
+      prompt: 'Be brief.',
+    })
+    const { id } = conversation
+    const large = 'large '.repeat(20_000)
+    await append(store, branch, large)
+    await store.createBranch(id, ids[0], { name: 'fork', key: 'a key' })
+    const fork = { conversationId: id, name: 'fork' }
+    await append(store, fork, 'to be deleted', 'this too')
+    await append(store, fork, 'to be erased')
+    const { items } = await store.listMessages({ conversationId: id, order: 'ascending', limit: 100 })
+    const [deleted, , erased] = items.slice(4)
+    await store.search('one')
+    await summarise(store, id, [ids[0], ids[2]])
+    await store.setAgentLink(fork, { agent: 'a', directory: '/d', foreignId: 'f', seen: ids[0] })
+    await store.addEvents(id, [{ type: 'plan', data: {} }])
+    await store.eraseMessages([erased!.id], { by: 'me', reason: 'because' })
+    await store.deleteMessages([deleted!.id], { recursive: true })
+    const { head } = await store.getBranch(branch)
+    const turn = { key: 'turn', step: 0, holder: holder(), status: 'open' as const }
+    await store.append(branch, head, [say('a question')], { turn })
+    await store.putDraft(id, 'turn', holder(), [{ n: 0, type: 'text', text: 'half an ans' }])
+    const other = await start(store)
+    await store.trash(other.conversation.id)
+    clock.now += 1_000
+    assert.deepEqual(await found(store), [])
+  }),
+  it('counts what it has looked at, and tells how far it is', async ({ store }) => {
     const { ids } = await start(store)
     await start(store)
     await store.eraseMessages([ids[1]], { by: 'me', reason: 'because' })
@@ -63,7 +60,7 @@ export const verifyingCases: readonly ContractCase[] = [
     })
     assert.deepEqual(steps, [3, 6, 6, 6])
   }),
-  verifying('looks at the conversations that were named, and says if one is not there', async ({ store }) => {
+  it('looks at the conversations that were named, and says if one is not there', async ({ store }) => {
     const { conversation } = await start(store)
     await start(store)
     const { messages } = await store.verify({ conversations: [conversation.id] })
@@ -71,7 +68,7 @@ export const verifyingCases: readonly ContractCase[] = [
     const [finding] = await found(store, { conversations: [noConversation] })
     assert.deepEqual([finding?.severity, finding?.conversation], ['damage', noConversation])
   }),
-  verifying('takes a sample: the newest messages of what was used last', async ({ store, clock }) => {
+  it('takes a sample: the newest messages of what was used last', async ({ store, clock }) => {
     await start(store)
     clock.now += 1_000
     const { branch } = await start(store)
@@ -84,7 +81,7 @@ export const verifyingCases: readonly ContractCase[] = [
     assert.deepEqual([messages, conversations], [5, 1])
     assert.equal((await store.verify({ newest: 14 })).messages, 14)
   }),
-  verifying('notes a call without a result, unless its turn did not come to its end', async ({ store }) => {
+  it('notes a call without a result, unless its turn did not come to its end', async ({ store }) => {
     const { branch } = await store.create()
     const call = (callId: string) =>
       ({ role: 'assistant', blocks: [{ type: 'tool_call', callId, name: 'look', input: {} }] }) as const
@@ -101,7 +98,7 @@ export const verifyingCases: readonly ContractCase[] = [
       [['note', ids[3], 3]],
     )
   }),
-  verifying('stops when it is told to', async ({ store }) => {
+  it('stops when it is told to', async ({ store }) => {
     await start(store)
     await assert.rejects(store.verify({ signal: AbortSignal.abort() }), { name: 'AbortError' })
   }),
