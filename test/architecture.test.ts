@@ -29,9 +29,9 @@ describe('the repository keeps its rules', () => {
 
 describe('the arrows', () => {
   const refused: [from: string, to: string, reason: string][] = [
-    ['src/core/a.ts', '../stores/row.ts', 'only cli chooses a driver'],
+    ['src/core/a.ts', '../stores/engine/rows.ts', 'only cli chooses a driver'],
     ['src/core/a.ts', '../context/fit.ts', 'core does not know context'],
-    ['src/context/a.ts', '../stores/row.ts', 'only cli chooses a driver'],
+    ['src/context/a.ts', '../stores/engine/rows.ts', 'only cli chooses a driver'],
     ['src/stores/a.ts', '../context/fit.ts', 'stores does not know context'],
     ['src/models/a.ts', '../formats/b.ts', 'models does not know formats'],
     ['src/recorder/a.ts', '../agent/b.ts', 'recorder does not know agent'],
@@ -44,6 +44,10 @@ describe('the arrows', () => {
     ['src/web/a.ts', '../core/b.ts', 'the viewer speaks HTTP only'],
     ['src/stores/sqlite/a.ts', '../postgres/b.ts', 'sqlite does not know postgres'],
     ['src/stores/postgres/a.ts', '../sqlite/b.ts', 'postgres does not know sqlite'],
+    ['src/stores/sqlite/a.ts', '../open.ts', 'sqlite does not know stores'],
+    ['src/stores/engine/a.ts', '../programs/b.ts', 'engine does not know programs'],
+    ['src/stores/programs/verify/a.ts', '../../store/b.ts', 'programs does not know store'],
+    ['src/stores/check/a.ts', '../engine/b.ts', 'check does not know engine'],
     ['src/testing/contract/a.ts', '../../stores/sqlite/b.ts', 'testing does not know stores'],
     ['src/testing/a.ts', '../models/b.ts', 'testing does not know models'],
     ['src/stores/open.ts', '../testing/contract/a.ts', 'only tests import skein/testing'],
@@ -75,7 +79,9 @@ describe('the arrows', () => {
   })
 
   const allowed: [from: string, to: string][] = [
-    ['src/stores/sqlite/a.ts', '../row.ts'],
+    ['src/stores/sqlite/a.ts', '../engine/rows.ts'],
+    ['src/stores/sqlite/recover/a.ts', '../../store/read-records.ts'],
+    ['src/stores/store/store.ts', '../check/input.ts'],
     ['src/stores/open.ts', './sqlite/index.ts'],
     ['src/testing/contract/a.ts', '../../core/ports.ts'],
     ['src/testing/index.ts', './contract/b.ts'],

@@ -1,4 +1,4 @@
-import { listFilters, type ParamsOf, type StatementName } from '../../src/stores/statements.ts'
+import { listFilters, type ParamsOf, type StatementName } from '../../src/stores/engine/statements.ts'
 
 const id = '11111111-1111-4111-8111-111111111111'
 const conv = id

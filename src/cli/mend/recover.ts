@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { openStore } from '../../stores/open.ts'
-import { type Loss, type Recovered, recoverFile } from '../../stores/sqlite/recover.ts'
+import { type Loss, type Recovered, recoverFile } from '../../stores/sqlite/recover/recover-file.ts'
 import { hasOption, type Run, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
 import { plural, whole } from '../terminal/number.ts'

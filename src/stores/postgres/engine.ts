@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { OutcomeUnknownError, SkeinError } from '../../core/errors.ts'
 import type { Source } from '../../core/source.ts'
-import type { Answer, Call, Engine, Program } from '../engine.ts'
-import type { ListParams } from '../statements.ts'
+import type { Answer, Call, Engine, Program } from '../engine/engine.ts'
+import type { ListParams } from '../engine/statements.ts'
 import type { Result } from './batch.ts'
 import { isBroken, isLostRace, translate, translateCommit } from './errors.ts'
 import { matchText } from './match.ts'
 import { type Link, onLink, type PostgresPool } from './pool.ts'
 import { type Bound, bind, type Prepared, prepare } from './prepared.ts'
-import { queries } from './queries.ts'
+import { queries } from './queries/index.ts'
 
 /** How often a transaction is run before its lost races are the caller's. */
 const mostTries = 10
@@ -44,7 +44,7 @@ export function postgresEngine(
   { tenant, source, close }: PostgresEngineOptions,
 ): PostgresEngine {
   const statementsOf = compiler(tenant)
-  return { tenant, source, query, read, write, once, matchText, close }
+  return { tenant, source, query, read, write, once, inspect, matchText, close }
 
   async function query<T>(program: () => Program<T>): Promise<T> {
     return onLink(pool, async link => drive(program(), link, [], { mayWait: false })).catch(rethrow)
@@ -108,6 +108,11 @@ export function postgresEngine(
       if (statements.at(-1) === commit) await link.run([rollback]).catch(link.spoil)
       throw error
     }
+  }
+
+  /** PostgreSQL checks its own pages; a client cannot. */
+  async function inspect() {
+    return []
   }
 
   async function once(statements: readonly Bound[]): Promise<readonly Result[]> {

@@ -1,4 +1,4 @@
-import type { Match } from '../engine.ts'
+import type { Match } from '../engine/engine.ts'
 
 /** A match as the text of a tsquery. Any token can stand in it: within quotes only the quote itself and the
  *  backslash mean something. */

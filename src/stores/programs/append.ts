@@ -6,10 +6,10 @@ import type { Appended } from '../../core/ports.ts'
 import { type PreparedMessage, titleOf } from '../../core/prepare.ts'
 import { fold } from '../../core/search/fold.ts'
 import type { TurnStep } from '../../core/turn.ts'
-import { first, type Program, run } from '../engine.ts'
-import type { AppendRow, PlaceRow, TurnRow } from '../rows.ts'
+import { first, type Program, run } from '../engine/engine.ts'
+import type { AppendRow, PlaceRow, TurnRow } from '../engine/rows.ts'
+import { growthOf, headFields, headOf, nowhere, placeMessage } from './insert-message.ts'
 import { needConversation, needMessageIn } from './lookup.ts'
-import { growthOf, headFields, headOf, nowhere, placeMessage } from './place.ts'
 import { charged, checkOngoing, heldBy, replayStep, writeTurn } from './steps.ts'
 
 /** An append whose messages have been checked. */

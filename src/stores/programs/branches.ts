@@ -2,12 +2,12 @@ import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch 
 import { BusyError, ConflictError, InvalidError, KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { commonSeq } from '../../core/runs.ts'
-import { all, count, first, type Program, run } from '../engine.ts'
-import { branchOf, dateOrNull, holderOf, linkOf } from '../row.ts'
-import type { Conv, PlaceRow } from '../rows.ts'
+import { all, count, first, type Program, run } from '../engine/engine.ts'
+import { branchOf, dateOrNull, holderOf, linkOf } from '../engine/row-to-value.ts'
+import type { Conv, PlaceRow } from '../engine/rows.ts'
+import { headFields, nowhere } from './insert-message.ts'
 import { freeKey, takeKey } from './keys.ts'
 import { lockLiving, lockPlace, needBranch, needConversation, needMessageIn } from './lookup.ts'
-import { headFields, nowhere } from './place.ts'
 
 export function* getBranch(ref: BranchRef): Program<Branch> {
   const { conv } = yield* needConversation(ref.conversationId)

@@ -2,10 +2,10 @@ import { blobHashesIn, type LoadedBlob, previewBytes } from '../../core/body.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { BlobMode } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
-import { all, first, type Program, run } from '../engine.ts'
-import { messageOf } from '../row.ts'
-import type { LooseMessageRow, PathRow } from '../rows.ts'
-import type { ParamsOf } from '../statements.ts'
+import { all, first, type Program, run } from '../engine/engine.ts'
+import { messageOf } from '../engine/row-to-value.ts'
+import type { LooseMessageRow, PathRow } from '../engine/rows.ts'
+import type { ParamsOf } from '../engine/statements.ts'
 
 /** More than any blob has. */
 const everything = 2 ** 31 - 1

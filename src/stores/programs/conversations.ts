@@ -5,12 +5,12 @@ import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { FoundOrCreated, Place } from '../../core/ports.ts'
 import { fold } from '../../core/search/fold.ts'
-import { first, type Program, run } from '../engine.ts'
-import { branchOf, conversationOf } from '../row.ts'
-import type { Conv, ConversationFields, ConversationRow } from '../rows.ts'
+import { first, type Program, run } from '../engine/engine.ts'
+import { branchOf, conversationOf } from '../engine/row-to-value.ts'
+import type { Conv, ConversationFields, ConversationRow } from '../engine/rows.ts'
+import { headFields, nowhere } from './insert-message.ts'
 import { giveUpKey, isExpired, takeKey } from './keys.ts'
 import { lockLiving, needBranch, needConversation } from './lookup.ts'
-import { headFields, nowhere } from './place.ts'
 
 /** A new conversation whose fields have been checked. */
 export interface ConversationRequest extends NewConversation {

@@ -1,7 +1,7 @@
 import { KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import { first, type Program, run } from '../engine.ts'
-import type { BranchRow, Conv } from '../rows.ts'
+import { first, type Program, run } from '../engine/engine.ts'
+import type { BranchRow, Conv } from '../engine/rows.ts'
 import { needBranch } from './lookup.ts'
 
 /** Sees to it that a key is free. An expired holder gives it up in the same transaction. Throws

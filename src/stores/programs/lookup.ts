@@ -1,8 +1,8 @@
 import type { BranchRef } from '../../core/branch.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import { first, type Program } from '../engine.ts'
-import type { BranchRow, Conv, ConversationRow, LocatedRow, LockRow } from '../rows.ts'
+import { first, type Program } from '../engine/engine.ts'
+import type { BranchRow, Conv, ConversationRow, LocatedRow, LockRow } from '../engine/rows.ts'
 
 /** The conversation's row. Throws NotFoundError. */
 export function* needConversation(id: ConversationId): Program<ConversationRow> {

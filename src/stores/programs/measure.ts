@@ -1,5 +1,5 @@
 import type { Measured } from '../../core/measure.ts'
-import { all, first, type Program } from '../engine.ts'
+import { all, first, type Program } from '../engine/engine.ts'
 
 /** How much there is, in sums that the engine makes. */
 export function* measure(since: number): Program<Measured> {

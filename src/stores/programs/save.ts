@@ -2,10 +2,10 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import { type PreparedMessage, titleOf } from '../../core/prepare.ts'
 import { fold } from '../../core/search/fold.ts'
-import { type Program, run } from '../engine.ts'
-import type { PlaceRow } from '../rows.ts'
+import { type Program, run } from '../engine/engine.ts'
+import type { PlaceRow } from '../engine/rows.ts'
+import { growthOf, nowhere, placeMessage } from './insert-message.ts'
 import { lockLiving, needMessage, needMessageIn } from './lookup.ts'
-import { growthOf, nowhere, placeMessage } from './place.ts'
 
 export interface PreparedItem {
   readonly message: PreparedMessage

@@ -4,9 +4,9 @@ import type { NonEmpty } from '../../core/message.ts'
 import type { Appended } from '../../core/ports.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
 import { addUsage, leaseMs, type TurnStep, type Usage } from '../../core/turn.ts'
-import { all, type Program, run } from '../engine.ts'
-import { dateOrNull, holderOf, holderText } from '../row.ts'
-import type { Conv, TurnRow } from '../rows.ts'
+import { all, type Program, run } from '../engine/engine.ts'
+import { dateOrNull, holderOf, holderText } from '../engine/row-to-value.ts'
+import type { Conv, TurnRow } from '../engine/rows.ts'
 
 /** If this step was stored before: the stored result. Throws KeyReusedError if it held other words. */
 export function* replayStep(

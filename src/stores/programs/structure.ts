@@ -1,8 +1,8 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Run } from '../../core/records.ts'
 import { type RunStart, splitAtForks } from '../../core/runs.ts'
-import { all, type Program } from '../engine.ts'
-import type { Conv } from '../rows.ts'
+import { all, type Program } from '../engine/engine.ts'
+import type { Conv } from '../engine/rows.ts'
 import { needConversation } from './lookup.ts'
 
 /** The tree as stretches without forks: what a viewer draws, without reading a single body. */

@@ -1,5 +1,5 @@
 import type { ConversationId } from '../../core/ids.ts'
-import { all, first, type Program, run } from '../engine.ts'
+import { all, first, type Program, run } from '../engine/engine.ts'
 import { trash } from './trash.ts'
 
 export const dayMs = 86_400_000

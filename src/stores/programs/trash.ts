@@ -1,7 +1,7 @@
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Restored } from '../../core/ports.ts'
-import { all, first, type Program, run } from '../engine.ts'
+import { all, first, type Program, run } from '../engine/engine.ts'
 import { dropBlobs } from './content.ts'
 
 /** Puts a conversation into the trash and frees its keys. */

@@ -13,11 +13,11 @@ import {
   type TurnEnd,
   type Usage,
 } from '../../core/turn.ts'
-import { all, first, type Program, run } from '../engine.ts'
-import { holderText, turnOf } from '../row.ts'
-import type { Conv, TurnRow } from '../rows.ts'
+import { all, first, type Program, run } from '../engine/engine.ts'
+import { holderText, turnOf } from '../engine/row-to-value.ts'
+import type { Conv, TurnRow } from '../engine/rows.ts'
+import { growthOf, headFields, headOf, placeMessage } from './insert-message.ts'
 import { lockLiving, lockPlace, needBranch, needConversation } from './lookup.ts'
-import { growthOf, headFields, headOf, placeMessage } from './place.ts'
 import { charged, checkHolder, heldBy } from './steps.ts'
 
 export function* listTurns(id: ConversationId, status: string | null): Program<readonly Turn[]> {

@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3'
 import type { Source } from '../../core/source.ts'
-import type { Engine, Program } from '../engine.ts'
+import type { Engine, Program } from '../engine/engine.ts'
 import { isBusy, translate } from './errors.ts'
 import { matchText } from './match.ts'
 import { patiently } from './patience.ts'
-import { caller, runToEnd } from './statements.ts'
+import { caller, runToEnd } from './run-program.ts'
 
 /** Writes between two checkpoints. Left to itself, SQLite checkpoints inside some unlucky append. */
 const writesPerCheckpoint = 50

@@ -1,5 +1,5 @@
 import BetterSqlite3, { type Database } from 'better-sqlite3'
-import type { Fault } from '../engine.ts'
+import type { Fault } from '../engine/engine.ts'
 import { isBusy } from './errors.ts'
 import { migrations } from './migrations.ts'
 

@@ -1,4 +1,4 @@
-import type { Match } from '../engine.ts'
+import type { Match } from '../engine/engine.ts'
 
 /** A match in the language of FTS5. Tokens hold no quotes, so quoting them is enough. */
 export function matchText({ all, prefixes, any, none }: Match): string {

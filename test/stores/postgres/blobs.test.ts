@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { contentOf } from '../../../src/core/message.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
-import { blobPiece } from '../../../src/stores/postgres/queries-messages.ts'
+import { blobPiece } from '../../../src/stores/postgres/queries/messages.ts'
 import { freshDatabase, openPool } from './database.ts'
 
 const store = await postgresStore(openPool(await freshDatabase()))

@@ -3,7 +3,7 @@ import { OutcomeUnknownError, UnavailableError } from '../../../src/core/errors.
 import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { prepare } from '../../../src/stores/postgres/prepared.ts'
-import { openTurn } from '../../../src/stores/postgres/queries-append.ts'
+import { openTurn } from '../../../src/stores/postgres/queries/append.ts'
 import { freshDatabase, openPool } from './database.ts'
 import { startProxy } from './proxy.ts'
 

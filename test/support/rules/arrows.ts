@@ -12,7 +12,8 @@ const layers = [
   ['cli'],
 ] as const
 
-/** The folders of `src/`. `testing` is for tests and imports `core` only; `web` is browser code and speaks HTTP only. */
+/** The folders of `src/`. `testing` is for tests and imports `core` only. `web` is browser code and speaks
+ *  HTTP only. */
 export const folders: readonly string[] = [...layers.flat(), 'testing', 'web']
 
 /** Imports follow the arrows between the folders of `src/`. */
@@ -40,22 +41,35 @@ function objection(from: string, to: string): string | null {
   if (here === 'web' || there === 'web') return 'the viewer speaks HTTP only'
   if (there === 'stores' && here !== 'cli' && here !== 'index.ts') return 'only cli chooses a driver'
   if (here === 'index.ts') return there === 'cli' ? 'the command is no part of the public API' : null
-  return layerOf(there) < layerOf(here) ? null : `${here} does not know ${there}`
+  return layerIn(layers, there) < layerIn(layers, here) ? null : `${here} does not know ${there}`
 }
 
-/** The drivers do not import each other; all share the files directly in `stores/`. */
+/** The layers inside `stores/`, lowest first. The files directly in `stores/` are the top. */
+const storeLayers = [
+  ['engine', 'check'],
+  ['programs'],
+  ['store'],
+  ['sqlite', 'postgres'],
+  ['stores'],
+] as const
+
+/** Why a file of `stores/` may not import another one, or null when it may. */
 function betweenStores(from: string, to: string): string | null {
-  const [here, there] = [from.split('/').slice(2, -1)[0], to.split('/').slice(2, -1)[0]]
-  const strangers = here !== undefined && there !== undefined && here !== there
-  return strangers ? `${here} does not know ${there}` : null
+  const [here, there] = [storeFolderOf(from), storeFolderOf(to)]
+  if (here === there) return null
+  return layerIn(storeLayers, there) < layerIn(storeLayers, here) ? null : `${here} does not know ${there}`
+}
+
+function storeFolderOf(path: string): string {
+  return path.split('/').slice(2, -1)[0] ?? 'stores'
 }
 
 function folderOf(path: string): string {
   return path.split('/')[1] ?? ''
 }
 
-function layerOf(folder: string): number {
-  return layers.findIndex(layer => (layer as readonly string[]).includes(folder))
+function layerIn(order: readonly (readonly string[])[], folder: string): number {
+  return order.findIndex(layer => layer.includes(folder))
 }
 
 function isOurs(file: SourceFile): boolean {

@@ -1,0 +1,349 @@
+import type {
+  AppendRow,
+  BranchRow,
+  Conv,
+  ConversationFields,
+  ConversationRow,
+  HeadFields,
+  LinkRow,
+  ListedRow,
+  LocatedRow,
+  LockRow,
+  LooseMessageRow,
+  MessageFields,
+  MessageRow,
+  PathRow,
+  PlaceRow,
+  SummaryRow,
+  TurnRow,
+} from './rows.ts'
+import type { ForkStatements } from './statements-fork.ts'
+import type { MeasureStatements } from './statements-measure.ts'
+import type { TransferStatements } from './statements-records.ts'
+import type { SearchStatements } from './statements-search.ts'
+import type { VerifyStatements } from './statements-verify.ts'
+
+/** The vocabulary between the programs and a driver: what each statement is given and what its rows
+ *  hold. A driver answers each name with SQL of its own dialect (`queries.ts`); everything else about
+ *  a store is written once, in `programs/`. Ids of conversations inside the engine (`conv`) are the
+ *  engine's own affair: a number in SQLite, a UUID in PostgreSQL. */
+
+interface InConv {
+  readonly conv: Conv
+}
+interface OnBranch extends InConv {
+  readonly name: string
+}
+interface AtSeq extends InConv {
+  readonly seq: number
+}
+interface SeqSpan extends InConv {
+  readonly lo: number
+  readonly hi: number
+}
+interface EventParams extends InConv {
+  readonly after: number
+  readonly types: readonly string[] | null
+  readonly limit: number
+}
+interface EventRow {
+  readonly n: number
+  readonly type: string
+  readonly at: number
+  readonly data: string
+}
+
+/** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
+export interface Statements
+  extends ForkStatements,
+    MeasureStatements,
+    SearchStatements,
+    VerifyStatements,
+    TransferStatements {
+  // Conversations
+  conversationById: [{ id: string }, ConversationRow]
+  /** Held until the transaction ends. */
+  lockConversation: [{ id: string }, LockRow]
+  versionById: [{ id: string }, { version: number }]
+  insertConversation: [
+    ConversationFields & {
+      id: string
+      kind: string
+      parent_id: string | null
+      parent_message: string | null
+      now: number
+    },
+    { conv: Conv },
+  ]
+  updateConversation: [ConversationFields & InConv & { now: number }, never]
+  /** Raises the version. */
+  bumpVersion: [InConv, never]
+  setActiveBranch: [InConv & { name: string }, never]
+  clearPrompt: [InConv, never]
+  putPrompt: [{ hash: string; text: string }, never]
+  clearTags: [InConv, never]
+  putTag: [InConv & { tag: string }, never]
+  clearMetadata: [InConv, never]
+  putMetadata: [InConv & { key: string; value: string }, never]
+  conversationByKey: [{ key: string }, { id: string; name: string; expires_at: number | null }]
+  conversationByTask: [{ task: string; now: number }, { id: string }]
+  conversationByLink: [{ agent: string; foreign_id: string }, { id: string; name: string }]
+  /** Ids from `lo` up to, not including, `hi`; eleven at most. */
+  conversationsByPrefix: [{ lo: string; hi: string }, { id: string }]
+  listConversations: [ListParams, ListedRow]
+  countConversations: [ListParams, { count: number }]
+
+  // Branches
+  branch: [OnBranch, BranchRow]
+  branches: [InConv, BranchRow]
+  /** Writes nothing if the name is taken. */
+  insertBranch: [OnBranch & HeadFields & { key: string | null; title: string | null; now: number }, never]
+  setHead: [OnBranch & HeadFields & { now: number }, never]
+  renameBranch: [OnBranch & { to: string }, never]
+  renameInLinks: [OnBranch & { to: string }, never]
+  renameInTurns: [OnBranch & { to: string }, never]
+  deleteBranch: [OnBranch, never]
+  setBranchKey: [OnBranch & Pick<BranchRow, 'key' | 'former_key' | 'trashed_key'>, never]
+  links: [OnBranch, LinkRow]
+  putLink: [
+    OnBranch & {
+      agent: string
+      directory: string
+      foreign_id: string
+      seen_seq: number | null
+      seen_id: string | null
+      now: number
+    },
+    never,
+  ]
+  deleteLink: [OnBranch & { agent: string; directory: string }, never]
+  deleteLinks: [OnBranch, never]
+  /** Forgets what agents have seen within a stretch that is going away. */
+  clearSeen: [SeqSpan, never]
+
+  // Messages
+  lockBranch: [{ id: string; name: string; turn: string | null }, AppendRow]
+  /** Writes no row if the id was taken. */
+  insertMessage: [MessageFields & { body: string }, never]
+  /** After messages were stored: counters, times, title, expiry and version, in one go. */
+  grow: [
+    InConv & {
+      next_seq: number
+      added: number
+      tokens: number
+      tokens_used: number
+      cost: number
+      title: string | null
+      title_folded: string | null
+      now: number
+    },
+    never,
+  ]
+  /** The same where every message was in the search index so far: an engine may have to note that this is over. */
+  growIndexed: Statements['grow']
+  /** What a turn has cost, where it brought no message. */
+  charge: [InConv & { tokens_used: number; cost: number }, never]
+  locate: [{ id: string }, LocatedRow]
+  placesAt: [InConv & { seqs: readonly number[] }, PlaceRow & { id: string }]
+  messagesByIds: [{ ids: readonly string[] }, LooseMessageRow]
+  /** In any order; at most from the root to the message. */
+  path: [InConv & { seq: number }, PathRow]
+  /** The newest of a path while `tokens` and `messages` last, in any order; a few more may come. */
+  tail: [AtSeq & { tokens: number; messages: number }, MessageRow]
+  /** The runs of a path, newest first. */
+  pathRuns: [AtSeq, { lo: number; hi: number }]
+  messagesBetween: [SeqSpan & { limit: number }, LooseMessageRow]
+  idsBetween: [SeqSpan, { seq: number; id: string }]
+  listMessages: [
+    InConv & {
+      /** Exclusive bounds. */
+      above: number
+      below: number
+      roles: readonly string[] | null
+      label: string | null
+      limit: number
+      offset: number
+    },
+    LooseMessageRow,
+  ]
+  listMessagesDown: Statements['listMessages']
+  messagesByPrefix: [{ lo: string; hi: string }, { id: string }]
+  setLabel: [AtSeq & { label: string | null }, never]
+  /** Every message that is not its parent's direct successor, ascending. */
+  runStarts: [InConv, { seq: number; parent_seq: number }]
+  /** For each stretch: its first message and the last one of it that is still there. */
+  stretchEnds: [
+    InConv & { stretches: readonly { lo: number; hi: number }[] },
+    {
+      lo: number
+      first_id: string
+      first_at: number
+      before_tokens: number
+      last_seq: number
+      last_id: string
+      last_at: number
+      path_tokens: number
+    },
+  ]
+  children: [AtSeq, { seq: number }]
+
+  // Blobs
+  putBlob: [{ hash: string; size: number; data: Uint8Array }, never]
+  putBlobRef: [AtSeq & { hash: string }, never]
+  /** The first `most` bytes of each. */
+  blobs: [{ hashes: readonly string[]; most: number }, { hash: string; size: number; data: Uint8Array }]
+  deleteBlobRefs: [SeqSpan, never]
+  blobsBetween: [SeqSpan, { hash: string }]
+  /** Of these, removes what nothing refers to any more, also not in a transaction that is under way. */
+  deleteLooseBlobs: [{ hashes: readonly string[] }, never]
+
+  // Turns and drafts
+  turn: [InConv & { key: string }, TurnRow]
+  turns: [InConv & { status: string | null }, TurnRow]
+  /** There are a few at most, however many have ended. */
+  openTurns: [InConv, TurnRow]
+  openTurnOn: [OnBranch, TurnRow]
+  stepMessages: [
+    InConv & { first: number; last: number; step: number },
+    { seq: number; id: string; role: string; body_hash: Uint8Array },
+  ]
+  insertTurn: [
+    InConv & Omit<TurnRow, 'started_at' | 'ended_at'> & { now: number; ended_at: number | null },
+    never,
+  ]
+  updateTurn: [
+    InConv &
+      Pick<
+        TurnRow,
+        | 'key'
+        | 'last'
+        | 'last_step'
+        | 'status'
+        | 'model'
+        | 'prompt_hash'
+        | 'usage'
+        | 'lease_until'
+        | 'ended_at'
+      >,
+    never,
+  ]
+  renewTurn: [InConv & { key: string; lease_until: number }, never]
+  /** The turn whose last message has this seq. */
+  turnEndingAt: [OnBranch & { seq: number }, TurnRow]
+  reopenTurn: [InConv & { key: string; holder: string; lease_until: number }, never]
+  drafts: [InConv & { turn: string }, { n: number; type: string; text: string }]
+  lastDraft: [InConv & { turn: string }, { n: number }]
+  insertDraft: [InConv & { turn: string; n: number; type: string; text: string }, never]
+  deleteDrafts: [InConv & { turn: string }, never]
+
+  // Summaries and events
+  summary: [InConv & { first_seq: number; last_seq: number }, SummaryRow]
+  /** Finished ones, and those that somebody is at. */
+  summaries: [InConv, SummaryRow]
+  /** Finished ones, those that end last first. */
+  newestSummaries: [InConv & { limit: number }, SummaryRow]
+  claimSummary: [
+    InConv & {
+      first_seq: number
+      last_seq: number
+      first_id: string
+      last_id: string
+      holder: string
+      lease_until: number
+      now: number
+    },
+    never,
+  ]
+  putSummary: [
+    InConv & {
+      first_seq: number
+      last_seq: number
+      model: string | null
+      tokens: number
+      text: string
+      checksum: string
+      now: number
+    },
+    never,
+  ]
+  deleteSummary: [InConv & { first_seq: number; last_seq: number }, never]
+  /** Removes the summaries that end in a stretch; one that only begins there cannot be. */
+  deleteSummaries: [SeqSpan, never]
+  insertEvent: [InConv & { n: number; type: string; at: number; data: string }, never]
+  setNextEvent: [InConv & { next_event: number }, never]
+  events: [EventParams, EventRow]
+  /** The same from the other end, newest first. */
+  newestEvents: [EventParams, EventRow]
+
+  // Deleting
+  spanFacts: [SeqSpan, { count: number; tokens: number }]
+  buryMessages: [SeqSpan & { now: number; reason: string | null }, never]
+  deleteMessages: [SeqSpan, never]
+  shrink: [InConv & { removed: number; tokens: number }, never]
+  eraseMessage: [AtSeq & { erased: string }, never]
+  clearTitle: [InConv & { title: string }, never]
+  setTrashed: [InConv & { now: number }, never]
+  /** Out of the trash; what has expired meanwhile is renewed. */
+  setRestored: [InConv & { now: number }, never]
+  beginPurge: [InConv, never]
+  deleteConversation: [InConv, never]
+
+  // Sweeping
+  state: [{ name: string }, { value: number }]
+  putState: [{ name: string; value: number }, never]
+  expiredTasks: [{ now: number; limit: number }, { id: string }]
+  countSweep: [{ now: number }, never]
+  /** What lies in the trash long enough, or a purge has been at. */
+  purgeable: [{ before: number; sweeps: number; limit: number }, { id: string }]
+}
+
+/** The filters that are present decide a list's SQL; absent ones cost nothing. */
+export const listFilters = [
+  'channel',
+  'no_channel',
+  'directory',
+  'no_directory',
+  'project',
+  'no_project',
+  'task',
+  'no_task',
+  'kind',
+  'key_prefix',
+  'tag',
+  'title',
+  'metadata',
+  'parent',
+  'updated_from',
+  'updated_before',
+  'after',
+  'trashed',
+  'living',
+] as const
+
+export type ListFilter = (typeof listFilters)[number]
+
+export interface ListParams {
+  readonly filters: readonly ListFilter[]
+  readonly channel?: string
+  readonly directory?: string
+  readonly project?: string
+  readonly task?: string
+  readonly kind?: string
+  /** Keys from here up to, not including, `key_to`. */
+  readonly key_from?: string
+  readonly key_to?: string
+  readonly tag?: string
+  readonly title?: string
+  /** All of these must be there. */
+  readonly metadata?: readonly { readonly key: string; readonly value: string }[]
+  readonly parent?: string
+  readonly updated_from?: number
+  readonly updated_before?: number
+  readonly after_time?: number
+  readonly after_id?: string
+  readonly limit: number
+}
+
+export type StatementName = keyof Statements
+export type ParamsOf<N extends StatementName> = Statements[N][0]
+export type RowOf<N extends StatementName> = Statements[N][1]

@@ -1,0 +1,63 @@
+import type { Queries } from '../../engine/query.ts'
+import { tablesOfConversation } from '../../engine/tables.ts'
+import { hiddenTenant, span } from './columns.ts'
+
+/** What goes away, and the sweep that makes it go. */
+export const deletingQueries = {
+  spanFacts: `
+    SELECT count(*) AS count, coalesce(sum(tokens), 0)::bigint AS tokens FROM skein.messages WHERE ${span}`,
+  buryMessages: `
+    INSERT INTO skein.tombstones (tenant, conv, seq, parent_seq, id, at, reason)
+    SELECT tenant, conv, seq, parent_seq, id, @now::bigint, @reason::text FROM skein.messages WHERE ${span}`,
+  deleteMessages: `DELETE FROM skein.messages WHERE ${span}`,
+  eraseMessage: `
+    UPDATE skein.messages SET body = NULL, erased = @erased::text
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND seq = @seq::int`,
+  shrink: `
+    UPDATE skein.conversations SET messages = messages - @removed::int, tokens = tokens - @tokens::bigint,
+      version = version + 1
+    WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  clearTitle: `
+    UPDATE skein.conversations SET title = NULL, title_folded = NULL
+    WHERE tenant = @tenant::text AND id = @conv::uuid AND title = @title::text`,
+  setTrashed: `
+    UPDATE skein.conversations SET trashed_at = @now::bigint, trash_sweeps = 0, version = version + 1
+    WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  setRestored: `
+    UPDATE skein.conversations SET trashed_at = NULL, trash_sweeps = 0,
+      expires_at = CASE
+        WHEN expires_at <= @now::bigint THEN @now::bigint + coalesce(ttl_ms, renew_ms)
+        ELSE expires_at END,
+      version = version + 1
+    WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  beginPurge: `
+    UPDATE skein.conversations SET purging = 1 WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  // What belongs to it first, itself last.
+  deleteConversation: tablesOfConversation
+    .map(table => `DELETE FROM skein.${table} WHERE tenant = @tenant::text AND conv = @conv::uuid`)
+    .concat(
+      `DELETE FROM skein.search WHERE ${hiddenTenant} AND conv = @conv::uuid`,
+      `DELETE FROM skein.conversations WHERE tenant = @tenant::text AND id = @conv::uuid`,
+    ),
+
+  expiredTasks: `
+    SELECT c.id FROM skein.conversations c
+    WHERE c.tenant = @tenant::text AND c.task IS NOT NULL AND c.expires_at IS NOT NULL
+      AND c.trashed_at IS NULL AND c.expires_at <= @now::bigint
+      AND NOT EXISTS (
+        SELECT FROM skein.turns t
+        WHERE t.tenant = @tenant::text AND t.conv = c.id AND t.status = 'open' AND t.lease_until > @now::bigint)
+    ORDER BY c.expires_at LIMIT @limit::bigint`,
+  countSweep: `
+    UPDATE skein.conversations SET trash_sweeps = trash_sweeps + 1
+    WHERE tenant = @tenant::text AND trashed_at IS NOT NULL AND trashed_at <= @now::bigint`,
+  purgeable: `
+    SELECT id FROM skein.conversations
+    WHERE tenant = @tenant::text AND trashed_at IS NOT NULL
+      AND (purging = 1 OR trashed_at <= @before::bigint AND trash_sweeps >= @sweeps::int)
+    ORDER BY trashed_at, id LIMIT @limit::bigint`,
+  state: `SELECT value FROM skein.state WHERE tenant = @tenant::text AND name = @name::text`,
+  putState: `
+    INSERT INTO skein.state (tenant, name, value) VALUES (@tenant::text, @name::text, @value::bigint)
+    ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value`,
+} satisfies Partial<Queries>

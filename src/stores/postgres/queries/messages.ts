@@ -1,0 +1,155 @@
+import type { Queries } from '../../engine/query.ts'
+import { at, looseColumns, messageColumns, pathColumns, span } from './columns.ts'
+
+/** The planner's choices are taken from it with LATERAL … OFFSET 0: on a table that is new or growing it
+ *  joins by scanning the whole conversation. */
+
+const between = (lo: string, hi: string) => `
+  LATERAL (
+    SELECT * FROM skein.messages x
+    WHERE x.tenant = @tenant::text AND x.conv = @conv::uuid AND x.seq BETWEEN ${lo} AND ${hi} OFFSET 0)`
+
+/** From the newest run of a path to its oldest. A path goes down: where damage says otherwise it ends, instead of
+ *  going round for ever. */
+const runsOfPath = `
+  r(lo, hi) AS (
+    SELECT run, seq FROM skein.messages WHERE tenant = @tenant::text AND conv = @conv::uuid AND seq = @seq::int
+    UNION ALL
+    SELECT p.run, p.seq FROM r
+    JOIN ${at('x.parent_seq', 'r.lo')} f ON true
+    JOIN ${at('x.run, x.seq', 'f.parent_seq')} p ON p.seq < r.hi
+  )`
+
+const listMessages = (order: 'ASC' | 'DESC') => `
+  SELECT ${looseColumns} FROM skein.messages m
+  WHERE m.tenant = @tenant::text AND m.conv = @conv::uuid AND m.seq > @above::int AND m.seq < @below::int
+    AND (@roles::text[] IS NULL OR m.role = any(@roles::text[]))
+    AND (@label::text IS NULL OR m.label = @label::text)
+  ORDER BY m.seq ${order} LIMIT @limit::bigint OFFSET @offset::bigint`
+
+/** A blob comes in pieces of 16 MiB: as text on the wire it doubles, a string has an end, and what is being read is
+ *  held more than once. */
+export const blobPiece = 16_777_216
+
+/** Messages and what lies beside them. */
+const grow = `
+    UPDATE skein.conversations SET
+      next_seq = @next_seq::int, messages = messages + @added::int, tokens = tokens + @tokens::bigint,
+      tokens_used = tokens_used + @tokens_used::bigint, cost = cost + @cost::float8,
+      title_folded = CASE WHEN title IS NULL THEN @title_folded::text ELSE title_folded END,
+      title = coalesce(title, @title::text),
+      updated_at = greatest(updated_at, @now::bigint),
+      expires_at = CASE
+        WHEN ttl_ms IS NOT NULL THEN @now::bigint + ttl_ms
+        WHEN expires_at <= @now::bigint THEN @now::bigint + renew_ms
+        ELSE expires_at END,
+      version = version + 1
+    WHERE tenant = @tenant::text AND id = @conv::uuid`
+
+export const messageQueries = {
+  insertMessage: `
+    INSERT INTO skein.messages (
+      tenant, conv, seq, parent_seq, run, depth, tokens, turn, path_tokens, at, step, id, role, label, body_hash,
+      body)
+    VALUES (
+      @tenant::text, @conv::uuid, @seq::int, @parent_seq::int, @run::int, @depth::int, @tokens::int, @turn::int,
+      @path_tokens::bigint, @at::bigint, @step::int, @id::text, @role::text, @label::text,
+      decode(@body_hash::text, 'hex'), @body::text)
+    ON CONFLICT (tenant, id) DO NOTHING
+    RETURNING seq`,
+  grow,
+  // Whether all was in the search index follows from the row here.
+  growIndexed: grow,
+  charge: `
+    UPDATE skein.conversations SET tokens_used = tokens_used + @tokens_used::bigint, cost = cost + @cost::float8,
+      version = version + 1
+    WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  locate: `
+    SELECT m.id, m.conv, m.seq, m.parent_seq, m.run, m.depth, m.path_tokens, m.turn,
+      m.conv AS conversation_id
+    FROM skein.messages m WHERE m.tenant = @tenant::text AND m.id = @id::text`,
+  placesAt: `
+    SELECT m.* FROM unnest(@seqs::int[]) AS w(seq)
+    JOIN ${at('x.id, x.seq, x.run, x.depth, x.path_tokens', 'w.seq')} m ON true`,
+  messagesByIds: `
+    SELECT ${looseColumns} FROM unnest(@ids::text[]) AS w(id)
+    JOIN LATERAL (
+      SELECT * FROM skein.messages x WHERE x.tenant = @tenant::text AND x.id = w.id OFFSET 0) m ON true`,
+  // Unsorted: a server's sort of wide rows spills to disk, the caller's does not.
+  path: `
+    WITH RECURSIVE ${runsOfPath}
+    SELECT ${pathColumns} FROM r JOIN ${between('r.lo', 'r.hi')} m ON true`,
+  // In steps inside a run, so that a long run is not read to its beginning. What stands before the
+  // budget's edge (base) or above the depth (floor) is left out.
+  tail: `
+    WITH RECURSIVE w(lo, hi, base, floor) AS (
+      SELECT greatest(h.run, h.seq - least(@messages::bigint, 128)::int + 1), h.seq,
+        h.path_tokens - @tokens::bigint, h.depth - @messages::bigint
+      FROM skein.messages h WHERE h.tenant = @tenant::text AND h.conv = @conv::uuid AND h.seq = @seq::int
+      UNION ALL
+      SELECT greatest(p.run, p.seq - least(@messages::bigint, 128)::int + 1), p.seq, w.base, w.floor FROM w
+      JOIN ${at('x.parent_seq, x.path_tokens - x.tokens AS before, x.depth', 'w.lo')} f
+        ON f.before >= w.base AND f.depth - 1 > w.floor
+      JOIN ${at('x.run, x.seq', 'f.parent_seq')} p ON p.seq < w.hi
+    )
+    SELECT ${messageColumns} FROM w JOIN ${between('w.lo', 'w.hi')} m
+      ON m.path_tokens - m.tokens >= w.base AND m.depth > w.floor`,
+  pathRuns: `WITH RECURSIVE ${runsOfPath} SELECT lo, hi FROM r`,
+  messagesBetween: `
+    SELECT ${looseColumns} FROM skein.messages m WHERE m.${span} ORDER BY m.seq LIMIT @limit::bigint`,
+  idsBetween: `SELECT seq, id FROM skein.messages WHERE ${span} ORDER BY seq`,
+  listMessages: listMessages('ASC'),
+  listMessagesDown: listMessages('DESC'),
+  messagesByPrefix: `
+    SELECT id FROM skein.messages
+    WHERE tenant = @tenant::text AND id >= @lo::text AND id < @hi::text ORDER BY id LIMIT 11`,
+  setLabel: `
+    UPDATE skein.messages SET label = @label::text
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND seq = @seq::int`,
+  runStarts: `
+    SELECT seq, parent_seq FROM skein.messages
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND run = seq ORDER BY seq`,
+  stretchEnds: `
+    SELECT f.seq AS lo, f.id AS first_id, f.at AS first_at, f.path_tokens - f.tokens AS before_tokens,
+      l.seq AS last_seq, l.id AS last_id, l.at AS last_at, l.path_tokens
+    FROM json_to_recordset(@stretches::json) AS w(lo int, hi int)
+    JOIN ${at('x.seq, x.id, x.at, x.path_tokens, x.tokens', 'w.lo')} f ON true
+    JOIN LATERAL (
+      SELECT x.seq, x.id, x.at, x.path_tokens FROM skein.messages x
+      WHERE x.tenant = @tenant::text AND x.conv = @conv::uuid AND x.seq <= w.hi
+      ORDER BY x.seq DESC LIMIT 1) l ON true
+    ORDER BY f.seq`,
+  children: `
+    SELECT seq FROM skein.messages
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND seq = @seq::int + 1 AND parent_seq = @seq::int
+    UNION ALL
+    SELECT seq FROM skein.messages
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND parent_seq = @seq::int AND run = seq
+      AND seq <> @seq::int + 1`,
+
+  // Also where it is there already it is locked, so that nobody can find it unused and remove it.
+  putBlob: `
+    INSERT INTO skein.blobs (tenant, hash, size, data)
+    VALUES (@tenant::text, @hash::text, @size::bigint, @data::bytea)
+    ON CONFLICT (tenant, hash) DO UPDATE SET size = excluded.size`,
+  putBlobRef: `
+    INSERT INTO skein.blob_refs (tenant, conv, seq, hash)
+    VALUES (@tenant::text, @conv::uuid, @seq::int, @hash::text)`,
+  // Unsorted, as a path is: a sort of pieces spills to disk, and costs more than all the rest.
+  blobs: `
+    SELECT b.hash, b.size, n, substr(b.data, n * ${blobPiece} + 1, least(${blobPiece}, @most::int - n * ${blobPiece}))
+      AS data
+    FROM unnest(@hashes::text[]) AS w(hash)
+    JOIN LATERAL (
+      SELECT * FROM skein.blobs x WHERE x.tenant = @tenant::text AND x.hash = w.hash OFFSET 0) b ON true
+    CROSS JOIN LATERAL generate_series(0, greatest(0, (least(b.size, @most::int) - 1) / ${blobPiece})::int) n`,
+  deleteBlobRefs: `DELETE FROM skein.blob_refs WHERE ${span}`,
+  blobsBetween: `SELECT DISTINCT hash FROM skein.blob_refs WHERE ${span} ORDER BY hash`,
+  // Locked first: a writer that is about to refer to one is waited for, and then seen.
+  deleteLooseBlobs: [
+    `SELECT FROM skein.blobs WHERE tenant = @tenant::text AND hash = any(@hashes::text[])
+    ORDER BY hash FOR UPDATE`,
+    `DELETE FROM skein.blobs b WHERE b.tenant = @tenant::text AND b.hash = any(@hashes::text[])
+      AND NOT EXISTS (SELECT FROM skein.blob_refs r WHERE r.tenant = @tenant::text AND r.hash = b.hash)`,
+  ],
+} satisfies Partial<Queries>

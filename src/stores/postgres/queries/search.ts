@@ -1,0 +1,57 @@
+import type { Queries } from '../../engine/query.ts'
+import { at, hiddenTenant, looseColumns } from './columns.ts'
+
+/** The search index: what goes in, and what is asked of it. */
+export const searchQueries = {
+  unindexed: `
+    SELECT id AS conv, id FROM skein.conversations
+    WHERE tenant = @tenant::text AND indexed_seq < next_seq AND (@after::uuid IS NULL OR id > @after::uuid)
+    ORDER BY id LIMIT @limit::bigint`,
+  setIndexed: `
+    UPDATE skein.conversations SET indexed_seq = @indexed_seq::int
+    WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  putSearchEntry: `
+    INSERT INTO skein.search (tenant, conv, seq, at, tsv)
+    SELECT c.tenant, c.id, @seq::int, @at::bigint, array_to_tsvector(
+      array_remove(string_to_array(@tokens::text, ' '), '')
+        || skein.marks(c.tenant, @at::bigint, c.directory, c.kind))
+    FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.id = @conv::uuid
+    ON CONFLICT (tenant, conv, seq) DO UPDATE SET at = excluded.at, tsv = excluded.tsv`,
+  deleteSearchEntries: `
+    DELETE FROM skein.search
+    WHERE ${hiddenTenant} AND conv = @conv::uuid AND seq BETWEEN @lo::int AND @hi::int`,
+  clearSearch: `DELETE FROM skein.search WHERE tenant = @tenant::text`,
+  resetIndexed: `
+    UPDATE skein.conversations SET indexed_seq = 0 WHERE tenant = @tenant::text AND indexed_seq > 0`,
+  candidates: `
+    SELECT f.conv, f.conv AS conversation_id, m.seq, m.at, m.body
+    FROM skein.find(
+      @tenant::text, @match::tsquery, @from::bigint, @upto::bigint, @directory::text, @kind::text,
+      @limit::int) f
+    JOIN ${at('x.seq, x.at, x.body', 'f.seq', 'f.conv')} m ON true
+    ORDER BY m.at DESC, m.seq DESC`,
+  foundMessages: `
+    SELECT ${looseColumns}, m.conv, c.title, c.kind, c.directory, c.channel
+    FROM json_to_recordset(@places::json) AS w(conv uuid, seq int)
+    JOIN ${at('*', 'w.seq', 'w.conv')} m ON true
+    JOIN LATERAL (
+      SELECT * FROM skein.conversations x WHERE x.tenant = @tenant::text AND x.id = w.conv OFFSET 0) c ON true`,
+  branchesHolding: `
+    SELECT c.id AS conv, w.seq, b.name, (b.name = c.active_branch)::int AS active
+    FROM json_to_recordset(@places::json) AS w(conv uuid, seq int)
+    JOIN LATERAL (
+      SELECT * FROM skein.conversations x WHERE x.tenant = @tenant::text AND x.id = w.conv OFFSET 0) c ON true
+    JOIN LATERAL (
+      SELECT * FROM skein.branches x
+      WHERE x.tenant = @tenant::text AND x.conv = w.conv AND x.head_seq >= w.seq OFFSET 0) b ON true
+    WHERE EXISTS (
+      WITH RECURSIVE r(lo, hi) AS (
+        SELECT b.head_run, b.head_seq
+        UNION ALL
+        SELECT p.run, p.seq FROM r
+        JOIN ${at('x.parent_seq', 'r.lo', 'w.conv')} f ON r.lo > w.seq
+        JOIN ${at('x.run, x.seq', 'f.parent_seq', 'w.conv')} p ON p.seq < r.hi
+      )
+      SELECT FROM r WHERE w.seq BETWEEN r.lo AND r.hi)
+    ORDER BY c.id, w.seq, active DESC, b.name`,
+} satisfies Partial<Queries>

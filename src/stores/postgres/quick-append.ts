@@ -1,0 +1,121 @@
+import { hashMessage } from '../../core/hash.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { NonEmpty } from '../../core/message.ts'
+import type { Appended, Store } from '../../core/ports.ts'
+import { titleOf } from '../../core/prepare.ts'
+import { fold } from '../../core/search/fold.ts'
+import { leaseMs } from '../../core/turn.ts'
+import { holderText } from '../engine/row-to-value.ts'
+import { appendRequest } from '../store/store.ts'
+import type { PostgresEngine } from './engine.ts'
+import { isLostRace, stateOf, translate } from './errors.ts'
+import { bind, type Prepared, prepare } from './prepared.ts'
+import { appendOutsideTurns, continueTurn, openTurn } from './queries/append.ts'
+
+type Request = ReturnType<typeof appendRequest>
+
+const outside = [prepare(appendOutsideTurns)]
+const opening = [prepare(openTurn)]
+// A further step mostly goes on with an open turn, but a turn may begin with any step. Each of the two does
+// nothing where the other one does something.
+const further = [prepare(continueTurn), prepare(openTurn)]
+
+const kinds: readonly string[] = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'cost']
+
+/** A store whose plain appends are one statement in one round trip. Whatever is not plain (a retry, a
+ *  conflict, a busy branch, blobs) is left to the store it is given, which decides what it means. */
+export function withQuickAppend(store: Store, engine: PostgresEngine): Store {
+  return {
+    ...store,
+    append: async (branch, expectedHead, messages, options = {}) => {
+      const request = appendRequest(branch, expectedHead, messages, options, engine.source.now())
+      return (await quickAppend(engine, request)) ?? store.append(branch, expectedHead, messages, options)
+    },
+  }
+}
+
+/** Appends if nothing speaks against it, otherwise writes nothing and returns null. */
+async function quickAppend(engine: PostgresEngine, request: Request): Promise<Appended | null> {
+  const { ref } = request
+  if (!isPlain(request)) return null
+  const ids = idsOf(request)
+  const params = { tenant: engine.tenant, ...paramsOf(request, ids), ...turnParams(request) }
+  const statements = statementsFor(request).map(statement => bind(statement, params))
+  try {
+    const results = await engine.once(statements)
+    if (results.every(result => result.rows.length === 0)) return null
+  } catch (error) {
+    if (wroteNothing(error)) return null
+    throw translate(error)
+  }
+  return { branch: ref, head: ids.at(-1)!, ids: ids as unknown as NonEmpty<MessageId>, outcome: 'appended' }
+}
+
+function isPlain({ messages, turn }: Request): boolean {
+  if (messages.some(message => message.body.blobs.length > 0)) return false
+  return Object.keys(turn?.usage ?? {}).every(kind => kinds.includes(kind))
+}
+
+function statementsFor({ turn }: Request): readonly Prepared[] {
+  if (turn === undefined) return outside
+  return turn.step === 0 ? opening : further
+}
+
+/** A lost race, or a value that the statement cannot take: the whole program will say what is the matter. */
+function wroteNothing(error: unknown): boolean {
+  return isLostRace(error) || (stateOf(error)?.startsWith('22') ?? false)
+}
+
+/** What the ids will be if the head is where the caller believes. */
+function idsOf({ ref, expectedHead, messages, now }: Request): MessageId[] {
+  let above: MessageId | ConversationId = expectedHead ?? ref.conversationId
+  return messages.map(message => {
+    const id = hashMessage(above, message.role, message.time ?? now, message.body.hash)
+    above = id
+    return id
+  })
+}
+
+function paramsOf({ ref, expectedHead, messages, turn, now }: Request, ids: readonly MessageId[]): object {
+  let sum = 0
+  const sums = messages.map(message => (sum += message.tokens))
+  const title = titleOf(messages)
+  return {
+    conv: ref.conversationId,
+    name: ref.name,
+    expected: expectedHead,
+    ids,
+    roles: messages.map(message => message.role),
+    times: messages.map(message => message.time ?? now),
+    tokens: messages.map(message => message.tokens),
+    sums,
+    labels: messages.map(message => message.label),
+    hashes: messages.map(message => Buffer.from(message.body.hash, 'hex')),
+    bodies: messages.map(message => message.body.text),
+    count: messages.length,
+    sum,
+    head: ids.at(-1)!,
+    used: (turn?.usage?.input ?? 0) + (turn?.usage?.output ?? 0),
+    cost: turn?.usage?.cost ?? 0,
+    title,
+    title_folded: title === null ? null : fold(title),
+    now,
+  }
+}
+
+function turnParams({ turn, now }: Request): object {
+  if (turn === undefined) return {}
+  const status = turn.status ?? 'complete'
+  const usage = turn.usage ?? {}
+  return {
+    key: turn.key,
+    step: turn.step,
+    status,
+    model: turn.model ?? null,
+    prompt_hash: turn.promptHash ?? null,
+    usage: JSON.stringify(usage),
+    holder: turn.holder ? holderText(turn.holder) : null,
+    lease_until: status === 'open' ? now + leaseMs : null,
+    ended_at: status === 'open' ? null : now,
+  }
+}

@@ -1,0 +1,119 @@
+import { hashMessage } from '../../core/hash.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { PreparedMessage } from '../../core/prepare.ts'
+import { count, first, type Program, run } from '../engine/engine.ts'
+import type { Conv, HeadFields, LockRow, PlaceRow } from '../engine/rows.ts'
+
+/** A place before any message: where roots hang. */
+export const nowhere: PlaceRow = { seq: -1, id: null, run: 0, depth: -1, path_tokens: 0 }
+
+/** Where a message goes besides its parent. */
+export interface Slot {
+  readonly conv: Conv
+  readonly conversationId: ConversationId
+  readonly seq: number
+  readonly turn: number | null
+  readonly step: number | null
+  readonly now: number
+  /** When the same words were placed last under the same parent, by what they are: where many are placed in one go,
+   *  each begins behind the one before. */
+  readonly twins?: Map<string, number>
+}
+
+/** Stores one message under a parent and says where it stands. The conversation must be locked, and
+ *  its counters are the caller's to raise. */
+export function* placeMessage(
+  message: PreparedMessage,
+  parent: PlaceRow,
+  slot: Slot,
+): Program<PlaceRow & { id: MessageId }> {
+  const { conv, seq, turn, step, now, twins } = slot
+  const above = (parent.id ?? slot.conversationId) as MessageId | ConversationId
+  const follows = parent.id !== null && parent.seq === seq - 1
+  const start = follows ? parent.run : seq
+  const depth = parent.depth + 1
+  const path_tokens = parent.path_tokens + message.tokens
+  const idAt = (at: number) => hashMessage(above, message.role, at, message.body.hash)
+  // The same words twice are two messages: if the id is taken, the later one moves on by a millisecond.
+  const asked = message.time ?? now
+  const kind = twins && `${above} ${message.role} ${asked} ${message.body.hash}`
+  for (let at = twins?.get(kind!) ?? asked, tries = 1; ; at++, tries++) {
+    if (tries > soon) at = yield* freeTime(at - 1, idAt)
+    const id = idAt(at)
+    const stored = yield* count('insertMessage', {
+      conv,
+      id,
+      seq,
+      parent_seq: parent.seq,
+      run: start,
+      depth,
+      role: message.role,
+      at,
+      tokens: message.tokens,
+      path_tokens,
+      turn,
+      step,
+      label: message.label,
+      body_hash: message.body.hash,
+      body: message.body.text,
+    })
+    if (stored === 0) continue
+    twins?.set(kind!, at + 1)
+    for (const { hash, data } of message.body.blobs) {
+      yield* run('putBlob', { hash, size: data.length, data })
+      yield* run('putBlobRef', { conv, seq, hash })
+    }
+    return { seq, id, run: start, depth, path_tokens }
+  }
+}
+
+/** How often the next millisecond is simply tried. */
+const soon = 4
+
+/** The time after a row of taken ones. Steps double until one is free, and then halve: where the same words stand a
+ *  thousand times under one parent, to try each time would make the next thousand take a million tries. */
+function* freeTime(taken: number, idAt: (at: number) => MessageId): Program<number> {
+  let last = taken
+  let free = taken + 1
+  for (let step = 2; yield* isTaken(idAt(free)); step *= 2) {
+    last = free
+    free = taken + step
+  }
+  while (free - last > 1) {
+    const middle = Math.floor((last + free) / 2)
+    if (yield* isTaken(idAt(middle))) last = middle
+    else free = middle
+  }
+  return free
+}
+
+function* isTaken(id: MessageId): Program<boolean> {
+  return (yield* first('locate', { id })) !== undefined
+}
+
+/** How a conversation grows that is locked. */
+export function growthOf(row: Pick<LockRow, 'next_seq' | 'indexed_seq'>): 'grow' | 'growIndexed' {
+  return row.indexed_seq >= row.next_seq ? 'growIndexed' : 'grow'
+}
+
+/** A branch's head as the parent of what comes next. */
+export function headOf(branch: HeadFields): PlaceRow {
+  return {
+    seq: branch.head_seq,
+    id: branch.head_id,
+    run: branch.head_run,
+    depth: branch.head_depth,
+    path_tokens: branch.head_path_tokens,
+  }
+}
+
+/** A place as the head of a branch. */
+export function headFields(place: PlaceRow): HeadFields {
+  return {
+    head_seq: place.seq,
+    head_id: place.id,
+    head_run: place.run,
+    head_depth: place.depth,
+    head_path_tokens: place.path_tokens,
+  }
+}

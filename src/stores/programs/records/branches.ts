@@ -1,0 +1,134 @@
+import type { ConversationId } from '../../../core/ids.ts'
+import { containsSeq } from '../../../core/runs.ts'
+import type { StoredAgentLink, StoredBranch, WrittenRecord } from '../../../core/stored.ts'
+import { all, first, type Program, run } from '../../engine/engine.ts'
+import type { BranchRow, PlaceRow } from '../../engine/rows.ts'
+import { headFields, nowhere } from '../insert-message.ts'
+import { giveUpKey, isExpired } from '../keys.ts'
+import { added, advanced, type Move, placeIn, present, refused, type Target } from './move.ts'
+
+type Keys = Pick<BranchRow, 'key' | 'former_key' | 'trashed_key'>
+
+/** A branch that is missing is made; one whose head lies above the incoming one moves forward; one that has gone on
+ *  differently stays, and the incoming one becomes its sibling. */
+export function* putBranch(move: Move, target: Target, record: StoredBranch): Program<WrittenRecord> {
+  const head = record.head === null ? nowhere : placeIn(move, target, record.head)
+  if (!head) return refused(`its head ${record.head} is missing`)
+  const known = yield* first('branch', { conv: target.conv, name: record.name })
+  if (!known || isBlank(known, record)) {
+    const { keys, note } = yield* keysFor(move, target, record)
+    yield* write(target, record, head, keys)
+    return { outcome: 'added', note }
+  }
+  if (known.head_id === head.id) return target.born ? added : present
+  if (yield* lies(target, head, known.head_seq)) return present
+  const held = yield* isHeldElsewhere(move, target, record.name, head)
+  if (!held && (yield* lies(target, { seq: known.head_seq }, head.seq))) {
+    const { conv } = target
+    yield* run('setHead', { conv, name: record.name, ...headFields(head), now: record.updatedAt })
+    target.changed = true
+    return advanced
+  }
+  return yield* putSibling(target, record, head)
+}
+
+/** As a new conversation has it before its record comes; unless the record says the same. */
+function isBlank(known: BranchRow, record: StoredBranch): boolean {
+  const { key, former_key, trashed_key, title } = known
+  if (known.head_seq >= 0 || [key, former_key, trashed_key, title].some(field => field !== null)) return false
+  if (known.created_at !== known.updated_at) return false
+  return (
+    record.head !== null ||
+    [record.key, record.formerKey, record.trashedKey, record.title].some(field => field !== null) ||
+    record.createdAt !== known.created_at ||
+    record.updatedAt !== known.updated_at
+  )
+}
+
+/** Whether a place is on the path that ends at a seq. Before any message is on every path. */
+function* lies(target: Target, place: Pick<PlaceRow, 'seq'>, end: number): Program<boolean> {
+  if (place.seq < 0) return true
+  if (place.seq > end) return false
+  return containsSeq(yield* all('pathRuns', { conv: target.conv, seq: end }), place.seq)
+}
+
+/** Whether a turn of this store holds the branch: its holder goes on from the head that it knows. */
+function* isHeldElsewhere(move: Move, { conv }: Target, name: string, head: PlaceRow): Program<boolean> {
+  const open = yield* first('openTurnOn', { conv, name })
+  return open !== undefined && open.last !== head.seq && (open.lease_until ?? 0) > move.now
+}
+
+function* putSibling(target: Target, record: StoredBranch, head: PlaceRow): Program<WrittenRecord> {
+  const numbered = /^(.*)-(\d{1,9})$/.exec(record.name)
+  const base = numbered ? numbered[1]! : record.name
+  for (let n = numbered ? Number(numbered[2]) + 1 : 2; ; n++) {
+    const name = `${base}-${n}`
+    const known = yield* first('branch', { conv: target.conv, name })
+    // So it was written before.
+    if (known && (yield* lies(target, head, known.head_seq))) return present
+    if (known) continue
+    const keys = { key: null, former_key: record.key ?? record.formerKey, trashed_key: null }
+    yield* write(target, { ...record, name }, head, keys)
+    const [from, to] = [JSON.stringify(record.name), JSON.stringify(name)]
+    return { outcome: 'added', note: `branch ${from} has gone on differently here: it is ${to} now` }
+  }
+}
+
+function* write(target: Target, record: StoredBranch, head: PlaceRow, keys: Keys): Program<void> {
+  yield* run('putStoredBranch', {
+    conv: target.conv,
+    name: record.name,
+    ...headFields(head),
+    ...keys,
+    title: record.title,
+    created_at: record.createdAt,
+    updated_at: record.updatedAt,
+  })
+  target.changed = true
+}
+
+/** A key belongs to one living branch: whoever has it here keeps it. */
+function* keysFor(
+  move: Move,
+  target: Target,
+  record: StoredBranch,
+): Program<{ readonly keys: Keys; readonly note: string | null }> {
+  const { key, formerKey: former_key, trashedKey: trashed_key } = record
+  if (key === null) return { keys: { key, former_key, trashed_key }, note: null }
+  if (target.trashed) return { keys: { key: null, former_key: key, trashed_key: key }, note: null }
+  const holder = yield* first('conversationByKey', { key })
+  if (!holder) return { keys: { key, former_key, trashed_key }, note: null }
+  if (isExpired(holder, move.now)) {
+    yield* giveUpKey(key, holder.id as ConversationId, move.now)
+    return { keys: { key, former_key, trashed_key }, note: null }
+  }
+  const note = `key ${JSON.stringify(key)} belongs to conversation ${holder.id} here: it was not given`
+  return { keys: { key: null, former_key: key, trashed_key: null }, note }
+}
+
+/** What an agent here calls its copy of the branch stays. */
+export function* putLink(move: Move, target: Target, record: StoredAgentLink): Program<WrittenRecord> {
+  const { conv } = target
+  const { branch: name, agent, directory } = record
+  if (!(yield* first('branch', { conv, name })))
+    return refused(`its branch ${JSON.stringify(name)} is missing`)
+  const known = yield* all('links', { conv, name })
+  if (known.some(link => link.agent === agent && link.directory === directory)) return present
+  const seen = record.seen === null ? null : placeIn(move, target, record.seen)
+  yield* run('putLink', {
+    conv,
+    name,
+    agent,
+    directory,
+    foreign_id: record.foreignId,
+    seen_seq: seen?.seq ?? null,
+    seen_id: seen?.id ?? null,
+    now: record.updatedAt,
+  })
+  target.changed = true
+  if (record.seen === null || seen) return added
+  return {
+    outcome: 'added',
+    note: `what agent ${JSON.stringify(agent)} has seen, ${record.seen}, is missing`,
+  }
+}

@@ -1,0 +1,60 @@
+import type { ConversationId, MessageId } from '../../../core/ids.ts'
+import type { StoredRecord } from '../../../core/stored.ts'
+import { all, type Program } from '../../engine/engine.ts'
+import { blobsOf, bury, type Move, type Target } from './move.ts'
+
+/** What a store has of the messages that records name: asked once, not for each. It holds for conversations that are
+ *  locked; for one that another process has just made, it is asked again. */
+
+export function* readPlaces(places: Move['places'], records: readonly StoredRecord[]): Program<void> {
+  const ids = [...new Set(records.flatMap(idsIn))]
+  if (ids.length === 0) return
+  for (const row of yield* all('locateAll', { ids })) places.set(row.id as MessageId, row)
+}
+
+export function* readBuried(target: Target, records: readonly StoredRecord[]): Program<void> {
+  const ids = spotsIn(records, target.id)
+  if (ids.length === 0) return
+  for (const { seq, id } of yield* all('buried', { conv: target.conv, ids })) bury(target, id, seq)
+}
+
+/** Keeps the blobs that are there from being removed before the transaction ends. */
+export function* readKept(kept: Move['kept'], records: readonly StoredRecord[]): Program<void> {
+  const named = records.flatMap(record => (record.kind === 'blob' ? [record.hash] : blobsOf(record)))
+  const hashes = [...new Set(named)].sort()
+  if (hashes.length === 0) return
+  for (const { hash, size } of yield* all('keepBlobs', { hashes })) kept.set(hash, size)
+}
+
+/** The messages that a record names. */
+function idsIn(record: StoredRecord): MessageId[] {
+  return namesOf(record).filter(id => id !== null)
+}
+
+function namesOf(record: StoredRecord): (MessageId | null)[] {
+  switch (record.kind) {
+    case 'message':
+      return [record.id, record.parentId, record.turn]
+    case 'tombstone':
+      return [record.id, record.parent?.id ?? null]
+    case 'turn':
+      return [record.first.id, record.last.id]
+    case 'summary':
+      return [record.first, record.last]
+    case 'branch':
+      return [record.head]
+    case 'agent_link':
+      return [record.seen]
+    default:
+      return []
+  }
+}
+
+/** What may be a tombstone among the names. */
+function spotsIn(records: readonly StoredRecord[], id: ConversationId): string[] {
+  const ids = records.flatMap(record => {
+    if (record.kind !== 'tombstone' && record.kind !== 'turn') return []
+    return record.conversationId === id ? idsIn(record) : []
+  })
+  return [...new Set(ids)]
+}

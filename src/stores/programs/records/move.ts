@@ -1,0 +1,88 @@
+import { blobHashesIn } from '../../../core/body.ts'
+import type { ConversationId, MessageId } from '../../../core/ids.ts'
+import type { Spot, StoredBlob, StoredRecord, WrittenRecord } from '../../../core/stored.ts'
+import type { Conv, LocatedRow, LockRow } from '../../engine/rows.ts'
+
+/** A conversation that is being written to, as it stands in the middle of the transaction. */
+export interface Target {
+  readonly conv: Conv
+  readonly id: ConversationId
+  readonly trashed: boolean
+  /** Made by this very call. */
+  readonly born: boolean
+  nextSeq: number
+  nextEvent: number
+  added: number
+  tokens: number
+  changed: boolean
+  eventsAdded: boolean
+  /** Seqs of tombstones by id, of those that the call asks about. */
+  readonly buried: Map<string, number[]>
+  /** Events by number, as far as they were looked at; null before that. */
+  events: Map<number, { readonly type: string; readonly at: number; readonly data: string }> | null
+  readonly lastDrafts: Map<string, number>
+}
+
+/** What a call knows of the store: read in a few statements, and kept up to date while it writes. */
+export interface Move {
+  readonly now: number
+  readonly records: readonly StoredRecord[]
+  /** Null where there is no such conversation; `purging` where it is on its way out. */
+  readonly targets: Map<ConversationId, Target | 'purging'>
+  readonly places: Map<MessageId, LocatedRow>
+  /** Blobs that came with this call. */
+  readonly blobs: ReadonlyMap<string, StoredBlob>
+  /** Sizes of blobs that the store has. */
+  readonly kept: Map<string, number>
+  /** Blobs that this call has stored. */
+  readonly stored: Set<string>
+}
+
+export function targetOf(row: LockRow, { born }: { readonly born: boolean }): Target {
+  return {
+    conv: row.conv,
+    id: row.id as ConversationId,
+    trashed: row.trashed_at !== null,
+    born,
+    nextSeq: row.next_seq,
+    nextEvent: row.next_event,
+    added: 0,
+    tokens: 0,
+    changed: false,
+    eventsAdded: false,
+    buried: new Map(),
+    events: null,
+    lastDrafts: new Map(),
+  }
+}
+
+export function bury(target: Target, id: string, seq: number): void {
+  target.buried.set(id, [...(target.buried.get(id) ?? []), seq])
+}
+
+/** Where a spot of the source lies here: a message or a tombstone. If the id has several, the seq decides. */
+export function seqOf(move: Move, target: Target, spot: Spot): number | null {
+  const living = move.places.get(spot.id)
+  const seqs = [...(target.buried.get(spot.id) ?? [])]
+  if (living?.conversation_id === target.id) seqs.push(living.seq)
+  return seqs.includes(spot.seq) ? spot.seq : (seqs.at(-1) ?? null)
+}
+
+/** A message of the target, or null. */
+export function placeIn(move: Move, target: Target, id: MessageId): LocatedRow | null {
+  const place = move.places.get(id)
+  return place?.conversation_id === target.id ? place : null
+}
+
+/** The blobs that a record refers to, each once. */
+export function blobsOf(record: StoredRecord): string[] {
+  return record.kind === 'message' && record.body !== null ? [...new Set(blobHashesIn(record.body))] : []
+}
+
+export const added: WrittenRecord = { outcome: 'added', note: null }
+export const present: WrittenRecord = { outcome: 'present', note: null }
+export const advanced: WrittenRecord = { outcome: 'advanced', note: null }
+
+export function refused(reason: string): WrittenRecord {
+  return { outcome: 'refused', reason }
+}

@@ -1,0 +1,156 @@
+import { sha256Hex } from '../../../core/hash.ts'
+import { containsSeq } from '../../../core/runs.ts'
+import type {
+  StoredDraft,
+  StoredEvent,
+  StoredSummary,
+  StoredTurn,
+  WrittenRecord,
+} from '../../../core/stored.ts'
+import { leaseMs } from '../../../core/turn.ts'
+import { all, first, type Program, run } from '../../engine/engine.ts'
+import { holderText } from '../../engine/row-to-value.ts'
+import type { TurnRow } from '../../engine/rows.ts'
+import { added, advanced, type Move, placeIn, present, refused, seqOf, type Target } from './move.ts'
+
+/** An open turn that has gone on elsewhere goes on here, unless somebody is at it. */
+export function* putTurn(move: Move, target: Target, record: StoredTurn): Program<WrittenRecord> {
+  const { conv } = target
+  const { key, branch } = record
+  const from = seqOf(move, target, record.first)
+  const to = seqOf(move, target, record.last)
+  if (from === null || to === null || to < from) return refused('its messages are missing')
+  const row = rowOf(record, from, to, move.now)
+  const known = yield* first('turn', { conv, key })
+  if (known) {
+    if (!isFurther(known, row, move.now)) return present
+    yield* run('deleteDrafts', { conv, turn: key })
+    target.lastDrafts.set(key, -1)
+  } else if (record.status === 'open' && (yield* first('openTurnOn', { conv, name: branch }))) {
+    return refused(`another turn is open on branch ${JSON.stringify(branch)}`)
+  }
+  yield* run('putStoredTurn', { conv, ...row })
+  target.changed = true
+  return known ? advanced : added
+}
+
+function rowOf(record: StoredTurn, from: number, to: number, now: number): TurnRow {
+  const open = record.status === 'open'
+  return {
+    key: record.key,
+    branch: record.branch,
+    first: from,
+    last: to,
+    last_step: record.lastStep,
+    status: record.status,
+    model: record.model,
+    prompt_hash: record.promptHash,
+    usage: JSON.stringify(record.usage),
+    holder: record.holder && holderText(record.holder),
+    // Nobody may hold a branch for longer by having written it into a file.
+    lease_until: open ? Math.min(record.leaseUntil ?? 0, now + leaseMs) : record.leaseUntil,
+    started_at: record.startedAt,
+    ended_at: record.endedAt,
+  }
+}
+
+function isFurther(known: TurnRow, row: TurnRow, now: number): boolean {
+  if (known.status !== 'open' || known.first !== row.first) return false
+  if (known.holder !== row.holder && (known.lease_until ?? 0) > now) return false
+  return row.last > known.last || (row.status !== 'open' && row.last === known.last)
+}
+
+export function* putDraft(target: Target, record: StoredDraft): Program<WrittenRecord> {
+  const { conv, lastDrafts } = target
+  const { turn: key, n, type, text } = record
+  let last = lastDrafts.get(key)
+  if (last === undefined) {
+    const turn = yield* first('turn', { conv, key })
+    if (!turn) return refused(`its turn ${JSON.stringify(key)} is missing`)
+    // It has become a message, or was given up.
+    if (turn.status !== 'open') return present
+    last = (yield* first('lastDraft', { conv, turn: key }))?.n ?? -1
+    lastDrafts.set(key, last)
+  }
+  if (n <= last) return present
+  if (n > last + 1) return refused(`piece ${last + 1} of its turn is missing`)
+  yield* run('insertDraft', { conv, turn: key, n, type, text: JSON.stringify(text) })
+  lastDrafts.set(key, n)
+  target.changed = true
+  return added
+}
+
+export function* putSummary(move: Move, target: Target, record: StoredSummary): Program<WrittenRecord> {
+  const { conv } = target
+  const [from, to] = [placeIn(move, target, record.first), placeIn(move, target, record.last)]
+  if (!from || !to) return refused('its messages are missing')
+  const runs = yield* all('pathRuns', { conv, seq: to.seq })
+  if (!containsSeq(runs, from.seq)) return refused('it does not begin on the path where it ends')
+  const ids: string[] = []
+  for (const { lo, hi } of runs.filter(({ hi }) => hi >= from.seq).toReversed()) {
+    const span = { conv, lo: Math.max(lo, from.seq), hi }
+    for (const { id } of yield* all('idsBetween', span)) ids.push(id)
+    for (const { erased } of yield* all('erasedBetween', span)) {
+      if ((JSON.parse(erased) as { at: number }).at > record.createdAt)
+        return refused('it was made of words that have been erased here')
+    }
+  }
+  if (sha256Hex(ids.map(id => `${id}\n`).join('')) !== record.checksum)
+    return refused('its checksum is not that of its messages')
+  const range = { conv, first_seq: from.seq, last_seq: to.seq }
+  const known = yield* first('summary', range)
+  if (known && known.text !== null) return present
+  yield* run('putStoredSummary', {
+    ...range,
+    first_id: from.id,
+    last_id: to.id,
+    model: record.model,
+    tokens: record.tokens,
+    text: record.text,
+    checksum: record.checksum,
+    created_at: record.createdAt,
+  })
+  target.changed = true
+  return added
+}
+
+/** Numbers that a file may leave out; behind a wider gap an event is put next to the last one. */
+const widestGap = 10_000
+
+/** An event has no name but its number. One that says the same is the same; where its number is taken, it goes behind
+ *  all others. */
+export function* putEvent(move: Move, target: Target, record: StoredEvent): Program<WrittenRecord> {
+  const { conv } = target
+  const event = { type: record.type, at: record.at, data: JSON.stringify(record.data) }
+  let { n } = record
+  if (n < target.nextEvent || n > target.nextEvent + widestGap) {
+    const there = (yield* eventsOf(move, target)).get(n)
+    if (there?.type === event.type && there.at === event.at && there.data === event.data) return present
+    if (there || n >= target.nextEvent) {
+      if (yield* first('eventLike', { conv, ...event })) return present
+      n = target.nextEvent
+    }
+  }
+  yield* run('insertEvent', { conv, n, ...event })
+  target.events?.set(n, event)
+  target.nextEvent = Math.max(target.nextEvent, n + 1)
+  target.eventsAdded = true
+  return added
+}
+
+/** The events that have the numbers of those in this call. */
+function* eventsOf(move: Move, target: Target): Program<NonNullable<Target['events']>> {
+  if (target.events) return target.events
+  const numbers = move.records.flatMap(record =>
+    record.kind === 'event' && record.conversationId === target.id ? [record.n] : [],
+  )
+  const events: NonNullable<Target['events']> = new Map()
+  for (let after = Math.min(...numbers) - 1; ; ) {
+    const rows = yield* all('events', { conv: target.conv, after, types: null, limit: 1_000 })
+    for (const { n, type, at, data } of rows) events.set(n, { type, at, data })
+    after = rows.at(-1)?.n ?? 0
+    if (rows.length < 1_000 || after >= Math.max(...numbers)) break
+  }
+  target.events = events
+  return events
+}

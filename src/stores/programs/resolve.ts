@@ -1,0 +1,71 @@
+import { AmbiguousIdError, type Candidate, InvalidError, NotFoundError } from '../../core/errors.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { Place, Resolved } from '../../core/ports.ts'
+import { all, first, type Program } from '../engine/engine.ts'
+import { readPlace } from './conversations.ts'
+import { isExpired } from './keys.ts'
+import { needMessage } from './lookup.ts'
+
+export function* findByKey(key: string, now: number): Program<Place | null> {
+  const found = yield* first('conversationByKey', { key })
+  if (!found || isExpired(found, now)) return null
+  return yield* readPlace(found.id as ConversationId, found.name)
+}
+
+export function* findByTask(task: string, now: number): Program<Place | null> {
+  const found = yield* first('conversationByTask', { task, now })
+  return found ? yield* readPlace(found.id as ConversationId) : null
+}
+
+export function* findByAgentLink(agent: string, foreignId: string): Program<Place | null> {
+  const found = yield* first('conversationByLink', { agent, foreign_id: foreignId })
+  return found ? yield* readPlace(found.id as ConversationId, found.name) : null
+}
+
+/** The shortest prefix that is taken for an id: shorter ones would soon mean something else. */
+const shortestPrefix = 6
+
+/** What a person typed: a key, `id:branch`, or the beginning of an id. */
+export function* resolve(text: string): Program<Resolved> {
+  const byKey = yield* first('conversationByKey', { key: text })
+  if (byKey) return { ...(yield* readPlace(byKey.id as ConversationId, byKey.name)), message: null }
+  const colon = text.indexOf(':')
+  const prefix = colon < 0 ? text : text.slice(0, colon)
+  const branch = colon < 0 ? undefined : text.slice(colon + 1)
+  const ids = yield* idsWith(prefix)
+  // Only a conversation has branches.
+  const candidates = branch === undefined ? ids : ids.filter(one => one.kind === 'conversation')
+  const [only] = candidates
+  if (candidates.length > 1) throw new AmbiguousIdError(prefix, candidates.slice(0, 10))
+  if (!only) {
+    if (prefix.length < shortestPrefix && branch === undefined) {
+      throw new InvalidError('id', `give at least ${shortestPrefix} characters of an id, or a key`)
+    }
+    throw new NotFoundError('id', text)
+  }
+  if (only.kind === 'conversation') {
+    return { ...(yield* readPlace(only.id as ConversationId, branch)), message: null }
+  }
+  const message = yield* needMessage(only.id as MessageId)
+  return { ...(yield* readPlace(message.conversation_id as ConversationId)), message: only.id as MessageId }
+}
+
+function* idsWith(prefix: string): Program<readonly Candidate[]> {
+  if (prefix.length < shortestPrefix) return []
+  const candidates: Candidate[] = []
+  const lower = prefix.toLowerCase()
+  if (/^[0-9a-f-]{1,36}$/.test(lower)) {
+    const rows = yield* all('conversationsByPrefix', { lo: lower, hi: after(lower) })
+    candidates.push(...rows.map(row => ({ kind: 'conversation', id: row.id as ConversationId }) as const))
+  }
+  if (/^[a-z2-7]{1,32}$/.test(prefix)) {
+    const rows = yield* all('messagesByPrefix', { lo: prefix, hi: after(prefix) })
+    candidates.push(...rows.map(row => ({ kind: 'message', id: row.id as MessageId }) as const))
+  }
+  return candidates
+}
+
+/** The first text above all that begin with the prefix. Ids are ASCII, so one step on is enough. */
+function after(prefix: string): string {
+  return prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)
+}

@@ -1,0 +1,132 @@
+import { BusyError, ExpiredError, type Holder, InvalidError } from '../../core/errors.ts'
+import { sha256Hex } from '../../core/hash.ts'
+import type { ConversationId } from '../../core/ids.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { NonEmpty } from '../../core/message.ts'
+import type {
+  EventListing,
+  EventType,
+  NewEvent,
+  NewSummary,
+  Range,
+  Summary,
+  SummaryClaim,
+  TraceEvent,
+} from '../../core/records.ts'
+import { containsSeq } from '../../core/runs.ts'
+import { hasRunOut, leaseMs } from '../../core/turn.ts'
+import { all, first, type Program, run } from '../engine/engine.ts'
+import { dateOrNull, holderOf, holderText, summaryOf } from '../engine/row-to-value.ts'
+import type { LocatedRow } from '../engine/rows.ts'
+import { lockLiving, needConversation, needMessageIn } from './lookup.ts'
+
+export function* listSummaries(id: ConversationId, newest: number | null): Program<readonly Summary[]> {
+  const { conv } = yield* needConversation(id)
+  if (newest !== null) {
+    const rows = yield* all('newestSummaries', { conv, limit: newest })
+    return rows.map(row => summaryOf(id, row)).reverse()
+  }
+  const rows = yield* all('summaries', { conv })
+  return rows.filter(row => row.text !== null).map(row => summaryOf(id, row))
+}
+
+/** Takes a range to be summarised, unless that was done or somebody is at it. */
+export function* claimSummary(
+  id: ConversationId,
+  range: Range,
+  holder: Holder,
+  now: number,
+): Program<SummaryClaim> {
+  const { conv } = yield* lockLiving(id)
+  const { first: from, last: to } = yield* needRange(id, range)
+  const stored = yield* first('summary', { conv, first_seq: from.seq, last_seq: to.seq })
+  if (stored && stored.text !== null) return { claimed: false, summary: summaryOf(id, stored) }
+  const me = holderText(holder)
+  if (stored?.holder && stored.holder !== me && !hasRunOut(stored.lease_until, now)) {
+    throw new BusyError('the range', holderOf(stored.holder), dateOrNull(stored.lease_until))
+  }
+  yield* run('claimSummary', {
+    conv,
+    first_seq: from.seq,
+    last_seq: to.seq,
+    first_id: from.id,
+    last_id: to.id,
+    holder: me,
+    lease_until: now + leaseMs,
+    now,
+  })
+  return { claimed: true }
+}
+
+/** Stores the summary of a range that the holder has claimed. */
+export function* putSummary(id: ConversationId, summary: NewSummary, now: number): Program<Summary> {
+  const { conv } = yield* lockLiving(id)
+  const { first: from, last: to, ranges } = yield* needRange(id, summary)
+  const span = { conv, first_seq: from.seq, last_seq: to.seq }
+  const claim = yield* first('summary', span)
+  const mine = claim?.text === null && claim.holder === holderText(summary.holder)
+  if (!mine || (claim.lease_until ?? 0) <= now)
+    throw new ExpiredError('the range is not claimed, or no longer')
+  const ids: string[] = []
+  for (const { lo, hi } of ranges) {
+    for (const row of yield* all('idsBetween', { conv, lo, hi })) ids.push(row.id)
+  }
+  yield* run('putSummary', {
+    ...span,
+    model: summary.model ?? null,
+    tokens: summary.tokens,
+    text: summary.text,
+    checksum: sha256Hex(ids.map(id => `${id}\n`).join('')),
+    now,
+  })
+  yield* run('bumpVersion', { conv })
+  return summaryOf(id, (yield* first('summary', span))!)
+}
+
+/** Both ends, and the stretches between them, oldest first. Throws if one is not above the other. */
+function* needRange(
+  id: ConversationId,
+  range: Range,
+): Program<{ first: LocatedRow; last: LocatedRow; ranges: { lo: number; hi: number }[] }> {
+  const from = yield* needMessageIn(id, range.first)
+  const to = yield* needMessageIn(id, range.last)
+  const runs = yield* all('pathRuns', { conv: to.conv, seq: to.seq })
+  if (!containsSeq(runs, from.seq)) {
+    throw new InvalidError('range', `${range.first} is not on the path of ${range.last}`)
+  }
+  const ranges = runs
+    .filter(({ hi }) => hi >= from.seq)
+    .map(({ lo, hi }) => ({ lo: Math.max(lo, from.seq), hi }))
+    .reverse()
+  return { first: from, last: to, ranges }
+}
+
+export function* addEvents(id: ConversationId, events: NonEmpty<NewEvent>, now: number): Program<void> {
+  const { conv, next_event } = yield* lockLiving(id)
+  let n = next_event
+  for (const event of events) {
+    const at = event.at?.getTime() ?? now
+    yield* run('insertEvent', { conv, n: n++, type: event.type, at, data: JSON.stringify(event.data ?? {}) })
+  }
+  yield* run('setNextEvent', { conv, next_event: n })
+}
+
+export function* listEvents(id: ConversationId, options: EventListing): Program<readonly TraceEvent[]> {
+  const { conv } = yield* needConversation(id)
+  const params = {
+    conv,
+    after: options.after ?? -1,
+    types: options.types ?? null,
+    limit: options.limit ?? 1_000,
+  }
+  const rows = options.newest
+    ? (yield* all('newestEvents', params)).toReversed()
+    : yield* all('events', params)
+  return rows.map(row => ({
+    conversationId: id,
+    n: row.n,
+    type: row.type as EventType,
+    at: new Date(row.at),
+    data: JSON.parse(row.data) as JsonObject,
+  }))
+}

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import { all, first, type Program } from '../../engine/engine.ts'
+import type { Conv } from '../../engine/rows.ts'
+import type { RawMessageRow, VerifyStatements } from '../../engine/statements-verify.ts'
+import { aboutOf, type Findings, reasonOf, tellsOfDamage } from './findings.ts'
+
+const reference = /\{"\$blob":"([0-9a-f]{64})","bytes":(\d+)\}/g
+
+/** What bodies refer to is there, as long as they say, and the list of references is the one that follows from them. */
+export function* checkBlobRefs(
+  conv: Conv,
+  rows: readonly RawMessageRow[],
+  findings: Findings,
+): Program<void> {
+  if (rows.length === 0) return
+  const listed = new Map<number, Set<string>>()
+  const span = { conv, lo: rows[0]!.found_at, hi: rows.at(-1)!.found_at }
+  for (const { seq, hash } of yield* all('blobRefs', span)) {
+    listed.set(seq, (listed.get(seq) ?? new Set()).add(hash))
+  }
+  const said = rows.map(row => ({ row, refs: typeof row.body === 'string' ? refsIn(row.body) : none }))
+  const hashes = [...new Set(said.flatMap(({ refs }) => [...refs.keys()]))]
+  const sizes = new Map<string, number>()
+  if (hashes.length > 0) {
+    for (const { hash, size } of yield* all('blobSizes', { hashes })) sizes.set(hash, size)
+  }
+  for (const { row, refs } of said) {
+    const about = aboutOf(row)
+    const known = listed.get(row.found_at)
+    for (const [hash, bytes] of refs) {
+      const size = sizes.get(hash)
+      if (size === undefined) findings.add('damage', `its blob ${hash} is missing`, about)
+      else if (size !== bytes)
+        findings.add(
+          'damage',
+          `its blob ${hash} should have ${bytes} bytes, and is said to have ${size}`,
+          about,
+        )
+      if (!known?.delete(hash)) findings.add('repairable', `its blob ${hash} is not listed as its own`, about)
+    }
+    for (const hash of known ?? [])
+      findings.add('repairable', `blob ${hash} is listed as its own, and it does not refer to it`, about)
+  }
+}
+
+const none: ReadonlyMap<string, number> = new Map()
+
+function refsIn(body: string): ReadonlyMap<string, number> {
+  if (!body.includes('$blob"')) return none
+  return new Map([...body.matchAll(reference)].map(([, hash, bytes]) => [hash!, Number(bytes)]))
+}
+
+/** Bytes of a blob that are read at a time. */
+const pieceBytes = 16 * 2 ** 20
+
+/** Checks that a blob is what its name says. Returns what is wrong, or null. */
+export function* checkBlob(blob: VerifyStatements['rawBlobs'][1]): Program<string | null> {
+  const digest = createHash('sha256')
+  let bytes = 0
+  try {
+    while (bytes < blob.length) {
+      const piece = yield* first('blobPiece', { hash: blob.hash, offset: bytes, most: pieceBytes })
+      if (!piece || piece.data.length === 0) break
+      digest.update(piece.data)
+      bytes += piece.data.length
+    }
+  } catch (error) {
+    if (!tellsOfDamage(error)) throw error
+    return `cannot be read: ${reasonOf(error)}`
+  }
+  if (digest.digest('hex') !== blob.hash) return 'does not match its hash'
+  return bytes === blob.size ? null : `is said to have ${blob.size} bytes, and has ${bytes}`
+}

@@ -1,0 +1,75 @@
+import { CorruptError, InvalidError, SkeinError } from '../../../core/errors.ts'
+import type { Finding, Severity } from '../../../core/finding.ts'
+import type { Program } from '../../engine/engine.ts'
+
+/** What a finding is about, within its conversation. */
+export interface About {
+  readonly message?: string | null
+  readonly branch?: string
+  readonly seq?: number
+  /** Messages before it on its path. */
+  readonly before?: number
+}
+
+export function aboutOf(row: { readonly id: string; readonly seq: number; readonly depth: number }): About {
+  return { message: row.id, seq: row.seq, before: row.depth }
+}
+
+/** Collects what is found in one conversation: so many that somebody can act on them, and the number of the rest. */
+export interface Findings {
+  readonly list: readonly Finding[]
+  /** Those that are not listed. */
+  readonly more: Readonly<Record<Severity, number>>
+  add(severity: Severity, what: string, about?: About): void
+  has(severity: Severity): boolean
+}
+
+/** More than this says nothing new about a conversation. */
+const mostListed = 1_000
+
+export function findingsOf(conversation: string | null): Findings {
+  const list: Finding[] = []
+  const more = { damage: 0, repairable: 0, note: 0 }
+  return { list, more, add, has }
+
+  function add(severity: Severity, what: string, { message = null, branch, seq, before }: About = {}): void {
+    if (list.length >= mostListed) {
+      more[severity]++
+      return
+    }
+    list.push({
+      severity,
+      conversation,
+      message,
+      branch: branch ?? null,
+      seq: seq ?? null,
+      what,
+      before: before ?? null,
+      standing: null,
+    })
+  }
+
+  function has(severity: Severity): boolean {
+    return more[severity] > 0 || list.some(finding => finding.severity === severity)
+  }
+}
+
+/** Whether an error tells of what lies there. Anything else (nobody answers, somebody stops us) is no finding. */
+export function tellsOfDamage(error: unknown): boolean {
+  if (!(error instanceof Error) || error.name === 'AbortError') return false
+  return !(error instanceof SkeinError) || error instanceof CorruptError || error instanceof InvalidError
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** Does a part of the check; if it cannot be read, that is what was found. */
+export function* guarded(findings: Findings, what: string, part: () => Program<void>): Program<void> {
+  try {
+    yield* part()
+  } catch (error) {
+    if (!tellsOfDamage(error)) throw error
+    findings.add('damage', `${what} cannot be read: ${reasonOf(error)}`)
+  }
+}

@@ -1,0 +1,89 @@
+import { hashMessage, sha256Hex } from '../../../core/hash.ts'
+import type { ConversationId, MessageId } from '../../../core/ids.ts'
+import type { Role } from '../../../core/message.ts'
+import type { RawMessageRow, RawPlaceRow } from '../../engine/statements-verify.ts'
+import { aboutOf, type Findings } from './findings.ts'
+
+const roles: readonly string[] = ['user', 'assistant', 'tool_result', 'system']
+
+/** The end of the year 9999. */
+const lastTime = 253_402_300_799_999
+
+/** What is known of a message's parent, and what its id would have to be if that is not the stored one. */
+export type Above = Pick<RawPlaceRow, 'id' | 'run' | 'depth' | 'path_tokens'> & { readonly trueId?: string }
+
+/** Whether each column has the type that was stored: damage can change that too. */
+export function isWhole(row: RawMessageRow): boolean {
+  const { seq, parent_seq, run, depth, at, tokens, path_tokens, turn, step } = row
+  return (
+    [seq, parent_seq, run, depth, at, tokens, path_tokens].every(Number.isSafeInteger) &&
+    [turn, step].every(value => value === null || Number.isSafeInteger(value)) &&
+    [row.id, row.role].every(value => typeof value === 'string') &&
+    [row.label, row.body, row.erased].every(value => value === null || typeof value === 'string') &&
+    row.body_hash instanceof Uint8Array
+  )
+}
+
+/** Checks who said what, when and after what. Returns the id that follows from what is stored, where it is another one:
+ *  what hangs on the message may still be right about it. */
+export function checkWords(
+  row: RawMessageRow,
+  above: string,
+  trueAbove: string | undefined,
+  findings: Findings,
+) {
+  const about = aboutOf(row)
+  if (!roles.includes(row.role)) findings.add('damage', 'who said it cannot be read', about)
+  if (row.at < 0 || row.at > lastTime) findings.add('damage', 'when it was said cannot be read', about)
+  const stored = Buffer.from(row.body_hash).toString('hex')
+  const idWith = (parent: string, hash: string) =>
+    hashMessage(parent as MessageId | ConversationId, row.role as Role, row.at, hash)
+  const isIdOf = (hash: string) =>
+    idWith(above, hash) === row.id || (trueAbove !== undefined && idWith(trueAbove, hash) === row.id)
+
+  const found = row.body === null ? stored : sha256Hex(row.body)
+  if (found !== stored) {
+    if (isIdOf(found)) {
+      findings.add('repairable', 'the stored hash of its words is wrong, the words are right', about)
+      return undefined
+    }
+    findings.add('damage', 'stored text does not match its id', about)
+  }
+  if (isIdOf(stored)) return undefined
+  findings.add('damage', 'its id does not match who said it, when, or after what', about)
+  return idWith(trueAbove ?? above, found)
+}
+
+/** Checks what was taken away on purpose: the place has to say by whom, when and why. */
+export function checkErasure(row: RawMessageRow, findings: Findings): void {
+  const about = aboutOf(row)
+  if (row.body === null && row.erased === null) findings.add('damage', 'its words are missing', about)
+  if (row.body !== null && row.erased !== null)
+    findings.add('repairable', 'it is marked as erased, and has words', about)
+  if (row.erased !== null && !isErasure(row.erased))
+    findings.add('repairable', 'who erased it, when and why cannot be read', about)
+}
+
+function isErasure(text: string): boolean {
+  try {
+    const { at, by, reason } = JSON.parse(text) as Record<string, unknown>
+    return typeof at === 'number' && typeof by === 'string' && typeof reason === 'string'
+  } catch {
+    return false
+  }
+}
+
+/** Checks what follows from the parent and is stored to make reading cheap. */
+export function checkPlace(row: RawMessageRow, above: Above | null, findings: Findings): void {
+  const about = aboutOf(row)
+  const follows = above !== null && row.parent_seq === row.seq - 1
+  const expected = {
+    depth: above === null ? 0 : above.depth + 1,
+    run: follows ? above.run : row.seq,
+    path_tokens: (above?.path_tokens ?? 0) + row.tokens,
+  }
+  for (const [name, value] of Object.entries(expected)) {
+    const stored = row[name as keyof typeof expected]
+    if (stored !== value) findings.add('repairable', `${name} is ${stored}, and should be ${value}`, about)
+  }
+}

@@ -1,0 +1,28 @@
+import { sha256Hex } from '../../../core/hash.ts'
+import { all, first, type Program } from '../../engine/engine.ts'
+import type { Findings } from './findings.ts'
+
+const page = 50
+
+/** Nothing hangs on a conversation or a message that is not there. */
+export function* checkOrphans(findings: Findings): Program<void> {
+  for (const { place, conv, count } of yield* all('orphans', {})) {
+    const what = `${count} of ${place} belong to a conversation that is not there (${conv})`
+    findings.add(place === 'messages' ? 'damage' : 'repairable', what)
+  }
+  const loose = yield* first('looseSearchEntries', {})
+  if (loose && loose.count > 0)
+    findings.add('repairable', `the search index knows ${loose.count} messages that are not there`)
+}
+
+/** Each prompt is what its hash says. */
+export function* checkPrompts(findings: Findings): Program<void> {
+  for (let after = ''; ; ) {
+    const prompts = yield* all('rawPrompts', { after, limit: page })
+    for (const { hash, text } of prompts) {
+      if (sha256Hex(text) !== hash) findings.add('damage', `the prompt ${hash} does not match its hash`)
+    }
+    if (prompts.length < page) return
+    after = prompts.at(-1)!.hash
+  }
+}

@@ -1,0 +1,146 @@
+import { all, type Program } from '../../engine/engine.ts'
+import type { Conv } from '../../engine/rows.ts'
+import type { RawConversationRow, RawMessageRow, RawPlaceRow } from '../../engine/statements-verify.ts'
+import { checkBlobRefs } from './blobs.ts'
+import { walkCalls } from './calls.ts'
+import { aboutOf, type Findings, reasonOf, tellsOfDamage } from './findings.ts'
+import { walkGaps } from './gaps.ts'
+import { type Above, checkErasure, checkPlace, checkWords, isWhole } from './message.ts'
+import { walkTurns } from './turns.ts'
+
+/** Messages that are read at a time. */
+const pageSize = 200
+
+/** What a walk over all messages of a conversation has counted. */
+export interface Walked {
+  readonly messages: number
+  readonly erased: number
+  readonly tokens: number
+}
+
+export interface WalkOptions {
+  /** Only messages above this seq, and nothing that needs the others; -1 for all. */
+  readonly above: number
+  readonly onPage: (messages: number) => void
+}
+
+/** Goes through the messages of a conversation in order of seq, page by page, and checks each against its parent. */
+export function* walkMessages(
+  conversation: RawConversationRow,
+  findings: Findings,
+  { above: start, onPage }: WalkOptions,
+): Program<Walked> {
+  const { conv, purging } = conversation
+  const isAll = start < 0
+  const gaps = walkGaps(conversation, findings)
+  const turns = walkTurns(conv, findings)
+  const calls = walkCalls(findings)
+  // Only of messages whose own id is wrong: what hangs on them may have been given the right one.
+  const trueIds = new Map<number, string>()
+  let [messages, erased, tokens, above] = [0, 0, 0, start]
+  let before: RawMessageRow | null = null
+  for (;;) {
+    const page: PageOfMessages = yield* readPage(conv, above)
+    const parents = yield* parentsOf(conv, page.rows, before)
+    for (const { seq, reason } of page.holes) findings.add('damage', `it cannot be read: ${reason}`, { seq })
+    for (const row of page.rows) {
+      above = Math.max(above, row.found_at)
+      messages++
+      if (!isWhole(row) || row.mine !== 1 || row.seq !== row.found_at) {
+        findings.add('damage', 'its record is torn, or belongs elsewhere', { seq: row.found_at })
+        continue
+      }
+      if (isAll && purging !== 1) yield* gaps.at(row)
+      const parent = row.parent_seq < 0 ? null : parents.get(row.parent_seq)
+      if (parent === undefined) complainOfParent(row, findings, purging === 1)
+      else {
+        const id = checkWords(row, parent?.id ?? conversation.id, trueIds.get(row.parent_seq), findings)
+        if (id !== undefined && trueIds.size < 10_000) trueIds.set(row.seq, id)
+        checkPlace(row, parent, findings)
+      }
+      checkErasure(row, findings)
+      if (isAll) calls.at(row, yield* turns.at(row))
+      if (row.body === null) erased++
+      tokens += row.tokens
+      parents.set(row.seq, row)
+      before = row
+    }
+    yield* checkBlobRefs(conv, page.rows, findings)
+    onPage(messages)
+    above = Math.max(above, ...page.holes.map(({ seq }) => seq))
+    if (page.isLast) break
+  }
+  if (isAll) {
+    yield* gaps.end()
+    yield* turns.end()
+    calls.end()
+  }
+  return { messages, erased, tokens }
+}
+
+interface PageOfMessages {
+  readonly rows: readonly RawMessageRow[]
+  readonly holes: readonly { readonly seq: number; readonly reason: string }[]
+  readonly isLast: boolean
+}
+
+/** The next messages. Where some cannot be read, the others are: one by one, in the order that the index knows. */
+function* readPage(conv: Conv, above: number): Program<PageOfMessages> {
+  try {
+    const rows = yield* all('rawMessages', { conv, above, limit: pageSize })
+    return { rows, holes: [], isLast: rows.length < pageSize }
+  } catch (error) {
+    if (!tellsOfDamage(error)) throw error
+  }
+  const seqs = yield* all('rawSeqs', { conv, above, limit: pageSize })
+  const rows: RawMessageRow[] = []
+  const holes: { seq: number; reason: string }[] = []
+  for (const { seq } of seqs) {
+    try {
+      const [row] = yield* all('rawMessages', { conv, above: seq - 1, limit: 1 })
+      if (row?.found_at === seq) rows.push(row)
+      else holes.push({ seq, reason: 'the index leads nowhere' })
+    } catch (error) {
+      if (!tellsOfDamage(error)) throw error
+      holes.push({ seq, reason: reasonOf(error) })
+    }
+  }
+  return { rows, holes, isLast: seqs.length < pageSize }
+}
+
+/** The parents of a page's messages that are not in the page itself. */
+function* parentsOf(
+  conv: Conv,
+  rows: readonly RawMessageRow[],
+  before: RawMessageRow | null,
+): Program<Map<number, Above>> {
+  const parents = new Map<number, Above>()
+  if (before) parents.set(before.seq, before)
+  const own = new Set(rows.map(({ seq }) => seq))
+  const wanted = [...new Set(rows.map(({ parent_seq }) => parent_seq))].filter(
+    seq => Number.isSafeInteger(seq) && seq >= 0 && seq < 2 ** 31 && !own.has(seq) && !parents.has(seq),
+  )
+  if (wanted.length === 0) return parents
+  for (const place of yield* readPlaces(conv, wanted)) parents.set(place.seq, place)
+  return parents
+}
+
+/** Places of messages; those that cannot be read are left out. */
+export function* readPlaces(conv: Conv, seqs: readonly number[]): Program<readonly RawPlaceRow[]> {
+  try {
+    return yield* all('rawPlaces', { conv, seqs })
+  } catch (error) {
+    if (!tellsOfDamage(error)) throw error
+  }
+  const places: RawPlaceRow[] = []
+  if (seqs.length === 1) return places
+  for (const seq of seqs) places.push(...(yield* readPlaces(conv, [seq])))
+  return places
+}
+
+function complainOfParent(row: RawMessageRow, findings: Findings, isPurging: boolean): void {
+  const about = aboutOf(row)
+  if (row.parent_seq >= row.seq) findings.add('damage', 'it hangs on a message that came after it', about)
+  else if (!isPurging)
+    findings.add('damage', `the message it hangs on (seq ${row.parent_seq}) is missing`, about)
+}

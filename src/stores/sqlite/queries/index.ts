@@ -1,0 +1,24 @@
+import type { Queries } from '../../engine/query.ts'
+import { conversationQueries } from './conversations.ts'
+import { deletingQueries } from './deleting.ts'
+import { forkQueries } from './fork.ts'
+import { measureQueries } from './measure.ts'
+import { messageQueries } from './messages.ts'
+import { transferQueries } from './records.ts'
+import { searchQueries } from './search.ts'
+import { recordQueries } from './turns-summaries-events.ts'
+import { verifyQueries } from './verify.ts'
+
+/** All the SQL the SQLite store runs, and nothing else. `LIMIT +@limit`, because SQLite looks at a bare parameter
+ *  there when it plans, and so compiles the statement anew whenever one is bound: half of what a list cost. */
+export const queries: Queries = {
+  ...conversationQueries,
+  ...forkQueries,
+  ...messageQueries,
+  ...recordQueries,
+  ...deletingQueries,
+  ...searchQueries,
+  ...transferQueries,
+  ...verifyQueries,
+  ...measureQueries,
+}

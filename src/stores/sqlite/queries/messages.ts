@@ -1,0 +1,129 @@
+import type { Queries } from '../../engine/query.ts'
+import { looseColumns, messageColumns, pathColumns } from './columns.ts'
+
+/** Recursive walks say CROSS JOIN, which fixes the order: left to itself the planner scans the whole
+ *  conversation at each step (a thousand times slower at 5,000 messages). */
+
+/** From the newest run of a path to its oldest. A path goes down: where damage says otherwise it ends, instead of
+ *  going round for ever. */
+const runsOfPath = `
+  r(lo, hi) AS (
+    SELECT run, seq FROM skein_messages WHERE conv = @conv AND seq = @seq
+    UNION ALL
+    SELECT p.run, p.seq FROM r
+    CROSS JOIN skein_messages f ON f.conv = @conv AND f.seq = r.lo
+    CROSS JOIN skein_messages p ON p.conv = @conv AND p.seq = f.parent_seq AND p.seq < r.hi
+  )`
+
+const listMessages = (order: 'ASC' | 'DESC') => `
+  SELECT ${looseColumns} FROM skein_messages m
+  WHERE m.conv = @conv AND m.seq > @above AND m.seq < @below
+    AND (@roles IS NULL OR m.role IN (SELECT value FROM json_each(@roles)))
+    AND (@label IS NULL OR m.label = @label)
+  ORDER BY m.seq ${order} LIMIT +@limit OFFSET @offset`
+
+/** After messages were stored. */
+const grow = (mark: string) => `
+  UPDATE skein_conversations SET
+    ${mark}
+    next_seq = @next_seq, messages = messages + @added, tokens = tokens + @tokens,
+    tokens_used = tokens_used + @tokens_used, cost = cost + @cost,
+    title_folded = CASE WHEN title IS NULL THEN @title_folded ELSE title_folded END,
+    title = coalesce(title, @title),
+    updated_at = max(updated_at, @now),
+    expires_at = CASE
+      WHEN ttl_ms IS NOT NULL THEN @now + ttl_ms
+      WHEN expires_at <= @now THEN @now + renew_ms
+      ELSE expires_at END,
+    version = version + 1
+  WHERE c = @conv`
+
+export const messageQueries = {
+  lockBranch: `
+    SELECT c.c AS conv, c.next_seq, coalesce(c.unindexed_from, c.next_seq) AS indexed_seq,
+      c.title IS NOT NULL AS titled, c.trashed_at,
+      b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens,
+      EXISTS (SELECT 1 FROM skein_turns t WHERE t.conv = c.c AND t.key = @turn) AS turn_known,
+      EXISTS (
+        SELECT 1 FROM skein_turns t INDEXED BY skein_turns_open
+        WHERE t.conv = c.c AND t.branch = b.name AND t.status = 'open') AS held
+    FROM skein_conversations c JOIN skein_branches b ON b.conv = c.c AND b.name = @name WHERE c.id = @id`,
+  insertMessage: `
+    INSERT INTO skein_messages (
+      id, conv, seq, parent_seq, run, depth, role, at, tokens, path_tokens, turn, step, label, body_hash, body)
+    VALUES (
+      @id, @conv, @seq, @parent_seq, @run, @depth, @role, @at, @tokens, @path_tokens, @turn, @step, @label,
+      unhex(@body_hash), @body)
+    ON CONFLICT (id) DO NOTHING`,
+  grow: grow(''),
+  growIndexed: grow('unindexed_from = next_seq,'),
+  charge: `
+    UPDATE skein_conversations SET tokens_used = tokens_used + @tokens_used, cost = cost + @cost,
+      version = version + 1
+    WHERE c = @conv`,
+  locate: `
+    SELECT m.id, m.conv, m.seq, m.parent_seq, m.run, m.depth, m.path_tokens, m.turn, c.id AS conversation_id
+    FROM skein_messages m JOIN skein_conversations c ON c.c = m.conv WHERE m.id = @id`,
+  placesAt: `
+    SELECT m.id, m.seq, m.run, m.depth, m.path_tokens FROM json_each(@seqs) w
+    CROSS JOIN skein_messages m ON m.conv = @conv AND m.seq = w.value`,
+  messagesByIds: `
+    SELECT ${looseColumns} FROM json_each(@ids) w CROSS JOIN skein_messages m ON m.id = w.value`,
+  path: `
+    WITH RECURSIVE ${runsOfPath}
+    SELECT ${pathColumns} FROM r CROSS JOIN skein_messages m ON m.conv = @conv AND m.seq BETWEEN r.lo AND r.hi`,
+  // In steps inside a run, so that a long run is not read to its beginning. What stands before the
+  // budget's edge (base) or above the depth (floor) is left out.
+  tail: `
+    WITH RECURSIVE w(lo, hi, base, floor) AS (
+      SELECT max(h.run, h.seq - min(@messages, 128) + 1), h.seq, h.path_tokens - @tokens, h.depth - @messages
+      FROM skein_messages h WHERE h.conv = @conv AND h.seq = @seq
+      UNION ALL
+      SELECT max(p.run, p.seq - min(@messages, 128) + 1), p.seq, w.base, w.floor FROM w
+      CROSS JOIN skein_messages f ON f.conv = @conv AND f.seq = w.lo
+        AND f.path_tokens - f.tokens >= w.base AND f.depth - 1 > w.floor
+      CROSS JOIN skein_messages p ON p.conv = @conv AND p.seq = f.parent_seq AND p.seq < w.hi
+    )
+    SELECT ${messageColumns} FROM w CROSS JOIN skein_messages m
+      ON m.conv = @conv AND m.seq BETWEEN w.lo AND w.hi
+      AND m.path_tokens - m.tokens >= w.base AND m.depth > w.floor`,
+  pathRuns: `WITH RECURSIVE ${runsOfPath} SELECT lo, hi FROM r`,
+  messagesBetween: `
+    SELECT ${looseColumns} FROM skein_messages m
+    WHERE m.conv = @conv AND m.seq BETWEEN @lo AND @hi ORDER BY m.seq LIMIT +@limit`,
+  idsBetween: `
+    SELECT seq, id FROM skein_messages WHERE conv = @conv AND seq BETWEEN @lo AND @hi ORDER BY seq`,
+  listMessages: listMessages('ASC'),
+  listMessagesDown: listMessages('DESC'),
+  messagesByPrefix: `SELECT id FROM skein_messages WHERE id >= @lo AND id < @hi ORDER BY id LIMIT 11`,
+  setLabel: `UPDATE skein_messages SET label = @label WHERE conv = @conv AND seq = @seq`,
+  runStarts: `
+    SELECT seq, parent_seq FROM skein_messages INDEXED BY skein_messages_fork
+    WHERE conv = @conv AND run = seq ORDER BY seq`,
+  stretchEnds: `
+    SELECT f.seq AS lo, f.id AS first_id, f.at AS first_at, f.path_tokens - f.tokens AS before_tokens,
+      l.seq AS last_seq, l.id AS last_id, l.at AS last_at, l.path_tokens
+    FROM json_each(@stretches) w
+    CROSS JOIN skein_messages f ON f.conv = @conv AND f.seq = w.value ->> 'lo'
+    CROSS JOIN skein_messages l ON l.conv = @conv AND l.seq = (
+      SELECT max(x.seq) FROM skein_messages x WHERE x.conv = @conv AND x.seq <= w.value ->> 'hi')
+    ORDER BY f.seq`,
+  children: `
+    SELECT seq FROM skein_messages WHERE conv = @conv AND seq = @seq + 1 AND parent_seq = @seq
+    UNION ALL
+    SELECT seq FROM skein_messages INDEXED BY skein_messages_fork
+    WHERE conv = @conv AND parent_seq = @seq AND run = seq AND seq <> @seq + 1`,
+
+  putBlob: `
+    INSERT INTO skein_blobs (hash, size, data) VALUES (@hash, @size, @data) ON CONFLICT (hash) DO NOTHING`,
+  putBlobRef: `INSERT INTO skein_blob_refs (conv, seq, hash) VALUES (@conv, @seq, @hash)`,
+  blobs: `
+    SELECT hash, size, substr(data, 1, @most) AS data FROM json_each(@hashes) w
+    CROSS JOIN skein_blobs ON hash = w.value`,
+  deleteBlobRefs: `DELETE FROM skein_blob_refs WHERE conv = @conv AND seq BETWEEN @lo AND @hi`,
+  blobsBetween: `
+    SELECT DISTINCT hash FROM skein_blob_refs WHERE conv = @conv AND seq BETWEEN @lo AND @hi ORDER BY hash`,
+  deleteLooseBlobs: `
+    DELETE FROM skein_blobs WHERE hash IN (SELECT value FROM json_each(@hashes))
+      AND NOT EXISTS (SELECT 1 FROM skein_blob_refs r WHERE r.hash = skein_blobs.hash)`,
+} satisfies Partial<Queries>

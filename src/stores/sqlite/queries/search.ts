@@ -1,0 +1,74 @@
+import type { Queries } from '../../engine/query.ts'
+import { looseColumns } from './columns.ts'
+
+export const searchQueries = {
+  unindexed: `
+    SELECT c AS conv, id
+    FROM skein_conversations INDEXED BY skein_conversations_unindexed
+    WHERE unindexed_from IS NOT NULL AND c > coalesce(@after, -1) ORDER BY c LIMIT +@limit`,
+  setIndexed: `
+    UPDATE skein_conversations
+    SET unindexed_from = CASE WHEN @indexed_seq < next_seq THEN @indexed_seq END WHERE c = @conv`,
+  // Times beyond the year 2248 share one millisecond here, so that 63 bits are enough.
+  putSearchEntry: [
+    `
+    INSERT INTO skein_search_map (r, n)
+    SELECT coalesce(
+      (SELECT max(x.r) + 1 FROM skein_search_map x
+       WHERE x.r >= min(m.at, 8796093022206) << 20 AND x.r < (min(m.at, 8796093022206) + 1) << 20),
+      min(m.at, 8796093022206) << 20), m.n
+    FROM skein_messages m WHERE m.conv = @conv AND m.seq = @seq`,
+    `
+    INSERT INTO skein_search (rowid, tokens)
+    SELECT s.r, @tokens FROM skein_messages m JOIN skein_search_map s ON s.n = m.n
+    WHERE m.conv = @conv AND m.seq = @seq`,
+  ],
+  deleteSearchEntries: [
+    `
+    DELETE FROM skein_search WHERE rowid IN (
+      SELECT s.r FROM skein_messages m CROSS JOIN skein_search_map s ON s.n = m.n
+      WHERE m.conv = @conv AND m.seq BETWEEN @lo AND @hi)`,
+    `
+    DELETE FROM skein_search_map WHERE n IN (
+      SELECT m.n FROM skein_messages m WHERE m.conv = @conv AND m.seq BETWEEN @lo AND @hi)`,
+  ],
+  clearSearch: [
+    `
+    INSERT INTO skein_search (skein_search) VALUES ('delete-all')`,
+    `
+    DELETE FROM skein_search_map`,
+  ],
+  resetIndexed: `UPDATE skein_conversations SET unindexed_from = 0 WHERE next_seq > 0 AND unindexed_from IS NOT 0`,
+  candidates: `
+    SELECT m.conv, c.id AS conversation_id, m.seq, m.at, m.body
+    FROM skein_search CROSS JOIN skein_search_map s ON s.r = skein_search.rowid
+    CROSS JOIN skein_messages m ON m.n = s.n
+    CROSS JOIN skein_conversations c ON c.c = m.conv
+    WHERE skein_search MATCH @match
+      AND skein_search.rowid >= min(@from, 8796093022206) << 20
+      AND skein_search.rowid < (min(@upto, 8796093022206) + 1) << 20
+      AND m.at >= @from AND m.at <= @upto
+      AND c.trashed_at IS NULL
+      AND (@directory IS NULL OR c.directory = @directory) AND (@kind IS NULL OR c.kind = @kind)
+    ORDER BY skein_search.rowid DESC LIMIT +@limit`,
+  foundMessages: `
+    SELECT ${looseColumns}, m.conv, c.title, c.kind, c.directory, c.channel
+    FROM json_each(@places) w
+    CROSS JOIN skein_messages m ON m.conv = w.value ->> 'conv' AND m.seq = w.value ->> 'seq'
+    CROSS JOIN skein_conversations c ON c.c = m.conv`,
+  branchesHolding: `
+    SELECT c.c AS conv, w.value ->> 'seq' AS seq, b.name, b.name = c.active_branch AS active
+    FROM json_each(@places) w
+    CROSS JOIN skein_conversations c ON c.c = w.value ->> 'conv'
+    CROSS JOIN skein_branches b ON b.conv = c.c AND b.head_seq >= w.value ->> 'seq'
+    WHERE EXISTS (
+      WITH RECURSIVE r(lo, hi) AS (
+        SELECT b.head_run, b.head_seq
+        UNION ALL
+        SELECT p.run, p.seq FROM r
+        CROSS JOIN skein_messages f ON f.conv = b.conv AND f.seq = r.lo AND r.lo > w.value ->> 'seq'
+        CROSS JOIN skein_messages p ON p.conv = b.conv AND p.seq = f.parent_seq AND p.seq < r.hi
+      )
+      SELECT 1 FROM r WHERE w.value ->> 'seq' BETWEEN r.lo AND r.hi)
+    ORDER BY c.c, seq, active DESC, b.name`,
+} satisfies Partial<Queries>

@@ -1,0 +1,82 @@
+import type { Queries } from '../../engine/query.ts'
+
+const turnColumns = `
+  key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until, started_at,
+  ended_at`
+
+const summaryColumns = `
+  last_seq, first_seq, last_id, first_id, model, tokens, text, checksum, holder, lease_until, created_at`
+
+export const recordQueries = {
+  turn: `SELECT ${turnColumns} FROM skein_turns WHERE conv = @conv AND key = @key`,
+  turns: `
+    SELECT ${turnColumns} FROM skein_turns
+    WHERE conv = @conv AND (@status IS NULL OR status = @status) ORDER BY first`,
+  // The index is named: left to itself the planner reads every turn that the conversation ever had.
+  openTurns: `
+    SELECT ${turnColumns} FROM skein_turns INDEXED BY skein_turns_open
+    WHERE conv = @conv AND status = 'open' ORDER BY first`,
+  openTurnOn: `
+    SELECT ${turnColumns} FROM skein_turns INDEXED BY skein_turns_open
+    WHERE conv = @conv AND branch = @name AND status = 'open'`,
+  stepMessages: `
+    SELECT seq, id, role, body_hash FROM skein_messages
+    WHERE conv = @conv AND seq BETWEEN @first AND @last AND turn = @first AND step = @step ORDER BY seq`,
+  insertTurn: `
+    INSERT INTO skein_turns (
+      conv, key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until,
+      started_at, ended_at)
+    VALUES (
+      @conv, @key, @branch, @first, @last, @last_step, @status, @model, @prompt_hash, @usage, @holder,
+      @lease_until, @now, @ended_at)`,
+  updateTurn: `
+    UPDATE skein_turns SET last = @last, last_step = @last_step, status = @status, model = @model,
+      prompt_hash = @prompt_hash, usage = @usage, lease_until = @lease_until, ended_at = @ended_at
+    WHERE conv = @conv AND key = @key`,
+  renewTurn: `UPDATE skein_turns SET lease_until = @lease_until WHERE conv = @conv AND key = @key`,
+  turnEndingAt: `
+    SELECT ${turnColumns} FROM skein_turns WHERE conv = @conv AND branch = @name AND last = @seq`,
+  reopenTurn: `
+    UPDATE skein_turns SET status = 'open', holder = @holder, lease_until = @lease_until, ended_at = NULL
+    WHERE conv = @conv AND key = @key`,
+  drafts: `SELECT n, type, text FROM skein_drafts WHERE conv = @conv AND turn = @turn ORDER BY n`,
+  lastDraft: `
+    SELECT n FROM skein_drafts WHERE conv = @conv AND turn = @turn ORDER BY n DESC LIMIT 1`,
+  insertDraft: `
+    INSERT INTO skein_drafts (conv, turn, n, type, text) VALUES (@conv, @turn, @n, @type, @text)`,
+  deleteDrafts: `DELETE FROM skein_drafts WHERE conv = @conv AND turn = @turn`,
+
+  summary: `
+    SELECT ${summaryColumns} FROM skein_summaries
+    WHERE conv = @conv AND last_seq = @last_seq AND first_seq = @first_seq`,
+  summaries: `
+    SELECT ${summaryColumns} FROM skein_summaries WHERE conv = @conv ORDER BY last_seq, first_seq`,
+  newestSummaries: `
+    SELECT ${summaryColumns} FROM skein_summaries
+    WHERE conv = @conv AND text IS NOT NULL ORDER BY last_seq DESC, first_seq DESC LIMIT +@limit`,
+  claimSummary: `
+    INSERT INTO skein_summaries (conv, last_seq, first_seq, last_id, first_id, holder, lease_until, created_at)
+    VALUES (@conv, @last_seq, @first_seq, @last_id, @first_id, @holder, @lease_until, @now)
+    ON CONFLICT (conv, last_seq, first_seq) DO UPDATE SET
+      holder = excluded.holder, lease_until = excluded.lease_until`,
+  putSummary: `
+    UPDATE skein_summaries SET model = @model, tokens = @tokens, text = @text, checksum = @checksum,
+      holder = NULL, lease_until = NULL, created_at = @now
+    WHERE conv = @conv AND last_seq = @last_seq AND first_seq = @first_seq`,
+  deleteSummaries: `
+    DELETE FROM skein_summaries WHERE conv = @conv AND last_seq BETWEEN @lo AND @hi`,
+  deleteSummary: `
+    DELETE FROM skein_summaries
+    WHERE conv = @conv AND last_seq = @last_seq AND first_seq = @first_seq`,
+  insertEvent: `INSERT INTO skein_events (conv, n, type, at, data) VALUES (@conv, @n, @type, @at, @data)`,
+  setNextEvent: `
+    UPDATE skein_conversations SET next_event = @next_event, version = version + 1 WHERE c = @conv`,
+  events: `
+    SELECT n, type, at, data FROM skein_events
+    WHERE conv = @conv AND n > @after AND (@types IS NULL OR type IN (SELECT value FROM json_each(@types)))
+    ORDER BY n LIMIT +@limit`,
+  newestEvents: `
+    SELECT n, type, at, data FROM skein_events
+    WHERE conv = @conv AND n > @after AND (@types IS NULL OR type IN (SELECT value FROM json_each(@types)))
+    ORDER BY n DESC LIMIT +@limit`,
+} satisfies Partial<Queries>

@@ -1,0 +1,258 @@
+import type { Database } from 'better-sqlite3'
+import { blobHashesIn } from '../../../core/body.ts'
+import { hashMessage } from '../../../core/hash.ts'
+import type { ConversationId, MessageId } from '../../../core/ids.ts'
+import type { StoredMessage, StoredRecord } from '../../../core/stored.ts'
+import type { BlobShelf } from './blobs.ts'
+import { vouchFor } from './placing.ts'
+import { attempt, rowsFromBothEnds } from './rows.ts'
+
+/** What became of a message that could not be copied as it was. */
+export interface Loss {
+  readonly conversation: string
+  /** Null if not even that can be read. */
+  readonly message: string | null
+  readonly seq: number | null
+  /** `lost`: it is not in the new file. `emptied`: its place is, its words are not. `rehung`: it is there with a new id,
+   *  because a message before it is lost. `other`: something else of the conversation. */
+  readonly kind: 'lost' | 'emptied' | 'rehung' | 'other'
+  readonly what: string
+  /** The new id of what was rehung. */
+  readonly now: string | null
+}
+
+interface Row {
+  readonly n: number
+  readonly seq: number
+  readonly parent_seq: number
+  readonly id: string
+  readonly role: string
+  readonly at: number
+  readonly tokens: number
+  readonly turn: number | null
+  readonly step: number | null
+  readonly label: string | null
+  readonly body_hash: Uint8Array
+}
+
+/** Where messages of the damaged file are in the new one. */
+export interface Kept {
+  /** The id that a message has now, by its old seq; if it is lost, that of the nearest before it that is not. */
+  idAt(seq: number): MessageId | null
+  /** The highest seq from `lo` to `hi` at which a message is, or null. */
+  lastIn(lo: number, hi: number): number | null
+  /** The id that stands at this very seq, of a message or of a tombstone; null if it is lost. */
+  exactlyAt(seq: number): MessageId | null
+  /** Whether the message at a seq is there under the id it had. */
+  isSame(seq: number, id: string): boolean
+  readonly newest: MessageId | null
+  readonly count: number
+}
+
+/** A message of which an index knows where it stood, and perhaps its id. */
+export interface LostMessage {
+  readonly seq: number
+  readonly id: string | null
+}
+
+export interface MessageSource {
+  readonly db: Database
+  readonly conv: number
+  /** The seqs of the first messages of all turns that can be read. */
+  readonly turns: ReadonlySet<number>
+  /** Messages that cannot be read, as far as an index still knows them. */
+  readonly lost: readonly LostMessage[]
+  readonly blobs: BlobShelf
+  readonly now: number
+}
+
+/** The messages of a conversation that their ids vouch for, as records in an order in which they can be written, each blob
+ *  before its message. */
+export function* recoverMessages(
+  { db, conv, turns, lost, blobs, now }: MessageSource,
+  conversation: ConversationId,
+  keys: readonly number[],
+  onLoss: (loss: Loss) => void,
+): Generator<StoredRecord, Kept> {
+  const facts = db.prepare(
+    `SELECT n, seq, parent_seq, id, role, at, tokens, turn, step, label, body_hash FROM skein_messages WHERE n = ?`,
+  )
+  const words = db.prepare(`SELECT body, erased FROM skein_messages WHERE n = ?`)
+  const rows: Row[] = []
+  for (const n of keys) {
+    const row = attempt(() => facts.get(n) as Row | undefined)
+    if (row && isReadable(row)) rows.push(row)
+    else lose('lost', null, null, `a message (row ${n}) cannot be read`)
+  }
+  rows.sort((a, b) => a.seq - b.seq)
+  const buried = tombstonesIn(db, conv)
+  const buriedIds = new Map(buried.map(({ seq, id }) => [seq, id as MessageId]))
+  let nextBuried = 0
+  const before = new Map(rows.map(row => [row.seq, row]))
+  // By old seq: the ids that were, as far as they are known, and those that are.
+  const trueIds = new Map<number, MessageId>()
+  for (const { seq, id } of lost) {
+    // An index that is wrong loses nothing.
+    if (before.has(seq)) continue
+    if (id !== null) trueIds.set(seq, id as MessageId)
+    lose('lost', id, seq, 'the part of the file where it stood cannot be read')
+  }
+  const newIds = new Map<number, MessageId>()
+  // In order, to look for the nearest.
+  const keptSeqs: number[] = []
+
+  for (const row of rows) {
+    yield* bury(row.seq)
+    const text = attempt(() => words.get(row.n) as { body: unknown; erased: string | null } | undefined)
+    const body = text === undefined ? undefined : (text.body as string | null)
+    const found = {
+      ...row,
+      bodyHash: Buffer.from(row.body_hash).toString('hex'),
+      body: typeof body === 'string' || body === null ? body : undefined,
+    }
+    const parents = parentsOf(row)
+    const ids = parents.map(({ id }) => id)
+    const vouched = newIds.has(row.seq) ? null : vouchFor(found, ids)
+    if (!vouched) {
+      lose('lost', row.id, row.seq, 'nothing vouches for it: its words, or who said it and when, are damaged')
+      continue
+    }
+    trueIds.set(row.seq, vouched.id)
+    const erased = typeof body === 'string' ? null : erasureIn(text?.erased ?? null)
+    const hashes = vouched.hasWords ? [...new Set(blobHashesIn(body!))] : []
+    const isMissing = hashes.some(hash => blobs.isSound(hash) === false)
+    const hasWords = vouched.hasWords && !isMissing
+    const parentSeq = parents.find(({ id }) => id === vouched.parent)!.seq
+    const parentId = parentSeq < 0 ? null : idAt(parentSeq)
+    const id = hashMessage(parentId ?? conversation, vouched.role, vouched.at, vouched.bodyHash)
+    if (!hasWords && !erased)
+      lose('emptied', vouched.id, row.seq, isMissing ? 'its blob is damaged' : 'its words are damaged')
+    if (id !== vouched.id) lose('rehung', vouched.id, row.seq, 'a message before it is lost', id)
+    newIds.set(row.seq, id)
+    keptSeqs.push(row.seq)
+    if (hasWords) for (const hash of hashes) yield { kind: 'blob', hash, data: blobs.read(hash)! }
+    const turn = row.turn !== null && turns.has(row.turn) && newIds.has(row.turn) ? row.turn : null
+    yield {
+      kind: 'message',
+      conversationId: conversation,
+      seq: row.seq,
+      id,
+      parentId,
+      role: vouched.role,
+      at: vouched.at,
+      tokens: Math.max(0, row.tokens),
+      turn: turn === null ? null : newIds.get(turn)!,
+      step: turn === null ? null : row.step,
+      label: row.label,
+      bodyHash: vouched.bodyHash,
+      body: hasWords ? body! : null,
+      erased: hasWords ? null : (erased ?? { at: now, by: 'skein recover', reason: 'damaged' }),
+    }
+  }
+  yield* bury(Number.POSITIVE_INFINITY)
+  return {
+    idAt,
+    lastIn: (lo, hi) => {
+      const seq = nearest(hi)
+      return seq !== null && seq >= lo ? seq : null
+    },
+    exactlyAt: seq => newIds.get(seq) ?? buriedIds.get(seq) ?? null,
+    isSame: (seq, id) => newIds.get(seq) === id,
+    newest: [...newIds.values()].at(-1) ?? null,
+    count: newIds.size,
+  }
+
+  /** The tombstones below a seq that have not had their turn. */
+  function* bury(below: number): Generator<StoredRecord> {
+    for (; nextBuried < buried.length && buried[nextBuried]!.seq < below; nextBuried++) {
+      const { seq, parent_seq, id, at, reason } = buried[nextBuried]!
+      const parentId = newIds.get(parent_seq) ?? (parent_seq < seq ? buriedIds.get(parent_seq) : undefined)
+      const parent = parentId === undefined ? null : { seq: parent_seq, id: parentId }
+      yield { kind: 'tombstone', conversationId: conversation, seq, id: id as MessageId, parent, at, reason }
+    }
+  }
+
+  /** The ids that the parent may have had, and where they stood; the conversation's own stands before all. */
+  function parentsOf(row: Row): readonly { readonly seq: number; readonly id: string }[] {
+    const root = { seq: -1, id: conversation as string }
+    if (row.parent_seq < 0) return [root]
+    const seqs = row.parent_seq < row.seq ? [row.parent_seq, row.seq - 1] : [row.seq - 1]
+    const known = seqs.flatMap(seq => [
+      { seq, id: trueIds.get(seq) as string | undefined },
+      { seq, id: before.get(seq)?.id },
+    ])
+    return [...known.filter((one): one is { seq: number; id: string } => one.id !== undefined), root]
+  }
+
+  function idAt(seq: number): MessageId | null {
+    // A lost message that says what it hung on leads there; otherwise the nearest before it is taken.
+    for (let at = seq; ; ) {
+      const id = newIds.get(at)
+      if (id !== undefined) return id
+      const parent = before.get(at)?.parent_seq
+      if (parent === undefined || parent >= at) {
+        const near = nearest(at)
+        return near === null ? null : newIds.get(near)!
+      }
+      if (parent < 0) return null
+      at = parent
+    }
+  }
+
+  /** The highest seq not above this one that is kept. Never step by step: damage makes seqs of any size. */
+  function nearest(seq: number): number | null {
+    let [lo, hi] = [0, keptSeqs.length]
+    while (lo < hi) {
+      const middle = (lo + hi) >> 1
+      if (keptSeqs[middle]! <= seq) lo = middle + 1
+      else hi = middle
+    }
+    return lo === 0 ? null : keptSeqs[lo - 1]!
+  }
+
+  function lose(
+    kind: Loss['kind'],
+    message: string | null,
+    seq: number | null,
+    what: string,
+    now?: string,
+  ): void {
+    onLoss({ conversation, message, seq, kind, what, now: now ?? null })
+  }
+}
+
+interface Tombstone {
+  readonly seq: number
+  readonly parent_seq: number
+  readonly id: string
+  readonly at: number
+  readonly reason: string | null
+}
+
+function tombstonesIn(db: Database, conv: number): readonly Tombstone[] {
+  const sql = 'SELECT seq, parent_seq, id, at, reason FROM skein_tombstones WHERE conv = ?'
+  return rowsFromBothEnds<Tombstone>(db, sql, ['seq'], [conv]).rows
+}
+
+function isReadable(row: Row): boolean {
+  return (
+    [row.seq, row.parent_seq, row.at, row.tokens].every(Number.isSafeInteger) &&
+    [row.turn, row.step].every(value => value === null || Number.isSafeInteger(value)) &&
+    typeof row.id === 'string' &&
+    typeof row.role === 'string' &&
+    (row.label === null || typeof row.label === 'string') &&
+    row.body_hash instanceof Uint8Array
+  )
+}
+
+function erasureIn(text: string | null): StoredMessage['erased'] {
+  if (text === null) return null
+  try {
+    const { at, by, reason } = JSON.parse(text) as { at: unknown; by: unknown; reason: unknown }
+    return typeof at === 'number' && typeof by === 'string' && typeof reason === 'string'
+      ? { at, by, reason }
+      : null
+  } catch {
+    return null
+  }
+}

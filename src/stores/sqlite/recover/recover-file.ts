@@ -1,0 +1,269 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setImmediate as giveWay } from 'node:timers/promises'
+import BetterSqlite3, { type Database } from 'better-sqlite3'
+import { type ConversationId, conversationId } from '../../../core/ids.ts'
+import type { Mover } from '../../../core/ports.ts'
+import type { StoredRecord } from '../../../core/stored.ts'
+import { type SourcedRecord, takeIn } from '../../../core/take-in.ts'
+import type { TurnRow } from '../../engine/rows.ts'
+import { systemSource } from '../../engine/system.ts'
+import { type BlobShelf, blobShelf } from './blobs.ts'
+import { type Kept, type Loss, type LostMessage, recoverMessages } from './conversation.ts'
+import { mendedCopy } from './copy.ts'
+import { belongsTo } from './owner.ts'
+import { recoverConversation, recoverRecords, rowsOf } from './records.ts'
+import { attempt, type Gap, rowKeys } from './rows.ts'
+import { mendSchemaText, replaceLostTables } from './schema-text.ts'
+
+export type { Loss } from './conversation.ts'
+
+export interface RecoverOptions {
+  readonly signal?: AbortSignal
+  readonly onLoss?: (loss: Loss) => void
+  readonly onProgress?: (conversations: number, total: number) => void
+}
+
+/** What was copied out of a damaged file, and what was not. */
+export interface Recovered {
+  readonly conversations: number
+  readonly messages: number
+  /** Conversations of which everything was copied as it was. */
+  readonly whole: number
+  readonly losses: Readonly<Record<Loss['kind'], number>>
+  /** What had to be mended before the file could be opened. */
+  readonly mended: readonly string[]
+  /** Stretches of tables that cannot be read. */
+  readonly gaps: readonly Gap[]
+}
+
+/** Copies what is sound of a damaged file into another store, and says exactly what is not. The file itself is never
+ *  written to: a copy is, beside it, while this runs. Indexes are not believed; every message is read for itself, and its
+ *  id has to vouch for it. */
+export async function recoverFile(
+  damaged: string,
+  target: Pick<Mover, 'writeStored'>,
+  { signal, onLoss, onProgress }: RecoverOptions = {},
+): Promise<Recovered> {
+  const place = mkdtempSync(join(dirname(damaged), '.skein-recover-'))
+  try {
+    const copy = join(place, 'copy.db')
+    const mended = [...mendedCopy(damaged, copy), ...mendSchema(copy)]
+    const db = openDamaged(copy)
+    try {
+      return { ...(await recoverFrom(db, replaceLostTables(db))), mended }
+    } finally {
+      db.close()
+    }
+  } finally {
+    rmSync(place, { recursive: true, force: true })
+  }
+
+  async function recoverFrom(
+    db: Database,
+    lostTables: readonly string[],
+  ): Promise<Omit<Recovered, 'mended'>> {
+    const gaps: Gap[] = lostTables.map(table => ({ table, reason: 'nothing says any more where it lies' }))
+    const losses = { lost: 0, emptied: 0, rehung: 0, other: 0 }
+    const onGap = (gap: Gap) => void gaps.push(gap)
+    const messages = keysByConversation(db, onGap)
+    const lost = lostMessages(db, new Set([...messages.values()].flat()))
+    const conversations = conversationsIn(db, messages, onGap)
+    const blobs = blobShelf(db, onGap)
+    let [done, whole, count] = [0, 0, 0]
+
+    await takeIn(target, records(), {
+      ...(signal && { signal }),
+      onSpecial: ({ record }, written) => {
+        if (written.outcome !== 'refused' || record.kind === 'blob') return
+        const id = record.kind === 'conversation' ? record.id : record.conversationId
+        const message = record.kind === 'message' ? record.id : null
+        const kind = record.kind === 'message' ? 'lost' : 'other'
+        const seq = 'seq' in record ? record.seq : null
+        lose({
+          conversation: id,
+          message,
+          seq,
+          kind,
+          what: `${record.kind} refused: ${written.reason}`,
+          now: null,
+        })
+      },
+    })
+    return { conversations: done, messages: count, whole, losses, gaps }
+
+    async function* records(): AsyncGenerator<SourcedRecord> {
+      for (const [conv, id] of conversations) {
+        const before = total()
+        const keys = messages.get(conv) ?? []
+        const found = recoverOne(db, conv, id, { keys, lost: lost.get(conv) ?? [], lostTables, blobs, lose })
+        for (let next = found.next(); ; next = found.next()) {
+          if (next.done) {
+            count += next.value
+            break
+          }
+          yield { record: next.value, file: '', line: 0 }
+        }
+        if (total() === before) whole++
+        done++
+        onProgress?.(done, conversations.size)
+        await giveWay()
+      }
+    }
+
+    function lose(loss: Loss): void {
+      losses[loss.kind]++
+      onLoss?.(loss)
+    }
+
+    function total(): number {
+      return losses.lost + losses.emptied + losses.rehung + losses.other
+    }
+  }
+}
+
+interface Found {
+  readonly keys: readonly number[]
+  readonly lost: readonly LostMessage[]
+  readonly lostTables: readonly string[]
+  readonly blobs: BlobShelf
+  readonly lose: (loss: Loss) => void
+}
+
+/** One conversation, and how many of its messages were found sound. */
+function* recoverOne(
+  db: Database,
+  conv: number,
+  given: ConversationId | null,
+  { keys, lost, lostTables, blobs, lose }: Found,
+): Generator<StoredRecord, number> {
+  const now = systemSource.now()
+  const id = given ?? conversationId(systemSource.uuid())
+  const other = (what: string) =>
+    lose({ conversation: id, message: null, seq: null, kind: 'other', what, now: null })
+  const { record, isWhole } = recoverConversation(db, conv, id, now)
+  if (!isWhole) other('its title, links and settings are lost')
+  if (given === null) other('its id is lost: this is a new one')
+  if (lostTables.length > 0) other(`what stood in ${lostTables.join(', ')} is lost`)
+  const turns = rowsOf<TurnRow>(db, conv, 'turns', ['first', 'key'], other)
+  const firsts = new Set(turns.map(({ first }) => first))
+  yield record
+  const kept: Kept = yield* recoverMessages({ db, conv, turns: firsts, lost, blobs, now }, id, keys, lose)
+  yield* recoverRecords(db, conv, record, turns, kept, lose)
+  return kept.count
+}
+
+/** Opens a file whatever is wrong with its list of tables. */
+function openDamaged(path: string): Database {
+  const db = new BetterSqlite3(path)
+  db.unsafeMode(true)
+  db.pragma('writable_schema = ON')
+  db.pragma('cell_size_check = ON')
+  return db
+}
+
+function mendSchema(path: string): readonly string[] {
+  const db = openDamaged(path)
+  try {
+    return mendSchemaText(db) ? ['the list of tables was damaged: it says again how they are made'] : []
+  } finally {
+    db.close()
+  }
+}
+
+/** The rows of all messages that can be read, by the conversation that they say they belong to. */
+function keysByConversation(db: Database, onGap: (gap: Gap) => void): ReadonlyMap<number, readonly number[]> {
+  const byConversation = new Map<number, number[]>()
+  const keys = rowKeys(db, 'skein_messages', 'n', onGap)
+  if (keys.length === 0) return byConversation
+  const owner = db.prepare('SELECT conv FROM skein_messages NOT INDEXED WHERE n = ?').pluck()
+  const indexed = ownersByIndex(db)
+  for (const n of keys) {
+    const said = attempt(() => owner.get(n))
+    if (typeof said !== 'number') continue
+    const other = indexed.get(n)
+    // The table and its index disagree: the one that the message's id agrees with is right.
+    const conv = other !== undefined && other !== said && belongsTo(db, n, other) ? other : said
+    const list = byConversation.get(conv)
+    if (list) list.push(n)
+    else byConversation.set(conv, [n])
+  }
+  return byConversation
+}
+
+/** Which conversation each message belongs to, as the index of places says. */
+function ownersByIndex(db: Database): ReadonlyMap<number, number> {
+  const sql = 'SELECT n, conv FROM skein_messages INDEXED BY skein_messages_seq'
+  const rows = attempt(() => db.prepare(sql).all() as { n: number; conv: number }[]) ?? []
+  return new Map(rows.map(({ n, conv }) => [n, conv]))
+}
+
+/** The messages that indexes know and the table does not give, by conversation. */
+function lostMessages(
+  db: Database,
+  readable: ReadonlySet<number>,
+): ReadonlyMap<number, readonly LostMessage[]> {
+  const places = new Map<number, { conv: number; seq: number }>()
+  const ids = new Map<number, string>()
+  for (const { n, conv, seq } of indexRows<{ n: number; conv: number; seq: number }>(
+    'conv, seq',
+    'skein_messages_seq',
+  ))
+    places.set(n, { conv, seq })
+  for (const { n, id } of indexRows<{ n: number; id: string }>('id', 'skein_messages_id')) ids.set(n, id)
+  const lost = new Map<number, LostMessage[]>()
+  for (const [n, { conv, seq }] of places) {
+    lost.set(conv, [...(lost.get(conv) ?? []), { seq, id: ids.get(n) ?? null }])
+  }
+  return lost
+
+  function* indexRows<T extends { n: number }>(columns: string, index: string): Generator<T> {
+    for (const order of ['ASC', 'DESC']) {
+      const by = columns.split(', ').map(column => `${column} ${order}`)
+      const sql = `SELECT n, ${columns} FROM skein_messages INDEXED BY ${index} ORDER BY ${by.join(', ')}`
+      const rows = attempt(() => db.prepare(sql).iterate() as IterableIterator<T>)
+      for (;;) {
+        const next = attempt(() => rows?.next())
+        // Broken off: what lies behind is read from the other end.
+        if (!next) break
+        if (next.done) return
+        if (!readable.has(next.value.n)) yield next.value
+      }
+    }
+  }
+}
+
+/** The conversations that the table knows, that its index knows, and that messages say they belong to. An id that nobody
+ *  knows any more is null. */
+function conversationsIn(
+  db: Database,
+  messages: ReadonlyMap<number, readonly number[]>,
+  onGap: (gap: Gap) => void,
+): ReadonlyMap<number, ConversationId | null> {
+  const found = new Map<number, ConversationId | null>()
+  const keys = rowKeys(db, 'skein_conversations', 'c', onGap)
+  const idOf = attempt(() => db.prepare('SELECT id FROM skein_conversations NOT INDEXED WHERE c = ?').pluck())
+  const isGoing = attempt(() =>
+    db.prepare('SELECT purging FROM skein_conversations NOT INDEXED WHERE c = ?').pluck(),
+  )
+  for (const c of keys) {
+    const id = attempt(() => conversationId(idOf!.get(c) as string))
+    if (id) found.set(c, id)
+  }
+  const known = attempt(() =>
+    db
+      .prepare(
+        `SELECT c, id FROM skein_conversations INDEXED BY sqlite_autoindex_skein_conversations_1 ORDER BY id`,
+      )
+      .all(),
+  ) as { c: number; id: string }[] | undefined
+  const taken = new Set(found.values())
+  for (const { c, id } of known ?? []) {
+    const read = attempt(() => conversationId(id))
+    if (read && !found.has(c) && !taken.has(read)) found.set(c, read)
+  }
+  for (const conv of messages.keys()) if (!found.has(conv)) found.set(conv, null)
+  // What was being removed for good stays away.
+  for (const conv of found.keys()) if (attempt(() => isGoing!.get(conv)) === 1) found.delete(conv)
+  return found
+}

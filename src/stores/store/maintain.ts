@@ -1,0 +1,65 @@
+import { ReadOnlyError } from '../../core/errors.ts'
+import type { ConversationId } from '../../core/ids.ts'
+import type { SweepReceipt } from '../../core/ports.ts'
+import type { Engine } from '../engine/engine.ts'
+import { hasUnindexed, type IndexPass, indexSome, newPass } from '../programs/search/search-index.ts'
+import * as sweep from '../programs/sweep.ts'
+import { purgeSome } from '../programs/trash.ts'
+
+/** Work of several transactions, each short, so that nobody waits long for it. */
+
+/** Indexes all that was said so far and says how many messages it was. A store that cannot be written
+ *  is searched as far as it is indexed. */
+export async function bringIndexUp(engine: Engine): Promise<number> {
+  let count = 0
+  try {
+    if (!(await engine.query(hasUnindexed))) return 0
+    for (let pass: IndexPass | null = newPass; pass; ) {
+      const from: IndexPass = pass
+      const done = await engine.write(() => indexSome(from), 'relaxed')
+      count += done.count
+      pass = done.next
+    }
+  } catch (error) {
+    if (!(error instanceof ReadOnlyError)) throw error
+  }
+  return count
+}
+
+/** Removes a trashed conversation for good. */
+export async function purgeAll(engine: Engine, id: ConversationId): Promise<boolean> {
+  for (let purged = false; ; purged = true) {
+    const left = await engine.write(() => purgeSome(id))
+    if (left === 'missing') return purged
+    if (left === 'gone') return true
+  }
+}
+
+export async function sweepAll(engine: Engine, dryRun: boolean): Promise<SweepReceipt> {
+  const now = engine.source.now()
+  const nothing = { dryRun, trashed: [], purged: [], clockJumped: null }
+  const last = await engine.query(() => sweep.clockJump(now))
+  if (last !== null) {
+    if (!dryRun) await engine.write(() => sweep.noteSweep(now))
+    return { ...nothing, clockJumped: { from: new Date(last), to: new Date(now) } }
+  }
+  if (dryRun) {
+    return engine.read(function* () {
+      const trashed = yield* sweep.listExpired(now)
+      const purged = yield* sweep.listPurgeable(now, 10_000, 1)
+      return { ...nothing, trashed, purged }
+    })
+  }
+  await engine.write(() => sweep.beginSweep(now))
+  const purged: ConversationId[] = []
+  for (const id of await engine.query(() => sweep.listPurgeable(now, 10_000))) {
+    if (await purgeAll(engine, id)) purged.push(id)
+  }
+  const trashed: ConversationId[] = []
+  for (let more = true; more; ) {
+    const batch = await engine.write(() => sweep.trashExpired(now))
+    trashed.push(...batch)
+    more = batch.length === sweep.sweepBatch
+  }
+  return { ...nothing, trashed, purged }
+}

@@ -1,0 +1,303 @@
+import { blobHashesIn } from '../../core/body.ts'
+import { CorruptError, NotFoundError } from '../../core/errors.ts'
+import type { ConversationId } from '../../core/ids.ts'
+import type {
+  StoredBlob,
+  StoredMessage,
+  StoredRecord,
+  StoredTombstone,
+  Unreadable,
+} from '../../core/stored.ts'
+import { all, type Engine, first, type Program } from '../engine/engine.ts'
+import * as stored from '../engine/row-to-record.ts'
+import { nowhere } from '../programs/insert-message.ts'
+import { type Outline, readMovedBranches, readOutline } from '../programs/records/read-outline.ts'
+
+/** Seqs that are looked at together, and how many bytes of bodies are held at once. */
+const pageSeqs = 512
+const pageBytes = 4_194_304
+const pageRows = 512
+
+type Piece = StoredRecord | Unreadable
+
+/** Everything stored of a conversation, page by page; see `Mover`. */
+export async function* readStored(engine: Engine, id: ConversationId): AsyncGenerator<Piece> {
+  const { outline, lost } = await outlineOf(engine, id)
+  if (!outline) throw new NotFoundError('conversation', id)
+  yield* made(id, 'the conversation', () => [stored.storedConversation(outline.row)])
+  yield* readMessages(engine, id, outline)
+  yield* readTurns(engine, id, outline)
+  yield* readSummaries(engine, id, outline)
+  yield* readEvents(engine, id, outline)
+  yield* readBranches(engine, id, outline)
+  for (const row of outline.links) yield stored.storedLink(id, row)
+  yield* lost
+}
+
+/** Where a part of the outline cannot be read, the others still can; then they are not of one moment. */
+async function outlineOf(
+  engine: Engine,
+  id: ConversationId,
+): Promise<{ readonly outline: Outline | null; readonly lost: readonly Unreadable[] }> {
+  const whole = await engine.read(() => readOutline(id)).catch(unlessDamaged)
+  if (whole) return { outline: whole, lost: [] }
+  const row = await engine.query(() => first('conversationById', { id }))
+  if (!row || row.purging === 1) return { outline: null, lost: [] }
+  const { conv } = row
+  const lost: Unreadable[] = []
+  const branches = await part('branches', () => all('branches', { conv }))
+  const links = await part('agent links', () => all('storedLinks', { conv }))
+  const open: Outline['open'][number][] = []
+  for (const turn of await part('open turns', () => all('openTurns', { conv }))) {
+    const pieces = await part('the draft of an open turn', () => all('drafts', { conv, turn: turn.key }))
+    open.push({ turn: { ...turn, first_id: null, last_id: null }, pieces })
+  }
+  return { outline: { row, branches, links, open }, lost }
+
+  async function part<T>(what: string, read: () => Program<readonly T[]>): Promise<readonly T[]> {
+    const rows = await engine.query(read).catch(unlessDamaged)
+    if (rows === null) lost.push(unreadable(id, what, new Error('the file is damaged there')))
+    return rows ?? []
+  }
+}
+
+async function* readMessages(engine: Engine, id: ConversationId, { row }: Outline): AsyncGenerator<Piece> {
+  const { conv, next_seq } = row
+  const written = new Set<string>()
+  for (let lo = 0; lo < next_seq; lo += pageSeqs) {
+    const hi = Math.min(lo + pageSeqs, next_seq) - 1
+    for (const part of await partsOf(engine, conv, lo, hi)) {
+      for await (const piece of readSpan(engine, id, conv, part.lo, part.hi)) {
+        if (piece.kind === 'message' && piece.body !== null) {
+          for (const hash of new Set(blobHashesIn(piece.body))) {
+            if (!written.has(hash)) yield await readBlobRecord(engine, id, hash)
+            written.add(hash)
+          }
+        }
+        yield piece
+      }
+    }
+  }
+}
+
+interface Span {
+  readonly lo: number
+  readonly hi: number
+}
+
+/** Cuts a stretch so that no part has more bytes than are held at once, except where one message has them. */
+async function partsOf(engine: Engine, conv: number | string, lo: number, hi: number): Promise<Span[]> {
+  const sizes = await engine.query(() => all('bodySizes', { conv, lo, hi })).catch(unlessDamaged)
+  const parts: Span[] = []
+  let from = lo
+  let bytes = 0
+  for (const { seq, size } of sizes ?? []) {
+    if (bytes > 0 && bytes + size > pageBytes) {
+      parts.push({ lo: from, hi: seq - 1 })
+      from = seq
+      bytes = 0
+    }
+    bytes += size
+  }
+  return [...parts, { lo: from, hi }]
+}
+
+/** Where a stretch cannot be read, its halves are tried, down to the message that is to blame. */
+async function* readSpan(
+  engine: Engine,
+  id: ConversationId,
+  conv: number | string,
+  lo: number,
+  hi: number,
+): AsyncGenerator<StoredMessage | StoredTombstone | Unreadable> {
+  let rows: readonly [
+    readonly Parameters<typeof stored.storedMessage>[1][],
+    readonly Parameters<typeof stored.storedTombstone>[1][],
+  ]
+  try {
+    rows = await engine.read(function* () {
+      return [
+        yield* all('storedMessages', { conv, lo, hi }),
+        yield* all('storedTombstones', { conv, lo, hi }),
+      ] as const
+    })
+  } catch (error) {
+    if (!(error instanceof CorruptError)) throw error
+    if (lo === hi) {
+      yield unreadable(id, `message at seq ${lo}`, error)
+      return
+    }
+    const middle = Math.floor((lo + hi) / 2)
+    yield* readSpan(engine, id, conv, lo, middle)
+    yield* readSpan(engine, id, conv, middle + 1, hi)
+    return
+  }
+  const [messages, tombstones] = rows
+  let next = 0
+  for (const row of messages) {
+    for (; next < tombstones.length && tombstones[next]!.seq < row.seq; next++) {
+      yield* made(id, `tombstone at seq ${tombstones[next]!.seq}`, () => [
+        stored.storedTombstone(id, tombstones[next]!),
+      ])
+    }
+    yield* made(id, `message at seq ${row.seq}`, () => [stored.storedMessage(id, row)])
+  }
+  for (const row of tombstones.slice(next)) {
+    yield* made(id, `tombstone at seq ${row.seq}`, () => [stored.storedTombstone(id, row)])
+  }
+}
+
+async function readBlobRecord(
+  engine: Engine,
+  id: ConversationId,
+  hash: string,
+): Promise<StoredBlob | Unreadable> {
+  try {
+    const row = await engine.query(() => first('blobs', { hashes: [hash], most: 2 ** 31 - 1 }))
+    if (row) return { kind: 'blob', hash, data: row.data }
+    return unreadable(id, `blob ${hash}`, new Error('it is missing'))
+  } catch (error) {
+    if (!(error instanceof CorruptError)) throw error
+    return unreadable(id, `blob ${hash}`, error)
+  }
+}
+
+/** A turn that was open when the outline was read is as it was then; one that has begun since is left out. */
+async function* readTurns(engine: Engine, id: ConversationId, { row, open }: Outline): AsyncGenerator<Piece> {
+  const { conv, next_seq: below } = row
+  const openThen = new Map(open.map(one => [one.turn.key, one.turn]))
+  for (let after = ''; ; ) {
+    const from = after
+    const page = () => all('storedTurns', { conv, after: from, below, limit: pageRows })
+    const rows = await engine.query(page).catch(unlessDamaged)
+    if (!rows) {
+      yield* readDamagedTurns(engine, id, row, from)
+      break
+    }
+    for (const now of rows) {
+      const then = openThen.get(now.key)
+      const turn = then?.first_id && then.last_id ? then : now
+      // Taken up again since: as it was, it had ended with what is below.
+      const ended =
+        turn.last < below
+          ? turn
+          : { ...turn, last: turn.first, last_id: turn.first_id, status: 'interrupted' }
+      yield* made(id, `turn ${JSON.stringify(turn.key)}`, () => [stored.storedTurn(id, ended)])
+    }
+    if (rows.length < pageRows) break
+    after = rows.at(-1)!.key
+  }
+  for (const { turn, pieces } of open) {
+    for (const { n, type, text } of pieces) {
+      yield* made(id, `draft of turn ${JSON.stringify(turn.key)}`, () => [
+        {
+          kind: 'draft',
+          conversationId: id,
+          turn: turn.key,
+          n,
+          type: type as 'text' | 'thinking',
+          text: JSON.parse(text) as string,
+        },
+      ])
+    }
+  }
+}
+
+/** One by one, without those whose messages cannot be read. */
+async function* readDamagedTurns(
+  engine: Engine,
+  id: ConversationId,
+  { conv, next_seq }: Outline['row'],
+  after: string,
+): AsyncGenerator<Piece> {
+  const rows = await engine.query(() => all('turns', { conv, status: null })).catch(unlessDamaged)
+  if (!rows) {
+    yield unreadable(id, 'turns', new Error('the file is damaged there'))
+    return
+  }
+  for (const turn of rows.filter(({ key, last }) => key > after && last < next_seq)) {
+    const [first_id, last_id] = [await idAt(turn.first), await idAt(turn.last)]
+    yield* made(id, `turn ${JSON.stringify(turn.key)}`, () => [
+      stored.storedTurn(id, { ...turn, first_id, last_id }),
+    ])
+  }
+
+  async function idAt(seq: number): Promise<string | null> {
+    const span = { conv, lo: seq, hi: seq }
+    const message = await engine.query(() => first('idsBetween', span)).catch(unlessDamaged)
+    if (message) return message.id
+    return (await engine.query(() => first('storedTombstones', span)).catch(unlessDamaged))?.id ?? null
+  }
+}
+
+async function* readSummaries(engine: Engine, id: ConversationId, { row }: Outline): AsyncGenerator<Piece> {
+  const { conv, next_seq: below } = row
+  for (let after = { after_last: -1, after_first: -1 }; ; ) {
+    const from = after
+    const page = () => all('storedSummaries', { conv, below, ...from, limit: pageRows })
+    const rows = await engine.query(page).catch(unlessDamaged)
+    if (!rows) {
+      yield unreadable(id, 'summaries', new Error('the file is damaged there'))
+      return
+    }
+    for (const summary of rows) yield stored.storedSummary(id, summary)
+    const last = rows.at(-1)
+    if (!last || rows.length < pageRows) return
+    after = { after_last: last.last_seq, after_first: last.first_seq }
+  }
+}
+
+async function* readEvents(engine: Engine, id: ConversationId, { row }: Outline): AsyncGenerator<Piece> {
+  const { conv, next_event } = row
+  for (let after = -1; after < next_event - 1; ) {
+    const from = after
+    const page = () => all('events', { conv, after: from, types: null, limit: pageRows })
+    const rows = await engine.query(page).catch(unlessDamaged)
+    if (!rows) {
+      yield unreadable(id, `events from ${after + 1}`, new Error('the file is damaged there'))
+      return
+    }
+    if (rows.length === 0) return
+    for (const event of rows) {
+      if (event.n >= next_event) return
+      yield* made(id, `event ${event.n}`, () => [stored.storedEvent(id, event)])
+    }
+    after = rows.at(-1)!.n
+  }
+}
+
+async function* readBranches(engine: Engine, id: ConversationId, outline: Outline): AsyncGenerator<Piece> {
+  const moved = await engine.read(() => readMovedBranches(outline)).catch(unlessDamaged)
+  for (const row of outline.branches) {
+    const now = moved?.get(row.name)
+    const head = now === undefined ? row.head_id : (now ?? nowhereHead).head_id
+    yield stored.storedBranch(id, { ...row, head_id: head })
+  }
+}
+
+const nowhereHead = { head_id: nowhere.id }
+
+/** What a row makes, or that it makes nothing. */
+function* made<T extends Piece>(
+  id: ConversationId,
+  what: string,
+  make: () => T[],
+): Generator<T | Unreadable> {
+  let pieces: T[]
+  try {
+    pieces = make()
+  } catch (error) {
+    yield unreadable(id, what, error)
+    return
+  }
+  yield* pieces
+}
+
+function unreadable(conversationId: ConversationId, what: string, error: unknown): Unreadable {
+  return { kind: 'unreadable', conversationId, what, reason: (error as Error).message }
+}
+
+function unlessDamaged(error: unknown): null {
+  if (error instanceof CorruptError) return null
+  throw error
+}

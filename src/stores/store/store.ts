@@ -1,0 +1,267 @@
+import type { BranchRef } from '../../core/branch.ts'
+import {
+  checkChoice,
+  checkCount,
+  checkName,
+  checkNonEmpty,
+  checkText,
+  isPlainObject,
+  kindOf,
+} from '../../core/check.ts'
+import { InvalidError } from '../../core/errors.ts'
+import { conversationId, type MessageId, messageId } from '../../core/ids.ts'
+import type { NewMessage, NonEmpty } from '../../core/message.ts'
+import type { AppendOptions, SaveItem, Store, TailBudget } from '../../core/ports.ts'
+import { prepareMessage, prepareMessages } from '../../core/prepare.ts'
+import { parseQuery } from '../../core/search/query.ts'
+import * as checked from '../check/input.ts'
+import type { Engine } from '../engine/engine.ts'
+import { type AppendRequest, append } from '../programs/append.ts'
+import * as branches from '../programs/branches.ts'
+import { readBlob } from '../programs/content.ts'
+import * as conversations from '../programs/conversations.ts'
+import { deleteMessages, eraseMessages } from '../programs/delete.ts'
+import { countConversations, listConversations, listMessages } from '../programs/list.ts'
+import { versionOf } from '../programs/lookup.ts'
+import { measure } from '../programs/measure.ts'
+import { getMessages, path, tail } from '../programs/read.ts'
+import * as find from '../programs/resolve.ts'
+import { type PreparedItem, save, setLabel } from '../programs/save.ts'
+import { search } from '../programs/search/search.ts'
+import { clearIndex } from '../programs/search/search-index.ts'
+import { structure } from '../programs/structure.ts'
+import * as records from '../programs/summaries-events.ts'
+import { restore, trash } from '../programs/trash.ts'
+import * as turns from '../programs/turns.ts'
+import { bringIndexUp, purgeAll, sweepAll } from './maintain.ts'
+
+/** The whole store over an engine: checks what it is given, then runs the program for it. */
+export function storeOver(engine: Engine, schemaVersion: () => Promise<number>): Store {
+  const { query, read, write, source } = engine
+  const now = () => source.now()
+
+  return {
+    getConversation: async id => query(() => conversations.getConversation(conversationId(id))),
+    versionOf: async id => query(() => versionOf(conversationId(id))),
+    getBranch: async ref => query(() => branches.getBranch(checked.checkRef(ref))),
+    listBranches: async id => read(() => branches.listBranches(conversationId(id))),
+    findByKey: async key => read(() => find.findByKey(checkName(key, 'key'), now())),
+    findByTask: async task => read(() => find.findByTask(checkName(task, 'task'), now())),
+    findByAgentLink: async (agent, foreignId) =>
+      read(() => find.findByAgentLink(checkName(agent, 'agent'), checkName(foreignId, 'foreignId'))),
+    listAgentLinks: async ref => read(() => branches.listAgentLinks(checked.checkRef(ref))),
+    resolve: async text => read(() => find.resolve(checkName(text, 'id'))),
+
+    getMessages: async (ids, options = {}) => read(() => getMessages(checked.checkMessageIds(ids), options)),
+    path: async (id, options = {}) => read(() => path(messageId(id), options)),
+    tail: async (id, budget, options = {}) => read(() => tail(messageId(id), checkBudget(budget), options)),
+    structure: async id => read(() => structure(conversationId(id))),
+    readBlob: async hash => query(() => readBlob(checkBlobHash(hash))),
+    listTurns: async (id, options = {}) =>
+      query(() => turns.listTurns(conversationId(id), checked.checkStatus(options.status))),
+    readDraft: async (id, key) => read(() => turns.readDraft(conversationId(id), checkName(key, 'turn key'))),
+    listSummaries: async (id, { newest } = {}) =>
+      query(() => records.listSummaries(conversationId(id), checked.checkNewest(newest))),
+    listEvents: async (id, options = {}) =>
+      query(() => records.listEvents(conversationId(id), checked.checkEventListing(options))),
+
+    create: async (conversation = {}) => {
+      const request = { ...checked.checkNew(conversation), id: newId(conversation.id), now: now() }
+      return write(() => conversations.create(request))
+    },
+    findOrCreate: async (key, conversation = {}) => {
+      checkName(key, 'key')
+      const request = { ...checked.checkNew(conversation), id: newId(conversation.id), now: now() }
+      // Mostly it is there, and then no writer is held up.
+      const found = await read(() => find.findByKey(key, request.now))
+      return found ? { ...found, created: false } : write(() => conversations.findOrCreate(key, request))
+    },
+    updateConversation: async (id, patch) => {
+      checked.checkPatch(patch)
+      return write(() => conversations.updateConversation(conversationId(id), patch, now()))
+    },
+    append: async (branch, expectedHead, messages, options = {}) => {
+      const request = appendRequest(branch, expectedHead, messages, options, now())
+      return write(() => append(request))
+    },
+    save: async (id, items) => {
+      const prepared = prepareItems(items)
+      return write(() => save(conversationId(id), prepared, now()))
+    },
+    setLabel: async (id, label) => {
+      if (label !== null) checkName(label, 'label')
+      return write(() => setLabel(messageId(id), label))
+    },
+
+    createBranch: async (id, at, branch) => {
+      checked.checkNewBranch(branch)
+      const head = checked.optionalMessageId(at, 'at')
+      return write(() => branches.createBranch(conversationId(id), head, branch, now()))
+    },
+    renameBranch: async (ref, name) =>
+      write(() => branches.renameBranch(checked.checkRef(ref), checkName(name, 'name'))),
+    deleteBranch: async ref => write(() => branches.deleteBranch(checked.checkRef(ref))),
+    moveBranch: async (ref, expectedHead, to) => {
+      const [from, target] = [
+        checked.optionalMessageId(expectedHead, 'expectedHead'),
+        checked.optionalMessageId(to, 'to'),
+      ]
+      return write(() => branches.moveBranch(checked.checkRef(ref), from, target, now()))
+    },
+    activateBranch: async ref => write(() => branches.activateBranch(checked.checkRef(ref))),
+    setKey: async (ref, key) => {
+      if (key !== null) checkName(key, 'key')
+      return write(() => branches.setKey(checked.checkRef(ref), key, now()))
+    },
+    setAgentLink: async (ref, link) =>
+      write(() => branches.setAgentLink(checked.checkRef(ref), checked.checkLink(link), now())),
+    removeAgentLink: async (ref, agent, directory) => {
+      checked.checkAgent(agent, directory)
+      return write(() => branches.removeAgentLink(checked.checkRef(ref), agent, directory))
+    },
+    reset: async (ref, options = {}) =>
+      write(() => branches.reset(checked.checkRef(ref), options.keepPrompt ?? true, now())),
+
+    putDraft: async (id, key, holder, pieces) => {
+      checkName(key, 'turn key')
+      checked.checkHolder(holder)
+      checked.checkPieces(pieces)
+      return write(() => turns.putDraft(conversationId(id), key, holder, pieces, now()), 'relaxed')
+    },
+    renewTurn: async (id, key, holder) => {
+      checked.checkHolder(holder)
+      return write(() => turns.renewTurn(conversationId(id), checkName(key, 'turn key'), holder, now()))
+    },
+    endTurn: async (id, key, end) => {
+      checked.checkTurnEnd(end)
+      return write(() => turns.endTurn(conversationId(id), checkName(key, 'turn key'), end, now()))
+    },
+    reopenTurn: async (ref, holder) => {
+      checked.checkHolder(holder)
+      return write(() => turns.reopenTurn(checked.checkRef(ref), holder, now()))
+    },
+    addEvents: async (id, events) => {
+      checked.checkEvents(events)
+      return write(() => records.addEvents(conversationId(id), events, now()))
+    },
+    claimSummary: async (id, range, holder) => {
+      checked.checkRange(range)
+      checked.checkHolder(holder)
+      return write(() => records.claimSummary(conversationId(id), range, holder, now()))
+    },
+    putSummary: async (id, summary) => {
+      checked.checkSummary(summary)
+      return write(() => records.putSummary(conversationId(id), summary, now()))
+    },
+
+    listConversations: async (options = {}) => query(() => listConversations(checked.checkListing(options))),
+    countConversations: async (filter = {}) => query(() => countConversations(checked.checkFilter(filter))),
+    listMessages: async options => read(() => listMessages(checked.checkMessageListing(options))),
+
+    search: async (text, options = {}) => {
+      checked.checkSearch(options)
+      const parsed = parseQuery(checkText(text, 'query', 16_384), new Date(now()))
+      await bringIndexUp(engine)
+      return read(() => search(parsed, options, engine.matchText))
+    },
+
+    deleteMessages: async (ids, options = {}) => {
+      const reason = options.reason === undefined ? null : checkText(options.reason, 'reason', 2_000)
+      const request = {
+        ids: checked.checkMessageIds(ids),
+        recursive: options.recursive ?? false,
+        reason,
+        now: now(),
+      }
+      return write(() => deleteMessages(request))
+    },
+    eraseMessages: async (ids, { by, reason }) => {
+      const who = { by: checkName(by, 'by'), reason: checkText(reason, 'reason', 2_000) }
+      const request = { ids: checked.checkMessageIds(ids), ...who, now: now() }
+      return write(() => eraseMessages(request))
+    },
+    trash: async id => write(() => trash(conversationId(id), now())),
+    restore: async id => write(() => restore(conversationId(id), now())),
+    purge: async id => purgeAll(engine, conversationId(id)),
+
+    sweep: async (options = {}) => sweepAll(engine, options.dryRun ?? false),
+    indexSearch: async () => bringIndexUp(engine),
+    rebuildSearch: async () => write(clearIndex),
+    verify: async (options = {}) => {
+      // Nobody who only talks needs it.
+      const { verifyAll } = await import('./verify.ts')
+      return verifyAll(engine, options)
+    },
+    measure: async since => read(() => measure(checkTime(since))),
+    schemaVersion,
+
+    readStored: async function* (id) {
+      const { readStored } = await import('./read-records.ts')
+      yield* readStored(engine, conversationId(id))
+    },
+    writeStored: async records => {
+      const { writeRecords } = await import('./write-records.ts')
+      return writeRecords(engine, records)
+    },
+
+    close: () => engine.close(),
+    [Symbol.asyncDispose]: () => engine.close(),
+  }
+
+  function newId(given: string | undefined) {
+    return conversationId(given ?? source.uuid())
+  }
+}
+
+/** Checks an append and makes the stored form of its messages. */
+export function appendRequest(
+  branch: BranchRef,
+  expectedHead: MessageId | null,
+  messages: NonEmpty<NewMessage>,
+  options: AppendOptions,
+  now: number,
+): AppendRequest {
+  return {
+    ref: checked.checkRef(branch),
+    expectedHead: checked.optionalMessageId(expectedHead, 'expectedHead'),
+    messages: prepareMessages(messages),
+    turn: options.turn && checked.checkTurnStep(options.turn),
+    onConflict:
+      options.onConflict === undefined
+        ? 'refuse'
+        : checkChoice(options.onConflict, 'onConflict', ['refuse', 'sibling']),
+    now,
+  }
+}
+
+function prepareItems(items: NonEmpty<SaveItem>): NonEmpty<PreparedItem> {
+  checkNonEmpty(items, 'items')
+  return items.map((item, i) => {
+    const field = `items[${i}]`
+    if (!isPlainObject(item)) throw new InvalidError(field, `must be an item, got ${kindOf(item)}`)
+    const { message, parent } = item as SaveItem
+    if (typeof parent === 'string') messageId(parent, `${field}.parent`)
+    else if (parent !== null) checkCount(parent?.item, `${field}.parent.item`, 0, i - 1)
+    return { message: prepareMessage(message, `${field}.message`), parent }
+  }) as unknown as NonEmpty<PreparedItem>
+}
+
+function checkBudget(budget: TailBudget): TailBudget {
+  if (budget.tokens === undefined && budget.messages === undefined) {
+    throw new InvalidError('budget', 'must say how many tokens or messages')
+  }
+  if (budget.tokens !== undefined) checkCount(budget.tokens, 'budget.tokens', 0, 2 ** 53 - 1)
+  if (budget.messages !== undefined) checkCount(budget.messages, 'budget.messages', 0, 2 ** 53 - 1)
+  return budget
+}
+
+function checkTime(since: Date): number {
+  const time = since instanceof Date ? since.getTime() : Number.NaN
+  if (Number.isNaN(time)) throw new InvalidError('since', 'must be a date')
+  return time
+}
+
+function checkBlobHash(hash: string): string {
+  if (!/^[0-9a-f]{64}$/.test(hash)) throw new InvalidError('hash', 'must be SHA-256 in lower-case hex')
+  return hash
+}

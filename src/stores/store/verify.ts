@@ -1,0 +1,266 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
+import type { Finding, Severity, Verified, VerifyOptions } from '../../core/finding.ts'
+import { type Answer, all, type Engine, first, type Program } from '../engine/engine.ts'
+import type { Conv } from '../engine/rows.ts'
+import type { RawConversationRow } from '../engine/statements-verify.ts'
+import { checkBlob } from '../programs/verify/blobs.ts'
+import {
+  type ConversationCheck,
+  type ConversationCheckOptions,
+  checkConversation,
+} from '../programs/verify/conversation.ts'
+import { type Findings, findingsOf, guarded, reasonOf, tellsOfDamage } from '../programs/verify/findings.ts'
+import { checkOrphans, checkPrompts } from '../programs/verify/store-wide.ts'
+
+/** Conversations that are listed at a time. */
+const pageSize = 200
+
+/** Messages of a conversation that is checked at once. */
+const mostAtOnce = 500
+
+/** How often a conversation that others write to is looked at anew before it is read in one transaction. */
+const mostTries = 3
+
+/** Checks everything, or what was asked for. Each conversation is read in small steps, so that neither writers nor this
+ *  process are held up; if something is wrong with one that was written to meanwhile, it is looked at again. */
+export async function verifyAll(engine: Engine, options: VerifyOptions): Promise<Verified> {
+  const { signal, newest } = options
+  const counts = { conversations: 0, messages: 0, erased: 0, blobs: 0, damaged: 0 }
+  const found: Record<Severity, number> = { damage: 0, repairable: 0, note: 0 }
+  const step = stepper(engine, signal)
+  const total = await totalOf()
+
+  if (options.conversations) {
+    for (const id of options.conversations) await named(id)
+  } else if (newest !== undefined) await sample(newest)
+  else {
+    for (const { severity, what } of await engine.inspect()) emit(storeFinding(severity, what))
+    for await (const one of eachConversation()) await check(one)
+    await storeWide()
+  }
+  return { ...counts, findings: found }
+
+  async function named(id: string): Promise<void> {
+    try {
+      const row = await step(first('rawConversation', { id }))
+      if (row) await check(row)
+      else emit({ ...storeFinding('damage', 'the conversation is not there'), conversation: id })
+    } catch (error) {
+      if (!tellsOfDamage(error)) throw error
+      unreadable(id, error)
+    }
+  }
+
+  async function sample(messages: number): Promise<void> {
+    const rows = await step(all('recentConversations', { limit: 1_000 }))
+    for (const row of rows) {
+      if (counts.messages >= messages) break
+      await check(row, messages - counts.messages)
+    }
+  }
+
+  async function* eachConversation(): AsyncGenerator<RawConversationRow> {
+    let after: Conv | null = null
+    try {
+      for (;;) {
+        const rows: readonly RawConversationRow[] = await step(
+          all('rawConversations', { after, limit: pageSize }),
+        )
+        yield* rows
+        if (rows.length < pageSize) return
+        after = rows.at(-1)!.conv
+      }
+    } catch (error) {
+      if (!tellsOfDamage(error)) throw error
+      emit(storeFinding('damage', `the list of conversations cannot be read: ${reasonOf(error)}`))
+    }
+    yield* theRest(after)
+  }
+
+  /** One by one, as far as the index knows them: a page of the table is lost. */
+  async function* theRest(done: Conv | null): AsyncGenerator<RawConversationRow> {
+    for (let after: string | null = null; ; ) {
+      const known: readonly { conv: Conv; id: string }[] = await step(
+        all('knownConversations', { after, limit: pageSize }),
+      ).catch(error => {
+        if (!tellsOfDamage(error)) throw error
+        return []
+      })
+      for (const { conv, id } of known) {
+        if (done !== null && conv <= done) continue
+        try {
+          const row = await step(first('rawConversationAt', { conv }))
+          if (row) yield row
+        } catch (error) {
+          if (!tellsOfDamage(error)) throw error
+          unreadable(id, error)
+        }
+      }
+      if (known.length < pageSize) return
+      after = known.at(-1)!.id
+    }
+  }
+
+  function unreadable(id: string, error: unknown): void {
+    counts.conversations++
+    counts.damaged++
+    const what = `the conversation itself cannot be read: ${reasonOf(error)}`
+    emit({ ...storeFinding('damage', what), conversation: id })
+  }
+
+  async function check(row: RawConversationRow, most = Number.POSITIVE_INFINITY): Promise<void> {
+    const result = await settle(row, most)
+    counts.conversations++
+    counts.messages += result.messages
+    counts.erased += result.erased
+    const isDamaged = result.more.damage > 0 || result.findings.some(({ severity }) => severity === 'damage')
+    if (isDamaged) counts.damaged++
+    for (const finding of result.findings) emit(finding)
+    for (const [severity, more] of Object.entries(result.more)) found[severity as Severity] += more
+  }
+
+  /** Looks at a conversation until nobody has written to it meanwhile, or nothing is wrong with it. */
+  async function settle(given: RawConversationRow, newest: number): Promise<ConversationCheck> {
+    const before = counts.messages
+    const onPage = (done: number) => options.onProgress?.({ messages: before + done, total })
+    let row = given
+    for (let tries = 1; ; tries++) {
+      const result = await checked(row, { newest, onPage })
+      if (result.findings.length === 0) return result
+      const now = await step(first('rawConversationAt', { conv: row.conv })).catch(() => row)
+      if (!now) return nothing
+      if (JSON.stringify(now) === JSON.stringify(row)) return result
+      row = now
+      if (tries < mostTries) continue
+      return engine.read(function* () {
+        const fixed = yield* first('rawConversationAt', { conv: row.conv })
+        return fixed ? yield* checkConversation(fixed, { newest, onPage }) : nothing
+      })
+    }
+  }
+
+  /** A short one at once, a long one step by step; a damaged one step by step too, so that the rest of it is read. */
+  async function checked(row: RawConversationRow, how: ConversationCheckOptions): Promise<ConversationCheck> {
+    if (row.next_seq <= mostAtOnce) {
+      signal?.throwIfAborted()
+      await step.giveWay()
+      try {
+        return await engine.query(() => checkConversation(row, how))
+      } catch (error) {
+        if (!tellsOfDamage(error)) throw error
+      }
+    }
+    return step(checkConversation(row, how))
+  }
+
+  async function storeWide(): Promise<void> {
+    const findings = findingsOf(null)
+    await step(guarded(findings, 'what hangs on conversations', () => checkOrphans(findings)))
+    await step(guarded(findings, 'the prompts', () => checkPrompts(findings)))
+    try {
+      await blobs(findings)
+    } catch (error) {
+      if (!tellsOfDamage(error)) throw error
+      findings.add('damage', `the blobs cannot be read: ${reasonOf(error)}`)
+    }
+    for (const finding of findings.list) emit(finding)
+    for (const [severity, more] of Object.entries(findings.more)) found[severity as Severity] += more
+  }
+
+  async function blobs(findings: Findings): Promise<void> {
+    for (let after = ''; ; ) {
+      const page = await step(all('rawBlobs', { after, limit: pageSize }))
+      for (const blob of page) {
+        counts.blobs++
+        const wrong = await step(checkBlob(blob))
+        const [still] = wrong === null ? [] : await step(all('rawBlobs', { after, limit: 1 }))
+        after = blob.hash
+        if (wrong !== null && still?.hash === blob.hash) await blame(blob.hash, wrong)
+        else if (blob.used === 0) findings.add('note', `blob ${blob.hash} belongs to no message`)
+      }
+      if (page.length < pageSize) return
+    }
+  }
+
+  /** A blob is damaged: so are the messages that refer to it. */
+  async function blame(hash: string, wrong: string): Promise<void> {
+    const users = await step(all('blobUsers', { hash, limit: 1_000 }))
+    if (users.length === 0) emit(storeFinding('note', `blob ${hash}, which belongs to no message, ${wrong}`))
+    for (const { conversation_id, id, seq } of users) {
+      const finding = storeFinding('damage', `its blob ${hash} ${wrong}`)
+      emit({ ...finding, conversation: conversation_id, message: id === '' ? null : id, seq })
+    }
+    counts.damaged += new Set(users.map(({ conv }) => conv)).size
+  }
+
+  function emit(finding: Finding): void {
+    found[finding.severity]++
+    options.onFinding?.(finding)
+  }
+
+  async function totalOf(): Promise<number> {
+    if (newest !== undefined) return newest
+    try {
+      return (await step(first('messageTotal', {})))?.messages ?? 0
+    } catch (error) {
+      if (!tellsOfDamage(error)) throw error
+      return 0
+    }
+  }
+}
+
+const nothing: ConversationCheck = {
+  messages: 0,
+  erased: 0,
+  findings: [],
+  more: { damage: 0, repairable: 0, note: 0 },
+}
+
+function storeFinding(severity: Severity, what: string): Finding {
+  return {
+    severity,
+    conversation: null,
+    message: null,
+    branch: null,
+    seq: null,
+    what,
+    before: null,
+    standing: null,
+  }
+}
+
+/** Milliseconds after which others get their turn. */
+const givesWayAfter = 25
+
+/** Runs a program statement by statement, each by itself, and throws the engine's errors into it: so that it can go on
+ *  beside what cannot be read. */
+function stepper(engine: Engine, signal: AbortSignal | undefined) {
+  let gaveWay = performance.now()
+  return Object.assign(run, { giveWay: giveWayNowAndThen })
+
+  async function giveWayNowAndThen(): Promise<void> {
+    if (performance.now() - gaveWay <= givesWayAfter) return
+    await giveWay()
+    gaveWay = performance.now()
+  }
+
+  async function run<T>(program: Program<T>): Promise<T> {
+    let step = program.next()
+    while (!step.done) {
+      signal?.throwIfAborted()
+      await giveWayNowAndThen()
+      const call = step.value
+      let answer: Answer
+      try {
+        answer = await engine.query(function* (): Program<Answer> {
+          return yield call
+        })
+      } catch (error) {
+        step = program.throw(error)
+        continue
+      }
+      step = program.next(answer)
+    }
+    return step.value
+  }
+}
