@@ -1,6 +1,6 @@
 import BetterSqlite3 from 'better-sqlite3'
 import { Pool } from 'pg'
-import type { Migration } from '../../src/stores/engine/migration.ts'
+import type { Migration } from '../../src/stores/engine/schema.ts'
 import * as postgres from '../../src/stores/postgres/migrate.ts'
 import { migrations as postgresMigrations } from '../../src/stores/postgres/migrations.ts'
 import * as sqlite from '../../src/stores/sqlite/migrate.ts'

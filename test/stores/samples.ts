@@ -1,4 +1,5 @@
-import { listFilters, type ParamsOf, type StatementName } from '../../src/stores/engine/statements.ts'
+import { listFilters } from '../../src/stores/engine/list-params.ts'
+import type { ParamsOf, StatementName } from '../../src/stores/engine/statements.ts'
 
 const id = '11111111-1111-4111-8111-111111111111'
 const conv = id

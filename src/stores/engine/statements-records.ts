@@ -52,7 +52,7 @@ export interface StoredTurnRow extends TurnRow {
 }
 
 /** What moving conversations asks of an engine. */
-export interface TransferStatements {
+export interface RecordStatements {
   // Reading
   /** The length of each body, without reading any. */
   bodySizes: [SeqSpan, { seq: number; size: number }]

@@ -1,9 +1,12 @@
+import type { ListFilter, ListParams } from './list-params.ts'
 import type {
   AppendRow,
   BranchRow,
+  CandidateRow,
   Conv,
   ConversationFields,
   ConversationRow,
+  FoundRow,
   HeadFields,
   LinkRow,
   ListedRow,
@@ -17,10 +20,7 @@ import type {
   SummaryRow,
   TurnRow,
 } from './rows.ts'
-import type { ForkStatements } from './statements-fork.ts'
-import type { MeasureStatements } from './statements-measure.ts'
-import type { TransferStatements } from './statements-records.ts'
-import type { SearchStatements } from './statements-search.ts'
+import type { RecordStatements } from './statements-records.ts'
 import type { VerifyStatements } from './statements-verify.ts'
 
 /** The vocabulary between the programs and a driver: what each statement is given and what its rows
@@ -53,13 +53,13 @@ interface EventRow {
   readonly data: string
 }
 
+interface Places {
+  readonly places: readonly { readonly conv: Conv; readonly seq: number }[]
+}
+type None = Readonly<Record<never, never>>
+
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
-export interface Statements
-  extends ForkStatements,
-    MeasureStatements,
-    SearchStatements,
-    VerifyStatements,
-    TransferStatements {
+export interface Statements extends RecordStatements, VerifyStatements {
   // Conversations
   conversationById: [{ id: string }, ConversationRow]
   /** Held until the transaction ends. */
@@ -120,6 +120,10 @@ export interface Statements
   deleteLinks: [OnBranch, never]
   /** Forgets what agents have seen within a stretch that is going away. */
   clearSeen: [SeqSpan, never]
+  /** Makes a branch at a message, with the conversation locked. Writes nothing if the conversation is missing or in the
+   *  trash, if it has no such message, or if the name is taken. */
+  insertFork: [{ id: string; name: string; at: string; title: string | null; now: number }, never]
+  bumpVersionOf: [{ id: string }, never]
 
   // Messages
   lockBranch: [{ id: string; name: string; turn: string | null }, AppendRow]
@@ -295,55 +299,69 @@ export interface Statements
   countSweep: [{ now: number }, never]
   /** What lies in the trash long enough, or a purge has been at. */
   purgeable: [{ before: number; sweeps: number; limit: number }, { id: string }]
-}
 
-/** The filters that are present decide a list's SQL; absent ones cost nothing. */
-export const listFilters = [
-  'channel',
-  'no_channel',
-  'directory',
-  'no_directory',
-  'project',
-  'no_project',
-  'task',
-  'no_task',
-  'kind',
-  'key_prefix',
-  'tag',
-  'title',
-  'metadata',
-  'parent',
-  'updated_from',
-  'updated_before',
-  'after',
-  'trashed',
-  'living',
-] as const
+  // Measuring: sums, which the engine makes
+  counted: [
+    { since: number },
+    {
+      conversations: number
+      messages: number
+      recent_conversations: number
+      recent_messages: number
+      trashed: number
+    },
+  ]
+  usageSums: [
+    { since: number },
+    {
+      model: string | null
+      quarter: number | null
+      turns: number
+      input: number
+      output: number
+      cost: number
+      uncosted: number
+    },
+  ]
+  blobSum: [None, { count: number; bytes: number }]
+  sizes: [None, { name: string; bytes: number }]
 
-export type ListFilter = (typeof listFilters)[number]
-
-export interface ListParams {
-  readonly filters: readonly ListFilter[]
-  readonly channel?: string
-  readonly directory?: string
-  readonly project?: string
-  readonly task?: string
-  readonly kind?: string
-  /** Keys from here up to, not including, `key_to`. */
-  readonly key_from?: string
-  readonly key_to?: string
-  readonly tag?: string
-  readonly title?: string
-  /** All of these must be there. */
-  readonly metadata?: readonly { readonly key: string; readonly value: string }[]
-  readonly parent?: string
-  readonly updated_from?: number
-  readonly updated_before?: number
-  readonly after_time?: number
-  readonly after_id?: string
-  readonly limit: number
+  // Search
+  /** Conversations with messages that are not in the index, in the order of `conv`, from behind `after`. */
+  unindexed: [{ after: Conv | null; limit: number }, { conv: Conv; id: string }]
+  setIndexed: [InConv & { indexed_seq: number }, never]
+  /** `tokens` are separated by spaces. */
+  putSearchEntry: [InConv & { seq: number; at: number; tokens: string }, never]
+  deleteSearchEntries: [InConv & { lo: number; hi: number }, never]
+  clearSearch: [None, never]
+  resetIndexed: [None, never]
+  /** Messages of living conversations that the index takes for answers, newest first: no more of each than it takes to
+   *  judge it, as there may be a hundred for one that is shown. */
+  candidates: [
+    {
+      match: string
+      from: number
+      upto: number
+      directory: string | null
+      kind: string | null
+      limit: number
+    },
+    CandidateRow,
+  ]
+  /** What is shown of these messages, in any order. */
+  foundMessages: [Places, FoundRow]
+  /** Which branches' paths hold these messages. */
+  branchesHolding: [Places, { conv: Conv; seq: number; name: string; active: number }]
 }
 
 export type StatementName = keyof Statements
 export type ParamsOf<N extends StatementName> = Statements[N][0]
 export type RowOf<N extends StatementName> = Statements[N][1]
+
+/** The SQL of one dialect: a text for each statement, or for a list one that its filters decide.
+ *  Where a dialect needs several, they run in order. Parameters are written `@name` in both dialects. */
+export type Queries = {
+  readonly [N in StatementName]: N extends 'listConversations' | 'countConversations'
+    ? (filters: readonly ListFilter[]) => string
+    : string | readonly string[]
+}

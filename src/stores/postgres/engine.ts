@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { OutcomeUnknownError, SkeinError } from '../../core/errors.ts'
 import type { Source } from '../../core/source.ts'
-import type { Answer, Call, Engine, Program } from '../engine/engine.ts'
-import type { ListParams } from '../engine/statements.ts'
+import type { Answer, Call, Engine, Match, Program } from '../engine/engine.ts'
+import type { ListParams } from '../engine/list-params.ts'
 import type { Result } from './batch.ts'
 import { isBroken, isLostRace, translate, translateCommit } from './errors.ts'
-import { matchText } from './match.ts'
 import { type Link, onLink, type PostgresPool } from './pool.ts'
 import { type Bound, bind, type Prepared, prepare } from './prepared.ts'
 import { queries } from './queries/index.ts'
@@ -189,4 +188,17 @@ function isUnconfirmed(warning: string): boolean {
 
 function rethrow(error: unknown): never {
   throw translate(error)
+}
+
+/** A match as the text of a tsquery. Any token can stand in it: within quotes only the quote itself and the
+ *  backslash mean something. */
+export function matchText({ all, prefixes, any, none }: Match): string {
+  const parts = [...all.map(quote), ...prefixes.map(prefix => `${quote(prefix)}:*`)]
+  if (any.length > 0) parts.push(`(${any.map(quote).join(' | ')})`)
+  parts.push(...none.map(token => `!${quote(token)}`))
+  return parts.join(' & ')
+}
+
+function quote(token: string): string {
+  return `'${token.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 }

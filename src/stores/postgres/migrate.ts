@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { SchemaTooNewError } from '../../core/errors.ts'
-import type { Migration } from '../engine/migration.ts'
+import type { Migration } from '../engine/schema.ts'
 import { stateOf, translate } from './errors.ts'
 import { migrations as released } from './migrations.ts'
 import { type Link, onLink, type PostgresPool } from './pool.ts'

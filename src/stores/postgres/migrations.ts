@@ -1,4 +1,4 @@
-import type { Migration } from '../engine/migration.ts'
+import type { Migration } from '../engine/schema.ts'
 
 /** Append only. A released migration is history: never edit, reorder or delete one, and never call
  *  application code from it, because that code will change. */

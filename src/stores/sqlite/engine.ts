@@ -1,10 +1,10 @@
-import type { Database } from 'better-sqlite3'
+import type { Database, Statement } from 'better-sqlite3'
 import type { Source } from '../../core/source.ts'
-import type { Engine, Program } from '../engine/engine.ts'
+import type { Answer, Call, Engine, Match, Program } from '../engine/engine.ts'
+import type { ListParams } from '../engine/list-params.ts'
 import { isBusy, translate } from './errors.ts'
-import { matchText } from './match.ts'
 import { patiently } from './patience.ts'
-import { caller, runToEnd } from './run-program.ts'
+import { queries } from './queries/index.ts'
 
 /** Writes between two checkpoints. Left to itself, SQLite checkpoints inside some unlucky append. */
 const writesPerCheckpoint = 50
@@ -152,4 +152,85 @@ function lazily<T>(make: () => T): () => T {
     made ??= make()
     return made
   }
+}
+
+/** A match in the language of FTS5. Tokens hold no quotes, so quoting them is enough. */
+export function matchText({ all, prefixes, any, none }: Match): string {
+  const wanted = [...all.map(quote), ...prefixes.map(prefix => `${quote(prefix)}*`)]
+  if (any.length > 0) wanted.push(`(${any.map(quote).join(' OR ')})`)
+  const unwanted = none.map(token => ` NOT ${quote(token)}`).join('')
+  return `(${wanted.join(' AND ')})${unwanted}`
+}
+
+function quote(token: string): string {
+  return `"${token}"`
+}
+
+interface Prepared {
+  readonly statement: Statement
+  readonly names: readonly string[]
+  readonly isReader: boolean
+}
+
+const nothing: readonly unknown[] = []
+const none: Answer = { rows: nothing, changes: 0 }
+
+/** Runs calls on a handle. Each statement is prepared once: not doing so doubles the cost of an append. */
+function caller(db: Database): (call: Call) => Answer {
+  const prepared = new Map<string, readonly Prepared[]>()
+
+  return call => {
+    const params = call.params as Record<string, unknown>
+    let answer = none
+    for (const { statement, names, isReader } of prepare(call)) {
+      const values = names.map(name => bindable(params[name]))
+      answer = isReader
+        ? { rows: statement.all(...values), changes: 0 }
+        : { rows: nothing, changes: statement.run(...values).changes }
+    }
+    return answer
+  }
+
+  function prepare({ name, params }: Call): readonly Prepared[] {
+    const text = queries[name]
+    const filters = typeof text === 'function' ? (params as ListParams).filters : []
+    const key = filters.length > 0 ? `${name} ${filters.join(' ')}` : name
+    const known = prepared.get(key)
+    if (known) return known
+    const texts = typeof text === 'function' ? [text(filters)] : typeof text === 'string' ? [text] : text
+    const made = texts.map(one => {
+      const { sql, names } = compileQuery(one, () => '?')
+      // A handle that was lent to us may give BigInts for its owner.
+      const statement = db.prepare(sql).safeIntegers(false)
+      return { statement, names, isReader: statement.reader }
+    })
+    prepared.set(key, made)
+    return made
+  }
+}
+
+/** Lists go in as JSON, for `json_each`. */
+function bindable(value: unknown): unknown {
+  return Array.isArray(value) ? JSON.stringify(value) : value
+}
+
+/** Runs a program to its end, statement by statement. */
+function runToEnd<T>(program: Program<T>, call: (call: Call) => Answer): T {
+  let step = program.next()
+  while (!step.done) step = program.next(call(step.value))
+  return step.value
+}
+
+/** A text with its parameters in the order in which the engine wants them. */
+export interface CompiledQuery {
+  readonly sql: string
+  readonly names: readonly string[]
+}
+
+/** Replaces each `@name` by what `mark` gives for the position; a name that recurs is a new position. */
+export function compileQuery(text: string, mark: (position: number) => string): CompiledQuery {
+  const names: string[] = []
+  // An `@` that follows one, or that no letter follows, is an operator.
+  const sql = text.replace(/(?<!@)@([a-z_]+)/g, (_, name: string) => mark(names.push(name)))
+  return { sql, names }
 }

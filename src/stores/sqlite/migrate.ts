@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, renameSync, rmSync, statfsSync, statS
 import { basename, dirname, join } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { InvalidError, SchemaTooNewError, StorageFullError } from '../../core/errors.ts'
-import type { Migration } from '../engine/migration.ts'
+import type { Migration } from '../engine/schema.ts'
 import { migrations as released } from './migrations.ts'
 import { patiently } from './patience.ts'
 

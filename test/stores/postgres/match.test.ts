@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { matchText } from '../../../src/stores/postgres/match.ts'
+import { matchText } from '../../../src/stores/postgres/engine.ts'
 import { freshDatabase } from './database.ts'
 
 const none = { all: [], prefixes: [], any: [], none: [] }

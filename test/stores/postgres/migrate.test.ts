@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { SchemaTooNewError, UnavailableError } from '../../../src/core/errors.ts'
-import type { Migration } from '../../../src/stores/engine/migration.ts'
+import type { Migration } from '../../../src/stores/engine/schema.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { migrate, newestVersion, schemaVersion } from '../../../src/stores/postgres/migrate.ts'
 import { migrations } from '../../../src/stores/postgres/migrations.ts'

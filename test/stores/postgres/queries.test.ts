@@ -1,6 +1,7 @@
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { listFilters, type StatementName } from '../../../src/stores/engine/statements.ts'
+import { listFilters } from '../../../src/stores/engine/list-params.ts'
+import type { StatementName } from '../../../src/stores/engine/statements.ts'
 import { runBatch } from '../../../src/stores/postgres/batch.ts'
 import { migrate } from '../../../src/stores/postgres/migrate.ts'
 import { bind, prepare } from '../../../src/stores/postgres/prepared.ts'

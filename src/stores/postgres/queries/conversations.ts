@@ -1,5 +1,5 @@
-import type { Queries } from '../../engine/query.ts'
-import type { ListFilter } from '../../engine/statements.ts'
+import type { ListFilter } from '../../engine/list-params.ts'
+import type { Queries } from '../../engine/statements.ts'
 import { branchColumns, notTrashed } from './columns.ts'
 
 const shownColumns = `
@@ -219,4 +219,18 @@ export const conversationQueries = {
     JOIN skein.branches b ON b.tenant = @tenant::text AND b.conv = @id::uuid AND b.name = @name::text
     WHERE c.tenant = @tenant::text AND c.id = @id::uuid`,
   ],
+  insertFork: [
+    lock,
+    `INSERT INTO skein.branches (
+      tenant, conv, name, head_seq, head_id, head_run, head_depth, head_path_tokens, title, created_at, updated_at)
+    SELECT m.tenant, m.conv, @name::text, m.seq, m.id, m.run, m.depth, m.path_tokens, @title::text,
+      @now::bigint, @now::bigint
+    FROM (SELECT * FROM skein.messages x WHERE x.tenant = @tenant::text AND x.id = @at::text OFFSET 0) m
+    JOIN LATERAL (
+      SELECT x.trashed_at FROM skein.conversations x WHERE x.tenant = @tenant::text AND x.id = m.conv OFFSET 0) c ON ${notTrashed}
+    WHERE m.conv = @id::uuid
+    ON CONFLICT (tenant, conv, name) DO NOTHING`,
+  ],
+  bumpVersionOf: `
+    UPDATE skein.conversations SET version = version + 1 WHERE tenant = @tenant::text AND id = @id::uuid`,
 } satisfies Partial<Queries>

@@ -1,8 +1,6 @@
-import type { Queries } from '../../engine/query.ts'
+import type { Queries } from '../../engine/statements.ts'
 import { conversationQueries } from './conversations.ts'
-import { deletingQueries } from './deleting.ts'
-import { forkQueries } from './fork.ts'
-import { measureQueries } from './measure.ts'
+import { housekeepingQueries } from './housekeeping.ts'
 import { messageQueries } from './messages.ts'
 import { transferQueries } from './records.ts'
 import { searchQueries } from './search.ts'
@@ -13,12 +11,10 @@ import { verifyQueries } from './verify.ts'
  *  statement its tenant: the engine adds `@tenant` to each call. */
 export const queries: Queries = {
   ...conversationQueries,
-  ...forkQueries,
   ...messageQueries,
   ...recordQueries,
-  ...deletingQueries,
+  ...housekeepingQueries,
   ...searchQueries,
   ...transferQueries,
   ...verifyQueries,
-  ...measureQueries,
 }

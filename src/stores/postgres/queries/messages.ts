@@ -1,4 +1,4 @@
-import type { Queries } from '../../engine/query.ts'
+import type { Queries } from '../../engine/statements.ts'
 import { at, looseColumns, messageColumns, pathColumns, span } from './columns.ts'
 
 /** The planner's choices are taken from it with LATERAL … OFFSET 0: on a table that is new or growing it

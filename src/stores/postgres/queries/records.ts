@@ -1,4 +1,4 @@
-import type { Queries } from '../../engine/query.ts'
+import type { Queries } from '../../engine/statements.ts'
 import { at, span } from './columns.ts'
 
 const inConv = `tenant = @tenant::text AND conv = @conv::uuid`

@@ -1,4 +1,4 @@
-import type { Queries } from '../../engine/query.ts'
+import type { Queries } from '../../engine/statements.ts'
 import { at, hiddenTenant, looseColumns } from './columns.ts'
 
 /** The search index: what goes in, and what is asked of it. */

@@ -1,4 +1,4 @@
-import type { Queries } from '../../engine/query.ts'
+import type { Queries } from '../../engine/statements.ts'
 
 const turnColumns = `
   key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until, started_at,

@@ -1,5 +1,5 @@
-import type { Queries } from '../../engine/query.ts'
-import { tablesOfConversation } from '../../engine/tables.ts'
+import { tablesOfConversation } from '../../engine/schema.ts'
+import type { Queries } from '../../engine/statements.ts'
 import { hiddenTenant, span } from './columns.ts'
 
 const conversation = `

@@ -1,11 +1,12 @@
+import { createHash } from 'node:crypto'
 import type { Finding, Severity } from '../../../core/finding.ts'
 import { subtreeRanges } from '../../../core/runs.ts'
-import type { Program } from '../../engine/engine.ts'
+import { all, first, type Program } from '../../engine/engine.ts'
+import type { Conv, SummaryRow } from '../../engine/rows.ts'
 import type { RawConversationRow } from '../../engine/statements-verify.ts'
 import { runStarts } from '../structure.ts'
 import { type Findings, findingsOf, guarded, tellsOfDamage } from './findings.ts'
-import { checkBranches, checkDerived, checkSummaries } from './records.ts'
-import { walkMessages } from './walk.ts'
+import { readPlaces, walkMessages } from './walk.ts'
 
 export interface ConversationCheck {
   readonly messages: number
@@ -73,4 +74,136 @@ function* withStanding(conversation: RawConversationRow, { list }: Findings): Pr
     if (!tellsOfDamage(error)) throw error
     return list
   }
+}
+
+/** Branches point to messages of the conversation, and what they copy of their heads is right. */
+export function* checkBranches(conversation: RawConversationRow, findings: Findings): Program<void> {
+  const { conv, active_branch, trashed_at, purging } = conversation
+  const branches = yield* all('branches', { conv })
+  if (!branches.some(({ name }) => name === active_branch))
+    findings.add('repairable', `its active branch ${JSON.stringify(active_branch)} is missing`)
+  if (purging === 1) return
+  const seqs = [...new Set(branches.map(({ head_seq }) => head_seq))].filter(seq => seq >= 0)
+  const places = new Map((yield* readPlaces(conv, seqs)).map(place => [place.seq, place]))
+  for (const row of branches) {
+    const about = { branch: row.name, ...(row.head_seq >= 0 && { seq: row.head_seq }), message: row.head_id }
+    if (trashed_at !== null && row.key !== null)
+      findings.add('repairable', 'it is in the trash and keeps its key', about)
+    if (row.head_seq < 0) {
+      if (row.head_id !== null) findings.add('damage', 'the branch is empty and has a head', about)
+      continue
+    }
+    const head = places.get(row.head_seq)
+    if (!head) findings.add('damage', 'the branch points to a message that is not there', about)
+    else if (head.id !== row.head_id)
+      findings.add('damage', `the branch points to another message than seq ${row.head_seq}`, about)
+    else if (
+      head.run !== row.head_run ||
+      head.depth !== row.head_depth ||
+      head.path_tokens !== row.head_path_tokens
+    )
+      findings.add('repairable', 'what the branch knows of its head is wrong', about)
+  }
+  for (const { branch, agent, seen_seq, seen_id } of yield* all('rawLinks', { conv })) {
+    const about = { branch, message: seen_id, ...(seen_seq !== null && { seq: seen_seq }) }
+    if (!branches.some(({ name }) => name === branch))
+      findings.add('repairable', `the agent ${JSON.stringify(agent)} knows a branch that is not there`, about)
+    if (seen_seq === null) continue
+    const [place] = yield* readPlaces(conv, [seen_seq])
+    if (place?.id !== seen_id)
+      findings.add(
+        'repairable',
+        `the agent ${JSON.stringify(agent)} has seen a message that is not there`,
+        about,
+      )
+  }
+}
+
+/** What was counted, marked and listed of the conversation agrees with it. */
+export function* checkDerived(conversation: RawConversationRow, findings: Findings): Program<void> {
+  const { conv, indexed_seq, next_seq, next_event, tags, prompt_known, prompt_hash } = conversation
+  if (prompt_known !== 1) findings.add('damage', `its prompt ${prompt_hash} is missing`)
+  if (indexed_seq > next_seq)
+    findings.add(
+      'repairable',
+      `the search index is said to reach up to ${indexed_seq}, and next is ${next_seq}`,
+    )
+  const lacking = yield* first('unsearchable', { conv, below: Math.min(indexed_seq, next_seq) })
+  if (lacking && lacking.count > 0)
+    findings.add('repairable', `${lacking.count} of its messages are missing in the search index`, {
+      ...(lacking.first !== null && { seq: lacking.first }),
+    })
+  const events = yield* first('eventFacts', { conv })
+  if (events?.last != null && events.last >= next_event)
+    findings.add(
+      'repairable',
+      `the next event is said to be ${next_event}, and ${events.last} is there already`,
+    )
+  for (const { turn, pieces, last, status } of yield* all('draftedTurns', { conv })) {
+    const name = `the draft of turn ${JSON.stringify(turn)}`
+    if (pieces !== last + 1) findings.add('damage', `${name} lacks pieces`)
+    if (status !== 'open') findings.add('note', `${name} was left over`)
+  }
+  const listed = new Set((yield* all('rawTags', { conv })).map(({ tag }) => tag))
+  const said = tagsIn(tags)
+  if (said === null) findings.add('damage', 'its tags cannot be read')
+  else if (said.length !== listed.size || said.some(tag => !listed.has(tag)))
+    findings.add('repairable', 'it is not listed by its own tags')
+}
+
+function tagsIn(text: string): readonly string[] | null {
+  try {
+    const tags = JSON.parse(text) as unknown
+    return Array.isArray(tags) ? tags : null
+  } catch {
+    return null
+  }
+}
+
+/** Ids that are read at a time. */
+const stretch = 5_000
+
+/** Each summary was made of the messages that it says. */
+export function* checkSummaries({ conv }: RawConversationRow, findings: Findings): Program<void> {
+  for (const summary of yield* all('summaries', { conv })) {
+    if (summary.text === null) continue
+    const about = { message: summary.last_id, seq: summary.last_seq }
+    const found = yield* checksumOf(conv, summary)
+    if (found === null)
+      findings.add('repairable', 'a summary ends or begins with a message that is not there', about)
+    else if (found !== summary.checksum)
+      findings.add('repairable', 'a summary was made of other messages than those it stands for', about)
+  }
+}
+
+/** The checksum over the ids from the first to the last of a stretch, or null if it is no stretch of a path. */
+function* checksumOf(
+  conv: Conv,
+  { first_seq, last_seq, first_id, last_id }: SummaryRow,
+): Program<string | null> {
+  const ranges: { lo: number; hi: number }[] = []
+  // Climbs run by run, and only ever upwards: damage must not send it round.
+  for (let seq = last_seq; ; ) {
+    const [place] = yield* readPlaces(conv, [seq])
+    if (!place || place.run > seq) return null
+    if (seq === last_seq && place.id !== last_id) return null
+    ranges.unshift({ lo: Math.max(place.run, first_seq), hi: seq })
+    if (place.run <= first_seq) break
+    const [start] = yield* readPlaces(conv, [place.run])
+    if (!start || start.parent_seq < first_seq || start.parent_seq >= place.run) return null
+    seq = start.parent_seq
+  }
+  const digest = createHash('sha256')
+  let isFirst = true
+  for (const { lo, hi } of ranges) {
+    for (let from = lo; from <= hi; from += stretch) {
+      const span = { conv, lo: from, hi: Math.min(hi, from + stretch - 1) }
+      for (const { id } of yield* all('idsBetween', span)) {
+        if (isFirst && id !== first_id) return null
+        isFirst = false
+        digest.update(`${id}\n`)
+      }
+    }
+  }
+  return digest.digest('hex')
 }

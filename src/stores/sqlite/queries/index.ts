@@ -1,8 +1,6 @@
-import type { Queries } from '../../engine/query.ts'
+import type { Queries } from '../../engine/statements.ts'
 import { conversationQueries } from './conversations.ts'
-import { deletingQueries } from './deleting.ts'
-import { forkQueries } from './fork.ts'
-import { measureQueries } from './measure.ts'
+import { housekeepingQueries } from './housekeeping.ts'
 import { messageQueries } from './messages.ts'
 import { transferQueries } from './records.ts'
 import { searchQueries } from './search.ts'
@@ -13,12 +11,10 @@ import { verifyQueries } from './verify.ts'
  *  there when it plans, and so compiles the statement anew whenever one is bound: half of what a list cost. */
 export const queries: Queries = {
   ...conversationQueries,
-  ...forkQueries,
   ...messageQueries,
   ...recordQueries,
-  ...deletingQueries,
+  ...housekeepingQueries,
   ...searchQueries,
   ...transferQueries,
   ...verifyQueries,
-  ...measureQueries,
 }

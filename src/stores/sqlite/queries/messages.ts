@@ -1,4 +1,4 @@
-import type { Queries } from '../../engine/query.ts'
+import type { Queries } from '../../engine/statements.ts'
 import { looseColumns, messageColumns, pathColumns } from './columns.ts'
 
 /** Recursive walks say CROSS JOIN, which fixes the order: left to itself the planner scans the whole

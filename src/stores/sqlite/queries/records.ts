@@ -1,4 +1,4 @@
-import type { Queries } from '../../engine/query.ts'
+import type { Queries } from '../../engine/statements.ts'
 
 /** The id at a seq: of the message, or of the tombstone that it left. */
 const idAt = (conv: string, seq: string) => `coalesce(

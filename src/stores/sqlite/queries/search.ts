@@ -1,4 +1,4 @@
-import type { Queries } from '../../engine/query.ts'
+import type { Queries } from '../../engine/statements.ts'
 import { looseColumns } from './columns.ts'
 
 export const searchQueries = {

@@ -1,5 +1,5 @@
-import type { Queries } from '../../engine/query.ts'
-import { tablesOfConversation } from '../../engine/tables.ts'
+import { tablesOfConversation } from '../../engine/schema.ts'
+import type { Queries } from '../../engine/statements.ts'
 
 const conversation = `
   SELECT c.c AS conv, c.id, c.active_branch, c.next_seq, c.next_event,

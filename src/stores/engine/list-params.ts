@@ -1,0 +1,46 @@
+/** The filters that are present decide a list's SQL; absent ones cost nothing. */
+export const listFilters = [
+  'channel',
+  'no_channel',
+  'directory',
+  'no_directory',
+  'project',
+  'no_project',
+  'task',
+  'no_task',
+  'kind',
+  'key_prefix',
+  'tag',
+  'title',
+  'metadata',
+  'parent',
+  'updated_from',
+  'updated_before',
+  'after',
+  'trashed',
+  'living',
+] as const
+
+export type ListFilter = (typeof listFilters)[number]
+
+export interface ListParams {
+  readonly filters: readonly ListFilter[]
+  readonly channel?: string
+  readonly directory?: string
+  readonly project?: string
+  readonly task?: string
+  readonly kind?: string
+  /** Keys from here up to, not including, `key_to`. */
+  readonly key_from?: string
+  readonly key_to?: string
+  readonly tag?: string
+  readonly title?: string
+  /** All of these must be there. */
+  readonly metadata?: readonly { readonly key: string; readonly value: string }[]
+  readonly parent?: string
+  readonly updated_from?: number
+  readonly updated_before?: number
+  readonly after_time?: number
+  readonly after_id?: string
+  readonly limit: number
+}
