@@ -1,4 +1,5 @@
 import type { BranchRef } from '../../core/branch.ts'
+import { siblingNames } from '../../core/branch-name.ts'
 import { ConflictError, NotFoundError, type SkeinError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
@@ -78,12 +79,10 @@ function* growSibling(request: AppendRequest, state: AppendRow): Program<Appende
 }
 
 function* freeSibling(state: AppendRow): Program<string> {
-  const numbered = /^(.*)-(\d{1,9})$/.exec(state.name)
-  const base = numbered ? numbered[1]! : state.name
-  for (let n = numbered ? Number(numbered[2]) + 1 : 2; ; n++) {
-    const name = `${base}-${n}`
+  for (const name of siblingNames(state.name)) {
     if (!(yield* first('branch', { conv: state.conv, name }))) return name
   }
+  throw new Error('unreachable: the names do not end')
 }
 
 function* grow(

@@ -200,8 +200,9 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       yield* readStored(engine, conversationId(id))
     },
     writeStored: async records => {
-      const { writeRecords } = await import('./write-records.ts')
-      return writeRecords(engine, records)
+      const { checkRecords, writeRecords } = await import('../programs/records/write-records.ts')
+      const given = checkRecords(records)
+      return write(() => writeRecords(given, now()))
     },
 
     close: () => engine.close(),

@@ -1,4 +1,5 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
+import { errorText } from '../../core/error-text.ts'
 import type { Finding, Severity, Verified, VerifyOptions } from '../../core/finding.ts'
 import { type Answer, all, type Engine, first, type Program } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
@@ -9,7 +10,7 @@ import {
   type ConversationCheckOptions,
   checkConversation,
 } from '../programs/verify/conversation.ts'
-import { type Findings, findingsOf, guarded, reasonOf, tellsOfDamage } from '../programs/verify/findings.ts'
+import { type Findings, findingsOf, guarded, tellsOfDamage } from '../programs/verify/findings.ts'
 import { checkOrphans, checkPrompts } from '../programs/verify/store-wide.ts'
 
 /** Conversations that are listed at a time. */
@@ -72,7 +73,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
       }
     } catch (error) {
       if (!tellsOfDamage(error)) throw error
-      emit(storeFinding('damage', `the list of conversations cannot be read: ${reasonOf(error)}`))
+      emit(storeFinding('damage', `the list of conversations cannot be read: ${errorText(error)}`))
     }
     yield* theRest(after)
   }
@@ -104,7 +105,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
   function unreadable(id: string, error: unknown): void {
     counts.conversations++
     counts.damaged++
-    const what = `the conversation itself cannot be read: ${reasonOf(error)}`
+    const what = `the conversation itself cannot be read: ${errorText(error)}`
     emit({ ...storeFinding('damage', what), conversation: id })
   }
 
@@ -161,7 +162,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
       await blobs(findings)
     } catch (error) {
       if (!tellsOfDamage(error)) throw error
-      findings.add('damage', `the blobs cannot be read: ${reasonOf(error)}`)
+      findings.add('damage', `the blobs cannot be read: ${errorText(error)}`)
     }
     for (const finding of findings.list) emit(finding)
     for (const [severity, more] of Object.entries(findings.more)) found[severity as Severity] += more

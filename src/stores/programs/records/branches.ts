@@ -1,3 +1,4 @@
+import { siblingNames } from '../../../core/branch-name.ts'
 import type { ConversationId } from '../../../core/ids.ts'
 import { containsSeq } from '../../../core/runs.ts'
 import type { StoredAgentLink, StoredBranch, WrittenRecord } from '../../../core/stored.ts'
@@ -59,10 +60,7 @@ function* isHeldElsewhere(move: Move, { conv }: Target, name: string, head: Plac
 }
 
 function* putSibling(target: Target, record: StoredBranch, head: PlaceRow): Program<WrittenRecord> {
-  const numbered = /^(.*)-(\d{1,9})$/.exec(record.name)
-  const base = numbered ? numbered[1]! : record.name
-  for (let n = numbered ? Number(numbered[2]) + 1 : 2; ; n++) {
-    const name = `${base}-${n}`
+  for (const name of siblingNames(record.name)) {
     const known = yield* first('branch', { conv: target.conv, name })
     // So it was written before.
     if (known && (yield* lies(target, head, known.head_seq))) return present
@@ -72,6 +70,7 @@ function* putSibling(target: Target, record: StoredBranch, head: PlaceRow): Prog
     const [from, to] = [JSON.stringify(record.name), JSON.stringify(name)]
     return { outcome: 'added', note: `branch ${from} has gone on differently here: it is ${to} now` }
   }
+  throw new Error('unreachable: the names do not end')
 }
 
 function* write(target: Target, record: StoredBranch, head: PlaceRow, keys: Keys): Program<void> {

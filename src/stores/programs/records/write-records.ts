@@ -1,5 +1,9 @@
+import { checkNonEmpty } from '../../../core/check.ts'
+import { InvalidError } from '../../../core/errors.ts'
 import type { ConversationId } from '../../../core/ids.ts'
+import type { NonEmpty } from '../../../core/message.ts'
 import type { StoredBlob, StoredRecord, Written, WrittenRecord } from '../../../core/stored.ts'
+import { checkStored } from '../../check/record.ts'
 import { first, type Program, run } from '../../engine/engine.ts'
 import { putBranch, putLink } from './branches.ts'
 import { readBuried, readKept, readPlaces } from './known.ts'
@@ -7,11 +11,24 @@ import { outcomeOfBlob, putConversation, putMessage, putTombstone } from './mess
 import { type Move, refused, type Target, targetOf } from './move.ts'
 import { putDraft, putEvent, putSummary, putTurn } from './turns-summaries-events.ts'
 
-/** A record that has been checked, or why it cannot be taken. */
-export type CheckedRecord = { readonly record: StoredRecord } | { readonly fault: string }
+/** A record that has been checked, or the reason why it is refused. */
+type CheckedRecord = { readonly record: StoredRecord } | { readonly fault: string }
+
+/** Checks records before anything is asked of an engine. A record that is refused does not keep the others out. */
+export function checkRecords(records: NonEmpty<StoredRecord>): readonly CheckedRecord[] {
+  checkNonEmpty(records, 'records')
+  return records.map((record): CheckedRecord => {
+    try {
+      return { record: checkStored(record) }
+    } catch (error) {
+      if (error instanceof InvalidError) return { fault: error.message }
+      throw error
+    }
+  })
+}
 
 /** Takes records in; see `Mover`. */
-export function* writeStored(given: readonly CheckedRecord[], now: number): Program<Written> {
+export function* writeRecords(given: readonly CheckedRecord[], now: number): Program<Written> {
   const records = given.flatMap(one => ('record' in one ? [one.record] : []))
   const move = yield* prepare(records, now)
   const outcomes: (WrittenRecord | StoredBlob)[] = []

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
+import { errorText } from '../../../core/error-text.ts'
 import { all, first, type Program } from '../../engine/engine.ts'
 import type { Conv } from '../../engine/rows.ts'
 import type { RawMessageRow, VerifyStatements } from '../../engine/statements-verify.ts'
-import { aboutOf, type Findings, reasonOf, tellsOfDamage } from './findings.ts'
+import { aboutOf, type Findings, tellsOfDamage } from './findings.ts'
 
 const reference = /\{"\$blob":"([0-9a-f]{64})","bytes":(\d+)\}/g
 
@@ -66,7 +67,7 @@ export function* checkBlob(blob: VerifyStatements['rawBlobs'][1]): Program<strin
     }
   } catch (error) {
     if (!tellsOfDamage(error)) throw error
-    return `cannot be read: ${reasonOf(error)}`
+    return `cannot be read: ${errorText(error)}`
   }
   if (digest.digest('hex') !== blob.hash) return 'does not match its hash'
   return bytes === blob.size ? null : `is said to have ${blob.size} bytes, and has ${bytes}`

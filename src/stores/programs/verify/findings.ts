@@ -1,3 +1,4 @@
+import { errorText } from '../../../core/error-text.ts'
 import { CorruptError, InvalidError, SkeinError } from '../../../core/errors.ts'
 import type { Finding, Severity } from '../../../core/finding.ts'
 import type { Program } from '../../engine/engine.ts'
@@ -60,16 +61,12 @@ export function tellsOfDamage(error: unknown): boolean {
   return !(error instanceof SkeinError) || error instanceof CorruptError || error instanceof InvalidError
 }
 
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
 /** Does a part of the check; if it cannot be read, that is what was found. */
 export function* guarded(findings: Findings, what: string, part: () => Program<void>): Program<void> {
   try {
     yield* part()
   } catch (error) {
     if (!tellsOfDamage(error)) throw error
-    findings.add('damage', `${what} cannot be read: ${reasonOf(error)}`)
+    findings.add('damage', `${what} cannot be read: ${errorText(error)}`)
   }
 }

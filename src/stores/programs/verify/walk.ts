@@ -1,3 +1,4 @@
+import { errorText } from '../../../core/error-text.ts'
 import { all, type Program } from '../../engine/engine.ts'
 import type { Conv } from '../../engine/rows.ts'
 import type {
@@ -8,7 +9,7 @@ import type {
 } from '../../engine/statements-verify.ts'
 import { checkBlobRefs } from './blobs.ts'
 import { walkCalls } from './calls.ts'
-import { aboutOf, type Findings, reasonOf, tellsOfDamage } from './findings.ts'
+import { aboutOf, type Findings, tellsOfDamage } from './findings.ts'
 import { type Above, checkErasure, checkPlace, checkWords, isWhole } from './message.ts'
 import { walkTurns } from './turns.ts'
 
@@ -106,7 +107,7 @@ function* readPage(conv: Conv, above: number): Program<PageOfMessages> {
       else holes.push({ seq, reason: 'the index leads nowhere' })
     } catch (error) {
       if (!tellsOfDamage(error)) throw error
-      holes.push({ seq, reason: reasonOf(error) })
+      holes.push({ seq, reason: errorText(error) })
     }
   }
   return { rows, holes, isLast: seqs.length < pageSize }
