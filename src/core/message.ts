@@ -2,7 +2,8 @@ import type { Block } from './block.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type { JsonObject } from './json.ts'
 
-export type Role = 'user' | 'assistant' | 'tool_result' | 'system'
+export const roles = ['user', 'assistant', 'tool_result', 'system'] as const
+export type Role = (typeof roles)[number]
 
 /** Roles as other systems write them: `tool` is read as tool_result, `developer` as system. */
 export type RoleInput = Role | 'tool' | 'developer'

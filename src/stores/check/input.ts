@@ -1,21 +1,6 @@
 import type { BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
-import {
-  checkChoice,
-  checkCount,
-  checkJson,
-  checkJsonObject,
-  checkName,
-  checkNonEmpty,
-  checkText,
-  checkTime,
-  isPlainObject,
-} from '../../core/check.ts'
-import type {
-  ConversationPatch,
-  NewConversation,
-  ParentLink,
-  ToolResultPolicy,
-} from '../../core/conversation.ts'
+import { checkChoice, checkCount, checkJson, checkName, checkTime, isPlainObject } from '../../core/check.ts'
+import type * as conversations from '../../core/conversation.ts'
 import { type Holder, InvalidError } from '../../core/errors.ts'
 import { conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import type {
@@ -24,225 +9,211 @@ import type {
   ListMessages,
   SearchOptions,
 } from '../../core/listing.ts'
-import type { NonEmpty } from '../../core/message.ts'
+import { roles } from '../../core/message.ts'
+import type { TailBudget } from '../../core/ports.ts'
 import type { EventListing, NewEvent, NewSummary, Range } from '../../core/records.ts'
 import type { DraftPiece, TurnEnd, TurnStep, Usage } from '../../core/turn.ts'
+import * as f from './fields.ts'
+import { each, fields, maybe, optional } from './fields.ts'
 
-/** What a caller gave, checked before anything is asked of an engine: both engines then refuse the same
- *  things, with the same words, and nothing is half-written. Each throws InvalidError naming the field. */
-
-export const longestTitle = 2_000
-export const longestPath = 8_192
-export const longestPrompt = 16_777_216
-const longestMetadata = 65_536
-export const longestSpan = 100 * 365 * 86_400_000
+/** Checks input of callers before an engine sees it. Both engines then refuse the same input with the same
+ *  error, and nothing is half-written. Each check throws InvalidError naming the field. */
 
 export function checkRef(ref: BranchRef): BranchRef {
   return { conversationId: conversationId(ref.conversationId), name: checkName(ref.name, 'branch') }
 }
 
-export function checkMessageIds(ids: readonly MessageId[]): readonly MessageId[] {
-  if (!Array.isArray(ids)) throw new InvalidError('ids', 'must be a list')
-  return ids.map((id, i) => messageId(id, `ids[${i}]`))
-}
+const messageIds = f.listOf<MessageId>(messageId)
+export const checkMessageIds = (ids: readonly MessageId[]) => messageIds(ids, 'ids')
 
 export function optionalMessageId(id: MessageId | null, field: string): MessageId | null {
   return id === null ? null : messageId(id, field)
 }
 
-export function checkPatch<T extends ConversationPatch>(patch: T): T {
-  if (patch.title != null) checkText(patch.title, 'title', longestTitle)
-  for (const field of ['model', 'label', 'channel', 'project', 'task', 'owner'] as const) {
-    if (patch[field] != null) checkName(patch[field], field)
-  }
-  if (patch.directory != null) checkText(patch.directory, 'directory', longestPath)
-  if (patch.prompt != null) checkText(patch.prompt, 'prompt', longestPrompt)
-  if (patch.promptPolicy !== undefined) {
-    checkChoice(patch.promptPolicy, 'promptPolicy', ['rebuild', 'stored', 'message'])
-  }
-  if (patch.toolResults !== undefined) checkToolResults(patch.toolResults)
-  if (patch.metadata !== undefined) checkJsonObject(patch.metadata, 'metadata', longestMetadata)
-  if (patch.tags !== undefined) checkTags(patch.tags)
-  if (patch.expiresAt != null) checkTime(patch.expiresAt, 'expiresAt')
-  if (patch.ttlMs != null) checkCount(patch.ttlMs, 'ttlMs', 1, longestSpan)
-  return patch
+export const checkKind = f.oneOf('main', 'subagent')
+export const checkTtl = f.numberFrom(1, 100 * 365 * 86_400_000)
+
+/** The fields of a conversation that may be null. */
+export const nullableFields = {
+  title: f.checkTitle,
+  model: checkName,
+  label: checkName,
+  channel: checkName,
+  project: checkName,
+  task: checkName,
+  owner: checkName,
+  directory: f.checkPath,
 }
 
-function checkTags(tags: readonly string[]): void {
-  if (!Array.isArray(tags)) throw new InvalidError('tags', 'must be a list')
-  for (const [i, tag] of tags.entries()) checkName(tag, `tags[${i}]`)
+/** The fields of a conversation that have a default. */
+export const settingFields = {
+  promptPolicy: f.oneOf('rebuild', 'stored', 'message'),
+  toolResults: checkToolResults,
+  metadata: f.jsonObject(65_536),
+  tags: f.listOf<string>(checkName),
 }
 
-function checkToolResults(policy: ToolResultPolicy): void {
-  if (typeof policy === 'string') checkChoice(policy, 'toolResults', ['full', 'metadata'])
-  else if (!isPlainObject(policy))
-    throw new InvalidError('toolResults', 'must be full, metadata or {truncate}')
-  else checkCount(policy.truncate, 'toolResults.truncate', 1, 2 ** 31 - 1)
+function checkToolResults(policy: conversations.ToolResultPolicy, field: string) {
+  if (typeof policy === 'string') return checkChoice(policy, field, ['full', 'metadata'])
+  if (!isPlainObject(policy)) throw new InvalidError(field, 'must be full, metadata or {truncate}')
+  checkCount(policy.truncate, `${field}.truncate`, 1, 2 ** 31 - 1)
+  return policy
 }
 
-export function checkNew<T extends NewConversation>(conversation: T): T {
-  checkPatch(conversation)
-  if (conversation.id !== undefined) conversationId(conversation.id, 'id')
-  if (conversation.key !== undefined) checkName(conversation.key, 'key')
-  if (conversation.kind !== undefined) checkChoice(conversation.kind, 'kind', ['main', 'subagent'])
-  if (conversation.createdAt !== undefined) checkTime(conversation.createdAt, 'createdAt')
+const patchFields = {
+  ...each(maybe, nullableFields),
+  prompt: maybe(f.checkLongText),
+  ...each(optional, settingFields),
+  expiresAt: maybe(checkTime),
+  ttlMs: maybe(checkTtl),
+}
+export const checkPatch = fields<conversations.ConversationPatch>(patchFields)
+
+const newFields = fields<conversations.NewConversation>({
+  ...patchFields,
+  ...each(optional, {
+    id: conversationId,
+    key: checkName,
+    kind: checkKind,
+    createdAt: checkTime,
+    parent: checkParent,
+  }),
+})
+
+export function checkNew<T extends conversations.NewConversation>(conversation: T): T {
+  newFields(conversation)
   const { parent } = conversation
-  return parent === undefined ? conversation : { ...conversation, parent: checkParent(parent) }
+  return parent === undefined ? conversation : { ...conversation, parent: checkParent(parent, 'parent') }
 }
 
-function checkParent(parent: ParentLink): ParentLink {
+export function checkParent(parent: conversations.ParentLink, field: string): conversations.ParentLink {
   return {
-    conversationId: conversationId(parent.conversationId, 'parent.conversationId'),
-    messageId: optionalMessageId(parent.messageId, 'parent.messageId'),
+    conversationId: conversationId(parent.conversationId, `${field}.conversationId`),
+    messageId: optionalMessageId(parent.messageId, `${field}.messageId`),
   }
 }
 
-export function checkNewBranch(branch: NewBranch): NewBranch {
-  checkName(branch.name, 'name')
-  if (branch.key !== undefined) checkName(branch.key, 'key')
-  if (branch.title !== undefined) checkText(branch.title, 'title', longestTitle)
-  return branch
-}
+export const checkNewBranch = fields<NewBranch>({
+  name: checkName,
+  ...each(optional, { key: checkName, title: f.checkTitle }),
+})
 
-export function checkLink(link: NewAgentLink): NewAgentLink {
-  checkAgent(link.agent, link.directory)
-  checkName(link.foreignId, 'foreignId')
-  optionalMessageId(link.seen, 'seen')
-  return link
-}
+const agentFields = { agent: checkName, directory: f.checkPath }
+const agent = fields<Pick<NewAgentLink, 'agent' | 'directory'>>(agentFields)
+export const checkAgent = (name: string, directory: string) => agent({ agent: name, directory })
+export const checkLink = fields<NewAgentLink>({
+  ...agentFields,
+  foreignId: checkName,
+  seen: f.orNull(messageId),
+})
 
-export function checkAgent(agent: string, directory: string): void {
-  checkName(agent, 'agent')
-  checkText(directory, 'directory', longestPath)
-}
+const holderFields = fields<Holder>({
+  host: checkName,
+  boot: checkName,
+  pid: f.checkInt53,
+  startedAt: f.checkInt53,
+})
+const holder = f.plainObject('must say who holds it', holderFields)
+export const checkHolder = (given: Holder, field = 'holder') => holder(given, field)
 
-export function checkHolder(holder: Holder, field = 'holder'): Holder {
-  if (!isPlainObject(holder)) throw new InvalidError(field, 'must say who holds it')
-  checkName(holder.host, `${field}.host`)
-  checkName(holder.boot, `${field}.boot`)
-  checkCount(holder.pid, `${field}.pid`, 0, 2 ** 53 - 1)
-  checkCount(holder.startedAt, `${field}.startedAt`, 0, 2 ** 53 - 1)
-  return holder
-}
+export const checkTurnStatus = f.oneOf('open', 'complete', 'interrupted', 'failed')
 
-const statuses = ['open', 'complete', 'interrupted', 'failed'] as const
+/** The status to list turns by, or null for any. */
+export const checkStatus = (given: unknown) => (given === undefined ? null : checkTurnStatus(given, 'status'))
 
-/** The status that turns are asked for by, or null for any. */
-export function checkStatus(status: unknown): (typeof statuses)[number] | null {
-  return status === undefined ? null : checkChoice(status, 'status', statuses)
+const tokens = {
+  input: f.checkInt53,
+  output: f.checkInt53,
+  cacheRead: f.checkInt53,
+  cacheWrite: f.checkInt53,
+  reasoning: f.checkInt53,
 }
+export const checkUsage = fields<Usage>(each(optional, { ...tokens, cost: f.checkCost }))
+
+const stepFields = fields<TurnStep>({
+  key: checkName,
+  step: f.checkInt32,
+  ...each(optional, {
+    status: checkTurnStatus,
+    holder,
+    model: checkName,
+    promptHash: checkName,
+    usage: checkUsage,
+  }),
+})
 
 export function checkTurnStep(turn: TurnStep): TurnStep {
-  checkName(turn.key, 'turn.key')
-  checkCount(turn.step, 'turn.step', 0, 2 ** 31 - 1)
-  if (turn.status !== undefined) {
-    checkChoice(turn.status, 'turn.status', statuses)
-  }
-  if (turn.holder !== undefined) checkHolder(turn.holder, 'turn.holder')
-  else if (turn.status === 'open') throw new InvalidError('turn.holder', 'must say who holds an open turn')
-  if (turn.model !== undefined) checkName(turn.model, 'turn.model')
-  if (turn.promptHash !== undefined) checkName(turn.promptHash, 'turn.promptHash')
-  if (turn.usage !== undefined) checkUsage(turn.usage, 'turn.usage')
+  stepFields(turn, 'turn')
+  if (turn.holder === undefined && turn.status === 'open')
+    throw new InvalidError('turn.holder', 'must say who holds an open turn')
   return turn
 }
 
-export function checkTurnEnd(end: TurnEnd): TurnEnd {
-  checkChoice(end.status, 'status', ['complete', 'interrupted', 'failed'])
-  checkHolder(end.heldBy, 'heldBy')
-  if (end.usage !== undefined) checkUsage(end.usage, 'usage')
-  return end
+export const checkTurnEnd = fields<TurnEnd>({
+  status: f.oneOf('complete', 'interrupted', 'failed'),
+  heldBy: holder,
+  usage: optional(checkUsage),
+})
+
+export const pieceFields = { n: f.checkInt32, type: f.oneOf('text', 'thinking'), text: checkPieceText }
+const piece = f.plainObject('must be a piece of a draft', fields<DraftPiece>(pieceFields))
+export const checkPieces = f.nonEmptyList('pieces', piece)
+
+function checkPieceText(value: unknown, field: string): string {
+  checkJson(value, field)
+  if (typeof value !== 'string') throw new InvalidError(field, 'must be text')
+  return value
 }
 
-export function checkUsage(usage: Usage, field: string): void {
-  for (const kind of ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning'] as const) {
-    if (usage[kind] !== undefined) checkCount(usage[kind], `${field}.${kind}`, 0, 2 ** 53 - 1)
+export const checkEventType = f.oneOf<NewEvent['type']>(
+  ...(['turn_started', 'turn_ended', 'tool_started', 'tool_ended', 'resume', 'permission', 'plan'] as const),
+  ...(['channel_edit', 'channel_delete', 'degraded', 'recovered'] as const),
+)
+const eventFields = fields<NewEvent>({
+  type: checkEventType,
+  ...each(optional, { at: checkTime, data: f.checkEventData }),
+})
+export const checkEvents = f.nonEmptyList('events', f.plainObject('must be an event', eventFields))
+
+export const checkEventListing = fields<Omit<EventListing, 'newest'>>({
+  limit: optional(f.numberFrom(1, 100_000)),
+  after: optional(f.numberFrom(-1, 2 ** 31 - 1)),
+  types: f.anyOf(checkEventType),
+})
+
+export function checkNewest(number: number | undefined): number | null {
+  return number === undefined ? null : checkCount(number, 'newest', 1, 100_000)
+}
+
+const range = fields<Range>({ first: messageId, last: messageId })
+export const checkRange = (given: Range) => range(given, 'range')
+
+const summary = { text: f.checkLongText, tokens: f.checkInt32, model: optional(checkName), holder }
+const summaryFields = fields<Omit<NewSummary, keyof Range>>(summary)
+export function checkSummary(given: NewSummary): NewSummary {
+  checkRange(given)
+  return summaryFields(given)
+}
+
+const filterFields = fields<Omit<ConversationFilter, 'trashed'>>({
+  ...each(maybe, { channel: checkName, project: checkName, task: checkName, directory: f.checkPath }),
+  ...each(optional, { kind: checkKind, keyPrefix: f.textUpTo(512), tag: checkName, title: f.checkTitle }),
+  ...each(optional, { updatedFrom: checkTime, updatedBefore: checkTime }),
+  metadata: checkMetadataFilter,
+  parent: optional(conversationId),
+})
+
+function checkMetadataFilter(metadata: ConversationFilter['metadata'], field: string): void {
+  for (const [key, value] of Object.entries(metadata ?? {})) {
+    checkName(key, field)
+    if (!['string', 'number', 'boolean'].includes(typeof value))
+      throw new InvalidError(`${field}.${key}`, 'must be a string, a number, true or false')
   }
-  if (usage.cost !== undefined && !(Number.isFinite(usage.cost) && usage.cost >= 0)) {
-    throw new InvalidError(`${field}.cost`, 'must be a number that is not negative')
-  }
-}
-
-export function checkPieces(pieces: NonEmpty<DraftPiece>): NonEmpty<DraftPiece> {
-  checkNonEmpty(pieces, 'pieces')
-  pieces.forEach((piece, i) => {
-    if (!isPlainObject(piece)) throw new InvalidError(`pieces[${i}]`, 'must be a piece of a draft')
-    checkCount(piece.n, `pieces[${i}].n`, 0, 2 ** 31 - 1)
-    checkChoice(piece.type, `pieces[${i}].type`, ['text', 'thinking'])
-    checkJson(piece.text, `pieces[${i}].text`)
-    if (typeof piece.text !== 'string') throw new InvalidError(`pieces[${i}].text`, 'must be text')
-  })
-  return pieces
-}
-
-export const eventTypes: Record<NewEvent['type'], true> = {
-  turn_started: true,
-  turn_ended: true,
-  tool_started: true,
-  tool_ended: true,
-  resume: true,
-  permission: true,
-  plan: true,
-  channel_edit: true,
-  channel_delete: true,
-  degraded: true,
-  recovered: true,
-}
-
-export function checkEvents(events: NonEmpty<NewEvent>): NonEmpty<NewEvent> {
-  checkNonEmpty(events, 'events')
-  events.forEach((event, i) => {
-    if (!isPlainObject(event)) throw new InvalidError(`events[${i}]`, 'must be an event')
-    checkChoice(event.type, `events[${i}].type`, Object.keys(eventTypes))
-    if (event.at !== undefined) checkTime(event.at, `events[${i}].at`)
-    if (event.data !== undefined) checkJsonObject(event.data, `events[${i}].data`, 16_777_216)
-  })
-  return events
-}
-
-export function checkEventListing(options: EventListing): EventListing {
-  if (options.limit !== undefined) checkCount(options.limit, 'limit', 1, 100_000)
-  if (options.after !== undefined) checkCount(options.after, 'after', -1, 2 ** 31 - 1)
-  for (const type of options.types ?? []) checkChoice(type, 'types', Object.keys(eventTypes))
-  return options
-}
-
-export function checkNewest(count: number | undefined): number | null {
-  return count === undefined ? null : checkCount(count, 'newest', 1, 100_000)
-}
-
-export function checkRange<T extends Range>(range: T): T {
-  messageId(range.first, 'range.first')
-  messageId(range.last, 'range.last')
-  return range
-}
-
-export function checkSummary(summary: NewSummary): NewSummary {
-  checkRange(summary)
-  checkText(summary.text, 'text', longestPrompt)
-  checkCount(summary.tokens, 'tokens', 0, 2 ** 31 - 1)
-  if (summary.model !== undefined) checkName(summary.model, 'model')
-  checkHolder(summary.holder)
-  return summary
 }
 
 export function checkFilter<T extends ConversationFilter>(filter: T): T {
-  for (const link of ['channel', 'project', 'task'] as const) {
-    if (filter[link] != null) checkName(filter[link], link)
-  }
-  if (filter.directory != null) checkText(filter.directory, 'directory', longestPath)
-  if (filter.kind !== undefined) checkChoice(filter.kind, 'kind', ['main', 'subagent'])
-  if (filter.keyPrefix !== undefined) checkText(filter.keyPrefix, 'keyPrefix', 512)
-  if (filter.tag !== undefined) checkName(filter.tag, 'tag')
-  if (filter.title !== undefined) checkText(filter.title, 'title', longestTitle)
-  if (filter.updatedFrom !== undefined) checkTime(filter.updatedFrom, 'updatedFrom')
-  if (filter.updatedBefore !== undefined) checkTime(filter.updatedBefore, 'updatedBefore')
-  for (const [key, value] of Object.entries(filter.metadata ?? {})) {
-    checkName(key, 'metadata')
-    if (!['string', 'number', 'boolean'].includes(typeof value)) {
-      throw new InvalidError(`metadata.${key}`, 'must be a string, a number, true or false')
-    }
-  }
-  return filter.parent === undefined ? filter : { ...filter, parent: conversationId(filter.parent, 'parent') }
+  filterFields(filter)
+  return filter.parent === undefined ? filter : { ...filter, parent: conversationId(filter.parent) }
 }
 
 export function checkListing(options: ListConversations): ListConversations {
@@ -250,22 +221,31 @@ export function checkListing(options: ListConversations): ListConversations {
   return checkFilter(options)
 }
 
+const messageListing = fields<Omit<ListMessages, 'conversationId' | 'after' | 'blobs'>>({
+  order: optional(f.oneOf('ascending', 'descending')),
+  ...each(optional, { limit: f.numberFrom(1, 10_000), offset: f.checkInt32, label: checkName }),
+  roles: f.anyOf(f.oneOf(...roles)),
+})
+
 export function checkMessageListing(options: ListMessages): ListMessages {
-  if (options.order !== undefined) checkChoice(options.order, 'order', ['ascending', 'descending'])
-  if (options.limit !== undefined) checkCount(options.limit, 'limit', 1, 10_000)
-  if (options.offset !== undefined) checkCount(options.offset, 'offset', 0, 2 ** 31 - 1)
-  if (options.label !== undefined) checkName(options.label, 'label')
-  for (const role of options.roles ?? []) {
-    checkChoice(role, 'roles', ['user', 'assistant', 'tool_result', 'system'])
-  }
-  return { ...options, conversationId: conversationId(options.conversationId) }
+  return { ...messageListing(options), conversationId: conversationId(options.conversationId) }
 }
 
-export function checkSearch(options: SearchOptions): SearchOptions {
-  if (options.limit !== undefined) checkCount(options.limit, 'limit', 1, 200)
-  if (options.order !== undefined) checkChoice(options.order, 'order', ['newest', 'ranked'])
-  if (options.snippetLength !== undefined) checkCount(options.snippetLength, 'snippetLength', 20, 2_000)
-  if (options.directory !== undefined) checkText(options.directory, 'directory', longestPath)
-  if (options.kind !== undefined) checkChoice(options.kind, 'kind', ['main', 'subagent'])
-  return options
+export const checkSearch = fields<Omit<SearchOptions, 'after'>>({
+  ...each(optional, { limit: f.numberFrom(1, 200), order: f.oneOf('newest', 'ranked') }),
+  ...each(optional, { snippetLength: f.numberFrom(20, 2_000), directory: f.checkPath, kind: checkKind }),
+})
+
+const budgetFields = fields<TailBudget>(each(optional, { tokens: f.checkInt53, messages: f.checkInt53 }))
+export function checkBudget(budget: TailBudget): TailBudget {
+  if (budget.tokens === undefined && budget.messages === undefined)
+    throw new InvalidError('budget', 'must say how many tokens or messages')
+  return budgetFields(budget, 'budget')
+}
+
+/** Returns milliseconds. */
+export function checkSince(since: Date): number {
+  const time = since instanceof Date ? since.getTime() : Number.NaN
+  if (Number.isNaN(time)) throw new InvalidError('since', 'must be a date')
+  return time
 }

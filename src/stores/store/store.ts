@@ -11,9 +11,10 @@ import {
 import { InvalidError } from '../../core/errors.ts'
 import { conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
-import type { AppendOptions, SaveItem, Store, TailBudget } from '../../core/ports.ts'
+import type { AppendOptions, SaveItem, Store } from '../../core/ports.ts'
 import { prepareMessage, prepareMessages } from '../../core/prepare.ts'
 import { parseQuery } from '../../core/search/query.ts'
+import { checkHash, checkReason } from '../check/fields.ts'
 import * as checked from '../check/input.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type AppendRequest, append } from '../programs/append.ts'
@@ -54,9 +55,10 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
 
     getMessages: async (ids, options = {}) => read(() => getMessages(checked.checkMessageIds(ids), options)),
     path: async (id, options = {}) => read(() => path(messageId(id), options)),
-    tail: async (id, budget, options = {}) => read(() => tail(messageId(id), checkBudget(budget), options)),
+    tail: async (id, budget, options = {}) =>
+      read(() => tail(messageId(id), checked.checkBudget(budget), options)),
     structure: async id => read(() => structure(conversationId(id))),
-    readBlob: async hash => query(() => readBlob(checkBlobHash(hash))),
+    readBlob: async hash => query(() => readBlob(checkHash(hash, 'hash'))),
     listTurns: async (id, options = {}) =>
       query(() => turns.listTurns(conversationId(id), checked.checkStatus(options.status))),
     readDraft: async (id, key) => read(() => turns.readDraft(conversationId(id), checkName(key, 'turn key'))),
@@ -166,7 +168,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     },
 
     deleteMessages: async (ids, options = {}) => {
-      const reason = options.reason === undefined ? null : checkText(options.reason, 'reason', 2_000)
+      const reason = options.reason === undefined ? null : checkReason(options.reason, 'reason')
       const request = {
         ids: checked.checkMessageIds(ids),
         recursive: options.recursive ?? false,
@@ -176,7 +178,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       return write(() => deleteMessages(request))
     },
     eraseMessages: async (ids, { by, reason }) => {
-      const who = { by: checkName(by, 'by'), reason: checkText(reason, 'reason', 2_000) }
+      const who = { by: checkName(by, 'by'), reason: checkReason(reason, 'reason') }
       const request = { ids: checked.checkMessageIds(ids), ...who, now: now() }
       return write(() => eraseMessages(request))
     },
@@ -192,7 +194,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       const { verifyAll } = await import('./verify.ts')
       return verifyAll(engine, options)
     },
-    measure: async since => read(() => measure(checkTime(since))),
+    measure: async since => read(() => measure(checked.checkSince(since))),
     schemaVersion,
 
     readStored: async function* (id) {
@@ -245,24 +247,4 @@ function prepareItems(items: NonEmpty<SaveItem>): NonEmpty<PreparedItem> {
     else if (parent !== null) checkCount(parent?.item, `${field}.parent.item`, 0, i - 1)
     return { message: prepareMessage(message, `${field}.message`), parent }
   }) as unknown as NonEmpty<PreparedItem>
-}
-
-function checkBudget(budget: TailBudget): TailBudget {
-  if (budget.tokens === undefined && budget.messages === undefined) {
-    throw new InvalidError('budget', 'must say how many tokens or messages')
-  }
-  if (budget.tokens !== undefined) checkCount(budget.tokens, 'budget.tokens', 0, 2 ** 53 - 1)
-  if (budget.messages !== undefined) checkCount(budget.messages, 'budget.messages', 0, 2 ** 53 - 1)
-  return budget
-}
-
-function checkTime(since: Date): number {
-  const time = since instanceof Date ? since.getTime() : Number.NaN
-  if (Number.isNaN(time)) throw new InvalidError('since', 'must be a date')
-  return time
-}
-
-function checkBlobHash(hash: string): string {
-  if (!/^[0-9a-f]{64}$/.test(hash)) throw new InvalidError('hash', 'must be SHA-256 in lower-case hex')
-  return hash
 }

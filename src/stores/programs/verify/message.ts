@@ -1,13 +1,9 @@
+import { latestTime } from '../../../core/check.ts'
 import { hashMessage, sha256Hex } from '../../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../../core/ids.ts'
-import type { Role } from '../../../core/message.ts'
+import { type Role, roles } from '../../../core/message.ts'
 import type { RawMessageRow, RawPlaceRow } from '../../engine/statements-verify.ts'
 import { aboutOf, type Findings } from './findings.ts'
-
-const roles: readonly string[] = ['user', 'assistant', 'tool_result', 'system']
-
-/** The end of the year 9999. */
-const lastTime = 253_402_300_799_999
 
 /** What is known of a message's parent, and what its id would have to be if that is not the stored one. */
 export type Above = Pick<RawPlaceRow, 'id' | 'run' | 'depth' | 'path_tokens'> & { readonly trueId?: string }
@@ -33,8 +29,8 @@ export function checkWords(
   findings: Findings,
 ) {
   const about = aboutOf(row)
-  if (!roles.includes(row.role)) findings.add('damage', 'who said it cannot be read', about)
-  if (row.at < 0 || row.at > lastTime) findings.add('damage', 'when it was said cannot be read', about)
+  if (!roles.includes(row.role as Role)) findings.add('damage', 'who said it cannot be read', about)
+  if (row.at < 0 || row.at > latestTime) findings.add('damage', 'when it was said cannot be read', about)
   const stored = Buffer.from(row.body_hash).toString('hex')
   const idWith = (parent: string, hash: string) =>
     hashMessage(parent as MessageId | ConversationId, row.role as Role, row.at, hash)

@@ -1,6 +1,7 @@
+import { latestTime } from '../../../core/check.ts'
 import { hashMessage, sha256Hex } from '../../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../../core/ids.ts'
-import type { Role } from '../../../core/message.ts'
+import { type Role, roles } from '../../../core/message.ts'
 
 /** A message as it was found in a damaged file: any of it may be wrong. */
 export interface FoundMessage {
@@ -26,9 +27,6 @@ export interface Vouched {
   readonly hasWords: boolean
 }
 
-const roles: readonly Role[] = ['user', 'assistant', 'tool_result', 'system']
-const lastTime = 253_402_300_799_999
-
 /** Finds out what a message was, by its id: with the words that are there and with the hash that is there, under each of
  *  the ids that its parent may have had; and if nothing fits, with one bit of its time turned back, another role, or
  *  one character of the id itself. Null if nothing vouches for it. */
@@ -46,7 +44,7 @@ export function vouchFor(found: FoundMessage, parents: readonly string[]): Vouch
     hasWords: found.body === null ? false : hash === ofWords,
   })
   const isRole = roles.includes(found.role as Role)
-  const isTime = Number.isSafeInteger(found.at) && found.at >= 0 && found.at <= lastTime
+  const isTime = Number.isSafeInteger(found.at) && found.at >= 0 && found.at <= latestTime
   for (const hash of hashes) {
     for (const parent of parents) {
       if (!isRole || !isTime) break
@@ -76,7 +74,7 @@ function timesNear(at: number): readonly number[] {
   if (!Number.isSafeInteger(at)) return []
   const times = [at]
   for (let bit = 0n; bit < 48n; bit++) times.push(Number(BigInt.asUintN(53, BigInt(at) ^ (1n << bit))))
-  return times.filter(time => time >= 0 && time <= lastTime)
+  return times.filter(time => time >= 0 && time <= latestTime)
 }
 
 function differences(a: string, b: string): number {
