@@ -1,8 +1,7 @@
 import { type Block, isMedia } from './block.ts'
-import { isPlainObject } from './check.ts'
 import { CorruptError } from './errors.ts'
 import { sha256Hex } from './hash.ts'
-import type { Json, JsonObject } from './json.ts'
+import { isPlainObject, type Json, type JsonObject } from './json.ts'
 import type { BlobRef } from './message.ts'
 
 /** Strings and payloads above this many bytes leave the body. Part of format 1, no setting. */

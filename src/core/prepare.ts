@@ -1,16 +1,8 @@
 import { type Block, isKnown, type KnownBlock } from './block.ts'
 import { type Body, encodeBody } from './body.ts'
-import {
-  checkChoice,
-  checkCount,
-  checkJson,
-  checkName,
-  checkNonEmpty,
-  checkTime,
-  isPlainObject,
-  kindOf,
-} from './check.ts'
+import { checkChoice, checkCount, checkName, checkNonEmpty, checkTime } from './check.ts'
 import { InvalidError } from './errors.ts'
+import { checkJson, isPlainObject, kindOf } from './json.ts'
 import { type NewMessage, type NonEmpty, type Role, textOf } from './message.ts'
 import { titleFrom } from './title.ts'
 import { estimateTokens } from './tokens.ts'

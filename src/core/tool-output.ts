@@ -1,6 +1,5 @@
 import { isMedia, type MediaBlock, type ToolResultBlock } from './block.ts'
-import { isPlainObject } from './check.ts'
-import type { Json } from './json.ts'
+import { isPlainObject, type Json } from './json.ts'
 
 /** The texts and media of a result that is a list of them, in our words or in MCP's (`mimeType`); null for any other
  *  output, which is a text or JSON. */

@@ -1,6 +1,5 @@
 import type { SharedV4ProviderMetadata, SharedV4ProviderOptions } from '@ai-sdk/provider'
-import { isPlainObject } from '../core/check.ts'
-import type { JsonObject } from '../core/json.ts'
+import { isPlainObject, type JsonObject } from '../core/json.ts'
 import { plainJson } from './plain-json.ts'
 
 /** What a provider wants back with a block, as the block keeps it: `metadata.provider` holds what the provider said, by

@@ -1,5 +1,5 @@
-import { kindOf } from '../core/check.ts'
 import { InvalidError } from '../core/errors.ts'
+import { kindOf } from '../core/json.ts'
 import type { Model } from '../core/model.ts'
 import { openAnthropic } from './anthropic.ts'
 import { openCompatible, openOllama } from './compatible.ts'

@@ -12,8 +12,8 @@ import {
   type OtherBlock,
   type ToolResultBlock,
 } from '../core/block.ts'
-import { isPlainObject } from '../core/check.ts'
 import { InvalidError } from '../core/errors.ts'
+import { isPlainObject } from '../core/json.ts'
 import { textOf } from '../core/message.ts'
 import type { ContextMessage, ModelRequest } from '../core/model.ts'
 import { type CallIds, callIds } from './call-ids.ts'

@@ -1,7 +1,6 @@
 import { type Block, isKnown, type ToolCallBlock } from '../core/block.ts'
-import { isPlainObject } from '../core/check.ts'
 import { sha256Hex } from '../core/hash.ts'
-import type { Json, JsonObject } from '../core/json.ts'
+import { isPlainObject, type Json, type JsonObject } from '../core/json.ts'
 import type { NewMessage, Role } from '../core/message.ts'
 import { readRole } from '../core/prepare.ts'
 import { isReasoningFile } from '../models/file-block.ts'

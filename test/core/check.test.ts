@@ -2,18 +2,14 @@ import { describe, expect, it } from 'vitest'
 import {
   checkChoice,
   checkCount,
-  checkJson,
-  checkJsonObject,
   checkName,
   checkNonEmpty,
   checkText,
   checkTime,
-  isPlainObject,
-  kindOf,
   latestTime,
-  maxNesting,
 } from '../../src/core/check.ts'
 import { InvalidError } from '../../src/core/errors.ts'
+import { checkJson, checkJsonObject, isPlainObject, kindOf, maxNesting } from '../../src/core/json.ts'
 
 class Thing {}
 

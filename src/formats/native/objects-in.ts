@@ -1,5 +1,4 @@
-import { isPlainObject } from '../../core/check.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { isPlainObject, type JsonObject } from '../../core/json.ts'
 
 /** What one line holds: mostly one object. */
 export interface Objects {

@@ -1,5 +1,6 @@
 import * as core from '../../core/check.ts'
 import { InvalidError } from '../../core/errors.ts'
+import { checkJsonObject, isPlainObject } from '../../core/json.ts'
 import type { NonEmpty } from '../../core/message.ts'
 
 /** Checks one value and returns it. Throws InvalidError naming the field. */
@@ -32,7 +33,7 @@ export function picked<T>(table: FieldTable<T>) {
 /** A plain object, checked further by `check`. `problem` is the error for anything else. */
 export function plainObject<T>(problem: string, check: (given: T & object, field: string) => T) {
   return (given: T, field: string): T => {
-    if (!core.isPlainObject(given)) throw new InvalidError(field, problem)
+    if (!isPlainObject(given)) throw new InvalidError(field, problem)
     return check(given, field)
   }
 }
@@ -91,7 +92,7 @@ export function oneOf<T extends string>(...words: readonly T[]) {
 
 export function jsonObject(maxBytes: number): FieldCheck {
   return (value, field) => {
-    core.checkJsonObject(value, field, maxBytes)
+    checkJsonObject(value, field, maxBytes)
     return value
   }
 }

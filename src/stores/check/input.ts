@@ -1,8 +1,9 @@
 import type { BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
-import { checkChoice, checkCount, checkJson, checkName, checkTime, isPlainObject } from '../../core/check.ts'
+import { checkChoice, checkCount, checkName, checkTime } from '../../core/check.ts'
 import type * as conversations from '../../core/conversation.ts'
 import { type Holder, InvalidError } from '../../core/errors.ts'
 import { conversationId, type MessageId, messageId } from '../../core/ids.ts'
+import { checkJson, isPlainObject } from '../../core/json.ts'
 import type {
   ConversationFilter,
   ListConversations,

@@ -1,15 +1,8 @@
 import type { BranchRef } from '../../core/branch.ts'
-import {
-  checkChoice,
-  checkCount,
-  checkName,
-  checkNonEmpty,
-  checkText,
-  isPlainObject,
-  kindOf,
-} from '../../core/check.ts'
+import { checkChoice, checkCount, checkName, checkNonEmpty, checkText } from '../../core/check.ts'
 import { InvalidError } from '../../core/errors.ts'
 import { conversationId, type MessageId, messageId } from '../../core/ids.ts'
+import { isPlainObject, kindOf } from '../../core/json.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
 import type { AppendOptions, SaveItem, Store } from '../../core/ports.ts'
 import { prepareMessage, prepareMessages } from '../../core/prepare.ts'

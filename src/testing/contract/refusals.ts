@@ -1,4 +1,4 @@
-import { longestString, maxNesting } from '../../core/check.ts'
+import { longestString, maxNesting } from '../../core/json.ts'
 import type { Store } from '../../core/ports.ts'
 import { casesOf, say } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
