@@ -10,7 +10,7 @@ export interface TextFile {
 }
 
 /** Where tests are: the test files, and the cases that every store driver has to pass. */
-const testFolders = ['test', 'src/stores/contract', 'src/testing']
+const testFolders = ['test', 'src/testing']
 
 /** The files of some folders whose names end with one of the endings. */
 export function readTexts(folders: readonly string[], ...endings: readonly string[]): readonly TextFile[] {
