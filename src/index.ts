@@ -41,6 +41,7 @@ export {
   StorageFullError,
   UnavailableError,
 } from './core/errors.ts'
+export type { EventListing, EventType, NewEvent, TraceEvent } from './core/event.ts'
 export type { Finding, Severity, Verified, VerifyOptions, VerifyProgress } from './core/finding.ts'
 export type { ConversationId, MessageId } from './core/ids.ts'
 export { conversationId, messageId } from './core/ids.ts'
@@ -98,19 +99,6 @@ export type {
   Verifier,
 } from './core/ports.ts'
 export type {
-  EventListing,
-  EventType,
-  NewEvent,
-  NewSummary,
-  Range,
-  Run,
-  Summary,
-  SummaryClaim,
-  TraceEvent,
-} from './core/records.ts'
-export type { Snippet } from './core/search/snippet.ts'
-export type { Source } from './core/source.ts'
-export type {
   Spot,
   StoredAgentLink,
   StoredBlob,
@@ -127,7 +115,11 @@ export type {
   Unreadable,
   Written,
   WrittenRecord,
-} from './core/stored.ts'
+} from './core/record.ts'
+export type { Stretch } from './core/runs.ts'
+export type { Snippet } from './core/search/snippet.ts'
+export type { Source } from './core/source.ts'
+export type { NewSummary, Range, Summary, SummaryClaim } from './core/summary.ts'
 export { estimateTokens } from './core/tokens.ts'
 export type { Tree, TreeNode } from './core/tree.ts'
 export { buildForest, byActivity, childrenOf, pathTo, subtreeOf, walkForest } from './core/tree.ts'

@@ -2,7 +2,7 @@ import type { Window } from '../context/fitted.ts'
 import type { BranchRef } from '../core/branch.ts'
 import type { Conversation, NewConversation } from '../core/conversation.ts'
 import type { Message } from '../core/message.ts'
-import type { Summary } from '../core/records.ts'
+import type { Summary } from '../core/summary.ts'
 import type { BeginTurn, TurnRecording } from '../recorder/recording.ts'
 
 /** Whom a message is for: a key (found, or made with the first message), a key with what a new conversation

@@ -1,7 +1,7 @@
 import { BusyError, type Holder } from '../core/errors.ts'
 import type { ConversationId } from '../core/ids.ts'
 import type { TurnWriter } from '../core/ports.ts'
-import type { Range, Summary } from '../core/records.ts'
+import type { Range, Summary } from '../core/summary.ts'
 import { leaseMs } from '../core/turn.ts'
 
 /** Calls `run` once, later, and returns how to call it off. An `idle` one does not keep the process alive. */

@@ -2,7 +2,7 @@ import { NotFoundError } from '../core/errors.ts'
 import type { MessageId } from '../core/ids.ts'
 import type { Message } from '../core/message.ts'
 import type { MessageReader } from '../core/ports.ts'
-import type { Summary } from '../core/records.ts'
+import type { Summary } from '../core/summary.ts'
 
 /** What finding a summary needs of a store. */
 export type SummaryReader = Pick<MessageReader, 'tail' | 'getMessages' | 'listSummaries'>

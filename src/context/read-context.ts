@@ -1,7 +1,7 @@
 import type { MessageId } from '../core/ids.ts'
 import type { BlobRef, Message } from '../core/message.ts'
 import type { ReadOptions, Tail } from '../core/ports.ts'
-import type { Summary } from '../core/records.ts'
+import type { Summary } from '../core/summary.ts'
 import { estimateTokens } from '../core/tokens.ts'
 import { budgetOf } from './budget.ts'
 import { fit } from './fit.ts'

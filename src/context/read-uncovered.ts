@@ -1,7 +1,7 @@
 import { type Block, isKnown } from '../core/block.ts'
 import type { ConversationId, MessageId } from '../core/ids.ts'
 import type { Message, Role } from '../core/message.ts'
-import type { Summary } from '../core/records.ts'
+import type { Summary } from '../core/summary.ts'
 import { shorten } from './as-text.ts'
 import type { SummaryReader } from './newest-summary.ts'
 import { shortenResults } from './shorten-results.ts'

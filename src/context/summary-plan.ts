@@ -1,5 +1,5 @@
 import type { Block } from '../core/block.ts'
-import type { Summary } from '../core/records.ts'
+import type { Summary } from '../core/summary.ts'
 import { budgetOf } from './budget.ts'
 import type { Window } from './fitted.ts'
 import type { ReadHistory } from './read-context.ts'

@@ -1,6 +1,7 @@
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './branch.ts'
 import type { Conversation, ConversationPatch, NewConversation } from './conversation.ts'
 import type { Holder } from './errors.ts'
+import type { EventListing, NewEvent, TraceEvent } from './event.ts'
 import type { Verified, VerifyOptions } from './finding.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type {
@@ -15,17 +16,9 @@ import type {
 } from './listing.ts'
 import type { Measured } from './measure.ts'
 import type { Message, NewMessage, NonEmpty } from './message.ts'
-import type {
-  EventListing,
-  NewEvent,
-  NewSummary,
-  Range,
-  Run,
-  Summary,
-  SummaryClaim,
-  TraceEvent,
-} from './records.ts'
-import type { StoredRecord, Unreadable, Written } from './stored.ts'
+import type { StoredRecord, Unreadable, Written } from './record.ts'
+import type { Stretch } from './runs.ts'
+import type { NewSummary, Range, Summary, SummaryClaim } from './summary.ts'
 import type { DraftPiece, EndedTurn, Turn, TurnEnd, TurnStep } from './turn.ts'
 
 /** A branch together with its conversation. */
@@ -91,7 +84,7 @@ export interface MessageReader {
   /** The newest part of a path, in time that depends on its own length and not on the history's. */
   tail(id: MessageId, budget: TailBudget, options?: ReadOptions): Promise<Tail>
   /** The shape of a conversation without its contents, in order of seq. */
-  structure(id: ConversationId): Promise<readonly Run[]>
+  structure(id: ConversationId): Promise<readonly Stretch[]>
   readBlob(hash: string): Promise<Uint8Array>
   listTurns(id: ConversationId, options?: { readonly status?: Turn['status'] }): Promise<readonly Turn[]>
   /** The pieces of the answer that is arriving in a turn. */

@@ -1,3 +1,5 @@
+import type { MessageId } from './ids.ts'
+
 /** A contiguous stretch of seqs, both ends included. */
 export interface SeqRange {
   readonly lo: number
@@ -15,8 +17,23 @@ export interface RunStart {
 }
 
 /** A stretch without a fork, and the message it hangs on (-1 for a root). */
-export interface Stretch extends SeqRange {
+export interface SeqStretch extends SeqRange {
   readonly parentSeq: number
+}
+
+/** A stretch of the tree without a fork: the unit in which a tree is drawn. */
+export interface Stretch {
+  readonly first: MessageId
+  readonly last: MessageId
+  readonly firstSeq: number
+  readonly lastSeq: number
+  /** The message it hangs on, or null for a root. */
+  readonly parent: MessageId | null
+  readonly parentSeq: number | null
+  readonly messages: number
+  readonly tokens: number
+  readonly startedAt: Date
+  readonly endedAt: Date
 }
 
 /** The last message that two paths share, or null. Both are given in descending order. */
@@ -84,9 +101,9 @@ export function highestOutside(path: readonly SeqRange[], removed: readonly SeqR
 }
 
 /** The runs of a conversation, cut after each message that another run hangs on. */
-export function splitAtForks(starts: readonly RunStart[], end: number): Stretch[] {
+export function splitAtForks(starts: readonly RunStart[], end: number): SeqStretch[] {
   const forks = Float64Array.from(starts, start => start.parentSeq).sort()
-  const stretches: Stretch[] = []
+  const stretches: SeqStretch[] = []
   let next = 0
   for (let i = 0; i < starts.length; i++) {
     const hi = (starts[i + 1]?.seq ?? end) - 1

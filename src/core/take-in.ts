@@ -1,6 +1,6 @@
 import { isNonEmpty } from './message.ts'
 import type { Mover } from './ports.ts'
-import type { StoredKind, StoredRecord, WrittenRecord } from './stored.ts'
+import type { StoredKind, StoredRecord, WrittenRecord } from './record.ts'
 
 /** A record and where it came from, for whoever is told about it: a line of a file, for example. */
 export interface SourcedRecord {

@@ -1,7 +1,7 @@
 import { InvalidError } from '../core/errors.ts'
+import type { NewEvent } from '../core/event.ts'
 import type { NewMessage, NonEmpty } from '../core/message.ts'
 import { prepareMessages } from '../core/prepare.ts'
-import type { NewEvent } from '../core/records.ts'
 import type { TurnEnd, Usage } from '../core/turn.ts'
 import { answerDraft } from './answer-draft.ts'
 import type { RecorderLimits } from './limits.ts'

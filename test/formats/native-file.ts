@@ -1,6 +1,6 @@
 import type { ConversationId } from '../../src/core/ids.ts'
 import type { Mover } from '../../src/core/ports.ts'
-import type { StoredRecord } from '../../src/core/stored.ts'
+import type { StoredRecord } from '../../src/core/record.ts'
 import { type SourcedRecord, type Tally, takeIn } from '../../src/core/take-in.ts'
 import { nativeDecoder } from '../../src/formats/native/decode.ts'
 import { nativeEncoder } from '../../src/formats/native/encode.ts'

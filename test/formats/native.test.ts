@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Store } from '../../src/core/ports.ts'
-import type { StoredRecord } from '../../src/core/stored.ts'
+import type { StoredRecord } from '../../src/core/record.ts'
 import { nativeEncoder } from '../../src/formats/native/encode.ts'
 import { blobPartBytes } from '../../src/formats/native/format.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'

@@ -5,7 +5,7 @@ import type { Finding } from '../../src/core/finding.ts'
 import type { ConversationId } from '../../src/core/ids.ts'
 import { textOf } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
-import type { Run } from '../../src/core/records.ts'
+import type { Stretch } from '../../src/core/runs.ts'
 import type { Source } from '../../src/core/source.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
@@ -230,7 +230,7 @@ async function compareBranches(model: Model, conversation: ModelConversation, st
   }
 }
 
-const shapeOf = (one: Run) => [one.firstSeq, one.first, one.last, one.parent, one.messages]
+const shapeOf = (one: Stretch) => [one.firstSeq, one.first, one.last, one.parent, one.messages]
 
 /** The stretches of a tree in which each message has one child, which was stored right after it. */
 function runsOf(living: readonly ModelMessage[]): unknown[] {

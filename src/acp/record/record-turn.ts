@@ -1,7 +1,7 @@
+import type { NewEvent } from '../../core/event.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
-import type { NewEvent } from '../../core/records.ts'
 import type { Usage } from '../../core/turn.ts'
 import type { Trouble, TurnRecording, TurnReport } from '../../recorder/recording.ts'
 import { type RecorderSource, systemRecorderSource } from '../../recorder/source.ts'

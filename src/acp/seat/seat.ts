@@ -1,7 +1,7 @@
 import type { BranchRef } from '../../core/branch.ts'
+import type { NewEvent } from '../../core/event.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { NewEvent } from '../../core/records.ts'
 import { beginTurn } from '../../recorder/begin-turn.ts'
 import type { TurnRecording, TurnReport } from '../../recorder/recording.ts'
 import { type RecorderSource, systemRecorderSource } from '../../recorder/source.ts'

@@ -1,7 +1,7 @@
 import type { Block, ToolCallBlock } from '../../core/block.ts'
+import type { NewEvent } from '../../core/event.ts'
 import type { Json } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
-import type { NewEvent } from '../../core/records.ts'
 import { type Answer, createAnswer, wordsOf } from './answer.ts'
 import { callBlock, isOver, resultBlock, withNews } from './call.ts'
 import type { CallNews, Heard } from './heard.ts'

@@ -3,7 +3,7 @@ import type { Conversation } from '../../core/conversation.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { Resolved, Store } from '../../core/ports.ts'
-import type { Summary } from '../../core/records.ts'
+import type { Summary } from '../../core/summary.ts'
 import { modelName } from '../terminal/model-name.ts'
 
 /** A stretch from a fork, or a root, to an end. Each message of a conversation is in exactly one. */

@@ -1,7 +1,7 @@
-import type { Run } from '../../core/records.ts'
+import type { Stretch } from '../../core/runs.ts'
 
 /** How many messages hang on these, themselves included. Runs come in order of seq, parents first. */
-export function subtreeSize(runs: readonly Run[], seqs: readonly number[]): number {
+export function subtreeSize(runs: readonly Stretch[], seqs: readonly number[]): number {
   const taken = new Set<number>()
   let size = 0
   for (const { firstSeq, lastSeq, parentSeq } of runs) {

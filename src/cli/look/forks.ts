@@ -1,5 +1,5 @@
 import type { Message } from '../../core/message.ts'
-import type { Run } from '../../core/records.ts'
+import type { Stretch } from '../../core/runs.ts'
 
 /** A branch, and where its head stands. */
 export interface BranchEnd {
@@ -27,9 +27,9 @@ export interface Sibling {
 }
 
 /** Reads it off the structure, without a single body. */
-export function forksOf(runs: readonly Run[], branches: readonly BranchEnd[]): Forks {
-  const byEnd = new Map<string, Run>(runs.map(run => [run.last, run]))
-  const passing = new Map<Run, Passing[]>()
+export function forksOf(runs: readonly Stretch[], branches: readonly BranchEnd[]): Forks {
+  const byEnd = new Map<string, Stretch>(runs.map(run => [run.last, run]))
+  const passing = new Map<Stretch, Passing[]>()
   for (const { name, head } of branches) {
     for (const step of head === null ? [] : chain(head.seq)) {
       const list = passing.get(step.run) ?? []
@@ -38,7 +38,7 @@ export function forksOf(runs: readonly Run[], branches: readonly BranchEnd[]): F
     }
   }
   const byParent = Map.groupBy(runs, ({ parent }) => parent)
-  const byFirst = new Map<string, Run>(runs.map(run => [run.first, run]))
+  const byFirst = new Map<string, Stretch>(runs.map(run => [run.first, run]))
   return {
     own: new Map(branches.map(({ name, head }) => [name, head === null ? 0 : own(name, head.seq)])),
     siblings(messageId) {
@@ -58,7 +58,7 @@ export function forksOf(runs: readonly Run[], branches: readonly BranchEnd[]): F
   }
 
   /** The stretches from a message up to its root, and how far each is followed. */
-  function* chain(seq: number): Generator<{ readonly run: Run; readonly upto: number }> {
+  function* chain(seq: number): Generator<{ readonly run: Stretch; readonly upto: number }> {
     let run = runWith(runs, seq)
     let upto = seq
     while (run) {
@@ -87,7 +87,7 @@ interface Passing {
 }
 
 /** Runs are in order of seq and do not overlap. */
-function runWith(runs: readonly Run[], seq: number): Run | undefined {
+function runWith(runs: readonly Stretch[], seq: number): Stretch | undefined {
   let [low, high] = [0, runs.length - 1]
   while (low <= high) {
     const middle = (low + high) >> 1

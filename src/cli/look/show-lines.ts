@@ -1,7 +1,7 @@
 import { type Block, isKnown, type ToolResultBlock } from '../../core/block.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
-import type { Summary } from '../../core/records.ts'
+import type { Summary } from '../../core/summary.ts'
 import type { Usage } from '../../core/turn.ts'
 import { markdownPrinter } from '../chat/markdown.ts'
 import { homely } from '../talk/homely.ts'

@@ -1,5 +1,5 @@
 import type { Message } from '../../core/message.ts'
-import type { Run } from '../../core/records.ts'
+import type { Stretch } from '../../core/runs.ts'
 import { byActivity, type Tree, walkForest } from '../../core/tree.ts'
 import { cut, widthOf } from '../terminal/cut.ts'
 import type { Style } from '../terminal/style.ts'
@@ -26,7 +26,7 @@ export function* treeLines(forest: readonly Tree<Message>[], look: TreeLook): Ge
 }
 
 /** A stretch without a fork, with its two ends. */
-export interface Stretch {
+export interface TreeStretch {
   readonly id: string
   readonly parentId: string | null
   readonly seq: number
@@ -38,9 +38,9 @@ export interface Stretch {
 
 /** Stretches that make a tree: each hangs on the one that its parent ends. */
 export function stretchesOf(
-  runs: readonly Run[],
+  runs: readonly Stretch[],
   messages: ReadonlyMap<string, Message>,
-): readonly Stretch[] {
+): readonly TreeStretch[] {
   return runs.flatMap(run => {
     const first = messages.get(run.first)
     const last = messages.get(run.last)
@@ -52,7 +52,7 @@ export function stretchesOf(
 }
 
 /** The same with every stretch folded to its ends: one further in for each line. */
-export function* compactLines(forest: readonly Tree<Stretch>[], look: TreeLook): Generator<string> {
+export function* compactLines(forest: readonly Tree<TreeStretch>[], look: TreeLook): Generator<string> {
   const depths = new Map<string, number>()
   for (const { tree } of walkForest(byActivity(forest))) {
     const { node, children } = tree

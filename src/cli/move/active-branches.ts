@@ -1,4 +1,4 @@
-import type { StoredRecord } from '../../core/stored.ts'
+import type { StoredRecord } from '../../core/record.ts'
 
 /** A conversation whose branch did not come, or was not taken. */
 export interface MissingBranch {

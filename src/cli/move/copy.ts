@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Store } from '../../core/ports.ts'
-import type { Unreadable } from '../../core/stored.ts'
+import type { Unreadable } from '../../core/record.ts'
 import { type SourcedRecord, type Tally, takeIn } from '../../core/take-in.ts'
 import { openStore } from '../../stores/open.ts'
 import { type Run, textOptions } from '../command.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { StoredRecord } from '../../core/stored.ts'
+import type { StoredRecord } from '../../core/record.ts'
 import { type SourcedRecord, type Tally, takeIn } from '../../core/take-in.ts'
 import { type Given, hasOption, type Run, textOption } from '../command.ts'
 import { exit } from '../exit.ts'

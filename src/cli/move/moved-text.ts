@@ -1,4 +1,4 @@
-import type { StoredKind, Unreadable } from '../../core/stored.ts'
+import type { StoredKind, Unreadable } from '../../core/record.ts'
 import type { Tally } from '../../core/take-in.ts'
 import { plural, whole } from '../terminal/number.ts'
 import type { World } from '../world.ts'

@@ -1,6 +1,6 @@
 import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { StoredRecord } from '../../core/stored.ts'
+import type { StoredRecord } from '../../core/record.ts'
 import { type Decoded, nativeDecoder } from '../../formats/native/decode.ts'
 import { lineSplitter } from '../../formats/native/split-lines.ts'
 import { UsageError } from '../usage-error.ts'

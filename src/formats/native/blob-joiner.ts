@@ -1,4 +1,4 @@
-import type { StoredBlob } from '../../core/stored.ts'
+import type { StoredBlob } from '../../core/record.ts'
 import { largestBlob } from './format.ts'
 
 /** A line of a blob, as it stands in the file. */

@@ -1,6 +1,6 @@
 import { InvalidError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { StoredKind, StoredRecord } from '../../core/stored.ts'
+import type { StoredKind, StoredRecord } from '../../core/record.ts'
 import { type BlobLine, blobJoiner } from './blob-joiner.ts'
 import { fieldsOf, nativeFormat, nativeVersion } from './format.ts'
 import { objectsIn } from './objects-in.ts'

@@ -1,4 +1,4 @@
-import type { StoredBlob, StoredKind, StoredRecord, Unreadable } from '../../core/stored.ts'
+import type { StoredBlob, StoredKind, StoredRecord, Unreadable } from '../../core/record.ts'
 import {
   blobPartBytes,
   type EndLine,

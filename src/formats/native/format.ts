@@ -1,4 +1,4 @@
-import type { StoredKind } from '../../core/stored.ts'
+import type { StoredKind } from '../../core/record.ts'
 
 /** The name that a file of the native format begins with, and the version that we write. A reader takes every minor
  *  version of its major one: what a newer one adds is passed over. Described in `docs/native-format.md`. */

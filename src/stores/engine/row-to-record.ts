@@ -1,6 +1,6 @@
+import type { EventType } from '../../core/event.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { EventType } from '../../core/records.ts'
 import type {
   Spot,
   StoredAgentLink,
@@ -11,7 +11,7 @@ import type {
   StoredSummary,
   StoredTombstone,
   StoredTurn,
-} from '../../core/stored.ts'
+} from '../../core/record.ts'
 import type { Usage } from '../../core/turn.ts'
 import { conversationOf, holderOf } from './row-to-value.ts'
 import type { BranchRow, ConversationRow, LinkRow, SummaryRow } from './rows.ts'

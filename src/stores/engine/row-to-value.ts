@@ -4,7 +4,7 @@ import type { Conversation, ToolResultPolicy } from '../../core/conversation.ts'
 import { CorruptError, type Holder } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Erasure, Message } from '../../core/message.ts'
-import type { Summary } from '../../core/records.ts'
+import type { Summary } from '../../core/summary.ts'
 import type { Turn, Usage } from '../../core/turn.ts'
 import type { BranchRow, LinkRow, PathRow, ShownRow, SummaryRow, TurnRow } from './rows.ts'
 

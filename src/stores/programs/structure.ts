@@ -1,18 +1,18 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import type { Run } from '../../core/records.ts'
+import type { Stretch } from '../../core/runs.ts'
 import { type RunStart, splitAtForks } from '../../core/runs.ts'
 import { all, type Program } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
 import { needConversation } from './lookup.ts'
 
 /** The tree as stretches without forks: what a viewer draws, without reading a single body. */
-export function* structure(id: ConversationId): Program<readonly Run[]> {
+export function* structure(id: ConversationId): Program<readonly Stretch[]> {
   const { conv, next_seq } = yield* needConversation(id)
   const stretches = splitAtForks(yield* runStarts(conv), next_seq)
   const ends = yield* all('stretchEnds', { conv, stretches: stretches.map(({ lo, hi }) => ({ lo, hi })) })
   const byStart = new Map(ends.map(row => [row.lo, row]))
   const idOfEnd = new Map(ends.map(row => [row.last_seq, row.last_id]))
-  const runs: Run[] = []
+  const runs: Stretch[] = []
   for (const { lo, parentSeq } of stretches) {
     const row = byStart.get(lo)
     // All of it was deleted.

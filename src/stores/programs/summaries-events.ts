@@ -1,19 +1,11 @@
 import { BusyError, ExpiredError, type Holder, InvalidError } from '../../core/errors.ts'
+import type { EventListing, EventType, NewEvent, TraceEvent } from '../../core/event.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { NonEmpty } from '../../core/message.ts'
-import type {
-  EventListing,
-  EventType,
-  NewEvent,
-  NewSummary,
-  Range,
-  Summary,
-  SummaryClaim,
-  TraceEvent,
-} from '../../core/records.ts'
 import { containsSeq } from '../../core/runs.ts'
+import type { NewSummary, Range, Summary, SummaryClaim } from '../../core/summary.ts'
 import { hasRunOut, leaseMs } from '../../core/turn.ts'
 import { all, first, type Program, run } from '../engine/engine.ts'
 import { dateOrNull, holderOf, holderText, summaryOf } from '../engine/row-to-value.ts'

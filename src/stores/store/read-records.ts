@@ -7,7 +7,7 @@ import type {
   StoredRecord,
   StoredTombstone,
   Unreadable,
-} from '../../core/stored.ts'
+} from '../../core/record.ts'
 import { all, type Engine, first, type Program } from '../engine/engine.ts'
 import * as stored from '../engine/row-to-record.ts'
 import { nowhere } from '../programs/insert-message.ts'

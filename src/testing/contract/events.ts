@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { NotFoundError } from '../../core/errors.ts'
+import type { EventType, NewEvent } from '../../core/event.ts'
 import type { NonEmpty } from '../../core/message.ts'
-import type { EventType, NewEvent } from '../../core/records.ts'
 import { casesOf, noConversation, rejects, start, writers } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 

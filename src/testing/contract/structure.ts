@@ -2,14 +2,14 @@ import { strict as assert } from 'node:assert'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
-import type { Run } from '../../core/records.ts'
+import type { Stretch } from '../../core/runs.ts'
 import { append, casesOf, grow, say, start } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('structure')
 
 /** The seqs and the parent of each run: its shape without the rest. */
-const shape = (runs: readonly Run[]) => runs.map(run => [run.firstSeq, run.lastSeq, run.parentSeq])
+const shape = (runs: readonly Stretch[]) => runs.map(run => [run.firstSeq, run.lastSeq, run.parentSeq])
 
 async function allMessages(store: Store, conversationId: ConversationId): Promise<readonly Message[]> {
   const page = await store.listMessages({ conversationId, order: 'ascending', limit: 1_000 })
@@ -18,7 +18,7 @@ async function allMessages(store: Store, conversationId: ConversationId): Promis
 }
 
 /** Runs may be cut in several ways; together they must be the tree, each message once, no fork inside. */
-async function checkRuns(store: Store, id: ConversationId): Promise<readonly Run[]> {
+async function checkRuns(store: Store, id: ConversationId): Promise<readonly Stretch[]> {
   const messages = await allMessages(store, id)
   const byId = new Map(messages.map(message => [message.id, message]))
   const children = Map.groupBy(messages, message => message.parentId)

@@ -1,7 +1,7 @@
 import { siblingNames } from '../../../core/branch-name.ts'
 import type { ConversationId } from '../../../core/ids.ts'
+import type { StoredAgentLink, StoredBranch, WrittenRecord } from '../../../core/record.ts'
 import { containsSeq } from '../../../core/runs.ts'
-import type { StoredAgentLink, StoredBranch, WrittenRecord } from '../../../core/stored.ts'
 import { all, first, type Program, run } from '../../engine/engine.ts'
 import type { BranchRow, PlaceRow } from '../../engine/rows.ts'
 import { headFields, nowhere } from '../insert-message.ts'

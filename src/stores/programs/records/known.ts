@@ -1,5 +1,5 @@
 import type { ConversationId, MessageId } from '../../../core/ids.ts'
-import type { StoredRecord } from '../../../core/stored.ts'
+import type { StoredRecord } from '../../../core/record.ts'
 import { all, type Program } from '../../engine/engine.ts'
 import { blobsOf, bury, type Move, type Target } from './move.ts'
 

@@ -1,11 +1,11 @@
-import { fold } from '../../../core/search/fold.ts'
 import type {
   StoredBlob,
   StoredConversation,
   StoredMessage,
   StoredTombstone,
   WrittenRecord,
-} from '../../../core/stored.ts'
+} from '../../../core/record.ts'
+import { fold } from '../../../core/search/fold.ts'
 import { count, first, type Program, run } from '../../engine/engine.ts'
 import type { LocatedRow } from '../../engine/rows.ts'
 import { putDetails, putPrompt, tagSet } from '../conversations.ts'

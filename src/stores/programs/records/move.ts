@@ -1,6 +1,6 @@
 import { blobHashesIn } from '../../../core/body.ts'
 import type { ConversationId, MessageId } from '../../../core/ids.ts'
-import type { Spot, StoredBlob, StoredRecord, WrittenRecord } from '../../../core/stored.ts'
+import type { Spot, StoredBlob, StoredRecord, WrittenRecord } from '../../../core/record.ts'
 import type { Conv, LocatedRow, LockRow } from '../../engine/rows.ts'
 
 /** A conversation that is being written to, as it stands in the middle of the transaction. */

@@ -1,12 +1,12 @@
 import { sha256Hex } from '../../../core/hash.ts'
-import { containsSeq } from '../../../core/runs.ts'
 import type {
   StoredDraft,
   StoredEvent,
   StoredSummary,
   StoredTurn,
   WrittenRecord,
-} from '../../../core/stored.ts'
+} from '../../../core/record.ts'
+import { containsSeq } from '../../../core/runs.ts'
 import { leaseMs } from '../../../core/turn.ts'
 import { all, first, type Program, run } from '../../engine/engine.ts'
 import { holderText } from '../../engine/row-to-value.ts'

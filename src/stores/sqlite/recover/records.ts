@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import type { ConversationId } from '../../../core/ids.ts'
-import type { StoredConversation, StoredRecord } from '../../../core/stored.ts'
+import type { StoredConversation, StoredRecord } from '../../../core/record.ts'
 import * as stored from '../../engine/row-to-record.ts'
 import type { BranchRow, ConversationRow, LinkRow, SummaryRow, TurnRow } from '../../engine/rows.ts'
 import type { Kept, Loss } from './conversation.ts'

@@ -1,10 +1,10 @@
 import { strict as assert } from 'node:assert'
 import { hashMessage, sha256Hex } from '../../core/hash.ts'
 import type { MessageId } from '../../core/ids.ts'
-import type { StoredMessage, StoredRecord } from '../../core/stored.ts'
+import type { StoredMessage, StoredRecord } from '../../core/record.ts'
 import { append, casesOf, holder, noConversation, noMessage, rejects, said, say, start } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
-import { allOf, fill, forget, one, recordsOf, write, writeAll } from './transfer-build.ts'
+import { allOf, fill, forget, one, recordsOf, write, writeAll } from './records-build.ts'
 
 const it = casesOf('moving')
 

@@ -1,9 +1,9 @@
 import type { ConversationKind, Links, ParentLink, PromptPolicy, ToolResultPolicy } from './conversation.ts'
 import type { Holder } from './errors.ts'
+import type { EventType } from './event.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type { JsonObject } from './json.ts'
 import type { Role } from './message.ts'
-import type { EventType } from './records.ts'
 import type { TurnStatus, Usage } from './turn.ts'
 
 /** A conversation as it lies in a store, piece by piece. The native format writes each piece as one line, and a copy

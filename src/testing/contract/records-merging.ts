@@ -1,9 +1,9 @@
 import { strict as assert } from 'node:assert'
 import { sha256Hex } from '../../core/hash.ts'
-import type { StoredRecord } from '../../core/stored.ts'
+import type { StoredRecord } from '../../core/record.ts'
 import { append, casesOf, holder, noMessage, said, say, start, summarise, writers } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
-import { allOf, fill, forget, one, recordsOf, write, writeAll } from './transfer-build.ts'
+import { allOf, fill, forget, one, recordsOf, write, writeAll } from './records-build.ts'
 
 const it = casesOf('moving into what is there')
 

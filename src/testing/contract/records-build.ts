@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import type { ConversationId } from '../../core/ids.ts'
 import { isNonEmpty } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
-import type { StoredKind, StoredRecord, WrittenRecord } from '../../core/stored.ts'
+import type { StoredKind, StoredRecord, WrittenRecord } from '../../core/record.ts'
 import { append, holder, say, summarise } from './build.ts'
 
 /** All that is stored of a conversation; nothing in it may be unreadable. */
