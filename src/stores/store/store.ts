@@ -15,6 +15,7 @@ import * as branches from '../programs/branches.ts'
 import { readBlob } from '../programs/content.ts'
 import * as conversations from '../programs/conversations.ts'
 import { deleteMessages, eraseMessages } from '../programs/delete.ts'
+import { addEvents, listEvents } from '../programs/events.ts'
 import { countConversations, listConversations, listMessages } from '../programs/list.ts'
 import { versionOf } from '../programs/lookup.ts'
 import { measure } from '../programs/measure.ts'
@@ -24,7 +25,7 @@ import { type PreparedItem, save, setLabel } from '../programs/save.ts'
 import { search } from '../programs/search/search.ts'
 import { clearIndex } from '../programs/search/search-index.ts'
 import { structure } from '../programs/structure.ts'
-import * as records from '../programs/summaries-events.ts'
+import * as summaries from '../programs/summaries.ts'
 import { restore, trash } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
 import { bringIndexUp, purgeAll, sweepAll } from './maintain.ts'
@@ -56,9 +57,9 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       query(() => turns.listTurns(conversationId(id), checked.checkStatus(options.status))),
     readDraft: async (id, key) => read(() => turns.readDraft(conversationId(id), checkName(key, 'turn key'))),
     listSummaries: async (id, { newest } = {}) =>
-      query(() => records.listSummaries(conversationId(id), checked.checkNewest(newest))),
+      query(() => summaries.listSummaries(conversationId(id), checked.checkNewest(newest))),
     listEvents: async (id, options = {}) =>
-      query(() => records.listEvents(conversationId(id), checked.checkEventListing(options))),
+      query(() => listEvents(conversationId(id), checked.checkEventListing(options))),
 
     create: async (conversation = {}) => {
       const request = { ...checked.checkNew(conversation), id: newId(conversation.id), now: now() }
@@ -137,16 +138,16 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     },
     addEvents: async (id, events) => {
       checked.checkEvents(events)
-      return write(() => records.addEvents(conversationId(id), events, now()))
+      return write(() => addEvents(conversationId(id), events, now()))
     },
     claimSummary: async (id, range, holder) => {
       checked.checkRange(range)
       checked.checkHolder(holder)
-      return write(() => records.claimSummary(conversationId(id), range, holder, now()))
+      return write(() => summaries.claimSummary(conversationId(id), range, holder, now()))
     },
     putSummary: async (id, summary) => {
       checked.checkSummary(summary)
-      return write(() => records.putSummary(conversationId(id), summary, now()))
+      return write(() => summaries.putSummary(conversationId(id), summary, now()))
     },
 
     listConversations: async (options = {}) => query(() => listConversations(checked.checkListing(options))),
