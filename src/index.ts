@@ -13,15 +13,15 @@ export type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch 
 export type {
   Conversation,
   ConversationKind,
+  ConversationLinks,
   ConversationPatch,
-  Links,
   NewConversation,
   ParentLink,
   PromptPolicy,
   PromptRecord,
   ToolResultPolicy,
 } from './core/conversation.ts'
-export type { Candidate, ErrorCode, Holder, ThingKind } from './core/errors.ts'
+export type { ErrorCode, Holder, IdCandidate, ThingKind } from './core/errors.ts'
 export {
   AmbiguousIdError,
   BusyError,
@@ -61,10 +61,10 @@ export type { Measured, UsageSum } from './core/measure.ts'
 export type { BlobRef, Erasure, Message, NewMessage, NonEmpty, Role, RoleInput } from './core/message.ts'
 export { contentOf, textOf } from './core/message.ts'
 export type {
-  Answer,
   ContextMessage,
   Finish,
   Model,
+  ModelAnswer,
   ModelEvent,
   ModelRequest,
   ToolSpec,
@@ -74,6 +74,7 @@ export { pathOf } from './core/path.ts'
 export type {
   Appended,
   AppendOptions,
+  BranchInConversation,
   ConversationReader,
   ConversationWriter,
   DeletedMessages,
@@ -84,9 +85,8 @@ export type {
   MessageReader,
   Meter,
   MovedBranch,
-  Mover,
-  Place,
   ReadOptions,
+  RecordMover,
   Resolved,
   Restored,
   SaveItem,
@@ -99,27 +99,27 @@ export type {
   Verifier,
 } from './core/ports.ts'
 export type {
-  Spot,
-  StoredAgentLink,
-  StoredBlob,
-  StoredBranch,
-  StoredConversation,
-  StoredDraft,
-  StoredEvent,
-  StoredKind,
-  StoredMessage,
-  StoredRecord,
-  StoredSummary,
-  StoredTombstone,
-  StoredTurn,
-  Unreadable,
-  Written,
-  WrittenRecord,
+  AgentLinkRecord,
+  BlobRecord,
+  BranchRecord,
+  ConversationRecord,
+  DraftRecord,
+  EventRecord,
+  MessagePosition,
+  MessageRecord,
+  RecordKind,
+  RecordOutcome,
+  RecordOutcomes,
+  StoreRecord,
+  SummaryRecord,
+  TombstoneRecord,
+  TurnRecord,
+  UnreadableRecord,
 } from './core/record.ts'
 export type { Stretch } from './core/runs.ts'
 export type { Snippet } from './core/search/snippet.ts'
 export type { Source } from './core/source.ts'
-export type { NewSummary, Range, Summary, SummaryClaim } from './core/summary.ts'
+export type { MessageRange, NewSummary, Summary, SummaryClaim } from './core/summary.ts'
 export { estimateTokens } from './core/tokens.ts'
 export type { Tree, TreeNode } from './core/tree.ts'
 export { buildForest, byActivity, childrenOf, pathTo, subtreeOf, walkForest } from './core/tree.ts'

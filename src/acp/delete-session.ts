@@ -1,4 +1,4 @@
-import type { ConversationReader, ConversationWriter, Deleter, Place } from '../core/ports.ts'
+import type { BranchInConversation, ConversationReader, ConversationWriter, Deleter } from '../core/ports.ts'
 import { sessionKeyPrefix } from './session-id.ts'
 
 /** Takes a session away. With the last one of a conversation the conversation goes to the trash, from where it can be
@@ -8,7 +8,7 @@ export async function deleteSession(
   store: Pick<ConversationReader, 'listBranches'> &
     Pick<ConversationWriter, 'activateBranch' | 'deleteBranch'> &
     Pick<Deleter, 'trash'>,
-  { conversation, branch }: Place,
+  { conversation, branch }: BranchInConversation,
 ): Promise<void> {
   const branches = await store.listBranches(conversation.id)
   const hasOwnId = ({ key }: { readonly key: string | null }) => key?.startsWith(sessionKeyPrefix) === true

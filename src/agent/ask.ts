@@ -4,7 +4,7 @@ import type { Fitted, Pinned, Window } from '../context/fitted.ts'
 import { shrinkSteps } from '../context/shrink.ts'
 import { ContextLengthError, ModelError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
-import type { Answer, Model, ToolSpec } from '../core/model.ts'
+import type { Model, ModelAnswer, ToolSpec } from '../core/model.ts'
 import type { TurnRecording } from '../recorder/recording.ts'
 import type { AgentEvent } from './events.ts'
 
@@ -24,7 +24,7 @@ export interface Asking {
 
 /** Gives the model what fits of the path and returns its answer; what arrives is shown and drafted meanwhile. If
  *  the provider finds it too long, less is tried: half, a quarter, the last exchange. */
-export async function ask(path: readonly Message[], asking: Asking): Promise<Answer> {
+export async function ask(path: readonly Message[], asking: Asking): Promise<ModelAnswer> {
   const { calibration, emit } = asking
   let refused = null as Refused | null
   for (let attempt = 0; ; attempt++) {
@@ -86,7 +86,7 @@ function stillTooLong(model: Model, cause: ContextLengthError): ContextLengthErr
   return new ContextLengthError(problem, { ...facts, cause })
 }
 
-async function answerTo(fitted: Fitted, asking: Asking): Promise<Answer> {
+async function answerTo(fitted: Fitted, asking: Asking): Promise<ModelAnswer> {
   const { model, tools, maxOutput, signal, recording, emit } = asking
   const request = {
     messages: fitted.messages,

@@ -3,7 +3,7 @@ import type { CountTokens, Window } from '../context/fitted.ts'
 import type { ToolCallBlock } from '../core/block.ts'
 import type { MessageId } from '../core/ids.ts'
 import { type Message, type NewMessage, textOf } from '../core/message.ts'
-import type { Answer, Model } from '../core/model.ts'
+import type { Model, ModelAnswer } from '../core/model.ts'
 import { estimateTokens } from '../core/tokens.ts'
 import { addUsage, type Usage } from '../core/turn.ts'
 import type { TurnRecording } from '../recorder/recording.ts'
@@ -78,7 +78,7 @@ export async function takeSteps(parts: TurnParts, given: TurnGiven, progress: Pr
 }
 
 interface Kept {
-  readonly answer: Answer
+  readonly answer: ModelAnswer
   readonly calls: readonly ToolCallBlock[]
   readonly id: MessageId | null
 }

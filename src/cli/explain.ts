@@ -1,4 +1,4 @@
-import { AmbiguousIdError, type Candidate, InvalidError, NotFoundError } from '../core/errors.ts'
+import { AmbiguousIdError, type IdCandidate, InvalidError, NotFoundError } from '../core/errors.ts'
 import type { Store } from '../core/ports.ts'
 import { shortIdIn } from './keep/short-id-in.ts'
 import { gistOf } from './look/gist.ts'
@@ -52,7 +52,7 @@ function unknownId(error: unknown, typed: readonly string[]): string | undefined
 
 /** `q2w6nb  You      15 Nov  Use full jitter with a 30 s cap`. */
 async function candidateLines(
-  candidates: readonly Candidate[],
+  candidates: readonly IdCandidate[],
   store: Store,
   world: World,
 ): Promise<readonly string[]> {
@@ -67,7 +67,7 @@ async function candidateLines(
   })
 }
 
-async function rowOf({ kind, id }: Candidate, store: Store, world: World) {
+async function rowOf({ kind, id }: IdCandidate, store: Store, world: World) {
   const { style } = world.err
   const short = await shortIdIn(store, id)
   const { conversation, message } = await store.resolve(id)

@@ -1,7 +1,7 @@
 import { BusyError, type Holder } from '../core/errors.ts'
 import type { ConversationId } from '../core/ids.ts'
 import type { TurnWriter } from '../core/ports.ts'
-import type { Range, Summary } from '../core/summary.ts'
+import type { MessageRange, Summary } from '../core/summary.ts'
 import { leaseMs } from '../core/turn.ts'
 
 /** Calls `run` once, later, and returns how to call it off. An `idle` one does not keep the process alive. */
@@ -29,7 +29,7 @@ const running = new WeakMap<object, Set<ConversationId>>()
 export async function claimRange(
   store: Pick<TurnWriter, 'claimSummary'>,
   id: ConversationId,
-  range: Range,
+  range: MessageRange,
   { holder, after, signal }: { holder: Holder; after: Later; signal?: AbortSignal },
 ): Promise<Claim> {
   const here = running.get(store) ?? new Set()

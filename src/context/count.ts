@@ -1,6 +1,6 @@
 import type { Block } from '../core/block.ts'
 import { InvalidError } from '../core/errors.ts'
-import { estimateTokens, mediaIn, mediaTokens, wordsOf } from '../core/tokens.ts'
+import { countedText, estimateTokens, mediaIn, mediaTokens } from '../core/tokens.ts'
 import type { CountTokens } from './fitted.ts'
 
 /** Characters / 4, rounded up; an image, a sound, a video or a file counts `mediaTokens`, whatever its size,
@@ -36,7 +36,7 @@ export async function exactCounter(
   return blocks => {
     let tokens = 0
     for (const block of blocks) {
-      tokens += countText(wordsOf(block)) + mediaIn(block) * mediaTokens
+      tokens += countText(countedText(block)) + mediaIn(block) * mediaTokens
     }
     return tokens
   }
@@ -45,7 +45,7 @@ export async function exactCounter(
 /** Characters of what is sent as text; media have none. */
 export function charactersOf(blocks: readonly Block[]): number {
   let characters = 0
-  for (const block of blocks) characters += wordsOf(block).length
+  for (const block of blocks) characters += countedText(block).length
   return characters
 }
 

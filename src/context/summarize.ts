@@ -10,7 +10,7 @@ import type { ConversationId, MessageId } from '../core/ids.ts'
 import { textOf } from '../core/message.ts'
 import type { Model } from '../core/model.ts'
 import type { TurnWriter } from '../core/ports.ts'
-import type { Range, Summary } from '../core/summary.ts'
+import type { MessageRange, Summary } from '../core/summary.ts'
 import { estimateTokens } from '../core/tokens.ts'
 import { addUsage, type Usage } from '../core/turn.ts'
 import { shorten, type TextMessage } from './as-text.ts'
@@ -76,7 +76,7 @@ export async function summarize(
   if (!last || (count === 1 && !previous)) {
     return { ...without, outcome: previous ? 'reused' : 'nothing', summary: previous }
   }
-  const range: Range = { first: previous?.first ?? told[0]!.id, last: last.id }
+  const range: MessageRange = { first: previous?.first ?? told[0]!.id, last: last.id }
   const claim = await claimRange(store, conversationId, range, options)
   if (claim.state === 'busy') return { ...without, outcome: 'busy', summary: previous, error: claim.error }
   if (claim.state === 'made')

@@ -1,5 +1,5 @@
 import { InvalidError } from './errors.ts'
-import { kindOf } from './json.ts'
+import { typeName } from './json.ts'
 
 /** The last millisecond of the year 9999: what fits an ISO date of four digits. */
 export const latestTime = 253_402_300_799_999
@@ -13,7 +13,7 @@ export function checkName(text: unknown, field: string): string {
 
 /** Accepts well-formed text without NUL, so that both engines store the same bytes. */
 export function checkText(text: unknown, field: string, maxBytes: number): string {
-  if (typeof text !== 'string') throw new InvalidError(field, `must be text, got ${kindOf(text)}`)
+  if (typeof text !== 'string') throw new InvalidError(field, `must be text, got ${typeName(text)}`)
   // UTF-8 needs at most 3 bytes for a UTF-16 unit: short text need not be measured.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) {
     throw new InvalidError(field, `must be at most ${maxBytes} bytes`)
@@ -49,6 +49,6 @@ export function checkChoice<T extends string>(value: unknown, field: string, cho
 
 /** Accepts a list with at least one element. */
 export function checkNonEmpty(value: unknown, field: string): void {
-  if (!Array.isArray(value)) throw new InvalidError(field, `must be a list, got ${kindOf(value)}`)
+  if (!Array.isArray(value)) throw new InvalidError(field, `must be a list, got ${typeName(value)}`)
   if (value.length === 0) throw new InvalidError(field, 'must not be empty')
 }

@@ -14,7 +14,7 @@ export interface PromptRecord {
 export type ToolResultPolicy = 'full' | 'metadata' | { readonly truncate: number }
 
 /** Where a conversation belongs. All of it can be filtered by. */
-export interface Links {
+export interface ConversationLinks {
   readonly channel: string | null
   readonly directory: string | null
   readonly project: string | null
@@ -31,7 +31,7 @@ export interface ParentLink {
 
 export type ConversationKind = 'main' | 'subagent'
 
-export interface Conversation extends Links {
+export interface Conversation extends ConversationLinks {
   readonly id: ConversationId
   readonly kind: ConversationKind
   readonly title: string | null
@@ -65,7 +65,7 @@ export interface Conversation extends Links {
 }
 
 /** What a caller may say of a new conversation. */
-export interface NewConversation extends Partial<Links> {
+export interface NewConversation extends Partial<ConversationLinks> {
   readonly id?: ConversationId
   readonly key?: string
   readonly kind?: ConversationKind
@@ -84,7 +84,7 @@ export interface NewConversation extends Partial<Links> {
 }
 
 /** What can be changed afterwards; a field that is absent stays, null clears. */
-export interface ConversationPatch extends Partial<Links> {
+export interface ConversationPatch extends Partial<ConversationLinks> {
   readonly title?: string | null
   readonly model?: string | null
   readonly label?: string | null

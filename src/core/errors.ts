@@ -118,7 +118,7 @@ export class InvalidError extends SkeinError {
 }
 
 /** One thing an ambiguous prefix could mean. */
-export interface Candidate {
+export interface IdCandidate {
   readonly kind: 'conversation' | 'message'
   readonly id: ConversationId | MessageId
 }
@@ -127,9 +127,9 @@ export interface Candidate {
 export class AmbiguousIdError extends SkeinError {
   readonly code = 'ambiguous_id'
   readonly prefix: string
-  readonly candidates: readonly Candidate[]
+  readonly candidates: readonly IdCandidate[]
 
-  constructor(prefix: string, candidates: readonly Candidate[]) {
+  constructor(prefix: string, candidates: readonly IdCandidate[]) {
     super(
       `${show(prefix)} fits ${candidates.length} ids: ${candidates.map(c => `${c.kind} ${c.id}`).join(', ')}`,
     )

@@ -51,6 +51,6 @@ export interface Verified {
 }
 
 /** How many messages stand on a finding. */
-export function standingOn({ standing }: Finding): number | null {
+export function countDependents({ standing }: Finding): number | null {
   return standing === null ? null : standing.reduce((sum, { lo, hi }) => sum + hi - lo + 1, 0)
 }

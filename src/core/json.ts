@@ -7,7 +7,7 @@ export interface JsonObject {
 
 /** Accepts a plain JSON object and returns its text, of at most `maxBytes`. */
 export function checkJsonObject(value: unknown, field: string, maxBytes: number): string {
-  if (!isPlainObject(value)) throw new InvalidError(field, `must be a JSON object, got ${kindOf(value)}`)
+  if (!isPlainObject(value)) throw new InvalidError(field, `must be a JSON object, got ${typeName(value)}`)
   checkJson(value, field)
   const text = JSON.stringify(value)
   if (Buffer.byteLength(text) > maxBytes)
@@ -64,14 +64,14 @@ function refuse(value: unknown, field: string, depth: number): void {
   if (typeof value === 'number' && !Number.isFinite(value))
     throw new InvalidError(field, `must be a finite number, got ${value}`)
   if (value === null || ['string', 'boolean', 'number'].includes(typeof value)) return
-  if (typeof value !== 'object') throw new InvalidError(field, `must be JSON, got ${kindOf(value)}`)
+  if (typeof value !== 'object') throw new InvalidError(field, `must be JSON, got ${typeName(value)}`)
   if (depth >= maxNesting)
     throw new InvalidError(field, `is nested deeper than ${maxNesting} levels, or in itself`)
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) refuse(value[i], `${field}[${i}]`, depth + 1)
     return
   }
-  if (!isPlainObject(value)) throw new InvalidError(field, `must be plain JSON, got ${kindOf(value)}`)
+  if (!isPlainObject(value)) throw new InvalidError(field, `must be plain JSON, got ${typeName(value)}`)
   for (const key of Object.keys(value)) {
     if (value[key] !== undefined) refuse(value[key], `${field}.${key}`, depth + 1)
   }
@@ -84,7 +84,7 @@ export function isPlainObject(value: unknown): value is JsonObject {
 }
 
 /** Names what a value is, for an error line. */
-export function kindOf(value: unknown): string {
+export function typeName(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'
   if (typeof value !== 'object') return typeof value

@@ -32,7 +32,7 @@ export interface ModelRequest {
 export type Finish = 'stop' | 'tool_calls' | 'length' | 'filtered' | 'other'
 
 /** A whole answer. */
-export interface Answer {
+export interface ModelAnswer {
   /** Text, thinking and tool calls in the order they came, with what the provider wants back in `metadata`. */
   readonly blocks: readonly Block[]
   readonly finish: Finish
@@ -45,7 +45,7 @@ export interface Answer {
 export type ModelEvent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thinking'; readonly text: string }
-  | { readonly type: 'answer'; readonly answer: Answer }
+  | { readonly type: 'answer'; readonly answer: ModelAnswer }
 
 /** Something that answers. The stream ends with exactly one `answer`, or throws ModelError, ContextLengthError
  *  or, when its signal was aborted, the signal's reason. It keeps no state between calls. */

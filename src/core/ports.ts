@@ -16,23 +16,23 @@ import type {
 } from './listing.ts'
 import type { Measured } from './measure.ts'
 import type { Message, NewMessage, NonEmpty } from './message.ts'
-import type { StoredRecord, Unreadable, Written } from './record.ts'
+import type { RecordOutcomes, StoreRecord, UnreadableRecord } from './record.ts'
 import type { Stretch } from './runs.ts'
-import type { NewSummary, Range, Summary, SummaryClaim } from './summary.ts'
+import type { MessageRange, NewSummary, Summary, SummaryClaim } from './summary.ts'
 import type { DraftPiece, EndedTurn, Turn, TurnEnd, TurnStep } from './turn.ts'
 
 /** A branch together with its conversation. */
-export interface Place {
+export interface BranchInConversation {
   readonly conversation: Conversation
   readonly branch: Branch
 }
 
-export interface FoundOrCreated extends Place {
+export interface FoundOrCreated extends BranchInConversation {
   readonly created: boolean
 }
 
 /** What an id prefix, a key or `id:branch` stands for. */
-export type Resolved = Place & { readonly message: MessageId | null }
+export type Resolved = BranchInConversation & { readonly message: MessageId | null }
 
 export interface ReadOptions {
   /** Leaves out the messages of turns that are still open. */
@@ -64,11 +64,11 @@ export interface ConversationReader {
   getBranch(ref: BranchRef): Promise<Branch>
   listBranches(id: ConversationId): Promise<readonly BranchInfo[]>
   /** The living, unexpired branch with this key, or null. */
-  findByKey(key: string): Promise<Place | null>
+  findByKey(key: string): Promise<BranchInConversation | null>
   /** The newest living, unexpired conversation of a task, at its active branch, or null. */
-  findByTask(task: string): Promise<Place | null>
+  findByTask(task: string): Promise<BranchInConversation | null>
   /** The branch that a foreign agent knows by this id, or null. */
-  findByAgentLink(agent: string, foreignId: string): Promise<Place | null>
+  findByAgentLink(agent: string, foreignId: string): Promise<BranchInConversation | null>
   listAgentLinks(ref: BranchRef): Promise<readonly AgentLink[]>
   /** Reads a conversation id, message id, key or `id:branch`, ids by unique prefix of at least six
    *  characters. Throws NotFoundError, AmbiguousIdError or InvalidError. */
@@ -118,7 +118,7 @@ export interface SaveItem {
 
 /** Writes conversations, branches and messages. Each call is one transaction: all or nothing. */
 export interface ConversationWriter {
-  create(conversation?: NewConversation): Promise<Place>
+  create(conversation?: NewConversation): Promise<BranchInConversation>
   /** The living branch with this key; otherwise a new conversation. Atomic across processes. An
    *  expired holder gives the key up. */
   findOrCreate(key: string, conversation?: Omit<NewConversation, 'key'>): Promise<FoundOrCreated>
@@ -167,7 +167,7 @@ export interface TurnWriter {
   reopenTurn(ref: BranchRef, holder: Holder): Promise<Turn | null>
   addEvents(id: ConversationId, events: NonEmpty<NewEvent>): Promise<void>
   /** Takes the range for 30 seconds, or says that it has been summarised. Throws BusyError. */
-  claimSummary(id: ConversationId, range: Range, holder: Holder): Promise<SummaryClaim>
+  claimSummary(id: ConversationId, range: MessageRange, holder: Holder): Promise<SummaryClaim>
   putSummary(id: ConversationId, summary: NewSummary): Promise<Summary>
 }
 
@@ -242,16 +242,16 @@ export interface Maintainer {
 }
 
 /** Moves conversations between stores and files, losing nothing. */
-export interface Mover {
+export interface RecordMover {
   /** Everything stored of a conversation, in an order in which it can be written anew: itself; messages and tombstones
    *  by seq, each blob before the first message that refers to it; turns, drafts, summaries, events; branches and
    *  links. Reads in pages, so it takes little memory; what writers add meanwhile is left out. What cannot be read comes
    *  out as `unreadable`, and the rest goes on. Throws NotFoundError, also for what is being purged. */
-  readStored(id: ConversationId): AsyncIterable<StoredRecord | Unreadable>
+  readRecords(id: ConversationId): AsyncIterable<StoreRecord | UnreadableRecord>
   /** Takes records in, in one transaction. Every hash is computed anew, and every parent must be there, or stand earlier in
    *  the list. What is there already (by id) is left alone, so that writing twice is writing once. A record that cannot be
    *  taken is refused with the reason, and the others go in; one that refers to a refused one is refused as well. */
-  writeStored(records: NonEmpty<StoredRecord>): Promise<Written>
+  writeRecords(records: NonEmpty<StoreRecord>): Promise<RecordOutcomes>
 }
 
 /** Checks what is stored. */
@@ -276,7 +276,7 @@ export interface Store
     Lister,
     Searcher,
     Deleter,
-    Mover,
+    RecordMover,
     Maintainer,
     Verifier,
     Meter {

@@ -2,7 +2,7 @@ import { type Block, isKnown, type KnownBlock } from './block.ts'
 import { type Body, encodeBody } from './body.ts'
 import { checkChoice, checkCount, checkName, checkNonEmpty, checkTime } from './check.ts'
 import { InvalidError } from './errors.ts'
-import { checkJson, isPlainObject, kindOf } from './json.ts'
+import { checkJson, isPlainObject, typeName } from './json.ts'
 import { type NewMessage, type NonEmpty, type Role, textOf } from './message.ts'
 import { titleFrom } from './title.ts'
 import { estimateTokens } from './tokens.ts'
@@ -31,7 +31,7 @@ export function prepareMessages(
 }
 
 export function prepareMessage(message: NewMessage, field: string): PreparedMessage {
-  if (!isPlainObject(message)) throw new InvalidError(field, `must be a message, got ${kindOf(message)}`)
+  if (!isPlainObject(message)) throw new InvalidError(field, `must be a message, got ${typeName(message)}`)
   const role = readRole(message.role, `${field}.role`)
   checkContent(message.blocks, message.meta, field)
   return {
@@ -66,7 +66,7 @@ function bodyOf(message: NewMessage, field: string): Body {
 }
 
 /** What a conversation without a title is called after these messages. */
-export function titleOf(messages: readonly PreparedMessage[]): string | null {
+export function titleOfMessages(messages: readonly PreparedMessage[]): string | null {
   for (const { said } of messages) {
     const title = said === null ? null : titleFrom(said)
     if (title !== null) return title
@@ -96,7 +96,7 @@ export function checkContent(blocks: unknown, meta: unknown, field: string): voi
   checkBlocks(blocks, `${field}.blocks`)
   if (meta === undefined) return
   if (!isPlainObject(meta))
-    throw new InvalidError(`${field}.meta`, `must be a JSON object, got ${kindOf(meta)}`)
+    throw new InvalidError(`${field}.meta`, `must be a JSON object, got ${typeName(meta)}`)
   checkJson(meta, `${field}.meta`)
 }
 
@@ -106,12 +106,12 @@ function checkBlocks(blocks: unknown, field: string): void {
     return
   }
   if (!Array.isArray(blocks))
-    throw new InvalidError(field, `must be a string or a list of blocks, got ${kindOf(blocks)}`)
+    throw new InvalidError(field, `must be a string or a list of blocks, got ${typeName(blocks)}`)
   for (let i = 0; i < blocks.length; i++) checkBlock(blocks[i], `${field}[${i}]`)
 }
 
 function checkBlock(block: unknown, field: string): void {
-  if (!isPlainObject(block)) throw new InvalidError(field, `must be an object, got ${kindOf(block)}`)
+  if (!isPlainObject(block)) throw new InvalidError(field, `must be an object, got ${typeName(block)}`)
   if (typeof block.type !== 'string' || block.type === '')
     throw new InvalidError(`${field}.type`, 'must be a non-empty string')
   checkJson(block, field)
@@ -161,7 +161,7 @@ function checkFields(block: KnownBlock, field: string): void {
 const modalities: readonly NonNullable<KnownBlock['modality']>[] = ['text', 'image', 'audio', 'video']
 
 function checkString(value: unknown, field: string): void {
-  if (typeof value !== 'string') throw new InvalidError(field, `must be a string, got ${kindOf(value)}`)
+  if (typeof value !== 'string') throw new InvalidError(field, `must be a string, got ${typeName(value)}`)
 }
 
 function checkPresent(value: unknown, field: string): void {

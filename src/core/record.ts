@@ -1,4 +1,10 @@
-import type { ConversationKind, Links, ParentLink, PromptPolicy, ToolResultPolicy } from './conversation.ts'
+import type {
+  ConversationKind,
+  ConversationLinks,
+  ParentLink,
+  PromptPolicy,
+  ToolResultPolicy,
+} from './conversation.ts'
 import type { Holder } from './errors.ts'
 import type { EventType } from './event.ts'
 import type { ConversationId, MessageId } from './ids.ts'
@@ -10,29 +16,29 @@ import type { TurnStatus, Usage } from './turn.ts'
  *  from store to store goes through them. Times are milliseconds since 1970, bodies the exact text that was hashed.
  *  Messages are named by their ids: seqs say in which order they were stored, and are given anew where a piece is
  *  written. */
-export type StoredRecord =
-  | StoredConversation
-  | StoredBlob
-  | StoredMessage
-  | StoredTombstone
-  | StoredTurn
-  | StoredDraft
-  | StoredSummary
-  | StoredEvent
-  | StoredBranch
-  | StoredAgentLink
+export type StoreRecord =
+  | ConversationRecord
+  | BlobRecord
+  | MessageRecord
+  | TombstoneRecord
+  | TurnRecord
+  | DraftRecord
+  | SummaryRecord
+  | EventRecord
+  | BranchRecord
+  | AgentLinkRecord
 
-export type StoredKind = StoredRecord['kind']
+export type RecordKind = StoreRecord['kind']
 
 /** A seq of a conversation and the id it was given to, whether the message is still there or only its tombstone. An id
  *  can stand at two seqs, if what was deleted was said again: then the seq decides. */
-export interface Spot {
+export interface MessagePosition {
   readonly seq: number
   readonly id: MessageId
 }
 
 /** The conversation itself: what is not its messages, and cannot be counted from them. */
-export interface StoredConversation extends Links {
+export interface ConversationRecord extends ConversationLinks {
   readonly kind: 'conversation'
   readonly id: ConversationId
   readonly conversationKind: ConversationKind
@@ -58,14 +64,14 @@ export interface StoredConversation extends Links {
 }
 
 /** What was too large for a body. It goes with a message of the same call that refers to it. */
-export interface StoredBlob {
+export interface BlobRecord {
   readonly kind: 'blob'
   readonly hash: string
   readonly data: Uint8Array
 }
 
 /** A message. `body` is null if it was erased; the hash of what stood there remains. */
-export interface StoredMessage {
+export interface MessageRecord {
   readonly kind: 'message'
   readonly conversationId: ConversationId
   readonly seq: number
@@ -84,24 +90,24 @@ export interface StoredMessage {
 }
 
 /** What a deleted message leaves: its place. */
-export interface StoredTombstone {
+export interface TombstoneRecord {
   readonly kind: 'tombstone'
   readonly conversationId: ConversationId
   readonly seq: number
   readonly id: MessageId
-  readonly parent: Spot | null
+  readonly parent: MessagePosition | null
   readonly at: number
   readonly reason: string | null
 }
 
-export interface StoredTurn {
+export interface TurnRecord {
   readonly kind: 'turn'
   readonly conversationId: ConversationId
   readonly key: string
   readonly branch: string
   readonly status: TurnStatus
-  readonly first: Spot
-  readonly last: Spot
+  readonly first: MessagePosition
+  readonly last: MessagePosition
   readonly lastStep: number
   readonly model: string | null
   readonly promptHash: string | null
@@ -113,7 +119,7 @@ export interface StoredTurn {
 }
 
 /** A piece of an answer that had not arrived when it was read. */
-export interface StoredDraft {
+export interface DraftRecord {
   readonly kind: 'draft'
   readonly conversationId: ConversationId
   readonly turn: string
@@ -122,7 +128,7 @@ export interface StoredDraft {
   readonly text: string
 }
 
-export interface StoredSummary {
+export interface SummaryRecord {
   readonly kind: 'summary'
   readonly conversationId: ConversationId
   readonly first: MessageId
@@ -134,7 +140,7 @@ export interface StoredSummary {
   readonly createdAt: number
 }
 
-export interface StoredEvent {
+export interface EventRecord {
   readonly kind: 'event'
   readonly conversationId: ConversationId
   readonly n: number
@@ -143,7 +149,7 @@ export interface StoredEvent {
   readonly data: JsonObject
 }
 
-export interface StoredBranch {
+export interface BranchRecord {
   readonly kind: 'branch'
   readonly conversationId: ConversationId
   readonly name: string
@@ -157,7 +163,7 @@ export interface StoredBranch {
   readonly updatedAt: number
 }
 
-export interface StoredAgentLink {
+export interface AgentLinkRecord {
   readonly kind: 'agent_link'
   readonly conversationId: ConversationId
   readonly branch: string
@@ -169,7 +175,7 @@ export interface StoredAgentLink {
 }
 
 /** Something that is there but could not be read, for example because the disk has lost it. */
-export interface Unreadable {
+export interface UnreadableRecord {
   readonly kind: 'unreadable'
   readonly conversationId: ConversationId
   /** For people: `message at seq 17`, `blob 39061532…`, `turns`. */
@@ -180,7 +186,7 @@ export interface Unreadable {
 /** What became of a record that was to be written. `present`: it was there already, and was left as it was. `advanced`: it
  *  was there in an earlier state and has been brought forward: a branch whose head lay above, a turn that was still open,
  *  totals that never go down. */
-export type WrittenRecord =
+export type RecordOutcome =
   | {
       readonly outcome: 'added' | 'present' | 'advanced'
       /** What had to be done otherwise than the record says, for people; null if nothing. */
@@ -189,4 +195,4 @@ export type WrittenRecord =
   | { readonly outcome: 'refused'; readonly reason: string }
 
 /** One for each record, in their order. */
-export type Written = readonly WrittenRecord[]
+export type RecordOutcomes = readonly RecordOutcome[]

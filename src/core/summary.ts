@@ -15,12 +15,12 @@ export interface Summary {
 }
 
 /** The stretch of a path that a summary covers: `first` is an ancestor of `last`, or the same message. */
-export interface Range {
+export interface MessageRange {
   readonly first: MessageId
   readonly last: MessageId
 }
 
-export interface NewSummary extends Range {
+export interface NewSummary extends MessageRange {
   readonly model?: string
   readonly tokens: number
   readonly text: string

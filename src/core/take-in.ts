@@ -1,20 +1,20 @@
 import { isNonEmpty } from './message.ts'
-import type { Mover } from './ports.ts'
-import type { StoredKind, StoredRecord, WrittenRecord } from './record.ts'
+import type { RecordMover } from './ports.ts'
+import type { RecordKind, RecordOutcome, StoreRecord } from './record.ts'
 
 /** A record and where it came from, for whoever is told about it: a line of a file, for example. */
 export interface SourcedRecord {
-  readonly record: StoredRecord
+  readonly record: StoreRecord
   readonly file: string
   readonly line: number
 }
 
 /** How many records of each kind had each outcome. */
-export type Tally = Readonly<Record<WrittenRecord['outcome'], Partial<Record<StoredKind, number>>>>
+export type RecordTally = Readonly<Record<RecordOutcome['outcome'], Partial<Record<RecordKind, number>>>>
 
 export interface TakeInOptions {
   /** Called for each record that was refused, or taken otherwise than it says. */
-  readonly onSpecial?: (from: SourcedRecord, written: WrittenRecord) => void
+  readonly onSpecial?: (from: SourcedRecord, written: RecordOutcome) => void
   /** Called after each transaction, with the records written so far. */
   readonly onProgress?: (records: number) => void
   readonly signal?: AbortSignal
@@ -35,11 +35,11 @@ const mostHeldBytes = 67_108_864
  *  the same. A blob goes with the message behind it, because a store keeps none that nobody refers to. What is refused is
  *  tried again at the end: what it needs may have stood behind it. */
 export async function takeIn(
-  mover: Pick<Mover, 'writeStored'>,
+  mover: Pick<RecordMover, 'writeRecords'>,
   records: AsyncIterable<SourcedRecord>,
   { onSpecial, onProgress, signal }: TakeInOptions = {},
-): Promise<Tally> {
-  const tally: Tally = { added: {}, present: {}, advanced: {}, refused: {} }
+): Promise<RecordTally> {
+  const tally: RecordTally = { added: {}, present: {}, advanced: {}, refused: {} }
   let batch: SourcedRecord[] = []
   let bytes = 0
   let blobs: SourcedRecord[] = []
@@ -84,12 +84,12 @@ export async function takeIn(
     signal?.throwIfAborted()
     const list = some.map(({ record }) => record)
     if (!isNonEmpty(list)) return
-    for (const [i, outcome] of (await mover.writeStored(list)).entries()) settle(some[i]!, outcome)
+    for (const [i, outcome] of (await mover.writeRecords(list)).entries()) settle(some[i]!, outcome)
     written += list.length
     onProgress?.(written)
   }
 
-  function settle(from: SourcedRecord, outcome: WrittenRecord): void {
+  function settle(from: SourcedRecord, outcome: RecordOutcome): void {
     if (outcome.outcome === 'refused') {
       const size = sizeOf(from.record)
       if (held.length < mostHeld && heldBytes + size <= mostHeldBytes) {
@@ -101,7 +101,7 @@ export async function takeIn(
     count(from, outcome)
   }
 
-  function count(from: SourcedRecord, outcome: WrittenRecord): void {
+  function count(from: SourcedRecord, outcome: RecordOutcome): void {
     const counts = tally[outcome.outcome]
     const { kind } = from.record
     counts[kind] = (counts[kind] ?? 0) + 1
@@ -125,11 +125,11 @@ export async function takeIn(
 
 interface Refused {
   readonly from: SourcedRecord
-  readonly outcome: WrittenRecord
+  readonly outcome: RecordOutcome
 }
 
 /** Roughly: what makes a record large is its text. Not yet checked, so nothing is believed of it. */
-function sizeOf(record: StoredRecord): number {
+function sizeOf(record: StoreRecord): number {
   switch (record.kind) {
     case 'blob':
       return 400 + record.data.length

@@ -10,14 +10,14 @@ export function estimateTokens(blocks: string | readonly Block[]): number {
   let characters = 0
   let media = 0
   for (const block of blocks) {
-    characters += wordsOf(block).length
+    characters += countedText(block).length
     media += mediaIn(block)
   }
   return Math.ceil(characters / 4) + media * mediaTokens
 }
 
 /** The text that a block counts by; media have none. */
-export function wordsOf(block: Block): string {
+export function countedText(block: Block): string {
   if (!isKnown(block)) return JSON.stringify(block)
   switch (block.type) {
     case 'text':

@@ -1,6 +1,6 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { type Block, isMedia } from '../core/block.ts'
-import type { Answer, ModelEvent } from '../core/model.ts'
+import type { ModelAnswer, ModelEvent } from '../core/model.ts'
 import { collectAnswer } from './collect.ts'
 import { blocksOf } from './content.ts'
 import { finishOf } from './finish.ts'
@@ -21,7 +21,7 @@ export interface AnswerBuilder {
   /** The piece to hand on, if there is one. Throws BrokenOff where the provider says that it failed. */
   take(part: LanguageModelV4StreamPart): ModelEvent | null
   /** The whole answer. Throws BrokenOff if the stream ended before the provider said that it was whole. */
-  whole(): Answer
+  whole(): ModelAnswer
 }
 
 export function answerBuilder(fromProvider: (name: string) => string, model: string): AnswerBuilder {

@@ -1,5 +1,5 @@
 import { InvalidError } from '../core/errors.ts'
-import { kindOf } from '../core/json.ts'
+import { typeName } from '../core/json.ts'
 import type { Model } from '../core/model.ts'
 import { openAnthropic } from './anthropic.ts'
 import { openCompatible, openOllama } from './compatible.ts'
@@ -44,7 +44,7 @@ const example: Readonly<Record<ProviderName, string>> = {
 export async function openModel(name: string, options: OpenModelOptions = {}): Promise<Model> {
   // Most likely a variable of the environment that is not set.
   if (typeof name !== 'string')
-    throw new InvalidError('model', `must be text such as ${example.openai}, got ${kindOf(name)}`)
+    throw new InvalidError('model', `must be text such as ${example.openai}, got ${typeName(name)}`)
   const wanted = name.trim()
   if (wanted === 'scripted') return scripted()
   const slash = wanted.indexOf('/')

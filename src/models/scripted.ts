@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Block, TextBlock } from '../core/block.ts'
 import { ContextLengthError, ModelError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
-import type { Answer, Finish, Model, ModelEvent, ModelRequest } from '../core/model.ts'
+import type { Finish, Model, ModelAnswer, ModelEvent, ModelRequest } from '../core/model.ts'
 import { estimateTokens } from '../core/tokens.ts'
 import type { Usage } from '../core/turn.ts'
 import { answerFor } from './scripted-answers.ts'
@@ -100,7 +100,7 @@ async function* play(
   if (answer.breakAfter !== undefined) throw new ModelError(id, 'the answer broke off', { retryable: true })
   request.signal?.throwIfAborted()
   const usage = answer.usage ?? { input, output: estimateTokens(blocks) }
-  yield { type: 'answer', answer: { blocks, finish, usage, model: id } satisfies Answer }
+  yield { type: 'answer', answer: { blocks, finish, usage, model: id } satisfies ModelAnswer }
 }
 
 function tooLong(id: string, limit: number, needed: number): ContextLengthError {

@@ -5,6 +5,6 @@
  * fresh store under any test runner. This folder imports `core` only, so a driver outside this repository
  * can run the same cases.
  */
-export type { ContractCase, Opened, Subject, World } from './contract/contract-case.ts'
+export type { CaseContext, ContractCase, ContractSubject, OpenedStore } from './contract/contract-case.ts'
 export { contract } from './contract/index.ts'
 export { runCase } from './contract/run-case.ts'

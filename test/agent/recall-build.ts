@@ -1,7 +1,7 @@
 import type { NewConversation } from '../../src/core/conversation.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
-import type { Place, Store } from '../../src/core/ports.ts'
+import type { BranchInConversation, Store } from '../../src/core/ports.ts'
 import { openStore } from '../../src/stores/open.ts'
 
 /** A store in memory that is closed with the test. Its ids and times are the same on every run. */
@@ -15,7 +15,7 @@ export async function memory(): Promise<Store & AsyncDisposable> {
   return { ...store, [Symbol.asyncDispose]: () => store.close() }
 }
 
-export interface Talk extends Place {
+export interface Talk extends BranchInConversation {
   readonly id: ConversationId
   readonly ids: readonly MessageId[]
 }

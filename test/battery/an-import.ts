@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
-import type { StoredRecord } from '../../src/core/record.ts'
+import type { StoreRecord } from '../../src/core/record.ts'
 import { type SourcedRecord, takeIn } from '../../src/core/take-in.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { fillWithEverything, steadySource } from '../stores/everything.ts'
@@ -11,7 +11,7 @@ import { size } from './size.ts'
 /** The imported data: one record of each kind, and a conversation that needs several transactions. */
 interface Load {
   readonly ids: readonly ConversationId[]
-  readonly records: readonly StoredRecord[]
+  readonly records: readonly StoreRecord[]
 }
 
 const longOne = size({ gate: 1_500, full: 2_500 })
@@ -39,10 +39,10 @@ async function makeLoad(): Promise<Load> {
   return { ids, records: await recordsOf(store, ids) }
 }
 
-async function recordsOf(store: Store, ids: readonly ConversationId[]): Promise<StoredRecord[]> {
-  const records: StoredRecord[] = []
+async function recordsOf(store: Store, ids: readonly ConversationId[]): Promise<StoreRecord[]> {
+  const records: StoreRecord[] = []
   for (const id of ids) {
-    for await (const record of store.readStored(id)) {
+    for await (const record of store.readRecords(id)) {
       if (record.kind === 'unreadable') throw new Error(`${record.what}: ${record.reason}`)
       records.push(record.kind === 'blob' ? { ...record, data: Buffer.from(record.data) } : record)
     }
@@ -58,7 +58,7 @@ export async function importAll(store: Store, arm: () => void): Promise<void> {
   if (Object.keys(refused).length > 0) throw new Error(`refused: ${JSON.stringify(refused)}`)
 }
 
-async function* stream(records: readonly StoredRecord[]): AsyncIterable<SourcedRecord> {
+async function* stream(records: readonly StoreRecord[]): AsyncIterable<SourcedRecord> {
   for (const [line, record] of records.entries()) yield { record, file: 'load', line }
 }
 

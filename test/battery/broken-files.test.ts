@@ -3,7 +3,7 @@ import { blobHashesIn } from '../../src/core/body.ts'
 import { InvalidError } from '../../src/core/errors.ts'
 import type { ConversationId } from '../../src/core/ids.ts'
 import type { Store } from '../../src/core/ports.ts'
-import type { StoredMessage, StoredRecord } from '../../src/core/record.ts'
+import type { MessageRecord, StoreRecord } from '../../src/core/record.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { fileOf, recordsOf, type Taken, takeFile } from '../formats/native-file.ts'
 import { fillWithEverything, steadySource } from '../stores/everything.ts'
@@ -17,9 +17,9 @@ const files = size({ gate: 200, full: 5_000 })
 const timeout = size({ gate: 120_000, full: 3_600_000 })
 const seed = 26
 
-let truth: readonly StoredRecord[]
+let truth: readonly StoreRecord[]
 let file: Buffer
-let byLine: ReadonlyMap<string, StoredRecord>
+let byLine: ReadonlyMap<string, StoreRecord>
 let ids: readonly ConversationId[]
 
 beforeAll(async () => {
@@ -47,18 +47,18 @@ function mustGoIn(broken: Buffer): ReadonlySet<string> {
   return new Set([...there].filter(name => name.length === 32))
 }
 
-const seqOf = (record: StoredRecord) => (record.kind === 'message' ? record.seq : -1)
+const seqOf = (record: StoreRecord) => (record.kind === 'message' ? record.seq : -1)
 
-function needs({ conversationId, parentId, turn, id, body }: StoredMessage): string[] {
+function needs({ conversationId, parentId, turn, id, body }: MessageRecord): string[] {
   const above = [parentId, turn].filter(name => name !== null && name !== id) as string[]
   return [conversationId, ...above, ...(body === null ? [] : blobHashesIn(body))]
 }
 
 /** The data that a message's id covers. */
-const vouched = ({ id, conversationId, parentId, role, at, bodyHash }: StoredMessage) =>
+const vouched = ({ id, conversationId, parentId, role, at, bodyHash }: MessageRecord) =>
   JSON.stringify({ id, conversationId, parentId, role, at, bodyHash })
 
-async function stored(store: Store): Promise<StoredRecord[]> {
+async function stored(store: Store): Promise<StoreRecord[]> {
   const there: ConversationId[] = []
   for (const filter of [{}, { trashed: true }] as const) {
     for (const { id } of (await store.listConversations({ ...filter, limit: 1_000 })).items) there.push(id)

@@ -4,7 +4,7 @@ import { textOf } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { beginTurn, systemRecorderSource, takeOver } from '../../src/recorder/index.ts'
 import { openStore } from '../../src/stores/open.ts'
-import { append, holder, say, start } from '../../src/testing/contract/build.ts'
+import { appendTexts, holder, say, startConversation } from '../../src/testing/contract/build.ts'
 import { engines, freshTarget } from '../recorder/engines.ts'
 import { note } from './note.ts'
 import { seededRandom } from './random.ts'
@@ -68,9 +68,9 @@ describe.each(engines)('a wrong clock on %s', engine => {
    */
   async function things(store: Store) {
     const day = { ttlMs: 24 * hour }
-    const task = await start(store, { task: 'report', ...day })
-    const keyed = await start(store, { key: 'k', ...day })
-    const trashed = await start(store)
+    const task = await startConversation(store, { task: 'report', ...day })
+    const keyed = await startConversation(store, { key: 'k', ...day })
+    const trashed = await startConversation(store)
     await store.trash(trashed.conversation.id)
     return { task, keyed, trashed }
   }
@@ -110,7 +110,7 @@ describe.each(engines)('a wrong clock on %s', engine => {
 
   it('does not lock a branch or a range for ten years (R9)', async () => {
     const { store, clock, source } = await openWithClock(engine)
-    const { branch, conversation, ids } = await start(store)
+    const { branch, conversation, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[1] }
     clock.now = truth + tenYears
     // Held by a process on another host, whose state cannot be determined.
@@ -129,14 +129,14 @@ describe.each(engines)('a wrong clock on %s', engine => {
 
   it('holds a branch for a minute if another host is a minute ahead', async () => {
     const { store, clock, source } = await openWithClock(engine)
-    const { branch, conversation, ids } = await start(store)
+    const { branch, conversation, ids } = await startConversation(store)
     clock.now = truth + 60_000
     await store.append(branch, ids[2], [say('I will think about it.')], {
       turn: { key: 'long', step: 0, status: 'open', holder: holder(7) },
     })
     clock.now = truth
     expect(await takeOver(store, conversation.id, undefined, source)).toEqual([])
-    const mine = append(store, branch, 'Mine.')
+    const mine = appendTexts(store, branch, 'Mine.')
     await expect(mine).rejects.toMatchObject({ code: 'busy' })
     clock.now = truth + 91_000
     expect(await takeOver(store, conversation.id, undefined, source)).toHaveLength(1)

@@ -2,9 +2,9 @@ import BetterSqlite3 from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { MessageId } from '../../src/core/ids.ts'
 import { textOf } from '../../src/core/message.ts'
-import type { Place, Store } from '../../src/core/ports.ts'
+import type { BranchInConversation, Store } from '../../src/core/ports.ts'
 import { beginTurn, type Trouble } from '../../src/recorder/index.ts'
-import { append, holder, say } from '../../src/testing/contract/build.ts'
+import { appendTexts, holder, say } from '../../src/testing/contract/build.ts'
 import { importAll } from './an-import.ts'
 import { note } from './note.ts'
 import { isFull } from './size.ts'
@@ -24,7 +24,11 @@ const large = 'x'.repeat(3_000)
 const full = { name: 'StorageFullError', code: 'storage_full' }
 
 /** Writes until there is no space; returns the acknowledged messages. */
-async function sayUntilFull(store: Store, { branch }: Place, told: 'after' | 'before' = 'after') {
+async function sayUntilFull(
+  store: Store,
+  { branch }: BranchInConversation,
+  told: 'after' | 'before' = 'after',
+) {
   let head: MessageId | null = null
   const words: string[] = []
   for (let n = 0; ; n++) {
@@ -42,7 +46,10 @@ async function sayUntilFull(store: Store, { branch }: Place, told: 'after' | 'be
 }
 
 /** One of each kind of write, on a conversation with an open turn. */
-const writes: Record<string, (store: Store, place: Place, head: MessageId) => Promise<unknown>> = {
+const writes: Record<
+  string,
+  (store: Store, place: BranchInConversation, head: MessageId) => Promise<unknown>
+> = {
   create: store => store.create({ metadata: { large } }),
   append: (store, { branch }, head) => store.append(branch, head, [say(large)], { onConflict: 'sibling' }),
   'append of a blob': (store, { branch }, head) =>
@@ -94,7 +101,7 @@ describe.each(disks)('$name when it is full', ({ make, impossible }) => {
     const disk = await make()
     const { store } = disk
     const place = await store.create({ key: 'k' })
-    const { head } = await append(store, place, 'one', 'two')
+    const { head } = await appendTexts(store, place, 'one', 'two')
     const other = await store.create()
     const { head: end } = await store.append(other.branch, null, [say('open')], {
       turn: { key: 'open', step: 0, status: 'open', holder: holder() },

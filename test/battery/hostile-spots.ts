@@ -1,14 +1,14 @@
 import type { EventType } from '../../src/core/event.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import { contentOf, type NonEmpty } from '../../src/core/message.ts'
-import type { Place, Store } from '../../src/core/ports.ts'
-import type { StoredRecord, Unreadable } from '../../src/core/record.ts'
+import type { BranchInConversation, Store } from '../../src/core/ports.ts'
+import type { StoreRecord, UnreadableRecord } from '../../src/core/record.ts'
 import type { Turn } from '../../src/core/turn.ts'
 import { holder, say } from '../../src/testing/contract/build.ts'
 import { isFull } from './size.ts'
 
 /** A conversation for trying texts. The turn `open` is open and holds the branch `held`. */
-export interface Ground extends Place {
+export interface Ground extends BranchInConversation {
   readonly id: ConversationId
   readonly ids: readonly MessageId[]
 }
@@ -169,7 +169,10 @@ const idOf = (text: string) => text as ConversationId & MessageId
 
 /** One record of each kind, repeatedly, each time with the text in another field; in the gate in a quarter of
  *  the fields, another quarter for each length of text. */
-function oddRecords(records: readonly (StoredRecord | Unreadable)[], text: string): NonEmpty<StoredRecord> {
+function oddRecords(
+  records: readonly (StoreRecord | UnreadableRecord)[],
+  text: string,
+): NonEmpty<StoreRecord> {
   const kinds = [...Map.groupBy(records, ({ kind }) => kind).values()].map(of => of[0]!)
   const odd = kinds.flatMap(record =>
     Object.entries(record)
@@ -177,7 +180,7 @@ function oddRecords(records: readonly (StoredRecord | Unreadable)[], text: strin
       .map(([field]) => ({ ...record, [field]: text })),
   )
   const some = odd.filter((_, i) => isFull || (i + text.length) % 4 === 0)
-  return some as unknown as NonEmpty<StoredRecord>
+  return some as unknown as NonEmpty<StoreRecord>
 }
 
 /** Texts that are used for lookups. */
@@ -197,9 +200,9 @@ export const asking: Readonly<Record<string, Spot>> = {
   'tail: id': (store, _, text) => store.tail(idOf(text), { messages: 3 }),
   'structure: id': (store, _, text) => store.structure(idOf(text)),
   'readBlob: hash': (store, _, text) => store.readBlob(text),
-  'readStored: id': (store, _, text) => allOf(store.readStored(idOf(text))),
-  'writeStored: every text of a record': async (store, { id }, text) =>
-    store.writeStored(oddRecords(await allOf(store.readStored(id)), text)),
+  'readRecords: id': (store, _, text) => allOf(store.readRecords(idOf(text))),
+  'writeRecords: every text of a record': async (store, { id }, text) =>
+    store.writeRecords(oddRecords(await allOf(store.readRecords(id)), text)),
   'listTurns: status': (store, { id }, text) => store.listTurns(id, { status: text as Turn['status'] }),
   'readDraft: key': (store, { id }, text) => store.readDraft(id, text),
   'listSummaries: id': (store, _, text) => store.listSummaries(idOf(text)),

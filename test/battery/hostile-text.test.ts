@@ -88,7 +88,7 @@ async function tryText(stores: readonly [Store, Store], text: string, tally: Tal
   }
 
   async function dump(i: 0 | 1): Promise<unknown[]> {
-    const records = await allOf(stores[i].readStored(grounds[i].id))
+    const records = await allOf(stores[i].readRecords(grounds[i].id))
     return records.map(record => ('hash' in record && 'data' in record ? sha256Hex(record.data) : record))
   }
 }

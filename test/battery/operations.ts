@@ -9,7 +9,7 @@ import * as postgres from '../../src/stores/postgres/migrate.ts'
 import { migrations as postgresMigrations } from '../../src/stores/postgres/migrations.ts'
 import * as sqlite from '../../src/stores/sqlite/migrate.ts'
 import { migrations as sqliteMigrations } from '../../src/stores/sqlite/migrations.ts'
-import { append, say } from '../../src/testing/contract/build.ts'
+import { appendTexts, say } from '../../src/testing/contract/build.ts'
 import { told } from '../context/model.ts'
 import { importAll, lookAtImport } from './an-import.ts'
 
@@ -64,7 +64,7 @@ const aSummary: Operation = {
   prepare: target =>
     withStore(target, async store => {
       const place = await store.create({ key: 'talk' })
-      for (let i = 0; i < 10; i++) await append(store, place, `question ${i}`, `answer ${i}`)
+      for (let i = 0; i < 10; i++) await appendTexts(store, place, `question ${i}`, `answer ${i}`)
     }),
   run: (target, arm, now) =>
     withStore(
@@ -108,7 +108,7 @@ const postgresNext = [...postgresMigrations, nextVersion(postgresMigrations.at(-
 const aMigration: Operation = {
   prepare: target =>
     withStore(target, async store => {
-      for (let i = 0; i < 5; i++) await append(store, await store.create({ title: 'old' }), 'one', 'two')
+      for (let i = 0; i < 5; i++) await appendTexts(store, await store.create({ title: 'old' }), 'one', 'two')
     }),
   async run(target, arm) {
     if (isPostgres(target)) {

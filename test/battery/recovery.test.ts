@@ -5,7 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Finding } from '../../src/core/finding.ts'
 import type { ConversationId } from '../../src/core/ids.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
-import { type Loss, type Recovered, recoverFile } from '../../src/stores/sqlite/recover/recover-file.ts'
+import {
+  type RecoverLoss,
+  type RecoverResult,
+  recoverFile,
+} from '../../src/stores/sqlite/recover/recover-file.ts'
 import { changedSince, damagedCopy, dice, fill, folder, messagesOf, type Truth } from './damaged-file.ts'
 import { note } from './note.ts'
 import { size } from './size.ts'
@@ -26,8 +30,8 @@ beforeAll(async () => {
 })
 
 interface Outcome {
-  readonly recovered: Recovered
-  readonly losses: readonly Loss[]
+  readonly recovered: RecoverResult
+  readonly losses: readonly RecoverLoss[]
   /** Of the written messages: copied completely, copied in part, and gone. */
   readonly whole: number
   readonly partly: number
@@ -39,7 +43,7 @@ interface Outcome {
 async function recovered(): Promise<Outcome> {
   const to = join(place.path, `new-${++rounds}.db`)
   const before = readFileSync(path)
-  const losses: Loss[] = []
+  const losses: RecoverLoss[] = []
   await using target = await openSqliteStore(to, { durability: 'normal' })
   const result = await recoverFile(path, target, { onLoss: loss => losses.push(loss) })
   expect(readFileSync(path).equals(before), 'the damaged file is left alone').toBe(true)

@@ -6,7 +6,7 @@ import BetterSqlite3 from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { sha256Hex } from '../../src/core/hash.ts'
 import { type NonEmpty, textOf } from '../../src/core/message.ts'
-import type { StoredRecord } from '../../src/core/record.ts'
+import type { StoreRecord } from '../../src/core/record.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { migrations as postgresMigrations } from '../../src/stores/postgres/migrations.ts'
 import { copyPath, migrate } from '../../src/stores/sqlite/migrate.ts'
@@ -61,8 +61,8 @@ describe.each(engines)('a store of %s', engine => {
     // It is a store like any other: its data passes every check, is found by search, and can be continued.
     const { ids, records } = truthOf(engine, version)
     await using other = await openStore(':memory:')
-    const sent = records.map(record => asStored(record)) as unknown as NonEmpty<StoredRecord>
-    const refused = (await other.writeStored(sent)).filter(({ outcome }) => outcome === 'refused')
+    const sent = records.map(record => asStored(record)) as unknown as NonEmpty<StoreRecord>
+    const refused = (await other.writeRecords(sent)).filter(({ outcome }) => outcome === 'refused')
     expect(refused).toEqual([])
     expect((await store.search('story')).items.map(({ conversation }) => conversation.id)).toContain(ids[0])
     const { branch } = (await store.findByKey('sample:tree'))!
@@ -172,8 +172,8 @@ async function expectOneCopy(target: string): Promise<void> {
 }
 
 /** A record of the truth as a store accepts it. */
-function asStored(record: unknown): StoredRecord {
+function asStored(record: unknown): StoreRecord {
   const { kind, data } = record as { kind: string; data?: string }
   const whole = kind === 'blob' ? { ...(record as object), data: Buffer.from(data!, 'base64') } : record
-  return whole as StoredRecord
+  return whole as StoreRecord
 }

@@ -9,7 +9,7 @@ import {
   latestTime,
 } from '../../src/core/check.ts'
 import { InvalidError } from '../../src/core/errors.ts'
-import { checkJson, checkJsonObject, isPlainObject, kindOf, maxNesting } from '../../src/core/json.ts'
+import { checkJson, checkJsonObject, isPlainObject, maxNesting, typeName } from '../../src/core/json.ts'
 
 class Thing {}
 
@@ -179,9 +179,9 @@ describe('checkJsonObject', () => {
 
 describe('kindOf and isPlainObject', () => {
   it('survive objects without a constructor, or with an odd one', () => {
-    expect(kindOf(Object.create(null))).toBe('an object')
-    expect(kindOf(Object.create({ constructor: 5 }))).toBe('an object')
-    expect(kindOf({ constructor: { name: 5 } })).toBe('an object')
+    expect(typeName(Object.create(null))).toBe('an object')
+    expect(typeName(Object.create({ constructor: 5 }))).toBe('an object')
+    expect(typeName({ constructor: { name: 5 } })).toBe('an object')
     expect(isPlainObject(Object.create({}))).toBe(false)
   })
 })

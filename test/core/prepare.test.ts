@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { encodeBody } from '../../src/core/body.ts'
 import { InvalidError } from '../../src/core/errors.ts'
 import type { NewMessage } from '../../src/core/message.ts'
-import { prepareMessage, prepareMessages, readRole, titleOf } from '../../src/core/prepare.ts'
+import { prepareMessage, prepareMessages, readRole, titleOfMessages } from '../../src/core/prepare.ts'
 
 /** What a careless caller could hand over. */
 const prepare = (message: unknown) => prepareMessage(message as NewMessage, 'messages[0]')
@@ -43,7 +43,7 @@ describe('prepareMessage', () => {
   })
 
   it('finds a title only in what a person said', () => {
-    const titled = (...messages: NewMessage[]) => titleOf(messages.map(message => prepare(message)))
+    const titled = (...messages: NewMessage[]) => titleOfMessages(messages.map(message => prepare(message)))
     const image = { role: 'user', blocks: [{ type: 'image', mime: 'image/png', url: 'u' }] } as const
     const text = (text: string) => ({ type: 'text', text }) as const
     expect(titled({ role: 'assistant', blocks: 'hi' })).toBeNull()

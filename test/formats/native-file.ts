@@ -1,19 +1,19 @@
 import type { ConversationId } from '../../src/core/ids.ts'
-import type { Mover } from '../../src/core/ports.ts'
-import type { StoredRecord } from '../../src/core/record.ts'
-import { type SourcedRecord, type Tally, takeIn } from '../../src/core/take-in.ts'
+import type { RecordMover } from '../../src/core/ports.ts'
+import type { StoreRecord } from '../../src/core/record.ts'
+import { type RecordTally, type SourcedRecord, takeIn } from '../../src/core/take-in.ts'
 import { nativeDecoder } from '../../src/formats/native/decode.ts'
 import { nativeEncoder } from '../../src/formats/native/encode.ts'
 import { lineSplitter } from '../../src/formats/native/split-lines.ts'
 
 /** All that is stored of these conversations. What cannot be read fails the test. */
 export async function recordsOf(
-  mover: Pick<Mover, 'readStored'>,
+  mover: Pick<RecordMover, 'readRecords'>,
   ids: readonly ConversationId[],
-): Promise<StoredRecord[]> {
-  const records: StoredRecord[] = []
+): Promise<StoreRecord[]> {
+  const records: StoreRecord[] = []
   for (const id of ids) {
-    for await (const record of mover.readStored(id)) {
+    for await (const record of mover.readRecords(id)) {
       if (record.kind === 'unreadable') throw new Error(`${record.what}: ${record.reason}`)
       records.push(record.kind === 'blob' ? { ...record, data: Buffer.from(record.data) } : record)
     }
@@ -22,7 +22,7 @@ export async function recordsOf(
 }
 
 /** A file of the native format with these records. */
-export function fileOf(records: readonly StoredRecord[]): string {
+export function fileOf(records: readonly StoreRecord[]): string {
   const encoder = nativeEncoder()
   const lines = [
     encoder.header(1_767_225_600_000, 'test'),
@@ -33,7 +33,7 @@ export function fileOf(records: readonly StoredRecord[]): string {
 }
 
 export interface Taken {
-  readonly tally: Tally
+  readonly tally: RecordTally
   /** Lines that did not go in, with the reason. */
   readonly bad: readonly { readonly line: number; readonly reason: string }[]
   readonly notes: readonly string[]
@@ -41,7 +41,7 @@ export interface Taken {
 
 /** Takes a file in as the command does, from pieces of a size that cuts lines and characters in two. */
 export async function takeFile(
-  mover: Pick<Mover, 'writeStored'>,
+  mover: Pick<RecordMover, 'writeRecords'>,
   file: Uint8Array | string,
   { chunk = 997, longestLine }: { readonly chunk?: number; readonly longestLine?: number } = {},
 ): Promise<Taken> {

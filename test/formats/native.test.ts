@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Store } from '../../src/core/ports.ts'
-import type { StoredRecord } from '../../src/core/record.ts'
+import type { StoreRecord } from '../../src/core/record.ts'
 import { nativeEncoder } from '../../src/formats/native/encode.ts'
 import { blobPartBytes } from '../../src/formats/native/format.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { type Everything, fillWithEverything, steadySource } from '../stores/everything.ts'
 import { fileOf, recordsOf, takeFile } from './native-file.ts'
 
-let truth: readonly StoredRecord[]
+let truth: readonly StoreRecord[]
 let sample: Everything
 let file: string
 

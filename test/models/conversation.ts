@@ -1,5 +1,5 @@
 import type { Block, ToolCallBlock } from '../../src/core/block.ts'
-import type { Answer, ContextMessage, Model, ModelEvent, ModelRequest } from '../../src/core/model.ts'
+import type { ContextMessage, Model, ModelAnswer, ModelEvent, ModelRequest } from '../../src/core/model.ts'
 import { type OpenModelOptions, openModel } from '../../src/models/open.ts'
 import type { ModelServer } from '../support/models/server.ts'
 
@@ -57,7 +57,7 @@ export async function eventsOf(model: Model, request: ModelRequest): Promise<rea
   return all
 }
 
-export async function answerOf(model: Model, request: ModelRequest): Promise<Answer> {
+export async function answerOf(model: Model, request: ModelRequest): Promise<ModelAnswer> {
   const last = (await eventsOf(model, request)).at(-1)
   if (last?.type !== 'answer') throw new Error('the stream did not end with an answer')
   return last.answer
@@ -77,5 +77,5 @@ export async function untilFailure(
   return { pieces, error: null }
 }
 
-export const words = (answer: Answer): string =>
+export const words = (answer: ModelAnswer): string =>
   answer.blocks.map(block => (block.type === 'text' ? String(block.text) : '')).join('')

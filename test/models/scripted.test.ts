@@ -4,7 +4,7 @@ import { summaryRequest } from '../../src/context/summary-prompt.ts'
 import type { Block } from '../../src/core/block.ts'
 import { ContextLengthError, ModelError } from '../../src/core/errors.ts'
 import { textOf } from '../../src/core/message.ts'
-import type { Answer, ContextMessage, Model, ModelEvent, ModelRequest } from '../../src/core/model.ts'
+import type { ContextMessage, Model, ModelAnswer, ModelEvent, ModelRequest } from '../../src/core/model.ts'
 import { estimateTokens } from '../../src/core/tokens.ts'
 import { scripted } from '../../src/models/scripted.ts'
 
@@ -20,7 +20,7 @@ async function events(model: Model, request: ModelRequest): Promise<readonly Mod
   return all
 }
 
-async function answer(model: Model, request: ModelRequest): Promise<Answer> {
+async function answer(model: Model, request: ModelRequest): Promise<ModelAnswer> {
   const last = (await events(model, request)).at(-1)
   if (last?.type !== 'answer') throw new Error('the stream did not end with an answer')
   return last.answer

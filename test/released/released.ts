@@ -54,7 +54,7 @@ export async function loadPostgres(version: number, pool: Pool): Promise<void> {
 export async function recordsOf(store: Store, ids: readonly ConversationId[]): Promise<readonly unknown[]> {
   const records: unknown[] = []
   for (const id of ids) {
-    for await (const record of store.readStored(id)) {
+    for await (const record of store.readRecords(id)) {
       if (record.kind === 'unreadable') throw new Error(`${record.what}: ${record.reason}`)
       const plain =
         record.kind === 'blob' ? { ...record, data: Buffer.from(record.data).toString('base64') } : record

@@ -1,8 +1,8 @@
 import { describe, it } from 'vitest'
-import { contract, runCase, type Subject } from '../../src/testing/index.ts'
+import { type ContractSubject, contract, runCase } from '../../src/testing/index.ts'
 
 /** Runs the whole contract on a driver: a test for each case, under the heading of its area. */
-export function describeContract(subject: Subject): void {
+export function describeContract(subject: ContractSubject): void {
   for (const area of new Set(contract.map(one => one.area))) {
     describe(`${subject.name}: ${area}`, () => {
       for (const one of contract.filter(candidate => candidate.area === area)) {

@@ -19,7 +19,7 @@ async function copy(from: Store, to: Store, ids: readonly ConversationId[]) {
 
   async function* records(): AsyncGenerator<SourcedRecord> {
     for (const id of ids) {
-      for await (const record of from.readStored(id)) {
+      for await (const record of from.readRecords(id)) {
         if (record.kind === 'unreadable') throw new Error(record.reason)
         yield { record, file: '', line: 0 }
       }

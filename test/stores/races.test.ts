@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ConversationId } from '../../src/core/ids.ts'
 import type { Message, NonEmpty } from '../../src/core/message.ts'
-import type { Appended, Place, Store } from '../../src/core/ports.ts'
+import type { Appended, BranchInConversation, Store } from '../../src/core/ports.ts'
 import { say } from '../../src/testing/contract/build.ts'
 import { startWorker, type Worker } from '../support/workers.ts'
 import { freshDatabase } from './postgres/database.ts'
@@ -81,7 +81,11 @@ async function allMessages(store: Store, id: ConversationId): Promise<readonly M
 }
 
 /** Seqs from 0 without a gap or a double, and counters that agree with them. */
-async function expectGapFree(store: Store, { conversation: { id } }: Place, count: number): Promise<void> {
+async function expectGapFree(
+  store: Store,
+  { conversation: { id } }: BranchInConversation,
+  count: number,
+): Promise<void> {
   const messages = await allMessages(store, id)
   expect(messages.map(message => message.seq)).toEqual(Array.from({ length: count }, (_, i) => i))
   const { messages: counted, tokens } = await store.getConversation(id)

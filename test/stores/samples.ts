@@ -177,15 +177,15 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   foundMessages: { places: [{ conv, seq: 0 }] },
   branchesHolding: { places: [{ conv, seq: 0 }] },
   bodySizes: span,
-  storedMessages: span,
-  storedTombstones: span,
-  storedTurns: { conv, after: '', below: 9, limit: 10 },
-  storedSummaries: { conv, after_last: -1, after_first: -1, below: 9, limit: 10 },
-  storedLinks: { conv },
+  messageRecords: span,
+  tombstoneRecords: span,
+  turnRecords: { conv, after: '', below: 9, limit: 10 },
+  summaryRecords: { conv, after_last: -1, after_first: -1, below: 9, limit: 10 },
+  linkRecords: { conv },
   locateAll: { ids: [message] },
   buried: { conv, ids: [message] },
   keepBlobs: { hashes: ['h'] },
-  insertStoredConversation: {
+  insertConversationRecord: {
     ...{
       id,
       kind: 'main',
@@ -198,7 +198,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
     ...{ cost: 0.5, created_at: now, updated_at: now, trashed_at: null },
   },
   raiseTotals: { conv, tokens_used: 1, cost: 0.5, updated_at: now },
-  insertStoredMessage: {
+  insertMessageRecord: {
     ...{ conv, id: message, seq: 0, parent_seq: -1, run: 0, depth: 0, role: 'user', at: now, tokens: 5 },
     ...{
       path_tokens: 5,
@@ -211,9 +211,9 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
     },
   },
   insertTombstone: { conv, seq: 0, parent_seq: -1, id: message, at: now, reason: null },
-  growStored: { conv, next_seq: 1, added: 1, tokens: 5 },
-  putStoredTurn: { conv, ...turn, started_at: now },
-  putStoredSummary: {
+  growByRecords: { conv, next_seq: 1, added: 1, tokens: 5 },
+  putTurnRecord: { conv, ...turn, started_at: now },
+  putSummaryRecord: {
     ...{
       ...range,
       first_id: message,
@@ -227,7 +227,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   },
   erasedBetween: span,
   eventLike: { conv, type: 'plan', at: now, data: '{}' },
-  putStoredBranch: {
+  putBranchRecord: {
     ...{ conv, name, ...head, key: null, former_key: null, trashed_key: null, title: null },
     ...{ created_at: now, updated_at: now },
   },

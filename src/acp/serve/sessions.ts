@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import type { AgentContext, ListSessionsResponse, McpServer } from '@agentclientprotocol/sdk/unstable'
 import type { BranchRef } from '../../core/branch.ts'
-import type { Place } from '../../core/ports.ts'
+import type { BranchInConversation } from '../../core/ports.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { deleteSession } from '../delete-session.ts'
 import { directoryOf } from '../directory.ts'
@@ -52,7 +52,7 @@ export function createSessions(
   let files: FileAbilities = {}
   let ended = false
 
-  async function start(id: string, wanted: Wanted, place: Place | null): Promise<Session> {
+  async function start(id: string, wanted: Wanted, place: BranchInConversation | null): Promise<Session> {
     const cwd = checked(wanted.cwd)
     if (ended) throw new Error('the connection has ended')
     // Somebody who asked for the same a moment ago may have been quicker.
@@ -68,7 +68,7 @@ export function createSessions(
     return session
   }
 
-  async function placeOf(sessionId: string): Promise<Place> {
+  async function placeOf(sessionId: string): Promise<BranchInConversation> {
     const place = await findPlace(store, sessionId)
     if (!place) throw unknownSession(sessionId)
     const { owner } = place.conversation

@@ -1,4 +1,4 @@
-import { type Finding, standingOn, type Verified } from '../../core/finding.ts'
+import { countDependents, type Finding, type Verified } from '../../core/finding.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Store } from '../../core/ports.ts'
 import { shortIdIn } from '../keep/short-id-in.ts'
@@ -48,7 +48,7 @@ export async function tellFindings(
     const listed = findings.filter(finding => finding.severity === severity).slice(0, mostListed)
     for (const finding of listed) {
       world.out.line(`  ${await lineOf(finding)}`)
-      const standing = standingOn(finding)
+      const standing = countDependents(finding)
       if (finding.before === null || standing === null) continue
       const stand = standing === 1 ? 'stands' : 'stand'
       world.out.line(

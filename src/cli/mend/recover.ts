@@ -1,7 +1,11 @@
 import { existsSync, lstatSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { openStore } from '../../stores/open.ts'
-import { type Loss, type Recovered, recoverFile } from '../../stores/sqlite/recover/recover-file.ts'
+import {
+  type RecoverLoss,
+  type RecoverResult,
+  recoverFile,
+} from '../../stores/sqlite/recover/recover-file.ts'
 import { hasOption, type Run, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
 import { plural, whole } from '../terminal/number.ts'
@@ -31,9 +35,9 @@ export const recover: Run = async (given, world) => {
   const began = performance.now()
   const unfinished = `${to}.${process.pid}.unfinished`
   const progress = progressLine(world, 'recovering', 'conversations')
-  const losses: Loss[] = []
+  const losses: RecoverLoss[] = []
   try {
-    let result: Recovered
+    let result: RecoverResult
     {
       await using target = await openStore(unfinished, { durability: 'normal' })
       result = await recoverFile(damaged, target, {
@@ -61,8 +65,8 @@ function tell(
   world: World,
   damaged: string,
   to: string,
-  result: Recovered,
-  losses: readonly Loss[],
+  result: RecoverResult,
+  losses: readonly RecoverLoss[],
   ms: number,
 ): void {
   const { conversations, messages, mended, gaps } = result

@@ -1,5 +1,5 @@
 import { CorruptError, SkeinError } from '../../core/errors.ts'
-import { type Finding, type Severity, standingOn, type Verified } from '../../core/finding.ts'
+import { countDependents, type Finding, type Severity, type Verified } from '../../core/finding.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Store } from '../../core/ports.ts'
 import { hasOption, type Run } from '../command.ts'
@@ -87,7 +87,7 @@ function jsonOf(finding: Finding) {
     seq,
     reason: what,
     before,
-    after: standingOn(finding),
+    after: countDependents(finding),
     standing: ranges,
   }
 }

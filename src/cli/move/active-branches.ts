@@ -1,4 +1,4 @@
-import type { StoredRecord } from '../../core/record.ts'
+import type { StoreRecord } from '../../core/record.ts'
 
 /** A conversation whose branch did not come, or was not taken. */
 export interface MissingBranch {
@@ -10,8 +10,8 @@ export interface MissingBranch {
 /** Watches whether conversations come with the branch that they would be gone on with: without it one looks empty, though
  *  all of it is there. */
 export interface ActiveBranches {
-  seen(record: StoredRecord, line: number): void
-  refused(record: StoredRecord, line: number): void
+  seen(record: StoreRecord, line: number): void
+  refused(record: StoreRecord, line: number): void
   missing(): Iterable<MissingBranch>
 }
 

@@ -1,8 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Store } from '../../core/ports.ts'
-import type { Unreadable } from '../../core/record.ts'
-import { type SourcedRecord, type Tally, takeIn } from '../../core/take-in.ts'
+import type { UnreadableRecord } from '../../core/record.ts'
+import { type RecordTally, type SourcedRecord, takeIn } from '../../core/take-in.ts'
 import { openStore } from '../../stores/open.ts'
 import { type Run, textOptions } from '../command.ts'
 import { exit } from '../exit.ts'
@@ -17,9 +17,9 @@ import { movedText, tallyJson, tellSome, tellUnreadable } from './moved-text.ts'
 import { stopOnInterrupt } from './stop-on-interrupt.ts'
 
 interface Copied {
-  readonly tally: Tally
+  readonly tally: RecordTally
   readonly conversations: number
-  readonly unreadable: readonly Unreadable[]
+  readonly unreadable: readonly UnreadableRecord[]
   readonly refused: readonly string[]
   readonly notes: readonly string[]
   readonly ms: number
@@ -48,7 +48,7 @@ async function copyAll(
 ): Promise<Copied> {
   const began = performance.now()
   const ids = await conversationsOf(source, only)
-  const unreadable: Unreadable[] = []
+  const unreadable: UnreadableRecord[] = []
   const refused: string[] = []
   const notes: string[] = []
   let done = 0
@@ -69,7 +69,7 @@ async function copyAll(
 
   async function* records(): AsyncGenerator<SourcedRecord> {
     for (const id of ids) {
-      for await (const record of breathing(source.readStored(id))) {
+      for await (const record of breathing(source.readRecords(id))) {
         signal.throwIfAborted()
         if (record.kind === 'unreadable') unreadable.push(record)
         else yield { record, file: '', line: 0 }

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Store } from '../../core/ports.ts'
-import type { StoredRecord, Unreadable } from '../../core/record.ts'
+import type { StoreRecord, UnreadableRecord } from '../../core/record.ts'
 import { nativeEncoder } from '../../formats/native/encode.ts'
 import { type Given, hasOption, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
@@ -48,7 +48,7 @@ export async function exportNative(given: Given, world: World, store: Store): Pr
 
 interface WrittenFile {
   readonly amounts: Amounts
-  readonly unreadable: readonly Unreadable[]
+  readonly unreadable: readonly UnreadableRecord[]
 }
 
 async function writeAll(
@@ -60,7 +60,7 @@ async function writeAll(
 ): Promise<WrittenFile> {
   const encoder = nativeEncoder()
   const amounts = noAmounts()
-  const unreadable: Unreadable[] = []
+  const unreadable: UnreadableRecord[] = []
   const progress = progressLine(world, 'exporting', 'conversations')
   try {
     await write.line(encoder.header(world.now(), `skein ${version()}`))
@@ -82,9 +82,9 @@ async function writeAll(
 }
 
 /** What was removed for good since it was listed is passed over. */
-async function* stillThere(store: Store, id: ConversationId): AsyncGenerator<StoredRecord | Unreadable> {
+async function* stillThere(store: Store, id: ConversationId): AsyncGenerator<StoreRecord | UnreadableRecord> {
   try {
-    yield* store.readStored(id)
+    yield* store.readRecords(id)
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error
   }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import type { StoredRecord } from '../../core/record.ts'
-import { type SourcedRecord, type Tally, takeIn } from '../../core/take-in.ts'
+import type { StoreRecord } from '../../core/record.ts'
+import { type RecordTally, type SourcedRecord, takeIn } from '../../core/take-in.ts'
 import { type Given, hasOption, type Run, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
 import { writeNew } from '../keep/new-file.ts'
@@ -21,7 +21,7 @@ interface Remark {
 }
 
 interface Imported {
-  readonly tally: Tally
+  readonly tally: RecordTally
   /** What did not go in, the first of them; and how many there are. */
   readonly bad: readonly Remark[]
   readonly badCount: number
@@ -114,7 +114,7 @@ function lookFor({ conversation, branch }: MissingBranch): string {
 }
 
 /** A record as people are told of it. */
-export function nameOf(record: StoredRecord): string {
+export function nameOf(record: StoreRecord): string {
   switch (record.kind) {
     case 'conversation':
     case 'message':

@@ -1,10 +1,10 @@
-import type { StoredKind, Unreadable } from '../../core/record.ts'
-import type { Tally } from '../../core/take-in.ts'
+import type { RecordKind, UnreadableRecord } from '../../core/record.ts'
+import type { RecordTally } from '../../core/take-in.ts'
 import { plural, whole } from '../terminal/number.ts'
 import type { World } from '../world.ts'
 
 /** How many records of each kind. */
-export type Amounts = Partial<Record<StoredKind, number>>
+export type Amounts = Partial<Record<RecordKind, number>>
 
 export function noAmounts(): Amounts {
   return {}
@@ -23,7 +23,7 @@ export function amountsText(amounts: Amounts): string {
   return plural(others, 'record')
 }
 
-const kinds: readonly StoredKind[] = [
+const kinds: readonly RecordKind[] = [
   'conversation',
   'message',
   'tombstone',
@@ -37,7 +37,7 @@ const kinds: readonly StoredKind[] = [
 ]
 
 /** For programs: every kind, also those of which there is none. */
-export function tallyJson({ added, present, advanced, refused }: Tally) {
+export function tallyJson({ added, present, advanced, refused }: RecordTally) {
   const every = (amounts: Amounts) => Object.fromEntries(kinds.map(kind => [kind, amounts[kind] ?? 0]))
   return {
     added: every(added),
@@ -48,12 +48,12 @@ export function tallyJson({ added, present, advanced, refused }: Tally) {
 }
 
 /** Whether a store has changed. */
-export function isNothingNew({ added, advanced }: Tally): boolean {
+export function isNothingNew({ added, advanced }: RecordTally): boolean {
   return Object.keys(added).length === 0 && Object.keys(advanced).length === 0
 }
 
 /** `imported 312 conversations, 20,101 messages · 4.1 s`, or that all of it was there. */
-export function movedText(tally: Tally, verb: string, where: 'here' | 'there'): string {
+export function movedText(tally: RecordTally, verb: string, where: 'here' | 'there'): string {
   const { added, advanced, present } = tally
   if (!isNothingNew(tally)) {
     const grown = advanced.branch ? `, ${plural(advanced.branch, 'branch', 'branches')} moved on` : ''
@@ -80,7 +80,7 @@ export function tellSome(world: World, notes: readonly string[]): void {
     world.err.line(`${mark} and ${whole(notes.length - mostTold)} more: --json has them`)
 }
 
-export function tellUnreadable(world: World, unreadable: readonly Unreadable[]): void {
+export function tellUnreadable(world: World, unreadable: readonly UnreadableRecord[]): void {
   tellSome(
     world,
     unreadable.map(

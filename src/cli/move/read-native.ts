@@ -1,6 +1,6 @@
 import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { StoredRecord } from '../../core/record.ts'
+import type { StoreRecord } from '../../core/record.ts'
 import { type Decoded, nativeDecoder } from '../../formats/native/decode.ts'
 import { lineSplitter } from '../../formats/native/split-lines.ts'
 import { UsageError } from '../usage-error.ts'
@@ -50,7 +50,7 @@ function messagesIn(file: string): number | null {
 export async function* recordsIn(
   source: NativeSource,
   onTrouble: (trouble: Exclude<Decoded, { type: 'record' }>) => void,
-): AsyncGenerator<{ readonly record: StoredRecord; readonly line: number }> {
+): AsyncGenerator<{ readonly record: StoreRecord; readonly line: number }> {
   const splitter = lineSplitter()
   const decoder = nativeDecoder()
   for await (const chunk of source.chunks()) {
@@ -61,7 +61,7 @@ export async function* recordsIn(
 
   function* sorted(
     decoded: readonly Decoded[],
-  ): Generator<{ readonly record: StoredRecord; readonly line: number }> {
+  ): Generator<{ readonly record: StoreRecord; readonly line: number }> {
     for (const one of decoded) {
       if (one.type === 'record') yield one
       else onTrouble(one)

@@ -1,7 +1,7 @@
 import type { Target } from '../../agent/journal.ts'
 import type { Conversation, NewConversation } from '../../core/conversation.ts'
 import { NotFoundError } from '../../core/errors.ts'
-import type { Place, Resolved, Store } from '../../core/ports.ts'
+import type { BranchInConversation, Resolved, Store } from '../../core/ports.ts'
 import type { Given } from '../command.ts'
 import { keyOf } from '../place.ts'
 import { shortened } from '../terminal/short-id.ts'
@@ -109,7 +109,11 @@ function expiryNotes({ expiresAt }: Conversation, world: World): readonly string
   return expired ? [`expired ${since(expiresAt, world)}, going on`] : []
 }
 
-async function continued(store: Store, place: Place, notes: readonly string[] = []): Promise<Chosen> {
+async function continued(
+  store: Store,
+  place: BranchInConversation,
+  notes: readonly string[] = [],
+): Promise<Chosen> {
   const standing = await standingOn(store, place)
   const { conversation, branch } = standing
   return {

@@ -1,5 +1,5 @@
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
-import type { Place, Resolved, Store } from '../../core/ports.ts'
+import type { BranchInConversation, Resolved, Store } from '../../core/ports.ts'
 import type { World } from '../world.ts'
 
 /** How many conversations of this directory are looked through for the name of a branch. */
@@ -24,11 +24,11 @@ export async function findNamed(word: string, store: Store, world: World): Promi
 }
 
 /** A key as people say it: in the user's store it goes on with the directory. */
-async function byOwnKey(word: string, store: Store, { cwd }: World): Promise<Place | null> {
+async function byOwnKey(word: string, store: Store, { cwd }: World): Promise<BranchInConversation | null> {
   return word.startsWith('cli:') ? store.findByKey(`${word}@${cwd}`) : null
 }
 
-async function byBranch(name: string, store: Store, { cwd }: World): Promise<Place | null> {
+async function byBranch(name: string, store: Store, { cwd }: World): Promise<BranchInConversation | null> {
   const { items } = await store.listConversations({ directory: cwd, limit: mostLookedAt })
   for (const { branch, ...conversation } of items) {
     if (branch.name === name) return { conversation, branch }

@@ -1,10 +1,10 @@
 import type { ListedConversation } from '../../core/listing.ts'
-import type { Place, Store } from '../../core/ports.ts'
+import type { BranchInConversation, Store } from '../../core/ports.ts'
 import type { World } from '../world.ts'
 
 /** What a bare `skein` goes on with. */
 export interface NewestHere {
-  readonly place: Place | null
+  readonly place: BranchInConversation | null
   /** A newer one that was passed over because it has expired. */
   readonly expired: ListedConversation | null
 }

@@ -2,7 +2,7 @@ import type { Branch } from '../../core/branch.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { type Message, type Role, textOf } from '../../core/message.ts'
-import type { Place, Store } from '../../core/ports.ts'
+import type { BranchInConversation, Store } from '../../core/ports.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 
 /** Where a conversation stands: what a person is told before anything is asked. */
@@ -28,7 +28,7 @@ export interface LastWords {
 
 /** Looks at the end of a branch. An answer whose process died is closed first: what had arrived of it is kept, and
  *  is what the person sees. */
-export async function standingOn(store: Store, place: Place): Promise<Standing> {
+export async function standingOn(store: Store, place: BranchInConversation): Promise<Standing> {
   const { conversation } = place
   const ended = await takeOver(store, conversation.id, place.branch.name)
   const branch = ended.length > 0 ? await store.getBranch(place.branch) : place.branch
@@ -40,7 +40,7 @@ export async function standingOn(store: Store, place: Place): Promise<Standing> 
 /** The same for any message: a fork begins there, whatever the branch does. */
 export async function standingAt(
   store: Store,
-  { conversation, branch }: Place,
+  { conversation, branch }: BranchInConversation,
   head: MessageId | null,
   live = false,
 ): Promise<Standing> {

@@ -1,5 +1,5 @@
 /** What a code point means to the tokeniser. */
-export type Kind =
+export type LetterKind =
   | typeof BREAK
   | typeof LOWER
   | typeof UPPER
@@ -29,7 +29,7 @@ export const EMOJI = 8
 
 /** A code point as the tokeniser sees it; `text` is its folded form, empty unless it is seen. */
 export interface Letter {
-  readonly kind: Kind
+  readonly kind: LetterKind
   readonly text: string
 }
 
@@ -49,7 +49,7 @@ export function letterOf(codePoint: number): Letter {
 }
 
 /** The kind alone, for the great majority of Han and Hangul without a look-up. */
-export function kindOf(codePoint: number): Kind {
+export function letterKind(codePoint: number): LetterKind {
   return isOwnFold(codePoint) ? SPACELESS : letterOf(codePoint).kind
 }
 

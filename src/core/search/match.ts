@@ -5,14 +5,14 @@ import type { Term } from './term.ts'
 import { type Token, tokenize } from './tokenize.ts'
 
 /** A place in a text, as UTF-16 offsets [start, end). */
-export interface Hit {
+export interface TextHit {
   readonly start: number
   readonly end: number
 }
 
 /** Where a term occurs in a text, given all its tokens: from left to right, without overlaps. */
-export function findTerm(tokens: readonly Token[], term: Term): Hit[] {
-  const hits: Hit[] = []
+export function findTerm(tokens: readonly Token[], term: Term): TextHit[] {
+  const hits: TextHit[] = []
   let free = 0
   for (let i = 0; i < tokens.length; i++) {
     if (!fits(tokens[i]!, term, 0) || tokens[i]!.start < free) continue

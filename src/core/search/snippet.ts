@@ -1,6 +1,6 @@
 import { clip } from './clip.ts'
 import { withoutEscapes } from './escapes.ts'
-import { findTerm, type Hit } from './match.ts'
+import { findTerm, type TextHit } from './match.ts'
 import type { SearchQuery } from './query.ts'
 import { tokenize } from './tokenize.ts'
 
@@ -9,7 +9,7 @@ export interface Snippet {
   /** One line: white space and control characters are single spaces, a cut end is an ellipsis. */
   readonly text: string
   /** UTF-16 ranges in `text` to mark, in order and apart. */
-  readonly marks: readonly Hit[]
+  readonly marks: readonly TextHit[]
 }
 
 /** Cuts out the stretch of about `length` characters in which most of the query's terms occur, the earliest if
@@ -67,7 +67,7 @@ function spelling(part: string): RegExp {
   return /^[a-z0-9]+$/.test(part) ? new RegExp([...part].join('[_-]?'), 'i') : /$^/
 }
 
-interface TermHit extends Hit {
+interface TermHit extends TextHit {
   readonly term: number
 }
 
@@ -162,8 +162,8 @@ function isAttached(char: string): boolean {
 }
 
 /** The hits between `from` and `to`, cut to that, those that overlap as one. */
-function visible(hits: readonly Hit[], from: number, to: number): Hit[] {
-  const marks: Hit[] = []
+function visible(hits: readonly TextHit[], from: number, to: number): TextHit[] {
+  const marks: TextHit[] = []
   for (const hit of hits) {
     const start = Math.max(hit.start, from)
     const end = Math.min(hit.end, to)

@@ -1,4 +1,4 @@
-import { EMOJI, FOLLOWER, kindOf, SPACELESS } from './letters.ts'
+import { EMOJI, FOLLOWER, letterKind, SPACELESS } from './letters.ts'
 import { tokenizeQuery } from './tokenize.ts'
 
 /** One thing a query asks for: a word, a prefix or a phrase. */
@@ -49,7 +49,7 @@ export function termOf(text: string): Term | null {
 function standsAlone(part: string): boolean {
   const codePoint = part.codePointAt(0)!
   if (codePoint < 128) return false
-  const kind = kindOf(codePoint)
+  const kind = letterKind(codePoint)
   return kind === SPACELESS || kind === FOLLOWER || kind === EMOJI
 }
 

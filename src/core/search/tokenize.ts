@@ -8,8 +8,8 @@ import {
   FOLLOWER,
   GLUE,
   isOwnFold,
-  kindOf,
   LOWER,
+  letterKind,
   letterOf,
   SILENT,
   SPACELESS,
@@ -131,7 +131,7 @@ function scan(text: string, purpose: 'text' | 'query'): Token[] {
       kind = asciiKinds[code]!
     } else {
       const codePoint = text.codePointAt(at)!
-      kind = kindOf(codePoint)
+      kind = letterKind(codePoint)
       if (codePoint > 0xffff) next++
     }
 

@@ -1,4 +1,4 @@
-import type { StoredBlob } from '../../core/record.ts'
+import type { BlobRecord } from '../../core/record.ts'
 import { largestBlob } from './format.ts'
 
 /** A line of a blob, as it stands in the file. */
@@ -13,7 +13,7 @@ export interface BlobLine {
 
 /** Puts the parts of a blob together, which stand in lines one behind the other. */
 export interface BlobJoiner {
-  take(line: BlobLine): { readonly blob: StoredBlob | null; readonly fault: string | null }
+  take(line: BlobLine): { readonly blob: BlobRecord | null; readonly fault: string | null }
   /** Called before any other line: says that a blob was not whole, or null. */
   end(): string | null
 }

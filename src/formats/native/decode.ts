@@ -1,6 +1,6 @@
 import { InvalidError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { StoredKind, StoredRecord } from '../../core/record.ts'
+import type { RecordKind, StoreRecord } from '../../core/record.ts'
 import { type BlobLine, blobJoiner } from './blob-joiner.ts'
 import { fieldsOf, nativeFormat, nativeVersion } from './format.ts'
 import { objectsIn } from './objects-in.ts'
@@ -8,8 +8,8 @@ import type { Line } from './split-lines.ts'
 
 /** What a line gave. */
 export type Decoded =
-  /** As it stands there, unchecked: `writeStored` checks. */
-  | { readonly type: 'record'; readonly line: number; readonly record: StoredRecord }
+  /** As it stands there, unchecked: `writeRecords` checks. */
+  | { readonly type: 'record'; readonly line: number; readonly record: StoreRecord }
   /** Something is lost. */
   | { readonly type: 'fault'; readonly line: number; readonly reason: string }
   /** Something that a newer version has added was passed over. */
@@ -58,8 +58,8 @@ export function nativeDecoder(): NativeDecoder {
     if (kind === 'end') return takeEnd(object)
     if (kind === 'unreadable') return fault(unreadableText(object))
     if (typeof kind !== 'string' || !Object.hasOwn(fieldsOf, kind)) return unknownKind(kind)
-    const notes = unknownFields(kind as StoredKind, object)
-    const taken = kind === 'blob' ? takeBlob(object) : [record(object as unknown as StoredRecord)]
+    const notes = unknownFields(kind as RecordKind, object)
+    const taken = kind === 'blob' ? takeBlob(object) : [record(object as unknown as StoreRecord)]
     return notes.length > 0 ? [...notes, ...taken] : taken
   }
 
@@ -102,7 +102,7 @@ export function nativeDecoder(): NativeDecoder {
     return reason === null ? [] : fault(reason)
   }
 
-  function record(one: StoredRecord): Decoded {
+  function record(one: StoreRecord): Decoded {
     section.records++
     return { type: 'record', line: last, record: one }
   }
@@ -121,7 +121,7 @@ export function nativeDecoder(): NativeDecoder {
     return note(`records of kind ${name} are not known`)
   }
 
-  function unknownFields(kind: StoredKind, object: JsonObject): Decoded[] {
+  function unknownFields(kind: RecordKind, object: JsonObject): Decoded[] {
     const known = fieldsOf[kind]
     return Object.keys(object)
       .filter(field => !known.has(field))

@@ -1,4 +1,4 @@
-import type { StoredBlob, StoredKind, StoredRecord, Unreadable } from '../../core/record.ts'
+import type { BlobRecord, RecordKind, StoreRecord, UnreadableRecord } from '../../core/record.ts'
 import {
   blobPartBytes,
   type EndLine,
@@ -12,14 +12,14 @@ import {
 export interface NativeEncoder {
   header(writtenAt: number, by: string): string
   /** One line; several for a large blob. What could not be read is noted, so that the file tells of it. */
-  record(record: StoredRecord | Unreadable): Generator<string>
+  record(record: StoreRecord | UnreadableRecord): Generator<string>
   end(): string
 }
 
-const kinds = Object.keys(fieldsOf) as StoredKind[]
+const kinds = Object.keys(fieldsOf) as RecordKind[]
 
 export function nativeEncoder(): NativeEncoder {
-  const counts: Partial<Record<StoredKind, number>> = {}
+  const counts: Partial<Record<RecordKind, number>> = {}
   let records = 0
   return {
     header: (writtenAt, by) => {
@@ -48,7 +48,7 @@ export function nativeEncoder(): NativeEncoder {
   }
 }
 
-function* blobLines({ hash, data }: StoredBlob): Generator<string> {
+function* blobLines({ hash, data }: BlobRecord): Generator<string> {
   const cuts = cutsOf(data)
   const parts = cuts.length
   let from = 0

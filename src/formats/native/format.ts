@@ -1,4 +1,4 @@
-import type { StoredKind } from '../../core/record.ts'
+import type { RecordKind } from '../../core/record.ts'
 
 /** The name that a file of the native format begins with, and the version that we write. A reader takes every minor
  *  version of its major one: what a newer one adds is passed over. Described in `docs/native-format.md`. */
@@ -15,7 +15,7 @@ export const largestBlob = 402_653_184
 export const blobPartBytes = 4_194_304
 
 /** How many records of each kind there are. */
-export type RecordCounts = Partial<Readonly<Record<StoredKind, number>>>
+export type RecordCounts = Partial<Readonly<Record<RecordKind, number>>>
 
 /** The first line. */
 export interface HeaderLine {
@@ -37,7 +37,7 @@ export interface EndLine {
 }
 
 /** The fields of each kind of line, for telling what is not known. */
-export const fieldsOf: Readonly<Record<StoredKind, ReadonlySet<string>>> = {
+export const fieldsOf: Readonly<Record<RecordKind, ReadonlySet<string>>> = {
   conversation: new Set([
     ...[
       'kind',

@@ -19,7 +19,7 @@ export function fields<T>(table: FieldTable<T>) {
 }
 
 /** Checks the fields of an object and returns a new object that has only the fields of the table. */
-export function picked<T>(table: FieldTable<T>) {
+export function pickFields<T>(table: FieldTable<T>) {
   return (given: object, field = ''): T => {
     const prefix = field === '' ? '' : `${field}.`
     const pick = ([key, check]: [string, FieldCheck]) => [
@@ -86,7 +86,7 @@ export function numberFrom(least: number, most: number) {
   return (value: unknown, field: string) => core.checkCount(value, field, least, most)
 }
 
-export function oneOf<T extends string>(...words: readonly T[]) {
+export function wordFrom<T extends string>(...words: readonly T[]) {
   return (value: unknown, field: string) => core.checkChoice(value, field, words)
 }
 

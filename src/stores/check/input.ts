@@ -13,7 +13,7 @@ import type {
 } from '../../core/listing.ts'
 import { roles } from '../../core/message.ts'
 import type { TailBudget } from '../../core/ports.ts'
-import type { NewSummary, Range } from '../../core/summary.ts'
+import type { MessageRange, NewSummary } from '../../core/summary.ts'
 import type { DraftPiece, TurnEnd, TurnStep, Usage } from '../../core/turn.ts'
 import * as f from './fields.ts'
 import { each, fields, maybe, optional } from './fields.ts'
@@ -32,7 +32,7 @@ export function optionalMessageId(id: MessageId | null, field: string): MessageI
   return id === null ? null : messageId(id, field)
 }
 
-export const checkKind = f.oneOf('main', 'subagent')
+export const checkKind = f.wordFrom('main', 'subagent')
 export const checkTtl = f.numberFrom(1, 100 * 365 * 86_400_000)
 
 /** The fields of a conversation that may be null. */
@@ -49,7 +49,7 @@ export const nullableFields = {
 
 /** The fields of a conversation that have a default. */
 export const settingFields = {
-  promptPolicy: f.oneOf('rebuild', 'stored', 'message'),
+  promptPolicy: f.wordFrom('rebuild', 'stored', 'message'),
   toolResults: checkToolResults,
   metadata: f.jsonObject(65_536),
   tags: f.listOf<string>(checkName),
@@ -118,7 +118,7 @@ const holderFields = fields<Holder>({
 const holder = f.plainObject('must say who holds it', holderFields)
 export const checkHolder = (given: Holder, field = 'holder') => holder(given, field)
 
-export const checkTurnStatus = f.oneOf('open', 'complete', 'interrupted', 'failed')
+export const checkTurnStatus = f.wordFrom('open', 'complete', 'interrupted', 'failed')
 
 /** The status to list turns by, or null for any. */
 export const checkStatus = (given: unknown) => (given === undefined ? null : checkTurnStatus(given, 'status'))
@@ -152,12 +152,12 @@ export function checkTurnStep(turn: TurnStep): TurnStep {
 }
 
 export const checkTurnEnd = fields<TurnEnd>({
-  status: f.oneOf('complete', 'interrupted', 'failed'),
+  status: f.wordFrom('complete', 'interrupted', 'failed'),
   heldBy: holder,
   usage: optional(checkUsage),
 })
 
-export const pieceFields = { n: f.checkInt32, type: f.oneOf('text', 'thinking'), text: checkPieceText }
+export const pieceFields = { n: f.checkInt32, type: f.wordFrom('text', 'thinking'), text: checkPieceText }
 const piece = f.plainObject('must be a piece of a draft', fields<DraftPiece>(pieceFields))
 export const checkPieces = f.nonEmptyList('pieces', piece)
 
@@ -167,7 +167,7 @@ function checkPieceText(value: unknown, field: string): string {
   return value
 }
 
-export const checkEventType = f.oneOf<NewEvent['type']>(
+export const checkEventType = f.wordFrom<NewEvent['type']>(
   ...(['turn_started', 'turn_ended', 'tool_started', 'tool_ended', 'resume', 'permission', 'plan'] as const),
   ...(['channel_edit', 'channel_delete', 'degraded', 'recovered'] as const),
 )
@@ -187,11 +187,11 @@ export function checkNewest(number: number | undefined): number | null {
   return number === undefined ? null : checkCount(number, 'newest', 1, 100_000)
 }
 
-const range = fields<Range>({ first: messageId, last: messageId })
-export const checkRange = (given: Range) => range(given, 'range')
+const range = fields<MessageRange>({ first: messageId, last: messageId })
+export const checkRange = (given: MessageRange) => range(given, 'range')
 
 const summary = { text: f.checkLongText, tokens: f.checkInt32, model: optional(checkName), holder }
-const summaryFields = fields<Omit<NewSummary, keyof Range>>(summary)
+const summaryFields = fields<Omit<NewSummary, keyof MessageRange>>(summary)
 export function checkSummary(given: NewSummary): NewSummary {
   checkRange(given)
   return summaryFields(given)
@@ -224,9 +224,9 @@ export function checkListing(options: ListConversations): ListConversations {
 }
 
 const messageListing = fields<Omit<ListMessages, 'conversationId' | 'after' | 'blobs'>>({
-  order: optional(f.oneOf('ascending', 'descending')),
+  order: optional(f.wordFrom('ascending', 'descending')),
   ...each(optional, { limit: f.numberFrom(1, 10_000), offset: f.checkInt32, label: checkName }),
-  roles: f.anyOf(f.oneOf(...roles)),
+  roles: f.anyOf(f.wordFrom(...roles)),
 })
 
 export function checkMessageListing(options: ListMessages): ListMessages {
@@ -234,7 +234,7 @@ export function checkMessageListing(options: ListMessages): ListMessages {
 }
 
 export const checkSearch = fields<Omit<SearchOptions, 'after'>>({
-  ...each(optional, { limit: f.numberFrom(1, 200), order: f.oneOf('newest', 'ranked') }),
+  ...each(optional, { limit: f.numberFrom(1, 200), order: f.wordFrom('newest', 'ranked') }),
   ...each(optional, { snippetLength: f.numberFrom(20, 2_000), directory: f.checkPath, kind: checkKind }),
 })
 

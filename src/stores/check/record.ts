@@ -3,27 +3,30 @@ import { checkName, latestTime } from '../../core/check.ts'
 import { type Holder, InvalidError } from '../../core/errors.ts'
 import { hashMessage, sha256Hex } from '../../core/hash.ts'
 import { conversationId, messageId } from '../../core/ids.ts'
-import { isPlainObject, kindOf } from '../../core/json.ts'
+import { isPlainObject, typeName } from '../../core/json.ts'
 import { roles } from '../../core/message.ts'
 import { checkContent, longestBody } from '../../core/prepare.ts'
 import type * as stored from '../../core/record.ts'
 import * as f from './fields.ts'
-import { each, type FieldCheck, type FieldTable, orNull, picked, required } from './fields.ts'
+import { each, type FieldCheck, type FieldTable, orNull, pickFields, required } from './fields.ts'
 import * as input from './input.ts'
 
-type Prompt = NonNullable<stored.StoredConversation['prompt']>
-type Erased = NonNullable<stored.StoredMessage['erased']>
+type Prompt = NonNullable<stored.ConversationRecord['prompt']>
+type Erased = NonNullable<stored.MessageRecord['erased']>
 
 const ms = f.numberFrom(0, latestTime)
 const unchecked = (value: unknown) => value
 const spot = f.plainObject(
   'must be a seq and an id',
-  picked<stored.Spot>({ seq: f.checkInt32, id: messageId }),
+  pickFields<stored.MessagePosition>({ seq: f.checkInt32, id: messageId }),
 )
-const holder = picked<Holder>({ host: unchecked, boot: unchecked, pid: unchecked, startedAt: unchecked })
-const prompt = f.plainObject('must be an object', picked<Prompt>({ hash: unchecked, text: f.checkLongText }))
+const holder = pickFields<Holder>({ host: unchecked, boot: unchecked, pid: unchecked, startedAt: unchecked })
+const prompt = f.plainObject(
+  'must be an object',
+  pickFields<Prompt>({ hash: unchecked, text: f.checkLongText }),
+)
 const erased = { at: ms, by: checkName, reason: f.checkReason }
-const erasure = f.plainObject('must say when, by whom and why', picked<Erased>(erased))
+const erasure = f.plainObject('must say when, by whom and why', pickFields<Erased>(erased))
 
 /** The errors of a draft name the list in which callers give its pieces. */
 const inPieces =
@@ -31,8 +34,8 @@ const inPieces =
   (value, field) =>
     check(value, `pieces[0].${field}`)
 
-type Kind = stored.StoredKind
-type RecordOf<K extends Kind> = Extract<stored.StoredRecord, { readonly kind: K }>
+type Kind = stored.RecordKind
+type RecordOf<K extends Kind> = Extract<stored.StoreRecord, { readonly kind: K }>
 
 /** The fields of each kind. `kind` is added to what a table picks. */
 const tables: { readonly [K in Kind]: FieldTable<Omit<RecordOf<K>, 'kind'>> } = {
@@ -56,7 +59,7 @@ const tables: { readonly [K in Kind]: FieldTable<Omit<RecordOf<K>, 'kind'>> } = 
     seq: f.checkInt32,
     id: messageId,
     parentId: orNull(messageId),
-    role: f.oneOf(...roles),
+    role: f.wordFrom(...roles),
     at: ms,
     tokens: f.checkInt32,
     ...each(orNull, { turn: messageId, step: f.checkInt32, label: checkName }),
@@ -121,11 +124,11 @@ const tables: { readonly [K in Kind]: FieldTable<Omit<RecordOf<K>, 'kind'>> } = 
 
 /** Checks a record of any origin before an engine sees it. Its fields must be such as a store could have written,
  *  and its hashes are computed again. Returns the known fields. Throws InvalidError naming the field. */
-export function checkStored(record: unknown): stored.StoredRecord {
-  if (!isPlainObject(record)) throw new InvalidError('record', `must be an object, got ${kindOf(record)}`)
+export function checkRecord(record: unknown): stored.StoreRecord {
+  if (!isPlainObject(record)) throw new InvalidError('record', `must be an object, got ${typeName(record)}`)
   const kind = record.kind as Kind
   if (!Object.hasOwn(tables, kind)) throw new InvalidError('kind', 'must be one of the kinds of the format')
-  const checked = { kind, ...picked<object>(tables[kind])(record) } as stored.StoredRecord
+  const checked = { kind, ...pickFields<object>(tables[kind])(record) } as stored.StoreRecord
   switch (checked.kind) {
     case 'conversation':
       if (checked.prompt && sha256Hex(checked.prompt.text) !== checked.prompt.hash)
@@ -148,7 +151,7 @@ export function checkStored(record: unknown): stored.StoredRecord {
   }
 }
 
-function checkMessage(message: stored.StoredMessage): stored.StoredMessage {
+function checkMessage(message: stored.MessageRecord): stored.MessageRecord {
   const { body, bodyHash, parentId, role, at } = message
   const isErased = body === null
   if (!isErased && message.erased !== null)
@@ -162,7 +165,7 @@ function checkMessage(message: stored.StoredMessage): stored.StoredMessage {
 
 /** A body that hashes to its name and that every reader can read. */
 function checkBody(body: unknown, bodyHash: string): void {
-  if (typeof body !== 'string') throw new InvalidError('body', `must be text, got ${kindOf(body)}`)
+  if (typeof body !== 'string') throw new InvalidError('body', `must be text, got ${typeName(body)}`)
   if (body.length > longestBody)
     throw new InvalidError('body', `must be at most ${longestBody} characters long`)
   if (!body.isWellFormed()) throw new InvalidError('body', 'must be well-formed text')

@@ -3,7 +3,7 @@ import type { Source } from '../../core/source.ts'
 import type { ParamsOf, RowOf, StatementName } from './statements.ts'
 
 /** One statement that a program asks its engine to run. */
-export interface Call {
+export interface StatementCall {
   readonly name: StatementName
   readonly params: object
   /** What the program makes of the answer. Where it wants nothing, an engine may send the statement later,
@@ -11,7 +11,7 @@ export interface Call {
   readonly wants: 'rows' | 'count' | 'nothing'
 }
 
-export interface Answer {
+export interface StatementResult {
   readonly rows: readonly unknown[]
   /** Rows that were written. */
   readonly changes: number
@@ -20,10 +20,10 @@ export interface Answer {
 /** What a store does in one transaction, written once for all engines: it asks for one statement after
  *  another and goes on with the answers. SQLite runs it at once, PostgreSQL over the network. A program
  *  may be run again from the start, so it keeps nothing outside itself. */
-export type Program<T> = Generator<Call, T, Answer>
+export type Program<T> = Generator<StatementCall, T, StatementResult>
 
 /** What is asked of the index: messages that hold all of these tokens. */
-export interface Match {
+export interface TokenMatch {
   readonly all: readonly string[]
   /** For each of these, a token that begins so. */
   readonly prefixes: readonly string[]
@@ -34,7 +34,7 @@ export interface Match {
 }
 
 /** Something that an engine finds wrong with its own files. */
-export interface Fault {
+export interface EngineFault {
   readonly severity: Severity
   readonly what: string
 }
@@ -49,9 +49,9 @@ export interface Engine {
   /** Runs all statements in one transaction. `relaxed` does not wait for the disk. */
   write<T>(program: () => Program<T>, durability?: 'durable' | 'relaxed'): Promise<T>
   /** Returns the faults that the engine finds in its own files, or none if it cannot check them. */
-  inspect(): Promise<readonly Fault[]>
+  inspect(): Promise<readonly EngineFault[]>
   /** How the engine's index is asked. */
-  matchText(match: Match): string
+  matchText(match: TokenMatch): string
   close(): Promise<void>
 }
 
@@ -71,6 +71,6 @@ export function* run<N extends StatementName>(name: N, params: ParamsOf<N>): Pro
 }
 
 /** Runs a statement for its effect and asks how many rows it wrote. */
-export function* count<N extends StatementName>(name: N, params: ParamsOf<N>): Program<number> {
+export function* countChanges<N extends StatementName>(name: N, params: ParamsOf<N>): Program<number> {
   return (yield { name, params, wants: 'count' }).changes
 }

@@ -2,25 +2,25 @@ import type { EventType } from '../../core/event.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type {
-  Spot,
-  StoredAgentLink,
-  StoredBranch,
-  StoredConversation,
-  StoredEvent,
-  StoredMessage,
-  StoredSummary,
-  StoredTombstone,
-  StoredTurn,
+  AgentLinkRecord,
+  BranchRecord,
+  ConversationRecord,
+  EventRecord,
+  MessagePosition,
+  MessageRecord,
+  SummaryRecord,
+  TombstoneRecord,
+  TurnRecord,
 } from '../../core/record.ts'
 import type { Usage } from '../../core/turn.ts'
-import { conversationOf, holderOf } from './row-to-value.ts'
+import { conversationFromRow, holderFromText } from './row-to-value.ts'
 import type { BranchRow, ConversationRow, LinkRow, SummaryRow } from './rows.ts'
-import type { StoredMessageRow, StoredTurnRow, TombstoneRow } from './statements-records.ts'
+import type { MessageRecordRow, TombstoneRow, TurnRecordRow } from './statements-records.ts'
 
 /** Rows as the records that leave a store. Each throws for a row that makes no sense, which is damage. */
 
-export function storedConversation(row: ConversationRow): StoredConversation {
-  const { id, kind, messages, tokens, version, trashedAt, ...shown } = conversationOf(row)
+export function conversationRecord(row: ConversationRow): ConversationRecord {
+  const { id, kind, messages, tokens, version, trashedAt, ...shown } = conversationFromRow(row)
   return {
     kind: 'conversation',
     id,
@@ -34,7 +34,7 @@ export function storedConversation(row: ConversationRow): StoredConversation {
   }
 }
 
-export function storedMessage(conversationId: ConversationId, row: StoredMessageRow): StoredMessage {
+export function messageRecord(conversationId: ConversationId, row: MessageRecordRow): MessageRecord {
   if (row.parent_seq >= 0 && row.parent_id === null)
     throw new Error(`its parent, at seq ${row.parent_seq}, is missing`)
   if (row.turn !== null && row.turn_id === null)
@@ -45,7 +45,7 @@ export function storedMessage(conversationId: ConversationId, row: StoredMessage
     seq: row.seq,
     id: row.id as MessageId,
     parentId: row.parent_id as MessageId | null,
-    role: row.role as StoredMessage['role'],
+    role: row.role as MessageRecord['role'],
     at: row.at,
     tokens: row.tokens,
     turn: row.turn_id as MessageId | null,
@@ -53,11 +53,11 @@ export function storedMessage(conversationId: ConversationId, row: StoredMessage
     label: row.label,
     bodyHash: Buffer.from(row.body_hash).toString('hex'),
     body: row.body,
-    erased: row.erased === null ? null : (JSON.parse(row.erased) as StoredMessage['erased']),
+    erased: row.erased === null ? null : (JSON.parse(row.erased) as MessageRecord['erased']),
   }
 }
 
-export function storedTombstone(conversationId: ConversationId, row: TombstoneRow): StoredTombstone {
+export function tombstoneRecord(conversationId: ConversationId, row: TombstoneRow): TombstoneRecord {
   const parent = row.parent_seq < 0 ? null : spot(row.parent_seq, row.parent_id)
   return {
     kind: 'tombstone',
@@ -70,32 +70,32 @@ export function storedTombstone(conversationId: ConversationId, row: TombstoneRo
   }
 }
 
-export function storedTurn(conversationId: ConversationId, row: StoredTurnRow): StoredTurn {
+export function turnRecord(conversationId: ConversationId, row: TurnRecordRow): TurnRecord {
   return {
     kind: 'turn',
     conversationId,
     key: row.key,
     branch: row.branch,
-    status: row.status as StoredTurn['status'],
+    status: row.status as TurnRecord['status'],
     first: spot(row.first, row.first_id),
     last: spot(row.last, row.last_id),
     lastStep: row.last_step,
     model: row.model,
     promptHash: row.prompt_hash,
     usage: JSON.parse(row.usage) as Usage,
-    holder: holderOf(row.holder),
+    holder: holderFromText(row.holder),
     leaseUntil: row.lease_until,
     startedAt: row.started_at,
     endedAt: row.ended_at,
   }
 }
 
-function spot(seq: number, id: string | null): Spot {
+function spot(seq: number, id: string | null): MessagePosition {
   if (id === null) throw new Error(`there is nothing at seq ${seq}`)
   return { seq, id: id as MessageId }
 }
 
-export function storedSummary(conversationId: ConversationId, row: SummaryRow): StoredSummary {
+export function summaryRecord(conversationId: ConversationId, row: SummaryRow): SummaryRecord {
   return {
     kind: 'summary',
     conversationId,
@@ -109,10 +109,10 @@ export function storedSummary(conversationId: ConversationId, row: SummaryRow): 
   }
 }
 
-export function storedEvent(
+export function eventRecord(
   conversationId: ConversationId,
   row: { readonly n: number; readonly type: string; readonly at: number; readonly data: string },
-): StoredEvent {
+): EventRecord {
   return {
     kind: 'event',
     conversationId,
@@ -123,7 +123,7 @@ export function storedEvent(
   }
 }
 
-export function storedBranch(conversationId: ConversationId, row: BranchRow): StoredBranch {
+export function branchRecord(conversationId: ConversationId, row: BranchRow): BranchRecord {
   return {
     kind: 'branch',
     conversationId,
@@ -138,7 +138,7 @@ export function storedBranch(conversationId: ConversationId, row: BranchRow): St
   }
 }
 
-export function storedLink(conversationId: ConversationId, row: LinkRow): StoredAgentLink {
+export function linkRecord(conversationId: ConversationId, row: LinkRow): AgentLinkRecord {
   return {
     kind: 'agent_link',
     conversationId,

@@ -13,7 +13,7 @@ import type { BranchRow, LinkRow, PathRow, ShownRow, SummaryRow, TurnRow } from 
 // What nearly every row holds need not be parsed.
 const fullResults = JSON.stringify('full')
 
-export function conversationOf(row: ShownRow): Conversation {
+export function conversationFromRow(row: ShownRow): Conversation {
   return {
     id: row.id as ConversationId,
     kind: row.kind as Conversation['kind'],
@@ -57,7 +57,7 @@ type ShownBranch = Pick<
   'name' | 'head_id' | 'key' | 'former_key' | 'title' | 'created_at' | 'updated_at'
 >
 
-export function branchOf(conversationId: ConversationId, row: ShownBranch): Branch {
+export function branchFromRow(conversationId: ConversationId, row: ShownBranch): Branch {
   return {
     conversationId,
     name: row.name,
@@ -80,7 +80,7 @@ export interface MessageSurroundings {
 }
 
 /** Throws CorruptError if the body cannot be read. */
-export function messageOf(row: PathRow, around: MessageSurroundings): Message {
+export function messageFromRow(row: PathRow, around: MessageSurroundings): Message {
   const erased = row.erased === null ? null : erasureOf(row.erased)
   const content =
     row.body === null ? { blocks: [], plain: false, meta: null, blobs: [] } : readBody(row, row.body, around)
@@ -118,7 +118,7 @@ function erasureOf(json: string): Erasure {
   return { at: new Date(at), by, reason }
 }
 
-export function turnOf(conversationId: ConversationId, row: TurnRow): Turn {
+export function turnFromRow(conversationId: ConversationId, row: TurnRow): Turn {
   const open = row.status === 'open'
   return {
     conversationId,
@@ -131,14 +131,14 @@ export function turnOf(conversationId: ConversationId, row: TurnRow): Turn {
     model: row.model,
     promptHash: row.prompt_hash,
     usage: JSON.parse(row.usage) as Usage,
-    holder: open ? holderOf(row.holder) : null,
+    holder: open ? holderFromText(row.holder) : null,
     leaseUntil: open ? dateOrNull(row.lease_until) : null,
     startedAt: new Date(row.started_at),
     endedAt: dateOrNull(row.ended_at),
   }
 }
 
-export function linkOf(conversationId: ConversationId, row: LinkRow): AgentLink {
+export function linkFromRow(conversationId: ConversationId, row: LinkRow): AgentLink {
   return {
     conversationId,
     name: row.branch,
@@ -150,7 +150,7 @@ export function linkOf(conversationId: ConversationId, row: LinkRow): AgentLink 
   }
 }
 
-export function summaryOf(conversationId: ConversationId, row: SummaryRow): Summary {
+export function summaryFromRow(conversationId: ConversationId, row: SummaryRow): Summary {
   return {
     conversationId,
     first: row.first_id as MessageId,
@@ -168,7 +168,7 @@ export function holderText(holder: Holder): string {
   return JSON.stringify([holder.host, holder.boot, holder.pid, holder.startedAt])
 }
 
-export function holderOf(text: string | null): Holder | null {
+export function holderFromText(text: string | null): Holder | null {
   if (text === null) return null
   const [host, boot, pid, startedAt] = JSON.parse(text) as [string, string, number, number]
   return { host, boot, pid, startedAt }

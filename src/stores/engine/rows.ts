@@ -67,7 +67,7 @@ export interface ListedRow extends ShownRow {
 }
 
 /** Where a message stands; also what a branch knows of its head. An empty branch has seq -1. */
-export interface PlaceRow {
+export interface PositionRow {
   readonly seq: number
   readonly id: string | null
   readonly run: number
@@ -146,7 +146,7 @@ export interface LooseMessageRow extends MessageRow {
   readonly parent_id: string | null
 }
 
-export interface LocatedRow extends PlaceRow {
+export interface LocatedRow extends PositionRow {
   readonly id: string
   readonly conv: Conv
   readonly conversation_id: string

@@ -18,7 +18,7 @@ interface SeqSpan extends InConv {
 }
 
 /** A message with all that is stored of it, and the ids of what it refers to by seq. */
-export interface StoredMessageRow {
+export interface MessageRecordRow {
   readonly seq: number
   readonly id: string
   readonly parent_id: string | null
@@ -46,7 +46,7 @@ export interface TombstoneRow {
 }
 
 /** Ids of messages that are there, or of which there is a tombstone. */
-export interface StoredTurnRow extends TurnRow {
+export interface TurnRecordRow extends TurnRow {
   readonly first_id: string | null
   readonly last_id: string | null
 }
@@ -56,16 +56,16 @@ export interface RecordStatements {
   // Reading
   /** The length of each body, without reading any. */
   bodySizes: [SeqSpan, { seq: number; size: number }]
-  storedMessages: [SeqSpan, StoredMessageRow]
-  storedTombstones: [SeqSpan, TombstoneRow]
+  messageRecords: [SeqSpan, MessageRecordRow]
+  tombstoneRecords: [SeqSpan, TombstoneRow]
   /** In the order of their keys, from behind `after`, of those that begin below a seq. */
-  storedTurns: [InConv & { after: string; below: number; limit: number }, StoredTurnRow]
+  turnRecords: [InConv & { after: string; below: number; limit: number }, TurnRecordRow]
   /** Finished ones that end below a seq, from behind a range. */
-  storedSummaries: [
+  summaryRecords: [
     InConv & { after_last: number; after_first: number; below: number; limit: number },
     SummaryRow,
   ]
-  storedLinks: [InConv, LinkRow]
+  linkRecords: [InConv, LinkRow]
 
   // Writing
   locateAll: [{ ids: readonly string[] }, LocatedRow]
@@ -73,7 +73,7 @@ export interface RecordStatements {
   /** Those of the blobs that are there. Nobody removes one of them before the transaction ends. */
   keepBlobs: [{ hashes: readonly string[] }, { hash: string; size: number }]
   /** Gives no row if the id is taken. */
-  insertStoredConversation: [
+  insertConversationRecord: [
     ConversationFields & {
       id: string
       kind: string
@@ -90,15 +90,15 @@ export interface RecordStatements {
   ]
   /** Writes nothing if none of the three would rise. */
   raiseTotals: [InConv & { tokens_used: number; cost: number; updated_at: number }, never]
-  insertStoredMessage: [MessageFields & { body: string | null; erased: string | null }, never]
+  insertMessageRecord: [MessageFields & { body: string | null; erased: string | null }, never]
   insertTombstone: [
     InConv & { seq: number; parent_seq: number; id: string; at: number; reason: string | null },
     never,
   ]
   /** Counters and version, and nothing that time or activity would change. */
-  growStored: [InConv & { next_seq: number; added: number; tokens: number }, never]
-  putStoredTurn: [InConv & TurnRow, never]
-  putStoredSummary: [
+  growByRecords: [InConv & { next_seq: number; added: number; tokens: number }, never]
+  putTurnRecord: [InConv & TurnRow, never]
+  putSummaryRecord: [
     InConv & {
       first_seq: number
       last_seq: number
@@ -114,5 +114,5 @@ export interface RecordStatements {
   ]
   erasedBetween: [SeqSpan, { erased: string }]
   eventLike: [InConv & { type: string; at: number; data: string }, { n: number }]
-  putStoredBranch: [InConv & BranchRow, never]
+  putBranchRecord: [InConv & BranchRow, never]
 }

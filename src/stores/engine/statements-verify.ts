@@ -52,7 +52,7 @@ export interface RawMessageRow {
   readonly erased: string | null
 }
 
-export type RawPlaceRow = Pick<
+export type RawPositionRow = Pick<
   RawMessageRow,
   'seq' | 'id' | 'parent_seq' | 'run' | 'depth' | 'path_tokens' | 'turn'
 >
@@ -76,7 +76,7 @@ export interface VerifyStatements {
   rawMessages: [Page, RawMessageRow]
   /** The same, as far as an index knows it. */
   rawSeqs: [Page, { seq: number }]
-  rawPlaces: [InConv & { seqs: readonly number[] }, RawPlaceRow]
+  rawPlaces: [InConv & { seqs: readonly number[] }, RawPositionRow]
   rawTombstones: [Page, { seq: number; parent_seq: number; id: string }]
   /** In the order of their first messages. */
   rawTurns: [Page, TurnRow]

@@ -16,7 +16,7 @@ import type {
   MessageFields,
   MessageRow,
   PathRow,
-  PlaceRow,
+  PositionRow,
   SummaryRow,
   TurnRow,
 } from './rows.ts'
@@ -148,7 +148,7 @@ export interface Statements extends RecordStatements, VerifyStatements {
   /** What a turn has cost, where it brought no message. */
   charge: [InConv & { tokens_used: number; cost: number }, never]
   locate: [{ id: string }, LocatedRow]
-  placesAt: [InConv & { seqs: readonly number[] }, PlaceRow & { id: string }]
+  placesAt: [InConv & { seqs: readonly number[] }, PositionRow & { id: string }]
   messagesByIds: [{ ids: readonly string[] }, LooseMessageRow]
   /** In any order; at most from the root to the message. */
   path: [InConv & { seq: number }, PathRow]

@@ -1,7 +1,7 @@
-import type { Bound } from './prepared.ts'
+import type { BoundStatement } from './prepared.ts'
 
 /** What one statement gave. */
-export interface Result {
+export interface BatchResult {
   readonly rows: readonly Row[]
   /** Rows that were written. */
   readonly changes: number
@@ -40,17 +40,17 @@ const described = new WeakMap<Connection, Map<string, readonly Column[]>>()
 /** Several statements in one round trip, with one Sync: outside a transaction they are one of their own, and an
  *  error in any of them undoes all. pg itself sends a Sync after each. */
 export class Batch {
-  readonly done: Promise<readonly Result[]>
-  #resolve!: (results: readonly Result[]) => void
+  readonly done: Promise<readonly BatchResult[]>
+  #resolve!: (results: readonly BatchResult[]) => void
   #reject!: (error: Error) => void
-  readonly #statements: readonly Bound[]
-  readonly #results: Result[] = []
+  readonly #statements: readonly BoundStatement[]
+  readonly #results: BatchResult[] = []
   #rows: Row[] = []
   #columns: readonly Column[] = []
   #known: Map<string, readonly Column[]> = new Map()
   #stopListening: () => void = () => {}
 
-  constructor(statements: readonly Bound[]) {
+  constructor(statements: readonly BoundStatement[]) {
     this.#statements = statements
     this.done = new Promise((resolve, reject) => {
       this.#resolve = resolve
@@ -62,7 +62,7 @@ export class Batch {
   submit(connection: Connection): void {
     this.#known = described.get(connection) ?? new Map()
     described.set(connection, this.#known)
-    const parsing: Bound['statement'][] = []
+    const parsing: BoundStatement['statement'][] = []
     connection.stream.cork?.()
     try {
       for (const { statement, values } of this.#statements) {
@@ -84,7 +84,7 @@ export class Batch {
   }
 
   /** A parsed statement outlives an error in the same batch, so each is noted as the server reports it. */
-  #noteParsed(connection: Connection, parsing: readonly Bound['statement'][]): void {
+  #noteParsed(connection: Connection, parsing: readonly BoundStatement['statement'][]): void {
     let parsed = 0
     const listener = () => {
       const { name, sql } = parsing[parsed++]!
@@ -139,7 +139,10 @@ export class Batch {
 }
 
 /** Sends statements in one round trip. Rejects with pg's own error. */
-export function runBatch(client: BatchClient, statements: readonly Bound[]): Promise<readonly Result[]> {
+export function runBatch(
+  client: BatchClient,
+  statements: readonly BoundStatement[],
+): Promise<readonly BatchResult[]> {
   const batch = new Batch(statements)
   client.query(batch)
   return batch.done

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { OutcomeUnknownError, SkeinError } from '../../core/errors.ts'
 import type { Source } from '../../core/source.ts'
-import type { Answer, Call, Engine, Match, Program } from '../engine/engine.ts'
+import type { Engine, Program, StatementCall, StatementResult, TokenMatch } from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
-import type { Result } from './batch.ts'
+import type { BatchResult } from './batch.ts'
 import { isBroken, isLostRace, translate, translateCommit } from './errors.ts'
-import { type Link, onLink, type PostgresPool } from './pool.ts'
-import { type Bound, bind, type Prepared, prepare } from './prepared.ts'
+import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
+import { type BoundStatement, bind, type PreparedStatement, prepare } from './prepared.ts'
 import { queries } from './queries/index.ts'
 
 /** How often a transaction is run before its lost races are the caller's. */
@@ -16,7 +16,7 @@ const mostTries = 10
 const mostWaiting = 200
 
 /** To a statement that waits, before it is sent: nobody looks at it. */
-const unseen: Answer = { rows: [], changes: 0 }
+const unseen: StatementResult = { rows: [], changes: 0 }
 
 const begin = bind(prepare('BEGIN ISOLATION LEVEL READ COMMITTED'), {})
 const beginReading = bind(prepare('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'), {})
@@ -34,7 +34,7 @@ export interface PostgresEngineOptions {
 export interface PostgresEngine extends Engine {
   readonly tenant: string
   /** Runs statements as one transaction of their own, in one round trip. Lost races are the caller's. */
-  once(statements: readonly Bound[]): Promise<readonly Result[]>
+  once(statements: readonly BoundStatement[]): Promise<readonly BatchResult[]>
 }
 
 /** Transactions over a pool, each on one connection and for one tenant. */
@@ -46,11 +46,11 @@ export function postgresEngine(
   return { tenant, source, query, read, write, once, inspect, matchText, close }
 
   async function query<T>(program: () => Program<T>): Promise<T> {
-    return onLink(pool, async link => drive(program(), link, [], { mayWait: false })).catch(rethrow)
+    return withConnection(pool, async link => drive(program(), link, [], { mayWait: false })).catch(rethrow)
   }
 
   async function read<T>(program: () => Program<T>): Promise<T> {
-    return onLink(pool, async link => {
+    return withConnection(pool, async link => {
       const waiting = [beginReading]
       try {
         return await drive(program(), link, waiting, { mayWait: false })
@@ -64,7 +64,7 @@ export function postgresEngine(
   async function write<T>(program: () => Program<T>, durability = 'durable'): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
-        return await onLink(pool, link => transact(link, program(), durability === 'relaxed'))
+        return await withConnection(pool, link => transact(link, program(), durability === 'relaxed'))
       } catch (error) {
         if (!isLostRace(error) || tries === mostTries) throw translate(error)
       }
@@ -72,7 +72,7 @@ export function postgresEngine(
     }
   }
 
-  async function transact<T>(link: Link, program: Program<T>, relaxed: boolean): Promise<T> {
+  async function transact<T>(link: PooledConnection, program: Program<T>, relaxed: boolean): Promise<T> {
     const waiting = relaxed ? [begin, relax] : [begin]
     const opening = waiting.length
     let result: T
@@ -89,7 +89,10 @@ export function postgresEngine(
     return result
   }
 
-  async function finish(link: Link, statements: readonly Bound[]): Promise<readonly Result[]> {
+  async function finish(
+    link: PooledConnection,
+    statements: readonly BoundStatement[],
+  ): Promise<readonly BatchResult[]> {
     link.takeWarnings()
     try {
       const results = await link.run(statements)
@@ -114,14 +117,14 @@ export function postgresEngine(
     return []
   }
 
-  async function once(statements: readonly Bound[]): Promise<readonly Result[]> {
-    return onLink(pool, link => finish(link, statements))
+  async function once(statements: readonly BoundStatement[]): Promise<readonly BatchResult[]> {
+    return withConnection(pool, link => finish(link, statements))
   }
 
   async function drive<T>(
     program: Program<T>,
-    link: Link,
-    waiting: Bound[],
+    link: PooledConnection,
+    waiting: BoundStatement[],
     { mayWait }: { mayWait: boolean },
   ): Promise<T> {
     let step = program.next()
@@ -141,15 +144,15 @@ export function postgresEngine(
 }
 
 /** Makes the statements of a call; each text is read once. */
-function compiler(tenant: string): (call: Call) => Bound[] {
-  const known = new Map<string, readonly Prepared[]>()
+function compiler(tenant: string): (call: StatementCall) => BoundStatement[] {
+  const known = new Map<string, readonly PreparedStatement[]>()
 
   return call => {
     const params = { ...call.params, tenant }
     return textsOf(call).map(statement => bind(statement, params))
   }
 
-  function textsOf({ name, params }: Call): readonly Prepared[] {
+  function textsOf({ name, params }: StatementCall): readonly PreparedStatement[] {
     const text = queries[name]
     const filters = typeof text === 'function' ? (params as ListParams).filters : []
     const key = filters.length > 0 ? `${name} ${filters.join(' ')}` : name
@@ -192,7 +195,7 @@ function rethrow(error: unknown): never {
 
 /** A match as the text of a tsquery. Any token can stand in it: within quotes only the quote itself and the
  *  backslash mean something. */
-export function matchText({ all, prefixes, any, none }: Match): string {
+export function matchText({ all, prefixes, any, none }: TokenMatch): string {
   const parts = [...all.map(quote), ...prefixes.map(prefix => `${quote(prefix)}:*`)]
   if (any.length > 0) parts.push(`(${any.map(quote).join(' | ')})`)
   parts.push(...none.map(token => `!${quote(token)}`))

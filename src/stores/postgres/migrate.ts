@@ -3,7 +3,7 @@ import { SchemaTooNewError } from '../../core/errors.ts'
 import type { Migration } from '../engine/schema.ts'
 import { stateOf, translate } from './errors.ts'
 import { migrations as released } from './migrations.ts'
-import { type Link, onLink, type PostgresPool } from './pool.ts'
+import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
 import { bind, prepare } from './prepared.ts'
 
 /** The row that holds the version is also the lock under which it changes: it works through any pooler,
@@ -27,7 +27,7 @@ export const newestVersion = released.at(-1)!.version
 
 /** The schema version of a database; 0 if it holds no store. */
 export async function schemaVersion(pool: PostgresPool): Promise<number> {
-  return onLink(pool, versionOn).catch(error => {
+  return withConnection(pool, versionOn).catch(error => {
     throw translate(error)
   })
 }
@@ -41,7 +41,7 @@ export async function migrate(
   const newest = migrations.at(-1)?.version ?? 0
   for (let tries = 1; ; tries++) {
     try {
-      return await onLink(pool, link => migrateOn(link, migrations, newest))
+      return await withConnection(pool, link => migrateOn(link, migrations, newest))
     } catch (error) {
       if (!isLostStart(error) || tries === mostTries) throw translate(error)
     }
@@ -49,7 +49,11 @@ export async function migrate(
   }
 }
 
-async function migrateOn(link: Link, migrations: readonly Migration[], newest: number): Promise<number> {
+async function migrateOn(
+  link: PooledConnection,
+  migrations: readonly Migration[],
+  newest: number,
+): Promise<number> {
   // Asked first without a lock: mostly there is nothing to do, and a plain role may not be allowed more.
   if ((await checkedVersion(versionOn(link), newest)) === newest) return newest
   try {
@@ -68,12 +72,12 @@ async function migrateOn(link: Link, migrations: readonly Migration[], newest: n
   }
 }
 
-async function versionOn(link: Link): Promise<number> {
+async function versionOn(link: PooledConnection): Promise<number> {
   const [asked] = await link.run([tableExists])
   return asked!.rows[0]!.found === 't' ? versionIn(link.run([readVersion])) : 0
 }
 
-async function versionIn(answer: ReturnType<Link['run']>): Promise<number> {
+async function versionIn(answer: ReturnType<PooledConnection['run']>): Promise<number> {
   const [result] = await answer
   return (result!.rows[0]?.version as number | undefined) ?? 0
 }

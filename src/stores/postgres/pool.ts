@@ -1,6 +1,6 @@
-import { type Batch, type Result, runBatch } from './batch.ts'
+import { type Batch, type BatchResult, runBatch } from './batch.ts'
 import { isBroken, translate } from './errors.ts'
-import type { Bound } from './prepared.ts'
+import type { BoundStatement } from './prepared.ts'
 
 /** What we use of a client of pg. */
 export interface PostgresClient {
@@ -18,9 +18,9 @@ export interface PostgresPool {
 }
 
 /** One connection, ours for a while. */
-export interface Link {
+export interface PooledConnection {
   /** Sends statements in one round trip. Rejects with pg's own error. */
-  run(statements: readonly Bound[]): Promise<readonly Result[]>
+  run(statements: readonly BoundStatement[]): Promise<readonly BatchResult[]>
   /** Runs a text that may hold several statements and takes no values. */
   execute(text: string): Promise<void>
   /** SQLSTATE of the warnings that came since the last call. */
@@ -30,7 +30,10 @@ export interface Link {
 }
 
 /** Borrows a connection for some work. Throws UnavailableError if there is none to be had. */
-export async function onLink<T>(pool: PostgresPool, work: (link: Link) => Promise<T>): Promise<T> {
+export async function withConnection<T>(
+  pool: PostgresPool,
+  work: (link: PooledConnection) => Promise<T>,
+): Promise<T> {
   const client = await connect(pool)
   let spoilt = false
   let warnings: string[] = []

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /** A statement as PostgreSQL is given it: parsed once a connection, under a name made from its text. */
-export interface Prepared {
+export interface PreparedStatement {
   readonly name: string
   readonly sql: string
   readonly params: readonly Param[]
@@ -14,17 +14,17 @@ interface Param {
 }
 
 /** What is sent for a parameter: text, or bytes. */
-export type Value = string | Buffer | null
+export type ParameterValue = string | Buffer | null
 
 /** A statement with its values. */
-export interface Bound {
-  readonly statement: Prepared
-  readonly values: readonly Value[]
+export interface BoundStatement {
+  readonly statement: PreparedStatement
+  readonly values: readonly ParameterValue[]
 }
 
 /** Reads `@name` parameters. A name that recurs is the same parameter, and where it stands first its cast says
  *  how a list is sent. */
-export function prepare(text: string): Prepared {
+export function prepare(text: string): PreparedStatement {
   const params: Param[] = []
   // An `@` that follows one, or that no letter follows, is an operator.
   const mark = /(?<!@)@([a-z_]+)(?=(?:::(json\b|\w+\[\]))?)/g
@@ -37,7 +37,7 @@ export function prepare(text: string): Prepared {
 }
 
 /** Puts values in the order of the parameters. Throws if one is missing: it would be stored as null. */
-export function bind(statement: Prepared, given: Readonly<Record<string, unknown>>): Bound {
+export function bind(statement: PreparedStatement, given: Readonly<Record<string, unknown>>): BoundStatement {
   const values = statement.params.map(({ name, list }) => {
     const value = given[name]
     if (value === undefined) throw new TypeError(`parameter ${name} is missing in: ${statement.sql}`)
@@ -46,7 +46,7 @@ export function bind(statement: Prepared, given: Readonly<Record<string, unknown
   return { statement, values }
 }
 
-function encode(value: unknown, list: Param['list']): Value {
+function encode(value: unknown, list: Param['list']): ParameterValue {
   if (value === null || typeof value === 'string') return value
   if (typeof value === 'number') return String(value)
   if (list === 'json') return JSON.stringify(value)

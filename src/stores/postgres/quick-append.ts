@@ -2,23 +2,23 @@ import { hashMessage } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { Appended, Store } from '../../core/ports.ts'
-import { titleOf } from '../../core/prepare.ts'
+import { titleOfMessages } from '../../core/prepare.ts'
 import { fold } from '../../core/search/fold.ts'
 import { leaseMs } from '../../core/turn.ts'
 import { holderText } from '../engine/row-to-value.ts'
-import { appendRequest } from '../store/store.ts'
+import { appendRequest } from '../store/store-over.ts'
 import type { PostgresEngine } from './engine.ts'
 import { isLostRace, stateOf, translate } from './errors.ts'
-import { bind, type Prepared, prepare } from './prepared.ts'
-import { appendOutsideTurns, continueTurn, openTurn } from './queries/append.ts'
+import { bind, type PreparedStatement, prepare } from './prepared.ts'
+import { appendOutsideTurnsSql, continueTurnSql, openTurnSql } from './queries/append.ts'
 
 type Request = ReturnType<typeof appendRequest>
 
-const outside = [prepare(appendOutsideTurns)]
-const opening = [prepare(openTurn)]
+const outside = [prepare(appendOutsideTurnsSql)]
+const opening = [prepare(openTurnSql)]
 // A further step mostly goes on with an open turn, but a turn may begin with any step. Each of the two does
 // nothing where the other one does something.
-const further = [prepare(continueTurn), prepare(openTurn)]
+const further = [prepare(continueTurnSql), prepare(openTurnSql)]
 
 const kinds: readonly string[] = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'cost']
 
@@ -56,7 +56,7 @@ function isPlain({ messages, turn }: Request): boolean {
   return Object.keys(turn?.usage ?? {}).every(kind => kinds.includes(kind))
 }
 
-function statementsFor({ turn }: Request): readonly Prepared[] {
+function statementsFor({ turn }: Request): readonly PreparedStatement[] {
   if (turn === undefined) return outside
   return turn.step === 0 ? opening : further
 }
@@ -79,7 +79,7 @@ function idsOf({ ref, expectedHead, messages, now }: Request): MessageId[] {
 function paramsOf({ ref, expectedHead, messages, turn, now }: Request, ids: readonly MessageId[]): object {
   let sum = 0
   const sums = messages.map(message => (sum += message.tokens))
-  const title = titleOf(messages)
+  const title = titleOfMessages(messages)
   return {
     conv: ref.conversationId,
     name: ref.name,

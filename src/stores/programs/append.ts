@@ -4,12 +4,12 @@ import { ConflictError, NotFoundError, type SkeinError } from '../../core/errors
 import type { MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { Appended } from '../../core/ports.ts'
-import { type PreparedMessage, titleOf } from '../../core/prepare.ts'
+import { type PreparedMessage, titleOfMessages } from '../../core/prepare.ts'
 import { fold } from '../../core/search/fold.ts'
 import type { TurnStep } from '../../core/turn.ts'
 import { first, type Program, run } from '../engine/engine.ts'
-import type { AppendRow, PlaceRow, TurnRow } from '../engine/rows.ts'
-import { growthOf, headFields, headOf, nowhere, placeMessage } from './insert-message.ts'
+import type { AppendRow, PositionRow, TurnRow } from '../engine/rows.ts'
+import { beforeRoots, growthOf, headFields, headPosition, insertMessage } from './insert-message.ts'
 import { needConversation, needMessageIn } from './lookup.ts'
 import { charged, checkOngoing, heldBy, replayStep, writeTurn } from './steps.ts'
 
@@ -36,7 +36,7 @@ export function* append(request: AppendRequest): Program<Appended> {
     checkOngoing(ongoing, turn, ref.name)
   }
   const refusal = (yield* heldByAnother(state, turn)) ?? headMoved(state, request)
-  if (!refusal) return yield* grow(request, state, ongoing, ref.name, headOf(state))
+  if (!refusal) return yield* grow(request, state, ongoing, ref.name, headPosition(state))
   if (request.onConflict === 'refuse' || ongoing) throw refusal
   return yield* growSibling(request, state)
 }
@@ -71,7 +71,7 @@ function headMoved(state: AppendRow, request: AppendRequest): SkeinError | undef
 /** Goes on beside the branch: a new one from where the caller believed the head to be. */
 function* growSibling(request: AppendRequest, state: AppendRow): Program<Appended> {
   const { ref, expectedHead, now } = request
-  const parent = expectedHead === null ? nowhere : yield* needMessageIn(ref.conversationId, expectedHead)
+  const parent = expectedHead === null ? beforeRoots : yield* needMessageIn(ref.conversationId, expectedHead)
   const name = yield* freeSibling(state)
   yield* run('insertBranch', { conv: state.conv, name, ...headFields(parent), key: null, title: null, now })
   const grown = yield* grow(request, state, undefined, name, parent)
@@ -90,7 +90,7 @@ function* grow(
   state: AppendRow,
   ongoing: TurnRow | undefined,
   branch: string,
-  parent: PlaceRow,
+  parent: PositionRow,
 ): Program<Appended> {
   const { ref, messages, turn, now } = request
   const { conv } = state
@@ -98,7 +98,7 @@ function* grow(
   const turnSeq = turn ? (ongoing?.first ?? start) : null
   const ids: MessageId[] = []
   let head = parent
-  const title = state.titled === 0 ? titleOf(messages) : null
+  const title = state.titled === 0 ? titleOfMessages(messages) : null
   for (const message of messages) {
     const seq = start + ids.length
     const slot = {
@@ -109,7 +109,7 @@ function* grow(
       step: turn?.step ?? null,
       now,
     }
-    const placed = yield* placeMessage(message, head, slot)
+    const placed = yield* insertMessage(message, head, slot)
     ids.push(placed.id)
     head = placed
   }

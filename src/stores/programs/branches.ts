@@ -2,16 +2,16 @@ import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch 
 import { BusyError, ConflictError, InvalidError, KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { commonSeq } from '../../core/runs.ts'
-import { all, count, first, type Program, run } from '../engine/engine.ts'
-import { branchOf, dateOrNull, holderOf, linkOf } from '../engine/row-to-value.ts'
-import type { Conv, PlaceRow } from '../engine/rows.ts'
-import { headFields, nowhere } from './insert-message.ts'
+import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
+import { branchFromRow, dateOrNull, holderFromText, linkFromRow } from '../engine/row-to-value.ts'
+import type { Conv, PositionRow } from '../engine/rows.ts'
+import { beforeRoots, headFields } from './insert-message.ts'
 import { freeKey, takeKey } from './keys.ts'
-import { lockLiving, lockPlace, needBranch, needConversation, needMessageIn } from './lookup.ts'
+import { lockBranch, lockLiving, needBranch, needConversation, needMessageIn } from './lookup.ts'
 
 export function* getBranch(ref: BranchRef): Program<Branch> {
   const { conv } = yield* needConversation(ref.conversationId)
-  return branchOf(ref.conversationId, yield* needBranch(conv, ref.name))
+  return branchFromRow(ref.conversationId, yield* needBranch(conv, ref.name))
 }
 
 export function* listBranches(id: ConversationId): Program<readonly BranchInfo[]> {
@@ -30,7 +30,7 @@ export function* listBranches(id: ConversationId): Program<readonly BranchInfo[]
     const seq = bases[i] ?? null
     const base = seq === null ? undefined : bySeq.get(seq)
     return {
-      ...branchOf(id, row),
+      ...branchFromRow(id, row),
       active: row.name === active_branch,
       base: (base?.id ?? null) as MessageId | null,
       messagesSinceBase: row.head_depth - (base?.depth ?? -1),
@@ -46,21 +46,29 @@ export function* createBranch(
 ): Program<Branch> {
   const { name, key = null, title = null } = branch
   const isFork = at !== null && key === null
-  if (isFork && (yield* count('insertFork', { id, name, at, title, now })) > 0) {
+  if (isFork && (yield* countChanges('insertFork', { id, name, at, title, now })) > 0) {
     yield* run('bumpVersionOf', { id })
   } else {
     const { conv } = yield* lockLiving(id)
-    const head = at === null ? nowhere : yield* needMessageIn(id, at)
+    const head = at === null ? beforeRoots : yield* needMessageIn(id, at)
     if (key !== null) yield* takeKey(key, now)
     const row = { conv, name, ...headFields(head), key, title, now }
-    if ((yield* count('insertBranch', row)) === 0) throw nameTaken(name)
+    if ((yield* countChanges('insertBranch', row)) === 0) throw nameTaken(name)
     yield* run('bumpVersion', { conv })
   }
-  return branchOf(id, { name, head_id: at, key, former_key: null, title, created_at: now, updated_at: now })
+  return branchFromRow(id, {
+    name,
+    head_id: at,
+    key,
+    former_key: null,
+    title,
+    created_at: now,
+    updated_at: now,
+  })
 }
 
 export function* renameBranch(ref: BranchRef, to: string): Program<Branch> {
-  const { conversation, branch } = yield* lockPlace(ref)
+  const { conversation, branch } = yield* lockBranch(ref)
   const { conv } = conversation
   if (to !== branch.name) {
     yield* checkNameFree(conv, to)
@@ -68,7 +76,7 @@ export function* renameBranch(ref: BranchRef, to: string): Program<Branch> {
     if (conversation.active_branch === branch.name) yield* run('setActiveBranch', { conv, name: to })
     else yield* run('bumpVersion', { conv })
   }
-  return branchOf(ref.conversationId, yield* needBranch(conv, to))
+  return branchFromRow(ref.conversationId, yield* needBranch(conv, to))
 }
 
 function* rename(conv: Conv, name: string, to: string): Program<void> {
@@ -78,7 +86,7 @@ function* rename(conv: Conv, name: string, to: string): Program<void> {
 }
 
 export function* deleteBranch(ref: BranchRef): Program<void> {
-  const { conversation, branch } = yield* lockPlace(ref)
+  const { conversation, branch } = yield* lockBranch(ref)
   const { conv } = conversation
   if (conversation.active_branch === branch.name) {
     throw new InvalidError(
@@ -98,25 +106,25 @@ export function* moveBranch(
   to: MessageId | null,
   now: number,
 ): Program<Branch> {
-  const { conversation, branch } = yield* lockPlace(ref)
+  const { conversation, branch } = yield* lockBranch(ref)
   const { conv } = conversation
-  const head: PlaceRow = to === null ? nowhere : yield* needMessageIn(ref.conversationId, to)
+  const head: PositionRow = to === null ? beforeRoots : yield* needMessageIn(ref.conversationId, to)
   yield* checkNotHeld(conv, branch.name)
   if (branch.head_id !== expectedHead) {
     throw new ConflictError(branch.name, expectedHead, branch.head_id as MessageId | null)
   }
   yield* run('setHead', { conv, name: branch.name, ...headFields(head), now })
   yield* run('bumpVersion', { conv })
-  return branchOf(ref.conversationId, yield* needBranch(conv, branch.name))
+  return branchFromRow(ref.conversationId, yield* needBranch(conv, branch.name))
 }
 
 export function* activateBranch(ref: BranchRef): Program<void> {
-  const { conversation, branch } = yield* lockPlace(ref)
+  const { conversation, branch } = yield* lockBranch(ref)
   yield* run('setActiveBranch', { conv: conversation.conv, name: branch.name })
 }
 
 export function* setKey(ref: BranchRef, key: string | null, now: number): Program<Branch> {
-  const { conversation, branch } = yield* lockPlace(ref)
+  const { conversation, branch } = yield* lockBranch(ref)
   const { conv } = conversation
   if (key !== branch.key) {
     if (key !== null) yield* takeKey(key, now)
@@ -124,7 +132,7 @@ export function* setKey(ref: BranchRef, key: string | null, now: number): Progra
     yield* run('setBranchKey', { conv, name: branch.name, key, former_key, trashed_key: null })
     yield* run('bumpVersion', { conv })
   }
-  return branchOf(ref.conversationId, yield* needBranch(conv, branch.name))
+  return branchFromRow(ref.conversationId, yield* needBranch(conv, branch.name))
 }
 
 export function* reset(
@@ -132,7 +140,7 @@ export function* reset(
   keepPrompt: boolean,
   now: number,
 ): Program<{ branch: Branch; archived: Branch | null }> {
-  const { conversation, branch } = yield* lockPlace(ref)
+  const { conversation, branch } = yield* lockBranch(ref)
   const { conv } = conversation
   yield* checkNotHeld(conv, branch.name)
   yield* run('deleteLinks', { conv, name: branch.name })
@@ -144,16 +152,16 @@ export function* reset(
     yield* run('insertBranch', {
       conv,
       name: branch.name,
-      ...headFields(nowhere),
+      ...headFields(beforeRoots),
       key: branch.key,
       title: branch.title,
       now,
     })
-    archived = branchOf(ref.conversationId, yield* needBranch(conv, name))
+    archived = branchFromRow(ref.conversationId, yield* needBranch(conv, name))
   }
   if (!keepPrompt) yield* run('clearPrompt', { conv })
   yield* run('bumpVersion', { conv })
-  return { branch: branchOf(ref.conversationId, yield* needBranch(conv, branch.name)), archived }
+  return { branch: branchFromRow(ref.conversationId, yield* needBranch(conv, branch.name)), archived }
 }
 
 function* freeArchive(conv: Conv): Program<string> {
@@ -167,11 +175,11 @@ export function* listAgentLinks(ref: BranchRef): Program<readonly AgentLink[]> {
   const { conv } = yield* needConversation(ref.conversationId)
   const { name } = yield* needBranch(conv, ref.name)
   const rows = yield* all('links', { conv, name })
-  return rows.map(row => linkOf(ref.conversationId, row))
+  return rows.map(row => linkFromRow(ref.conversationId, row))
 }
 
 export function* setAgentLink(ref: BranchRef, link: NewAgentLink, now: number): Program<void> {
-  const { conversation, branch } = yield* lockPlace(ref)
+  const { conversation, branch } = yield* lockBranch(ref)
   const { conv } = conversation
   const seen = link.seen === null ? null : yield* needMessageIn(ref.conversationId, link.seen)
   yield* run('putLink', {
@@ -188,9 +196,9 @@ export function* setAgentLink(ref: BranchRef, link: NewAgentLink, now: number): 
 }
 
 export function* removeAgentLink(ref: BranchRef, agent: string, directory: string): Program<void> {
-  const { conversation, branch } = yield* lockPlace(ref)
+  const { conversation, branch } = yield* lockBranch(ref)
   const { conv } = conversation
-  const removed = yield* count('deleteLink', { conv, name: branch.name, agent, directory })
+  const removed = yield* countChanges('deleteLink', { conv, name: branch.name, agent, directory })
   if (removed > 0) yield* run('bumpVersion', { conv })
 }
 
@@ -205,6 +213,10 @@ function nameTaken(name: string): KeyReusedError {
 export function* checkNotHeld(conv: Conv, name: string): Program<void> {
   const open = yield* first('openTurnOn', { conv, name })
   if (open) {
-    throw new BusyError(`branch ${JSON.stringify(name)}`, holderOf(open.holder), dateOrNull(open.lease_until))
+    throw new BusyError(
+      `branch ${JSON.stringify(name)}`,
+      holderFromText(open.holder),
+      dateOrNull(open.lease_until),
+    )
   }
 }

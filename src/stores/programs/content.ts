@@ -3,7 +3,7 @@ import { NotFoundError } from '../../core/errors.ts'
 import type { BlobMode } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import { all, first, type Program, run } from '../engine/engine.ts'
-import { messageOf } from '../engine/row-to-value.ts'
+import { messageFromRow } from '../engine/row-to-value.ts'
 import type { LooseMessageRow, PathRow } from '../engine/rows.ts'
 import type { ParamsOf } from '../engine/statements.ts'
 
@@ -14,7 +14,7 @@ const everything = 2 ** 31 - 1
 export function* readLoose(rows: readonly LooseMessageRow[], mode: BlobMode): Program<Message[]> {
   const loadBlob = yield* loadBlobs(rows, mode === 'preview' ? previewBytes : everything)
   return rows.map(row =>
-    messageOf(row, {
+    messageFromRow(row, {
       conversationId: row.conversation_id,
       parentId: row.parent_id,
       depth: row.depth,
@@ -46,7 +46,7 @@ export function* readChain(
     pathTokens += row.tokens
     const around = { conversationId, parentId: above, depth: depth + i, pathTokens, loadBlob }
     above = row.id
-    return messageOf(row, around)
+    return messageFromRow(row, around)
   })
 }
 

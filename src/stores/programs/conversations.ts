@@ -3,12 +3,12 @@ import { KeyReusedError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { FoundOrCreated, Place } from '../../core/ports.ts'
+import type { BranchInConversation, FoundOrCreated } from '../../core/ports.ts'
 import { fold } from '../../core/search/fold.ts'
 import { first, type Program, run } from '../engine/engine.ts'
-import { branchOf, conversationOf } from '../engine/row-to-value.ts'
+import { branchFromRow, conversationFromRow } from '../engine/row-to-value.ts'
 import type { Conv, ConversationFields, ConversationRow } from '../engine/rows.ts'
-import { headFields, nowhere } from './insert-message.ts'
+import { beforeRoots, headFields } from './insert-message.ts'
 import { giveUpKey, isExpired, takeKey } from './keys.ts'
 import { lockLiving, needBranch, needConversation } from './lookup.ts'
 
@@ -19,17 +19,23 @@ export interface ConversationRequest extends NewConversation {
 }
 
 export function* getConversation(id: ConversationId): Program<Conversation> {
-  return conversationOf(yield* needConversation(id))
+  return conversationFromRow(yield* needConversation(id))
 }
 
 /** A conversation at one of its branches, the active one if none is named. */
-export function* readPlace(id: ConversationId, branch?: string): Program<Place> {
+export function* readBranchInConversation(
+  id: ConversationId,
+  branch?: string,
+): Program<BranchInConversation> {
   const row = yield* needConversation(id)
   const name = branch ?? row.active_branch
-  return { conversation: conversationOf(row), branch: branchOf(id, yield* needBranch(row.conv, name)) }
+  return {
+    conversation: conversationFromRow(row),
+    branch: branchFromRow(id, yield* needBranch(row.conv, name)),
+  }
 }
 
-export function* create(request: ConversationRequest): Program<Place> {
+export function* create(request: ConversationRequest): Program<BranchInConversation> {
   if (request.key !== undefined) yield* takeKey(request.key, request.now)
   const created = yield* insert(request)
   if (!created) throw new KeyReusedError(request.id, `there is a conversation ${request.id} already`)
@@ -38,7 +44,7 @@ export function* create(request: ConversationRequest): Program<Place> {
 
 /** Stores a new conversation; undefined if its id is taken. That its key is free is the caller's to know,
  *  or the unique index's to say: then the whole program runs again. */
-function* insert(request: ConversationRequest): Program<Place | undefined> {
+function* insert(request: ConversationRequest): Program<BranchInConversation | undefined> {
   const { id, now } = request
   const created = request.createdAt?.getTime() ?? now
   if (request.prompt !== undefined) yield* putPrompt(request.prompt)
@@ -55,13 +61,13 @@ function* insert(request: ConversationRequest): Program<Place | undefined> {
   yield* run('insertBranch', {
     conv,
     name: 'main',
-    ...headFields(nowhere),
+    ...headFields(beforeRoots),
     key: request.key ?? null,
     title: null,
     now: created,
   })
   yield* putDetails(conv, request)
-  return yield* readPlace(id)
+  return yield* readBranchInConversation(id)
 }
 
 /** Finds by key, or creates. An expired holder gives the key up in the same transaction. */
@@ -76,7 +82,8 @@ export function* findOrCreate(key: string, request: ConversationRequest): Progra
       throw new KeyReusedError(request.id, `there is a conversation ${request.id} already`)
     }
     const id = found.id as ConversationId
-    if (!isExpired(found, request.now)) return { ...(yield* readPlace(id, found.name)), created: false }
+    if (!isExpired(found, request.now))
+      return { ...(yield* readBranchInConversation(id, found.name)), created: false }
     yield* giveUpKey(key, id, request.now)
   }
 }

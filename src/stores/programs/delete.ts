@@ -4,11 +4,11 @@ import { textOf } from '../../core/message.ts'
 import type { DeletedMessages, MovedBranch } from '../../core/ports.ts'
 import { containsSeq, highestOutside, type SeqRange, subtreeRanges } from '../../core/runs.ts'
 import { titleFrom } from '../../core/title.ts'
-import { all, count, first, type Program, run } from '../engine/engine.ts'
-import { dateOrNull, holderOf } from '../engine/row-to-value.ts'
+import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
+import { dateOrNull, holderFromText } from '../engine/row-to-value.ts'
 import type { Conv, LocatedRow, LockRow } from '../engine/rows.ts'
 import { dropBlobs, readLoose } from './content.ts'
-import { headFields, nowhere } from './insert-message.ts'
+import { beforeRoots, headFields } from './insert-message.ts'
 import { lockLiving } from './lookup.ts'
 import { runStarts } from './structure.ts'
 
@@ -33,7 +33,7 @@ export function* deleteMessages(request: DeleteRequest): Program<DeletedMessages
     for (const { lo, hi } of ranges) {
       const facts = yield* first('spanFacts', { conv, lo, hi })
       deleted += facts!.count
-      summaries += yield* count('deleteSummaries', { conv, lo, hi })
+      summaries += yield* countChanges('deleteSummaries', { conv, lo, hi })
       yield* run('clearSeen', { conv, lo, hi })
       yield* run('deleteSearchEntries', { conv, lo, hi })
       yield* dropBlobs({ conv, lo, hi })
@@ -84,7 +84,7 @@ function* checkNotOpen(conv: Conv, ranges: readonly SeqRange[]): Program<void> {
     if (ranges.some(({ lo, hi }) => lo <= turn.last && turn.first <= hi && containsSeq(ranges, turn.last))) {
       throw new BusyError(
         `turn ${JSON.stringify(turn.key)}`,
-        holderOf(turn.holder),
+        holderFromText(turn.holder),
         dateOrNull(turn.lease_until),
       )
     }
@@ -98,7 +98,7 @@ function* moveHeads(conversation: LockRow, ranges: readonly SeqRange[], now: num
   for (const branch of yield* all('branches', { conv })) {
     if (!containsSeq(ranges, branch.head_seq)) continue
     const seq = highestOutside(yield* all('pathRuns', { conv, seq: branch.head_seq }), ranges)
-    const [head = nowhere] = seq === null ? [] : yield* all('placesAt', { conv, seqs: [seq] })
+    const [head = beforeRoots] = seq === null ? [] : yield* all('placesAt', { conv, seqs: [seq] })
     yield* run('setHead', { conv, name: branch.name, ...headFields(head), now })
     moved.push({
       branch: { conversationId: conversation.id as ConversationId, name: branch.name },

@@ -1,14 +1,14 @@
 import { hashMessage } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
-import { count, first, type Program, run } from '../engine/engine.ts'
-import type { Conv, HeadFields, LockRow, PlaceRow } from '../engine/rows.ts'
+import { countChanges, first, type Program, run } from '../engine/engine.ts'
+import type { Conv, HeadFields, LockRow, PositionRow } from '../engine/rows.ts'
 
 /** A place before any message: where roots hang. */
-export const nowhere: PlaceRow = { seq: -1, id: null, run: 0, depth: -1, path_tokens: 0 }
+export const beforeRoots: PositionRow = { seq: -1, id: null, run: 0, depth: -1, path_tokens: 0 }
 
 /** Where a message goes besides its parent. */
-export interface Slot {
+export interface MessageSlot {
   readonly conv: Conv
   readonly conversationId: ConversationId
   readonly seq: number
@@ -22,11 +22,11 @@ export interface Slot {
 
 /** Stores one message under a parent and says where it stands. The conversation must be locked, and
  *  its counters are the caller's to raise. */
-export function* placeMessage(
+export function* insertMessage(
   message: PreparedMessage,
-  parent: PlaceRow,
-  slot: Slot,
-): Program<PlaceRow & { id: MessageId }> {
+  parent: PositionRow,
+  slot: MessageSlot,
+): Program<PositionRow & { id: MessageId }> {
   const { conv, seq, turn, step, now, twins } = slot
   const above = (parent.id ?? slot.conversationId) as MessageId | ConversationId
   const follows = parent.id !== null && parent.seq === seq - 1
@@ -40,7 +40,7 @@ export function* placeMessage(
   for (let at = twins?.get(kind!) ?? asked, tries = 1; ; at++, tries++) {
     if (tries > soon) at = yield* freeTime(at - 1, idAt)
     const id = idAt(at)
-    const stored = yield* count('insertMessage', {
+    const stored = yield* countChanges('insertMessage', {
       conv,
       id,
       seq,
@@ -97,7 +97,7 @@ export function growthOf(row: Pick<LockRow, 'next_seq' | 'indexed_seq'>): 'grow'
 }
 
 /** A branch's head as the parent of what comes next. */
-export function headOf(branch: HeadFields): PlaceRow {
+export function headPosition(branch: HeadFields): PositionRow {
   return {
     seq: branch.head_seq,
     id: branch.head_id,
@@ -108,7 +108,7 @@ export function headOf(branch: HeadFields): PlaceRow {
 }
 
 /** A place as the head of a branch. */
-export function headFields(place: PlaceRow): HeadFields {
+export function headFields(place: PositionRow): HeadFields {
   return {
     head_seq: place.seq,
     head_id: place.id,

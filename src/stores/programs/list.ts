@@ -10,7 +10,7 @@ import type { Message } from '../../core/message.ts'
 import { fold } from '../../core/search/fold.ts'
 import { all, first, type Program } from '../engine/engine.ts'
 import type { ListFilter, ListParams } from '../engine/list-params.ts'
-import { branchOf, conversationOf } from '../engine/row-to-value.ts'
+import { branchFromRow, conversationFromRow } from '../engine/row-to-value.ts'
 import type { ListedRow, LooseMessageRow } from '../engine/rows.ts'
 import { readLoose } from './content.ts'
 import { readCursor, writeCursor } from './cursor.ts'
@@ -52,8 +52,8 @@ function listedOf(row: ListedRow): ListedConversation {
     created_at,
     updated_at,
   }
-  const conversation = conversationOf(row)
-  return { ...conversation, branch: branchOf(conversation.id, branch) }
+  const conversation = conversationFromRow(row)
+  return { ...conversation, branch: branchFromRow(conversation.id, branch) }
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }

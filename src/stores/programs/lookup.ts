@@ -26,7 +26,7 @@ export function* needBranch(conv: Conv, name: string): Program<BranchRow> {
 }
 
 /** Locks the conversation of a branch and reads both. */
-export function* lockPlace(ref: BranchRef): Program<{ conversation: LockRow; branch: BranchRow }> {
+export function* lockBranch(ref: BranchRef): Program<{ conversation: LockRow; branch: BranchRow }> {
   const conversation = yield* lockLiving(ref.conversationId)
   return { conversation, branch: yield* needBranch(conversation.conv, ref.name) }
 }

@@ -1,25 +1,25 @@
-import { AmbiguousIdError, type Candidate, InvalidError, NotFoundError } from '../../core/errors.ts'
+import { AmbiguousIdError, type IdCandidate, InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import type { Place, Resolved } from '../../core/ports.ts'
+import type { BranchInConversation, Resolved } from '../../core/ports.ts'
 import { all, first, type Program } from '../engine/engine.ts'
-import { readPlace } from './conversations.ts'
+import { readBranchInConversation } from './conversations.ts'
 import { isExpired } from './keys.ts'
 import { needMessage } from './lookup.ts'
 
-export function* findByKey(key: string, now: number): Program<Place | null> {
+export function* findByKey(key: string, now: number): Program<BranchInConversation | null> {
   const found = yield* first('conversationByKey', { key })
   if (!found || isExpired(found, now)) return null
-  return yield* readPlace(found.id as ConversationId, found.name)
+  return yield* readBranchInConversation(found.id as ConversationId, found.name)
 }
 
-export function* findByTask(task: string, now: number): Program<Place | null> {
+export function* findByTask(task: string, now: number): Program<BranchInConversation | null> {
   const found = yield* first('conversationByTask', { task, now })
-  return found ? yield* readPlace(found.id as ConversationId) : null
+  return found ? yield* readBranchInConversation(found.id as ConversationId) : null
 }
 
-export function* findByAgentLink(agent: string, foreignId: string): Program<Place | null> {
+export function* findByAgentLink(agent: string, foreignId: string): Program<BranchInConversation | null> {
   const found = yield* first('conversationByLink', { agent, foreign_id: foreignId })
-  return found ? yield* readPlace(found.id as ConversationId, found.name) : null
+  return found ? yield* readBranchInConversation(found.id as ConversationId, found.name) : null
 }
 
 /** The shortest prefix that is taken for an id: shorter ones would soon mean something else. */
@@ -28,7 +28,8 @@ const shortestPrefix = 6
 /** What a person typed: a key, `id:branch`, or the beginning of an id. */
 export function* resolve(text: string): Program<Resolved> {
   const byKey = yield* first('conversationByKey', { key: text })
-  if (byKey) return { ...(yield* readPlace(byKey.id as ConversationId, byKey.name)), message: null }
+  if (byKey)
+    return { ...(yield* readBranchInConversation(byKey.id as ConversationId, byKey.name)), message: null }
   const colon = text.indexOf(':')
   const prefix = colon < 0 ? text : text.slice(0, colon)
   const branch = colon < 0 ? undefined : text.slice(colon + 1)
@@ -44,15 +45,18 @@ export function* resolve(text: string): Program<Resolved> {
     throw new NotFoundError('id', text)
   }
   if (only.kind === 'conversation') {
-    return { ...(yield* readPlace(only.id as ConversationId, branch)), message: null }
+    return { ...(yield* readBranchInConversation(only.id as ConversationId, branch)), message: null }
   }
   const message = yield* needMessage(only.id as MessageId)
-  return { ...(yield* readPlace(message.conversation_id as ConversationId)), message: only.id as MessageId }
+  return {
+    ...(yield* readBranchInConversation(message.conversation_id as ConversationId)),
+    message: only.id as MessageId,
+  }
 }
 
-function* idsWith(prefix: string): Program<readonly Candidate[]> {
+function* idsWith(prefix: string): Program<readonly IdCandidate[]> {
   if (prefix.length < shortestPrefix) return []
-  const candidates: Candidate[] = []
+  const candidates: IdCandidate[] = []
   const lower = prefix.toLowerCase()
   if (/^[0-9a-f-]{1,36}$/.test(lower)) {
     const rows = yield* all('conversationsByPrefix', { lo: lower, hi: after(lower) })

@@ -1,10 +1,10 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
-import { type PreparedMessage, titleOf } from '../../core/prepare.ts'
+import { type PreparedMessage, titleOfMessages } from '../../core/prepare.ts'
 import { fold } from '../../core/search/fold.ts'
 import { type Program, run } from '../engine/engine.ts'
-import type { PlaceRow } from '../engine/rows.ts'
-import { growthOf, nowhere, placeMessage } from './insert-message.ts'
+import type { PositionRow } from '../engine/rows.ts'
+import { beforeRoots, growthOf, insertMessage } from './insert-message.ts'
 import { lockLiving, needMessage, needMessageIn } from './lookup.ts'
 
 export interface PreparedItem {
@@ -20,22 +20,22 @@ export function* save(
 ): Program<NonEmpty<MessageId>> {
   const conversation = yield* lockLiving(id)
   const { conv } = conversation
-  const placed: (PlaceRow & { id: MessageId })[] = []
+  const placed: (PositionRow & { id: MessageId })[] = []
   const twins = new Map<string, number>()
   let tokens = 0
   for (const { message, parent } of items) {
     const above =
       parent === null
-        ? nowhere
+        ? beforeRoots
         : typeof parent === 'object'
           ? placed[parent.item]!
           : yield* needMessageIn(id, parent)
     const seq = conversation.next_seq + placed.length
     const slot = { conv, conversationId: id, seq, turn: null, step: null, now, twins }
-    placed.push(yield* placeMessage(message, above, slot))
+    placed.push(yield* insertMessage(message, above, slot))
     tokens += message.tokens
   }
-  const title = titleOf(items.map(({ message }) => message))
+  const title = titleOfMessages(items.map(({ message }) => message))
   yield* run(growthOf(conversation), {
     conv,
     next_seq: conversation.next_seq + placed.length,

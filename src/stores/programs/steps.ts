@@ -5,7 +5,7 @@ import type { Appended } from '../../core/ports.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
 import { addUsage, leaseMs, type TurnStep, type Usage } from '../../core/turn.ts'
 import { all, type Program, run } from '../engine/engine.ts'
-import { dateOrNull, holderOf, holderText } from '../engine/row-to-value.ts'
+import { dateOrNull, holderFromText, holderText } from '../engine/row-to-value.ts'
 import type { Conv, TurnRow } from '../engine/rows.ts'
 
 /** If this step was stored before: the stored result. Throws KeyReusedError if it held other words. */
@@ -43,7 +43,7 @@ export function checkOngoing(turn: TurnRow, step: TurnStep, branch: string): voi
   if (turn.status !== 'open') {
     throw new ExpiredError(`turn ${JSON.stringify(turn.key)} has ended: it is ${turn.status}`)
   }
-  checkHolder(turn, step.holder === undefined ? null : holderText(step.holder))
+  checkHeldBy(turn, step.holder === undefined ? null : holderText(step.holder))
   if (turn.branch !== branch) {
     throw new KeyReusedError(
       step.key,
@@ -52,7 +52,7 @@ export function checkOngoing(turn: TurnRow, step: TurnStep, branch: string): voi
   }
 }
 
-export function checkHolder(turn: TurnRow, holder: string | null): void {
+export function checkHeldBy(turn: TurnRow, holder: string | null): void {
   if (turn.holder !== holder) {
     throw new ExpiredError(`turn ${JSON.stringify(turn.key)} is held by another process`)
   }
@@ -60,7 +60,7 @@ export function checkHolder(turn: TurnRow, holder: string | null): void {
 
 /** What others are told while a turn holds its branch. */
 export function heldBy({ branch, holder, lease_until }: TurnRow): BusyError {
-  return new BusyError(`branch ${JSON.stringify(branch)}`, holderOf(holder), dateOrNull(lease_until))
+  return new BusyError(`branch ${JSON.stringify(branch)}`, holderFromText(holder), dateOrNull(lease_until))
 }
 
 /** Makes the turn's row, or brings it up to this step. */

@@ -2,10 +2,10 @@ import { BusyError, ExpiredError, type Holder, InvalidError } from '../../core/e
 import { sha256Hex } from '../../core/hash.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import { containsSeq } from '../../core/runs.ts'
-import type { NewSummary, Range, Summary, SummaryClaim } from '../../core/summary.ts'
+import type { MessageRange, NewSummary, Summary, SummaryClaim } from '../../core/summary.ts'
 import { hasRunOut, leaseMs } from '../../core/turn.ts'
 import { all, first, type Program, run } from '../engine/engine.ts'
-import { dateOrNull, holderOf, holderText, summaryOf } from '../engine/row-to-value.ts'
+import { dateOrNull, holderFromText, holderText, summaryFromRow } from '../engine/row-to-value.ts'
 import type { LocatedRow } from '../engine/rows.ts'
 import { lockLiving, needConversation, needMessageIn } from './lookup.ts'
 
@@ -13,26 +13,26 @@ export function* listSummaries(id: ConversationId, newest: number | null): Progr
   const { conv } = yield* needConversation(id)
   if (newest !== null) {
     const rows = yield* all('newestSummaries', { conv, limit: newest })
-    return rows.map(row => summaryOf(id, row)).reverse()
+    return rows.map(row => summaryFromRow(id, row)).reverse()
   }
   const rows = yield* all('summaries', { conv })
-  return rows.filter(row => row.text !== null).map(row => summaryOf(id, row))
+  return rows.filter(row => row.text !== null).map(row => summaryFromRow(id, row))
 }
 
 /** Takes a range to be summarised, unless that was done or somebody is at it. */
 export function* claimSummary(
   id: ConversationId,
-  range: Range,
+  range: MessageRange,
   holder: Holder,
   now: number,
 ): Program<SummaryClaim> {
   const { conv } = yield* lockLiving(id)
   const { first: from, last: to } = yield* needRange(id, range)
   const stored = yield* first('summary', { conv, first_seq: from.seq, last_seq: to.seq })
-  if (stored && stored.text !== null) return { claimed: false, summary: summaryOf(id, stored) }
+  if (stored && stored.text !== null) return { claimed: false, summary: summaryFromRow(id, stored) }
   const me = holderText(holder)
   if (stored?.holder && stored.holder !== me && !hasRunOut(stored.lease_until, now)) {
-    throw new BusyError('the range', holderOf(stored.holder), dateOrNull(stored.lease_until))
+    throw new BusyError('the range', holderFromText(stored.holder), dateOrNull(stored.lease_until))
   }
   yield* run('claimSummary', {
     conv,
@@ -69,13 +69,13 @@ export function* putSummary(id: ConversationId, summary: NewSummary, now: number
     now,
   })
   yield* run('bumpVersion', { conv })
-  return summaryOf(id, (yield* first('summary', span))!)
+  return summaryFromRow(id, (yield* first('summary', span))!)
 }
 
 /** Both ends, and the stretches between them, oldest first. Throws if one is not above the other. */
 function* needRange(
   id: ConversationId,
-  range: Range,
+  range: MessageRange,
 ): Program<{ first: LocatedRow; last: LocatedRow; ranges: { lo: number; hi: number }[] }> {
   const from = yield* needMessageIn(id, range.first)
   const to = yield* needMessageIn(id, range.last)

@@ -1,6 +1,6 @@
 import type { ConversationId } from '../../core/ids.ts'
 import { all, first, type Program, run } from '../engine/engine.ts'
-import { trash } from './trash.ts'
+import { trashConversation } from './trash.ts'
 
 export const dayMs = 86_400_000
 
@@ -31,7 +31,7 @@ export function* noteSweep(now: number): Program<void> {
 export function* trashExpired(now: number): Program<ConversationId[]> {
   const trashed: ConversationId[] = []
   for (const { id } of yield* all('expiredTasks', { now, limit: sweepBatch })) {
-    if (yield* trash(id as ConversationId, now)) trashed.push(id as ConversationId)
+    if (yield* trashConversation(id as ConversationId, now)) trashed.push(id as ConversationId)
   }
   return trashed
 }

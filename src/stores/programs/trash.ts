@@ -5,7 +5,7 @@ import { all, first, type Program, run } from '../engine/engine.ts'
 import { dropBlobs } from './content.ts'
 
 /** Puts a conversation into the trash and frees its keys. */
-export function* trash(id: ConversationId, now: number): Program<boolean> {
+export function* trashConversation(id: ConversationId, now: number): Program<boolean> {
   const row = yield* first('lockConversation', { id })
   if (!row || row.trashed_at !== null) return false
   for (const { name, key } of yield* all('branches', { conv: row.conv })) {
@@ -17,7 +17,7 @@ export function* trash(id: ConversationId, now: number): Program<boolean> {
 }
 
 /** Takes a conversation out of the trash; keys that are still free come back. */
-export function* restore(id: ConversationId, now: number): Program<Restored> {
+export function* restoreConversation(id: ConversationId, now: number): Program<Restored> {
   const row = yield* first('lockConversation', { id })
   if (!row || row.purging === 1) throw new NotFoundError('conversation', id)
   const keysTaken: string[] = []

@@ -14,16 +14,16 @@ import {
   type Usage,
 } from '../../core/turn.ts'
 import { all, first, type Program, run } from '../engine/engine.ts'
-import { holderText, turnOf } from '../engine/row-to-value.ts'
+import { holderText, turnFromRow } from '../engine/row-to-value.ts'
 import type { Conv, TurnRow } from '../engine/rows.ts'
-import { growthOf, headFields, headOf, placeMessage } from './insert-message.ts'
-import { lockLiving, lockPlace, needBranch, needConversation } from './lookup.ts'
-import { charged, checkHolder, heldBy } from './steps.ts'
+import { growthOf, headFields, headPosition, insertMessage } from './insert-message.ts'
+import { lockBranch, lockLiving, needBranch, needConversation } from './lookup.ts'
+import { charged, checkHeldBy, heldBy } from './steps.ts'
 
 export function* listTurns(id: ConversationId, status: string | null): Program<readonly Turn[]> {
   const { conv } = yield* needConversation(id)
   const rows = yield* all('turns', { conv, status })
-  return rows.map(row => turnOf(id, row))
+  return rows.map(row => turnFromRow(id, row))
 }
 
 export function* readDraft(id: ConversationId, key: string): Program<readonly DraftPiece[]> {
@@ -83,7 +83,7 @@ export function* renewTurn(id: ConversationId, key: string, holder: Holder, now:
   const row = yield* needHeldTurn(conv, key, holder)
   const lease_until = now + leaseMs
   yield* run('renewTurn', { conv, key, lease_until })
-  return turnOf(id, { ...row, lease_until })
+  return turnFromRow(id, { ...row, lease_until })
 }
 
 /** Ends a turn. What had arrived of an answer becomes the turn's last message. */
@@ -96,10 +96,10 @@ export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: num
   let messageId: MessageId | null = null
   if (message) {
     const prepared = prepareMessage(message, 'draft')
-    const parent = headOf(yield* needBranch(conv, turn.branch))
+    const parent = headPosition(yield* needBranch(conv, turn.branch))
     // Of no step: the number that comes next may still be tried by whoever lost the turn.
     const slot = { conv, conversationId: id, seq: next_seq, turn: turn.first, step: null, now }
-    const placed = yield* placeMessage(prepared, parent, slot)
+    const placed = yield* insertMessage(prepared, parent, slot)
     yield* run('setHead', { conv, name: turn.branch, ...headFields(placed), now })
     yield* run('deleteDrafts', { conv, turn: key })
     const grown = { next_seq: next_seq + 1, added: 1, tokens: prepared.tokens }
@@ -117,14 +117,14 @@ export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: num
   }
   yield* run('updateTurn', { conv, ...ended })
   yield* run('charge', { conv, ...charged(end.usage) })
-  return { turn: turnOf(id, ended), message: messageId }
+  return { turn: turnFromRow(id, ended), message: messageId }
 }
 
 const untitled = { tokens_used: 0, cost: 0, title: null, title_folded: null }
 
 /** Takes up a turn that did not come to its end, where the branch has not gone on since. */
 export function* reopenTurn(ref: BranchRef, holder: Holder, now: number): Program<Turn | null> {
-  const { conversation, branch } = yield* lockPlace(ref)
+  const { conversation, branch } = yield* lockBranch(ref)
   const { conv } = conversation
   const open = yield* first('openTurnOn', { conv, name: branch.name })
   if (open) throw heldBy(open)
@@ -133,7 +133,7 @@ export function* reopenTurn(ref: BranchRef, holder: Holder, now: number): Progra
   const held = { holder: holderText(holder), lease_until: now + leaseMs }
   yield* run('reopenTurn', { conv, key: turn.key, ...held })
   yield* run('bumpVersion', { conv })
-  return turnOf(ref.conversationId, { ...turn, ...held, status: 'open', ended_at: null })
+  return turnFromRow(ref.conversationId, { ...turn, ...held, status: 'open', ended_at: null })
 }
 
 function* needTurn(conv: Conv, key: string): Program<TurnRow> {
@@ -146,6 +146,6 @@ function* needHeldTurn(conv: Conv, key: string, holder: Holder): Program<TurnRow
   const row = yield* needTurn(conv, key)
   if (row.status !== 'open')
     throw new ExpiredError(`turn ${JSON.stringify(key)} has ended: it is ${row.status}`)
-  checkHolder(row, holderText(holder))
+  checkHeldBy(row, holderText(holder))
   return row
 }

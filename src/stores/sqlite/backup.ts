@@ -2,7 +2,7 @@ import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, statSync
 import { dirname } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { translate } from './errors.ts'
-import { patiently } from './patience.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
 
 export interface BackupOptions {
   readonly signal?: AbortSignal
@@ -42,7 +42,7 @@ async function copyPages(
   const db = new BetterSqlite3(from, { fileMustExist: true, timeout: 0 })
   try {
     // One moment for all steps: without it, whoever writes in between makes the copy begin again, for ever if he likes.
-    await patiently(() => {
+    await retryWhileBusy(() => {
       if (db.inTransaction) db.exec('ROLLBACK')
       db.exec('BEGIN')
       db.prepare('SELECT count(*) FROM sqlite_schema').get()

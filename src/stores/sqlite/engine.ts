@@ -1,10 +1,10 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Source } from '../../core/source.ts'
-import type { Answer, Call, Engine, Match, Program } from '../engine/engine.ts'
+import type { Engine, Program, StatementCall, StatementResult, TokenMatch } from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
 import { isBusy, translate } from './errors.ts'
-import { patiently } from './patience.ts'
 import { queries } from './queries/index.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
 
 /** Writes between two checkpoints. Left to itself, SQLite checkpoints inside some unlucky append. */
 const writesPerCheckpoint = 50
@@ -135,13 +135,13 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
 }
 
 /** Mostly nobody is in the way, and then there is nothing to wait for: not even for a promise of our own. */
-function atOnce<T>(work: () => T, isWorthIt: () => boolean): T | Promise<T> {
+function atOnce<T>(work: () => T, mayRetry: () => boolean): T | Promise<T> {
   try {
     return work()
   } catch (error) {
-    if (!isBusy(error) || !isWorthIt()) throw translate(error)
+    if (!isBusy(error) || !mayRetry()) throw translate(error)
   }
-  return patiently(work, isWorthIt).catch(error => {
+  return retryWhileBusy(work, mayRetry).catch(error => {
     throw translate(error)
   })
 }
@@ -155,7 +155,7 @@ function lazily<T>(make: () => T): () => T {
 }
 
 /** A match in the language of FTS5. Tokens hold no quotes, so quoting them is enough. */
-export function matchText({ all, prefixes, any, none }: Match): string {
+export function matchText({ all, prefixes, any, none }: TokenMatch): string {
   const wanted = [...all.map(quote), ...prefixes.map(prefix => `${quote(prefix)}*`)]
   if (any.length > 0) wanted.push(`(${any.map(quote).join(' OR ')})`)
   const unwanted = none.map(token => ` NOT ${quote(token)}`).join('')
@@ -173,10 +173,10 @@ interface Prepared {
 }
 
 const nothing: readonly unknown[] = []
-const none: Answer = { rows: nothing, changes: 0 }
+const none: StatementResult = { rows: nothing, changes: 0 }
 
 /** Runs calls on a handle. Each statement is prepared once: not doing so doubles the cost of an append. */
-function caller(db: Database): (call: Call) => Answer {
+function caller(db: Database): (call: StatementCall) => StatementResult {
   const prepared = new Map<string, readonly Prepared[]>()
 
   return call => {
@@ -191,7 +191,7 @@ function caller(db: Database): (call: Call) => Answer {
     return answer
   }
 
-  function prepare({ name, params }: Call): readonly Prepared[] {
+  function prepare({ name, params }: StatementCall): readonly Prepared[] {
     const text = queries[name]
     const filters = typeof text === 'function' ? (params as ListParams).filters : []
     const key = filters.length > 0 ? `${name} ${filters.join(' ')}` : name
@@ -215,7 +215,7 @@ function bindable(value: unknown): unknown {
 }
 
 /** Runs a program to its end, statement by statement. */
-function runToEnd<T>(program: Program<T>, call: (call: Call) => Answer): T {
+function runToEnd<T>(program: Program<T>, call: (call: StatementCall) => StatementResult): T {
   let step = program.next()
   while (!step.done) step = program.next(call(step.value))
   return step.value

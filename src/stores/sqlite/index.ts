@@ -4,11 +4,11 @@ import BetterSqlite3, { type Database } from 'better-sqlite3'
 import type { Store } from '../../core/ports.ts'
 import type { Source } from '../../core/source.ts'
 import { systemSource } from '../engine/system.ts'
-import { storeOver } from '../store/store.ts'
+import { storeOver } from '../store/store-over.ts'
 import { sqliteEngine } from './engine.ts'
 import { translate, translated } from './errors.ts'
 import { migrate, schemaVersion } from './migrate.ts'
-import { patiently } from './patience.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
 
 export interface SqliteOptions {
   readonly source?: Source
@@ -54,7 +54,7 @@ async function open(path: string, durability: 'full' | 'normal'): Promise<Databa
   const db = new BetterSqlite3(path, { timeout: 0 })
   try {
     // SQLite does not wait where two want to switch a new file to a write-ahead log.
-    await patiently(() => prepareHandle(db, durability))
+    await retryWhileBusy(() => prepareHandle(db, durability))
     return db
   } catch (error) {
     db.close()

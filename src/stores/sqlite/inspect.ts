@@ -1,5 +1,5 @@
 import BetterSqlite3, { type Database } from 'better-sqlite3'
-import type { Fault } from '../engine/engine.ts'
+import type { EngineFault } from '../engine/engine.ts'
 import { isBusy } from './errors.ts'
 import { migrations } from './migrations.ts'
 
@@ -8,7 +8,7 @@ const mostFaults = 100
 
 /** What SQLite itself finds wrong with the file: its pages, its indexes, its foreign keys, and whether the tables are those
  *  that were made. It does not know what was said in them. */
-export function inspect(db: Database): readonly Fault[] {
+export function inspect(db: Database): readonly EngineFault[] {
   return [
     ...attempt('the file', () => structureFaults(db)),
     ...attempt('the foreign keys', () => keyFaults(db)),
@@ -16,7 +16,7 @@ export function inspect(db: Database): readonly Fault[] {
   ]
 }
 
-function attempt(what: string, look: () => readonly Fault[]): readonly Fault[] {
+function attempt(what: string, look: () => readonly EngineFault[]): readonly EngineFault[] {
   try {
     return look()
   } catch (error) {
@@ -25,7 +25,7 @@ function attempt(what: string, look: () => readonly Fault[]): readonly Fault[] {
   }
 }
 
-function structureFaults(db: Database): readonly Fault[] {
+function structureFaults(db: Database): readonly EngineFault[] {
   const lines = db.prepare(`PRAGMA integrity_check(${mostFaults})`).pluck().all() as string[]
   return lines
     .filter(line => line !== 'ok')
@@ -37,7 +37,7 @@ function isOfIndex(line: string): boolean {
   return /missing from index|wrong # of entries in index|inverted index/.test(line)
 }
 
-function keyFaults(db: Database): readonly Fault[] {
+function keyFaults(db: Database): readonly EngineFault[] {
   const rows = db.prepare('PRAGMA foreign_key_check').all() as { table: string; parent: string }[]
   const ours = rows.filter(({ table }) => table.startsWith('skein_'))
   return [...Map.groupBy(ours, ({ table, parent }) => `${table} that refer to ${parent}`)].map(
@@ -54,10 +54,10 @@ interface Made {
 }
 
 /** The tables and indexes are compared with those of a new file. */
-function schemaFaults(db: Database): readonly Fault[] {
+function schemaFaults(db: Database): readonly EngineFault[] {
   const found = new Map(madeIn(db).map(({ name, sql }) => [name, sql]))
   newest ??= madeAnew()
-  return newest.flatMap(({ name, sql }): Fault[] => {
+  return newest.flatMap(({ name, sql }): EngineFault[] => {
     const isIndex = sql === null || /^CREATE (UNIQUE )?INDEX/.test(sql)
     const severity = isIndex ? 'repairable' : 'damage'
     if (!found.has(name)) return [{ severity, what: `${name} is missing in the file` }]

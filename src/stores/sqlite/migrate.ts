@@ -4,7 +4,7 @@ import type { Database } from 'better-sqlite3'
 import { InvalidError, SchemaTooNewError, StorageFullError } from '../../core/errors.ts'
 import type { Migration } from '../engine/schema.ts'
 import { migrations as released } from './migrations.ts'
-import { patiently } from './patience.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
 
 /** The schema version of a file; 0 if it holds no store. */
 export function schemaVersion(db: Database): number {
@@ -20,7 +20,7 @@ export function schemaVersion(db: Database): number {
  *  Skein wrote it. */
 export async function migrate(db: Database, migrations: readonly Migration[] = released): Promise<void> {
   const newest = migrations.at(-1)?.version ?? 0
-  const found = await patiently(() => schemaVersion(db))
+  const found = await retryWhileBusy(() => schemaVersion(db))
   if (found > newest) throw new SchemaTooNewError(found, newest)
   if (found === newest) return
   if (db.inTransaction) throw new InvalidError('db', 'has a transaction open: make the store before it')

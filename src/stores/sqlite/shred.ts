@@ -1,6 +1,6 @@
 import BetterSqlite3 from 'better-sqlite3'
 import { isBusy } from './errors.ts'
-import { patiently } from './patience.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
 
 /** Removes from the bytes of a file what no longer belongs to it: words that were erased or deleted, drafts that became
  *  messages, words of them in the search index. Writes the whole file anew. False if another process stood in the way:
@@ -8,7 +8,7 @@ import { patiently } from './patience.ts'
 export async function shredErased(path: string): Promise<boolean> {
   const db = new BetterSqlite3(path, { fileMustExist: true, timeout: 0 })
   try {
-    return await patiently(() => {
+    return await retryWhileBusy(() => {
       // Entries that were deleted stay in the parts of the index until those are merged.
       db.exec(`INSERT INTO skein_search (skein_search) VALUES ('optimize')`)
       db.exec('VACUUM')

@@ -2,35 +2,35 @@ import { blobHashesIn } from '../../core/body.ts'
 import { CorruptError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type {
-  StoredBlob,
-  StoredMessage,
-  StoredRecord,
-  StoredTombstone,
-  Unreadable,
+  BlobRecord,
+  MessageRecord,
+  StoreRecord,
+  TombstoneRecord,
+  UnreadableRecord,
 } from '../../core/record.ts'
 import { all, type Engine, first, type Program } from '../engine/engine.ts'
 import * as stored from '../engine/row-to-record.ts'
-import { nowhere } from '../programs/insert-message.ts'
-import { type Outline, readMovedBranches, readOutline } from '../programs/records/read-outline.ts'
+import { beforeRoots } from '../programs/insert-message.ts'
+import { type RecordOutline, readMovedBranches, readOutline } from '../programs/records/read-outline.ts'
 
 /** Seqs that are looked at together, and how many bytes of bodies are held at once. */
 const pageSeqs = 512
 const pageBytes = 4_194_304
 const pageRows = 512
 
-type Piece = StoredRecord | Unreadable
+type Piece = StoreRecord | UnreadableRecord
 
-/** Everything stored of a conversation, page by page; see `Mover`. */
-export async function* readStored(engine: Engine, id: ConversationId): AsyncGenerator<Piece> {
+/** Everything stored of a conversation, page by page; see `RecordMover`. */
+export async function* readRecords(engine: Engine, id: ConversationId): AsyncGenerator<Piece> {
   const { outline, lost } = await outlineOf(engine, id)
   if (!outline) throw new NotFoundError('conversation', id)
-  yield* made(id, 'the conversation', () => [stored.storedConversation(outline.row)])
+  yield* made(id, 'the conversation', () => [stored.conversationRecord(outline.row)])
   yield* readMessages(engine, id, outline)
   yield* readTurns(engine, id, outline)
   yield* readSummaries(engine, id, outline)
   yield* readEvents(engine, id, outline)
   yield* readBranches(engine, id, outline)
-  for (const row of outline.links) yield stored.storedLink(id, row)
+  for (const row of outline.links) yield stored.linkRecord(id, row)
   yield* lost
 }
 
@@ -38,16 +38,16 @@ export async function* readStored(engine: Engine, id: ConversationId): AsyncGene
 async function outlineOf(
   engine: Engine,
   id: ConversationId,
-): Promise<{ readonly outline: Outline | null; readonly lost: readonly Unreadable[] }> {
+): Promise<{ readonly outline: RecordOutline | null; readonly lost: readonly UnreadableRecord[] }> {
   const whole = await engine.read(() => readOutline(id)).catch(unlessDamaged)
   if (whole) return { outline: whole, lost: [] }
   const row = await engine.query(() => first('conversationById', { id }))
   if (!row || row.purging === 1) return { outline: null, lost: [] }
   const { conv } = row
-  const lost: Unreadable[] = []
+  const lost: UnreadableRecord[] = []
   const branches = await part('branches', () => all('branches', { conv }))
-  const links = await part('agent links', () => all('storedLinks', { conv }))
-  const open: Outline['open'][number][] = []
+  const links = await part('agent links', () => all('linkRecords', { conv }))
+  const open: RecordOutline['open'][number][] = []
   for (const turn of await part('open turns', () => all('openTurns', { conv }))) {
     const pieces = await part('the draft of an open turn', () => all('drafts', { conv, turn: turn.key }))
     open.push({ turn: { ...turn, first_id: null, last_id: null }, pieces })
@@ -61,7 +61,11 @@ async function outlineOf(
   }
 }
 
-async function* readMessages(engine: Engine, id: ConversationId, { row }: Outline): AsyncGenerator<Piece> {
+async function* readMessages(
+  engine: Engine,
+  id: ConversationId,
+  { row }: RecordOutline,
+): AsyncGenerator<Piece> {
   const { conv, next_seq } = row
   const written = new Set<string>()
   for (let lo = 0; lo < next_seq; lo += pageSeqs) {
@@ -109,16 +113,16 @@ async function* readSpan(
   conv: number | string,
   lo: number,
   hi: number,
-): AsyncGenerator<StoredMessage | StoredTombstone | Unreadable> {
+): AsyncGenerator<MessageRecord | TombstoneRecord | UnreadableRecord> {
   let rows: readonly [
-    readonly Parameters<typeof stored.storedMessage>[1][],
-    readonly Parameters<typeof stored.storedTombstone>[1][],
+    readonly Parameters<typeof stored.messageRecord>[1][],
+    readonly Parameters<typeof stored.tombstoneRecord>[1][],
   ]
   try {
     rows = await engine.read(function* () {
       return [
-        yield* all('storedMessages', { conv, lo, hi }),
-        yield* all('storedTombstones', { conv, lo, hi }),
+        yield* all('messageRecords', { conv, lo, hi }),
+        yield* all('tombstoneRecords', { conv, lo, hi }),
       ] as const
     })
   } catch (error) {
@@ -137,13 +141,13 @@ async function* readSpan(
   for (const row of messages) {
     for (; next < tombstones.length && tombstones[next]!.seq < row.seq; next++) {
       yield* made(id, `tombstone at seq ${tombstones[next]!.seq}`, () => [
-        stored.storedTombstone(id, tombstones[next]!),
+        stored.tombstoneRecord(id, tombstones[next]!),
       ])
     }
-    yield* made(id, `message at seq ${row.seq}`, () => [stored.storedMessage(id, row)])
+    yield* made(id, `message at seq ${row.seq}`, () => [stored.messageRecord(id, row)])
   }
   for (const row of tombstones.slice(next)) {
-    yield* made(id, `tombstone at seq ${row.seq}`, () => [stored.storedTombstone(id, row)])
+    yield* made(id, `tombstone at seq ${row.seq}`, () => [stored.tombstoneRecord(id, row)])
   }
 }
 
@@ -151,7 +155,7 @@ async function readBlobRecord(
   engine: Engine,
   id: ConversationId,
   hash: string,
-): Promise<StoredBlob | Unreadable> {
+): Promise<BlobRecord | UnreadableRecord> {
   try {
     const row = await engine.query(() => first('blobs', { hashes: [hash], most: 2 ** 31 - 1 }))
     if (row) return { kind: 'blob', hash, data: row.data }
@@ -163,12 +167,16 @@ async function readBlobRecord(
 }
 
 /** A turn that was open when the outline was read is as it was then; one that has begun since is left out. */
-async function* readTurns(engine: Engine, id: ConversationId, { row, open }: Outline): AsyncGenerator<Piece> {
+async function* readTurns(
+  engine: Engine,
+  id: ConversationId,
+  { row, open }: RecordOutline,
+): AsyncGenerator<Piece> {
   const { conv, next_seq: below } = row
   const openThen = new Map(open.map(one => [one.turn.key, one.turn]))
   for (let after = ''; ; ) {
     const from = after
-    const page = () => all('storedTurns', { conv, after: from, below, limit: pageRows })
+    const page = () => all('turnRecords', { conv, after: from, below, limit: pageRows })
     const rows = await engine.query(page).catch(unlessDamaged)
     if (!rows) {
       yield* readDamagedTurns(engine, id, row, from)
@@ -182,7 +190,7 @@ async function* readTurns(engine: Engine, id: ConversationId, { row, open }: Out
         turn.last < below
           ? turn
           : { ...turn, last: turn.first, last_id: turn.first_id, status: 'interrupted' }
-      yield* made(id, `turn ${JSON.stringify(turn.key)}`, () => [stored.storedTurn(id, ended)])
+      yield* made(id, `turn ${JSON.stringify(turn.key)}`, () => [stored.turnRecord(id, ended)])
     }
     if (rows.length < pageRows) break
     after = rows.at(-1)!.key
@@ -207,7 +215,7 @@ async function* readTurns(engine: Engine, id: ConversationId, { row, open }: Out
 async function* readDamagedTurns(
   engine: Engine,
   id: ConversationId,
-  { conv, next_seq }: Outline['row'],
+  { conv, next_seq }: RecordOutline['row'],
   after: string,
 ): AsyncGenerator<Piece> {
   const rows = await engine.query(() => all('turns', { conv, status: null })).catch(unlessDamaged)
@@ -218,7 +226,7 @@ async function* readDamagedTurns(
   for (const turn of rows.filter(({ key, last }) => key > after && last < next_seq)) {
     const [first_id, last_id] = [await idAt(turn.first), await idAt(turn.last)]
     yield* made(id, `turn ${JSON.stringify(turn.key)}`, () => [
-      stored.storedTurn(id, { ...turn, first_id, last_id }),
+      stored.turnRecord(id, { ...turn, first_id, last_id }),
     ])
   }
 
@@ -226,28 +234,36 @@ async function* readDamagedTurns(
     const span = { conv, lo: seq, hi: seq }
     const message = await engine.query(() => first('idsBetween', span)).catch(unlessDamaged)
     if (message) return message.id
-    return (await engine.query(() => first('storedTombstones', span)).catch(unlessDamaged))?.id ?? null
+    return (await engine.query(() => first('tombstoneRecords', span)).catch(unlessDamaged))?.id ?? null
   }
 }
 
-async function* readSummaries(engine: Engine, id: ConversationId, { row }: Outline): AsyncGenerator<Piece> {
+async function* readSummaries(
+  engine: Engine,
+  id: ConversationId,
+  { row }: RecordOutline,
+): AsyncGenerator<Piece> {
   const { conv, next_seq: below } = row
   for (let after = { after_last: -1, after_first: -1 }; ; ) {
     const from = after
-    const page = () => all('storedSummaries', { conv, below, ...from, limit: pageRows })
+    const page = () => all('summaryRecords', { conv, below, ...from, limit: pageRows })
     const rows = await engine.query(page).catch(unlessDamaged)
     if (!rows) {
       yield unreadable(id, 'summaries', new Error('the file is damaged there'))
       return
     }
-    for (const summary of rows) yield stored.storedSummary(id, summary)
+    for (const summary of rows) yield stored.summaryRecord(id, summary)
     const last = rows.at(-1)
     if (!last || rows.length < pageRows) return
     after = { after_last: last.last_seq, after_first: last.first_seq }
   }
 }
 
-async function* readEvents(engine: Engine, id: ConversationId, { row }: Outline): AsyncGenerator<Piece> {
+async function* readEvents(
+  engine: Engine,
+  id: ConversationId,
+  { row }: RecordOutline,
+): AsyncGenerator<Piece> {
   const { conv, next_event } = row
   for (let after = -1; after < next_event - 1; ) {
     const from = after
@@ -260,29 +276,33 @@ async function* readEvents(engine: Engine, id: ConversationId, { row }: Outline)
     if (rows.length === 0) return
     for (const event of rows) {
       if (event.n >= next_event) return
-      yield* made(id, `event ${event.n}`, () => [stored.storedEvent(id, event)])
+      yield* made(id, `event ${event.n}`, () => [stored.eventRecord(id, event)])
     }
     after = rows.at(-1)!.n
   }
 }
 
-async function* readBranches(engine: Engine, id: ConversationId, outline: Outline): AsyncGenerator<Piece> {
+async function* readBranches(
+  engine: Engine,
+  id: ConversationId,
+  outline: RecordOutline,
+): AsyncGenerator<Piece> {
   const moved = await engine.read(() => readMovedBranches(outline)).catch(unlessDamaged)
   for (const row of outline.branches) {
     const now = moved?.get(row.name)
     const head = now === undefined ? row.head_id : (now ?? nowhereHead).head_id
-    yield stored.storedBranch(id, { ...row, head_id: head })
+    yield stored.branchRecord(id, { ...row, head_id: head })
   }
 }
 
-const nowhereHead = { head_id: nowhere.id }
+const nowhereHead = { head_id: beforeRoots.id }
 
 /** What a row makes, or that it makes nothing. */
 function* made<T extends Piece>(
   id: ConversationId,
   what: string,
   make: () => T[],
-): Generator<T | Unreadable> {
+): Generator<T | UnreadableRecord> {
   let pieces: T[]
   try {
     pieces = make()
@@ -293,7 +313,7 @@ function* made<T extends Piece>(
   yield* pieces
 }
 
-function unreadable(conversationId: ConversationId, what: string, error: unknown): Unreadable {
+function unreadable(conversationId: ConversationId, what: string, error: unknown): UnreadableRecord {
   return { kind: 'unreadable', conversationId, what, reason: (error as Error).message }
 }
 

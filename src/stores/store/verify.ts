@@ -1,7 +1,7 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
 import { errorText } from '../../core/error-text.ts'
 import type { Finding, Severity, Verified, VerifyOptions } from '../../core/finding.ts'
-import { type Answer, all, type Engine, first, type Program } from '../engine/engine.ts'
+import { all, type Engine, first, type Program, type StatementResult } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
 import type { RawConversationRow } from '../engine/statements-verify.ts'
 import { checkBlob } from '../programs/verify/blobs.ts'
@@ -10,7 +10,7 @@ import {
   type ConversationCheckOptions,
   checkConversation,
 } from '../programs/verify/conversation.ts'
-import { type Findings, findingsOf, guarded, tellsOfDamage } from '../programs/verify/findings.ts'
+import { createFindingList, type FindingList, guarded, isDamage } from '../programs/verify/findings.ts'
 import { checkOrphans, checkPrompts } from '../programs/verify/store-wide.ts'
 
 /** Conversations that are listed at a time. */
@@ -47,7 +47,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
       if (row) await check(row)
       else emit({ ...storeFinding('damage', 'the conversation is not there'), conversation: id })
     } catch (error) {
-      if (!tellsOfDamage(error)) throw error
+      if (!isDamage(error)) throw error
       unreadable(id, error)
     }
   }
@@ -72,7 +72,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
         after = rows.at(-1)!.conv
       }
     } catch (error) {
-      if (!tellsOfDamage(error)) throw error
+      if (!isDamage(error)) throw error
       emit(storeFinding('damage', `the list of conversations cannot be read: ${errorText(error)}`))
     }
     yield* theRest(after)
@@ -84,7 +84,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
       const known: readonly { conv: Conv; id: string }[] = await step(
         all('knownConversations', { after, limit: pageSize }),
       ).catch(error => {
-        if (!tellsOfDamage(error)) throw error
+        if (!isDamage(error)) throw error
         return []
       })
       for (const { conv, id } of known) {
@@ -93,7 +93,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
           const row = await step(first('rawConversationAt', { conv }))
           if (row) yield row
         } catch (error) {
-          if (!tellsOfDamage(error)) throw error
+          if (!isDamage(error)) throw error
           unreadable(id, error)
         }
       }
@@ -148,27 +148,27 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
       try {
         return await engine.query(() => checkConversation(row, how))
       } catch (error) {
-        if (!tellsOfDamage(error)) throw error
+        if (!isDamage(error)) throw error
       }
     }
     return step(checkConversation(row, how))
   }
 
   async function storeWide(): Promise<void> {
-    const findings = findingsOf(null)
+    const findings = createFindingList(null)
     await step(guarded(findings, 'what hangs on conversations', () => checkOrphans(findings)))
     await step(guarded(findings, 'the prompts', () => checkPrompts(findings)))
     try {
       await blobs(findings)
     } catch (error) {
-      if (!tellsOfDamage(error)) throw error
+      if (!isDamage(error)) throw error
       findings.add('damage', `the blobs cannot be read: ${errorText(error)}`)
     }
     for (const finding of findings.list) emit(finding)
     for (const [severity, more] of Object.entries(findings.more)) found[severity as Severity] += more
   }
 
-  async function blobs(findings: Findings): Promise<void> {
+  async function blobs(findings: FindingList): Promise<void> {
     for (let after = ''; ; ) {
       const page = await step(all('rawBlobs', { after, limit: pageSize }))
       for (const blob of page) {
@@ -204,7 +204,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
     try {
       return (await step(first('messageTotal', {})))?.messages ?? 0
     } catch (error) {
-      if (!tellsOfDamage(error)) throw error
+      if (!isDamage(error)) throw error
       return 0
     }
   }
@@ -251,9 +251,9 @@ function stepper(engine: Engine, signal: AbortSignal | undefined) {
       signal?.throwIfAborted()
       await giveWayNowAndThen()
       const call = step.value
-      let answer: Answer
+      let answer: StatementResult
       try {
-        answer = await engine.query(function* (): Program<Answer> {
+        answer = await engine.query(function* (): Program<StatementResult> {
           return yield call
         })
       } catch (error) {

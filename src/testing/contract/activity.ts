@@ -1,15 +1,15 @@
 import { strict as assert } from 'node:assert'
 import type { ConversationId } from '../../core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
-import type { Place, Store } from '../../core/ports.ts'
-import { append, casesOf, holder, noMessage, rejects, say, start } from './build.ts'
+import type { BranchInConversation, Store } from '../../core/ports.ts'
+import { appendTexts, casesOf, holder, noMessage, rejects, say, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('activity')
 const day = 86_400_000
 const family = '👨‍👩‍👧‍👦'
 
-const titleOf = async (store: Store, place: Place) =>
+const titleOf = async (store: Store, place: BranchInConversation) =>
   (await store.getConversation(place.conversation.id)).title
 
 const expiryOf = async (store: Store, id: ConversationId) =>
@@ -50,14 +50,14 @@ export const activityCases: readonly ContractCase[] = [
   it('keeps a title that was given, and one that was found, whatever is said later (S1-25)', async ({
     store,
   }) => {
-    const given = await start(store, { title: 'mine' })
+    const given = await startConversation(store, { title: 'mine' })
     assert.equal(given.conversation.title, 'mine')
-    const found = await start(store)
+    const found = await startConversation(store)
     assert.equal(found.conversation.title, 'one')
-    await append(store, found, 'something else')
+    await appendTexts(store, found, 'something else')
     assert.equal(await titleOf(store, found), 'one')
     await store.updateConversation(found.conversation.id, { title: 'renamed' })
-    await append(store, found, 'and on')
+    await appendTexts(store, found, 'and on')
     assert.equal(await titleOf(store, found), 'renamed')
   }),
   it('takes a title from saved messages too (S3-33)', async ({ store }) => {
@@ -107,26 +107,26 @@ export const activityCases: readonly ContractCase[] = [
     const { conversation, branch } = await store.create()
     const updated = async () => (await store.getConversation(conversation.id)).updatedAt.getTime()
     clock.now += 1_000
-    await append(store, branch, 'a')
+    await appendTexts(store, branch, 'a')
     assert.equal(await updated(), made + 1_000)
     clock.now += 1_000
     await store.save(conversation.id, [{ message: say('b'), parent: null }])
     assert.equal(await updated(), made + 2_000)
     clock.now -= 90_000
-    await append(store, branch, 'c')
+    await appendTexts(store, branch, 'c')
     await store.updateConversation(conversation.id, { title: 'x' })
     assert.equal(await updated(), made + 2_000)
     assert.equal((await store.getConversation(conversation.id)).createdAt.getTime(), made)
   }),
   it('raises the version with every change, and versionOf tells it', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const { id } = conversation
     const side = { conversationId: id, name: 'side' }
     const by = holder()
     const open = { turn: { key: 't', step: 0, status: 'open', holder: by } } as const
     const changes: readonly [string, () => Promise<unknown>][] = [
       ['updateConversation', () => store.updateConversation(id, { title: 'x' })],
-      ['append', () => append(store, branch, 'four')],
+      ['append', () => appendTexts(store, branch, 'four')],
       ['save', () => store.save(id, [{ message: say('root'), parent: null }])],
       ['setLabel', () => store.setLabel(ids[0], 'here')],
       ['createBranch', () => store.createBranch(id, ids[1], { name: 'side' })],
@@ -160,7 +160,7 @@ export const activityCases: readonly ContractCase[] = [
   it('leaves the version alone when nothing changes: refusals, repeats, reads, others at work', async ({
     store,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const { id } = conversation
     const turn = { key: 't', step: 0 }
     await store.append(branch, ids[2], [say('four')], { turn })
@@ -172,7 +172,7 @@ export const activityCases: readonly ContractCase[] = [
     await rejects(store.save(id, [{ message: say('lost'), parent: noMessage }]), 'not_found')
     await store.listBranches(id)
     await store.path(ids[2])
-    await start(store)
+    await startConversation(store)
     assert.equal(await store.versionOf(id), before)
   }),
   it('sets the expiry from the time to live, and moves it on with each append (S2-8)', async ({
@@ -183,10 +183,10 @@ export const activityCases: readonly ContractCase[] = [
     const { id } = conversation
     assert.equal(await expiryOf(store, id), clock.now + day)
     clock.now += 3_600_000
-    await append(store, branch, 'a')
+    await appendTexts(store, branch, 'a')
     assert.equal(await expiryOf(store, id), clock.now + day)
     clock.now += 10 * day
-    await append(store, branch, 'b')
+    await appendTexts(store, branch, 'b')
     assert.equal(await expiryOf(store, id), clock.now + day)
     assert.equal((await store.getConversation(id)).ttlMs, day)
   }),
@@ -198,27 +198,29 @@ export const activityCases: readonly ContractCase[] = [
     const { conversation, branch } = await store.create({ expiresAt: new Date(made + 5 * day) })
     const { id } = conversation
     clock.now = made + 4 * day
-    await append(store, branch, 'in time')
+    await appendTexts(store, branch, 'in time')
     assert.equal(await expiryOf(store, id), made + 5 * day)
     clock.now = made + 8 * day
-    await append(store, branch, 'expired 3 days ago, going on')
+    await appendTexts(store, branch, 'expired 3 days ago, going on')
     assert.equal(await expiryOf(store, id), made + 13 * day)
     clock.now = made + 20 * day
-    await append(store, branch, 'and once more, for as long as at first')
+    await appendTexts(store, branch, 'and once more, for as long as at first')
     assert.equal(await expiryOf(store, id), made + 25 * day)
     assert.equal((await store.getConversation(id)).ttlMs, null)
   }),
   it('an expired conversation is read and continued by its id all the same', async ({ store, clock }) => {
-    const { conversation, branch, ids } = await start(store, { expiresAt: new Date(clock.now + 1_000) })
+    const { conversation, branch, ids } = await startConversation(store, {
+      expiresAt: new Date(clock.now + 1_000),
+    })
     clock.now += day
     assert.equal((await store.getConversation(conversation.id)).expiresAt?.getTime(), clock.now - day + 1_000)
     assert.equal((await store.path(ids[2])).length, 3)
-    assert.equal((await append(store, branch, 'four')).outcome, 'appended')
+    assert.equal((await appendTexts(store, branch, 'four')).outcome, 'appended')
   }),
   it('no expiry means none: nothing that is said sets one', async ({ store, clock }) => {
-    const { conversation, branch } = await start(store)
+    const { conversation, branch } = await startConversation(store)
     clock.now += 1_000 * day
-    await append(store, branch, 'years later')
+    await appendTexts(store, branch, 'years later')
     const { expiresAt, ttlMs } = await store.getConversation(conversation.id)
     assert.deepEqual({ expiresAt, ttlMs }, { expiresAt: null, ttlMs: null })
   }),

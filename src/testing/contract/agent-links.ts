@@ -1,8 +1,8 @@
 import { strict as assert } from 'node:assert'
 import type { BranchRef, NewAgentLink } from '../../core/branch.ts'
 import type { NotFoundError } from '../../core/errors.ts'
-import type { Place, Store } from '../../core/ports.ts'
-import { append, casesOf, noConversation, rejects, start } from './build.ts'
+import type { BranchInConversation, Store } from '../../core/ports.ts'
+import { appendTexts, casesOf, noConversation, rejects, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('agent links')
@@ -15,7 +15,7 @@ const link = (fields: Partial<NewAgentLink> = {}): NewAgentLink => ({
   ...fields,
 })
 
-const at = (place: Place | null) => place && [place.conversation.id, place.branch.name]
+const at = (place: BranchInConversation | null) => place && [place.conversation.id, place.branch.name]
 
 /** The foreign ids of a branch, in an order of their own: a list of links has none. */
 const foreignIds = async (store: Store, ref: BranchRef) =>
@@ -23,7 +23,7 @@ const foreignIds = async (store: Store, ref: BranchRef) =>
 
 export const agentLinkCases: readonly ContractCase[] = [
   it('remembers what an agent calls a branch and what it has seen of it (S4-9)', async ({ store, clock }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     assert.deepEqual(await store.listAgentLinks(branch), [])
     clock.now += 5_000
     await store.setAgentLink(branch, link({ seen: ids[1] }))
@@ -40,7 +40,7 @@ export const agentLinkCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     await store.setAgentLink(branch, link({ seen: ids[0] }))
     clock.now += 5_000
     await store.setAgentLink(branch, link({ foreignId: 'theirs-2', seen: ids[2] }))
@@ -54,9 +54,9 @@ export const agentLinkCases: readonly ContractCase[] = [
     assert.equal((await store.listAgentLinks(branch))[0]?.seen, null)
   }),
   it('keeps links of other agents, directories and branches apart (S4-12, S4-27)', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
-    const elsewhere = await start(store)
+    const elsewhere = await startConversation(store)
     await store.setAgentLink(branch, link({ foreignId: 'a' }))
     await store.setAgentLink(branch, link({ foreignId: 'b', agent: 'gemini' }))
     await store.setAgentLink(branch, link({ foreignId: 'c', directory: '/tmp' }))
@@ -67,8 +67,8 @@ export const agentLinkCases: readonly ContractCase[] = [
     assert.deepEqual(await foreignIds(store, elsewhere.branch), ['e'])
   }),
   it('finds the branch that an agent knows by its own id (S4-27)', async ({ store }) => {
-    const one = await start(store)
-    const two = await start(store)
+    const one = await startConversation(store)
+    const two = await startConversation(store)
     const side = await store.createBranch(two.conversation.id, two.ids[1], { name: 'side' })
     await store.setAgentLink(one.branch, link({ foreignId: 'a' }))
     await store.setAgentLink(side, link({ foreignId: 'b' }))
@@ -90,7 +90,7 @@ export const agentLinkCases: readonly ContractCase[] = [
     }
   }),
   it('removes a link, and only that one', async ({ store }) => {
-    const { branch } = await start(store)
+    const { branch } = await startConversation(store)
     await store.setAgentLink(branch, link({ foreignId: 'a' }))
     await store.setAgentLink(branch, link({ foreignId: 'b', agent: 'gemini' }))
     await store.setAgentLink(branch, link({ foreignId: 'c', directory: '/tmp' }))
@@ -101,7 +101,7 @@ export const agentLinkCases: readonly ContractCase[] = [
     assert.deepEqual(await foreignIds(store, branch), ['again', 'b', 'c'])
   }),
   it('refuses links of a branch that is not there, and links without names', async ({ store }) => {
-    const { conversation, branch } = await start(store)
+    const { conversation, branch } = await startConversation(store)
     const nowhere = { conversationId: conversation.id, name: 'nowhere' }
     const error = await rejects<NotFoundError>(store.setAgentLink(nowhere, link()), 'not_found')
     assert.equal(error.kind, 'branch')
@@ -116,9 +116,9 @@ export const agentLinkCases: readonly ContractCase[] = [
     assert.deepEqual(await store.listAgentLinks(branch), [])
   }),
   it('what the agent has seen stays where it was while the branch goes on', async ({ store }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     await store.setAgentLink(branch, link({ seen: ids[2] }))
-    const { head } = await append(store, branch, 'four', 'five')
+    const { head } = await appendTexts(store, branch, 'four', 'five')
     assert.equal((await store.listAgentLinks(branch))[0]?.seen, ids[2])
     assert.deepEqual(
       (await store.path(head)).slice(3).map(message => message.parentId === ids[2]),
@@ -126,7 +126,7 @@ export const agentLinkCases: readonly ContractCase[] = [
     )
   }),
   it('finds an expired conversation by its agent, but not one in the trash', async ({ store, clock }) => {
-    const place = await start(store, { ttlMs: 1_000 })
+    const place = await startConversation(store, { ttlMs: 1_000 })
     await store.setAgentLink(place.branch, link())
     clock.now += 5_000
     assert.deepEqual(at(await store.findByAgentLink('copilot', 'theirs-1')), at(place))
@@ -139,7 +139,7 @@ export const agentLinkCases: readonly ContractCase[] = [
     'keeps one link when two handles set it at the same time',
     async ({ store, second }) => {
       const other = await second()
-      const { branch } = await start(store)
+      const { branch } = await startConversation(store)
       for (let round = 0; round < 20; round++) {
         const set = (one: Store, n: number) => one.setAgentLink(branch, link({ foreignId: `${round}:${n}` }))
         await Promise.all([set(store, 0), set(other, 1), set(store, 2), set(other, 3)])

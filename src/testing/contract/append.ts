@@ -5,7 +5,17 @@ import { hashMessage, sha256Hex } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { contentOf, type NewMessage, type NonEmpty, textOf } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
-import { append, casesOf, noConversation, noMessage, rejects, said, say, start, texts } from './build.ts'
+import {
+  appendTexts,
+  casesOf,
+  noConversation,
+  noMessage,
+  rejects,
+  said,
+  say,
+  startConversation,
+  texts,
+} from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('append')
@@ -39,28 +49,28 @@ export const appendCases: readonly ContractCase[] = [
     )
   }),
   it('goes on at the head, and a branch moves no other branch (S1-32, S3-2)', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
-    const { head } = await append(store, side, 'beside')
+    const { head } = await appendTexts(store, side, 'beside')
     assert.deepEqual(await said(store, side), ['one', 'beside'])
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
     assert.equal((await store.getBranch(branch)).head, ids[2])
     assert.equal((await store.getBranch(side)).head, head)
   }),
   it('counts seq from 0 without gaps over all branches (S1-14, S1-18, S1-28, S1-49)', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
     const later: MessageId[] = []
     for (let i = 0; i < 5; i++) {
-      later.push(...(await append(store, side, `side ${i}`)).ids)
-      later.push(...(await append(store, branch, `main ${i}`, `answer ${i}`)).ids)
+      later.push(...(await appendTexts(store, side, `side ${i}`)).ids)
+      later.push(...(await appendTexts(store, branch, `main ${i}`, `answer ${i}`)).ids)
     }
     const all = await store.getMessages([...ids, ...later])
     assert.deepEqual(
       all.map(message => message.seq),
       Array.from({ length: 18 }, (_, i) => i),
     )
-    const other = await start(store)
+    const other = await startConversation(store)
     assert.equal((await store.getMessages([other.ids[0]]))[0]?.seq, 0)
   }),
   it('gives each message its depth and the token sum of its own path', async ({ store }) => {
@@ -99,9 +109,9 @@ export const appendCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     clock.now += 5_000
-    await append(store, branch, 'four')
+    await appendTexts(store, branch, 'four')
     const after = await store.getConversation(conversation.id)
     assert.ok(after.version > conversation.version)
     assert.equal(await store.versionOf(conversation.id), after.version)
@@ -114,10 +124,10 @@ export const appendCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const { conversation, branch } = await start(store)
+    const { conversation, branch } = await startConversation(store)
     const before = clock.now
     clock.now -= 3_600_000
-    const { head } = await append(store, branch, 'an hour earlier')
+    const { head } = await appendTexts(store, branch, 'an hour earlier')
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'an hour earlier'])
     assert.equal((await store.getMessages([head]))[0]?.createdAt.getTime(), before - 3_600_000)
     assert.equal((await store.getConversation(conversation.id)).updatedAt.getTime(), before)
@@ -135,7 +145,7 @@ export const appendCases: readonly ContractCase[] = [
         [2, 253_402_300_799_999],
       ],
     )
-    const { head } = await append(store, branch, 'now')
+    const { head } = await appendTexts(store, branch, 'now')
     assert.equal((await store.getMessages([head]))[0]?.createdAt.getTime(), clock.now)
   }),
   it('names a message by the hash of its place, role, time and body, and keeps the order of its blocks (S3-43)', async ({
@@ -163,14 +173,14 @@ export const appendCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const words = 'Continue investigation'
-    const made: MessageId[] = [(await append(store, branch, words)).head]
+    const made: MessageId[] = [(await appendTexts(store, branch, words)).head]
     for (const name of ['second', 'third']) {
       const beside = await store.createBranch(conversation.id, ids[2], { name })
-      made.push((await append(store, beside, words)).head)
+      made.push((await appendTexts(store, beside, words)).head)
     }
-    made.push((await append(store, branch, words)).head)
+    made.push((await appendTexts(store, branch, words)).head)
     assert.equal(new Set(made).size, 4)
     const messages = await store.getMessages(made)
     assert.deepEqual(texts(messages), [words, words, words, words])
@@ -247,20 +257,20 @@ export const appendCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const before = await stateOf(store, conversation.id)
     clock.now += 1_000
     const bad = { role: 'user', blocks: [{ type: 'text', text: 7 }] } as unknown as NewMessage
     await rejects(store.append(branch, ids[2], [say('four'), bad, say('five')]), 'invalid')
     assert.deepEqual(await stateOf(store, conversation.id), before)
-    const { head } = await append(store, branch, 'four')
+    const { head } = await appendTexts(store, branch, 'four')
     assert.equal((await store.getMessages([head]))[0]?.seq, 3)
   }),
   it('refuses a head that has moved, names both heads and writes nothing (S3-77, R8)', async ({
     store,
     clock,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const before = await stateOf(store, conversation.id)
     clock.now += 1_000
     for (const expected of [ids[1], null, noMessage]) {
@@ -270,7 +280,7 @@ export const appendCases: readonly ContractCase[] = [
     assert.deepEqual(await stateOf(store, conversation.id), before)
   }),
   it('refuses a head on an empty branch, even one of another conversation', async ({ store }) => {
-    const other = await start(store)
+    const other = await startConversation(store)
     const { conversation, branch } = await store.create()
     const error = await rejects<ConflictError>(store.append(branch, other.ids[2], [say('x')]), 'conflict')
     assert.deepEqual([error.expected, error.actual], [other.ids[2], null])
@@ -283,7 +293,7 @@ export const appendCases: readonly ContractCase[] = [
     await rejects(store.getConversation(noConversation), 'not_found')
   }),
   it('refuses a branch that is not there', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const before = await stateOf(store, conversation.id)
     const ref = { conversationId: conversation.id, name: 'nowhere' }
     const error = await rejects<NotFoundError>(store.append(ref, ids[2], [say('x')]), 'not_found')
@@ -291,7 +301,7 @@ export const appendCases: readonly ContractCase[] = [
     assert.deepEqual(await stateOf(store, conversation.id), before)
   }),
   it('refuses a conversation in the trash and says so, before it looks at the head', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     await store.trash(conversation.id)
     for (const head of [ids[2], ids[0]]) {
       const error = await rejects<NotFoundError>(store.append(branch, head, [say('x')]), 'not_found')
@@ -299,7 +309,7 @@ export const appendCases: readonly ContractCase[] = [
     }
     assert.equal((await store.getConversation(conversation.id)).messages, 3)
     await store.restore(conversation.id)
-    await append(store, branch, 'back')
+    await appendTexts(store, branch, 'back')
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'back'])
   }),
   it('sets the label that comes with a message (S3-80)', async ({ store }) => {

@@ -8,7 +8,17 @@ import type {
   NotFoundError,
 } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
-import { append, casesOf, holder, noConversation, noMessage, rejects, said, say, start } from './build.ts'
+import {
+  appendTexts,
+  casesOf,
+  holder,
+  noConversation,
+  noMessage,
+  rejects,
+  said,
+  say,
+  startConversation,
+} from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('branches')
@@ -28,7 +38,7 @@ const outline = (branches: readonly BranchInfo[]) =>
 
 export const branchCases: readonly ContractCase[] = [
   it('forks at any message, and copies nothing (S3-2, S3-31)', async ({ store, clock }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     clock.now += 1_000
     for (const [i, id] of ids.entries()) {
       const made = await store.createBranch(conversation.id, id, { name: `at-${i}` })
@@ -48,23 +58,23 @@ export const branchCases: readonly ContractCase[] = [
     assert.deepEqual(await store.getBranch(branch), branch)
   }),
   it('goes on from a fork without touching the branch it came from (S3-2, S3-31)', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
-    await append(store, side, 'other two')
-    await append(store, branch, 'four')
+    await appendTexts(store, side, 'other two')
+    await appendTexts(store, branch, 'four')
     assert.deepEqual(await said(store, side), ['one', 'other two'])
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'four'])
   }),
   it('makes an empty branch, whose first message is a new root (S3-8)', async ({ store }) => {
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     const empty = await store.createBranch(conversation.id, null, { name: 'empty' })
     assert.equal(empty.head, null)
-    const { ids } = await append(store, empty, 'another beginning')
+    const { ids } = await appendTexts(store, empty, 'another beginning')
     const [root] = await store.getMessages(ids)
     assert.deepEqual([root?.parentId, root?.depth, root?.seq], [null, 0, 3])
   }),
   it('keeps key and title of a branch', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const thread = { name: 'thread', key: 'discord:thread:1', title: 'A side-talk — 日本' }
     const made = await store.createBranch(conversation.id, ids[1], thread)
     assert.deepEqual([made.name, made.key, made.title], [thread.name, thread.key, thread.title])
@@ -73,8 +83,8 @@ export const branchCases: readonly ContractCase[] = [
     assert.equal(found?.conversation.id, conversation.id)
   }),
   it('refuses names and keys that are taken, and makes nothing', async ({ store }) => {
-    const { conversation, ids } = await start(store, { key: 'k' })
-    const other = await start(store)
+    const { conversation, ids } = await startConversation(store, { key: 'k' })
+    const other = await startConversation(store)
     const taken = store.createBranch(conversation.id, ids[0], { name: 'main' })
     assert.equal((await rejects<KeyReusedError>(taken, 'key_reused')).key, 'main')
     const keyed = store.createBranch(other.conversation.id, null, { name: 'side', key: 'k' })
@@ -90,8 +100,8 @@ export const branchCases: readonly ContractCase[] = [
     }
   }),
   it('refuses to fork at a message that is not of this conversation', async ({ store }) => {
-    const { conversation } = await start(store)
-    const other = await start(store)
+    const { conversation } = await startConversation(store)
+    const other = await startConversation(store)
     for (const id of [other.ids[1], noMessage]) {
       const promise = store.createBranch(conversation.id, id, { name: 'side' })
       const error = await rejects<NotFoundError>(promise, 'not_found')
@@ -102,7 +112,7 @@ export const branchCases: readonly ContractCase[] = [
     assert.equal((await rejects<NotFoundError>(nowhere, 'not_found')).kind, 'conversation')
   }),
   it('says which branch is not there', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const ref = { conversationId: conversation.id, name: 'nowhere' }
     const calls = [
       store.getBranch(ref),
@@ -122,13 +132,13 @@ export const branchCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const { id } = conversation
     const fork = async (name: string, at: MessageId | null, ...more: string[]) => {
       clock.now += 1_000
       const made = await store.createBranch(id, at, { name })
       const [first, ...rest] = more
-      return first === undefined ? at : (await append(store, made, first, ...rest)).head
+      return first === undefined ? at : (await appendTexts(store, made, first, ...rest)).head
     }
     const z = await fork('z', ids[1], 'a', 'b')
     const ahead = await fork('ahead', ids[2], 'c')
@@ -148,9 +158,9 @@ export const branchCases: readonly ContractCase[] = [
     ])
   }),
   it('lists the whole of each branch, with the time of its last activity', async ({ store, clock }) => {
-    const { conversation, branch } = await start(store, { key: 'k' })
+    const { conversation, branch } = await startConversation(store, { key: 'k' })
     clock.now += 7_000
-    await append(store, branch, 'four')
+    await appendTexts(store, branch, 'four')
     const [main] = await store.listBranches(conversation.id)
     const { active, base, messagesSinceBase, ...rest } = main!
     assert.deepEqual(rest, await store.getBranch(branch))
@@ -160,7 +170,7 @@ export const branchCases: readonly ContractCase[] = [
     assert.deepEqual(rest.createdAt, branch.createdAt)
   }),
   it('counts from main even where other branches are of the same millisecond', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     for (const name of ['zeta', 'alpha', 'Main']) await store.createBranch(conversation.id, ids[1], { name })
     const [main, ...others] = outline(await store.listBranches(conversation.id))
     assert.deepEqual(main, ['main', ids[2], null, 3, true])
@@ -168,7 +178,7 @@ export const branchCases: readonly ContractCase[] = [
     for (const other of others) assert.deepEqual(other.slice(1), [ids[1], ids[1], 0, false])
   }),
   it('renames a branch; its head, key, links and being active follow', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store, { key: 'k' })
+    const { conversation, branch, ids } = await startConversation(store, { key: 'k' })
     await store.setAgentLink(branch, link)
     const renamed = await store.renameBranch(branch, 'trunk')
     assert.deepEqual([renamed.name, renamed.head, renamed.key], ['trunk', ids[2], 'k'])
@@ -178,11 +188,11 @@ export const branchCases: readonly ContractCase[] = [
     assert.equal((await store.findByKey('k'))?.branch.name, 'trunk')
     assert.equal((await store.findByAgentLink('copilot', 'theirs'))?.branch.name, 'trunk')
     assert.equal((await store.listAgentLinks(renamed))[0]?.name, 'trunk')
-    await append(store, renamed, 'four')
+    await appendTexts(store, renamed, 'four')
     assert.deepEqual(await said(store, renamed), ['one', 'two', 'three', 'four'])
   }),
   it('renames a branch that is not active, and refuses a name that is taken or none', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
     await rejects(store.renameBranch(side, 'main'), 'key_reused')
     await rejects(store.renameBranch(side, ''), 'invalid')
@@ -196,9 +206,9 @@ export const branchCases: readonly ContractCase[] = [
     await store.createBranch(conversation.id, null, { name: 'side' })
   }),
   it('deletes a branch and keeps its messages; its key and links are free again', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side', key: 'k' })
-    const { head } = await append(store, side, 'aside')
+    const { head } = await appendTexts(store, side, 'aside')
     await store.setAgentLink(side, link)
     await store.deleteBranch(side)
     await rejects(store.getBranch(side), 'not_found')
@@ -215,7 +225,7 @@ export const branchCases: readonly ContractCase[] = [
     assert.deepEqual([again.head, again.key, await store.listAgentLinks(again)], [head, null, []])
   }),
   it('refuses to delete the active branch, or one that an open turn holds', async ({ store, clock }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     await rejects<InvalidError>(store.deleteBranch(branch), 'invalid')
     assert.deepEqual(await store.getBranch(branch), branch)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
@@ -228,9 +238,9 @@ export const branchCases: readonly ContractCase[] = [
     assert.equal((await store.listBranches(conversation.id)).length, 1)
   }),
   it('moves a branch to any message of its conversation, and to none (S3-2)', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
-    const { head } = await append(store, side, 'aside')
+    const { head } = await appendTexts(store, side, 'aside')
     const steps: readonly (readonly [MessageId | null, MessageId | null])[] = [
       [ids[2], ids[0]],
       [ids[0], head],
@@ -242,18 +252,18 @@ export const branchCases: readonly ContractCase[] = [
       assert.equal(moved.head, to)
       assert.deepEqual(await store.getBranch(branch), moved)
     }
-    await append(store, branch, 'three again')
+    await appendTexts(store, branch, 'three again')
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three again'])
     assert.deepEqual(await said(store, side), ['one', 'aside'])
     assert.equal((await store.path(ids[2])).length, 3)
   }),
   it('moves a branch only from where the caller saw it', async ({ store }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     for (const expected of [ids[1], null, noMessage]) {
       const error = await rejects<ConflictError>(store.moveBranch(branch, expected, ids[0]), 'conflict')
       assert.deepEqual([error.branch, error.expected, error.actual], ['main', expected, ids[2]])
     }
-    const other = await start(store)
+    const other = await startConversation(store)
     for (const to of [other.ids[0], noMessage]) {
       const error = await rejects<NotFoundError>(store.moveBranch(branch, ids[2], to), 'not_found')
       assert.equal(error.kind, 'message')
@@ -265,7 +275,7 @@ export const branchCases: readonly ContractCase[] = [
     'lets one of many moves through two handles win (S3-77)',
     async ({ store, second }) => {
       const other = await second()
-      const { branch, ids } = await start(store)
+      const { branch, ids } = await startConversation(store)
       let head: MessageId = ids[2]
       for (let round = 0; round < 20; round++) {
         const to: MessageId = head === ids[2] ? ids[0] : ids[2]
@@ -281,7 +291,7 @@ export const branchCases: readonly ContractCase[] = [
     'second handle',
   ),
   it('makes a branch the one for callers that name none', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     const active = async () =>
       (await store.listBranches(conversation.id)).filter(one => one.active).map(one => one.name)
@@ -295,7 +305,7 @@ export const branchCases: readonly ContractCase[] = [
     assert.deepEqual(await active(), ['side'])
   }),
   it('changes no branch of a conversation in the trash, and says so', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     await store.trash(conversation.id)
     const calls = [

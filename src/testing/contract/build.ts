@@ -4,8 +4,8 @@ import type { NewConversation } from '../../core/conversation.ts'
 import { type ErrorCode, type Holder, SkeinError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { type Message, type NewMessage, type NonEmpty, type RoleInput, textOf } from '../../core/message.ts'
-import type { Appended, Place, SaveItem, Store } from '../../core/ports.ts'
-import type { ContractCase, World } from './contract-case.ts'
+import type { Appended, BranchInConversation, SaveItem, Store } from '../../core/ports.ts'
+import type { CaseContext, ContractCase } from './contract-case.ts'
 
 /** A conversation id and a message id of the right shape that no store has. */
 export const noConversation = 'ffffffff-ffff-4fff-bfff-ffffffffffff' as ConversationId
@@ -36,9 +36,9 @@ export async function rejects<E extends SkeinError = SkeinError>(
 }
 
 /** Appends texts at the branch's present head, user and assistant in turn, beginning with user. */
-export async function append(
+export async function appendTexts(
   store: Store,
-  at: BranchRef | Place,
+  at: BranchRef | BranchInConversation,
   ...texts: NonEmpty<string>
 ): Promise<Appended> {
   const ref = 'branch' in at ? at.branch : at
@@ -48,12 +48,12 @@ export async function append(
 }
 
 /** A conversation with three messages on `main`: one, two, three. */
-export async function start(
+export async function startConversation(
   store: Store,
   conversation?: NewConversation,
-): Promise<Place & { readonly ids: readonly [MessageId, MessageId, MessageId] }> {
+): Promise<BranchInConversation & { readonly ids: readonly [MessageId, MessageId, MessageId] }> {
   const { conversation: made, branch } = await store.create(conversation)
-  const { ids } = await append(store, branch, 'one', 'two', 'three')
+  const { ids } = await appendTexts(store, branch, 'one', 'two', 'three')
   return {
     conversation: await store.getConversation(made.id),
     branch: await store.getBranch(branch),
@@ -94,7 +94,7 @@ export function casesOf(area: string) {
 }
 
 /** Eight writers on four handles. Two writers in one round do not notice a missing lock. */
-export async function writers(world: World): Promise<readonly Store[]> {
+export async function writers(world: CaseContext): Promise<readonly Store[]> {
   const handles = [world.store, await world.second(), await world.second(), await world.second()]
   return [...handles, ...handles]
 }

@@ -2,12 +2,12 @@ import type { Store } from '../../core/ports.ts'
 import type { Source } from '../../core/source.ts'
 
 /** A driver, as the contract sees it: something that opens fresh, empty stores. */
-export interface Subject {
+export interface ContractSubject {
   readonly name: string
-  open(source: Source): Promise<Opened>
+  open(source: Source): Promise<OpenedStore>
 }
 
-export interface Opened {
+export interface OpenedStore {
   readonly store: Store
   /** A second, independent handle on the same data, as another process would have; or the reason why
    *  there cannot be one. */
@@ -17,7 +17,7 @@ export interface Opened {
 }
 
 /** What a case works with. The clock stands still unless the case moves it. */
-export interface World {
+export interface CaseContext {
   readonly store: Store
   readonly clock: { now: number }
   /** A second handle; only for cases with `needs: 'second handle'`. Closed after the case. */
@@ -30,5 +30,5 @@ export interface ContractCase {
   /** Reads as a sentence, with the numbers of the requirements it satisfies behind it. */
   readonly name: string
   readonly needs?: 'second handle'
-  readonly run: (world: World) => Promise<void>
+  readonly run: (world: CaseContext) => Promise<void>
 }

@@ -4,7 +4,7 @@ import type { InvalidError, KeyReusedError, NotFoundError } from '../../core/err
 import { sha256Hex } from '../../core/hash.ts'
 import { type ConversationId, conversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { append, casesOf, noConversation, rejects, start } from './build.ts'
+import { appendTexts, casesOf, noConversation, rejects, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('conversations')
@@ -146,7 +146,7 @@ export const conversationCases: readonly ContractCase[] = [
   it('brings back every field it was given (S0-21, S1-3, S1-6, S1-7, S1-8, S1-9, S1-10, S2-5, S2-6, S2-8, S2-10, S2-13, S3-32)', async ({
     store,
   }) => {
-    const { conversation: caller, ids } = await start(store)
+    const { conversation: caller, ids } = await startConversation(store)
     const parent = { conversationId: caller.id, messageId: ids[1] }
     const { conversation, branch } = await store.create({ ...full, parent })
     const { key, prompt, ...fields } = full
@@ -301,15 +301,15 @@ export const conversationCases: readonly ContractCase[] = [
     })
   }),
   it('changes only the conversation it was asked to change (S2-62)', async ({ store }) => {
-    const one = await start(store, { title: 'one', tags: ['same'], metadata: { n: 1 } })
-    const two = await start(store, { title: 'two', tags: ['same'], metadata: { n: 1 } })
+    const one = await startConversation(store, { title: 'one', tags: ['same'], metadata: { n: 1 } })
+    const two = await startConversation(store, { title: 'two', tags: ['same'], metadata: { n: 1 } })
     await store.updateConversation(one.conversation.id, {
       title: 'ONE',
       tags: [],
       metadata: {},
       prompt: 'p',
     })
-    await append(store, one, 'four')
+    await appendTexts(store, one, 'four')
     assert.deepEqual(await store.getConversation(two.conversation.id), two.conversation)
     assert.deepEqual(await store.getBranch(two.branch), two.branch)
   }),

@@ -9,7 +9,7 @@ import {
   rejects,
   said,
   say,
-  start,
+  startConversation,
   summarise,
 } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -20,7 +20,7 @@ const it = casesOf('deleting')
 export const deletingEffectsCases: readonly ContractCase[] = [
   it('drops summaries that touch what is deleted, keeps the others and says how many', async world => {
     const { store } = world
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const [one, two, three] = ids
     await summarise(store, conversation.id, [one, two], [one, three], [three, three])
     assert.equal((await store.deleteMessages([three])).summaries, 2)
@@ -36,7 +36,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
   }),
 
   it('lets a range be summarised again after it has changed', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     await summarise(store, conversation.id, [ids[0], ids[2]])
     await store.deleteMessages([ids[2]])
     const { head } = await store.append(branch, ids[1], [say('three')])
@@ -45,7 +45,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
   }),
 
   it('forgets that an agent has seen what is deleted, and keeps the link', async ({ store }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     const link = { directory: '/work', foreignId: 'f-1' }
     await store.setAgentLink(branch, { ...link, agent: 'gone', seen: ids[2] })
     await store.setAgentLink(branch, { ...link, agent: 'kept', foreignId: 'f-2', seen: ids[1] })
@@ -76,7 +76,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
   }),
 
   it('refuses to touch a turn that is still open, and takes it once it has ended', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const turn = { key: 'running', step: 0, status: 'open', holder: holder(7) } as const
     const { head } = await store.append(branch, ids[2], [say('four')], { turn })
     const error = await rejects<BusyError>(store.deleteMessages([head]), 'busy')
@@ -99,7 +99,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
   }),
 
   it('does not let a retry bring back what was deleted', async ({ store }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     const turn = { key: 'turn', step: 0 }
     const { head } = await store.append(branch, ids[2], [say('four')], { turn })
     await store.deleteMessages([head])

@@ -4,7 +4,18 @@ import type { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { MovedBranch, SaveItem, Store } from '../../core/ports.ts'
-import { append, casesOf, grow, interleave, noMessage, rejects, said, say, start, texts } from './build.ts'
+import {
+  appendTexts,
+  casesOf,
+  grow,
+  interleave,
+  noMessage,
+  rejects,
+  said,
+  say,
+  startConversation,
+  texts,
+} from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 /** The living messages of a conversation, oldest first. */
@@ -35,7 +46,7 @@ const it = casesOf('deleting')
 
 export const deletingCases: readonly ContractCase[] = [
   it('deletes a leaf and moves the head to its parent (S3-36, S3-83)', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const [, two, three] = ids
     const result = await store.deleteMessages([three])
     assert.equal(result.deleted, 1)
@@ -75,7 +86,7 @@ export const deletingCases: readonly ContractCase[] = [
   }),
 
   it('deletes a parent and its child when recursive (S3-40, S3-50, S3-83)', async ({ store }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     const [one, two, three] = ids
     const result = await store.deleteMessages([two], { recursive: true, reason: 'a slip' })
     assert.equal(result.deleted, 2)
@@ -127,8 +138,8 @@ export const deletingCases: readonly ContractCase[] = [
   }),
 
   it('is all or nothing over several conversations (S3-48)', async ({ store }) => {
-    const first = await start(store)
-    const second = await start(store)
+    const first = await startConversation(store)
+    const second = await startConversation(store)
     await rejects(store.deleteMessages([first.ids[2], second.ids[0]]), 'invalid')
     assert.deepEqual(await said(store, first.branch), ['one', 'two', 'three'])
     assert.deepEqual(await said(store, second.branch), ['one', 'two', 'three'])
@@ -140,7 +151,7 @@ export const deletingCases: readonly ContractCase[] = [
   }),
 
   it('passes over ids that are not there (S3-51)', async ({ store }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     const nothing = { deleted: 0, moved: [], summaries: 0 }
     assert.deepEqual(await store.deleteMessages([noMessage]), nothing)
     assert.deepEqual(await store.deleteMessages([noMessage], { recursive: true }), nothing)
@@ -151,7 +162,7 @@ export const deletingCases: readonly ContractCase[] = [
   }),
 
   it('refuses what is no message id', async ({ store }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     await rejects(store.deleteMessages([ids[2], 'not an id' as MessageId]), 'invalid')
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
   }),
@@ -189,9 +200,9 @@ export const deletingCases: readonly ContractCase[] = [
   }),
 
   it('never gives a seq again (S1-12)', async ({ store }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     await store.deleteMessages([ids[1]], { recursive: true })
-    const { head } = await append(store, branch, 'after')
+    const { head } = await appendTexts(store, branch, 'after')
     assert.deepEqual(
       (await store.path(head)).map(message => [message.seq, message.depth]),
       [
@@ -202,7 +213,7 @@ export const deletingCases: readonly ContractCase[] = [
   }),
 
   it('lets the same words be said again in the same place', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     await store.deleteMessages([ids[2]])
     const again = await store.append(branch, ids[1], [say('three')])
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
@@ -211,7 +222,7 @@ export const deletingCases: readonly ContractCase[] = [
   }),
 
   it('leaves a deleted message nowhere to hang on, to label or to resolve', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const gone = ids[2]
     await store.deleteMessages([gone])
     await rejects(store.save(conversation.id, [{ message: say('child'), parent: gone }]), 'not_found')
@@ -227,7 +238,7 @@ export const deletingCases: readonly ContractCase[] = [
   it('lists, walks and draws a tree with holes in it', async ({ store }) => {
     const { id, ids, main, side } = await interleave(store)
     await store.deleteMessages([ids.a2], { recursive: true })
-    const more = await append(store, main, 'a4', 'a5')
+    const more = await appendTexts(store, main, 'a4', 'a5')
     assert.deepEqual(texts(await living(store, id)), ['root', 'a1', 'b1', 'b2', 'b3', 'a4', 'a5'])
     assert.deepEqual(await said(store, main), ['root', 'a1', 'a4', 'a5'])
     assert.deepEqual(await said(store, side), ['root', 'b1', 'b2', 'b3'])
@@ -273,12 +284,12 @@ export const deletingCases: readonly ContractCase[] = [
   it(
     'is seen by another handle at once, which then loses the race for the old head',
     async ({ store, second }) => {
-      const { branch, ids } = await start(store)
+      const { branch, ids } = await startConversation(store)
       const other = await second()
       await store.deleteMessages([ids[2]])
       await assertGone(other, ids[2])
       await rejects(other.append(branch, ids[2], [say('late')]), 'conflict')
-      await append(other, branch, 'four')
+      await appendTexts(other, branch, 'four')
       assert.deepEqual(await said(store, branch), ['one', 'two', 'four'])
     },
     'second handle',

@@ -3,17 +3,17 @@ import type { BranchRef } from '../../core/branch.ts'
 import { ExpiredError, type InvalidError, type NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
-import type { Place, Store } from '../../core/ports.ts'
+import type { BranchInConversation, Store } from '../../core/ports.ts'
 import type { DraftPiece, TurnEnd, TurnStep } from '../../core/turn.ts'
 import {
-  append,
+  appendTexts,
   casesOf,
   holder,
   noConversation,
   rejects,
   said,
   say,
-  start,
+  startConversation,
   texts,
   writers,
 } from './build.ts'
@@ -24,7 +24,7 @@ const open = (step = 0): TurnStep => ({ key: 't1', step, status: 'open', holder:
 const piece = (n: number, text: string, type: DraftPiece['type'] = 'text'): DraftPiece => ({ n, type, text })
 const end = (status: TurnEnd['status']): TurnEnd => ({ status, heldBy: holder(1) })
 
-interface Asked extends Place {
+interface Asked extends BranchInConversation {
   readonly id: ConversationId
   readonly question: MessageId
   draft(...pieces: NonEmpty<DraftPiece>): Promise<void>
@@ -32,7 +32,7 @@ interface Asked extends Place {
 
 /** A conversation with an open turn `t1`, whose question (seq 3) waits for its answer. */
 async function asked(store: Store): Promise<Asked> {
-  const { conversation, branch, ids } = await start(store)
+  const { conversation, branch, ids } = await startConversation(store)
   const { head } = await store.append(branch, ids[2], [say('question')], { turn: open() })
   return {
     conversation,
@@ -164,7 +164,7 @@ export const draftCases: readonly ContractCase[] = [
   }) => {
     const { id, branch, question, draft } = await asked(store)
     const side = await store.createBranch(id, question, { name: 'side' })
-    await append(store, side, 'beside')
+    await appendTexts(store, side, 'beside')
     await draft(piece(0, 'half an ans'))
     const { message } = await store.endTurn(id, 't1', end('interrupted'))
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'question', 'half an ans'])
@@ -278,7 +278,7 @@ export const draftCases: readonly ContractCase[] = [
     const { id, branch, question } = await asked(store)
     const { head } = await store.append(branch, question, [say('a step', 'assistant')], { turn: open(1) })
     const side = await store.createBranch(id, head, { name: 'side' })
-    const beside = await append(store, side, 'beside', 'and on')
+    const beside = await appendTexts(store, side, 'beside', 'and on')
     const all = await store.path(beside.head)
     const kept = all.filter(message => message.turn === null)
     assert.deepEqual(texts(kept), ['one', 'two', 'three', 'beside', 'and on'])

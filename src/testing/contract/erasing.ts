@@ -5,7 +5,7 @@ import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
 import {
-  append,
+  appendTexts,
   assertSummarised,
   casesOf,
   holder,
@@ -14,7 +14,7 @@ import {
   rejects,
   said,
   say,
-  start,
+  startConversation,
   summarise,
 } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -55,7 +55,7 @@ export const erasingCases: readonly ContractCase[] = [
   }),
 
   it('leaves paths, tails and lists whole, with a gap where the words were', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     await store.eraseMessages([ids[1]], why)
     assert.deepEqual(await said(store, branch), ['one', '', 'three'])
     const tail = await store.tail(ids[2], { messages: 3 })
@@ -75,7 +75,7 @@ export const erasingCases: readonly ContractCase[] = [
   }),
 
   it('can be built upon: an erased head takes a child', async ({ store }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     await store.eraseMessages([ids[2]], why)
     const { head } = await store.append(branch, ids[2], [say('four')])
     assert.equal((await one(store, head)).parentId, ids[2])
@@ -83,7 +83,7 @@ export const erasingCases: readonly ContractCase[] = [
   }),
 
   it('counts a message once, and keeps who was first', async ({ store, clock }) => {
-    const { ids } = await start(store)
+    const { ids } = await startConversation(store)
     assert.equal(await store.eraseMessages([ids[1], ids[1]], why), 1)
     const first = await one(store, ids[1])
     clock.now += 60_000
@@ -93,7 +93,7 @@ export const erasingCases: readonly ContractCase[] = [
   }),
 
   it('passes over ids that are not there, and refuses what is no id', async ({ store }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     assert.equal(await store.eraseMessages([noMessage], why), 0)
     assert.equal(await store.eraseMessages([], why), 0)
     await rejects(store.eraseMessages([ids[0], 'nonsense' as MessageId], why), 'invalid')
@@ -104,9 +104,9 @@ export const erasingCases: readonly ContractCase[] = [
   }),
 
   it('reaches into several conversations at once and raises their versions', async ({ store }) => {
-    const first = await start(store)
-    const second = await start(store)
-    const third = await start(store)
+    const first = await startConversation(store)
+    const second = await startConversation(store)
+    const third = await startConversation(store)
     const versions = () =>
       Promise.all([first, second, third].map(place => store.versionOf(place.conversation.id)))
     const before = await versions()
@@ -120,11 +120,11 @@ export const erasingCases: readonly ContractCase[] = [
 
   it('is not found by search, whether it had been indexed before or not', async ({ store }) => {
     const { branch } = await store.create()
-    const early = await append(store, branch, 'swordfish one', 'swordfish two')
+    const early = await appendTexts(store, branch, 'swordfish one', 'swordfish two')
     assert.equal((await found(store, 'swordfish')).length, 2)
     await store.eraseMessages([early.ids[0]], why)
     assert.deepEqual(await found(store, 'swordfish'), [early.ids[1]])
-    const late = await append(store, branch, 'swordfish three')
+    const late = await appendTexts(store, branch, 'swordfish three')
     await store.eraseMessages([late.ids[0]], why)
     assert.deepEqual(await found(store, 'swordfish'), [early.ids[1]])
     await store.rebuildSearch()
@@ -133,7 +133,7 @@ export const erasingCases: readonly ContractCase[] = [
 
   it('clears a title that was taken from the message', async ({ store }) => {
     const { conversation, branch } = await store.create()
-    const { ids } = await append(store, branch, 'my key is 1234', 'noted', 'more')
+    const { ids } = await appendTexts(store, branch, 'my key is 1234', 'noted', 'more')
     assert.equal((await store.getConversation(conversation.id)).title, 'my key is 1234')
     await store.eraseMessages([ids[2]!], why)
     assert.equal((await store.getConversation(conversation.id)).title, 'my key is 1234')
@@ -142,10 +142,10 @@ export const erasingCases: readonly ContractCase[] = [
   }),
 
   it('leaves a title that somebody gave', async ({ store }) => {
-    const given = await start(store, { title: 'given' })
+    const given = await startConversation(store, { title: 'given' })
     await store.eraseMessages([given.ids[0]], why)
     assert.equal((await store.getConversation(given.conversation.id)).title, 'given')
-    const changed = await start(store)
+    const changed = await startConversation(store)
     await store.updateConversation(changed.conversation.id, { title: 'changed' })
     await store.eraseMessages([changed.ids[0]], why)
     assert.equal((await store.getConversation(changed.conversation.id)).title, 'changed')
@@ -187,7 +187,7 @@ export const erasingCases: readonly ContractCase[] = [
   it(
     'is seen by another handle at once',
     async ({ store, second }) => {
-      const { branch, ids } = await start(store)
+      const { branch, ids } = await startConversation(store)
       const other = await second()
       assert.deepEqual(await found(other, 'two'), [ids[1]])
       await store.eraseMessages([ids[1]], why)
@@ -199,7 +199,7 @@ export const erasingCases: readonly ContractCase[] = [
   ),
 
   it('leaves a turn that is running to go on', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const turn = { key: 'running', status: 'open', holder: holder() } as const
     const opened = await store.append(branch, ids[2], [say('four')], { turn: { ...turn, step: 0 } })
     await store.eraseMessages([ids[0]], why)

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import type { NotFoundError } from '../../core/errors.ts'
 import type { EventType, NewEvent } from '../../core/event.ts'
 import type { NonEmpty } from '../../core/message.ts'
-import { casesOf, noConversation, rejects, start, writers } from './build.ts'
+import { casesOf, noConversation, rejects, startConversation, writers } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('events')
@@ -17,7 +17,7 @@ function many(count: number, from = 0, type: EventType = 'plan'): NonEmpty<NewEv
 
 export const eventsCases: readonly ContractCase[] = [
   it('are kept in the order they were added, counted from 0', async ({ store, clock }) => {
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     const { id } = conversation
     const now = new Date(clock.now)
     await store.addEvents(id, [{ type: 'turn_started', data: { turn: 'a' } }, { type: 'tool_started' }])
@@ -32,8 +32,8 @@ export const eventsCases: readonly ContractCase[] = [
   }),
 
   it('are counted for each conversation by itself', async ({ store }) => {
-    const first = (await start(store)).conversation.id
-    const second = (await start(store)).conversation.id
+    const first = (await startConversation(store)).conversation.id
+    const second = (await startConversation(store)).conversation.id
     await store.addEvents(first, many(2))
     await store.addEvents(second, many(1, 100))
     await store.addEvents(first, many(1, 2))
@@ -45,11 +45,11 @@ export const eventsCases: readonly ContractCase[] = [
       [2, 2],
     ])
     assert.deepEqual(await listed(second), [[0, 100]])
-    assert.deepEqual(await store.listEvents((await start(store)).conversation.id), [])
+    assert.deepEqual(await store.listEvents((await startConversation(store)).conversation.id), [])
   }),
 
   it('are filtered by type, begun after a number and cut to a limit', async ({ store }) => {
-    const { id } = (await start(store)).conversation
+    const { id } = (await startConversation(store)).conversation
     const types = [
       'turn_started',
       'tool_started',
@@ -77,7 +77,7 @@ export const eventsCases: readonly ContractCase[] = [
   }),
 
   it('can be many, and are read in pages without gaps or doubles', async ({ store }) => {
-    const { id } = (await start(store)).conversation
+    const { id } = (await startConversation(store)).conversation
     for (let from = 0; from < 2_500; from += 500) await store.addEvents(id, many(500, from))
     const all = Array.from({ length: 2_500 }, (_, i) => i)
     const read: number[] = []
@@ -91,7 +91,7 @@ export const eventsCases: readonly ContractCase[] = [
   }),
 
   it('keep any JSON they carry, whatever the words', async ({ store }) => {
-    const { id } = (await start(store)).conversation
+    const { id } = (await startConversation(store)).conversation
     const data = {
       nested: [{ deep: [null, true, -0.5, 1e21] }],
       'a key with "quotes" \\ and ✨': "it's; drop table --",
@@ -106,7 +106,7 @@ export const eventsCases: readonly ContractCase[] = [
   }),
 
   it('take every type there is', async ({ store }) => {
-    const { id } = (await start(store)).conversation
+    const { id } = (await startConversation(store)).conversation
     const types: Record<EventType, true> = {
       turn_started: true,
       turn_ended: true,
@@ -129,7 +129,7 @@ export const eventsCases: readonly ContractCase[] = [
   }),
 
   it('raise the version and touch no message', async ({ store }) => {
-    const { conversation, branch } = await start(store)
+    const { conversation, branch } = await startConversation(store)
     const before = await store.getBranch(branch)
     await store.addEvents(conversation.id, many(3))
     const after = await store.getConversation(conversation.id)
@@ -139,7 +139,7 @@ export const eventsCases: readonly ContractCase[] = [
   }),
 
   it('are added all or none', async ({ store }) => {
-    const { id } = (await start(store)).conversation
+    const { id } = (await startConversation(store)).conversation
     const version = await store.versionOf(id)
     const bad = [
       { type: 'no_such_type' as EventType },
@@ -168,7 +168,7 @@ export const eventsCases: readonly ContractCase[] = [
   }),
 
   it('refuse a limit or a start that is no number of events', async ({ store }) => {
-    const { id } = (await start(store)).conversation
+    const { id } = (await startConversation(store)).conversation
     await store.addEvents(id, many(3))
     await rejects(store.listEvents(id, { limit: 0 }), 'invalid')
     await rejects(store.listEvents(id, { limit: 1.5 }), 'invalid')
@@ -180,7 +180,7 @@ export const eventsCases: readonly ContractCase[] = [
     'of eight writers that add at once are numbered without gaps or doubles',
     async world => {
       const { store } = world
-      const { id } = (await start(store)).conversation
+      const { id } = (await startConversation(store)).conversation
       const racers = await writers(world)
       for (let round = 0; round < 20; round++) {
         await Promise.all(racers.map((handle, i) => handle.addEvents(id, many(2, i * 100 + round * 2))))

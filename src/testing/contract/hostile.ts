@@ -5,9 +5,9 @@ import { SkeinError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { TurnStep } from '../../core/turn.ts'
-import { append, casesOf, holder, noMessage, said, say, start } from './build.ts'
+import { appendTexts, casesOf, holder, noMessage, said, say, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
-import { type Bad, refuses } from './refuses.ts'
+import { type BadInput, refuses } from './refuses.ts'
 
 const it = casesOf('hostile input')
 
@@ -41,7 +41,7 @@ const nameable = [
   'é'.repeat(256),
 ]
 
-const each = (field: RegExp, values: readonly unknown[]): Bad[] => values.map(value => [field, value])
+const each = (field: RegExp, values: readonly unknown[]): BadInput[] => values.map(value => [field, value])
 
 /** Fails unless the promise is refused as invalid, or gives exactly this. */
 async function keepsOrRefuses(promise: Promise<unknown>, kept: unknown): Promise<void> {
@@ -165,12 +165,12 @@ export const hostileCases: readonly ContractCase[] = [
     )
   }),
   it('refuses pieces of a draft that cannot be, and ends of a turn', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const turn: TurnStep = { key: 't1', step: 0, status: 'open', holder: holder() }
     await store.append(branch, ids[2], [say('x')], { turn })
     const version = await store.versionOf(conversation.id)
     const good = { n: 0, type: 'text', text: 'x' }
-    const pieces: Bad[] = [
+    const pieces: BadInput[] = [
       [/^pieces$/, []],
       [/^pieces$/, null],
       [/^pieces\[0\]/, [null]],
@@ -181,7 +181,7 @@ export const hostileCases: readonly ContractCase[] = [
     ]
     await refuses(store, pieces, (_, value) => store.putDraft(conversation.id, 't1', holder(), value))
     const end = { status: 'complete', heldBy: holder() }
-    const ends: Bad[] = [
+    const ends: BadInput[] = [
       [/status/, { ...end, status: 'open' }],
       [/status/, { heldBy: holder() }],
       [/heldBy/, { status: 'complete' }],
@@ -231,13 +231,13 @@ export const hostileCases: readonly ContractCase[] = [
     }
   }),
   it('keeps odd names, labels, titles, tags and links to the byte (R13)', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const id = conversation.id
     for (const text of nameable) {
       const side = await store.createBranch(id, ids[0], { name: text, title: text })
       assert.deepEqual([side.name, side.title], [text, text])
       assert.equal((await store.getBranch({ conversationId: id, name: text })).name, text)
-      await append(store, side, text)
+      await appendTexts(store, side, text)
       assert.deepEqual(await said(store, side), ['one', text])
       await store.setLabel(ids[1], text)
       assert.equal((await store.getMessages([ids[1]]))[0]?.label, text)

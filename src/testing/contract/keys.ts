@@ -1,14 +1,14 @@
 import { strict as assert } from 'node:assert'
 import type { KeyReusedError, NotFoundError } from '../../core/errors.ts'
-import type { FoundOrCreated, Place, Store } from '../../core/ports.ts'
-import { append, casesOf, noConversation, rejects, say, start } from './build.ts'
+import type { BranchInConversation, FoundOrCreated, Store } from '../../core/ports.ts'
+import { appendTexts, casesOf, noConversation, rejects, say, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('keys')
 const day = 86_400_000
 
 /** What a lookup found: which conversation, at which branch. */
-const at = (place: Place | null) => place && [place.conversation.id, place.branch.name]
+const at = (place: BranchInConversation | null) => place && [place.conversation.id, place.branch.name]
 
 /** Asserts that exactly one of these calls created the conversation that all of them got. */
 function onlyOneCreated(found: readonly FoundOrCreated[]): void {
@@ -68,7 +68,7 @@ export const keyCases: readonly ContractCase[] = [
     assert.equal(made.created, true)
     assert.deepEqual([made.branch.key, made.branch.name, made.branch.head], ['cli:default', 'main', null])
     assert.deepEqual([made.conversation.title, made.conversation.channel], ['first', 'cli'])
-    await append(store, made, 'hello')
+    await appendTexts(store, made, 'hello')
     const found = await store.findOrCreate('cli:default', { title: 'second', channel: 'discord' })
     assert.equal(found.created, false)
     assert.equal(found.conversation.id, made.conversation.id)
@@ -77,7 +77,7 @@ export const keyCases: readonly ContractCase[] = [
     assert.deepEqual([found.conversation.title, found.conversation.channel], ['first', 'cli'])
   }),
   it('finds or creates at a branch beside the main one', async ({ store }) => {
-    const { conversation, ids } = await start(store, { key: 'discord:channel:1' })
+    const { conversation, ids } = await startConversation(store, { key: 'discord:channel:1' })
     await store.createBranch(conversation.id, ids[1], { name: 'thread', key: 'discord:thread:2' })
     const found = await store.findOrCreate('discord:thread:2')
     assert.deepEqual([found.created, ...at(found)!], [false, conversation.id, 'thread'])
@@ -154,8 +154,8 @@ export const keyCases: readonly ContractCase[] = [
     'second handle',
   ),
   it('gives a branch a key, takes it away, and gives it to another', async ({ store }) => {
-    const one = await start(store)
-    const two = await start(store)
+    const one = await startConversation(store)
+    const two = await startConversation(store)
     assert.equal((await store.setKey(one.branch, 'k')).key, 'k')
     assert.equal((await store.setKey(one.branch, 'k')).key, 'k')
     assert.deepEqual(at(await store.findByKey('k')), at(one))
@@ -170,13 +170,13 @@ export const keyCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(one.branch)).key, null)
   }),
   it('changes the key of a branch that has one', async ({ store }) => {
-    const place = await start(store, { key: 'old' })
+    const place = await startConversation(store, { key: 'old' })
     await store.setKey(place.branch, 'new')
     assert.equal(await store.findByKey('old'), null)
     assert.deepEqual(at(await store.findByKey('new')), at(place))
   }),
   it('refuses to give a key to a branch that is not there', async ({ store }) => {
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     const ref = { conversationId: conversation.id, name: 'nowhere' }
     const error = await rejects<NotFoundError>(store.setKey(ref, 'k'), 'not_found')
     assert.equal(error.kind, 'branch')
@@ -187,31 +187,31 @@ export const keyCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const place = await start(store, { key: 'k', ttlMs: day })
+    const place = await startConversation(store, { key: 'k', ttlMs: day })
     clock.now += day - 1
     assert.deepEqual(at(await store.findByKey('k')), at(place))
     clock.now += 2
     assert.equal(await store.findByKey('k'), null)
-    await append(store, place, 'going on')
+    await appendTexts(store, place, 'going on')
     assert.deepEqual(at(await store.findByKey('k')), at(place))
   }),
   it('an expired conversation gives its key up to a new one and remembers it (S2-24, S2-34)', async ({
     store,
     clock,
   }) => {
-    const old = await start(store, { key: 'k', ttlMs: day })
+    const old = await startConversation(store, { key: 'k', ttlMs: day })
     clock.now += 2 * day
     const made = await store.findOrCreate('k', { title: 'new' })
     assert.deepEqual([made.created, made.branch.key, made.conversation.title], [true, 'k', 'new'])
     assert.notEqual(made.conversation.id, old.conversation.id)
     const { key, formerKey, head } = await store.getBranch(old.branch)
     assert.deepEqual({ key, formerKey, head }, { key: null, formerKey: 'k', head: old.ids[2] })
-    await append(store, old, 'by its id')
+    await appendTexts(store, old, 'by its id')
     assert.deepEqual(at(await store.findByKey('k')), at(made))
     assert.equal((await store.findOrCreate('k')).created, false)
   }),
   it('the trash frees a key for others and remembers it', async ({ store }) => {
-    const old = await start(store, { key: 'k' })
+    const old = await startConversation(store, { key: 'k' })
     await store.trash(old.conversation.id)
     assert.equal(await store.findByKey('k'), null)
     const { key, formerKey } = await store.getBranch(old.branch)
@@ -221,8 +221,8 @@ export const keyCases: readonly ContractCase[] = [
     assert.deepEqual(at(await store.findByKey('k')), at(made))
   }),
   it('finds the conversation of a task, and of no other (S2-5, S2-62)', async ({ store }) => {
-    const one = await start(store, { task: 'bead-1', project: 'p' })
-    const two = await start(store, { task: 'bead-10', project: 'p' })
+    const one = await startConversation(store, { task: 'bead-1', project: 'p' })
+    const two = await startConversation(store, { task: 'bead-10', project: 'p' })
     const found = await store.findByTask('bead-1')
     assert.deepEqual(at(found), at(one))
     assert.deepEqual(found?.conversation, await store.getConversation(one.conversation.id))
@@ -236,25 +236,25 @@ export const keyCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const one = await start(store, { task: 't' })
+    const one = await startConversation(store, { task: 't' })
     clock.now += 1_000
-    const two = await start(store, { task: 't' })
+    const two = await startConversation(store, { task: 't' })
     assert.deepEqual(at(await store.findByTask('t')), at(two))
     clock.now += 1_000
-    await append(store, one, 'again')
+    await appendTexts(store, one, 'again')
     assert.deepEqual(at(await store.findByTask('t')), at(one))
   }),
   it('passes over expired and trashed conversations of a task (S2-24, S2-34)', async ({ store, clock }) => {
-    const lasting = await start(store, { task: 't' })
+    const lasting = await startConversation(store, { task: 't' })
     clock.now += 1_000
-    await start(store, { task: 't', ttlMs: day })
+    await startConversation(store, { task: 't', ttlMs: day })
     clock.now += 2 * day
     assert.deepEqual(at(await store.findByTask('t')), at(lasting))
     await store.trash(lasting.conversation.id)
     assert.equal(await store.findByTask('t'), null)
   }),
   it('finds a task at the active branch of its conversation', async ({ store }) => {
-    const { conversation, ids } = await start(store, { task: 't' })
+    const { conversation, ids } = await startConversation(store, { task: 't' })
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
     await store.activateBranch(side)
     const found = await store.findByTask('t')
@@ -263,8 +263,9 @@ export const keyCases: readonly ContractCase[] = [
   }),
   it('an expired conversation gives its key up to whoever sets it, too', async ({ store, clock }) => {
     for (const take of [
-      (other: Place) => store.setKey(other.branch, 'k'),
-      (other: Place) => store.createBranch(other.conversation.id, null, { name: 'side', key: 'k' }),
+      (other: BranchInConversation) => store.setKey(other.branch, 'k'),
+      (other: BranchInConversation) =>
+        store.createBranch(other.conversation.id, null, { name: 'side', key: 'k' }),
       async () => (await store.create({ key: 'k' })).branch,
     ]) {
       const old = await store.findOrCreate('k', { expiresAt: new Date(clock.now + 1_000) })
@@ -278,7 +279,7 @@ export const keyCases: readonly ContractCase[] = [
     }
   }),
   it('a found conversation can be gone on with as it was found (S0-33)', async ({ store }) => {
-    await start(store, { key: 'k', task: 't' })
+    await startConversation(store, { key: 'k', task: 't' })
     const byKey = await store.findByKey('k')
     const { head } = await store.append(byKey!.branch, byKey!.branch.head, [say('four')])
     const byTask = await store.findByTask('t')

@@ -4,8 +4,8 @@ import type { InvalidError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { ConversationFilter, ListConversations, ListedConversation } from '../../core/listing.ts'
 import type { Store } from '../../core/ports.ts'
-import { append, casesOf, rejects, start } from './build.ts'
-import type { ContractCase, World } from './contract-case.ts'
+import { appendTexts, casesOf, rejects, startConversation } from './build.ts'
+import type { CaseContext, ContractCase } from './contract-case.ts'
 
 const it = casesOf('lists')
 
@@ -15,7 +15,7 @@ const numbered = (n: number) =>
 
 /** Creates conversations a second apart, so that the last is the newest. */
 async function fill(
-  { store, clock }: World,
+  { store, clock }: CaseContext,
   conversations: readonly NewConversation[],
 ): Promise<ConversationId[]> {
   const ids: ConversationId[] = []
@@ -64,7 +64,7 @@ export const listCases: readonly ContractCase[] = [
     const [one, two] = await fill(world, titled('one', 'two', 'three'))
     assert.deepEqual(await titles(store), ['three', 'two', 'one'])
     clock.now += 1_000
-    await append(store, { conversationId: one!, name: 'main' }, 'again')
+    await appendTexts(store, { conversationId: one!, name: 'main' }, 'again')
     assert.deepEqual(await titles(store), ['one', 'three', 'two'])
     clock.now += 1_000
     await store.updateConversation(two!, { model: 'x' })
@@ -72,7 +72,7 @@ export const listCases: readonly ContractCase[] = [
   }),
   it('lists conversations whole, each with its active branch (S1-3, S1-21)', async ({ store }) => {
     const fields = { title: 't', model: 'm', directory: '/d', prompt: 'p', tags: ['x'], metadata: { n: 1 } }
-    const { conversation, ids } = await start(store, { ...fields, key: 'k' })
+    const { conversation, ids } = await startConversation(store, { ...fields, key: 'k' })
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side', key: 'k2' })
     await store.activateBranch(side)
     const { items } = await store.listConversations()
@@ -101,7 +101,7 @@ export const listCases: readonly ContractCase[] = [
     }
   }),
   it('survives cursors that somebody made up', async ({ store }) => {
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     for (const place of [
       '[1e400,"x"]',
       '[-1.5,"\\u0000"]',
@@ -146,8 +146,8 @@ export const listCases: readonly ContractCase[] = [
       await store.create({ title: `new ${page}` })
       if (page !== 1) return
       // 9, 8 and 7 have been read. 8 and 2 come to the front; 4 goes.
-      await append(store, { conversationId: ids[8]!, name: 'main' }, 'again')
-      await append(store, { conversationId: ids[2]!, name: 'main' }, 'again')
+      await appendTexts(store, { conversationId: ids[8]!, name: 'main' }, 'again')
+      await appendTexts(store, { conversationId: ids[2]!, name: 'main' }, 'again')
       await store.trash(ids[4]!)
     })
     const seen = read.flat().map(one => one.title)
@@ -268,7 +268,7 @@ export const listCases: readonly ContractCase[] = [
     assert.deepEqual(await titles(store, { title: 'old' }), [])
     assert.deepEqual(await titles(store, { title: 'new' }), ['New words'])
     const place = await store.create()
-    await append(store, place, 'Found by its first words')
+    await appendTexts(store, place, 'Found by its first words')
     assert.deepEqual(await titles(store, { title: 'FIRST' }), ['Found by its first words'])
   }),
 ]

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { MessageId } from '../../core/ids.ts'
-import { append, casesOf, say, start } from './build.ts'
+import { appendTexts, casesOf, say, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('measuring')
@@ -8,12 +8,12 @@ const quarter = 900_000
 
 export const measuringCases: readonly ContractCase[] = [
   it('counts what is there, what was used since, and what is in the trash', async ({ store, clock }) => {
-    const old = await start(store)
+    const old = await startConversation(store)
     clock.now += 86_400_000
     const since = new Date(clock.now)
-    const { branch } = await start(store)
-    await append(store, branch, 'large '.repeat(10_000))
-    const gone = await start(store)
+    const { branch } = await startConversation(store)
+    await appendTexts(store, branch, 'large '.repeat(10_000))
+    const gone = await startConversation(store)
     await store.trash(gone.conversation.id)
     const measured = await store.measure(since)
     assert.deepEqual([measured.conversations, measured.messages, measured.trashed], [2, 7, 1])

@@ -4,7 +4,7 @@ import type { ConversationId } from '../../core/ids.ts'
 import type { ListMessages } from '../../core/listing.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
-import { append, casesOf, noConversation, rejects, say, start, texts } from './build.ts'
+import { appendTexts, casesOf, noConversation, rejects, say, startConversation, texts } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('message lists')
@@ -51,7 +51,7 @@ export const messageListCases: readonly ContractCase[] = [
   it('brings messages whole, with id, parent and time (S3-26, S3-27, S3-28, S3-46, S3-82)', async ({
     store,
   }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const { items, next, skipped } = await store.listMessages({
       conversationId: conversation.id,
       order: 'ascending',
@@ -82,13 +82,13 @@ export const messageListCases: readonly ContractCase[] = [
   it('lists all branches and roots of one conversation, and nothing of another (S2-62, S3-31)', async ({
     store,
   }) => {
-    const { conversation, branch, ids } = await start(store)
-    const other = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
+    const other = await startConversation(store)
     const conversationId = conversation.id
     const side = await store.createBranch(conversationId, ids[0], { name: 'side' })
-    await append(store, side, 'aside')
-    await append(store, other, 'elsewhere')
-    await append(store, branch, 'four')
+    await appendTexts(store, side, 'aside')
+    await appendTexts(store, other, 'elsewhere')
+    await appendTexts(store, branch, 'four')
     await store.save(conversationId, [{ message: say('a root'), parent: null }])
     const expected = ['one', 'two', 'three', 'aside', 'four', 'a root']
     const { items } = await store.listMessages({ conversationId, order: 'ascending' })
@@ -132,16 +132,16 @@ export const messageListCases: readonly ContractCase[] = [
     }
   }),
   it('pages on where it was while others append', async ({ store }) => {
-    const { conversation, branch } = await start(store)
+    const { conversation, branch } = await startConversation(store)
     const conversationId = conversation.id
     let n = 0
-    const more = () => append(store, branch, `new ${++n}`)
+    const more = () => appendTexts(store, branch, `new ${++n}`)
     const down = await pages(store, { conversationId, limit: 1 }, more)
     assert.deepEqual(down.flat(), ['three', 'two', 'one'])
     // Upwards, what is appended meanwhile comes last. Two more, then silence.
     n = 0
     const up = await pages(store, { conversationId, order: 'ascending', limit: 2 }, async () => {
-      if (n < 2) await append(store, branch, `late ${++n}`)
+      if (n < 2) await appendTexts(store, branch, `late ${++n}`)
     })
     assert.deepEqual(up.flat(), ['one', 'two', 'three', 'new 1', 'new 2', 'late 1', 'late 2'])
   }),
@@ -205,7 +205,7 @@ export const messageListCases: readonly ContractCase[] = [
     await rejects(store.listMessages({ conversationId: 'nonsense' as ConversationId }), 'invalid')
   }),
   it('refuses limits, offsets, roles and cursors that are none, and names them', async ({ store }) => {
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     const refused = async (field: string, options: object) => {
       const call = store.listMessages({ conversationId: conversation.id, ...options })
       const error = await rejects<InvalidError>(call, 'invalid')

@@ -2,14 +2,24 @@ import { strict as assert } from 'node:assert'
 import type { NotFoundError } from '../../core/errors.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
 import { pathOf } from '../../core/path.ts'
-import { append, casesOf, grow, noConversation, noMessage, rejects, say, start, texts } from './build.ts'
+import {
+  appendTexts,
+  casesOf,
+  grow,
+  noConversation,
+  noMessage,
+  rejects,
+  say,
+  startConversation,
+  texts,
+} from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('reads')
 
 export const readCases: readonly ContractCase[] = [
   it('gets messages in the order asked for, as often as asked for (S3-34, S3-81)', async ({ store }) => {
-    const { ids } = await start(store)
+    const { ids } = await startConversation(store)
     const [one, two, three] = ids
     const messages = await store.getMessages([three, one, two, one])
     assert.deepEqual(texts(messages), ['three', 'one', 'two', 'one'])
@@ -20,8 +30,8 @@ export const readCases: readonly ContractCase[] = [
     assert.deepEqual(await store.getMessages([]), [])
   }),
   it('gets messages of several conversations at once', async ({ store }) => {
-    const a = await start(store)
-    const b = await start(store)
+    const a = await startConversation(store)
+    const b = await startConversation(store)
     const messages = await store.getMessages([b.ids[0], a.ids[1], b.ids[2]])
     assert.deepEqual(
       messages.map(message => message.conversationId),
@@ -110,7 +120,7 @@ export const readCases: readonly ContractCase[] = [
     ])
   }),
   it('fails if any message is missing, and names the first that is (S3-44, S3-81)', async ({ store }) => {
-    const { ids } = await start(store)
+    const { ids } = await startConversation(store)
     const missing = `${'y'.repeat(31)}2` as typeof noMessage
     for (const wanted of [[noMessage], [ids[0], noMessage, ids[1], missing], [noMessage, ids[2]]]) {
       const error = await rejects<NotFoundError>(store.getMessages(wanted), 'not_found')
@@ -130,8 +140,8 @@ export const readCases: readonly ContractCase[] = [
   it('reads the path from the root to a message and nothing beyond it (S3-45, S3-84, S1-29, S0-26)', async ({
     store,
   }) => {
-    const { branch, ids } = await start(store)
-    const { head } = await append(store, branch, 'four', 'five')
+    const { branch, ids } = await startConversation(store)
+    const { head } = await appendTexts(store, branch, 'four', 'five')
     const path = await store.path(head)
     assert.deepEqual(texts(path), ['one', 'two', 'three', 'four', 'five'])
     assert.deepEqual(
@@ -144,7 +154,7 @@ export const readCases: readonly ContractCase[] = [
   it('reads a path through the narrowest port, by an id as a person gives it (S3-45, S3-84)', async ({
     store,
   }) => {
-    const { ids } = await start(store)
+    const { ids } = await startConversation(store)
     const path = await pathOf({ path: (...read) => store.path(...read) }, String(ids[1]))
     assert.deepEqual(path, await store.path(ids[1]))
     const error = await rejects<NotFoundError>(pathOf(store, noMessage), 'not_found')
@@ -152,13 +162,13 @@ export const readCases: readonly ContractCase[] = [
     await rejects(pathOf(store, 'abc'), 'invalid')
   }),
   it('reads the same message by its path, its tail and its id', async ({ store }) => {
-    const { ids } = await start(store)
+    const { ids } = await startConversation(store)
     const path = await store.path(ids[2])
     assert.deepEqual(await store.getMessages(ids), path)
     assert.deepEqual((await store.tail(ids[2], { messages: 10 })).messages, path)
   }),
   it('finds no path to a message that is not there (S3-84)', async ({ store }) => {
-    await start(store)
+    await startConversation(store)
     for (const ask of [() => store.path(noMessage), () => store.tail(noMessage, { tokens: 10 })]) {
       const error = await rejects<NotFoundError>(ask(), 'not_found')
       assert.deepEqual([error.kind, error.id], ['message', noMessage])
@@ -190,12 +200,13 @@ export const readCases: readonly ContractCase[] = [
     assert.deepEqual(await pathTo('c'), ['c'])
   }),
   it('reads the paths of branches that were written in turn', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const names = ['left', 'right', 'middle']
     for (const name of names) await store.createBranch(conversation.id, ids[2], { name })
     for (let i = 0; i < 20; i++) {
-      for (const name of names) await append(store, { conversationId: conversation.id, name }, `${name} ${i}`)
-      await append(store, branch, `main ${i}`)
+      for (const name of names)
+        await appendTexts(store, { conversationId: conversation.id, name }, `${name} ${i}`)
+      await appendTexts(store, branch, `main ${i}`)
     }
     for (const name of [...names, 'main']) {
       const { head } = await store.getBranch({ conversationId: conversation.id, name })
@@ -211,7 +222,7 @@ export const readCases: readonly ContractCase[] = [
     assert.deepEqual([conversation.messages, conversation.tokens], [0, 0])
   }),
   it('knows nothing of a conversation that is not there', async ({ store }) => {
-    await start(store)
+    await startConversation(store)
     for (const ask of [
       () => store.structure(noConversation),
       () => store.listTurns(noConversation),

@@ -2,13 +2,13 @@ import { strict as assert } from 'node:assert'
 import type { ConversationId } from '../../core/ids.ts'
 import { isNonEmpty } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
-import type { StoredKind, StoredRecord, WrittenRecord } from '../../core/record.ts'
-import { append, holder, say, summarise } from './build.ts'
+import type { RecordKind, RecordOutcome, StoreRecord } from '../../core/record.ts'
+import { appendTexts, holder, say, summarise } from './build.ts'
 
 /** All that is stored of a conversation; nothing in it may be unreadable. */
-export async function recordsOf(store: Store, id: ConversationId): Promise<StoredRecord[]> {
-  const records: StoredRecord[] = []
-  for await (const record of store.readStored(id)) {
+export async function recordsOf(store: Store, id: ConversationId): Promise<StoreRecord[]> {
+  const records: StoreRecord[] = []
+  for await (const record of store.readRecords(id)) {
     assert.ok(record.kind !== 'unreadable', `${'what' in record ? record.what : ''} cannot be read`)
     // One engine gives a Buffer of its own, the other a plain array of bytes.
     records.push(record.kind === 'blob' ? { ...record, data: new Uint8Array(record.data) } : record)
@@ -19,16 +19,16 @@ export async function recordsOf(store: Store, id: ConversationId): Promise<Store
 /** Writes records and says what became of each. */
 export async function write(
   store: Store,
-  records: readonly StoredRecord[],
-): Promise<readonly WrittenRecord[]> {
+  records: readonly StoreRecord[],
+): Promise<readonly RecordOutcome[]> {
   assert.ok(isNonEmpty(records))
-  return store.writeStored(records)
+  return store.writeRecords(records)
 }
 
 /** Writes records, of which each must have this outcome, without a note. */
 export async function writeAll(
   store: Store,
-  records: readonly StoredRecord[],
+  records: readonly StoreRecord[],
   outcome: 'added' | 'present',
 ): Promise<void> {
   const written = await write(store, records)
@@ -45,20 +45,20 @@ export async function forget(store: Store, id: ConversationId): Promise<void> {
 }
 
 /** The first record of a kind. */
-export function one<K extends StoredKind>(
-  records: readonly StoredRecord[],
+export function one<K extends RecordKind>(
+  records: readonly StoreRecord[],
   kind: K,
-): Extract<StoredRecord, { kind: K }> {
+): Extract<StoreRecord, { kind: K }> {
   const found = records.find(record => record.kind === kind)
   assert.ok(found, `there is no ${kind}`)
-  return found as Extract<StoredRecord, { kind: K }>
+  return found as Extract<StoreRecord, { kind: K }>
 }
 
-export function allOf<K extends StoredKind>(
-  records: readonly StoredRecord[],
+export function allOf<K extends RecordKind>(
+  records: readonly StoreRecord[],
   kind: K,
-): Extract<StoredRecord, { kind: K }>[] {
-  return records.filter(record => record.kind === kind) as Extract<StoredRecord, { kind: K }>[]
+): Extract<StoreRecord, { kind: K }>[] {
+  return records.filter(record => record.kind === kind) as Extract<StoreRecord, { kind: K }>[]
 }
 
 /** A conversation with one of each kind of record. */
@@ -76,9 +76,9 @@ export async function fill(store: Store): Promise<ConversationId> {
   const asked = await store.append(branch, null, [say('one'), say(large, 'assistant')], {
     turn: { key: 't1', step: 0, usage: { input: 3, output: 4, cost: 0.25 }, model: 'm' },
   })
-  const more = await append(store, branch, 'two', 'three', 'four')
+  const more = await appendTexts(store, branch, 'two', 'three', 'four')
   const fork = await store.createBranch(id, asked.ids[0], { name: 'fork', title: 'Another way' })
-  const forked = await append(store, fork, 'a', 'b', 'c')
+  const forked = await appendTexts(store, fork, 'a', 'b', 'c')
   await store.deleteMessages([forked.ids[1]!], { recursive: true, reason: 'wrong' })
   await store.eraseMessages([more.ids[0]], { by: 'anna', reason: 'private' })
   await summarise(store, id, [asked.ids[0], more.head])

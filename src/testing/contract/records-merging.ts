@@ -1,7 +1,17 @@
 import { strict as assert } from 'node:assert'
 import { sha256Hex } from '../../core/hash.ts'
-import type { StoredRecord } from '../../core/record.ts'
-import { append, casesOf, holder, noMessage, said, say, start, summarise, writers } from './build.ts'
+import type { StoreRecord } from '../../core/record.ts'
+import {
+  appendTexts,
+  casesOf,
+  holder,
+  noMessage,
+  said,
+  say,
+  startConversation,
+  summarise,
+  writers,
+} from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 import { allOf, fill, forget, one, recordsOf, write, writeAll } from './records-build.ts'
 
@@ -11,10 +21,10 @@ const outcomesOf = (written: readonly { readonly outcome: string }[]) => written
 
 export const mergingCases: readonly ContractCase[] = [
   it('adds what was said since, and moves the branch on', async ({ store, clock }) => {
-    const { conversation, branch } = await start(store)
+    const { conversation, branch } = await startConversation(store)
     const early = await recordsOf(store, conversation.id)
     clock.now += 1_000
-    await append(store, branch, 'four', 'five')
+    await appendTexts(store, branch, 'four', 'five')
     const late = await recordsOf(store, conversation.id)
     await forget(store, conversation.id)
     await writeAll(store, early, 'added')
@@ -34,9 +44,9 @@ export const mergingCases: readonly ContractCase[] = [
   }),
 
   it('keeps both ways where a branch has gone on differently, and says so once', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const early = await recordsOf(store, conversation.id)
-    await append(store, branch, 'there')
+    await appendTexts(store, branch, 'there')
     const there = await recordsOf(store, conversation.id)
     await forget(store, conversation.id)
     await writeAll(store, early, 'added')
@@ -74,7 +84,7 @@ export const mergingCases: readonly ContractCase[] = [
   }),
 
   it('gives no key that another has here, and says so', async ({ store, clock }) => {
-    const { conversation } = await start(store, { key: 'k' })
+    const { conversation } = await startConversation(store, { key: 'k' })
     const records = await recordsOf(store, conversation.id)
     await forget(store, conversation.id)
     const other = await store.create({ key: 'k' })
@@ -94,7 +104,7 @@ export const mergingCases: readonly ContractCase[] = [
   }),
 
   it('leaves titles, labels, words that were erased and the trash as they are here', async ({ store }) => {
-    const { conversation, ids } = await start(store, { title: 'There', key: 'k' })
+    const { conversation, ids } = await startConversation(store, { title: 'There', key: 'k' })
     const { id } = conversation
     const records = await recordsOf(store, id)
     await store.updateConversation(id, { title: 'Here', tags: ['mine'] })
@@ -109,7 +119,7 @@ export const mergingCases: readonly ContractCase[] = [
   }),
 
   it('brings back what was deleted here, and leaves alive what was deleted there', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const { id } = conversation
     const whole = await recordsOf(store, id)
     await store.deleteMessages([ids[2]])
@@ -196,13 +206,13 @@ export const mergingCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const { id } = conversation
     await summarise(store, id, [ids[0], ids[1]])
     const side = await store.createBranch(id, ids[0], { name: 'side' })
-    const { head } = await append(store, side, 'other')
+    const { head } = await appendTexts(store, side, 'other')
     const summary = one(await recordsOf(store, id), 'summary')
-    const outcome = async (record: StoredRecord) => (await write(store, [record]))[0]?.outcome
+    const outcome = async (record: StoreRecord) => (await write(store, [record]))[0]?.outcome
     assert.equal(await outcome(summary), 'present')
     const longer = { ...summary, last: ids[2], checksum: sha256Hex(ids.map(one => `${one}\n`).join('')) }
     assert.equal(await outcome({ ...longer, checksum: summary.checksum }), 'refused')
@@ -220,7 +230,7 @@ export const mergingCases: readonly ContractCase[] = [
   }),
 
   it('takes events that are not there, whatever numbers they have', async ({ store }) => {
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     const { id } = conversation
     await store.addEvents(id, [{ type: 'plan', data: { n: 1 } }, { type: 'resume' }])
     const there = await recordsOf(store, id)
@@ -285,7 +295,11 @@ export const mergingCases: readonly ContractCase[] = [
   }),
 
   it('takes many conversations in one go, each by itself', async ({ store }) => {
-    const places = [await start(store), await start(store), await start(store)]
+    const places = [
+      await startConversation(store),
+      await startConversation(store),
+      await startConversation(store),
+    ]
     const all = (await Promise.all(places.map(place => recordsOf(store, place.conversation.id)))).flat()
     for (const { conversation } of places) await forget(store, conversation.id)
     await writeAll(store, all, 'added')

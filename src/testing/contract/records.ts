@@ -1,8 +1,18 @@
 import { strict as assert } from 'node:assert'
 import { hashMessage, sha256Hex } from '../../core/hash.ts'
 import type { MessageId } from '../../core/ids.ts'
-import type { StoredMessage, StoredRecord } from '../../core/record.ts'
-import { append, casesOf, holder, noConversation, noMessage, rejects, said, say, start } from './build.ts'
+import type { MessageRecord, StoreRecord } from '../../core/record.ts'
+import {
+  appendTexts,
+  casesOf,
+  holder,
+  noConversation,
+  noMessage,
+  rejects,
+  said,
+  say,
+  startConversation,
+} from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 import { allOf, fill, forget, one, recordsOf, write, writeAll } from './records-build.ts'
 
@@ -115,22 +125,22 @@ export const transferCases: readonly ContractCase[] = [
   }),
 
   it('leaves out what is written while it is read', async ({ store }) => {
-    const { conversation, branch } = await start(store)
+    const { conversation, branch } = await startConversation(store)
     const before = await recordsOf(store, conversation.id)
-    const seen: StoredRecord[] = []
-    for await (const record of store.readStored(conversation.id)) {
+    const seen: StoreRecord[] = []
+    for await (const record of store.readRecords(conversation.id)) {
       assert.ok(record.kind !== 'unreadable')
       seen.push(record)
-      if (seen.length === 1) await append(store, branch, 'late')
+      if (seen.length === 1) await appendTexts(store, branch, 'late')
       if (seen.length === 2) await store.createBranch(conversation.id, null, { name: 'late' })
     }
     assert.deepEqual(seen, before)
   }),
 
   it('has heads that are there, also if they were deleted while it was read', async ({ store }) => {
-    const { conversation, ids } = await start(store)
-    const seen: StoredRecord[] = []
-    for await (const record of store.readStored(conversation.id)) {
+    const { conversation, ids } = await startConversation(store)
+    const seen: StoreRecord[] = []
+    for await (const record of store.readRecords(conversation.id)) {
       assert.ok(record.kind !== 'unreadable')
       if (seen.length === 0) await store.deleteMessages([ids[1]], { recursive: true })
       seen.push(record)
@@ -143,10 +153,10 @@ export const transferCases: readonly ContractCase[] = [
   it('refuses what is not what its hash says, and what hangs on it, and takes the rest (R26)', async ({
     store,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     await store.createBranch(conversation.id, ids[0], { name: 'side' })
     const records = await recordsOf(store, conversation.id)
-    const changes: Partial<StoredMessage>[] = [
+    const changes: Partial<MessageRecord>[] = [
       { body: '{"blocks":"TWO"}' },
       { body: '{"blocks":"TWO"}', bodyHash: sha256Hex('{"blocks":"TWO"}') },
       { role: 'user' },
@@ -184,7 +194,7 @@ export const transferCases: readonly ContractCase[] = [
   }),
 
   it('refuses a body that hashes right but that no reader could read', async ({ store }) => {
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     const message = one(await recordsOf(store, conversation.id), 'message')
     const bodies = [
       ...[
@@ -216,17 +226,17 @@ export const transferCases: readonly ContractCase[] = [
 
   it('takes a blob with a message that refers to it, or not at all', async ({ store }) => {
     const { conversation, branch } = await store.create()
-    await append(store, branch, 'x'.repeat(20_000), 'y', 'x'.repeat(20_000))
+    await appendTexts(store, branch, 'x'.repeat(20_000), 'y', 'x'.repeat(20_000))
     const records = await recordsOf(store, conversation.id)
     const [itself, blob, first, second, third, main] = records as [
-      StoredRecord,
-      StoredRecord & { kind: 'blob' },
-      ...StoredRecord[],
+      StoreRecord,
+      StoreRecord & { kind: 'blob' },
+      ...StoreRecord[],
     ]
     assert.equal(blob.kind, 'blob')
     assert.equal(records.length, 6)
     await forget(store, conversation.id)
-    const outcomes = async (...some: StoredRecord[]) =>
+    const outcomes = async (...some: StoreRecord[]) =>
       (await write(store, some)).map(({ outcome }) => outcome).join()
     assert.equal(await outcomes(blob), 'refused')
     assert.equal(await outcomes(itself!, first!, second!), 'added,refused,refused')
@@ -270,7 +280,7 @@ export const transferCases: readonly ContractCase[] = [
       const [written] = await write(store, [record as never])
       assert.equal(written?.outcome, 'refused')
     }
-    await rejects(store.writeStored([] as never), 'invalid')
+    await rejects(store.writeRecords([] as never), 'invalid')
     // Only what has no hash can have been changed into something else that is right.
     const [messages, after] = [allOf(records, 'message'), allOf(await recordsOf(store, id), 'message')]
     assert.deepEqual(after, messages)
@@ -278,15 +288,15 @@ export const transferCases: readonly ContractCase[] = [
   }),
 
   it('says that there is none, and that one is on its way out', async ({ store }) => {
-    await rejects(store.readStored(noConversation)[Symbol.asyncIterator]().next(), 'not_found')
+    await rejects(store.readRecords(noConversation)[Symbol.asyncIterator]().next(), 'not_found')
     await rejects(
       store
-        .readStored('x' as never)
+        .readRecords('x' as never)
         [Symbol.asyncIterator]()
         .next(),
       'invalid',
     )
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const records = await recordsOf(store, conversation.id)
     await forget(store, conversation.id)
     const written = await write(store, records.slice(1))

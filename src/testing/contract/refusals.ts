@@ -2,16 +2,16 @@ import { longestString, maxNesting } from '../../core/json.ts'
 import type { Store } from '../../core/ports.ts'
 import { casesOf, say } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
-import { refuses, type Started } from './refuses.ts'
+import { refuses, type StartedConversation } from './refuses.ts'
 
 const it = casesOf('refusals')
 
 /** Appends a good message and then this one. */
-const appendBad = (store: Store) => (place: Started, message: never) =>
+const appendBad = (store: Store) => (place: StartedConversation, message: never) =>
   store.append(place.branch, place.ids[2], [say('good'), message])
 
 /** Appends a good message and then one with this block. */
-const appendBlock = (store: Store) => (place: Started, block: never) =>
+const appendBlock = (store: Store) => (place: StartedConversation, block: never) =>
   store.append(place.branch, place.ids[2], [say('good'), { role: 'user', blocks: [block] }])
 
 class Custom {

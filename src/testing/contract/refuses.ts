@@ -2,20 +2,20 @@ import { strict as assert } from 'node:assert'
 import type { BranchRef } from '../../core/branch.ts'
 import type { InvalidError } from '../../core/errors.ts'
 import type { Store } from '../../core/ports.ts'
-import { rejects, say, start } from './build.ts'
+import { rejects, say, startConversation } from './build.ts'
 
-export type Started = Awaited<ReturnType<typeof start>>
+export type StartedConversation = Awaited<ReturnType<typeof startConversation>>
 
 /** A value that must be refused, and the field that the error must name. */
-export type Bad = readonly [field: string | RegExp, value: unknown]
+export type BadInput = readonly [field: string | RegExp, value: unknown]
 
 /** Calls with bad input, each refused with the field named; then nothing may have been written. */
 export async function refuses(
   store: Store,
-  bad: readonly Bad[],
-  call: (place: Started, value: never) => Promise<unknown>,
+  bad: readonly BadInput[],
+  call: (place: StartedConversation, value: never) => Promise<unknown>,
 ): Promise<void> {
-  const place = await start(store)
+  const place = await startConversation(store)
   const before = await snapshot(store, place.branch)
   for (const [field, value] of bad) {
     const error = await rejects<InvalidError>(call(place, value as never), 'invalid')

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import type { BusyError } from '../../core/errors.ts'
 import type { Store } from '../../core/ports.ts'
 import type { TurnEnd, TurnStep } from '../../core/turn.ts'
-import { append, casesOf, holder, rejects, say, start, texts, writers } from './build.ts'
+import { appendTexts, casesOf, holder, rejects, say, startConversation, texts, writers } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('reopening turns')
@@ -11,7 +11,7 @@ const open = (step = 0, pid = 1): TurnStep => ({ key: 't1', step, status: 'open'
 
 /** A conversation whose last turn `t1` has a question (seq 3) and a call (seq 4), and ended like this. */
 async function left(store: Store, status: TurnEnd['status']) {
-  const { conversation, branch, ids } = await start(store)
+  const { conversation, branch, ids } = await startConversation(store)
   const { head } = await store.append(branch, ids[2], [say('question')], { turn: open() })
   const call = await store.append(branch, head, [say('a call', 'assistant')], { turn: open(1) })
   await store.endTurn(conversation.id, 't1', { status, heldBy: holder(1) })
@@ -49,7 +49,7 @@ export const reopenCases: readonly ContractCase[] = [
   }),
 
   it('keeps what had arrived of an answer, and takes new pieces', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     await store.append(branch, ids[2], [say('question')], { turn: open() })
     await store.putDraft(conversation.id, 't1', holder(1), [{ n: 0, type: 'text', text: 'half' }])
     await store.endTurn(conversation.id, 't1', { status: 'interrupted', heldBy: holder(1) })
@@ -63,7 +63,7 @@ export const reopenCases: readonly ContractCase[] = [
   it('finds nothing where the last turn is complete, or where there is none', async ({ store }) => {
     const empty = await store.create()
     assert.equal(await store.reopenTurn(empty.branch, holder(2)), null)
-    const plain = await start(store)
+    const plain = await startConversation(store)
     assert.equal(await store.reopenTurn(plain.branch, holder(2)), null)
     const { id, branch } = await left(store, 'complete')
     const version = await store.versionOf(id)
@@ -77,7 +77,7 @@ export const reopenCases: readonly ContractCase[] = [
     assert.equal(await store.reopenTurn(side, holder(2)), null)
     const before = await store.createBranch(id, question, { name: 'before' })
     assert.equal(await store.reopenTurn(before, holder(2)), null)
-    await append(store, branch, 'never mind')
+    await appendTexts(store, branch, 'never mind')
     assert.equal(await store.reopenTurn(branch, holder(2)), null)
     assert.deepEqual(
       (await store.listTurns(id)).map(turn => turn.status),

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { KeyReusedError } from '../../core/errors.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
-import { append, casesOf, holder, rejects, said, say, start } from './build.ts'
+import { appendTexts, casesOf, holder, rejects, said, say, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('replay')
@@ -14,7 +14,7 @@ export const replayCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const words = [say('question'), say('answer', 'assistant')] as const
     const first = await store.append(branch, ids[2], words, step(0))
     const before = await store.getConversation(conversation.id)
@@ -27,9 +27,9 @@ export const replayCases: readonly ContractCase[] = [
   it('replays although the head has moved on, and with whatever head the caller expects (P4)', async ({
     store,
   }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     const first = await store.append(branch, ids[2], [say('question')], step(0))
-    const { head } = await append(store, branch, 'later')
+    const { head } = await appendTexts(store, branch, 'later')
     for (const expected of [ids[2], first.head, head, ids[0], null]) {
       const again = await store.append(branch, expected, [say('question')], step(0))
       assert.deepEqual(again, { ...first, outcome: 'replayed' })
@@ -41,7 +41,7 @@ export const replayCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const usage = { input: 10, output: 5, cost: 0.5 }
     const first = await store.append(branch, ids[2], [{ ...say('said', 'tool'), tokens: 3 }], {
       turn: { key: 't1', step: 0, usage },
@@ -67,7 +67,7 @@ export const replayCases: readonly ContractCase[] = [
   it('refuses the same turn key and step with other words, roles, meta or number of messages (P4)', async ({
     store,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     await store.append(branch, ids[2], [say('question'), say('answer', 'assistant')], step(0))
     const version = await store.versionOf(conversation.id)
     const others: NonEmpty<NewMessage>[] = [
@@ -90,7 +90,7 @@ export const replayCases: readonly ContractCase[] = [
   it('lets steps ascend with gaps, replays each of them, and refuses a lower one never stored', async ({
     store,
   }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     const first = await store.append(branch, ids[2], [say('a')], open(2))
     const second = await store.append(branch, first.head, [say('b', 'assistant')], open(7))
     const third = await store.append(branch, second.head, [say('c', 'assistant')], open(8))
@@ -103,7 +103,7 @@ export const replayCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'a', 'b', 'c'])
   }),
   it('refuses a new step of a turn that has ended, and still replays the old ones', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const first = await store.append(branch, ids[2], [say('a')], step(0))
     const version = await store.versionOf(conversation.id)
     await rejects(store.append(branch, first.head, [say('b')], step(1)), 'expired')
@@ -112,7 +112,7 @@ export const replayCases: readonly ContractCase[] = [
     assert.equal(await store.versionOf(conversation.id), version)
   }),
   it('replays a step of a turn that somebody else has ended since', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const first = await store.append(branch, ids[2], [say('a')], open(0))
     await store.endTurn(conversation.id, 't1', { status: 'interrupted', heldBy: holder(1) })
     const again = await store.append(branch, ids[2], [say('a')], open(0))
@@ -121,7 +121,7 @@ export const replayCases: readonly ContractCase[] = [
     assert.equal(turn?.status, 'interrupted')
   }),
   it('does not renew the lease by a replay: nothing is written', async ({ store, clock }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     await store.append(branch, ids[2], [say('a')], open(0))
     const until = clock.now + 30_000
     clock.now += 20_000
@@ -130,7 +130,7 @@ export const replayCases: readonly ContractCase[] = [
     assert.equal(turn?.leaseUntil?.getTime(), until)
   }),
   it('checks the turn before the holder and the holder before the head', async ({ store }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     const done = await store.append(branch, ids[2], [say('done')], step(0, 'done'))
     const { head } = await store.append(branch, done.head, [say('held')], open(0, 'held'))
     // The branch is held and every expected head below is stale: the first check that fails decides.
@@ -145,7 +145,7 @@ export const replayCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(branch)).head, head)
   }),
   it('answers on the branch that was written, whichever branch the retry names', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[2], { name: 'side' })
     const first = await store.append(branch, ids[2], [say('question')], step(0))
     const again = await store.append(side, ids[2], [say('question')], step(0))
@@ -153,8 +153,8 @@ export const replayCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(side)).head, ids[2])
   }),
   it('keeps the turn keys of two conversations apart (S2-62)', async ({ store }) => {
-    const a = await start(store)
-    const b = await start(store)
+    const a = await startConversation(store)
+    const b = await startConversation(store)
     await store.append(a.branch, a.ids[2], [say('in a')], step(0))
     const made = await store.append(b.branch, b.ids[2], [say('in b')], step(0))
     assert.equal(made.outcome, 'appended')

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Store } from '../../core/ports.ts'
-import { append, casesOf, said, start } from './build.ts'
+import { appendTexts, casesOf, said, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('reset')
@@ -11,7 +11,7 @@ const namesOf = async (store: Store, id: ConversationId) =>
 
 export const resetCases: readonly ContractCase[] = [
   it('begins a branch anew and archives what was said (S2-54, S2-63)', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const reset = await store.reset(branch)
     assert.deepEqual([reset.branch.name, reset.branch.head], ['main', null])
     assert.deepEqual([reset.archived?.name, reset.archived?.head], ['before-reset-1', ids[2]])
@@ -23,18 +23,18 @@ export const resetCases: readonly ContractCase[] = [
     assert.deepEqual(await namesOf(store, conversation.id), ['before-reset-1', 'main'])
   }),
   it('goes on after a reset from a new root (S2-54)', async ({ store }) => {
-    const { branch } = await start(store)
+    const { branch } = await startConversation(store)
     await store.reset(branch)
-    const { ids } = await append(store, branch, 'fresh')
+    const { ids } = await appendTexts(store, branch, 'fresh')
     const [message] = await store.getMessages(ids)
     assert.deepEqual([message?.parentId, message?.seq], [null, 3])
     assert.deepEqual(await said(store, branch), ['fresh'])
   }),
   it('counts the archives of a conversation up', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
     await store.reset(branch)
-    await append(store, branch, 'again')
+    await appendTexts(store, branch, 'again')
     assert.equal((await store.reset(branch)).archived?.name, 'before-reset-2')
     assert.equal((await store.reset(side)).archived?.name, 'before-reset-3')
     assert.deepEqual(await namesOf(store, conversation.id), [
@@ -49,14 +49,14 @@ export const resetCases: readonly ContractCase[] = [
     ])
   }),
   it('leaves an active branch active when another is reset', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     await store.reset(side)
     assert.equal((await store.getConversation(conversation.id)).activeBranch, 'main')
     assert.deepEqual(await store.getBranch(branch), branch)
   }),
   it('gives the key to the new branch; the archive remembers it', async ({ store }) => {
-    const { conversation, branch } = await start(store, { key: 'cli:default' })
+    const { conversation, branch } = await startConversation(store, { key: 'cli:default' })
     const { archived } = await store.reset(branch)
     const found = await store.findByKey('cli:default')
     assert.deepEqual(
@@ -67,7 +67,7 @@ export const resetCases: readonly ContractCase[] = [
     assert.equal((await store.findOrCreate('cli:default')).created, false)
   }),
   it('forgets the agent links of the branch and of no other', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     await store.setAgentLink(branch, { agent: 'a', directory: '/', foreignId: 'x', seen: ids[2] })
     await store.setAgentLink(side, { agent: 'a', directory: '/', foreignId: 'y', seen: null })
@@ -80,7 +80,7 @@ export const resetCases: readonly ContractCase[] = [
   it('keeps the prompt unless told otherwise, and always the rest of the conversation (S2-54)', async ({
     store,
   }) => {
-    const { conversation, branch } = await start(store, {
+    const { conversation, branch } = await startConversation(store, {
       prompt: 'Be terse.',
       title: 'kept',
       metadata: { agent_id: 'a-1' },
@@ -89,7 +89,7 @@ export const resetCases: readonly ContractCase[] = [
     })
     for (const options of [undefined, { keepPrompt: true }]) {
       await store.reset(branch, options)
-      await append(store, branch, 'something')
+      await appendTexts(store, branch, 'something')
       assert.equal((await store.getConversation(conversation.id)).prompt?.text, 'Be terse.')
     }
     await store.reset(branch, { keepPrompt: false })

@@ -4,7 +4,7 @@ import type { AmbiguousIdError, InvalidError } from '../../core/errors.ts'
 import { hashMessage } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Resolved, Store } from '../../core/ports.ts'
-import { append, casesOf, rejects, start } from './build.ts'
+import { appendTexts, casesOf, rejects, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('resolve')
@@ -54,7 +54,7 @@ export const resolveCases: readonly ContractCase[] = [
   it('reads a conversation id, whole or by its beginning, in either case (S0-18, S1-5)', async ({
     store,
   }) => {
-    await start(store, { id: one })
+    await startConversation(store, { id: one })
     for (const text of [
       one,
       one.slice(0, 6),
@@ -70,14 +70,14 @@ export const resolveCases: readonly ContractCase[] = [
     }
   }),
   it('reads a conversation id as the active branch', async ({ store }) => {
-    const { ids } = await start(store, { id: one })
+    const { ids } = await startConversation(store, { id: one })
     await store.activateBranch(await store.createBranch(one, ids[0], { name: 'side' }))
     const found = await store.resolve('abc123')
     assert.deepEqual([found.branch.name, found.branch.head], ['side', ids[0]])
   }),
   it('reads a message id, whole or by its beginning (S3-7)', async ({ store }) => {
-    const { conversation, ids } = await start(store)
-    await start(store)
+    const { conversation, ids } = await startConversation(store)
+    await startConversation(store)
     for (const message of ids) {
       for (const text of [message, message.slice(0, 6), message.slice(0, 20)]) {
         assert.deepEqual(seen(await store.resolve(text)), [conversation.id, 'main', message], text)
@@ -85,9 +85,9 @@ export const resolveCases: readonly ContractCase[] = [
     }
   }),
   it('reads a message of another branch at the active branch (S3-2)', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
-    const { head } = await append(store, side, 'aside')
+    const { head } = await appendTexts(store, side, 'aside')
     assert.deepEqual(seen(await store.resolve(head)), [conversation.id, 'main', head])
   }),
   it('reads a key, however short, and before anything else (S0-14, S0-18)', async ({ store }) => {
@@ -109,7 +109,7 @@ export const resolveCases: readonly ContractCase[] = [
     }
   }),
   it('reads a branch behind the id of its conversation', async ({ store }) => {
-    const { ids } = await start(store, { id: one })
+    const { ids } = await startConversation(store, { id: one })
     await store.createBranch(one, ids[1], { name: 'side' })
     await store.createBranch(one, ids[0], { name: 'fix:the build' })
     for (const text of [`${one}:side`, 'abc123:side', 'ABC123:side', 'abc123de-0000:side']) {
@@ -171,7 +171,7 @@ export const resolveCases: readonly ContractCase[] = [
     assert.equal(new Set(error.candidates.map(one => one.id)).size, 10)
   }),
   it('asks for six characters at least', async ({ store }) => {
-    const { ids } = await start(store, { id: one })
+    const { ids } = await startConversation(store, { id: one })
     for (const text of ['a', 'abc12', ids[0].slice(0, 5), '']) {
       const error = await rejects<InvalidError>(store.resolve(text), 'invalid')
       assert.equal(error.field, 'id', text)
@@ -181,13 +181,13 @@ export const resolveCases: readonly ContractCase[] = [
     await rejects(store.resolve('z'.repeat(32)), 'not_found')
   }),
   it('reads an id after its conversation has expired', async ({ store, clock }) => {
-    const { ids } = await start(store, { id: one, ttlMs: 1_000 })
+    const { ids } = await startConversation(store, { id: one, ttlMs: 1_000 })
     clock.now += 1_000_000
     assert.deepEqual(seen(await store.resolve('abc123')), [one, 'main', null])
     assert.deepEqual(seen(await store.resolve(ids[1])), [one, 'main', ids[1]])
   }),
   it('is not to be had by hostile text: patterns, quotes, control characters, length', async ({ store }) => {
-    const { ids } = await start(store, { id: one, key: 'cli:default' })
+    const { ids } = await startConversation(store, { id: one, key: 'cli:default' })
     const hostile = [
       '______',
       '%%%%%%',

@@ -1,11 +1,11 @@
 import type { Store } from '../../core/ports.ts'
-import type { ContractCase, Subject } from './contract-case.ts'
+import type { ContractCase, ContractSubject } from './contract-case.ts'
 
 /** When the clock of a contract case begins: 2026-01-01T00:00:00Z. */
 const start = Date.UTC(2026, 0, 1)
 
 /** Runs one case on a fresh store. Returns the reason if the driver cannot be asked this. */
-export async function runCase(subject: Subject, contractCase: ContractCase): Promise<string | null> {
+export async function runCase(subject: ContractSubject, contractCase: ContractCase): Promise<string | null> {
   const clock = { now: start }
   let made = 0
   const opened = await subject.open({

@@ -4,7 +4,7 @@ import type { MessageId } from '../../core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
 import type { SaveItem } from '../../core/ports.ts'
 import {
-  append,
+  appendTexts,
   casesOf,
   holder,
   noConversation,
@@ -12,7 +12,7 @@ import {
   rejects,
   said,
   say,
-  start,
+  startConversation,
   texts,
   writers,
 } from './build.ts'
@@ -71,7 +71,7 @@ export const saveCases: readonly ContractCase[] = [
   it('saves under stored messages anywhere in the tree, with depth and path sum (S3-2, S3-31)', async ({
     store,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const saved = await store.save(conversation.id, [
       { message: { ...say('under one'), tokens: 5 }, parent: ids[0] },
       { message: { ...say('under two'), tokens: 6 }, parent: ids[1] },
@@ -91,7 +91,7 @@ export const saveCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
   }),
   it('counts what it saves, raises the version and moves updatedAt', async ({ store, clock }) => {
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     clock.now += 1_000
     const counted = (text: string): NewMessage => ({ ...say(text), tokens: 10 })
     await store.save(conversation.id, [
@@ -106,9 +106,9 @@ export const saveCases: readonly ContractCase[] = [
     assert.ok(after.version > conversation.version)
   }),
   it('takes its seqs from the same count as append does (S1-14, S1-49)', async ({ store }) => {
-    const { conversation, branch } = await start(store)
+    const { conversation, branch } = await startConversation(store)
     const saved = await store.save(conversation.id, [root('saved'), under(0, 'and more')])
-    const appended = await append(store, branch, 'appended')
+    const appended = await appendTexts(store, branch, 'appended')
     const again = await store.save(conversation.id, [under(saved[1]!, 'again')])
     const messages = await store.getMessages([...saved, ...appended.ids, ...again])
     assert.deepEqual(
@@ -198,7 +198,7 @@ export const saveCases: readonly ContractCase[] = [
   it('saves nothing if one parent is missing, though the others are good (S3-41, S3-80)', async ({
     store,
   }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const items = [root('good'), under(0, 'good too'), under(noMessage, 'bad'), under(ids[0], 'good')]
     const error = await rejects<NotFoundError>(
       store.save(conversation.id, items as unknown as NonEmpty<SaveItem>),
@@ -210,8 +210,8 @@ export const saveCases: readonly ContractCase[] = [
     assert.equal((await store.getMessages([id]))[0]?.seq, 3)
   }),
   it('refuses a parent in another conversation as if it were not there (S2-62)', async ({ store }) => {
-    const a = await start(store)
-    const b = await start(store)
+    const a = await startConversation(store)
+    const b = await startConversation(store)
     const items = [root('good'), under(a.ids[1], 'astray')] as const
     const error = await rejects<NotFoundError>(store.save(b.conversation.id, items), 'not_found')
     assert.deepEqual([error.kind, error.id], ['message', a.ids[1]])
@@ -219,7 +219,7 @@ export const saveCases: readonly ContractCase[] = [
     assert.deepEqual(await store.getConversation(b.conversation.id), b.conversation)
   }),
   it('refuses an item that hangs on itself, on a later one, or on none of the call', async ({ store }) => {
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     for (const item of [1, 2, 3, -1, 0.5, Number.NaN]) {
       const items = [root('good'), under(item, 'bad'), root('good')] as const
       const error = await rejects<InvalidError>(store.save(conversation.id, items), 'invalid')
@@ -230,14 +230,14 @@ export const saveCases: readonly ContractCase[] = [
   it('refuses a conversation that is not there, or in the trash (S1-50)', async ({ store }) => {
     const gone = await rejects<NotFoundError>(store.save(noConversation, [root('x')]), 'not_found')
     assert.deepEqual([gone.kind, gone.trashed], ['conversation', false])
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     await store.trash(conversation.id)
     const error = await rejects<NotFoundError>(store.save(conversation.id, [root('x')]), 'not_found')
     assert.deepEqual([error.kind, error.trashed], ['conversation', true])
     assert.equal((await store.getConversation(conversation.id)).messages, 3)
   }),
   it('saves beside an open turn, which holds its branch and nothing else', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const turn = { key: 't1', step: 0, status: 'open', holder: holder() } as const
     const { head } = await store.append(branch, ids[2], [say('question')], { turn })
     const [id] = await store.save(conversation.id, [under(ids[2], 'beside')])
@@ -249,7 +249,7 @@ export const saveCases: readonly ContractCase[] = [
     'loses nothing of many who save at the same time, and leaves no gap (S1-40, S1-49, S3-77)',
     async world => {
       const all = await writers(world)
-      const { conversation, ids } = await start(world.store)
+      const { conversation, ids } = await startConversation(world.store)
       const saved = await Promise.all(
         all.flatMap((store, i) => [
           store.save(conversation.id, [root(`root ${i}`), under(0, `answer ${i}`)]),

@@ -2,8 +2,8 @@ import { strict as assert } from 'node:assert'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { SearchOptions } from '../../core/listing.ts'
 import type { NonEmpty } from '../../core/message.ts'
-import type { Place, SaveItem, Store } from '../../core/ports.ts'
-import { append, casesOf, holder, say, start, texts } from './build.ts'
+import type { BranchInConversation, SaveItem, Store } from '../../core/ports.ts'
+import { appendTexts, casesOf, holder, say, startConversation, texts } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 import { found, plant } from './search-corpus.ts'
 
@@ -30,10 +30,11 @@ async function pages(store: Store, query: string, options: SearchOptions & { lim
 /** Two conversations that said the same at the same moments: 12 messages each, two a moment. */
 async function twins(store: Store, clock: { now: number }) {
   const ids = ['bbbbbbbb-0000-4000-8000-000000000000', 'aaaaaaaa-0000-4000-8000-000000000000']
-  const places: Place[] = []
+  const places: BranchInConversation[] = []
   for (const id of ids) places.push(await store.create({ id: id as ConversationId }))
   for (let round = 0; round < 6; round++) {
-    for (const { branch } of places) await append(store, branch, `llama ${round} one`, `llama ${round} two`)
+    for (const { branch } of places)
+      await appendTexts(store, branch, `llama ${round} one`, `llama ${round} two`)
     clock.now += 1_000
   }
   return places
@@ -72,7 +73,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     const { branch } = await store.create()
     for (let i = 0; i < 60; i++) {
       clock.now += 1_000
-      await append(store, branch, i % 3 === 0 ? `red panda ${i}` : `panda, red ${i}`)
+      await appendTexts(store, branch, i % 3 === 0 ? `red panda ${i}` : `panda, red ${i}`)
     }
     const whole = await hits(store, '"red panda"')
     assert.equal(whole.length, 20)
@@ -115,10 +116,10 @@ export const searchChangesCases: readonly ContractCase[] = [
   it('goes on where a page ended, whatever was said or deleted since', async ({ store, clock }) => {
     const { branch } = await store.create()
     const lines = Array.from({ length: 10 }, (_, i) => `llama ${i}`)
-    const { ids } = await append(store, branch, ...(lines as unknown as NonEmpty<string>))
+    const { ids } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))
     clock.now += 1_000
     const first = await store.search('llama', { limit: 4 })
-    await append(store, branch, 'llama late')
+    await appendTexts(store, branch, 'llama late')
     const [extra] = await store.save(branch.conversationId, [{ message: say('no animal'), parent: null }])
     await store.deleteMessages([extra])
     const second = await store.search('llama', { limit: 4, after: first.next! })
@@ -129,7 +130,7 @@ export const searchChangesCases: readonly ContractCase[] = [
   }),
 
   it('names every branch that holds the message, the active one first', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     await store.append(side, ids[1], [say('four')])
     await store.createBranch(conversation.id, ids[0], { name: 'early' })
@@ -156,7 +157,7 @@ export const searchChangesCases: readonly ContractCase[] = [
       const other = await second()
       for (let round = 0; round < 10; round++) {
         const [writer, reader] = round % 2 === 0 ? [other, store] : [store, other]
-        const { head } = await append(writer, branch, `round${round} ostrich`)
+        const { head } = await appendTexts(writer, branch, `round${round} ostrich`)
         assert.deepEqual(await hits(reader, `round${round}`), [head])
         assert.equal((await hits(writer, 'ostrich')).length, round + 1)
       }
@@ -170,7 +171,7 @@ export const searchChangesCases: readonly ContractCase[] = [
       const { branch } = await store.create()
       const other = await second()
       for (let round = 0; round < 10; round++) {
-        await append(store, branch, `emu ${round} one`, `emu ${round} two`)
+        await appendTexts(store, branch, `emu ${round} one`, `emu ${round} two`)
         const [mine, theirs] = await Promise.all([hits(store, 'emu'), hits(other, 'emu')])
         assert.equal(mine.length, (round + 1) * 2)
         assert.deepEqual(theirs, mine)
@@ -194,8 +195,8 @@ export const searchChangesCases: readonly ContractCase[] = [
   }),
 
   it('finds what was saved without a branch, and old words that were imported late', async ({ store }) => {
-    const { conversation, branch } = await start(store)
-    const newest = await append(store, branch, 'a new heron')
+    const { conversation, branch } = await startConversation(store)
+    const newest = await appendTexts(store, branch, 'a new heron')
     const at = new Date('2019-05-05T00:00:00Z')
     const ids = await store.save(conversation.id, [
       { message: { ...say('an old heron'), at }, parent: null },
@@ -216,24 +217,24 @@ export const searchChangesCases: readonly ContractCase[] = [
 
   it('does not find what was deleted, and finds what was said in its place', async ({ store }) => {
     const { branch } = await store.create()
-    const { ids } = await append(store, branch, 'beaver one', 'beaver two', 'beaver three')
+    const { ids } = await appendTexts(store, branch, 'beaver one', 'beaver two', 'beaver three')
     assert.equal((await hits(store, 'beaver')).length, 3)
     await store.deleteMessages([ids[1]!], { recursive: true })
     assert.deepEqual(await hits(store, 'beaver'), [ids[0]])
     // The newest rows went: whatever numbers them must not lead the index past the next ones.
-    const again = await append(store, branch, 'beaver four', 'otter')
+    const again = await appendTexts(store, branch, 'beaver four', 'otter')
     assert.deepEqual(await hits(store, 'beaver'), [again.ids[0], ids[0]])
     assert.deepEqual(await hits(store, 'otter'), [again.ids[1]])
-    const unseen = await append(store, branch, 'beaver five')
+    const unseen = await appendTexts(store, branch, 'beaver five')
     await store.deleteMessages([unseen.head])
     assert.deepEqual(await hits(store, 'beaver'), [again.ids[0], ids[0]])
   }),
 
   it('does not find what is in the trash, and finds it again when it is restored', async ({ store }) => {
     const { conversation, branch } = await store.create()
-    const seen = await append(store, branch, 'marmot one')
+    const seen = await appendTexts(store, branch, 'marmot one')
     assert.equal((await hits(store, 'marmot')).length, 1)
-    const unseen = await append(store, branch, 'marmot two')
+    const unseen = await appendTexts(store, branch, 'marmot two')
     await store.trash(conversation.id)
     assert.deepEqual(await hits(store, 'marmot'), [])
     assert.deepEqual(await hits(store, 'marmot', { order: 'ranked' }), [])
@@ -241,13 +242,13 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await hits(store, 'marmot'), [unseen.head, seen.head])
     await store.trash(conversation.id)
     await store.purge(conversation.id)
-    const next = await start(store)
+    const next = await startConversation(store)
     assert.deepEqual(await hits(store, 'marmot'), [])
     assert.deepEqual(await hits(store, 'two'), [next.ids[1]])
   }),
 
   it('speaks of a conversation as it is now', async ({ store }) => {
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     await hits(store, 'two')
     await store.updateConversation(conversation.id, { title: 'renamed', directory: '/new', channel: 'cli' })
     const { items } = await store.search('two', { directory: '/new' })
@@ -266,19 +267,23 @@ export const searchChangesCases: readonly ContractCase[] = [
     await store.rebuildSearch()
     for (const query of queries) assert.deepEqual(await hits(store, query), before.get(query), query)
     await store.rebuildSearch()
-    const { head } = await append(store, (await start(store)).branch, 'after the rebuild: dugong')
+    const { head } = await appendTexts(
+      store,
+      (await startConversation(store)).branch,
+      'after the rebuild: dugong',
+    )
     assert.deepEqual(await hits(store, 'dugong'), [head])
   }),
 
   it('counts the messages it brings into the index', async ({ store }) => {
     assert.equal(await store.indexSearch(), 0)
-    const { branch } = await start(store)
-    await start(store)
+    const { branch } = await startConversation(store)
+    await startConversation(store)
     assert.equal(await store.indexSearch(), 6)
     assert.equal(await store.indexSearch(), 0)
-    await append(store, branch, 'four')
+    await appendTexts(store, branch, 'four')
     assert.equal(await store.indexSearch(), 1)
-    await append(store, branch, 'five')
+    await appendTexts(store, branch, 'five')
     await hits(store, 'five')
     assert.equal(await store.indexSearch(), 0)
     await store.rebuildSearch()
@@ -289,7 +294,7 @@ export const searchChangesCases: readonly ContractCase[] = [
   it('indexes more than fits one batch', async ({ store }) => {
     const { branch } = await store.create()
     const lines = Array.from({ length: 2_600 }, (_, i) => `finch n${i}`)
-    const { ids } = await append(store, branch, ...(lines as unknown as NonEmpty<string>))
+    const { ids } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))
     assert.deepEqual(await hits(store, 'n0'), [ids[0]])
     assert.deepEqual(await hits(store, 'n2599'), [ids[2_599]])
     assert.equal(await store.indexSearch(), 0)

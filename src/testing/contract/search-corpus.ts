@@ -1,8 +1,8 @@
 import type { Block } from '../../core/block.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { RoleInput } from '../../core/message.ts'
-import type { Place } from '../../core/ports.ts'
-import type { World } from './contract-case.ts'
+import type { BranchInConversation } from '../../core/ports.ts'
+import type { CaseContext } from './contract-case.ts'
 
 /** The name of a message of the corpus, its conversation, who said it, and what. */
 type Said = readonly [name: string, place: Talk, role: RoleInput, blocks: string | readonly Block[]]
@@ -355,7 +355,7 @@ export const ranked: readonly (readonly [query: string, ...names: string[]])[] =
 export const minute = 60_000
 
 export interface Planted {
-  readonly places: Readonly<Record<Talk, Place>>
+  readonly places: Readonly<Record<Talk, BranchInConversation>>
   readonly ids: Readonly<Record<string, MessageId>>
   /** When the message with this name was said. */
   at(name: string): Date
@@ -364,7 +364,7 @@ export interface Planted {
 }
 
 /** Stores the corpus, each message at its time, and leaves the clock an hour after the last. */
-export async function plant({ store, clock }: World): Promise<Planted> {
+export async function plant({ store, clock }: CaseContext): Promise<Planted> {
   const begin = clock.now
   const places = {
     code: await store.create({ key: 'cli:code', title: 'Code', directory: '/home/ada/code', channel: 'cli' }),

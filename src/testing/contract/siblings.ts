@@ -2,7 +2,17 @@ import { strict as assert } from 'node:assert'
 import { ConflictError, type NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Appended, Store } from '../../core/ports.ts'
-import { append, casesOf, holder, noMessage, rejects, said, say, start, writers } from './build.ts'
+import {
+  appendTexts,
+  casesOf,
+  holder,
+  noMessage,
+  rejects,
+  said,
+  say,
+  startConversation,
+  writers,
+} from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('siblings and races')
@@ -22,7 +32,7 @@ export const siblingCases: readonly ContractCase[] = [
   it('puts a lost race on a sibling branch that starts from the expected head (S3-2, R8)', async ({
     store,
   }) => {
-    const { conversation, branch, ids } = await start(store, { key: 'cli:default' })
+    const { conversation, branch, ids } = await startConversation(store, { key: 'cli:default' })
     const made = await store.append(branch, ids[1], [say('late'), say('answer', 'assistant')], sibling)
     assert.equal(made.outcome, 'sibling')
     assert.deepEqual(made.branch, { conversationId: conversation.id, name: 'main-2' })
@@ -37,13 +47,13 @@ export const siblingCases: readonly ContractCase[] = [
     assert.ok(after.version > conversation.version)
   }),
   it('appends in place where nothing was lost, though a sibling was allowed', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const made = await store.append(branch, ids[2], [say('four')], sibling)
     assert.deepEqual([made.outcome, made.branch.name], ['appended', 'main'])
     assert.equal((await store.listBranches(conversation.id)).length, 1)
   }),
   it('counts siblings up and steps over names that are taken', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     await store.createBranch(conversation.id, ids[0], { name: 'main-3' })
     const names: string[] = []
     for (const text of ['a', 'b', 'c']) {
@@ -52,7 +62,7 @@ export const siblingCases: readonly ContractCase[] = [
     assert.deepEqual(names, ['main-2', 'main-4', 'main-5'])
   }),
   it('counts on from the number at the end of a name', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const second = await store.append(branch, ids[0], [say('a')], sibling)
     const third = await store.append(second.branch, ids[1], [say('b')], sibling)
     assert.deepEqual([second.branch.name, third.branch.name], ['main-2', 'main-3'])
@@ -63,7 +73,7 @@ export const siblingCases: readonly ContractCase[] = [
   it('makes a sibling with a root of its own where the caller expected an empty branch (S3-31)', async ({
     store,
   }) => {
-    const { branch } = await start(store)
+    const { branch } = await startConversation(store)
     const made = await store.append(branch, null, [say('another root')], sibling)
     assert.equal(made.outcome, 'sibling')
     const [root] = await store.getMessages(made.ids)
@@ -71,8 +81,8 @@ export const siblingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, made.branch), ['another root'])
   }),
   it('makes no sibling under a message that its conversation does not have', async ({ store }) => {
-    const { conversation, branch } = await start(store)
-    const other = await start(store)
+    const { conversation, branch } = await startConversation(store)
+    const other = await startConversation(store)
     for (const head of [other.ids[1], noMessage]) {
       const error = await rejects<NotFoundError>(
         store.append(branch, head, [say('astray')], sibling),
@@ -86,7 +96,7 @@ export const siblingCases: readonly ContractCase[] = [
   it("goes beside another's open turn, and holds the sibling where the new turn is open too", async ({
     store,
   }) => {
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     const mine = { key: 't1', step: 0, status: 'open', holder: holder(1) } as const
     const { head } = await store.append(branch, ids[2], [say('held')], { turn: mine })
     const yours = { key: 't2', step: 0, status: 'open', holder: holder(2) } as const
@@ -103,7 +113,7 @@ export const siblingCases: readonly ContractCase[] = [
   it('answers a retry that went to a sibling with that sibling, and makes no second one (P4)', async ({
     store,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const options = { turn: { key: 't1', step: 0 }, ...sibling }
     const made = await store.append(branch, ids[0], [say('late')], options)
     const version = await store.versionOf(conversation.id)
@@ -115,10 +125,10 @@ export const siblingCases: readonly ContractCase[] = [
   it(
     'shows an append to another handle at once (S3-77)',
     async world => {
-      const { conversation, branch, ids } = await start(world.store)
+      const { conversation, branch, ids } = await startConversation(world.store)
       const other = await world.second()
       assert.deepEqual(await said(other, branch), ['one', 'two', 'three'])
-      const { head } = await append(other, branch, 'four')
+      const { head } = await appendTexts(other, branch, 'four')
       assert.equal((await world.store.getBranch(branch)).head, head)
       assert.deepEqual(await said(world.store, branch), ['one', 'two', 'three', 'four'])
       const error = await rejects<ConflictError>(world.store.append(branch, ids[2], [say('x')]), 'conflict')
@@ -161,7 +171,7 @@ export const siblingCases: readonly ContractCase[] = [
     'loses none of many writers who ask for siblings, and numbers them without gaps (S3-77, R8)',
     async world => {
       const all = await writers(world)
-      const { conversation, branch, ids } = await start(world.store)
+      const { conversation, branch, ids } = await startConversation(world.store)
       const made: Appended[] = await Promise.all(
         all.map((store, i) => store.append(branch, ids[2], [say(`writer ${i}`)], sibling)),
       )

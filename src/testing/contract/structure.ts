@@ -3,7 +3,7 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
 import type { Stretch } from '../../core/runs.ts'
-import { append, casesOf, grow, say, start } from './build.ts'
+import { appendTexts, casesOf, grow, say, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('structure')
@@ -55,10 +55,10 @@ async function checkRuns(store: Store, id: ConversationId): Promise<readonly Str
 
 export const structureCases: readonly ContractCase[] = [
   it('gives a conversation without forks as one run', async ({ store, clock }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const began = clock.now
     clock.now += 1_000
-    const { head } = await append(store, branch, 'four', 'five')
+    const { head } = await appendTexts(store, branch, 'four', 'five')
     const { tokens } = await store.getConversation(conversation.id)
     assert.deepEqual(await store.structure(conversation.id), [
       {
@@ -85,7 +85,7 @@ export const structureCases: readonly ContractCase[] = [
     ])
   }),
   it('cuts no run by a branch that only points into it', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     await store.createBranch(conversation.id, ids[1], { name: 'side' })
     assert.deepEqual(shape(await store.structure(conversation.id)), [[0, 2, null]])
   }),
@@ -99,7 +99,7 @@ export const structureCases: readonly ContractCase[] = [
     ])
   }),
   it('cuts a run as soon as a fork is made in the middle of it', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     assert.equal((await checkRuns(store, conversation.id)).length, 1)
     await store.save(conversation.id, [{ message: say('beside'), parent: ids[0] }])
     assert.deepEqual(shape(await checkRuns(store, conversation.id)), [
@@ -107,16 +107,17 @@ export const structureCases: readonly ContractCase[] = [
       [1, 2, 0],
       [3, 3, 0],
     ])
-    await append(store, branch, 'main goes on', 'and on')
+    await appendTexts(store, branch, 'main goes on', 'and on')
     await checkRuns(store, conversation.id)
   }),
   it('is the tree, however the branches were interleaved', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     for (const name of ['left', 'right']) await store.createBranch(conversation.id, ids[1], { name })
     for (let i = 0; i < 6; i++) {
-      await append(store, { conversationId: conversation.id, name: 'left' }, `left ${i}`)
-      if (i % 2 === 0) await append(store, branch, `main ${i}`, 'answer')
-      if (i % 3 === 0) await append(store, { conversationId: conversation.id, name: 'right' }, `right ${i}`)
+      await appendTexts(store, { conversationId: conversation.id, name: 'left' }, `left ${i}`)
+      if (i % 2 === 0) await appendTexts(store, branch, `main ${i}`, 'answer')
+      if (i % 3 === 0)
+        await appendTexts(store, { conversationId: conversation.id, name: 'right' }, `right ${i}`)
       if (i === 4) await store.save(conversation.id, [{ message: say('a root'), parent: null }])
     }
     await checkRuns(store, conversation.id)
@@ -140,7 +141,7 @@ export const structureCases: readonly ContractCase[] = [
     assert.equal((await allMessages(store, conversation.id)).length, 5)
   }),
   it('shows the fork of a lost race and of a second root beside an answer', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     await store.append(branch, ids[0], [say('late')], { onConflict: 'sibling' })
     await store.append(branch, null, [say('root')], { onConflict: 'sibling' })
     assert.deepEqual(shape(await checkRuns(store, conversation.id)), [

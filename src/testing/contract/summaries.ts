@@ -5,7 +5,7 @@ import type { MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import { leaseMs } from '../../core/turn.ts'
 import {
-  append,
+  appendTexts,
   casesOf,
   grow,
   holder,
@@ -13,7 +13,7 @@ import {
   noMessage,
   rejects,
   said,
-  start,
+  startConversation,
   writers,
 } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -27,7 +27,7 @@ function checksumOf(...ids: readonly MessageId[]): string {
 export const summariesCases: readonly ContractCase[] = [
   it('stores a summary beside the messages, with all that is known of it (S2-39)', async world => {
     const { store, clock } = world
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[1] }
     assert.deepEqual(await store.claimSummary(conversation.id, range, holder()), { claimed: true })
     clock.now += 5_000
@@ -53,8 +53,8 @@ export const summariesCases: readonly ContractCase[] = [
   }),
 
   it('has none at first, and none of another conversation', async ({ store }) => {
-    const { conversation, ids } = await start(store)
-    const other = await start(store)
+    const { conversation, ids } = await startConversation(store)
+    const other = await startConversation(store)
     assert.deepEqual(await store.listSummaries(conversation.id), [])
     const range = { first: ids[0], last: ids[0] }
     await store.claimSummary(conversation.id, range, holder())
@@ -65,7 +65,7 @@ export const summariesCases: readonly ContractCase[] = [
   }),
 
   it('may leave the model unnamed', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const range = { first: ids[1], last: ids[1] }
     await store.claimSummary(conversation.id, range, holder())
     await store.putSummary(conversation.id, { ...range, tokens: 0, text: 'x', holder: holder() })
@@ -76,7 +76,7 @@ export const summariesCases: readonly ContractCase[] = [
   }),
 
   it('gives the stored summary to whoever asks for the same range again', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[2] }
     await store.claimSummary(conversation.id, range, holder(1))
     const made = { ...range, tokens: 1, text: 'made once', holder: holder(1) }
@@ -93,7 +93,7 @@ export const summariesCases: readonly ContractCase[] = [
 
   it('keeps a range for its holder for 30 seconds and names the holder to others', async world => {
     const { store, clock } = world
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[1] }
     const until = new Date(clock.now + leaseMs)
     await store.claimSummary(conversation.id, range, holder(1))
@@ -104,7 +104,7 @@ export const summariesCases: readonly ContractCase[] = [
   }),
 
   it('gives the range to another when the lease has run out', async ({ store, clock }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[1] }
     await store.claimSummary(conversation.id, range, holder(1))
     clock.now += leaseMs + 1
@@ -122,7 +122,7 @@ export const summariesCases: readonly ContractCase[] = [
   }),
 
   it('lets the holder claim again, which renews its lease', async ({ store, clock }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[1] }
     await store.claimSummary(conversation.id, range, holder(1))
     clock.now += 20_000
@@ -134,7 +134,7 @@ export const summariesCases: readonly ContractCase[] = [
   }),
 
   it('tells holders apart by every field', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[1] }
     const who = holder(1)
     await store.claimSummary(conversation.id, range, who)
@@ -151,7 +151,7 @@ export const summariesCases: readonly ContractCase[] = [
   }),
 
   it('refuses a summary of a range that nobody claimed', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const summary = { first: ids[0], last: ids[1], tokens: 1, text: 'x', holder: holder() }
     await rejects(store.putSummary(conversation.id, summary), 'expired')
     await store.claimSummary(conversation.id, { first: ids[0], last: ids[2] }, holder())
@@ -160,7 +160,7 @@ export const summariesCases: readonly ContractCase[] = [
   }),
 
   it('lets different ranges be made at the same time, and keeps them all', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const ranges = [
       { first: ids[0], last: ids[1] },
       { first: ids[0], last: ids[2] },
@@ -198,7 +198,7 @@ export const summariesCases: readonly ContractCase[] = [
   it('covers a long stretch in the middle of a path', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const lines = Array.from({ length: 700 }, (_, i) => `m${i}`)
-    const { ids } = await append(store, branch, ...(lines as unknown as NonEmpty<string>))
+    const { ids } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))
     const range = { first: ids[50]!, last: ids[649]! }
     await store.claimSummary(conversation.id, range, holder())
     const made = { ...range, tokens: 1, text: 'x', holder: holder() }
@@ -208,7 +208,7 @@ export const summariesCases: readonly ContractCase[] = [
 
   it('refuses a range that is no stretch of a path', async ({ store }) => {
     const { conversation } = await store.create()
-    const other = await start(store)
+    const other = await startConversation(store)
     const ids = await grow(store, conversation.id, { a: null, left: 'a', right: 'a', root: null })
     const { id } = conversation
     for (const [first, last] of [
@@ -239,7 +239,7 @@ export const summariesCases: readonly ContractCase[] = [
   }),
 
   it('refuses a summary that cannot be stored, and keeps the claim', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[1] }
     await store.claimSummary(conversation.id, range, holder())
     const good = { ...range, tokens: 1, text: 'x', holder: holder() }
@@ -259,7 +259,7 @@ export const summariesCases: readonly ContractCase[] = [
       const { id } = conversation
       const racers = await writers(world)
       for (let round = 0; round < 20; round++) {
-        const { head } = await append(store, branch, `round ${round}`)
+        const { head } = await appendTexts(store, branch, `round ${round}`)
         const range = { first: head, last: head }
         const outcomes = await Promise.all(
           racers.map(async (handle, i) => {

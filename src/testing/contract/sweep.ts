@@ -2,9 +2,9 @@ import { strict as assert } from 'node:assert'
 import type { NewConversation } from '../../core/conversation.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import type { Place, SweepReceipt } from '../../core/ports.ts'
-import { append, casesOf, holder, rejects, said, say } from './build.ts'
-import type { ContractCase, World } from './contract-case.ts'
+import type { BranchInConversation, SweepReceipt } from '../../core/ports.ts'
+import { appendTexts, casesOf, holder, rejects, said, say } from './build.ts'
+import type { CaseContext, ContractCase } from './contract-case.ts'
 
 const it = casesOf('sweep')
 const hour = 3_600_000
@@ -13,12 +13,16 @@ const day = 24 * hour
 const idle = { dryRun: false, trashed: [], purged: [], clockJumped: null }
 
 /** A conversation of a work item: expires after a day without activity, as S2 has it by default. */
-function work({ store, clock }: World, task: string, more: NewConversation = {}): Promise<Place> {
+function work(
+  { store, clock }: CaseContext,
+  task: string,
+  more: NewConversation = {},
+): Promise<BranchInConversation> {
   return store.create({ task, ttlMs: day, expiresAt: new Date(clock.now + day), ...more })
 }
 
 /** Lets time pass in steps that are no jump, sweeping after each, as a running service would. */
-async function pass({ store, clock }: World, time: number): Promise<SweepReceipt[]> {
+async function pass({ store, clock }: CaseContext, time: number): Promise<SweepReceipt[]> {
   const until = clock.now + time
   const receipts: SweepReceipt[] = []
   while (clock.now < until) {
@@ -36,7 +40,7 @@ export const sweepCases: readonly ContractCase[] = [
   it('moves expired task conversations to the trash and says which', async world => {
     const { store, clock } = world
     const gone = await work(world, 'task-1', { key: 'task:1' })
-    await append(store, gone.branch, 'question')
+    await appendTexts(store, gone.branch, 'question')
     clock.now += day + 1
     const kept = await work(world, 'task-2')
     const receipt = await store.sweep()
@@ -81,7 +85,7 @@ export const sweepCases: readonly ContractCase[] = [
     const { store, clock } = world
     const { conversation, branch } = await work(world, 'sliding')
     clock.now += 20 * hour
-    await append(store, branch, 'still here')
+    await appendTexts(store, branch, 'still here')
     clock.now += 10 * hour
     assert.deepEqual((await store.sweep()).trashed, [])
     clock.now += 15 * hour
@@ -95,7 +99,7 @@ export const sweepCases: readonly ContractCase[] = [
       expiresAt: new Date(clock.now + day),
     })
     clock.now += 23 * hour
-    await append(store, branch, 'still here')
+    await appendTexts(store, branch, 'still here')
     clock.now += 2 * hour
     assert.deepEqual((await store.sweep()).trashed, [conversation.id])
   }),
@@ -105,7 +109,7 @@ export const sweepCases: readonly ContractCase[] = [
     const { conversation, branch } = await work(world, 'late')
     clock.now += 3 * day
     assert.equal(await store.findByTask('late'), null)
-    await append(store, branch, 'going on')
+    await appendTexts(store, branch, 'going on')
     assert.deepEqual((await store.sweep()).trashed, [])
     assert.equal((await store.findByTask('late'))?.conversation.id, conversation.id)
     assert.deepEqual(await said(store, branch), ['going on'])
@@ -143,7 +147,7 @@ export const sweepCases: readonly ContractCase[] = [
   it('frees the key of what it trashes, and restore brings it back', async world => {
     const { store, clock } = world
     const { conversation, branch } = await work(world, 'task', { key: 'task:key' })
-    await append(store, branch, 'question')
+    await appendTexts(store, branch, 'question')
     clock.now += 2 * day
     await store.sweep()
     const { key, formerKey } = await store.getBranch(branch)
@@ -241,7 +245,7 @@ export const sweepCases: readonly ContractCase[] = [
   it('takes a task conversation all the way from expiry to nothing', async world => {
     const { store } = world
     const { conversation, branch } = await work(world, 'task')
-    const { head } = await append(store, branch, 'a question about swordfish')
+    const { head } = await appendTexts(store, branch, 'a question about swordfish')
     await store.sweep()
     const receipts = await pass(world, 12 * day)
     assert.deepEqual(

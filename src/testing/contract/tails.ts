@@ -3,7 +3,7 @@ import type { InvalidError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message, NewMessage, NonEmpty } from '../../core/message.ts'
 import type { Store, TailBudget } from '../../core/ports.ts'
-import { casesOf, holder, rejects, start, texts } from './build.ts'
+import { casesOf, holder, rejects, startConversation, texts } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('tails')
@@ -214,7 +214,7 @@ export const tailCases: readonly ContractCase[] = [
     assert.deepEqual([texts(least.messages), least.older], [['u4', 'a5'], 4])
   }),
   it('refuses a budget that says nothing, or nothing that can be counted', async ({ store }) => {
-    const { ids } = await start(store)
+    const { ids } = await startConversation(store)
     const bad: TailBudget[] = [
       {},
       { tokens: Number.NaN },

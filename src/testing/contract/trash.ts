@@ -2,14 +2,23 @@ import { strict as assert } from 'node:assert'
 import type { InvalidError, NotFoundError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import type { NonEmpty } from '../../core/message.ts'
-import { append, casesOf, holder, noConversation, rejects, said, say, start } from './build.ts'
+import {
+  appendTexts,
+  casesOf,
+  holder,
+  noConversation,
+  rejects,
+  said,
+  say,
+  startConversation,
+} from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('trash')
 
 export const trashCases: readonly ContractCase[] = [
   it('moves a conversation to the trash once', async ({ store, clock }) => {
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     clock.now += 1_000
     assert.equal(await store.trash(conversation.id), true)
     const after = await store.getConversation(conversation.id)
@@ -22,10 +31,10 @@ export const trashCases: readonly ContractCase[] = [
   }),
 
   it('hides it from lists, counts, search, keys, tasks and agent links', async ({ store }) => {
-    const { conversation, branch } = await start(store, { key: 'cli:gone', task: 'task-1' })
+    const { conversation, branch } = await startConversation(store, { key: 'cli:gone', task: 'task-1' })
     const link = { agent: 'agent', directory: '/work', foreignId: 'foreign', seen: null }
     await store.setAgentLink(branch, link)
-    const living = await start(store)
+    const living = await startConversation(store)
     const found = async () => (await store.search('two')).items.map(hit => hit.conversation.id)
     assert.equal((await found()).length, 2)
     await store.trash(conversation.id)
@@ -42,8 +51,8 @@ export const trashCases: readonly ContractCase[] = [
   }),
 
   it('shows it in the list of the trash, and nothing else there', async ({ store }) => {
-    const { conversation } = await start(store)
-    await start(store)
+    const { conversation } = await startConversation(store)
+    await startConversation(store)
     await store.trash(conversation.id)
     const { items } = await store.listConversations({ trashed: true })
     assert.deepEqual(
@@ -54,7 +63,7 @@ export const trashCases: readonly ContractCase[] = [
   }),
 
   it('refuses every write to it and says that it is in the trash', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     const turn = { key: 'open', step: 0, status: 'open', holder: holder() } as const
     await store.append(side, ids[1], [say('working')], { turn })
@@ -91,7 +100,7 @@ export const trashCases: readonly ContractCase[] = [
   }),
 
   it('frees the keys of all its branches, which remember them', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store, { key: 'cli:main' })
+    const { conversation, branch, ids } = await startConversation(store, { key: 'cli:main' })
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side', key: 'cli:side' })
     await store.trash(conversation.id)
     for (const [old, key] of [
@@ -107,7 +116,11 @@ export const trashCases: readonly ContractCase[] = [
   }),
 
   it('restores a conversation as it was, with its keys', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store, { key: 'cli:back', task: 'task', tags: ['t'] })
+    const { conversation, branch, ids } = await startConversation(store, {
+      key: 'cli:back',
+      task: 'task',
+      tags: ['t'],
+    })
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side', key: 'cli:side' })
     await store.trash(conversation.id)
     assert.deepEqual(await store.restore(conversation.id), { keysTaken: [] })
@@ -118,12 +131,12 @@ export const trashCases: readonly ContractCase[] = [
     assert.equal((await store.findByKey('cli:side'))?.branch.head, side.head)
     assert.equal((await store.findByTask('task'))?.conversation.id, conversation.id)
     assert.equal(await store.countConversations(), 1)
-    await append(store, branch, 'four')
+    await appendTexts(store, branch, 'four')
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'four'])
   }),
 
   it('restores without the keys that were taken meanwhile, and names them', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store, { key: 'cli:taken' })
+    const { conversation, branch, ids } = await startConversation(store, { key: 'cli:taken' })
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side', key: 'cli:free' })
     await store.trash(conversation.id)
     const taker = await store.findOrCreate('cli:taken')
@@ -141,7 +154,7 @@ export const trashCases: readonly ContractCase[] = [
   }),
 
   it('can be entered and left more than once', async ({ store, clock }) => {
-    const { conversation } = await start(store, { key: 'cli:again' })
+    const { conversation } = await startConversation(store, { key: 'cli:again' })
     const { id } = conversation
     for (let round = 0; round < 3; round++) {
       clock.now += 1_000
@@ -154,7 +167,7 @@ export const trashCases: readonly ContractCase[] = [
   }),
 
   it('purges only from the trash', async ({ store }) => {
-    const { conversation, branch } = await start(store)
+    const { conversation, branch } = await startConversation(store)
     const error = await rejects<InvalidError>(store.purge(conversation.id), 'invalid')
     assert.equal(error.field, 'conversation')
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
@@ -162,7 +175,7 @@ export const trashCases: readonly ContractCase[] = [
   }),
 
   it('purges a conversation with all that belongs to it (S1-13, S1-20, S1-26, S1-46)', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     const { id } = conversation
     await store.trash(id)
     assert.equal(await store.purge(id), true)
@@ -176,7 +189,7 @@ export const trashCases: readonly ContractCase[] = [
   }),
 
   it('leaves nothing for a later conversation of the same id to inherit', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store, { key: 'cli:reborn' })
+    const { conversation, branch, ids } = await startConversation(store, { key: 'cli:reborn' })
     const { id } = conversation
     const range = { first: ids[0], last: ids[1] }
     await store.addEvents(id, [{ type: 'plan', data: { old: true } }])
@@ -219,8 +232,8 @@ export const trashCases: readonly ContractCase[] = [
   }),
 
   it('leaves the same words of another conversation alone', async ({ store }) => {
-    const doomed = await start(store)
-    const other = await start(store)
+    const doomed = await startConversation(store)
+    const other = await startConversation(store)
     await store.trash(doomed.conversation.id)
     await store.purge(doomed.conversation.id)
     assert.deepEqual(await said(store, other.branch), ['one', 'two', 'three'])
@@ -234,7 +247,7 @@ export const trashCases: readonly ContractCase[] = [
   it(
     'is seen by another handle at once',
     async ({ store, second }) => {
-      const { conversation, branch, ids } = await start(store, { key: 'cli:here' })
+      const { conversation, branch, ids } = await startConversation(store, { key: 'cli:here' })
       const other = await second()
       assert.equal((await other.findByKey('cli:here'))?.conversation.id, conversation.id)
       await store.trash(conversation.id)
@@ -249,9 +262,9 @@ export const trashCases: readonly ContractCase[] = [
   ),
 
   it('gives a key back to the branch that had it, not to one that was reset before', async ({ store }) => {
-    const { conversation, branch } = await start(store, { key: 'cli:talk' })
+    const { conversation, branch } = await startConversation(store, { key: 'cli:talk' })
     const { archived } = await store.reset(branch)
-    await append(store, branch, 'anew')
+    await appendTexts(store, branch, 'anew')
     await store.trash(conversation.id)
     assert.deepEqual(await store.restore(conversation.id), { keysTaken: [] })
     assert.equal((await store.findByKey('cli:talk'))?.branch.name, 'main')
@@ -262,8 +275,8 @@ export const trashCases: readonly ContractCase[] = [
   it('purges a long conversation whole', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const lines = Array.from({ length: 4_500 }, (_, i) => `line ${i}`)
-    const { ids } = await append(store, branch, ...(lines as unknown as NonEmpty<string>))
-    const other = await start(store)
+    const { ids } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))
+    const other = await startConversation(store)
     await store.indexSearch()
     await store.trash(conversation.id)
     assert.equal(await store.purge(conversation.id), true)
@@ -280,7 +293,7 @@ export const trashCases: readonly ContractCase[] = [
       const lines = Array.from({ length: 2_500 }, (_, i) => `line ${i}`)
       for (let round = 0; round < 3; round++) {
         const { conversation, branch } = await store.create()
-        const { head } = await append(store, branch, ...(lines as unknown as NonEmpty<string>))
+        const { head } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))
         await store.trash(conversation.id)
         const [purged, restored] = await Promise.allSettled([
           store.purge(conversation.id),

@@ -3,7 +3,16 @@ import type { BusyError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Store } from '../../core/ports.ts'
 import type { Turn, TurnStep, Usage } from '../../core/turn.ts'
-import { append, casesOf, holder, noConversation, rejects, said, say, start } from './build.ts'
+import {
+  appendTexts,
+  casesOf,
+  holder,
+  noConversation,
+  rejects,
+  said,
+  say,
+  startConversation,
+} from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('turns')
@@ -28,7 +37,7 @@ async function turnOf(store: Store, id: ConversationId, key: string): Promise<Tu
 
 export const turnCases: readonly ContractCase[] = [
   it('makes no turn where the caller names none', async ({ store }) => {
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     assert.deepEqual(await store.listTurns(conversation.id), [])
     const [message] = await store.getMessages([ids[0]])
     assert.deepEqual([message?.turn, message?.step], [null, null])
@@ -37,7 +46,7 @@ export const turnCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const turn = { key: 't1', step: 4, model: 'scripted', promptHash: 'ab'.repeat(32), usage: { input: 7 } }
     const made = await store.append(branch, ids[2], [say('q'), say('a', 'assistant')], { turn })
     const [stored, ...others] = await store.listTurns(conversation.id)
@@ -73,14 +82,14 @@ export const turnCases: readonly ContractCase[] = [
       const turn = await turnOf(store, conversation.id, status)
       assert.deepEqual([turn.status, turn.endedAt?.getTime()], [status, clock.now])
     }
-    await append(store, branch, 'the branch is free')
+    await appendTexts(store, branch, 'the branch is free')
     assert.equal((await store.getConversation(conversation.id)).messages, 3)
   }),
   it('goes through the steps of a turn and numbers it by its first message (S1-32)', async ({
     store,
     clock,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const began = clock.now
     const q = await store.append(branch, ids[2], [say('q')], { turn: open('t1') })
     clock.now += 1_000
@@ -129,7 +138,7 @@ export const turnCases: readonly ContractCase[] = [
     assert.deepEqual([tokensUsed, cost], [200, 0.75])
   }),
   it('refuses an open turn without a holder', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     await rejects(
       store.append(branch, ids[2], [say('q')], { turn: { key: 't1', step: 0, status: 'open' } }),
       'invalid',
@@ -141,7 +150,7 @@ export const turnCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const { head } = await store.append(branch, ids[2], [say('q')], { turn: open('t1') })
     const version = await store.versionOf(conversation.id)
     for (const turn of [undefined, open('t2', 0, 2), { key: 't3', step: 0 }]) {
@@ -160,7 +169,7 @@ export const turnCases: readonly ContractCase[] = [
     )
   }),
   it('holds only its own branch (S3-2)', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const held = await store.append(branch, ids[2], [say('q')], { turn: open('t1') })
     const side = await store.createBranch(conversation.id, held.head, { name: 'side' })
     const made = await store.append(side, held.head, [say('beside')], { turn: open('t2', 0, 2) })
@@ -174,7 +183,7 @@ export const turnCases: readonly ContractCase[] = [
     assert.equal((await store.getMessages([next.head]))[0]?.turn, 3)
   }),
   it('refuses a step of an open turn from another holder', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const { head } = await store.append(branch, ids[2], [say('q')], { turn: open('t1') })
     const version = await store.versionOf(conversation.id)
     for (const other of [
@@ -190,7 +199,7 @@ export const turnCases: readonly ContractCase[] = [
     assert.equal(await store.versionOf(conversation.id), version)
   }),
   it('renews the lease with every step and with renewTurn', async ({ store, clock }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const q = await store.append(branch, ids[2], [say('q')], { turn: open('t1') })
     clock.now += 10_000
     const renewed = await store.renewTurn(conversation.id, 't1', holder(1))
@@ -203,7 +212,7 @@ export const turnCases: readonly ContractCase[] = [
     assert.equal(turn.leaseUntil?.getTime(), clock.now + 30_000)
   }),
   it('ends a turn without a further message, and frees the branch', async ({ store, clock }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     for (const status of ['complete', 'interrupted', 'failed'] as const) {
       const { head } = await store.getBranch(branch)
       const made = await store.append(branch, head, [say(status)], { turn: open(status) })
@@ -223,7 +232,7 @@ export const turnCases: readonly ContractCase[] = [
     assert.equal((await store.getMessages([ids[2]]))[0]?.turn, null)
   }),
   it('ends a turn only for the holder it has, and only once', async ({ store }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     await store.append(branch, ids[2], [say('q')], { turn: open('t1') })
     const end = (pid: number) =>
       store.endTurn(conversation.id, 't1', { status: 'failed', heldBy: holder(pid), usage: { input: 5 } })
@@ -235,7 +244,7 @@ export const turnCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).tokensUsed, 5)
   }),
   it('knows no turn by a key that was never used', async ({ store }) => {
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     const end = { status: 'complete', heldBy: holder(1) } as const
     for (const ask of [
       () => store.endTurn(conversation.id, 'never', end),
@@ -251,7 +260,7 @@ export const turnCases: readonly ContractCase[] = [
     store,
     clock,
   }) => {
-    const { conversation, branch, ids } = await start(store)
+    const { conversation, branch, ids } = await startConversation(store)
     const { head } = await store.append(branch, ids[2], [say('q')], { turn: open('t1') })
     clock.now += 30_001
     const next = { turn: open('t2', 0, 2) }
@@ -284,7 +293,7 @@ export const turnCases: readonly ContractCase[] = [
     assert.deepEqual(await keys('failed'), ['t1'])
     assert.deepEqual(await keys('interrupted'), ['t2'])
     assert.deepEqual(await keys('open'), ['t4'])
-    const other = await start(store)
+    const other = await startConversation(store)
     assert.deepEqual(await store.listTurns(other.conversation.id), [])
   }),
 ]

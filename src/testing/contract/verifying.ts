@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import type { Finding } from '../../core/finding.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
-import { append, casesOf, holder, noConversation, say, start, summarise } from './build.ts'
+import { appendTexts, casesOf, holder, noConversation, say, startConversation, summarise } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('verifying')
@@ -19,18 +19,18 @@ async function found(
 
 export const verifyingCases: readonly ContractCase[] = [
   it('finds nothing in a store where everything was done that can be done (R6)', async ({ store, clock }) => {
-    const { conversation, branch, ids } = await start(store, {
+    const { conversation, branch, ids } = await startConversation(store, {
       tags: ['a', 'b'],
       metadata: { k: 1 },
       prompt: 'Be brief.',
     })
     const { id } = conversation
     const large = 'large '.repeat(20_000)
-    await append(store, branch, large)
+    await appendTexts(store, branch, large)
     await store.createBranch(id, ids[0], { name: 'fork', key: 'a key' })
     const fork = { conversationId: id, name: 'fork' }
-    await append(store, fork, 'to be deleted', 'this too')
-    await append(store, fork, 'to be erased')
+    await appendTexts(store, fork, 'to be deleted', 'this too')
+    await appendTexts(store, fork, 'to be erased')
     const { items } = await store.listMessages({ conversationId: id, order: 'ascending', limit: 100 })
     const [deleted, , erased] = items.slice(4)
     await store.search('one')
@@ -43,14 +43,14 @@ export const verifyingCases: readonly ContractCase[] = [
     const turn = { key: 'turn', step: 0, holder: holder(), status: 'open' as const }
     await store.append(branch, head, [say('a question')], { turn })
     await store.putDraft(id, 'turn', holder(), [{ n: 0, type: 'text', text: 'half an ans' }])
-    const other = await start(store)
+    const other = await startConversation(store)
     await store.trash(other.conversation.id)
     clock.now += 1_000
     assert.deepEqual(await found(store), [])
   }),
   it('counts what it has looked at, and tells how far it is', async ({ store }) => {
-    const { ids } = await start(store)
-    await start(store)
+    const { ids } = await startConversation(store)
+    await startConversation(store)
     await store.eraseMessages([ids[1]], { by: 'me', reason: 'because' })
     const steps: number[] = []
     const result = await store.verify({ onProgress: ({ messages, total }) => steps.push(messages, total) })
@@ -61,18 +61,18 @@ export const verifyingCases: readonly ContractCase[] = [
     assert.deepEqual(steps, [3, 6, 6, 6])
   }),
   it('looks at the conversations that were named, and says if one is not there', async ({ store }) => {
-    const { conversation } = await start(store)
-    await start(store)
+    const { conversation } = await startConversation(store)
+    await startConversation(store)
     const { messages } = await store.verify({ conversations: [conversation.id] })
     assert.equal(messages, 3)
     const [finding] = await found(store, { conversations: [noConversation] })
     assert.deepEqual([finding?.severity, finding?.conversation], ['damage', noConversation])
   }),
   it('takes a sample: the newest messages of what was used last', async ({ store, clock }) => {
-    await start(store)
+    await startConversation(store)
     clock.now += 1_000
-    const { branch } = await start(store)
-    await append(
+    const { branch } = await startConversation(store)
+    await appendTexts(
       store,
       branch,
       ...(Array.from({ length: 9 }, (_, i) => `${i}`) as unknown as NonEmpty<string>),
@@ -99,7 +99,7 @@ export const verifyingCases: readonly ContractCase[] = [
     )
   }),
   it('stops when it is told to', async ({ store }) => {
-    await start(store)
+    await startConversation(store)
     await assert.rejects(store.verify({ signal: AbortSignal.abort() }), { name: 'AbortError' })
   }),
 ]

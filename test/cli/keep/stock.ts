@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { NewConversation } from '../../../src/core/conversation.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
-import type { Place, Store } from '../../../src/core/ports.ts'
+import type { BranchInConversation, Store } from '../../../src/core/ports.ts'
 import type { Source } from '../../../src/core/source.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import type { Home } from '../skein.ts'
@@ -22,7 +22,7 @@ export async function stocked<T>(
   return await fill(store)
 }
 
-export interface Told extends Place {
+export interface Told extends BranchInConversation {
   readonly ids: readonly MessageId[]
 }
 

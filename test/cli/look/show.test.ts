@@ -8,7 +8,7 @@ import { toolLine } from '../../../src/cli/look/tool-line.ts'
 import { widthOf } from '../../../src/cli/terminal/cut.ts'
 import { shortIds } from '../../../src/cli/terminal/short-id.ts'
 import { styleFor } from '../../../src/cli/terminal/style.ts'
-import type { Place, Store } from '../../../src/core/ports.ts'
+import type { BranchInConversation, Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { home } from '../skein.ts'
 import { terminal } from '../terminal.ts'
@@ -87,7 +87,7 @@ describe('the lines of show', () => {
 })
 
 describe('what a path can hold', () => {
-  const shownOf = async (fillIn: (store: Store, place: Place) => Promise<unknown>) => {
+  const shownOf = async (fillIn: (store: Store, place: BranchInConversation) => Promise<unknown>) => {
     await using store = await openStore(':memory:')
     const place = await store.create({ title: 'All kinds' })
     await fillIn(store, place)

@@ -110,7 +110,7 @@ describe('ls, show and search as they are built', () => {
   it('say with --debug where in the source an error comes from', () => {
     const { stderr, code } = built.run(['show', 'q2w6nb', '--debug', '--db', db])
     expect(code).toBe(3)
-    expect(stderr).toMatch(/at resolve \(.*src\/stores\/programs\/find\.ts:\d+:\d+\)/)
+    expect(stderr).toMatch(/at resolve \(.*src\/stores\/programs\/resolve\.ts:\d+:\d+\)/)
   })
 
   it('leave a better-sqlite3 of another version to load itself', () => {

@@ -8,7 +8,7 @@ import type { AppendOptions, Store } from '../../../src/core/ports.ts'
 import type { Source } from '../../../src/core/source.ts'
 import { postgresEngine } from '../../../src/stores/postgres/engine.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
-import { storeOver } from '../../../src/stores/store/store.ts'
+import { storeOver } from '../../../src/stores/store/store-over.ts'
 import { countTrips, freshDatabase, openPool } from './database.ts'
 
 const url = await freshDatabase()

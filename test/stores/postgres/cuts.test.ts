@@ -3,7 +3,7 @@ import { OutcomeUnknownError, UnavailableError } from '../../../src/core/errors.
 import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { prepare } from '../../../src/stores/postgres/prepared.ts'
-import { openTurn } from '../../../src/stores/postgres/queries/append.ts'
+import { openTurnSql } from '../../../src/stores/postgres/queries/append.ts'
 import { freshDatabase, openPool } from './database.ts'
 import { startProxy } from './proxy.ts'
 
@@ -13,7 +13,7 @@ const direct = await postgresStore(openPool(url))
 const words: NonEmpty<NewMessage> = [{ role: 'user', blocks: 'Are you there?' }]
 const turn = { key: 'turn-1', step: 0 }
 const commit = prepare('COMMIT').name
-const quick = prepare(openTurn).name
+const quick = prepare(openTurnSql).name
 
 const cuts = [
   ['an append, before the server has it', quick, 'before', 0],

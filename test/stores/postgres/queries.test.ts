@@ -5,7 +5,11 @@ import type { StatementName } from '../../../src/stores/engine/statements.ts'
 import { runBatch } from '../../../src/stores/postgres/batch.ts'
 import { migrate } from '../../../src/stores/postgres/migrate.ts'
 import { bind, prepare } from '../../../src/stores/postgres/prepared.ts'
-import { appendOutsideTurns, continueTurn, openTurn } from '../../../src/stores/postgres/queries/append.ts'
+import {
+  appendOutsideTurnsSql,
+  continueTurnSql,
+  openTurnSql,
+} from '../../../src/stores/postgres/queries/append.ts'
 import { queries } from '../../../src/stores/postgres/queries/index.ts'
 import { samples } from '../samples.ts'
 import { freshDatabase, openPool } from './database.ts'
@@ -44,7 +48,13 @@ describe('every statement', () => {
     },
   )
 
-  it.each(Object.entries({ appendOutsideTurns, openTurn, continueTurn }))('and so is %s', async (_, text) => {
+  it.each(
+    Object.entries({
+      appendOutsideTurns: appendOutsideTurnsSql,
+      openTurn: openTurnSql,
+      continueTurn: continueTurnSql,
+    }),
+  )('and so is %s', async (_, text) => {
     await expect(client.query(`PREPARE it AS ${prepare(text).sql}`)).resolves.toBeDefined()
     await client.query('DEALLOCATE it')
   })
@@ -53,9 +63,11 @@ describe('every statement', () => {
 describe('every statement that reads or writes a table', () => {
   const all = [
     ...texts,
-    ...Object.entries({ appendOutsideTurns, openTurn, continueTurn }).map(
-      ([name, text]): Text => [name, text, {}],
-    ),
+    ...Object.entries({
+      appendOutsideTurns: appendOutsideTurnsSql,
+      openTurn: openTurnSql,
+      continueTurn: continueTurnSql,
+    }).map(([name, text]): Text => [name, text, {}]),
   ]
   it.each(all)('names the tenant for each: %s', (_, text) => {
     const tables = text.match(/\b(FROM|JOIN|UPDATE|USING) skein\.(?!find\b)\w+/g) ?? []

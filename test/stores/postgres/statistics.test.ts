@@ -1,7 +1,7 @@
 import { Pool } from 'pg'
 import { expect, it } from 'vitest'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
-import { append } from '../../../src/testing/contract/build.ts'
+import { appendTexts } from '../../../src/testing/contract/build.ts'
 import { meterPostgres } from '../../support/row-meter.ts'
 import { freshDatabase } from './database.ts'
 
@@ -11,14 +11,14 @@ it.each(['force_custom_plan', 'force_generic_plan'] as const)(
     const url = await freshDatabase()
     const pool = new Pool({ connectionString: url, max: 1 })
     const earlier = await postgresStore(pool, { tenant: 'earlier' })
-    await append(earlier, (await earlier.create()).branch, 'wren one', 'wren two')
+    await appendTexts(earlier, (await earlier.create()).branch, 'wren one', 'wren two')
     await pool.query('VACUUM ANALYZE skein.messages, skein.search, skein.conversations, skein.branches')
     await pool.end()
     const meter = await meterPostgres(url, plans)
     try {
       const { branch } = await meter.store.create()
       const lines = Array.from({ length: 800 }, (_, n) => `finch ${n}`)
-      const { ids } = await append(meter.store, branch, 'finch', ...lines)
+      const { ids } = await appendTexts(meter.store, branch, 'finch', ...lines)
       await meter.store.search('finch', { limit: 1 })
       // A search may read each message a few times, but not all of them for each hit.
       const all = ids.length

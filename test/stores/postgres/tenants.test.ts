@@ -133,9 +133,9 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   // The tables are everybody's.
   measure: async s => ({ ...(await s.measure(new Date(0))), sizes: [] }),
   schemaVersion: s => s.schemaVersion(),
-  readStored: (s, { id }) => s.readStored(id)[Symbol.asyncIterator]().next(),
-  writeStored: (s, { id, last: head }) =>
-    s.writeStored([{ kind: 'branch', conversationId: id, name: 'mine', head, ...plainBranch }]),
+  readRecords: (s, { id }) => s.readRecords(id)[Symbol.asyncIterator]().next(),
+  writeRecords: (s, { id, last: head }) =>
+    s.writeRecords([{ kind: 'branch', conversationId: id, name: 'mine', head, ...plainBranch }]),
   close: s => s.close(),
 }
 

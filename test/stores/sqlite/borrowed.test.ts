@@ -5,7 +5,7 @@ import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Store } from '../../../src/core/ports.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
-import { holder, noMessage, say, start } from '../../../src/testing/contract/build.ts'
+import { holder, noMessage, say, startConversation } from '../../../src/testing/contract/build.ts'
 
 /** A store on somebody else's handle, beside somebody else's tables. */
 
@@ -33,7 +33,7 @@ describe('a borrowed handle', () => {
     const settings = () => names.map(name => [name, db.pragma(name, { simple: true })])
     const before = settings()
     const store = await sqliteStore(db)
-    const { branch } = await start(store)
+    const { branch } = await startConversation(store)
     const turn = { key: 't', step: 0, status: 'open', holder: holder() } as const
     const { head } = await store.getBranch(branch)
     await store.append(branch, head, [say('question')], { turn })
@@ -46,7 +46,7 @@ describe('a borrowed handle', () => {
 
   it('is left open by close(), and a second store finds what the first has stored', async () => {
     const store = await sqliteStore(db)
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     await store.close()
     expect(db.open).toBe(true)
     expect(await (await sqliteStore(db)).getConversation(conversation.id)).toMatchObject({ messages: 3 })
@@ -62,7 +62,7 @@ describe('a borrowed handle', () => {
   it('works where foreign keys are off, and leaves no orphans', async () => {
     db.pragma('foreign_keys = OFF')
     const store = await sqliteStore(db)
-    const { conversation, branch, ids } = await start(store, { tags: ['a'], metadata: { k: 1 } })
+    const { conversation, branch, ids } = await startConversation(store, { tags: ['a'], metadata: { k: 1 } })
     await store.append(branch, ids[2], [say('x'.repeat(40_000))], { turn: { key: 't', step: 0 } })
     await store.addEvents(conversation.id, [{ type: 'plan' }])
     await store.setAgentLink(branch, { agent: 'a', directory: '/', foreignId: 'f', seen: null })
@@ -83,7 +83,7 @@ describe('a borrowed handle', () => {
   it('may give back integers as its owner likes', async () => {
     db.defaultSafeIntegers(true)
     const store = await sqliteStore(db)
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     expect(await store.getConversation(conversation.id)).toMatchObject({ messages: 3, version: 2 })
     expect(await store.path(ids[2])).toHaveLength(3)
     expect(await store.schemaVersion()).toBe(1)
@@ -100,7 +100,7 @@ describe("a transaction of the handle's owner", () => {
   it('takes our writes with it when it commits', async () => {
     db.exec('BEGIN')
     db.prepare('INSERT INTO notes (text) VALUES (?)').run('and more')
-    const { conversation, ids } = await start(store)
+    const { conversation, ids } = await startConversation(store)
     expect(await store.path(ids[2])).toHaveLength(3)
     expect(db.inTransaction).toBe(true)
     db.exec('COMMIT')
@@ -110,19 +110,19 @@ describe("a transaction of the handle's owner", () => {
 
   it('takes our writes back when it rolls back', async () => {
     db.exec('BEGIN')
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     await store.search('one')
     db.exec('ROLLBACK')
     await expect(store.getConversation(conversation.id)).rejects.toMatchObject({ code: 'not_found' })
     expect([rows('skein_messages'), rows('skein_search_map'), rows('skein_branches')]).toEqual([0, 0, 0])
-    await start(store)
+    await startConversation(store)
     expect((await store.search('one')).items).toHaveLength(1)
   })
 
   it('survives a write of ours that is refused, which leaves nothing', async () => {
     db.exec('BEGIN')
     db.prepare('INSERT INTO notes (text) VALUES (?)').run('kept')
-    const { branch, ids } = await start(store)
+    const { branch, ids } = await startConversation(store)
     const late = store.append(branch, ids[0], [say('too late')])
     await expect(late).rejects.toMatchObject({ code: 'conflict' })
     const half = store.save(branch.conversationId, [

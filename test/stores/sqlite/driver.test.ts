@@ -13,7 +13,7 @@ import { systemSource } from '../../../src/stores/engine/system.ts'
 import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { migrate } from '../../../src/stores/sqlite/migrate.ts'
-import { storeOver } from '../../../src/stores/store/store.ts'
+import { storeOver } from '../../../src/stores/store/store-over.ts'
 import { holder, say } from '../../../src/testing/contract/build.ts'
 
 let folder: string
@@ -301,8 +301,8 @@ describe('a closed store of SQLite', () => {
     verify: store => store.verify(),
     measure: store => store.measure(new Date(0)),
     schemaVersion: store => store.schemaVersion(),
-    readStored: store => store.readStored(id)[Symbol.asyncIterator]().next(),
-    writeStored: store => store.writeStored([{ kind: 'blob', hash: '', data: new Uint8Array() }]),
+    readRecords: store => store.readRecords(id)[Symbol.asyncIterator]().next(),
+    writeRecords: store => store.writeRecords([{ kind: 'blob', hash: '', data: new Uint8Array() }]),
   }
 
   it.each(Object.entries(calls))('says so when it is asked to %s', async (_, call) => {

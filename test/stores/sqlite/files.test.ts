@@ -15,9 +15,9 @@ import { join } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { MessageId } from '../../../src/core/ids.ts'
-import type { Place, Store } from '../../../src/core/ports.ts'
+import type { BranchInConversation, Store } from '../../../src/core/ports.ts'
 import { openSqliteStore, sqliteStore } from '../../../src/stores/sqlite/index.ts'
-import { say, start } from '../../../src/testing/contract/build.ts'
+import { say, startConversation } from '../../../src/testing/contract/build.ts'
 import { startWorker, type Worker } from '../../support/workers.ts'
 
 let folder: string
@@ -66,7 +66,7 @@ describe('the files of a store', () => {
     const before = process.umask(0)
     try {
       const store = await open(join(folder, 'a', 'b', 'conversations.db'))
-      await start(store)
+      await startConversation(store)
     } finally {
       process.umask(before)
     }
@@ -82,7 +82,7 @@ describe('the files of a store', () => {
     chmodSync(join(folder, 'store'), 0o770)
     writeFileSync(file, '')
     chmodSync(file, 0o660)
-    await start(await open())
+    await startConversation(await open())
     expect(modeOf(join(folder, 'store'))).toBe(0o770)
     expect(modeOf(file)).toBe(0o660)
   })
@@ -90,7 +90,7 @@ describe('the files of a store', () => {
   it('cannot be read by another user, also where the folder can be entered', async context => {
     if (!isRoot) context.skip('only root can start a process of another user')
     const store = await open()
-    await start(store)
+    await startConversation(store)
     chmodSync(folder, 0o755)
     const other = await startBound()
     await expect(other.open(file)).rejects.toMatchObject({ code: 'unavailable' })
@@ -104,7 +104,7 @@ describe('the files of a store', () => {
 
 describe('a store that cannot be written', () => {
   /** Reads go on, writes are refused by name, and nobody falls over. */
-  async function expectReadable(store: Store, place: Place, head: MessageId): Promise<void> {
+  async function expectReadable(store: Store, place: BranchInConversation, head: MessageId): Promise<void> {
     const { id } = place.conversation
     expect((await store.listConversations()).items.map(item => item.id)).toEqual([id])
     expect(await store.getBranch(place.branch)).toMatchObject({ head })
@@ -125,9 +125,9 @@ describe('a store that cannot be written', () => {
     expect(await store.path(head)).toHaveLength(3)
   }
 
-  async function fill(): Promise<{ store: Store; place: Place; head: MessageId }> {
+  async function fill(): Promise<{ store: Store; place: BranchInConversation; head: MessageId }> {
     const store = await open()
-    const { ids, ...place } = await start(store, { key: 'known' })
+    const { ids, ...place } = await startConversation(store, { key: 'known' })
     await store.indexSearch()
     return { store, place, head: ids[2] }
   }
@@ -241,7 +241,7 @@ describe('a file that is no store', () => {
 
   it('is a CorruptError where a page was damaged, and the rest goes on', async () => {
     const store = await open()
-    const { conversation } = await start(store)
+    const { conversation } = await startConversation(store)
     await store.close()
     const bytes = readFileSync(file)
     const db = new BetterSqlite3(file)

@@ -10,7 +10,7 @@ import type { Migration } from '../../../src/stores/engine/schema.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { copyPath, migrate, schemaVersion } from '../../../src/stores/sqlite/migrate.ts'
 import { migrations } from '../../../src/stores/sqlite/migrations.ts'
-import { start } from '../../../src/testing/contract/build.ts'
+import { startConversation } from '../../../src/testing/contract/build.ts'
 import { startWorker, type Worker } from '../../support/workers.ts'
 
 /** What was released is history. Version 1 may still change until the first release: then put here what the
@@ -50,7 +50,7 @@ function handle(path = file): Database {
 /** A file of the newest version with one conversation of three messages, closed. */
 async function fill(): Promise<void> {
   const store = await openSqliteStore(file)
-  await start(store, { key: 'k' })
+  await startConversation(store, { key: 'k' })
   await store.close()
 }
 
@@ -131,7 +131,7 @@ describe('a file that a newer Skein has written', () => {
 describe('a file of an older version', () => {
   it('is copied first, what stood in its log included, and the copy is a store', async () => {
     const store = await openSqliteStore(file)
-    await start(store, { key: 'k' })
+    await startConversation(store, { key: 'k' })
     expect(existsSync(`${file}-wal`)).toBe(true)
     const db = handle()
     await migrate(db, [...migrations, second])

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { StoredRecord, Unreadable } from '../../../src/core/record.ts'
+import type { StoreRecord, UnreadableRecord } from '../../../src/core/record.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { recordsOf } from '../../formats/native-file.ts'
 import { type Everything, fillWithEverything, steadySource } from '../everything.ts'
@@ -11,7 +11,7 @@ import { type Everything, fillWithEverything, steadySource } from '../everything
 let folder: string
 let file: string
 let sample: Everything
-let truth: readonly StoredRecord[]
+let truth: readonly StoreRecord[]
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'moving-damage-'))
@@ -23,19 +23,19 @@ beforeEach(async () => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** What can be read of each conversation after something was done to the file. */
-async function readAfter(...sql: readonly string[]): Promise<(StoredRecord | Unreadable)[]> {
+async function readAfter(...sql: readonly string[]): Promise<(StoreRecord | UnreadableRecord)[]> {
   const db = new BetterSqlite3(file)
   db.pragma('foreign_keys = OFF')
   db.pragma('ignore_check_constraints = ON')
   for (const one of sql) db.exec(one)
   db.close()
   await using store = await openSqliteStore(file)
-  const pieces: (StoredRecord | Unreadable)[] = []
-  for (const id of sample.ids) for await (const piece of store.readStored(id)) pieces.push(piece)
+  const pieces: (StoreRecord | UnreadableRecord)[] = []
+  for (const id of sample.ids) for await (const piece of store.readRecords(id)) pieces.push(piece)
   return pieces
 }
 
-const told = (pieces: readonly (StoredRecord | Unreadable)[]) =>
+const told = (pieces: readonly (StoreRecord | UnreadableRecord)[]) =>
   pieces.flatMap(piece => (piece.kind === 'unreadable' ? [`${piece.what}: ${piece.reason}`] : []))
 
 it('what is missing or senseless in a store is told, and the rest is read (P5)', async () => {
@@ -79,7 +79,7 @@ it('a page that the disk has lost takes what stood on it, and nothing else', asy
   expect(lost.length).toBeGreaterThan(0)
   // Turns and tombstones name messages: those that name a lost one cannot be read either.
   expect(reasons.filter(reason => !/^(message|tombstone|turn) /.test(reason))).toEqual([])
-  const count = (list: readonly (StoredRecord | Unreadable)[], kind: string) =>
+  const count = (list: readonly (StoreRecord | UnreadableRecord)[], kind: string) =>
     list.filter(one => one.kind === kind).length
   expect(count(pieces, 'message')).toBeGreaterThan(0)
   expect(count(pieces, 'message') + lost.length).toBe(count(truth, 'message'))

@@ -1,6 +1,6 @@
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Call, Engine, Program } from '../../../src/stores/engine/engine.ts'
+import type { Engine, Program, StatementCall } from '../../../src/stores/engine/engine.ts'
 import { type ListFilter, listFilters } from '../../../src/stores/engine/list-params.ts'
 import type { Queries, StatementName } from '../../../src/stores/engine/statements.ts'
 import { prepare } from '../../../src/stores/postgres/prepared.ts'
@@ -8,7 +8,7 @@ import { queries as postgresQueries } from '../../../src/stores/postgres/queries
 import { compileQuery, sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
 import { migrate } from '../../../src/stores/sqlite/migrate.ts'
 import { queries } from '../../../src/stores/sqlite/queries/index.ts'
-import { storeOver } from '../../../src/stores/store/store.ts'
+import { storeOver } from '../../../src/stores/store/store-over.ts'
 import { contract, runCase } from '../../../src/testing/index.ts'
 
 const names = Object.keys(queries) as StatementName[]
@@ -42,7 +42,7 @@ describe('the SQL of SQLite', () => {
 
 /** All that the contract makes the programs ask for. What a case finds wrong is the contract test's to say. */
 describe('what the programs ask for', () => {
-  const asked = new Map<StatementName, Map<string, Call>>()
+  const asked = new Map<StatementName, Map<string, StatementCall>>()
 
   beforeAll(async () => {
     // Searches are the slowest cases by far, and "search changes" runs all their statements.
@@ -66,7 +66,7 @@ describe('what the programs ask for', () => {
     let step = program.next()
     while (!step.done) {
       const { name, params } = step.value
-      const kinds = asked.get(name) ?? new Map<string, Call>()
+      const kinds = asked.get(name) ?? new Map<string, StatementCall>()
       kinds.set(Object.keys(params).join(), step.value)
       asked.set(name, kinds)
       step = program.next(yield step.value)

@@ -72,7 +72,7 @@ const nobodyElse = (but: string) => `AND NOT EXISTS (
       SELECT FROM skein.turns o
       WHERE o.tenant = @tenant::text AND o.conv = @conv::uuid AND o.branch = @name::text AND o.status = 'open'${but})`
 
-export const appendOutsideTurns = append({
+export const appendOutsideTurnsSql = append({
   check: nobodyElse(''),
   turn: 'NULL',
   step: 'NULL',
@@ -81,7 +81,7 @@ export const appendOutsideTurns = append({
 })
 
 /** The first step of a turn. */
-export const openTurn = append({
+export const openTurnSql = append({
   check: nobodyElse(''),
   turn: 'w.base',
   step: '@step::int',
@@ -102,7 +102,7 @@ const isMine = `t.tenant = @tenant::text AND t.conv = @conv::uuid AND t.key = @k
     AND t.branch = @name::text AND t.last_step < @step::int AND t.holder IS NOT DISTINCT FROM @holder::text`
 
 /** A further step of a turn that is open. Usage adds up kind by kind; one that nobody reported stays absent. */
-export const continueTurn = append({
+export const continueTurnSql = append({
   check: `${nobodyElse(' AND o.key <> @key::text')}
     AND EXISTS (SELECT FROM skein.turns t WHERE ${isMine})`,
   turn: 'w.first',

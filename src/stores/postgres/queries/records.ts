@@ -12,31 +12,31 @@ const turnColumns = `
   key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until, started_at, ended_at`
 
 /** Moving conversations: all that is stored, and writing it as it was. */
-export const transferQueries = {
+export const recordQueries = {
   bodySizes: `
     SELECT seq, coalesce(octet_length(body), 0) AS size FROM skein.messages WHERE ${span} ORDER BY seq`,
-  storedMessages: `
+  messageRecords: `
     SELECT m.seq, m.id, m.parent_seq, m.role, m.at, m.tokens, m.turn, m.step, m.label, m.body_hash, m.body, m.erased,
       p.id AS parent_id, f.id AS turn_id
     FROM (SELECT * FROM skein.messages WHERE ${span}) m
     LEFT JOIN ${at('x.id', 'm.parent_seq')} p ON true
     LEFT JOIN ${at('x.id', 'm.turn')} f ON true
     ORDER BY m.seq`,
-  storedTombstones: `
+  tombstoneRecords: `
     SELECT t.seq, t.parent_seq, t.id, t.at, t.reason, ${idAt('t.parent_seq')} AS parent_id
     FROM skein.tombstones t WHERE t.${span} ORDER BY t.seq`,
-  storedTurns: `
+  turnRecords: `
     SELECT ${turnColumns}, ${idAt('t.first')} AS first_id, ${idAt('t.last')} AS last_id
     FROM skein.turns t
     WHERE t.tenant = @tenant::text AND t.conv = @conv::uuid AND t.key > @after::text AND t.first < @below::int
     ORDER BY t.key LIMIT @limit::bigint`,
-  storedSummaries: `
+  summaryRecords: `
     SELECT last_seq, first_seq, last_id, first_id, model, tokens, text, checksum, holder, lease_until, created_at
     FROM skein.summaries
     WHERE ${inConv} AND text IS NOT NULL AND last_seq < @below::int
       AND (last_seq, first_seq) > (@after_last::int, @after_first::int)
     ORDER BY last_seq, first_seq LIMIT @limit::bigint`,
-  storedLinks: `
+  linkRecords: `
     SELECT branch, agent, directory, foreign_id, seen_id, updated_at FROM skein.agent_links
     WHERE ${inConv} ORDER BY branch, agent, directory`,
 
@@ -51,7 +51,7 @@ export const transferQueries = {
   keepBlobs: `
     SELECT hash, size FROM skein.blobs WHERE tenant = @tenant::text AND hash = any(@hashes::text[])
     ORDER BY hash FOR KEY SHARE`,
-  insertStoredConversation: `
+  insertConversationRecord: `
     INSERT INTO skein.conversations (
       tenant, id, kind, title, title_folded, model, label, channel, directory, project, task, owner, parent_id,
       parent_message, prompt_policy, prompt_hash, tool_results, metadata, tags, active_branch, tokens_used, cost,
@@ -69,7 +69,7 @@ export const transferQueries = {
       cost = greatest(cost, @cost::float8), updated_at = greatest(updated_at, @updated_at::bigint)
     WHERE tenant = @tenant::text AND id = @conv::uuid AND (
       tokens_used < @tokens_used::bigint OR cost < @cost::float8 OR updated_at < @updated_at::bigint)`,
-  insertStoredMessage: `
+  insertMessageRecord: `
     INSERT INTO skein.messages (
       tenant, conv, seq, parent_seq, run, depth, tokens, turn, path_tokens, at, step, id, role, label, body_hash,
       body, erased)
@@ -81,11 +81,11 @@ export const transferQueries = {
     INSERT INTO skein.tombstones (tenant, conv, seq, parent_seq, id, at, reason)
     VALUES (
       @tenant::text, @conv::uuid, @seq::int, @parent_seq::int, @id::text, @at::bigint, @reason::text)`,
-  growStored: `
+  growByRecords: `
     UPDATE skein.conversations SET next_seq = @next_seq::int, messages = messages + @added::int,
       tokens = tokens + @tokens::bigint, version = version + 1
     WHERE tenant = @tenant::text AND id = @conv::uuid`,
-  putStoredTurn: `
+  putTurnRecord: `
     INSERT INTO skein.turns (tenant, conv, ${turnColumns})
     VALUES (
       @tenant::text, @conv::uuid, @key::text, @branch::text, @first::int, @last::int, @last_step::int,
@@ -96,7 +96,7 @@ export const transferQueries = {
       status = excluded.status, model = excluded.model, prompt_hash = excluded.prompt_hash, usage = excluded.usage,
       holder = excluded.holder, lease_until = excluded.lease_until, started_at = excluded.started_at,
       ended_at = excluded.ended_at`,
-  putStoredSummary: `
+  putSummaryRecord: `
     INSERT INTO skein.summaries (
       tenant, conv, last_seq, first_seq, last_id, first_id, model, tokens, text, checksum, created_at)
     VALUES (
@@ -109,7 +109,7 @@ export const transferQueries = {
   eventLike: `
     SELECT n FROM skein.events
     WHERE ${inConv} AND type = @type::text AND at = @at::bigint AND data = @data::text LIMIT 1`,
-  putStoredBranch: `
+  putBranchRecord: `
     INSERT INTO skein.branches (
       tenant, conv, name, head_seq, head_id, head_run, head_depth, head_path_tokens, key, former_key, trashed_key,
       title, created_at, updated_at)

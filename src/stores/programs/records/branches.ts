@@ -1,19 +1,31 @@
 import { siblingNames } from '../../../core/branch-name.ts'
 import type { ConversationId } from '../../../core/ids.ts'
-import type { StoredAgentLink, StoredBranch, WrittenRecord } from '../../../core/record.ts'
+import type { AgentLinkRecord, BranchRecord, RecordOutcome } from '../../../core/record.ts'
 import { containsSeq } from '../../../core/runs.ts'
 import { all, first, type Program, run } from '../../engine/engine.ts'
-import type { BranchRow, PlaceRow } from '../../engine/rows.ts'
-import { headFields, nowhere } from '../insert-message.ts'
+import type { BranchRow, PositionRow } from '../../engine/rows.ts'
+import { beforeRoots, headFields } from '../insert-message.ts'
 import { giveUpKey, isExpired } from '../keys.ts'
-import { added, advanced, type Move, placeIn, present, refused, type Target } from './move.ts'
+import {
+  added,
+  advanced,
+  placeIn,
+  present,
+  type RecordTarget,
+  type RecordWrite,
+  refused,
+} from './record-write.ts'
 
 type Keys = Pick<BranchRow, 'key' | 'former_key' | 'trashed_key'>
 
 /** A branch that is missing is made; one whose head lies above the incoming one moves forward; one that has gone on
  *  differently stays, and the incoming one becomes its sibling. */
-export function* putBranch(move: Move, target: Target, record: StoredBranch): Program<WrittenRecord> {
-  const head = record.head === null ? nowhere : placeIn(move, target, record.head)
+export function* putBranchRecord(
+  move: RecordWrite,
+  target: RecordTarget,
+  record: BranchRecord,
+): Program<RecordOutcome> {
+  const head = record.head === null ? beforeRoots : placeIn(move, target, record.head)
   if (!head) return refused(`its head ${record.head} is missing`)
   const known = yield* first('branch', { conv: target.conv, name: record.name })
   if (!known || isBlank(known, record)) {
@@ -34,7 +46,7 @@ export function* putBranch(move: Move, target: Target, record: StoredBranch): Pr
 }
 
 /** As a new conversation has it before its record comes; unless the record says the same. */
-function isBlank(known: BranchRow, record: StoredBranch): boolean {
+function isBlank(known: BranchRow, record: BranchRecord): boolean {
   const { key, former_key, trashed_key, title } = known
   if (known.head_seq >= 0 || [key, former_key, trashed_key, title].some(field => field !== null)) return false
   if (known.created_at !== known.updated_at) return false
@@ -47,19 +59,24 @@ function isBlank(known: BranchRow, record: StoredBranch): boolean {
 }
 
 /** Whether a place is on the path that ends at a seq. Before any message is on every path. */
-function* lies(target: Target, place: Pick<PlaceRow, 'seq'>, end: number): Program<boolean> {
+function* lies(target: RecordTarget, place: Pick<PositionRow, 'seq'>, end: number): Program<boolean> {
   if (place.seq < 0) return true
   if (place.seq > end) return false
   return containsSeq(yield* all('pathRuns', { conv: target.conv, seq: end }), place.seq)
 }
 
 /** Whether a turn of this store holds the branch: its holder goes on from the head that it knows. */
-function* isHeldElsewhere(move: Move, { conv }: Target, name: string, head: PlaceRow): Program<boolean> {
+function* isHeldElsewhere(
+  move: RecordWrite,
+  { conv }: RecordTarget,
+  name: string,
+  head: PositionRow,
+): Program<boolean> {
   const open = yield* first('openTurnOn', { conv, name })
   return open !== undefined && open.last !== head.seq && (open.lease_until ?? 0) > move.now
 }
 
-function* putSibling(target: Target, record: StoredBranch, head: PlaceRow): Program<WrittenRecord> {
+function* putSibling(target: RecordTarget, record: BranchRecord, head: PositionRow): Program<RecordOutcome> {
   for (const name of siblingNames(record.name)) {
     const known = yield* first('branch', { conv: target.conv, name })
     // So it was written before.
@@ -73,8 +90,8 @@ function* putSibling(target: Target, record: StoredBranch, head: PlaceRow): Prog
   throw new Error('unreachable: the names do not end')
 }
 
-function* write(target: Target, record: StoredBranch, head: PlaceRow, keys: Keys): Program<void> {
-  yield* run('putStoredBranch', {
+function* write(target: RecordTarget, record: BranchRecord, head: PositionRow, keys: Keys): Program<void> {
+  yield* run('putBranchRecord', {
     conv: target.conv,
     name: record.name,
     ...headFields(head),
@@ -88,9 +105,9 @@ function* write(target: Target, record: StoredBranch, head: PlaceRow, keys: Keys
 
 /** A key belongs to one living branch: whoever has it here keeps it. */
 function* keysFor(
-  move: Move,
-  target: Target,
-  record: StoredBranch,
+  move: RecordWrite,
+  target: RecordTarget,
+  record: BranchRecord,
 ): Program<{ readonly keys: Keys; readonly note: string | null }> {
   const { key, formerKey: former_key, trashedKey: trashed_key } = record
   if (key === null) return { keys: { key, former_key, trashed_key }, note: null }
@@ -106,7 +123,11 @@ function* keysFor(
 }
 
 /** What an agent here calls its copy of the branch stays. */
-export function* putLink(move: Move, target: Target, record: StoredAgentLink): Program<WrittenRecord> {
+export function* putLinkRecord(
+  move: RecordWrite,
+  target: RecordTarget,
+  record: AgentLinkRecord,
+): Program<RecordOutcome> {
   const { conv } = target
   const { branch: name, agent, directory } = record
   if (!(yield* first('branch', { conv, name })))

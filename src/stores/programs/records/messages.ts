@@ -1,32 +1,35 @@
 import type {
-  StoredBlob,
-  StoredConversation,
-  StoredMessage,
-  StoredTombstone,
-  WrittenRecord,
+  BlobRecord,
+  ConversationRecord,
+  MessageRecord,
+  RecordOutcome,
+  TombstoneRecord,
 } from '../../../core/record.ts'
 import { fold } from '../../../core/search/fold.ts'
-import { count, first, type Program, run } from '../../engine/engine.ts'
+import { countChanges, first, type Program, run } from '../../engine/engine.ts'
 import type { LocatedRow } from '../../engine/rows.ts'
 import { putDetails, putPrompt, tagSet } from '../conversations.ts'
-import { headFields, nowhere } from '../insert-message.ts'
-import { readBuried, readKept, readPlaces } from './known.ts'
+import { beforeRoots, headFields } from '../insert-message.ts'
+import { lockKnownBlobs, readKnownPositions, readTombstones } from './known-positions.ts'
 import {
   added,
   advanced,
   blobsOf,
   bury,
-  type Move,
   placeIn,
   present,
+  type RecordTarget,
+  type RecordWrite,
+  recordTarget,
   refused,
   seqOf,
-  type Target,
-  targetOf,
-} from './move.ts'
+} from './record-write.ts'
 
 /** A conversation that is there keeps what it says of itself; only what never goes down is raised. */
-export function* putConversation(move: Move, record: StoredConversation): Program<WrittenRecord> {
+export function* putConversationRecord(
+  move: RecordWrite,
+  record: ConversationRecord,
+): Program<RecordOutcome> {
   const target = move.targets.get(record.id)
   if (target === 'purging') return refused(`conversation ${record.id} is being removed for good`)
   if (!target) {
@@ -34,24 +37,24 @@ export function* putConversation(move: Move, record: StoredConversation): Progra
     // Another process was quicker, and what it has stored was not there when it was asked for.
     const row = yield* first('lockConversation', { id: record.id })
     if (!row) return refused('another process has just made and removed it')
-    const made = targetOf(row, { born: false })
+    const made = recordTarget(row, { born: false })
     move.targets.set(record.id, made)
-    yield* readPlaces(move.places, move.records)
-    yield* readBuried(made, move.records)
-    yield* readKept(move.kept, move.records)
+    yield* readKnownPositions(move.places, move.records)
+    yield* readTombstones(made, move.records)
+    yield* lockKnownBlobs(move.kept, move.records)
     return present
   }
   const { conv } = target
   const { tokensUsed: tokens_used, cost, updatedAt: updated_at } = record
-  if ((yield* count('raiseTotals', { conv, tokens_used, cost, updated_at })) === 0) return present
+  if ((yield* countChanges('raiseTotals', { conv, tokens_used, cost, updated_at })) === 0) return present
   target.changed = true
   return advanced
 }
 
-function* insert(move: Move, record: StoredConversation): Program<boolean> {
+function* insert(move: RecordWrite, record: ConversationRecord): Program<boolean> {
   const { id, title, prompt, createdAt } = record
   if (prompt) yield* putPrompt(prompt.text)
-  const inserted = yield* first('insertStoredConversation', {
+  const inserted = yield* first('insertConversationRecord', {
     id,
     kind: record.conversationKind,
     title,
@@ -84,10 +87,10 @@ function* insert(move: Move, record: StoredConversation): Program<boolean> {
   const { conv } = inserted
   yield* putDetails(conv, { tags: record.tags, metadata: record.metadata })
   // A conversation is never without its active branch, not even if what follows never comes. Its record fills it in.
-  yield* run('putStoredBranch', {
+  yield* run('putBranchRecord', {
     conv,
     name: record.activeBranch,
-    ...headFields(nowhere),
+    ...headFields(beforeRoots),
     ...{ key: null, former_key: null, trashed_key: null, title: null },
     created_at: createdAt,
     updated_at: createdAt,
@@ -96,17 +99,21 @@ function* insert(move: Move, record: StoredConversation): Program<boolean> {
     ...{ conv, id, title, active_branch: record.activeBranch, next_seq: 0, next_event: 0, indexed_seq: 0 },
     ...{ trashed_at: record.trashedAt, purging: 0 },
   }
-  move.targets.set(id, targetOf(row, { born: true }))
+  move.targets.set(id, recordTarget(row, { born: true }))
   return true
 }
 
 /** Stores a message behind all others. In a conversation that is new here, that is the seq it had. */
-export function* putMessage(move: Move, target: Target, record: StoredMessage): Program<WrittenRecord> {
+export function* putMessageRecord(
+  move: RecordWrite,
+  target: RecordTarget,
+  record: MessageRecord,
+): Program<RecordOutcome> {
   const { id, parentId } = record
   const here = move.places.get(id)
   if (here)
     return here.conversation_id === target.id ? present : refused('it belongs to another conversation')
-  const parent = parentId === null ? nowhere : placeIn(move, target, parentId)
+  const parent = parentId === null ? beforeRoots : placeIn(move, target, parentId)
   if (!parent) return refused(`its parent ${parentId} is missing`)
   const seq = target.nextSeq
   const turn =
@@ -128,7 +135,7 @@ export function* putMessage(move: Move, target: Target, record: StoredMessage): 
     turn,
   }
   const { conversation_id: _, ...columns } = place
-  yield* run('insertStoredMessage', {
+  yield* run('insertMessageRecord', {
     ...columns,
     role: record.role,
     at: record.at,
@@ -148,7 +155,7 @@ export function* putMessage(move: Move, target: Target, record: StoredMessage): 
   return added
 }
 
-function* refer(move: Move, { conv }: Target, seq: number, hash: string): Program<void> {
+function* refer(move: RecordWrite, { conv }: RecordTarget, seq: number, hash: string): Program<void> {
   const blob = move.blobs.get(hash)
   if (blob && !move.kept.has(hash) && !move.stored.has(hash)) {
     yield* run('putBlob', { hash, size: blob.data.length, data: blob.data })
@@ -158,13 +165,17 @@ function* refer(move: Move, { conv }: Target, seq: number, hash: string): Progra
 }
 
 /** A blob is stored with a message that needs it, or not at all: nobody would ever remove it. */
-export function outcomeOfBlob(move: Move, { hash }: StoredBlob): WrittenRecord {
+export function blobOutcome(move: RecordWrite, { hash }: BlobRecord): RecordOutcome {
   if (move.stored.has(hash)) return added
   return move.kept.has(hash) ? present : refused('no message that was taken refers to it')
 }
 
 /** What was deleted there and lives here goes on living. */
-export function* putTombstone(move: Move, target: Target, record: StoredTombstone): Program<WrittenRecord> {
+export function* putTombstoneRecord(
+  move: RecordWrite,
+  target: RecordTarget,
+  record: TombstoneRecord,
+): Program<RecordOutcome> {
   const { id, parent } = record
   if (target.buried.has(id) || placeIn(move, target, id)) return present
   const parentSeq = parent === null ? -1 : seqOf(move, target, parent)

@@ -1,10 +1,10 @@
 import type { ConversationId } from '../../../core/ids.ts'
 import { all, first, type Program } from '../../engine/engine.ts'
 import type { BranchRow, ConversationRow, LinkRow } from '../../engine/rows.ts'
-import type { StoredTurnRow } from '../../engine/statements-records.ts'
+import type { TurnRecordRow } from '../../engine/statements-records.ts'
 
 /** What of a conversation changes in place: read at one moment, so that a writer at work does not tear it. */
-export interface Outline {
+export interface RecordOutline {
   readonly row: ConversationRow
   readonly branches: readonly BranchRow[]
   readonly links: readonly LinkRow[]
@@ -13,17 +13,17 @@ export interface Outline {
 }
 
 export interface OpenTurn {
-  readonly turn: StoredTurnRow
+  readonly turn: TurnRecordRow
   readonly pieces: readonly { readonly n: number; readonly type: string; readonly text: string }[]
 }
 
 /** Null if there is none, or if it is being purged. */
-export function* readOutline(id: ConversationId): Program<Outline | null> {
+export function* readOutline(id: ConversationId): Program<RecordOutline | null> {
   const row = yield* first('conversationById', { id })
   if (!row || row.purging === 1) return null
   const { conv } = row
   const branches = yield* all('branches', { conv })
-  const links = yield* all('storedLinks', { conv })
+  const links = yield* all('linkRecords', { conv })
   const open: OpenTurn[] = []
   for (const turn of yield* all('openTurns', { conv })) {
     const [first_id, last_id] = [yield* idAt(turn.first), yield* idAt(turn.last)]
@@ -43,7 +43,7 @@ export function* readOutline(id: ConversationId): Program<Outline | null> {
 export function* readMovedBranches({
   row,
   branches,
-}: Outline): Program<ReadonlyMap<string, BranchRow | null>> {
+}: RecordOutline): Program<ReadonlyMap<string, BranchRow | null>> {
   const { conv, next_seq } = row
   const moved = new Map<string, BranchRow | null>()
   const seqs = branches.filter(branch => branch.head_seq >= 0).map(branch => branch.head_seq)

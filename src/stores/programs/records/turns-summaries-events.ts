@@ -1,20 +1,33 @@
 import { sha256Hex } from '../../../core/hash.ts'
 import type {
-  StoredDraft,
-  StoredEvent,
-  StoredSummary,
-  StoredTurn,
-  WrittenRecord,
+  DraftRecord,
+  EventRecord,
+  RecordOutcome,
+  SummaryRecord,
+  TurnRecord,
 } from '../../../core/record.ts'
 import { containsSeq } from '../../../core/runs.ts'
 import { leaseMs } from '../../../core/turn.ts'
 import { all, first, type Program, run } from '../../engine/engine.ts'
 import { holderText } from '../../engine/row-to-value.ts'
 import type { TurnRow } from '../../engine/rows.ts'
-import { added, advanced, type Move, placeIn, present, refused, seqOf, type Target } from './move.ts'
+import {
+  added,
+  advanced,
+  placeIn,
+  present,
+  type RecordTarget,
+  type RecordWrite,
+  refused,
+  seqOf,
+} from './record-write.ts'
 
 /** An open turn that has gone on elsewhere goes on here, unless somebody is at it. */
-export function* putTurn(move: Move, target: Target, record: StoredTurn): Program<WrittenRecord> {
+export function* putTurnRecord(
+  move: RecordWrite,
+  target: RecordTarget,
+  record: TurnRecord,
+): Program<RecordOutcome> {
   const { conv } = target
   const { key, branch } = record
   const from = seqOf(move, target, record.first)
@@ -29,12 +42,12 @@ export function* putTurn(move: Move, target: Target, record: StoredTurn): Progra
   } else if (record.status === 'open' && (yield* first('openTurnOn', { conv, name: branch }))) {
     return refused(`another turn is open on branch ${JSON.stringify(branch)}`)
   }
-  yield* run('putStoredTurn', { conv, ...row })
+  yield* run('putTurnRecord', { conv, ...row })
   target.changed = true
   return known ? advanced : added
 }
 
-function rowOf(record: StoredTurn, from: number, to: number, now: number): TurnRow {
+function rowOf(record: TurnRecord, from: number, to: number, now: number): TurnRow {
   const open = record.status === 'open'
   return {
     key: record.key,
@@ -60,7 +73,7 @@ function isFurther(known: TurnRow, row: TurnRow, now: number): boolean {
   return row.last > known.last || (row.status !== 'open' && row.last === known.last)
 }
 
-export function* putDraft(target: Target, record: StoredDraft): Program<WrittenRecord> {
+export function* putDraftRecord(target: RecordTarget, record: DraftRecord): Program<RecordOutcome> {
   const { conv, lastDrafts } = target
   const { turn: key, n, type, text } = record
   let last = lastDrafts.get(key)
@@ -80,7 +93,11 @@ export function* putDraft(target: Target, record: StoredDraft): Program<WrittenR
   return added
 }
 
-export function* putSummary(move: Move, target: Target, record: StoredSummary): Program<WrittenRecord> {
+export function* putSummaryRecord(
+  move: RecordWrite,
+  target: RecordTarget,
+  record: SummaryRecord,
+): Program<RecordOutcome> {
   const { conv } = target
   const [from, to] = [placeIn(move, target, record.first), placeIn(move, target, record.last)]
   if (!from || !to) return refused('its messages are missing')
@@ -100,7 +117,7 @@ export function* putSummary(move: Move, target: Target, record: StoredSummary): 
   const range = { conv, first_seq: from.seq, last_seq: to.seq }
   const known = yield* first('summary', range)
   if (known && known.text !== null) return present
-  yield* run('putStoredSummary', {
+  yield* run('putSummaryRecord', {
     ...range,
     first_id: from.id,
     last_id: to.id,
@@ -119,7 +136,11 @@ const widestGap = 10_000
 
 /** An event has no name but its number. One that says the same is the same; where its number is taken, it goes behind
  *  all others. */
-export function* putEvent(move: Move, target: Target, record: StoredEvent): Program<WrittenRecord> {
+export function* putEventRecord(
+  move: RecordWrite,
+  target: RecordTarget,
+  record: EventRecord,
+): Program<RecordOutcome> {
   const { conv } = target
   const event = { type: record.type, at: record.at, data: JSON.stringify(record.data) }
   let { n } = record
@@ -139,12 +160,12 @@ export function* putEvent(move: Move, target: Target, record: StoredEvent): Prog
 }
 
 /** The events that have the numbers of those in this call. */
-function* eventsOf(move: Move, target: Target): Program<NonNullable<Target['events']>> {
+function* eventsOf(move: RecordWrite, target: RecordTarget): Program<NonNullable<RecordTarget['events']>> {
   if (target.events) return target.events
   const numbers = move.records.flatMap(record =>
     record.kind === 'event' && record.conversationId === target.id ? [record.n] : [],
   )
-  const events: NonNullable<Target['events']> = new Map()
+  const events: NonNullable<RecordTarget['events']> = new Map()
   for (let after = Math.min(...numbers) - 1; ; ) {
     const rows = yield* all('events', { conv: target.conv, after, types: null, limit: 1_000 })
     for (const { n, type, at, data } of rows) events.set(n, { type, at, data })

@@ -2,24 +2,24 @@ import { checkNonEmpty } from '../../../core/check.ts'
 import { InvalidError } from '../../../core/errors.ts'
 import type { ConversationId } from '../../../core/ids.ts'
 import type { NonEmpty } from '../../../core/message.ts'
-import type { StoredBlob, StoredRecord, Written, WrittenRecord } from '../../../core/record.ts'
-import { checkStored } from '../../check/record.ts'
+import type { BlobRecord, RecordOutcome, RecordOutcomes, StoreRecord } from '../../../core/record.ts'
+import { checkRecord } from '../../check/record.ts'
 import { first, type Program, run } from '../../engine/engine.ts'
-import { putBranch, putLink } from './branches.ts'
-import { readBuried, readKept, readPlaces } from './known.ts'
-import { outcomeOfBlob, putConversation, putMessage, putTombstone } from './messages.ts'
-import { type Move, refused, type Target, targetOf } from './move.ts'
-import { putDraft, putEvent, putSummary, putTurn } from './turns-summaries-events.ts'
+import { putBranchRecord, putLinkRecord } from './branches.ts'
+import { lockKnownBlobs, readKnownPositions, readTombstones } from './known-positions.ts'
+import { blobOutcome, putConversationRecord, putMessageRecord, putTombstoneRecord } from './messages.ts'
+import { type RecordTarget, type RecordWrite, recordTarget, refused } from './record-write.ts'
+import { putDraftRecord, putEventRecord, putSummaryRecord, putTurnRecord } from './turns-summaries-events.ts'
 
 /** A record that has been checked, or the reason why it is refused. */
-type CheckedRecord = { readonly record: StoredRecord } | { readonly fault: string }
+type CheckedRecord = { readonly record: StoreRecord } | { readonly fault: string }
 
 /** Checks records before anything is asked of an engine. A record that is refused does not keep the others out. */
-export function checkRecords(records: NonEmpty<StoredRecord>): readonly CheckedRecord[] {
+export function checkRecords(records: NonEmpty<StoreRecord>): readonly CheckedRecord[] {
   checkNonEmpty(records, 'records')
   return records.map((record): CheckedRecord => {
     try {
-      return { record: checkStored(record) }
+      return { record: checkRecord(record) }
     } catch (error) {
       if (error instanceof InvalidError) return { fault: error.message }
       throw error
@@ -27,11 +27,11 @@ export function checkRecords(records: NonEmpty<StoredRecord>): readonly CheckedR
   })
 }
 
-/** Takes records in; see `Mover`. */
-export function* writeRecords(given: readonly CheckedRecord[], now: number): Program<Written> {
+/** Takes records in; see `RecordMover`. */
+export function* writeRecords(given: readonly CheckedRecord[], now: number): Program<RecordOutcomes> {
   const records = given.flatMap(one => ('record' in one ? [one.record] : []))
   const move = yield* prepare(records, now)
-  const outcomes: (WrittenRecord | StoredBlob)[] = []
+  const outcomes: (RecordOutcome | BlobRecord)[] = []
   for (const one of given) {
     if ('fault' in one) outcomes.push(refused(one.fault))
     else if (one.record.kind === 'blob') outcomes.push(one.record)
@@ -39,21 +39,21 @@ export function* writeRecords(given: readonly CheckedRecord[], now: number): Pro
   }
   for (const target of move.targets.values()) if (target !== 'purging') yield* finish(target)
   // Only now is it known which messages were taken.
-  return outcomes.map(outcome => ('kind' in outcome ? outcomeOfBlob(move, outcome) : outcome))
+  return outcomes.map(outcome => ('kind' in outcome ? blobOutcome(move, outcome) : outcome))
 }
 
-function* prepare(records: readonly StoredRecord[], now: number): Program<Move> {
-  const targets: Move['targets'] = new Map()
+function* prepare(records: readonly StoreRecord[], now: number): Program<RecordWrite> {
+  const targets: RecordWrite['targets'] = new Map()
   // In one order, so that two callers do not wait for each other.
   for (const id of [...new Set(records.flatMap(conversationOf))].sort()) {
     const row = yield* first('lockConversation', { id })
-    if (row) targets.set(id, row.purging === 1 ? 'purging' : targetOf(row, { born: false }))
+    if (row) targets.set(id, row.purging === 1 ? 'purging' : recordTarget(row, { born: false }))
   }
-  const places: Move['places'] = new Map()
-  yield* readPlaces(places, records)
-  for (const target of targets.values()) if (target !== 'purging') yield* readBuried(target, records)
-  const kept: Move['kept'] = new Map()
-  yield* readKept(kept, records)
+  const places: RecordWrite['places'] = new Map()
+  yield* readKnownPositions(places, records)
+  for (const target of targets.values()) if (target !== 'purging') yield* readTombstones(target, records)
+  const kept: RecordWrite['kept'] = new Map()
+  yield* lockKnownBlobs(kept, records)
   const blobs = new Map(records.flatMap(record => (record.kind === 'blob' ? [[record.hash, record]] : [])))
   return {
     now,
@@ -66,40 +66,40 @@ function* prepare(records: readonly StoredRecord[], now: number): Program<Move> 
   }
 }
 
-function* put(move: Move, record: Exclude<StoredRecord, StoredBlob>): Program<WrittenRecord> {
-  if (record.kind === 'conversation') return yield* putConversation(move, record)
+function* put(move: RecordWrite, record: Exclude<StoreRecord, BlobRecord>): Program<RecordOutcome> {
+  if (record.kind === 'conversation') return yield* putConversationRecord(move, record)
   const target = move.targets.get(record.conversationId)
   if (!target) return refused(`its conversation ${record.conversationId} is missing`)
   if (target === 'purging') return refused(`conversation ${record.conversationId} is being removed for good`)
   switch (record.kind) {
     case 'message':
-      return yield* putMessage(move, target, record)
+      return yield* putMessageRecord(move, target, record)
     case 'tombstone':
-      return yield* putTombstone(move, target, record)
+      return yield* putTombstoneRecord(move, target, record)
     case 'turn':
-      return yield* putTurn(move, target, record)
+      return yield* putTurnRecord(move, target, record)
     case 'draft':
-      return yield* putDraft(target, record)
+      return yield* putDraftRecord(target, record)
     case 'summary':
-      return yield* putSummary(move, target, record)
+      return yield* putSummaryRecord(move, target, record)
     case 'event':
-      return yield* putEvent(move, target, record)
+      return yield* putEventRecord(move, target, record)
     case 'branch':
-      return yield* putBranch(move, target, record)
+      return yield* putBranchRecord(move, target, record)
     case 'agent_link':
-      return yield* putLink(move, target, record)
+      return yield* putLinkRecord(move, target, record)
     default:
       return record satisfies never
   }
 }
 
-function* finish(target: Target): Program<void> {
+function* finish(target: RecordTarget): Program<void> {
   const { conv, nextSeq, nextEvent, added, tokens } = target
   if (target.eventsAdded) yield* run('setNextEvent', { conv, next_event: nextEvent })
-  if (target.changed) yield* run('growStored', { conv, next_seq: nextSeq, added, tokens })
+  if (target.changed) yield* run('growByRecords', { conv, next_seq: nextSeq, added, tokens })
 }
 
-function conversationOf(record: StoredRecord): ConversationId[] {
+function conversationOf(record: StoreRecord): ConversationId[] {
   if (record.kind === 'blob') return []
   return [record.kind === 'conversation' ? record.id : record.conversationId]
 }

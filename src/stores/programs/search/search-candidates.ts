@@ -6,7 +6,7 @@ import type { CandidateRow } from '../../engine/rows.ts'
 import { readTexts } from './search-index.ts'
 
 /** A message that answers a search, with what it says. */
-export interface Answer {
+export interface SearchAnswer {
   readonly row: CandidateRow
   readonly texts: readonly string[]
 }
@@ -14,7 +14,7 @@ export interface Answer {
 /** Messages that may answer, said at this time or before, newest first. */
 export type CandidateSource = (upto: number, limit: number) => Program<readonly CandidateRow[]>
 
-export interface Candidates {
+export interface CandidateSources {
   /** What the index takes for answers. */
   readonly indexed: CandidateSource
   /** The same where prefixes are not asked for; null if there are none, or if asking so could take long. */
@@ -25,7 +25,7 @@ interface Hunt {
   readonly query: SearchQuery
   readonly wanted: number
   readonly after: readonly (string | number)[] | null
-  readonly answers: Answer[]
+  readonly answers: SearchAnswer[]
   /** From where to go on; null once there is no more. */
   upto: number | null
 }
@@ -33,10 +33,10 @@ interface Hunt {
 /** The newest messages that really answer, in order, from behind `after`. */
 export function* newestAnswers(
   query: SearchQuery,
-  candidates: Candidates,
+  candidates: CandidateSources,
   wanted: number,
   after: readonly (string | number)[] | null,
-): Program<readonly Answer[]> {
+): Program<readonly SearchAnswer[]> {
   const hunt: Hunt = { query, wanted, after, answers: [], upto: after ? (after[0] as number) : latestTime }
   if (candidates.withoutPrefixes) yield* lookAtNewest(hunt, candidates.withoutPrefixes)
   // What the index decides alone: words and prefixes that must occur, and words that must not.

@@ -5,18 +5,18 @@ import type { Page, SearchHit, SearchOptions } from '../../../core/listing.ts'
 import type { SearchQuery } from '../../../core/search/query.ts'
 import { score } from '../../../core/search/rank.ts'
 import { cutSnippet } from '../../../core/search/snippet.ts'
-import { all, type Match, type Program } from '../../engine/engine.ts'
+import { all, type Program, type TokenMatch } from '../../engine/engine.ts'
 import type { Conv } from '../../engine/rows.ts'
 import { readLoose } from '../content.ts'
 import { readCursor, writeCursor } from '../cursor.ts'
 import { needConversation } from '../lookup.ts'
 import { resolve } from '../resolve.ts'
 import {
-  type Answer,
   type CandidateSource,
-  type Candidates,
+  type CandidateSources,
   newestAnswers,
   orderKey,
+  type SearchAnswer,
 } from './search-candidates.ts'
 import { scopes } from './search-index.ts'
 
@@ -25,10 +25,10 @@ const mostRanked = 2_000
 
 /** One page of answers. The index narrows down; what must be exact, and alike on every engine, is
  *  decided on the texts: phrases, order, rank and snippet. */
-export function* search(
+export function* searchMessages(
   query: SearchQuery,
   options: SearchOptions,
-  matchText: (match: Match) => string,
+  matchText: (match: TokenMatch) => string,
 ): Program<Page<SearchHit>> {
   const limit = options.limit ?? 20
   const candidates = yield* candidatesOf(query, options, matchText)
@@ -50,8 +50,8 @@ export function* search(
 function* candidatesOf(
   query: SearchQuery,
   options: SearchOptions,
-  matchText: (match: Match) => string,
-): Program<Candidates> {
+  matchText: (match: TokenMatch) => string,
+): Program<CandidateSources> {
   const required = query.all.flatMap(term => term.required)
   const prefixes = query.all.flatMap(term => (term.requiredPrefix === null ? [] : [term.requiredPrefix]))
   // A word that the index can decide alone may be excluded there; a phrase may not.
@@ -79,7 +79,7 @@ function* candidatesOf(
 }
 
 /** Best first; among equals the newest. */
-function rank(answers: readonly Answer[], query: SearchQuery): Answer[] {
+function rank(answers: readonly SearchAnswer[], query: SearchQuery): SearchAnswer[] {
   return answers
     .map(answer => ({ answer, score: score(answer.texts, query) }))
     .sort((a, b) => b.score - a.score)
@@ -87,7 +87,7 @@ function rank(answers: readonly Answer[], query: SearchQuery): Answer[] {
 }
 
 function* hitsOf(
-  answers: readonly Answer[],
+  answers: readonly SearchAnswer[],
   query: SearchQuery,
   options: SearchOptions,
 ): Program<SearchHit[]> {

@@ -3,7 +3,7 @@ import { errorText } from '../../../core/error-text.ts'
 import { all, first, type Program } from '../../engine/engine.ts'
 import type { Conv } from '../../engine/rows.ts'
 import type { RawMessageRow, VerifyStatements } from '../../engine/statements-verify.ts'
-import { aboutOf, type Findings, tellsOfDamage } from './findings.ts'
+import { type FindingList, isDamage, subjectOf } from './findings.ts'
 
 const reference = /\{"\$blob":"([0-9a-f]{64})","bytes":(\d+)\}/g
 
@@ -11,7 +11,7 @@ const reference = /\{"\$blob":"([0-9a-f]{64})","bytes":(\d+)\}/g
 export function* checkBlobRefs(
   conv: Conv,
   rows: readonly RawMessageRow[],
-  findings: Findings,
+  findings: FindingList,
 ): Program<void> {
   if (rows.length === 0) return
   const listed = new Map<number, Set<string>>()
@@ -26,7 +26,7 @@ export function* checkBlobRefs(
     for (const { hash, size } of yield* all('blobSizes', { hashes })) sizes.set(hash, size)
   }
   for (const { row, refs } of said) {
-    const about = aboutOf(row)
+    const about = subjectOf(row)
     const known = listed.get(row.found_at)
     for (const [hash, bytes] of refs) {
       const size = sizes.get(hash)
@@ -66,7 +66,7 @@ export function* checkBlob(blob: VerifyStatements['rawBlobs'][1]): Program<strin
       bytes += piece.data.length
     }
   } catch (error) {
-    if (!tellsOfDamage(error)) throw error
+    if (!isDamage(error)) throw error
     return `cannot be read: ${errorText(error)}`
   }
   if (digest.digest('hex') !== blob.hash) return 'does not match its hash'

@@ -1,6 +1,6 @@
 import type { TurnRow } from '../../engine/rows.ts'
 import type { RawMessageRow } from '../../engine/statements-verify.ts'
-import type { Findings } from './findings.ts'
+import type { FindingList } from './findings.ts'
 
 interface Waiting {
   readonly callId: string
@@ -19,7 +19,7 @@ export interface CallWalk {
   end(): void
 }
 
-export function walkCalls(findings: Findings): CallWalk {
+export function walkCalls(findings: FindingList): CallWalk {
   const waiting = new Map<string, Waiting[]>()
   let count = 0
   return { at, end }

@@ -5,8 +5,8 @@ import { all, first, type Program } from '../../engine/engine.ts'
 import type { Conv, SummaryRow } from '../../engine/rows.ts'
 import type { RawConversationRow } from '../../engine/statements-verify.ts'
 import { runStarts } from '../structure.ts'
-import { type Findings, findingsOf, guarded, tellsOfDamage } from './findings.ts'
-import { readPlaces, walkMessages } from './walk.ts'
+import { createFindingList, type FindingList, guarded, isDamage } from './findings.ts'
+import { readRawPositions, walkMessages } from './walk.ts'
 
 export interface ConversationCheck {
   readonly messages: number
@@ -28,7 +28,7 @@ export function* checkConversation(
   conversation: RawConversationRow,
   { newest, onPage }: ConversationCheckOptions,
 ): Program<ConversationCheck> {
-  const findings = findingsOf(conversation.id)
+  const findings = createFindingList(conversation.id)
   const above = Math.max(-1, conversation.next_seq - 1 - newest)
   let [messages, erased] = [0, 0]
   yield* guarded(findings, 'its messages', function* () {
@@ -51,12 +51,12 @@ export function* checkConversation(
   }
 }
 
-function checkCounter(name: string, stored: number, counted: number, findings: Findings): void {
+function checkCounter(name: string, stored: number, counted: number, findings: FindingList): void {
   if (stored !== counted) findings.add('repairable', `${name} is ${stored}, and should be ${counted}`)
 }
 
 /** Adds to each damaged message which others stand on it, as far as the shape of the conversation can be read. */
-function* withStanding(conversation: RawConversationRow, { list }: Findings): Program<readonly Finding[]> {
+function* withStanding(conversation: RawConversationRow, { list }: FindingList): Program<readonly Finding[]> {
   const isAsked = ({ severity, seq, branch }: Finding) =>
     severity === 'damage' && seq !== null && branch === null
   if (!list.some(isAsked)) return list
@@ -71,20 +71,20 @@ function* withStanding(conversation: RawConversationRow, { list }: Findings): Pr
       return { ...finding, standing: ranges }
     })
   } catch (error) {
-    if (!tellsOfDamage(error)) throw error
+    if (!isDamage(error)) throw error
     return list
   }
 }
 
 /** Branches point to messages of the conversation, and what they copy of their heads is right. */
-export function* checkBranches(conversation: RawConversationRow, findings: Findings): Program<void> {
+export function* checkBranches(conversation: RawConversationRow, findings: FindingList): Program<void> {
   const { conv, active_branch, trashed_at, purging } = conversation
   const branches = yield* all('branches', { conv })
   if (!branches.some(({ name }) => name === active_branch))
     findings.add('repairable', `its active branch ${JSON.stringify(active_branch)} is missing`)
   if (purging === 1) return
   const seqs = [...new Set(branches.map(({ head_seq }) => head_seq))].filter(seq => seq >= 0)
-  const places = new Map((yield* readPlaces(conv, seqs)).map(place => [place.seq, place]))
+  const places = new Map((yield* readRawPositions(conv, seqs)).map(place => [place.seq, place]))
   for (const row of branches) {
     const about = { branch: row.name, ...(row.head_seq >= 0 && { seq: row.head_seq }), message: row.head_id }
     if (trashed_at !== null && row.key !== null)
@@ -109,7 +109,7 @@ export function* checkBranches(conversation: RawConversationRow, findings: Findi
     if (!branches.some(({ name }) => name === branch))
       findings.add('repairable', `the agent ${JSON.stringify(agent)} knows a branch that is not there`, about)
     if (seen_seq === null) continue
-    const [place] = yield* readPlaces(conv, [seen_seq])
+    const [place] = yield* readRawPositions(conv, [seen_seq])
     if (place?.id !== seen_id)
       findings.add(
         'repairable',
@@ -120,7 +120,7 @@ export function* checkBranches(conversation: RawConversationRow, findings: Findi
 }
 
 /** What was counted, marked and listed of the conversation agrees with it. */
-export function* checkDerived(conversation: RawConversationRow, findings: Findings): Program<void> {
+export function* checkDerived(conversation: RawConversationRow, findings: FindingList): Program<void> {
   const { conv, indexed_seq, next_seq, next_event, tags, prompt_known, prompt_hash } = conversation
   if (prompt_known !== 1) findings.add('damage', `its prompt ${prompt_hash} is missing`)
   if (indexed_seq > next_seq)
@@ -164,7 +164,7 @@ function tagsIn(text: string): readonly string[] | null {
 const stretch = 5_000
 
 /** Each summary was made of the messages that it says. */
-export function* checkSummaries({ conv }: RawConversationRow, findings: Findings): Program<void> {
+export function* checkSummaries({ conv }: RawConversationRow, findings: FindingList): Program<void> {
   for (const summary of yield* all('summaries', { conv })) {
     if (summary.text === null) continue
     const about = { message: summary.last_id, seq: summary.last_seq }
@@ -184,12 +184,12 @@ function* checksumOf(
   const ranges: { lo: number; hi: number }[] = []
   // Climbs run by run, and only ever upwards: damage must not send it round.
   for (let seq = last_seq; ; ) {
-    const [place] = yield* readPlaces(conv, [seq])
+    const [place] = yield* readRawPositions(conv, [seq])
     if (!place || place.run > seq) return null
     if (seq === last_seq && place.id !== last_id) return null
     ranges.unshift({ lo: Math.max(place.run, first_seq), hi: seq })
     if (place.run <= first_seq) break
-    const [start] = yield* readPlaces(conv, [place.run])
+    const [start] = yield* readRawPositions(conv, [place.run])
     if (!start || start.parent_seq < first_seq || start.parent_seq >= place.run) return null
     seq = start.parent_seq
   }

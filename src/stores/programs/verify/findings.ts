@@ -4,7 +4,7 @@ import type { Finding, Severity } from '../../../core/finding.ts'
 import type { Program } from '../../engine/engine.ts'
 
 /** What a finding is about, within its conversation. */
-export interface About {
+export interface FindingSubject {
   readonly message?: string | null
   readonly branch?: string
   readonly seq?: number
@@ -12,28 +12,36 @@ export interface About {
   readonly before?: number
 }
 
-export function aboutOf(row: { readonly id: string; readonly seq: number; readonly depth: number }): About {
+export function subjectOf(row: {
+  readonly id: string
+  readonly seq: number
+  readonly depth: number
+}): FindingSubject {
   return { message: row.id, seq: row.seq, before: row.depth }
 }
 
 /** Collects what is found in one conversation: so many that somebody can act on them, and the number of the rest. */
-export interface Findings {
+export interface FindingList {
   readonly list: readonly Finding[]
   /** Those that are not listed. */
   readonly more: Readonly<Record<Severity, number>>
-  add(severity: Severity, what: string, about?: About): void
+  add(severity: Severity, what: string, about?: FindingSubject): void
   has(severity: Severity): boolean
 }
 
 /** More than this says nothing new about a conversation. */
 const mostListed = 1_000
 
-export function findingsOf(conversation: string | null): Findings {
+export function createFindingList(conversation: string | null): FindingList {
   const list: Finding[] = []
   const more = { damage: 0, repairable: 0, note: 0 }
   return { list, more, add, has }
 
-  function add(severity: Severity, what: string, { message = null, branch, seq, before }: About = {}): void {
+  function add(
+    severity: Severity,
+    what: string,
+    { message = null, branch, seq, before }: FindingSubject = {},
+  ): void {
     if (list.length >= mostListed) {
       more[severity]++
       return
@@ -56,17 +64,17 @@ export function findingsOf(conversation: string | null): Findings {
 }
 
 /** Whether an error tells of what lies there. Anything else (nobody answers, somebody stops us) is no finding. */
-export function tellsOfDamage(error: unknown): boolean {
+export function isDamage(error: unknown): boolean {
   if (!(error instanceof Error) || error.name === 'AbortError') return false
   return !(error instanceof SkeinError) || error instanceof CorruptError || error instanceof InvalidError
 }
 
 /** Does a part of the check; if it cannot be read, that is what was found. */
-export function* guarded(findings: Findings, what: string, part: () => Program<void>): Program<void> {
+export function* guarded(findings: FindingList, what: string, part: () => Program<void>): Program<void> {
   try {
     yield* part()
   } catch (error) {
-    if (!tellsOfDamage(error)) throw error
+    if (!isDamage(error)) throw error
     findings.add('damage', `${what} cannot be read: ${errorText(error)}`)
   }
 }

@@ -2,14 +2,16 @@ import { latestTime } from '../../../core/check.ts'
 import { hashMessage, sha256Hex } from '../../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../../core/ids.ts'
 import { type Role, roles } from '../../../core/message.ts'
-import type { RawMessageRow, RawPlaceRow } from '../../engine/statements-verify.ts'
-import { aboutOf, type Findings } from './findings.ts'
+import type { RawMessageRow, RawPositionRow } from '../../engine/statements-verify.ts'
+import { type FindingList, subjectOf } from './findings.ts'
 
 /** What is known of a message's parent, and what its id would have to be if that is not the stored one. */
-export type Above = Pick<RawPlaceRow, 'id' | 'run' | 'depth' | 'path_tokens'> & { readonly trueId?: string }
+export type ParentFacts = Pick<RawPositionRow, 'id' | 'run' | 'depth' | 'path_tokens'> & {
+  readonly trueId?: string
+}
 
 /** Whether each column has the type that was stored: damage can change that too. */
-export function isWhole(row: RawMessageRow): boolean {
+export function hasColumnTypes(row: RawMessageRow): boolean {
   const { seq, parent_seq, run, depth, at, tokens, path_tokens, turn, step } = row
   return (
     [seq, parent_seq, run, depth, at, tokens, path_tokens].every(Number.isSafeInteger) &&
@@ -26,9 +28,9 @@ export function checkWords(
   row: RawMessageRow,
   above: string,
   trueAbove: string | undefined,
-  findings: Findings,
+  findings: FindingList,
 ) {
-  const about = aboutOf(row)
+  const about = subjectOf(row)
   if (!roles.includes(row.role as Role)) findings.add('damage', 'who said it cannot be read', about)
   if (row.at < 0 || row.at > latestTime) findings.add('damage', 'when it was said cannot be read', about)
   const stored = Buffer.from(row.body_hash).toString('hex')
@@ -51,8 +53,8 @@ export function checkWords(
 }
 
 /** Checks what was taken away on purpose: the place has to say by whom, when and why. */
-export function checkErasure(row: RawMessageRow, findings: Findings): void {
-  const about = aboutOf(row)
+export function checkErasure(row: RawMessageRow, findings: FindingList): void {
+  const about = subjectOf(row)
   if (row.body === null && row.erased === null) findings.add('damage', 'its words are missing', about)
   if (row.body !== null && row.erased !== null)
     findings.add('repairable', 'it is marked as erased, and has words', about)
@@ -70,8 +72,8 @@ function isErasure(text: string): boolean {
 }
 
 /** Checks what follows from the parent and is stored to make reading cheap. */
-export function checkPlace(row: RawMessageRow, above: Above | null, findings: Findings): void {
-  const about = aboutOf(row)
+export function checkPlace(row: RawMessageRow, above: ParentFacts | null, findings: FindingList): void {
+  const about = subjectOf(row)
   const follows = above !== null && row.parent_seq === row.seq - 1
   const expected = {
     depth: above === null ? 0 : above.depth + 1,

@@ -1,11 +1,11 @@
 import { sha256Hex } from '../../../core/hash.ts'
 import { all, first, type Program } from '../../engine/engine.ts'
-import type { Findings } from './findings.ts'
+import type { FindingList } from './findings.ts'
 
 const page = 50
 
 /** Nothing hangs on a conversation or a message that is not there. */
-export function* checkOrphans(findings: Findings): Program<void> {
+export function* checkOrphans(findings: FindingList): Program<void> {
   for (const { place, conv, count } of yield* all('orphans', {})) {
     const what = `${count} of ${place} belong to a conversation that is not there (${conv})`
     findings.add(place === 'messages' ? 'damage' : 'repairable', what)
@@ -16,7 +16,7 @@ export function* checkOrphans(findings: Findings): Program<void> {
 }
 
 /** Each prompt is what its hash says. */
-export function* checkPrompts(findings: Findings): Program<void> {
+export function* checkPrompts(findings: FindingList): Program<void> {
   for (let after = ''; ; ) {
     const prompts = yield* all('rawPrompts', { after, limit: page })
     for (const { hash, text } of prompts) {

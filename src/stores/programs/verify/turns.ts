@@ -1,7 +1,7 @@
 import { all, type Program } from '../../engine/engine.ts'
 import type { Conv, TurnRow } from '../../engine/rows.ts'
 import type { RawMessageRow } from '../../engine/statements-verify.ts'
-import { aboutOf, type Findings } from './findings.ts'
+import { type FindingList, subjectOf } from './findings.ts'
 
 /** Turns that are read at a time: the engine sorts all of a conversation's for each page. */
 const page = 5_000
@@ -21,7 +21,7 @@ export interface TurnWalk {
   end(): Program<void>
 }
 
-export function walkTurns(conv: Conv, findings: Findings): TurnWalk {
+export function walkTurns(conv: Conv, findings: FindingList): TurnWalk {
   const underWay = new Map<number, UnderWay>()
   let waiting: readonly TurnRow[] = []
   let [next, above, isLast] = [0, -1, false]
@@ -30,7 +30,7 @@ export function walkTurns(conv: Conv, findings: Findings): TurnWalk {
   function* at(row: RawMessageRow): Program<TurnRow | null> {
     yield* goTo(row.seq)
     if (row.turn === null) return null
-    const about = aboutOf(row)
+    const about = subjectOf(row)
     const found = underWay.get(row.turn)
     if (!found) {
       findings.add(

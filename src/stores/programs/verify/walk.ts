@@ -4,20 +4,20 @@ import type { Conv } from '../../engine/rows.ts'
 import type {
   RawConversationRow,
   RawMessageRow,
-  RawPlaceRow,
+  RawPositionRow,
   VerifyStatements,
 } from '../../engine/statements-verify.ts'
 import { checkBlobRefs } from './blobs.ts'
 import { walkCalls } from './calls.ts'
-import { aboutOf, type Findings, tellsOfDamage } from './findings.ts'
-import { type Above, checkErasure, checkPlace, checkWords, isWhole } from './message.ts'
+import { type FindingList, isDamage, subjectOf } from './findings.ts'
+import { checkErasure, checkPlace, checkWords, hasColumnTypes, type ParentFacts } from './message.ts'
 import { walkTurns } from './turns.ts'
 
 /** Messages that are read at a time. */
 const pageSize = 200
 
 /** What a walk over all messages of a conversation has counted. */
-export interface Walked {
+export interface WalkResult {
   readonly messages: number
   readonly erased: number
   readonly tokens: number
@@ -32,9 +32,9 @@ export interface WalkOptions {
 /** Goes through the messages of a conversation in order of seq, page by page, and checks each against its parent. */
 export function* walkMessages(
   conversation: RawConversationRow,
-  findings: Findings,
+  findings: FindingList,
   { above: start, onPage }: WalkOptions,
-): Program<Walked> {
+): Program<WalkResult> {
   const { conv, purging } = conversation
   const isAll = start < 0
   const gaps = walkGaps(conversation, findings)
@@ -51,7 +51,7 @@ export function* walkMessages(
     for (const row of page.rows) {
       above = Math.max(above, row.found_at)
       messages++
-      if (!isWhole(row) || row.mine !== 1 || row.seq !== row.found_at) {
+      if (!hasColumnTypes(row) || row.mine !== 1 || row.seq !== row.found_at) {
         findings.add('damage', 'its record is torn, or belongs elsewhere', { seq: row.found_at })
         continue
       }
@@ -95,7 +95,7 @@ function* readPage(conv: Conv, above: number): Program<PageOfMessages> {
     const rows = yield* all('rawMessages', { conv, above, limit: pageSize })
     return { rows, holes: [], isLast: rows.length < pageSize }
   } catch (error) {
-    if (!tellsOfDamage(error)) throw error
+    if (!isDamage(error)) throw error
   }
   const seqs = yield* all('rawSeqs', { conv, above, limit: pageSize })
   const rows: RawMessageRow[] = []
@@ -106,7 +106,7 @@ function* readPage(conv: Conv, above: number): Program<PageOfMessages> {
       if (row?.found_at === seq) rows.push(row)
       else holes.push({ seq, reason: 'the index leads nowhere' })
     } catch (error) {
-      if (!tellsOfDamage(error)) throw error
+      if (!isDamage(error)) throw error
       holes.push({ seq, reason: errorText(error) })
     }
   }
@@ -118,33 +118,33 @@ function* parentsOf(
   conv: Conv,
   rows: readonly RawMessageRow[],
   before: RawMessageRow | null,
-): Program<Map<number, Above>> {
-  const parents = new Map<number, Above>()
+): Program<Map<number, ParentFacts>> {
+  const parents = new Map<number, ParentFacts>()
   if (before) parents.set(before.seq, before)
   const own = new Set(rows.map(({ seq }) => seq))
   const wanted = [...new Set(rows.map(({ parent_seq }) => parent_seq))].filter(
     seq => Number.isSafeInteger(seq) && seq >= 0 && seq < 2 ** 31 && !own.has(seq) && !parents.has(seq),
   )
   if (wanted.length === 0) return parents
-  for (const place of yield* readPlaces(conv, wanted)) parents.set(place.seq, place)
+  for (const place of yield* readRawPositions(conv, wanted)) parents.set(place.seq, place)
   return parents
 }
 
 /** Places of messages; those that cannot be read are left out. */
-export function* readPlaces(conv: Conv, seqs: readonly number[]): Program<readonly RawPlaceRow[]> {
+export function* readRawPositions(conv: Conv, seqs: readonly number[]): Program<readonly RawPositionRow[]> {
   try {
     return yield* all('rawPlaces', { conv, seqs })
   } catch (error) {
-    if (!tellsOfDamage(error)) throw error
+    if (!isDamage(error)) throw error
   }
-  const places: RawPlaceRow[] = []
+  const places: RawPositionRow[] = []
   if (seqs.length === 1) return places
-  for (const seq of seqs) places.push(...(yield* readPlaces(conv, [seq])))
+  for (const seq of seqs) places.push(...(yield* readRawPositions(conv, [seq])))
   return places
 }
 
-function complainOfParent(row: RawMessageRow, findings: Findings, isPurging: boolean): void {
-  const about = aboutOf(row)
+function complainOfParent(row: RawMessageRow, findings: FindingList, isPurging: boolean): void {
+  const about = subjectOf(row)
   if (row.parent_seq >= row.seq) findings.add('damage', 'it hangs on a message that came after it', about)
   else if (!isPurging)
     findings.add('damage', `the message it hangs on (seq ${row.parent_seq}) is missing`, about)
@@ -161,7 +161,7 @@ export interface GapWalk {
   end(): Program<void>
 }
 
-export function walkGaps({ conv, next_seq }: RawConversationRow, findings: Findings): GapWalk {
+export function walkGaps({ conv, next_seq }: RawConversationRow, findings: FindingList): GapWalk {
   let waiting: readonly Tombstone[] = []
   let [next, above, isLast, reached] = [0, -1, false, -1]
   return { at, end }

@@ -2,9 +2,9 @@ import type { Queries } from '../../engine/statements.ts'
 import { conversationQueries } from './conversations.ts'
 import { housekeepingQueries } from './housekeeping.ts'
 import { messageQueries } from './messages.ts'
-import { transferQueries } from './records.ts'
+import { recordQueries } from './records.ts'
 import { searchQueries } from './search.ts'
-import { recordQueries } from './turns-summaries-events.ts'
+import { turnQueries } from './turns-summaries-events.ts'
 import { verifyQueries } from './verify.ts'
 
 /** All the SQL the SQLite store runs, and nothing else. `LIMIT +@limit`, because SQLite looks at a bare parameter
@@ -12,9 +12,9 @@ import { verifyQueries } from './verify.ts'
 export const queries: Queries = {
   ...conversationQueries,
   ...messageQueries,
-  ...recordQueries,
+  ...turnQueries,
   ...housekeepingQueries,
   ...searchQueries,
-  ...transferQueries,
+  ...recordQueries,
   ...verifyQueries,
 }

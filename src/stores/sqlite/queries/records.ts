@@ -9,29 +9,29 @@ const turnColumns = `
   key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until, started_at, ended_at`
 
 /** Moving conversations: all that is stored, and writing it as it was. */
-export const transferQueries = {
+export const recordQueries = {
   bodySizes: `
     SELECT seq, coalesce(octet_length(body), 0) AS size FROM skein_messages
     WHERE conv = @conv AND seq BETWEEN @lo AND @hi ORDER BY seq`,
-  storedMessages: `
+  messageRecords: `
     SELECT m.seq, m.id, m.parent_seq, m.role, m.at, m.tokens, m.turn, m.step, m.label, m.body_hash, m.body, m.erased,
       (SELECT p.id FROM skein_messages p WHERE p.conv = m.conv AND p.seq = m.parent_seq) AS parent_id,
       CASE WHEN m.turn = m.seq THEN m.id
         ELSE (SELECT f.id FROM skein_messages f WHERE f.conv = m.conv AND f.seq = m.turn) END AS turn_id
     FROM skein_messages m WHERE m.conv = @conv AND m.seq BETWEEN @lo AND @hi ORDER BY m.seq`,
-  storedTombstones: `
+  tombstoneRecords: `
     SELECT t.seq, t.parent_seq, t.id, t.at, t.reason, ${idAt('t.conv', 't.parent_seq')} AS parent_id
     FROM skein_tombstones t WHERE t.conv = @conv AND t.seq BETWEEN @lo AND @hi ORDER BY t.seq`,
-  storedTurns: `
+  turnRecords: `
     SELECT ${turnColumns}, ${idAt('t.conv', 't.first')} AS first_id, ${idAt('t.conv', 't.last')} AS last_id
     FROM skein_turns t WHERE t.conv = @conv AND t.key > @after AND t.first < @below ORDER BY t.key LIMIT +@limit`,
-  storedSummaries: `
+  summaryRecords: `
     SELECT last_seq, first_seq, last_id, first_id, model, tokens, text, checksum, holder, lease_until, created_at
     FROM skein_summaries
     WHERE conv = @conv AND text IS NOT NULL AND last_seq < @below
       AND (last_seq, first_seq) > (@after_last, @after_first)
     ORDER BY last_seq, first_seq LIMIT +@limit`,
-  storedLinks: `
+  linkRecords: `
     SELECT branch, agent, directory, foreign_id, seen_id, updated_at FROM skein_agent_links
     WHERE conv = @conv ORDER BY branch, agent, directory`,
 
@@ -46,7 +46,7 @@ export const transferQueries = {
   // The transaction holds the whole file: there is nothing more to lock.
   keepBlobs: `
     SELECT b.hash, b.size FROM json_each(@hashes) w CROSS JOIN skein_blobs b ON b.hash = w.value`,
-  insertStoredConversation: `
+  insertConversationRecord: `
     INSERT INTO skein_conversations (
       id, kind, title, title_folded, model, label, channel, directory, project, task, owner, parent_id,
       parent_message, prompt_policy, prompt_hash, tool_results, metadata, tags, active_branch, tokens_used, cost,
@@ -61,7 +61,7 @@ export const transferQueries = {
     UPDATE skein_conversations SET tokens_used = max(tokens_used, @tokens_used), cost = max(cost, @cost),
       updated_at = max(updated_at, @updated_at)
     WHERE c = @conv AND (tokens_used < @tokens_used OR cost < @cost OR updated_at < @updated_at)`,
-  insertStoredMessage: `
+  insertMessageRecord: `
     INSERT INTO skein_messages (
       id, conv, seq, parent_seq, run, depth, role, at, tokens, path_tokens, turn, step, label, body_hash, body, erased)
     VALUES (
@@ -70,12 +70,12 @@ export const transferQueries = {
   insertTombstone: `
     INSERT INTO skein_tombstones (conv, seq, parent_seq, id, at, reason)
     VALUES (@conv, @seq, @parent_seq, @id, @at, @reason)`,
-  growStored: `
+  growByRecords: `
     UPDATE skein_conversations SET
       unindexed_from = CASE WHEN next_seq < @next_seq THEN coalesce(unindexed_from, next_seq) ELSE unindexed_from END,
       next_seq = @next_seq, messages = messages + @added, tokens = tokens + @tokens, version = version + 1
     WHERE c = @conv`,
-  putStoredTurn: `
+  putTurnRecord: `
     INSERT INTO skein_turns (conv, ${turnColumns})
     VALUES (
       @conv, @key, @branch, @first, @last, @last_step, @status, @model, @prompt_hash, @usage, @holder, @lease_until,
@@ -85,7 +85,7 @@ export const transferQueries = {
       status = excluded.status, model = excluded.model, prompt_hash = excluded.prompt_hash, usage = excluded.usage,
       holder = excluded.holder, lease_until = excluded.lease_until, started_at = excluded.started_at,
       ended_at = excluded.ended_at`,
-  putStoredSummary: `
+  putSummaryRecord: `
     INSERT INTO skein_summaries (
       conv, last_seq, first_seq, last_id, first_id, model, tokens, text, checksum, created_at)
     VALUES (@conv, @last_seq, @first_seq, @last_id, @first_id, @model, @tokens, @text, @checksum, @created_at)
@@ -96,7 +96,7 @@ export const transferQueries = {
     SELECT erased FROM skein_messages WHERE conv = @conv AND seq BETWEEN @lo AND @hi AND erased IS NOT NULL`,
   eventLike: `
     SELECT n FROM skein_events WHERE conv = @conv AND type = @type AND at = @at AND data = @data LIMIT 1`,
-  putStoredBranch: `
+  putBranchRecord: `
     INSERT INTO skein_branches (
       conv, name, head_seq, head_id, head_run, head_depth, head_path_tokens, key, former_key, trashed_key, title,
       created_at, updated_at)

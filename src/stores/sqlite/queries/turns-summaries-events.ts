@@ -7,7 +7,7 @@ const turnColumns = `
 const summaryColumns = `
   last_seq, first_seq, last_id, first_id, model, tokens, text, checksum, holder, lease_until, created_at`
 
-export const recordQueries = {
+export const turnQueries = {
   turn: `SELECT ${turnColumns} FROM skein_turns WHERE conv = @conv AND key = @key`,
   turns: `
     SELECT ${turnColumns} FROM skein_turns

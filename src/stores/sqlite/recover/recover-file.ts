@@ -3,38 +3,38 @@ import { dirname, join } from 'node:path'
 import { setImmediate as giveWay } from 'node:timers/promises'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { type ConversationId, conversationId } from '../../../core/ids.ts'
-import type { Mover } from '../../../core/ports.ts'
-import type { StoredRecord } from '../../../core/record.ts'
+import type { RecordMover } from '../../../core/ports.ts'
+import type { StoreRecord } from '../../../core/record.ts'
 import { type SourcedRecord, takeIn } from '../../../core/take-in.ts'
 import type { TurnRow } from '../../engine/rows.ts'
 import { systemSource } from '../../engine/system.ts'
-import { type BlobShelf, blobShelf } from './blobs.ts'
-import { type Kept, type Loss, type LostMessage, recoverMessages } from './conversation.ts'
-import { mendedCopy } from './copy.ts'
-import { belongsTo } from './owner.ts'
-import { recoverConversation, recoverRecords, rowsOf } from './records.ts'
-import { attempt, type Gap, rowKeys } from './rows.ts'
-import { mendSchemaText, replaceLostTables } from './schema-text.ts'
+import { belongsTo } from './belongs-to.ts'
+import { type BlobShelf, blobShelf } from './blob-shelf.ts'
+import { mendSchemaText, replaceLostTables } from './mend-schema-text.ts'
+import { mendedCopy } from './mended-copy.ts'
+import { attempt, rowKeys, type TableGap } from './readable-rows.ts'
+import { type KeptMessages, type LostMessage, type RecoverLoss, recoverMessages } from './recover-messages.ts'
+import { recoverConversation, recoverRecords, rowsOf } from './recover-records.ts'
 
-export type { Loss } from './conversation.ts'
+export type { RecoverLoss } from './recover-messages.ts'
 
 export interface RecoverOptions {
   readonly signal?: AbortSignal
-  readonly onLoss?: (loss: Loss) => void
+  readonly onLoss?: (loss: RecoverLoss) => void
   readonly onProgress?: (conversations: number, total: number) => void
 }
 
 /** What was copied out of a damaged file, and what was not. */
-export interface Recovered {
+export interface RecoverResult {
   readonly conversations: number
   readonly messages: number
   /** Conversations of which everything was copied as it was. */
   readonly whole: number
-  readonly losses: Readonly<Record<Loss['kind'], number>>
+  readonly losses: Readonly<Record<RecoverLoss['kind'], number>>
   /** What had to be mended before the file could be opened. */
   readonly mended: readonly string[]
   /** Stretches of tables that cannot be read. */
-  readonly gaps: readonly Gap[]
+  readonly gaps: readonly TableGap[]
 }
 
 /** Copies what is sound of a damaged file into another store, and says exactly what is not. The file itself is never
@@ -42,9 +42,9 @@ export interface Recovered {
  *  id has to vouch for it. */
 export async function recoverFile(
   damaged: string,
-  target: Pick<Mover, 'writeStored'>,
+  target: Pick<RecordMover, 'writeRecords'>,
   { signal, onLoss, onProgress }: RecoverOptions = {},
-): Promise<Recovered> {
+): Promise<RecoverResult> {
   const place = mkdtempSync(join(dirname(damaged), '.skein-recover-'))
   try {
     const copy = join(place, 'copy.db')
@@ -62,10 +62,13 @@ export async function recoverFile(
   async function recoverFrom(
     db: Database,
     lostTables: readonly string[],
-  ): Promise<Omit<Recovered, 'mended'>> {
-    const gaps: Gap[] = lostTables.map(table => ({ table, reason: 'nothing says any more where it lies' }))
+  ): Promise<Omit<RecoverResult, 'mended'>> {
+    const gaps: TableGap[] = lostTables.map(table => ({
+      table,
+      reason: 'nothing says any more where it lies',
+    }))
     const losses = { lost: 0, emptied: 0, rehung: 0, other: 0 }
-    const onGap = (gap: Gap) => void gaps.push(gap)
+    const onGap = (gap: TableGap) => void gaps.push(gap)
     const messages = keysByConversation(db, onGap)
     const lost = lostMessages(db, new Set([...messages.values()].flat()))
     const conversations = conversationsIn(db, messages, onGap)
@@ -111,7 +114,7 @@ export async function recoverFile(
       }
     }
 
-    function lose(loss: Loss): void {
+    function lose(loss: RecoverLoss): void {
       losses[loss.kind]++
       onLoss?.(loss)
     }
@@ -127,7 +130,7 @@ interface Found {
   readonly lost: readonly LostMessage[]
   readonly lostTables: readonly string[]
   readonly blobs: BlobShelf
-  readonly lose: (loss: Loss) => void
+  readonly lose: (loss: RecoverLoss) => void
 }
 
 /** One conversation, and how many of its messages were found sound. */
@@ -136,7 +139,7 @@ function* recoverOne(
   conv: number,
   given: ConversationId | null,
   { keys, lost, lostTables, blobs, lose }: Found,
-): Generator<StoredRecord, number> {
+): Generator<StoreRecord, number> {
   const now = systemSource.now()
   const id = given ?? conversationId(systemSource.uuid())
   const other = (what: string) =>
@@ -148,7 +151,12 @@ function* recoverOne(
   const turns = rowsOf<TurnRow>(db, conv, 'turns', ['first', 'key'], other)
   const firsts = new Set(turns.map(({ first }) => first))
   yield record
-  const kept: Kept = yield* recoverMessages({ db, conv, turns: firsts, lost, blobs, now }, id, keys, lose)
+  const kept: KeptMessages = yield* recoverMessages(
+    { db, conv, turns: firsts, lost, blobs, now },
+    id,
+    keys,
+    lose,
+  )
   yield* recoverRecords(db, conv, record, turns, kept, lose)
   return kept.count
 }
@@ -172,7 +180,10 @@ function mendSchema(path: string): readonly string[] {
 }
 
 /** The rows of all messages that can be read, by the conversation that they say they belong to. */
-function keysByConversation(db: Database, onGap: (gap: Gap) => void): ReadonlyMap<number, readonly number[]> {
+function keysByConversation(
+  db: Database,
+  onGap: (gap: TableGap) => void,
+): ReadonlyMap<number, readonly number[]> {
   const byConversation = new Map<number, number[]>()
   const keys = rowKeys(db, 'skein_messages', 'n', onGap)
   if (keys.length === 0) return byConversation
@@ -238,7 +249,7 @@ function lostMessages(
 function conversationsIn(
   db: Database,
   messages: ReadonlyMap<number, readonly number[]>,
-  onGap: (gap: Gap) => void,
+  onGap: (gap: TableGap) => void,
 ): ReadonlyMap<number, ConversationId | null> {
   const found = new Map<number, ConversationId | null>()
   const keys = rowKeys(db, 'skein_conversations', 'c', onGap)

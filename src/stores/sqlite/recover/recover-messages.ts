@@ -2,13 +2,13 @@ import type { Database } from 'better-sqlite3'
 import { blobHashesIn } from '../../../core/body.ts'
 import { hashMessage } from '../../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../../core/ids.ts'
-import type { StoredMessage, StoredRecord } from '../../../core/record.ts'
-import type { BlobShelf } from './blobs.ts'
-import { vouchFor } from './placing.ts'
-import { attempt, rowsFromBothEnds } from './rows.ts'
+import type { MessageRecord, StoreRecord } from '../../../core/record.ts'
+import type { BlobShelf } from './blob-shelf.ts'
+import { attempt, rowsFromBothEnds } from './readable-rows.ts'
+import { vouchFor } from './vouch-for.ts'
 
 /** What became of a message that could not be copied as it was. */
-export interface Loss {
+export interface RecoverLoss {
   readonly conversation: string
   /** Null if not even that can be read. */
   readonly message: string | null
@@ -36,7 +36,7 @@ interface Row {
 }
 
 /** Where messages of the damaged file are in the new one. */
-export interface Kept {
+export interface KeptMessages {
   /** The id that a message has now, by its old seq; if it is lost, that of the nearest before it that is not. */
   idAt(seq: number): MessageId | null
   /** The highest seq from `lo` to `hi` at which a message is, or null. */
@@ -72,8 +72,8 @@ export function* recoverMessages(
   { db, conv, turns, lost, blobs, now }: MessageSource,
   conversation: ConversationId,
   keys: readonly number[],
-  onLoss: (loss: Loss) => void,
-): Generator<StoredRecord, Kept> {
+  onLoss: (loss: RecoverLoss) => void,
+): Generator<StoreRecord, KeptMessages> {
   const facts = db.prepare(
     `SELECT n, seq, parent_seq, id, role, at, tokens, turn, step, label, body_hash FROM skein_messages WHERE n = ?`,
   )
@@ -163,7 +163,7 @@ export function* recoverMessages(
   }
 
   /** The tombstones below a seq that have not had their turn. */
-  function* bury(below: number): Generator<StoredRecord> {
+  function* bury(below: number): Generator<StoreRecord> {
     for (; nextBuried < buried.length && buried[nextBuried]!.seq < below; nextBuried++) {
       const { seq, parent_seq, id, at, reason } = buried[nextBuried]!
       const parentId = newIds.get(parent_seq) ?? (parent_seq < seq ? buriedIds.get(parent_seq) : undefined)
@@ -211,7 +211,7 @@ export function* recoverMessages(
   }
 
   function lose(
-    kind: Loss['kind'],
+    kind: RecoverLoss['kind'],
     message: string | null,
     seq: number | null,
     what: string,
@@ -245,7 +245,7 @@ function isReadable(row: Row): boolean {
   )
 }
 
-function erasureIn(text: string | null): StoredMessage['erased'] {
+function erasureIn(text: string | null): MessageRecord['erased'] {
   if (text === null) return null
   try {
     const { at, by, reason } = JSON.parse(text) as { at: unknown; by: unknown; reason: unknown }

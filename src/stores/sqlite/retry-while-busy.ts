@@ -5,14 +5,14 @@ import { isBusy } from './errors.ts'
 const patienceMs = 5_000
 
 /** Does something as soon as no other process is in the way, or throws that one was for too long. */
-export async function patiently<T>(work: () => T, isWorthIt: () => boolean = () => true): Promise<T> {
+export async function retryWhileBusy<T>(work: () => T, mayRetry: () => boolean = () => true): Promise<T> {
   // Begins with the first refusal: mostly there is none, and Node's clock is a module of its own to load.
   let deadline: number | undefined
   for (let tries = 0; ; tries++) {
     try {
       return work()
     } catch (error) {
-      if (!isBusy(error) || !isWorthIt()) throw error
+      if (!isBusy(error) || !mayRetry()) throw error
       deadline ??= performance.now() + patienceMs
       if (performance.now() >= deadline) throw error
     }

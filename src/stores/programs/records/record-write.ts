@@ -1,10 +1,10 @@
 import { blobHashesIn } from '../../../core/body.ts'
 import type { ConversationId, MessageId } from '../../../core/ids.ts'
-import type { Spot, StoredBlob, StoredRecord, WrittenRecord } from '../../../core/record.ts'
+import type { BlobRecord, MessagePosition, RecordOutcome, StoreRecord } from '../../../core/record.ts'
 import type { Conv, LocatedRow, LockRow } from '../../engine/rows.ts'
 
 /** A conversation that is being written to, as it stands in the middle of the transaction. */
-export interface Target {
+export interface RecordTarget {
   readonly conv: Conv
   readonly id: ConversationId
   readonly trashed: boolean
@@ -24,21 +24,21 @@ export interface Target {
 }
 
 /** What a call knows of the store: read in a few statements, and kept up to date while it writes. */
-export interface Move {
+export interface RecordWrite {
   readonly now: number
-  readonly records: readonly StoredRecord[]
+  readonly records: readonly StoreRecord[]
   /** Null where there is no such conversation; `purging` where it is on its way out. */
-  readonly targets: Map<ConversationId, Target | 'purging'>
+  readonly targets: Map<ConversationId, RecordTarget | 'purging'>
   readonly places: Map<MessageId, LocatedRow>
   /** Blobs that came with this call. */
-  readonly blobs: ReadonlyMap<string, StoredBlob>
+  readonly blobs: ReadonlyMap<string, BlobRecord>
   /** Sizes of blobs that the store has. */
   readonly kept: Map<string, number>
   /** Blobs that this call has stored. */
   readonly stored: Set<string>
 }
 
-export function targetOf(row: LockRow, { born }: { readonly born: boolean }): Target {
+export function recordTarget(row: LockRow, { born }: { readonly born: boolean }): RecordTarget {
   return {
     conv: row.conv,
     id: row.id as ConversationId,
@@ -56,12 +56,12 @@ export function targetOf(row: LockRow, { born }: { readonly born: boolean }): Ta
   }
 }
 
-export function bury(target: Target, id: string, seq: number): void {
+export function bury(target: RecordTarget, id: string, seq: number): void {
   target.buried.set(id, [...(target.buried.get(id) ?? []), seq])
 }
 
 /** Where a spot of the source lies here: a message or a tombstone. If the id has several, the seq decides. */
-export function seqOf(move: Move, target: Target, spot: Spot): number | null {
+export function seqOf(move: RecordWrite, target: RecordTarget, spot: MessagePosition): number | null {
   const living = move.places.get(spot.id)
   const seqs = [...(target.buried.get(spot.id) ?? [])]
   if (living?.conversation_id === target.id) seqs.push(living.seq)
@@ -69,20 +69,20 @@ export function seqOf(move: Move, target: Target, spot: Spot): number | null {
 }
 
 /** A message of the target, or null. */
-export function placeIn(move: Move, target: Target, id: MessageId): LocatedRow | null {
+export function placeIn(move: RecordWrite, target: RecordTarget, id: MessageId): LocatedRow | null {
   const place = move.places.get(id)
   return place?.conversation_id === target.id ? place : null
 }
 
 /** The blobs that a record refers to, each once. */
-export function blobsOf(record: StoredRecord): string[] {
+export function blobsOf(record: StoreRecord): string[] {
   return record.kind === 'message' && record.body !== null ? [...new Set(blobHashesIn(record.body))] : []
 }
 
-export const added: WrittenRecord = { outcome: 'added', note: null }
-export const present: WrittenRecord = { outcome: 'present', note: null }
-export const advanced: WrittenRecord = { outcome: 'advanced', note: null }
+export const added: RecordOutcome = { outcome: 'added', note: null }
+export const present: RecordOutcome = { outcome: 'present', note: null }
+export const advanced: RecordOutcome = { outcome: 'advanced', note: null }
 
-export function refused(reason: string): WrittenRecord {
+export function refused(reason: string): RecordOutcome {
   return { outcome: 'refused', reason }
 }

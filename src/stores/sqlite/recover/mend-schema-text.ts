@@ -1,6 +1,6 @@
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { migrations } from '../migrations.ts'
-import { attempt } from './rows.ts'
+import { attempt } from './readable-rows.ts'
 
 interface SchemaRow {
   readonly type: string

@@ -16,7 +16,7 @@ export interface FoundMessage {
 }
 
 /** What the id of a message vouches for. */
-export interface Vouched {
+export interface VouchedMessage {
   /** Which of the parents fits. */
   readonly parent: string
   readonly id: MessageId
@@ -30,12 +30,12 @@ export interface Vouched {
 /** Finds out what a message was, by its id: with the words that are there and with the hash that is there, under each of
  *  the ids that its parent may have had; and if nothing fits, with one bit of its time turned back, another role, or
  *  one character of the id itself. Null if nothing vouches for it. */
-export function vouchFor(found: FoundMessage, parents: readonly string[]): Vouched | null {
+export function vouchFor(found: FoundMessage, parents: readonly string[]): VouchedMessage | null {
   const ofWords = typeof found.body === 'string' ? sha256Hex(found.body) : null
   const hashes = [...new Set([ofWords, found.bodyHash].filter(hash => hash !== null))]
   const idOf = (parent: string, role: Role, at: number, hash: string) =>
     hashMessage(parent as MessageId | ConversationId, role, at, hash)
-  const result = (parent: string, id: string, role: Role, at: number, hash: string): Vouched => ({
+  const result = (parent: string, id: string, role: Role, at: number, hash: string): VouchedMessage => ({
     parent,
     id: id as MessageId,
     role,

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { sha256Hex } from '../../../core/hash.ts'
-import { attempt, type Gap, rowKeys } from './rows.ts'
+import { attempt, rowKeys, type TableGap } from './readable-rows.ts'
 
 /** The blobs of a damaged file, by their hashes, whatever has become of the index. */
 export interface BlobShelf {
@@ -8,7 +8,7 @@ export interface BlobShelf {
   read(hash: string): Uint8Array | undefined
 }
 
-export function blobShelf(db: Database, onGap: (gap: Gap) => void): BlobShelf {
+export function blobShelf(db: Database, onGap: (gap: TableGap) => void): BlobShelf {
   const keys = new Map<string, number>()
   const found = rowKeys(db, 'skein_blobs', 'rowid', onGap)
   if (found.length === 0) return { isSound: () => false, read: () => undefined }

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { hashMessage } from '../../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../../core/ids.ts'
 import type { Role } from '../../../core/message.ts'
-import { attempt } from './rows.ts'
+import { attempt } from './readable-rows.ts'
 
 interface OwnRow {
   readonly parent_seq: number

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 
 /** A stretch of a table that cannot be read. */
-export interface Gap {
+export interface TableGap {
   readonly table: string
   readonly reason: string
 }
@@ -13,7 +13,7 @@ export function rowKeys(
   db: Database,
   table: string,
   key: string,
-  onGap: (gap: Gap) => void,
+  onGap: (gap: TableGap) => void,
 ): readonly number[] {
   const keys = new Set<number>()
   let read: (after: number, limit: number) => readonly number[]

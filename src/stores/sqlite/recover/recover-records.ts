@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3'
 import type { ConversationId } from '../../../core/ids.ts'
-import type { StoredConversation, StoredRecord } from '../../../core/record.ts'
+import type { ConversationRecord, StoreRecord } from '../../../core/record.ts'
 import * as stored from '../../engine/row-to-record.ts'
 import type { BranchRow, ConversationRow, LinkRow, SummaryRow, TurnRow } from '../../engine/rows.ts'
-import type { Kept, Loss } from './conversation.ts'
-import { attempt, rowsFromBothEnds } from './rows.ts'
+import { attempt, rowsFromBothEnds } from './readable-rows.ts'
+import type { KeptMessages, RecoverLoss } from './recover-messages.ts'
 
 /** The conversation itself, or as much of it as can be known: its id. */
 export function recoverConversation(
@@ -12,7 +12,7 @@ export function recoverConversation(
   conv: number,
   id: ConversationId,
   now: number,
-): { readonly record: StoredConversation; readonly isWhole: boolean } {
+): { readonly record: ConversationRecord; readonly isWhole: boolean } {
   const row = attempt(
     () =>
       db
@@ -22,12 +22,12 @@ export function recoverConversation(
         )
         .get(conv) as ConversationRow | undefined,
   )
-  const record = row && attempt(() => stored.storedConversation(row))
+  const record = row && attempt(() => stored.conversationRecord(row))
   if (record) return { record: { ...record, id }, isWhole: true }
   return { record: { ...bare(now), id }, isWhole: false }
 }
 
-const bare = (now: number): Omit<StoredConversation, 'id'> => ({
+const bare = (now: number): Omit<ConversationRecord, 'id'> => ({
   kind: 'conversation',
   conversationKind: 'main',
   ...{ title: null, model: null, label: null, channel: null, directory: null, project: null, task: null },
@@ -40,18 +40,18 @@ const bare = (now: number): Omit<StoredConversation, 'id'> => ({
 export function* recoverRecords(
   db: Database,
   conv: number,
-  conversation: StoredConversation,
+  conversation: ConversationRecord,
   turns: readonly TurnRow[],
-  kept: Kept,
-  onLoss: (loss: Loss) => void,
-): Generator<StoredRecord> {
+  kept: KeptMessages,
+  onLoss: (loss: RecoverLoss) => void,
+): Generator<StoreRecord> {
   const { id } = conversation
   for (const turn of turns) {
     const isThere = kept.exactlyAt(turn.last) !== null && turn.last >= turn.first
     const last = isThere ? turn.last : (kept.lastIn(turn.first, turn.last) ?? turn.first)
     const [first_id, last_id] = [kept.exactlyAt(turn.first), kept.exactlyAt(last)]
     if (first_id === null) lose(`turn ${JSON.stringify(turn.key)} has lost its first message`)
-    else yield* made('a turn', () => stored.storedTurn(id, { ...turn, last, first_id, last_id }))
+    else yield* made('a turn', () => stored.turnRecord(id, { ...turn, last, first_id, last_id }))
   }
   for (const { turn, n, type, text } of read<DraftRow>('drafts', ['turn', 'n'])) {
     yield* made('a draft', () => ({
@@ -66,16 +66,16 @@ export function* recoverRecords(
   for (const row of read<SummaryRow>('summaries', ['last_seq', 'first_seq'])) {
     if (row.text === null) continue
     const isSame = kept.isSame(row.first_seq, row.first_id) && kept.isSame(row.last_seq, row.last_id)
-    if (isSame) yield* made('a summary', () => stored.storedSummary(id, row))
+    if (isSame) yield* made('a summary', () => stored.summaryRecord(id, row))
     else lose('a summary stands for messages that are lost')
   }
   for (const row of read<EventRow>('events', ['n']))
-    yield* made('an event', () => stored.storedEvent(id, row))
+    yield* made('an event', () => stored.eventRecord(id, row))
   const branches = read<BranchRow>('branches', ['name'])
   for (const row of branches) {
     const head = row.head_seq < 0 ? null : kept.idAt(row.head_seq)
     if (head !== row.head_id) lose(`branch ${JSON.stringify(row.name)} ends with ${head ?? 'nothing'} now`)
-    yield* made('a branch', () => stored.storedBranch(id, { ...row, head_id: head }))
+    yield* made('a branch', () => stored.branchRecord(id, { ...row, head_id: head }))
   }
   if (!branches.some(({ name }) => name === conversation.activeBranch)) {
     lose(
@@ -96,14 +96,14 @@ export function* recoverRecords(
     'directory',
   ])) {
     const seen = row.seen_seq !== null && row.seen_id !== null && kept.isSame(row.seen_seq, row.seen_id)
-    yield* made('an agent link', () => stored.storedLink(id, { ...row, seen_id: seen ? row.seen_id : null }))
+    yield* made('an agent link', () => stored.linkRecord(id, { ...row, seen_id: seen ? row.seen_id : null }))
   }
 
   function read<T>(table: string, order: readonly string[]): readonly T[] {
     return rowsOf<T>(db, conv, table, order, lose)
   }
 
-  function* made(what: string, make: () => StoredRecord): Generator<StoredRecord> {
+  function* made(what: string, make: () => StoreRecord): Generator<StoreRecord> {
     const record = attempt(make)
     if (record) yield record
     else lose(`${what} cannot be read`)

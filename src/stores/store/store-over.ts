@@ -2,7 +2,7 @@ import type { BranchRef } from '../../core/branch.ts'
 import { checkChoice, checkCount, checkName, checkNonEmpty, checkText } from '../../core/check.ts'
 import { InvalidError } from '../../core/errors.ts'
 import { conversationId, type MessageId, messageId } from '../../core/ids.ts'
-import { isPlainObject, kindOf } from '../../core/json.ts'
+import { isPlainObject, typeName } from '../../core/json.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
 import type { AppendOptions, SaveItem, Store } from '../../core/ports.ts'
 import { prepareMessage, prepareMessages } from '../../core/prepare.ts'
@@ -22,11 +22,11 @@ import { measure } from '../programs/measure.ts'
 import { getMessages, path, tail } from '../programs/read.ts'
 import * as find from '../programs/resolve.ts'
 import { type PreparedItem, save, setLabel } from '../programs/save.ts'
-import { search } from '../programs/search/search.ts'
+import { searchMessages } from '../programs/search/search.ts'
 import { clearIndex } from '../programs/search/search-index.ts'
 import { structure } from '../programs/structure.ts'
 import * as summaries from '../programs/summaries.ts'
-import { restore, trash } from '../programs/trash.ts'
+import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
 import { bringIndexUp, purgeAll, sweepAll } from './maintain.ts'
 
@@ -158,7 +158,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       checked.checkSearch(options)
       const parsed = parseQuery(checkText(text, 'query', 16_384), new Date(now()))
       await bringIndexUp(engine)
-      return read(() => search(parsed, options, engine.matchText))
+      return read(() => searchMessages(parsed, options, engine.matchText))
     },
 
     deleteMessages: async (ids, options = {}) => {
@@ -176,8 +176,8 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       const request = { ids: checked.checkMessageIds(ids), ...who, now: now() }
       return write(() => eraseMessages(request))
     },
-    trash: async id => write(() => trash(conversationId(id), now())),
-    restore: async id => write(() => restore(conversationId(id), now())),
+    trash: async id => write(() => trashConversation(conversationId(id), now())),
+    restore: async id => write(() => restoreConversation(conversationId(id), now())),
     purge: async id => purgeAll(engine, conversationId(id)),
 
     sweep: async (options = {}) => sweepAll(engine, options.dryRun ?? false),
@@ -191,11 +191,11 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     measure: async since => read(() => measure(checked.checkSince(since))),
     schemaVersion,
 
-    readStored: async function* (id) {
-      const { readStored } = await import('./read-records.ts')
-      yield* readStored(engine, conversationId(id))
+    readRecords: async function* (id) {
+      const { readRecords } = await import('./read-records.ts')
+      yield* readRecords(engine, conversationId(id))
     },
-    writeStored: async records => {
+    writeRecords: async records => {
       const { checkRecords, writeRecords } = await import('../programs/records/write-records.ts')
       const given = checkRecords(records)
       return write(() => writeRecords(given, now()))
@@ -235,7 +235,7 @@ function prepareItems(items: NonEmpty<SaveItem>): NonEmpty<PreparedItem> {
   checkNonEmpty(items, 'items')
   return items.map((item, i) => {
     const field = `items[${i}]`
-    if (!isPlainObject(item)) throw new InvalidError(field, `must be an item, got ${kindOf(item)}`)
+    if (!isPlainObject(item)) throw new InvalidError(field, `must be an item, got ${typeName(item)}`)
     const { message, parent } = item as SaveItem
     if (typeof parent === 'string') messageId(parent, `${field}.parent`)
     else if (parent !== null) checkCount(parent?.item, `${field}.parent.item`, 0, i - 1)

@@ -1,25 +1,28 @@
 import type { ConversationId, MessageId } from '../../../core/ids.ts'
-import type { StoredRecord } from '../../../core/record.ts'
+import type { StoreRecord } from '../../../core/record.ts'
 import { all, type Program } from '../../engine/engine.ts'
-import { blobsOf, bury, type Move, type Target } from './move.ts'
+import { blobsOf, bury, type RecordTarget, type RecordWrite } from './record-write.ts'
 
 /** What a store has of the messages that records name: asked once, not for each. It holds for conversations that are
  *  locked; for one that another process has just made, it is asked again. */
 
-export function* readPlaces(places: Move['places'], records: readonly StoredRecord[]): Program<void> {
+export function* readKnownPositions(
+  places: RecordWrite['places'],
+  records: readonly StoreRecord[],
+): Program<void> {
   const ids = [...new Set(records.flatMap(idsIn))]
   if (ids.length === 0) return
   for (const row of yield* all('locateAll', { ids })) places.set(row.id as MessageId, row)
 }
 
-export function* readBuried(target: Target, records: readonly StoredRecord[]): Program<void> {
+export function* readTombstones(target: RecordTarget, records: readonly StoreRecord[]): Program<void> {
   const ids = spotsIn(records, target.id)
   if (ids.length === 0) return
   for (const { seq, id } of yield* all('buried', { conv: target.conv, ids })) bury(target, id, seq)
 }
 
 /** Keeps the blobs that are there from being removed before the transaction ends. */
-export function* readKept(kept: Move['kept'], records: readonly StoredRecord[]): Program<void> {
+export function* lockKnownBlobs(kept: RecordWrite['kept'], records: readonly StoreRecord[]): Program<void> {
   const named = records.flatMap(record => (record.kind === 'blob' ? [record.hash] : blobsOf(record)))
   const hashes = [...new Set(named)].sort()
   if (hashes.length === 0) return
@@ -27,11 +30,11 @@ export function* readKept(kept: Move['kept'], records: readonly StoredRecord[]):
 }
 
 /** The messages that a record names. */
-function idsIn(record: StoredRecord): MessageId[] {
+function idsIn(record: StoreRecord): MessageId[] {
   return namesOf(record).filter(id => id !== null)
 }
 
-function namesOf(record: StoredRecord): (MessageId | null)[] {
+function namesOf(record: StoreRecord): (MessageId | null)[] {
   switch (record.kind) {
     case 'message':
       return [record.id, record.parentId, record.turn]
@@ -51,7 +54,7 @@ function namesOf(record: StoredRecord): (MessageId | null)[] {
 }
 
 /** What may be a tombstone among the names. */
-function spotsIn(records: readonly StoredRecord[], id: ConversationId): string[] {
+function spotsIn(records: readonly StoreRecord[], id: ConversationId): string[] {
   const ids = records.flatMap(record => {
     if (record.kind !== 'tombstone' && record.kind !== 'turn') return []
     return record.conversationId === id ? idsIn(record) : []
