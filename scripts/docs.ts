@@ -1,5 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
+import { describeApi } from './docs/api.ts'
 import { describeCli } from './docs/cli.ts'
 import { describeJson } from './docs/json.ts'
 import { describePostgres } from './docs/postgres-schema.ts'
@@ -28,19 +30,30 @@ const documents = {
   'docs/cli.md': describeCli(),
   'docs/json.md': describeJson(),
   'docs/requirements.md': describeRequirements(),
+  ...describeApi(),
 }
-let stale = 0
-for (const [path, text] of Object.entries(documents)) {
-  if (read(path) === text) continue
-  if (values.check) {
+const changed = Object.entries(documents).filter(([path, text]) => read(path) !== text)
+const removed = pagesIn('docs/api').filter(path => !(path in documents))
+if (values.check) {
+  for (const path of [...changed.map(([name]) => name), ...removed])
     console.error(`${path} is out of date: run \`npm run docs\` and commit it`)
-    stale++
-  } else {
+  process.exitCode = changed.length + removed.length > 0 ? 1 : 0
+} else {
+  for (const [path, text] of changed) {
+    mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
     console.log(`wrote ${path}`)
   }
+  for (const path of removed) {
+    rmSync(path)
+    console.log(`removed ${path}`)
+  }
 }
-process.exitCode = stale > 0 ? 1 : 0
+
+/** The pages of a folder that holds nothing but generated ones. */
+function pagesIn(folder: string): readonly string[] {
+  return existsSync(folder) ? readdirSync(folder).map(name => `${folder}/${name}`) : []
+}
 
 function read(path: string): string | null {
   try {

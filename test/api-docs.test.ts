@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { readDocComment } from '../scripts/api/doc-comment.ts'
+import { readEntryPoints, undocumented, unexported } from '../scripts/api/entry-points.ts'
+import { apiReader } from '../scripts/api/module.ts'
+import budgets from './support/rules/api-budget.json' with { type: 'json' }
+
+type Budget = Readonly<Record<string, number>>
+
+const entries = readEntryPoints('src')
+
+/** The findings of entry points beyond their budget. A new entry point takes what others no longer need. */
+function beyond(budget: Budget, findings: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const count = [...findings.values()].reduce((total, found) => total + found.length, 0)
+  const allowed = Object.values(budget).reduce((total, number) => total + number, 0)
+  return [...findings].flatMap(([name, found]) => {
+    const most = budget[name] ?? (count <= allowed ? found.length : 0)
+    return found.length <= most ? [] : [`${name}: ${found.length} of ${most}`, ...found]
+  })
+}
+
+describe('the public API', () => {
+  it('has no more exports and members without a doc comment than its budget, which may only fall', () => {
+    const findings = new Map(entries.map(entry => [entry.name, undocumented(entry)]))
+    expect(beyond(budgets.undocumented, findings)).toEqual([])
+  })
+
+  it('names no more types that it does not export than its budget, which may only fall', () => {
+    const findings = new Map(entries.map(entry => [entry.name, unexported(entry, entries)]))
+    expect(beyond(budgets.unexported, findings)).toEqual([])
+  })
+
+  it('has no example without code', () => {
+    const examples = entries.flatMap(({ declarations }) =>
+      declarations.flatMap(({ comment, members }) => [comment, ...members.map(member => member.comment)]),
+    )
+    expect(examples.flatMap(comment => comment?.examples ?? []).filter(code => code === '')).toEqual([])
+  })
+})
+
+describe('the budget', () => {
+  const found = (...names: readonly string[]) => new Map([['skein', names]])
+
+  it('lists what exceeds it', () => {
+    expect(beyond({ skein: 1 }, found('a', 'b'))).toEqual(['skein: 2 of 1', 'a', 'b'])
+    expect(beyond({ skein: 2 }, found('a', 'b'))).toEqual([])
+  })
+
+  it('moves with exports to a new entry point, but does not grow', () => {
+    const moved = new Map([
+      ['skein', ['a']],
+      ['skein/new', ['b']],
+    ])
+    expect(beyond({ skein: 2 }, moved)).toEqual([])
+    expect(beyond({ skein: 1 }, moved)).toEqual(['skein/new: 1 of 0', 'b'])
+  })
+})
+
+describe('reading a doc comment', () => {
+  it('parts the text from its examples', () => {
+    const comment = [
+      '* Opens it.',
+      ' *  Throws.',
+      ' *',
+      ' * @example',
+      ' * ```ts',
+      ' * open()',
+      ' * ```',
+      ' ',
+    ]
+    expect(readDocComment(comment.join('\n'))).toEqual({ text: 'Opens it.\nThrows.', examples: ['open()'] })
+  })
+
+  it('keeps the indentation of an example', () => {
+    const { examples } = readDocComment('*\n * @example\n * ```ts\n * if (a) {\n *   b()\n * }\n * ```\n ')
+    expect(examples).toEqual(['if (a) {\n  b()\n}'])
+  })
+})
+
+describe('reading a module', () => {
+  /** Writes modules into a folder and reads the exports of `index.ts`. */
+  function exportsOf(modules: Readonly<Record<string, string>>) {
+    const folder = mkdtempSync(join(tmpdir(), 'api-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    for (const [name, text] of Object.entries(modules)) writeFileSync(join(folder, name), text)
+    return apiReader().exportsOf(join(folder, 'index.ts'))
+  }
+
+  it('follows names through re-exports and imports, under their public names', () => {
+    const found = exportsOf({
+      'index.ts': `import { b as c } from './b.ts'\nexport { a as first } from './a.ts'\nexport { c as second }`,
+      'a.ts': '/** The first. */\nexport const a = 1',
+      'b.ts': '/** The second. */\nexport function b(): void {}',
+    })
+    expect(found.map(({ name, kind, comment }) => [name, kind, comment?.text])).toEqual([
+      ['first', 'const', 'The first.'],
+      ['second', 'function', 'The second.'],
+    ])
+  })
+
+  it('lists the members of interfaces, classes and unions, without discriminants and private ones', () => {
+    const found = exportsOf({
+      'index.ts': [
+        'export interface A { /** Has one. */ one: string; two(): void }',
+        'export class B { constructor(a: A) {} #hidden = 1; private own = 2; three = 3 }',
+        `export type C = { type: 'x'; four: number } | { type: 'y'; /** Has one. */ five: number }`,
+      ].join('\n'),
+    })
+    expect(undocumented({ name: 'skein', header: '', declarations: found })).toEqual([
+      ...['A', 'A.two', 'B', 'B.three', 'C', 'C.four'],
+    ])
+  })
+
+  it('finds types of ours that are not exported, and leaves those of libraries and parameters', () => {
+    const declarations = exportsOf({
+      'index.ts': [
+        `import type { Far } from './far.ts'`,
+        `import type { Database } from 'better-sqlite3'`,
+        'interface Near {}',
+        'export interface Shown extends Near {}',
+        'export function use<T>(far: Far, db: Database, shown: Shown, given: Promise<T>): void {}',
+      ].join('\n'),
+      'far.ts': 'export interface Far {}',
+    })
+    const entry = { name: 'skein', header: '', declarations }
+    expect(unexported(entry, [entry])).toEqual(['Shown: Near', 'use: Far'])
+  })
+})
