@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endCommands, root, run } from './check/command.ts'
+import { docExamples } from './check/doc-examples.ts'
 import { examples } from './check/examples.ts'
 import { packageCheck } from './check/package.ts'
 import { type Count, closingLine, passed, type Step, StepError, sum } from './check/step.ts'
@@ -29,6 +30,7 @@ const gate: readonly Step[] = [
   tests,
   command('docs', process.execPath, 'scripts/docs.ts', '--check'),
   examples,
+  docExamples,
   packageCheck,
 ]
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readDocComment } from '../scripts/api/doc-comment.ts'
 import { readEntryPoints, undocumented, unexported } from '../scripts/api/entry-points.ts'
+import { isAsPromised, promisedOutput } from '../scripts/api/examples.ts'
 import { apiReader } from '../scripts/api/module.ts'
 import budgets from './support/rules/api-budget.json' with { type: 'json' }
 
@@ -32,11 +33,14 @@ describe('the public API', () => {
     expect(beyond(budgets.unexported, findings)).toEqual([])
   })
 
-  it('has no example without code', () => {
-    const examples = entries.flatMap(({ declarations }) =>
-      declarations.flatMap(({ comment, members }) => [comment, ...members.map(member => member.comment)]),
+  it('has an example in every entry point, and none without code', () => {
+    const examples = entries.map(({ declarations }) =>
+      declarations
+        .flatMap(({ comment, members }) => [comment, ...members.map(member => member.comment)])
+        .flatMap(comment => comment?.examples ?? []),
     )
-    expect(examples.flatMap(comment => comment?.examples ?? []).filter(code => code === '')).toEqual([])
+    expect(entries.filter((_, index) => examples[index]!.length === 0).map(({ name }) => name)).toEqual([])
+    expect(examples.flat().filter(code => code === '')).toEqual([])
   })
 })
 
@@ -76,6 +80,28 @@ describe('reading a doc comment', () => {
   it('keeps the indentation of an example', () => {
     const { examples } = readDocComment('*\n * @example\n * ```ts\n * if (a) {\n *   b()\n * }\n * ```\n ')
     expect(examples).toEqual(['if (a) {\n  b()\n}'])
+  })
+})
+
+describe('the output that an example promises', () => {
+  it('is in the comments behind and below what it prints', () => {
+    const code = [
+      '// Greets.',
+      'console.log(1) // one',
+      'a()',
+      '// not printed',
+      'console.log(2)',
+      '// two',
+      '// …',
+    ]
+    expect(promisedOutput(code.join('\n'))).toEqual(['one', 'two', '…'])
+  })
+
+  it('is compared line by line, and … matches anything', () => {
+    expect(isAsPromised(['a', 'run …'], 'a\n\nrun 17\n')).toBe(true)
+    expect(isAsPromised(['a'], 'b\n')).toBe(false)
+    expect(isAsPromised(['a'], 'a\nb\n')).toBe(false)
+    expect(isAsPromised(['(a.c)'], '(abc)')).toBe(false)
   })
 })
 

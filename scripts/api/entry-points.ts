@@ -13,7 +13,7 @@ export interface EntryPoint {
   readonly declarations: readonly ApiDeclaration[]
 }
 
-/** Reads the entry points from the emitted types in `dist`, or from the sources, which have the same comments. */
+/** Reads the entry points from the emitted types in `dist`, or from the sources with the same comments. */
 export function readEntryPoints(from: 'dist' | 'src'): readonly EntryPoint[] {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly exports: Readonly<Record<string, string>>
@@ -46,7 +46,7 @@ export function undocumented({ declarations }: EntryPoint): readonly string[] {
   ])
 }
 
-/** The types that an entry point's declarations name and that no entry point exports. A caller cannot write them. */
+/** The types that declarations of an entry point name and that no entry point exports. */
 export function unexported(entry: EntryPoint, entries: readonly EntryPoint[]): readonly string[] {
   const exported = new Set(entries.flatMap(({ declarations }) => declarations.map(({ name }) => name)))
   return entry.declarations.flatMap(({ name, references }) =>

@@ -180,13 +180,17 @@ function namesOf(declaration: ApiNode): readonly string[] {
 
 /** The declaration as a caller reads it: without `export` and `declare`, with the comments of its members. */
 function signatureOf(module: Module, node: ApiNode): string {
-  return module.text
-    .slice(node.start, node.end)
-    .replace(/^export /, '')
-    .replace(/^declare /, '')
-    .replace(/;$/, '')
-    .replace(/^ *(private|#).*\n/gm, '')
-    .replace(/^( {4})+/gm, indent => indent.slice(indent.length / 2))
+  return (
+    module.text
+      .slice(node.start, node.end)
+      .replace(/^export /, '')
+      .replace(/^declare /, '')
+      .replace(/;$/, '')
+      .replace(/^ *(private|#).*\n/gm, '')
+      // Examples of members are shown on their own.
+      .replace(/(\n\s*\*)?\n\s*\* *@example[\s\S]*?\*\//g, ' */')
+      .replace(/^( {4})+/gm, indent => indent.slice(indent.length / 2))
+  )
 }
 
 /** The doc comment that ends directly before a place. */

@@ -45,9 +45,14 @@ function page(entry: EntryPoint): string {
   return `# ${entry.name}\n\n${generated} [All entry points](README.md)\n${header}\n${parts.join('\n')}`
 }
 
-function describe({ name, signatures, comment }: ApiDeclaration): string {
+function describe({ name, signatures, comment, members }: ApiDeclaration): string {
   const text = comment?.text ? `${comment.text}\n\n` : ''
-  const examples = (comment?.examples ?? []).map(code => `\nExample:\n\n${fence(code)}`)
+  const examples = [
+    ...(comment?.examples ?? []).map(code => `\nExample:\n\n${fence(code)}`),
+    ...members.flatMap(member =>
+      (member.comment?.examples ?? []).map(code => `\nExample of \`${member.name}\`:\n\n${fence(code)}`),
+    ),
+  ]
   return `### ${name}\n\n${text}${fence(signatures.join('\n'))}${examples.join('')}`
 }
 

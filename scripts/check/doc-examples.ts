@@ -1,0 +1,64 @@
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { strangeEnvironment } from '../../test/support/place.ts'
+import { type Postgres, startPostgres } from '../../test/support/postgres.ts'
+import { type DocExample, isAsPromised, promisedOutput, readDocExamples } from '../api/examples.ts'
+import { root, run } from './command.ts'
+import { passed, type Step } from './step.ts'
+
+/** Every `@example` of a doc comment is a program: it compiles against the built package, runs to its end in
+ *  an empty folder, and prints what its comments say. */
+export const docExamples: Step = {
+  name: 'doc-examples',
+  async run(place) {
+    const examples = readDocExamples()
+    const files = writeProject(place, examples)
+    await run('tsc', ['-p', place])
+    const server = await startPostgres()
+    try {
+      const waiting = examples.map((example, index) => ({ example, file: files[index]! })).values()
+      const worker = async () => {
+        for (const { example, file } of waiting) await runExample(example, file, server)
+      }
+      await Promise.all(Array.from({ length: availableParallelism() }, worker))
+    } finally {
+      await server.stop()
+    }
+    return passed(examples.length)
+  },
+}
+
+async function runExample({ place, code }: DocExample, file: string, server: Postgres): Promise<void> {
+  const cwd = `${file}-run`
+  mkdirSync(cwd)
+  const database = code.includes('DATABASE_URL') ? { DATABASE_URL: await server.createDatabase() } : {}
+  const env = { ...strangeEnvironment(cwd, process.env), ...database }
+  const output = await run(process.execPath, [file], { cwd, env })
+  const promised = promisedOutput(code)
+  if (!isAsPromised(promised, output))
+    throw new Error(`the example at ${place} promises:\n${promised.join('\n')}\nand prints:\n${output}`)
+}
+
+/** A project that has the package and all that is installed beside it, with a file for each example. */
+function writeProject(folder: string, examples: readonly DocExample[]): readonly string[] {
+  const modules = join(folder, 'node_modules')
+  mkdirSync(modules)
+  for (const name of readdirSync(join(root, 'node_modules')))
+    if (!name.startsWith('.') && name !== 'skein')
+      symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  symlinkSync(root, join(modules, 'skein'))
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n')
+  const settings = {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: { rootDir: '.', typeRoots: [join(root, 'node_modules/@types')] },
+    include: ['*.ts'],
+  }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
+  return examples.map(({ place, code }, index) => {
+    // The compiler reports the name of the file, which leads to the comment.
+    const file = join(folder, `${index}-${place.replaceAll(/[/:]/g, '.')}.ts`)
+    writeFileSync(file, `${code}\n\nexport {}\n`)
+    return file
+  })
+}
