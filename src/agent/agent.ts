@@ -36,7 +36,23 @@ export interface Agent {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** An agent: a model, its tools, and a store that remembers. */
+/** An agent: a model, its tools, and a store that remembers.
+ *
+ * @example
+ * ```ts
+ * import { openStore } from 'skein'
+ * import { createAgent } from 'skein/agent'
+ * import { scripted } from 'skein/models'
+ *
+ * await using store = await openStore(':memory:')
+ * await using agent = createAgent({ store, model: scripted() })
+ * await agent.ask('cli:default', 'My name is Ada.')
+ *
+ * // The key names the conversation: another process that opens the same store continues it.
+ * const { text } = await agent.ask('cli:default', 'What is my name?')
+ * console.log(text) // Your name is Ada.
+ * ```
+ */
 export function createAgent(options: AgentOptions): Agent {
   const conversing = conversingOf(options)
   const lanes = createLanes()

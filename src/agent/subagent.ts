@@ -20,7 +20,29 @@ const input = z.object({
 
 /** A tool that hands a task to another agent. With a store, each run is a conversation of its own: of kind
  *  `subagent`, labelled `subagent:<name>:<run id>`, linked to the message that asked for it. What it uses is
- *  counted there, and in the reply of whoever asked; not in the stored totals of both. */
+ *  counted there, and in the reply of whoever asked; not in the stored totals of both.
+ *
+ * @example
+ * ```ts
+ * import { openStore } from 'skein'
+ * import { createAgent, subagent } from 'skein/agent'
+ * import { scripted } from 'skein/models'
+ *
+ * await using store = await openStore(':memory:')
+ * const reader = subagent({
+ *   name: 'reader',
+ *   description: 'Reads long texts',
+ *   model: scripted({ script: ['It is about a whale.'] }),
+ *   store,
+ * })
+ * const script = [{ calls: [{ name: 'reader', input: { task: 'Read Moby Dick' } }] }, 'A whale.']
+ * await using agent = createAgent({ store, model: scripted({ script }), tools: { reader } })
+ * await agent.ask('books', 'What is Moby Dick about?')
+ *
+ * const { items } = await store.listConversations({ kind: 'subagent' })
+ * console.log(items[0]?.label) // subagent:reader:…
+ * ```
+ */
 export function subagent(
   options: SubagentOptions,
   source: Pick<Source, 'uuid'> = systemRecorderSource,

@@ -53,7 +53,28 @@ export interface ToolDefinition<Input> {
   readonly run: (input: Input, context: ToolContext) => unknown
 }
 
-/** A tool whose input has a zod schema. */
+/** A tool whose input has a zod schema.
+ *
+ * @example
+ * ```ts
+ * import { createAgent, tool } from 'skein/agent'
+ * import { scripted } from 'skein/models'
+ * import { z } from 'zod'
+ *
+ * const add = tool({
+ *   description: 'Adds two numbers',
+ *   input: z.object({ a: z.number(), b: z.number() }),
+ *   repeatable: true,
+ *   run: ({ a, b }) => a + b,
+ * })
+ * const script = [{ calls: [{ name: 'add', input: { a: 1, b: 2 } }] }, 'It is 3.']
+ * await using agent = createAgent({ model: scripted({ script }), tools: { add } })
+ * for await (const event of agent.send('sums', 'What is 1 + 2?')) {
+ *   if (event.type === 'tool_ended') console.log(event.name, event.output) // add 3
+ *   if (event.type === 'ended') console.log(event.reply.text) // It is 3.
+ * }
+ * ```
+ */
 export function tool<Input>(definition: ToolDefinition<Input>): AgentTool {
   const { description, input, repeatable = false, run } = definition
   return {

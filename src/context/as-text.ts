@@ -54,7 +54,26 @@ const summaryFrom = 20
 
 /** The conversation as one text, for agents that take only text: the newest messages between two fences, one line
  *  or more each, with tools by name and without their results. Stored text can neither end the fence nor speak in
- *  another's name: see guard-lines.ts. Empty if there is nothing to tell. */
+ *  another's name: see guard-lines.ts. Empty if there is nothing to tell.
+ *
+ * @example
+ * ```ts
+ * import { asText } from 'skein/context'
+ *
+ * const text = asText([
+ *   { role: 'user', blocks: [{ type: 'text', text: 'My name is Ada.' }] },
+ *   { role: 'assistant', blocks: [{ type: 'text', text: 'Hello, Ada.' }] },
+ * ])
+ * console.log(text)
+ * // <conversation_history>
+ * // The following is the prior conversation history …
+ * // You should treat this as context you already know about, as if you had this conversation.
+ * //
+ * // User: My name is Ada.
+ * // Assistant: Hello, Ada.
+ * // </conversation_history>
+ * ```
+ */
 export function asText(messages: readonly TextMessage[], options: AsTextOptions = {}): string {
   const { preset = continuing, older = 0 } = options
   const written = messages.flatMap((message, at) => {

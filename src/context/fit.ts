@@ -18,7 +18,29 @@ import { viewOf } from './view.ts'
  *  What was said before the first question by anybody but the system is left out, if there is a question.
  *  Counts are those stored with the messages, unless `count` is given. `pinned.older` counts messages that lie
  *  before the path and that no summary stands for.
- *  Throws ContextLengthError if even the least that has to be sent is too much. */
+ *  Throws ContextLengthError if even the least that has to be sent is too much.
+ *
+ * @example
+ * ```ts
+ * import { openStore, textOf } from 'skein'
+ * import { fit } from 'skein/context'
+ *
+ * await using store = await openStore(':memory:')
+ * const { branch } = await store.create()
+ * const { head } = await store.append(branch, null, [
+ *   { role: 'user', blocks: 'An old question. '.repeat(40) },
+ *   { role: 'assistant', blocks: 'An old answer. '.repeat(40) },
+ *   { role: 'user', blocks: 'A new question.' },
+ * ])
+ *
+ * const { messages, tokens } = fit(await store.path(head), { limit: 100 }, { system: 'Be brief.' })
+ * for (const message of messages) console.log(`${message.role}: ${textOf(message)}`)
+ * // system: Be brief.
+ * // system: [Note: 2 older messages truncated to stay within token limit]
+ * // user: A new question.
+ * console.log(tokens.total <= tokens.budget) // true
+ * ```
+ */
 export function fit(
   path: readonly Message[],
   window: Window,

@@ -48,7 +48,22 @@ export interface ReadContext extends ReadHistory {
 
 /** Reads what a model is to be given at this message: the newest part of its path, as much as the window holds, and
  *  the summary of what lies before, if there is one. Asks the store for a tail, never for the whole history. `head`
- *  is null where nothing has been said. Throws what `fit` throws. */
+ *  is null where nothing has been said. Throws what `fit` throws.
+ *
+ * @example
+ * ```ts
+ * import { openStore, textOf } from 'skein'
+ * import { readContext, windowOf } from 'skein/context'
+ *
+ * await using store = await openStore(':memory:')
+ * const { branch } = await store.create()
+ * const { head } = await store.append(branch, null, [{ role: 'user', blocks: 'Why is the build red?' }])
+ *
+ * const window = windowOf('claude-sonnet-4-5')
+ * const { fitted } = await readContext(store, head, window, { system: 'Be brief.' })
+ * console.log(fitted.messages.map(textOf)) // [ 'Be brief.', 'Why is the build red?' ]
+ * ```
+ */
 export async function readContext(
   reader: ContextReader,
   head: MessageId | null,

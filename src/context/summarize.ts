@@ -61,7 +61,37 @@ export interface SummaryOutcome {
  *  last summary and what came after it; what is too much for one call of the model goes through it piece by piece.
  *  The summary is stored beside the messages, and never made twice: whoever comes second gets the stored one, or
  *  learns that somebody is at it, in whatever process. If the model fails, the words themselves are extracted.
- *  Throws the signal's reason if that was aborted, and what the store throws; then nothing is stored. */
+ *  Throws the signal's reason if that was aborted, and what the store throws; then nothing is stored.
+ *
+ * @example
+ * ```ts
+ * import { openStore } from 'skein'
+ * import { summarize } from 'skein/context'
+ * import { scripted } from 'skein/models'
+ * import { systemRecorderSource, thisHolder } from 'skein/recorder'
+ *
+ * await using store = await openStore(':memory:')
+ * const { conversation, branch } = await store.create()
+ * let head = branch.head
+ * for (let day = 1; day <= 20; day++) {
+ *   const words = `Day ${day}: calm sea, wind from the west.`
+ *   head = (await store.append(branch, head, [{ role: 'user', blocks: words }])).head
+ * }
+ *
+ * const { outcome } = await summarize(
+ *   store,
+ *   { conversationId: conversation.id, head: head! },
+ *   {
+ *     model: scripted({ script: ['A calm voyage.'] }),
+ *     window: { limit: 1_000 },
+ *     holder: thisHolder(),
+ *     after: systemRecorderSource.after,
+ *   },
+ * )
+ * const [summary] = await store.listSummaries(conversation.id)
+ * console.log(outcome, summary?.text) // made A calm voyage.
+ * ```
+ */
 export async function summarize(
   store: SummaryStore,
   { conversationId, head }: { readonly conversationId: ConversationId; readonly head: MessageId },

@@ -144,7 +144,15 @@ const families: Readonly<Record<string, readonly [limit: number, output: number]
 
 /** Looks up a model's window by its name, with or without provider (`anthropic/claude-opus-4-5`,
  *  `openrouter/meta-llama/llama-3.3-70b-instruct`), date or tag (`gpt-4o-2024-08-06`, `llama3.1:8b`). An override
- *  wins over the table; a name that fits neither gets a cautious guess. */
+ *  wins over the table; a name that fits neither gets a cautious guess.
+ *
+ * @example
+ * ```ts
+ * import { windowOf } from 'skein/context'
+ *
+ * console.log(windowOf('openai/gpt-4o-2024-08-06').limit) // 128000
+ * ```
+ */
 export function windowOf(model: string, overrides: WindowOverrides = {}): ModelWindow {
   const name = model.toLowerCase()
   const given = longest(Object.keys(overrides), key => begins(name, key) || begins(bareName(name), key))

@@ -19,7 +19,20 @@ export type ErrorCode =
   | 'context_length'
   | 'missing_key'
 
-/** The base of every error that Skein throws on purpose. */
+/** The base of every error that Skein throws on purpose.
+ *
+ * @example
+ * ```ts
+ * import { messageId, openStore, SkeinError } from 'skein'
+ *
+ * await using store = await openStore(':memory:')
+ * try {
+ *   await store.path(messageId('a'.repeat(32)))
+ * } catch (error) {
+ *   if (error instanceof SkeinError) console.log(error.code) // not_found
+ * }
+ * ```
+ */
 export abstract class SkeinError extends Error {
   abstract readonly code: ErrorCode
 

@@ -74,7 +74,16 @@ export function contentOf(message: Message): string | readonly Block[] {
   return message.plain ? textOf(message) : message.blocks
 }
 
-/** The text blocks joined by a blank line. */
+/** The text blocks joined by a blank line.
+ *
+ * @example
+ * ```ts
+ * import { textOf } from 'skein'
+ *
+ * const call = { type: 'tool_call', callId: 'c1', name: 'bash', input: { command: 'ls' } } as const
+ * console.log(textOf({ blocks: [{ type: 'text', text: 'I look.' }, call] })) // I look.
+ * ```
+ */
 export function textOf(message: { readonly blocks: string | readonly Block[] }): string {
   if (typeof message.blocks === 'string') return message.blocks
   const texts: string[] = []

@@ -124,7 +124,27 @@ export interface ConversationWriter {
   findOrCreate(key: string, conversation?: Omit<NewConversation, 'key'>): Promise<FoundOrCreated>
   updateConversation(id: ConversationId, patch: ConversationPatch): Promise<Conversation>
   /** Appends to a branch and moves its head. Checked in this order: the turn's pair (key, step), who
-   *  holds the branch, the head. Throws ConflictError, BusyError, KeyReusedError, ExpiredError. */
+   *  holds the branch, the head. Throws ConflictError, BusyError, KeyReusedError, ExpiredError.
+   *
+   * @example
+   * ```ts
+   * import { ConflictError, openStore } from 'skein'
+   *
+   * await using store = await openStore(':memory:')
+   * const { branch } = await store.create()
+   * const { head } = await store.append(branch, null, [{ role: 'user', blocks: 'Hello' }])
+   *
+   * // Another writer has read the old head. It is refused, or continues on a sibling branch.
+   * const late = [{ role: 'user', blocks: 'Hello?' }] as const
+   * try {
+   *   await store.append(branch, null, late)
+   * } catch (error) {
+   *   if (error instanceof ConflictError) console.log(error.actual === head) // true
+   * }
+   * const beside = await store.append(branch, null, late, { onConflict: 'sibling' })
+   * console.log(beside.outcome, beside.branch.name) // sibling main-2
+   * ```
+   */
   append(
     branch: BranchRef,
     expectedHead: MessageId | null,
@@ -135,6 +155,25 @@ export interface ConversationWriter {
   save(id: ConversationId, items: NonEmpty<SaveItem>): Promise<NonEmpty<MessageId>>
   setLabel(id: MessageId, label: string | null): Promise<void>
 
+  /** Creates a branch whose head is this message; null creates an empty one.
+   *
+   * @example
+   * ```ts
+   * import { openStore, textOf } from 'skein'
+   *
+   * await using store = await openStore(':memory:')
+   * const { conversation, branch } = await store.create()
+   * const { ids } = await store.append(branch, null, [
+   *   { role: 'user', blocks: 'Name a colour.' },
+   *   { role: 'assistant', blocks: 'Red.' },
+   * ])
+   *
+   * // Fork after the question: one row is written, no message is copied.
+   * const fork = await store.createBranch(conversation.id, ids[0], { name: 'another-try' })
+   * const { head } = await store.append(fork, fork.head, [{ role: 'assistant', blocks: 'Blue.' }])
+   * console.log((await store.path(head)).map(textOf)) // [ 'Name a colour.', 'Blue.' ]
+   * ```
+   */
   createBranch(id: ConversationId, at: MessageId | null, branch: NewBranch): Promise<Branch>
   renameBranch(ref: BranchRef, name: string): Promise<Branch>
   /** Removes the pointer; the messages stay. The active branch cannot be removed. */
@@ -179,7 +218,21 @@ export interface Lister {
 
 export interface Searcher {
   /** Finds messages. Whatever was acknowledged before the call is found, whoever wrote it.
-   *  Throws InvalidError, with the position, for a query that cannot be read. */
+   *  Throws InvalidError, with the position, for a query that cannot be read.
+   *
+   * @example
+   * ```ts
+   * import { openStore } from 'skein'
+   *
+   * await using store = await openStore(':memory:')
+   * const { branch } = await store.create({ title: 'Staging' })
+   * await store.append(branch, null, [{ role: 'user', blocks: 'The websocket drops at 02:00.' }])
+   *
+   * const { items } = await store.search('websocket drop*')
+   * for (const { conversation, snippet } of items) console.log(`${conversation.title}: ${snippet.text}`)
+   * // Staging: The websocket drops at 02:00.
+   * ```
+   */
   search(query: string, options?: SearchOptions): Promise<Page<SearchHit>>
 }
 
@@ -257,7 +310,21 @@ export interface RecordMover {
 /** Checks what is stored. */
 export interface Verifier {
   /** Recomputes everything that can be recomputed, without the readers that others use, and reports what is not as it
-   *  should be. What cannot be read is a finding and hides nothing else. Writers may go on meanwhile. */
+   *  should be. What cannot be read is a finding and hides nothing else. Writers may go on meanwhile.
+   *
+   * @example
+   * ```ts
+   * import { openStore } from 'skein'
+   *
+   * await using store = await openStore(':memory:')
+   * const { branch } = await store.create()
+   * await store.append(branch, null, [{ role: 'user', blocks: 'Keep this.' }])
+   *
+   * const { messages, damaged } = await store.verify({ onFinding: finding => console.error(finding) })
+   * console.log(`${messages} message checked, ${damaged} conversations damaged`)
+   * // 1 message checked, 0 conversations damaged
+   * ```
+   */
   verify(options?: VerifyOptions): Promise<Verified>
 }
 

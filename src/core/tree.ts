@@ -18,7 +18,28 @@ interface Growing<T> extends Tree<T> {
 }
 
 /** Builds the trees of a flat list, in any order; roots and children stand in order of seq. A node whose parent
- *  is not in the list becomes a root, so that a part of a conversation loses nothing. */
+ *  is not in the list becomes a root, so that a part of a conversation loses nothing.
+ *
+ * @example
+ * ```ts
+ * import { buildForest, openStore, textOf, walkForest } from 'skein'
+ *
+ * await using store = await openStore(':memory:')
+ * const { conversation } = await store.create()
+ * await store.save(conversation.id, [
+ *   { message: { role: 'user', blocks: 'Name a colour.' }, parent: null },
+ *   { message: { role: 'assistant', blocks: 'Red.' }, parent: { item: 0 } },
+ *   { message: { role: 'assistant', blocks: 'Blue.' }, parent: { item: 0 } },
+ * ])
+ *
+ * const { items } = await store.listMessages({ conversationId: conversation.id })
+ * for (const { tree, depth } of walkForest(buildForest(items)))
+ *   console.log(`${'--'.repeat(depth)}${textOf(tree.node)}`)
+ * // Name a colour.
+ * // --Red.
+ * // --Blue.
+ * ```
+ */
 export function buildForest<T extends TreeNode>(nodes: readonly T[]): readonly Tree<T>[] {
   const roots: Growing<T>[] = []
   const trees = new Map<string, Growing<T>>()

@@ -40,7 +40,19 @@ const example: Readonly<Record<ProviderName, string>> = {
 }
 
 /** Opens a model by provider and name: `openai/gpt-5`, `anthropic/…`, `google/…`, `ollama/…`, `compatible/…`, or `scripted`,
- *  which needs no key. Loads the provider's client, and makes no call. Throws MissingKeyError or InvalidError. */
+ *  which needs no key. Loads the provider's client, and makes no call. Throws MissingKeyError or InvalidError.
+ *
+ * @example
+ * ```ts
+ * import { createAgent } from 'skein/agent'
+ * import { openModel } from 'skein/models'
+ *
+ * // 'anthropic/claude-sonnet-4-5', 'openai/gpt-5', 'ollama/llama3.2' … 'scripted' needs no key.
+ * const model = await openModel('scripted')
+ * await using agent = createAgent({ model })
+ * console.log((await agent.ask('talk', 'My name is Ada.')).text) // Nice to meet you, Ada.
+ * ```
+ */
 export async function openModel(name: string, options: OpenModelOptions = {}): Promise<Model> {
   // Most likely a variable of the environment that is not set.
   if (typeof name !== 'string')

@@ -55,7 +55,20 @@ export interface ScriptedOptions {
 
 /** A model without a provider: offline, deterministic, for tests, demos and first use. It answers from the messages
  *  it is given and from nothing else, so what is not in the context it does not know. A message may tell it what to
- *  do with a line such as `/tool name {…}`, `/slow words` or `/fail 429`: see `directed`. */
+ *  do with a line such as `/tool name {…}`, `/slow words` or `/fail 429`: see `directed`.
+ *
+ * @example
+ * ```ts
+ * import { createAgent } from 'skein/agent'
+ * import { scripted } from 'skein/models'
+ *
+ * // In tests: these replies, one after the other.
+ * const model = scripted({ script: ['First.', { text: 'Second.', usage: { input: 10, output: 2 } }] })
+ * await using agent = createAgent({ model })
+ * console.log((await agent.ask('test', 'hello')).text) // First.
+ * console.log((await agent.ask('test', 'again')).usage.input) // 10
+ * ```
+ */
 export function scripted(options: ScriptedOptions = {}): Model {
   const id = options.id ?? 'scripted'
   let calls = 0

@@ -17,7 +17,26 @@ const longestPauseMs = 1_000
 /** Begins a turn: stores the words that open it and holds the branch until its end. Where another's turn
  *  holds the branch it is taken over if nobody goes on with it; otherwise `onBusy` decides. Throws what is
  *  the caller's to know (InvalidError, NotFoundError, BusyError, ConflictError, KeyReusedError). Failing
- *  storage is none of it: the turn goes on, and `onTrouble` is told. */
+ *  storage is none of it: the turn goes on, and `onTrouble` is told.
+ *
+ * @example
+ * ```ts
+ * import { openStore } from 'skein'
+ * import { beginTurn } from 'skein/recorder'
+ *
+ * await using store = await openStore(':memory:')
+ * const { conversation, branch } = await store.create()
+ *
+ * // The question is on the disk when this returns. Each step is stored as it ends.
+ * const turn = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'Why?' }] })
+ * turn.draft({ type: 'text', text: 'Because a ' })
+ * await turn.add([{ role: 'assistant', blocks: 'Because a test fails.' }])
+ * const { saved } = await turn.end('complete')
+ *
+ * const [stored] = await store.listTurns(conversation.id)
+ * console.log(saved, stored?.status) // true complete
+ * ```
+ */
 export async function beginTurn(
   store: RecordStore,
   branch: BranchRef,

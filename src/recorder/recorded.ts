@@ -49,10 +49,37 @@ export interface ModelRecorder {
 }
 
 /** Makes calls through the AI SDK durable. `where` is a key, whose conversation is created if there is none, or a branch.
- *
+ *  
  *  The caller goes on keeping its own messages. Each call's messages are laid on the stored path by position: those that
  *  are there are not stored again, new ones are added, and where one differs a sibling branch begins. Failing storage
- *  never fails a call: `onTrouble` hears of it. Only if the conversation cannot be found or created, the call is refused. */
+ *  never fails a call: `onTrouble` hears of it. Only if the conversation cannot be found or created, the call is refused.
+ *
+ * @example
+ * ```ts
+ * import { generateText } from 'ai'
+ * import { MockLanguageModelV4 } from 'ai/test'
+ * import { openStore, textOf } from 'skein'
+ * import { recordTo } from 'skein/recorder'
+ *
+ * // In your program: openai('gpt-5'), anthropic('claude-sonnet-4-5') or any other model of the AI SDK.
+ * const usage = { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0, text: 1, reasoning: 0 }
+ * const model = new MockLanguageModelV4({
+ *   doGenerate: {
+ *     content: [{ type: 'text', text: 'Hello!' }],
+ *     finishReason: { unified: 'stop', raw: undefined },
+ *     usage: { inputTokens: usage, outputTokens: usage },
+ *     warnings: [],
+ *   },
+ * })
+ *
+ * await using store = await openStore(':memory:')
+ * const recorded = recordTo(store, 'web:42')
+ * await generateText({ model: recorded(model), prompt: 'Hi' })
+ *
+ * const { head } = await store.getBranch(await recorded.place())
+ * console.log((await store.path(head!)).map(textOf)) // [ 'Hi', 'Hello!' ]
+ * ```
+ */
 export function recordTo(
   store: RecordStore,
   where: string | BranchRef,

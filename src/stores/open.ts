@@ -11,7 +11,23 @@ export interface OpenOptions {
 }
 
 /** Opens a store and owns it: whoever calls this calls `close()`. The target is the path of an SQLite file
- *  (made if missing), `:memory:`, or a `postgres://` URL. */
+ *  (made if missing), `:memory:`, or a `postgres://` URL.
+ *
+ * @example
+ * ```ts
+ * import { openStore, textOf } from 'skein'
+ *
+ * await using store = await openStore(':memory:') // or a file, or postgres://…
+ * const { branch } = await store.findOrCreate('cli:default')
+ * const { head } = await store.append(branch, branch.head, [
+ *   { role: 'user', blocks: 'Why is the build red?' },
+ *   { role: 'assistant', blocks: 'A test fails.' },
+ * ])
+ * for (const message of await store.path(head)) console.log(`${message.role}: ${textOf(message)}`)
+ * // user: Why is the build red?
+ * // assistant: A test fails.
+ * ```
+ */
 export async function openStore(target: string, options: OpenOptions = {}): Promise<Store> {
   if (typeof target !== 'string' || target === '') {
     throw new InvalidError('target', 'must be a file, :memory: or a postgres:// URL')

@@ -75,6 +75,25 @@ interface Hosted {
   emit: ((event: AgentEvent) => void) | null
 }
 
+/** Keeps the conversations of an agent of the Agent Client Protocol in a store. The agent starts with the
+ *  first message; a conversation that its process does not know is resumed, loaded or injected.
+ *
+ * @example
+ * ```ts
+ * import { fileURLToPath } from 'node:url'
+ * import { openStore } from 'skein'
+ * import { createHost } from 'skein/acp'
+ *
+ * // Any agent of the Agent Client Protocol: `opencode acp`, `copilot --acp --stdio`. Ours needs no key.
+ * const skein = fileURLToPath(new URL('dist/cli/skein.cjs', import.meta.resolve('skein/package.json')))
+ * const command = { command: process.execPath, args: [skein, 'acp', '--db', 'agent.db'] }
+ *
+ * await using store = await openStore('conversations.db')
+ * await using host = createHost({ store, command, name: 'ours' })
+ * await host.ask('talk', 'My name is Ada.')
+ * console.log((await host.ask('talk', 'What is my name?')).text) // Your name is Ada.
+ * ```
+ */
 export function createHost(options: HostOptions): Host {
   const { store, command, source = systemRecorderSource, onPermission = refusePermission } = options
   const name = options.name ?? agentName(command)

@@ -32,7 +32,17 @@ export interface BorrowPostgresOptions extends PostgresOptions {
   readonly schema?: 'migrate' | 'check'
 }
 
-/** Opens a pool of connections and owns it: closing the store closes it. */
+/** Opens a pool of connections and owns it: closing the store closes it.
+ *
+ * @example
+ * ```ts
+ * import { openPostgresStore } from 'skein/postgres'
+ *
+ * await using store = await openPostgresStore(process.env.DATABASE_URL!, { tenant: 'acme' })
+ * await store.create({ key: 'cli:default' })
+ * console.log(await store.countConversations()) // 1
+ * ```
+ */
 export async function openPostgresStore(url: string, options: OpenPostgresOptions = {}): Promise<Store> {
   const tenant = tenantOf(options)
   const { Pool } = await loadPg()
@@ -59,7 +69,21 @@ export async function openPostgresStore(url: string, options: OpenPostgresOption
   })
 }
 
-/** Puts a store on a pool that belongs to the caller, who also listens to its errors and closes it. */
+/** Puts a store on a pool that belongs to the caller, who also listens to its errors and closes it.
+ *
+ * @example
+ * ```ts
+ * import pg from 'pg'
+ * import { postgresStore } from 'skein/postgres'
+ *
+ * const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL })
+ * pool.on('error', error => console.error(error))
+ * const [acme, other] = [await postgresStore(pool, { tenant: 'acme' }), await postgresStore(pool)]
+ * await acme.create()
+ * console.log(await acme.countConversations(), await other.countConversations()) // 1 0
+ * await pool.end()
+ * ```
+ */
 export async function postgresStore(pool: PostgresPool, options: BorrowPostgresOptions = {}): Promise<Store> {
   const tenant = tenantOf(options)
   if (options.schema === 'check') await check(pool)

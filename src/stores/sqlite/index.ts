@@ -18,7 +18,17 @@ export interface SqliteOptions {
 }
 
 /** Opens a file, or `:memory:`, and owns it: closing the store closes it. Missing folders are made. What
- *  may be read but not written is opened too; writing to it throws ReadOnlyError. */
+ *  may be read but not written is opened too; writing to it throws ReadOnlyError.
+ *
+ * @example
+ * ```ts
+ * import { openSqliteStore } from 'skein/sqlite'
+ *
+ * await using store = await openSqliteStore('conversations.db', { durability: 'normal' })
+ * await store.create({ key: 'cli:default', title: 'First' })
+ * console.log(await store.countConversations()) // 1
+ * ```
+ */
 export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
   try {
     const db = await open(path, options.durability ?? 'full')
@@ -35,7 +45,22 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
 }
 
 /** Puts a store on a handle that belongs to the caller, beside its own tables. The caller's settings and
- *  its closing are left alone. */
+ *  its closing are left alone.
+ *
+ * @example
+ * ```ts
+ * import Database from 'better-sqlite3'
+ * import { sqliteStore } from 'skein/sqlite'
+ *
+ * // The application's own database: Skein's tables are named skein_*, and closing it is left to the owner.
+ * const db = new Database('app.db')
+ * db.exec('CREATE TABLE users (name TEXT)')
+ * const store = await sqliteStore(db)
+ * await store.create({ owner: 'ada' })
+ * console.log(await store.countConversations()) // 1
+ * db.close()
+ * ```
+ */
 export async function sqliteStore(db: Database, options: Pick<SqliteOptions, 'source'> = {}): Promise<Store> {
   try {
     await migrate(db)

@@ -4,7 +4,28 @@ import type { ContractCase, ContractSubject } from './contract-case.ts'
 /** When the clock of a contract case begins: 2026-01-01T00:00:00Z. */
 const start = Date.UTC(2026, 0, 1)
 
-/** Runs one case on a fresh store. Returns the reason if the driver cannot be asked this. */
+/** Runs one case on a fresh store. Returns the reason if the driver cannot be asked this.
+ *
+ * @example
+ * ```ts
+ * import { openStore } from 'skein'
+ * import { contract, runCase, type Subject } from 'skein/testing'
+ *
+ * // A driver opens an empty store for each case. Under a test runner: one test for each case.
+ * const subject: Subject = {
+ *   name: 'my driver',
+ *   async open(source) {
+ *     const store = await openStore(':memory:', { source })
+ *     const reopen = { impossible: 'a store in memory has one handle' }
+ *     return { store, reopen, dispose: () => store.close() }
+ *   },
+ * }
+ * for (const one of contract.filter(({ area }) => area === 'append')) {
+ *   const skipped = await runCase(subject, one)
+ *   if (skipped !== null) console.log(`${one.name}: not run, because ${skipped}`)
+ * }
+ * ```
+ */
 export async function runCase(subject: ContractSubject, contractCase: ContractCase): Promise<string | null> {
   const clock = { now: start }
   let made = 0
