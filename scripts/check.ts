@@ -76,5 +76,6 @@ const total = await check(
   gate.filter(({ name }) => wanted.length === 0 || wanted.includes(name)),
   place,
 )
+for (const note of total.notes ?? []) console.log(note)
 console.log(closingLine(total))
 process.exitCode = total.failed > 0 ? 1 : 0

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { slowest } from '../scripts/check/tests.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -14,6 +15,10 @@ interface Manifest {
   readonly devDependencies: Readonly<Record<string, string>>
   readonly allowScripts: Readonly<Record<string, boolean>>
   readonly scripts: Readonly<Record<string, string>>
+  readonly keywords: readonly string[]
+  readonly author: string
+  readonly license: string
+  readonly files: readonly string[]
 }
 
 interface Lock {
@@ -79,6 +84,16 @@ describe('package.json', () => {
     })
   })
 
+  it('describes the package for people who look for one', () => {
+    expect(manifest.keywords.length).toBeGreaterThan(5)
+    expect([manifest.author, manifest.license]).toEqual(['The Skein authors', 'MIT'])
+  })
+
+  it('runs the gate before it publishes, and leaves the source maps out', () => {
+    expect(manifest.scripts.prepublishOnly).toBe('npm run check')
+    expect(manifest.files).toContain('!dist/**/*.map')
+  })
+
   it('pins every devDependency', () => {
     const loose = Object.entries(manifest.devDependencies).filter(([, version]) => !/^\d/.test(version))
     expect(loose).toEqual([])
@@ -126,5 +141,21 @@ describe('the two commands', () => {
     expect(script).toContain('npm test')
     expect(manifest.scripts.test).toBe('npm run check')
     expect(manifest.scripts.check).toBe('node scripts/check.ts')
+  })
+})
+
+describe('the gate', () => {
+  it('names its slowest test files, the slowest first', () => {
+    const file = (name: string, ms: number) => ({
+      name: join(root, name),
+      startTime: 1_000,
+      endTime: 1_000 + ms,
+      assertionResults: [],
+    })
+    expect(slowest([file('test/a.test.ts', 1_240), file('test/b.test.ts', 90_000)], 1)).toEqual([
+      'check: the slowest test files:',
+      'check:   90.0 s  test/b.test.ts',
+    ])
+    expect(slowest([], 10)).toEqual([])
   })
 })

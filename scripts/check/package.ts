@@ -22,6 +22,9 @@ export const packageCheck: Step = {
     writeFileSync(join(place, 'package.json'), '{ "private": true, "type": "module" }\n')
     const flags = ['--no-audit', '--no-fund', '--prefer-offline']
     await run('npm', ['install', ...flags, tarball, `pg@${manifest.devDependencies.pg}`], { cwd: place })
+    const maps = readdirSync(join(place, 'node_modules/skein'), { recursive: true, encoding: 'utf8' })
+    if (maps.some(name => name.endsWith('.map')))
+      throw new Error('the package has source maps without sources')
     await runCommand(place)
     const entries = Object.keys(manifest.exports)
     await importAll(place, entries)
@@ -31,7 +34,7 @@ export const packageCheck: Step = {
       place,
       entries.filter(entry => entry !== './postgres'),
     )
-    return passed(3 + entries.length)
+    return passed(4 + entries.length)
   },
 }
 

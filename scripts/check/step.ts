@@ -3,6 +3,8 @@ export interface Count {
   readonly passed: number
   readonly failed: number
   readonly skipped: number
+  /** Lines to print at the end of the gate. */
+  readonly notes?: readonly string[]
 }
 
 /** One step of the gate. `run` gets an empty folder, and throws when the step fails. */
@@ -28,7 +30,12 @@ export function passed(n: number): Count {
 
 /** The sum of both counts. */
 export function sum(a: Count, b: Count): Count {
-  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped }
+  return {
+    passed: a.passed + b.passed,
+    failed: a.failed + b.failed,
+    skipped: a.skipped + b.skipped,
+    notes: [...(a.notes ?? []), ...(b.notes ?? [])],
+  }
 }
 
 /** The closing line: `N passed, N failed`, and the skipped ones if there are any. */

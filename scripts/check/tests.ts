@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { CommandError, run } from './command.ts'
+import { join, relative } from 'node:path'
+import { CommandError, root, run } from './command.ts'
 import { type Count, type Step, StepError } from './step.ts'
 
 interface Report {
@@ -8,9 +8,15 @@ interface Report {
   readonly numFailedTests: number
   readonly numPendingTests: number
   readonly numTodoTests: number
-  readonly testResults: readonly {
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[]
-  }[]
+  readonly testResults: readonly FileReport[]
+}
+
+/** One test file; times in milliseconds. */
+interface FileReport {
+  readonly name: string
+  readonly startTime: number
+  readonly endTime: number
+  readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[]
 }
 
 /** All tests, counted individually. A run that fails without a failed test, for example by an unhandled
@@ -43,5 +49,19 @@ function countOf(path: string): Count {
     passed: report.numPassedTests,
     failed: report.numFailedTests,
     skipped: report.numPendingTests + report.numTodoTests,
+    notes: slowest(report.testResults, 10),
   }
+}
+
+/** The files that took longest, for those who want the gate to be faster. */
+export function slowest(files: readonly FileReport[], count: number): readonly string[] {
+  const lines = files
+    .map(({ name, startTime, endTime }) => ({
+      name: relative(root, name),
+      seconds: (endTime - startTime) / 1000,
+    }))
+    .sort((a, b) => b.seconds - a.seconds)
+    .slice(0, count)
+    .map(({ name, seconds }) => `check: ${seconds.toFixed(1).padStart(6)} s  ${name}`)
+  return lines.length === 0 ? [] : ['check: the slowest test files:', ...lines]
 }
