@@ -208,10 +208,15 @@ function commentBefore(module: Module, start: number): DocComment | null {
 /** The members of interfaces, classes and the object types of an alias. Constructors, private members and the
  *  literal that tells the arms of a union apart need no comment and are left out. */
 function membersOf(module: Module, declaration: ApiNode): readonly ApiMember[] {
-  return memberNodes(declaration)
-    .filter(node => node.kind !== 'constructor' && node.accessibility !== 'private' && !isDiscriminant(node))
-    .map(node => ({ name: memberName(module, node), comment: commentBefore(module, node.start) }))
-    .filter(({ name }) => !name.startsWith('#'))
+  return (
+    memberNodes(declaration)
+      .filter(
+        node => node.kind !== 'constructor' && node.accessibility !== 'private' && !isDiscriminant(node),
+      )
+      .map(node => ({ name: memberName(module, node), comment: commentBefore(module, node.start) }))
+      // A symbol such as `Symbol.asyncDispose` has one meaning everywhere.
+      .filter(({ name }) => !/^(#|Symbol\.)/.test(name))
+  )
 }
 
 function memberNodes(node: ApiNode): readonly ApiNode[] {
