@@ -9,10 +9,10 @@ const start = Date.UTC(2026, 0, 1)
  * @example
  * ```ts
  * import { openStore } from 'skein'
- * import { contract, runCase, type Subject } from 'skein/testing'
+ * import { contract, runCase, type ContractSubject } from 'skein/testing'
  *
  * // A driver opens an empty store for each case. Under a test runner: one test for each case.
- * const subject: Subject = {
+ * const subject: ContractSubject = {
  *   name: 'my driver',
  *   async open(source) {
  *     const store = await openStore(':memory:', { source })
