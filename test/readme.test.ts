@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { parse } from '../src/cli/command-line/parse-args.ts'
 import { findCommand } from '../src/cli/find-command.ts'
-import { parse } from '../src/cli/parse.ts'
 
 const readme = readFileSync('README.md', 'utf8')
 

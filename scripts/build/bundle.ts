@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '../..')
 /** The modules of `ls`, `show` and `search` are in one file; the others are in files that are loaded on
  *  demand. */
 const atOnce =
-  /[\\/]src[\\/](cli[\\/]main|cli[\\/]look[\\/](ls|show|search)|stores[\\/](open|sqlite[\\/]index))\.ts$/
+  /[\\/]src[\\/](cli[\\/]main|cli[\\/]read[\\/](ls|show|search)|stores[\\/](open|sqlite[\\/]index))\.ts$/
 
 const notice = `/*! Holds the JavaScript of better-sqlite3, MIT License, Copyright (c) 2017 Joshua Wise. */`
 

@@ -1,7 +1,7 @@
-import type { Command, Option } from '../../src/cli/command.ts'
+import type { Command, Option } from '../../src/cli/command-line/command.ts'
+import { commonOptions } from '../../src/cli/command-line/parse-args.ts'
 import { commands, prompt } from '../../src/cli/commands/index.ts'
 import { usageOf } from '../../src/cli/help.ts'
-import { commonOptions } from '../../src/cli/parse.ts'
 
 /** The reference of the command line, from the declarations. */
 export function describeCli(): string {

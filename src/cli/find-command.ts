@@ -1,8 +1,8 @@
-import type { Command } from './command.ts'
+import type { Command } from './command-line/command.ts'
+import { commonOptions } from './command-line/parse-args.ts'
+import { near } from './command-line/similar-words.ts'
+import { UsageError } from './command-line/usage-error.ts'
 import { commands, prompt } from './commands/index.ts'
-import { near } from './near.ts'
-import { commonOptions } from './parse.ts'
-import { UsageError } from './usage-error.ts'
 
 /** A command, and the words that are left for it. */
 export interface Found {

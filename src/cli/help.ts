@@ -1,7 +1,7 @@
-import type { Argument, Command, Group, Option } from './command.ts'
+import type { Argument, Command, Group, Option } from './command-line/command.ts'
+import { commonOptions } from './command-line/parse-args.ts'
 import { commands, prompt } from './commands/index.ts'
-import { commonOptions } from './parse.ts'
-import { wrap } from './terminal/wrap.ts'
+import { wrap } from './output/wrap.ts'
 
 const groups: readonly Group[] = ['Talk', 'Look', 'Keep', 'Set up']
 

@@ -1,14 +1,13 @@
 import type { Store } from '../core/ports.ts'
-import { hasOption, textOption } from './command.ts'
-import { exit } from './exit.ts'
+import { hasOption, textOption } from './command-line/command.ts'
+import type { World } from './command-line/command-context.ts'
+import { exit } from './command-line/exit-code.ts'
+import { withFields } from './command-line/json-fields.ts'
+import { parse } from './command-line/parse-args.ts'
+import { type ReportOptions, report, tellProblem } from './command-line/report.ts'
 import { findCommand } from './find-command.ts'
-import { parse } from './parse.ts'
-import { findPlace, type Place } from './place.ts'
-import { type ReportOptions, report, tellProblem } from './report.ts'
-import { makeStop } from './stop.ts'
-import { withFields } from './terminal/json-fields.ts'
-import { isTerminalAt, paperOn } from './terminal/paper.ts'
-import type { World } from './world.ts'
+import { isTerminalAt, paperOn } from './output/output.ts'
+import { findPlace, type StoreLocation } from './store/store-location.ts'
 
 /** Runs the command line of this process. Sets the exit code; never throws. */
 export async function main(): Promise<void> {
@@ -34,7 +33,7 @@ const patienceMs = 3_000
 
 async function run(argv: readonly string[], how: ReportOptions): Promise<number> {
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
-    const { version } = await import('./version.ts')
+    const { version } = await import('./command-line/version.ts')
     paperOn(1, process.env, { onLost }).line(`skein ${version()}`)
     return exit.ok
   }
@@ -57,7 +56,7 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
       setTimeout(() => onLost(error), patienceMs).unref()
     },
   }
-  let place: Place | undefined
+  let place: StoreLocation | undefined
   let opening: Promise<Store> | undefined
   const stop = makeStop()
   const end = () => stop.now()
@@ -95,11 +94,37 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
   } catch (error) {
     const store = await opening?.catch(() => undefined)
     if (!store) throw error
-    const { explain } = await import('./explain.ts')
+    const { explain } = await import('./target/explain-error.ts')
     return tellProblem(await explain(error, given.arguments, store, world), error, world.err, how)
   } finally {
     process.removeListener('SIGTERM', end)
     const store = await opening?.catch(() => undefined)
     await store?.close()
+  }
+}
+
+/** A way to stop what runs, and the signal that says so. */
+interface Stop {
+  readonly signal: AbortSignal
+  now(): void
+}
+
+/** The signal is made when somebody asks for it: a command that only looks has no use for it. */
+function makeStop(): Stop {
+  let controller: AbortController | undefined
+  let isStopped = false
+  const abort = () => controller?.abort(new DOMException('interrupted', 'AbortError'))
+  return {
+    get signal() {
+      if (!controller) {
+        controller = new AbortController()
+        if (isStopped) abort()
+      }
+      return controller.signal
+    },
+    now() {
+      isStopped = true
+      abort()
+    },
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Command } from '../../src/cli/command.ts'
+import type { Command } from '../../src/cli/command-line/command.ts'
 import { commands } from '../../src/cli/commands/index.ts'
 import { helpOf, overview } from '../../src/cli/help.ts'
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { failure, shapes, withoutJson } from '../../scripts/docs/json-shapes.ts'
 import { commands } from '../../src/cli/commands/index.ts'
-import { stocked, type Told, tell } from './keep/stock.ts'
 import { type Home, home } from './skein.ts'
+import { stocked, type Told, tell } from './stock.ts'
 
 // Many processes on few cores.
 vi.setConfig({ testTimeout: 120_000 })

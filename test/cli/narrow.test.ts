@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { widthOf } from '../../src/cli/terminal/cut.ts'
+import { widthOf } from '../../src/cli/output/cut.ts'
 import { home } from './skein.ts'
 import { terminal } from './terminal.ts'
 

@@ -1,6 +1,6 @@
 import { isNonEmpty } from '../../core/message.ts'
-import { hasOption, type Run } from '../command.ts'
-import { UsageError } from '../usage-error.ts'
+import { hasOption, type Run } from '../command-line/command.ts'
+import { UsageError } from '../command-line/usage-error.ts'
 
 /** `skein acp`: our own agent, or the memory of another one, for an editor on the other end of standard input and output. */
 export const acp: Run = async (given, world) => {

@@ -1,9 +1,9 @@
 import type { OfferedModel } from '../../acp/serve/served.ts'
 import type { NonEmpty } from '../../core/message.ts'
-import { missingKey } from '../set-up/keys.ts'
-import { fullName, knownAliases, type ModelChoice } from '../talk/model.ts'
-import { modelName } from '../terminal/model-name.ts'
-import type { World } from '../world.ts'
+import type { World } from '../command-line/command-context.ts'
+import { fullName, knownAliases, type ModelChoice } from '../model/choose-model.ts'
+import { missingKey } from '../model/provider-keys.ts'
+import { modelName } from '../output/model-name.ts'
 
 /** What an editor offers to choose from: the model that answers unless another is chosen, then those that have a name here and
  *  whose key is set. */

@@ -1,12 +1,12 @@
 import { agentName } from '../../acp/host/agent-name.ts'
 import { startProxy } from '../../acp/proxy/proxy.ts'
-import { type Given, textOption } from '../command.ts'
-import { exit } from '../exit.ts'
-import { shownTarget } from '../set-up/shown-target.ts'
-import { noteLine } from '../talk/header.ts'
-import { waitUntilSaved } from '../talk/wait-until-saved.ts'
-import { UsageError } from '../usage-error.ts'
-import type { World } from '../world.ts'
+import { waitUntilSaved } from '../answer/wait-until-saved.ts'
+import { type Given, textOption } from '../command-line/command.ts'
+import type { World } from '../command-line/command-context.ts'
+import { exit } from '../command-line/exit-code.ts'
+import { UsageError } from '../command-line/usage-error.ts'
+import { noteLine } from '../output/print.ts'
+import { shownTarget } from '../store/store-location.ts'
 
 /** `skein acp -- <command>`: sits between an editor and an agent until the editor hangs up. stdout is the
  *  editor's, so that all that is said about it goes to stderr, which editors keep in a log. */

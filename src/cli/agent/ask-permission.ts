@@ -5,9 +5,9 @@ import {
   type PermissionOption,
   refusePermission,
 } from '../../acp/host/permission.ts'
-import type { Chat } from '../chat/chat-state.ts'
-import type { Stroke } from '../chat/keyboard.ts'
-import { folded } from '../terminal/cut.ts'
+import type { Stroke } from '../chat/input/keyboard.ts'
+import type { Chat } from '../chat/state/chat-state.ts'
+import { folded } from '../output/cut.ts'
 
 /** Who decides what an agent may do: everything with `--allow`, otherwise the person at the keyboard, and nobody in a pipe. */
 export function permissionFor(chat: () => Chat | null, allowsAll: boolean): AskPermission {

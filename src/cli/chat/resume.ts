@@ -1,13 +1,13 @@
 import { NotFoundError } from '../../core/errors.ts'
-import { hasOption, type Run } from '../command.ts'
-import { exit } from '../exit.ts'
-import { chooseConversation, goOnWith } from '../talk/choose.ts'
-import { findNamed } from '../talk/find-named.ts'
-import { openSpeaker } from '../talk/speaker.ts'
-import { UsageError } from '../usage-error.ts'
+import { hasOption, type Run } from '../command-line/command.ts'
+import { exit } from '../command-line/exit-code.ts'
+import { UsageError } from '../command-line/usage-error.ts'
+import { openSpeaker } from '../model/model-setup.ts'
+import { chooseConversation, goOnWith } from '../target/choose-conversation.ts'
+import { findNamed } from '../target/find-named.ts'
 import { startChat } from './chat.ts'
-import { chooseByHand } from './choose-by-hand.ts'
-import { openKeyboard } from './keyboard.ts'
+import { openKeyboard } from './input/keyboard.ts'
+import { chooseByHand } from './state/choose-by-hand.ts'
 
 /** `skein resume [id]`: picks a conversation and goes on with it. */
 export const resume: Run = async (given, world) => {

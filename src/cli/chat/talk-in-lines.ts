@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
-import { exit } from '../exit.ts'
-import type { Chat } from './chat-state.ts'
-import { runSlash } from './slash.ts'
+import { exit } from '../command-line/exit-code.ts'
+import { runSlash } from './slash/run-slash.ts'
+import type { Chat } from './state/chat-state.ts'
 import { takeTurn } from './take-turn.ts'
 
 /** Lines in, answers out, until the input ends. Somebody else's answer on the branch is gone beside, as nobody can be

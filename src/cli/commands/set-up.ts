@@ -1,4 +1,4 @@
-import type { Command } from '../command.ts'
+import type { Command } from '../command-line/command.ts'
 
 export const setUpCommands: readonly Command[] = [
   {
@@ -49,7 +49,11 @@ export const setUpCommands: readonly Command[] = [
     ],
     load: async () => (await import('../set-up/migrate.ts')).migrate,
   },
-  {
+]
+
+/** `all` returns every command, this one among them: the script completes them. */
+export function completionCommand(all: () => readonly Command[]): Command {
+  return {
     name: 'completion',
     group: 'Set up',
     summary: 'print a script that completes commands, flags and ids',
@@ -61,6 +65,6 @@ export const setUpCommands: readonly Command[] = [
       ['source <(skein completion zsh)', 'in ~/.zshrc, after compinit'],
       ['skein completion fish | source', 'in ~/.config/fish/config.fish'],
     ],
-    load: async () => (await import('../set-up/completion.ts')).completion,
-  },
-]
+    load: async () => (await import('../set-up/completion.ts')).completionOf(all()),
+  }
+}

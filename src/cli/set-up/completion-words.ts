@@ -1,6 +1,5 @@
-import type { Command, Option } from '../command.ts'
-import { commands, prompt } from '../commands/index.ts'
-import { commonOptions } from '../parse.ts'
+import type { Command, Option } from '../command-line/command.ts'
+import { commonOptions } from '../command-line/parse-args.ts'
 
 /** What stands for a value or an argument, as far as a shell can help with it. */
 export type Kind = 'id' | 'file' | 'none' | readonly string[]
@@ -23,8 +22,8 @@ export interface Completed {
 }
 
 /** Everything that can be completed, from the declarations of the commands. */
-export function completedCommands(): readonly Completed[] {
-  return [prompt, ...commands].flatMap(command =>
+export function completedCommands(commands: readonly Command[]): readonly Completed[] {
+  return commands.flatMap(command =>
     namesOf(command).map(name => ({
       name,
       summary: command.summary,

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hasOption, type Run } from '../command.ts'
-import { exit } from '../exit.ts'
-import { UsageError } from '../usage-error.ts'
+import { hasOption, type Run } from '../command-line/command.ts'
+import { exit } from '../command-line/exit-code.ts'
+import { UsageError } from '../command-line/usage-error.ts'
 
 /** Makes a store of this directory's own. A second time it changes nothing. */
 export const init: Run = async (given, world) => {

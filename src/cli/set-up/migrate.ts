@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import type { Run } from '../command.ts'
-import { exit } from '../exit.ts'
-import { shownTarget } from './shown-target.ts'
+import type { Run } from '../command-line/command.ts'
+import { exit } from '../command-line/exit-code.ts'
+import { shownTarget } from '../store/store-location.ts'
 
 /** Brings the store to this version's schema, and says which that is. Opening a store does the same. */
 export const migrate: Run = async (_given, world) => {

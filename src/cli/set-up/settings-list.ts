@@ -1,7 +1,7 @@
 import type { Config, ValueSource } from '../../config/config.ts'
 import { shownPath } from '../../config/read-config.ts'
 import { conversationSettings } from '../../config/sections.ts'
-import type { World } from '../world.ts'
+import type { World } from '../command-line/command-context.ts'
 
 /** A setting as it counts now. */
 export interface Setting {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { vi } from 'vitest'
-import { dataFolder } from '../../../src/cli/place.ts'
+import { dataFolder } from '../../../src/cli/store/store-location.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import type { Stage } from '../agents/harness.ts'

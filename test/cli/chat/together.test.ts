@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openStore } from '../../../src/stores/open.ts'
-import { storeFile, tell } from '../keep/stock.ts'
 import { home } from '../skein.ts'
+import { storeFile, tell } from '../stock.ts'
 import { terminal } from '../terminal.ts'
 
 const prompt = /› $/

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test, vi } from 'vitest'
 import { commands } from '../../../src/cli/commands/index.ts'
-import { hostile, stocked, tell } from '../keep/stock.ts'
 import { commandLine, type Home, home } from '../skein.ts'
+import { hostile, stocked, tell } from '../stock.ts'
 import { program } from '../terminal.ts'
 
 // Many processes on few cores.

@@ -2,8 +2,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { expect, test, vi } from 'vitest'
-import { driving, hostile, stocked, storeFile, tell } from '../keep/stock.ts'
 import { home } from '../skein.ts'
+import { driving, hostile, stocked, storeFile, tell } from '../stock.ts'
 
 const secret = 'sk-very-secret-1234567890'
 

@@ -1,10 +1,11 @@
 import type { BranchRef } from '../../../core/branch.ts'
-import { InvalidError, KeyReusedError } from '../../../core/errors.ts'
-import type { ConversationId, MessageId } from '../../../core/ids.ts'
+import { InvalidError } from '../../../core/errors.ts'
+import type { MessageId } from '../../../core/ids.ts'
 import { type Message, textOf } from '../../../core/message.ts'
 import type { Store } from '../../../core/ports.ts'
-import { moveKey } from '../../talk/move-key.ts'
-import type { Chat } from '../chat-state.ts'
+import { moveKey } from '../../target/move-key.ts'
+import { branchAt } from '../../target/planned-fork.ts'
+import type { Chat } from '../state/chat-state.ts'
 import { here } from './slash-command.ts'
 
 /** The person's last message on the path. Throws InvalidError if there is none. */
@@ -25,28 +26,6 @@ export async function goBackBefore(chat: Chat, prompt: Message): Promise<BranchR
   if (from?.key) await moveKey(store, from.key, made)
   chat.talker.goToBranch(made)
   return made
-}
-
-/** A branch at a message, or at the very beginning, with the next free name after another one: `main-2`. */
-export async function branchAt(
-  store: Store,
-  id: ConversationId,
-  at: MessageId | null,
-  after: string,
-): Promise<BranchRef> {
-  const stem = after.replace(/-\d+$/, '')
-  const taken = new Set((await store.listBranches(id)).map(({ name }) => name))
-  for (let n = 2; ; n++) {
-    const name = `${stem}-${n}`
-    if (taken.has(name)) continue
-    try {
-      await store.createBranch(id, at, { name })
-      return { conversationId: id, name }
-    } catch (error) {
-      // Somebody took the name a moment ago.
-      if (!(error instanceof KeyReusedError) || n > taken.size + 100) throw error
-    }
-  }
 }
 
 /** What a person wrote, to be written again. Throws InvalidError for words that are only a file. */

@@ -1,12 +1,12 @@
 import { summarize } from '../../../context/summarize.ts'
 import { windowOf } from '../../../context/windows.ts'
 import { systemRecorderSource } from '../../../recorder/source.ts'
-import { exportCommand } from '../../keep/export.ts'
-import { summaryText } from '../../talk/about-answer.ts'
-import { modelName } from '../../terminal/model-name.ts'
-import { ask, type Next } from '../chat-state.ts'
-import { untilStopped } from '../until-stopped.ts'
+import { summaryText } from '../../answer/answer-notes.ts'
+import { modelName } from '../../output/model-name.ts'
+import { exportCommand } from '../../transfer/export.ts'
+import { ask, type Next } from '../state/chat-state.ts'
 import { here, type SlashCommand } from './slash-command.ts'
+import { untilStopped } from './until-stopped.ts'
 
 export const title: SlashCommand = {
   name: 'title',

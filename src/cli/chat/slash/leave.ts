@@ -1,8 +1,8 @@
-import { padEnd, widthOf } from '../../terminal/cut.ts'
-import type { Paper } from '../../terminal/paper.ts'
-import { wrap } from '../../terminal/wrap.ts'
-import { UsageError } from '../../usage-error.ts'
-import { ask } from '../chat-state.ts'
+import { UsageError } from '../../command-line/usage-error.ts'
+import { padEnd, widthOf } from '../../output/cut.ts'
+import type { Paper } from '../../output/output.ts'
+import { wrap } from '../../output/wrap.ts'
+import { ask } from '../state/chat-state.ts'
 import { slashCommands } from './index.ts'
 import type { SlashCommand } from './slash-command.ts'
 

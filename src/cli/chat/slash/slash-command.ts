@@ -1,6 +1,6 @@
 import type { Store } from '../../../core/ports.ts'
-import type { Chat, Next } from '../chat-state.ts'
-import type { Spot } from '../talker.ts'
+import type { Spot } from '../state/chat-controller.ts'
+import type { Chat, Next } from '../state/chat-state.ts'
 
 /** A command of a chat. */
 export interface SlashCommand {

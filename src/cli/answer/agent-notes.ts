@@ -1,0 +1,65 @@
+import type { AgentEvent } from '../../agent/events.ts'
+import type { Json } from '../../core/json.ts'
+import { plural, whole } from '../output/number.ts'
+
+type MemoryEvent = Extract<AgentEvent, { type: 'memory' }>
+type AskedEvent = Extract<AgentEvent, { type: 'asked' }>
+
+/** What becomes of things that are told in words. */
+export const leftBehind = 'tool results, files and thoughts stay behind'
+
+/** How an agent came to know the conversation, and what was tried before: `loaded, and told 2 messages that it had lost`. */
+export function memoryText(event: MemoryEvent): string {
+  const failed = event.failed.map(({ tier, message }) => `${tier} failed: ${firstLine(message)}`)
+  return [`memory: ${cameToKnow(event)}`, ...failed].join('; ')
+}
+
+function cameToKnow({ outcome, injected, untold }: MemoryEvent): string {
+  switch (outcome) {
+    case 'resumed':
+    case 'loaded':
+      return outcome
+    case 'completed':
+      return `taken up again, and told ${plural(injected, 'message')} that it lacked`
+    case 'injected': {
+      const all = injected + untold
+      const told =
+        untold === 0 ? plural(injected, 'message') : `the last ${whole(injected)} of ${whole(all)} messages`
+      return `told ${told}; ${leftBehind}`
+    }
+    case 'fresh':
+      return 'new to this conversation'
+    default:
+      return outcome satisfies never
+  }
+}
+
+/** What an agent plans to do: a line for each step that is new, or has come further, since it was shown. Agents tell the
+ *  whole plan again with each change. */
+export function planLines(entries: Json, shown: Set<string>): readonly string[] {
+  const lines = Array.isArray(entries) ? entries.flatMap(planLine) : []
+  const news = lines.filter(line => !shown.has(line))
+  for (const line of news) shown.add(line)
+  return news
+}
+
+function planLine(entry: Json): readonly string[] {
+  const { content, status } = (entry ?? {}) as { readonly content?: Json; readonly status?: Json }
+  if (typeof content !== 'string') return []
+  const mark = status === 'completed' ? 'done' : status === 'in_progress' ? 'now' : 'plan'
+  return [`${mark}: ${firstLine(content)}`]
+}
+
+/** `allowed: Run npm test` */
+export function askedText({ title }: AskedEvent): string {
+  return `allowed: ${firstLine(title)}`
+}
+
+export function refusedText({ title }: AskedEvent, canAsk: boolean): string {
+  const why = canAsk ? '' : '. Nobody can be asked here; --allow allows everything'
+  return `not allowed: ${firstLine(title)}${why}`
+}
+
+function firstLine(text: string): string {
+  return text.trim().split('\n', 1)[0]!
+}

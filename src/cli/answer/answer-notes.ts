@@ -1,0 +1,64 @@
+import type { AgentEvent } from '../../agent/events.ts'
+import type { Trouble } from '../../recorder/recording.ts'
+import { count, plural, whole } from '../output/number.ts'
+
+type ContextEvent = Extract<AgentEvent, { type: 'context' }>
+
+/** What a model was given of a conversation, and what not. */
+export interface ContextFacts {
+  readonly used: number
+  readonly budget: number
+  readonly leftOut: number
+  readonly summarised: number
+}
+
+export function contextFacts({ tokens, left, older }: ContextEvent): ContextFacts {
+  const of = (summarised: boolean) =>
+    left
+      .filter(({ reason }) => (reason === 'summarised') === summarised)
+      .reduce((sum, { messages }) => sum + messages, 0)
+  return { used: tokens.total, budget: tokens.budget, leftOut: older + of(false), summarised: of(true) }
+}
+
+/** `summary: 38 messages are now 610 tokens. All are kept.` */
+export function summaryText(messages: number, tokens: number, outcome: string): string {
+  const by = outcome === 'extractive' ? ' in their own words' : ''
+  const are = messages === 1 ? 'is' : 'are'
+  return `summary: ${plural(messages, 'message')} ${are} now ${count(tokens)} tokens${by}. All are kept.`
+}
+
+/** `window: 14 older messages were left out of this call. All are kept.` */
+export function windowText(messages: number): string {
+  const were = messages === 1 ? 'message was' : 'messages were'
+  return `window: ${whole(messages)} older ${were} left out of this call. All are kept.`
+}
+
+export function cutText(messages: number): string {
+  const were = messages === 1 ? 'message was' : 'messages were'
+  return `window: ${whole(messages)} long ${were} shortened for this call. All are kept.`
+}
+
+/** What became of looking through earlier conversations; nothing is said where there was nothing. */
+export function recalledLines(outcome: 'found' | 'nothing' | 'failed'): readonly string[] {
+  if (outcome === 'found') return ['recalled: what earlier conversations say of this is sent along']
+  return outcome === 'failed' ? ['recalled: nothing, earlier conversations could not be searched'] : []
+}
+
+/** What a person is told when the storage fails; the answer goes on. */
+export function troubleText({ kind, error, waiting }: Trouble): string {
+  const why = error instanceof Error ? error.message : String(error)
+  switch (kind) {
+    case 'degraded':
+      return `not saved yet: ${why}. ${plural(waiting, 'write')} ${waiting === 1 ? 'waits' : 'wait'}; tried again until it works`
+    case 'unsaved':
+      return `your words are not saved yet: ${why}`
+    case 'recovered':
+      return 'saved again: nothing was lost'
+    case 'lost':
+      return `could not be saved: ${why}`
+    case 'taken_over':
+      return 'somebody else went on here, so this goes beside it'
+    default:
+      return kind satisfies never
+  }
+}

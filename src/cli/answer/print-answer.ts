@@ -1,0 +1,182 @@
+import type { AgentEvent, Reply } from '../../agent/events.ts'
+import type { Run } from '../../agent/run.ts'
+import type { Json } from '../../core/json.ts'
+import type { World } from '../command-line/command-context.ts'
+import { modelName } from '../output/model-name.ts'
+import { money, plural } from '../output/number.ts'
+import { noteLine } from '../output/print.ts'
+import { shortened } from '../output/short-id.ts'
+import { stdoutSink, type TextSink } from '../output/text-sink.ts'
+import { toolLine } from '../output/tool-line.ts'
+import { waitingLine } from '../output/waiting-line.ts'
+import { askedText, memoryText, planLines, refusedText } from './agent-notes.ts'
+import {
+  type ContextFacts,
+  contextFacts,
+  cutText,
+  recalledLines,
+  summaryText,
+  troubleText,
+  windowText,
+} from './answer-notes.ts'
+import { stopOnCtrlC } from './interrupts.ts'
+
+export interface AnswerOptions {
+  /** The model's id: shown while one waits. */
+  readonly model: string
+  /** Where the words go; to stdout, made harmless, unless given. */
+  readonly sink?: TextSink
+  /** Said at the end of a line on what was left out: ` /context` where there is such a command. */
+  readonly more?: string
+  /** Told of every event before it is shown. */
+  readonly observe?: (event: AgentEvent) => void
+}
+
+/** What became of a run. */
+export interface Answered {
+  readonly reply: Reply
+  readonly tookMs: number
+  /** Of the last call. */
+  readonly context: ContextFacts | null
+  /** True if another process moved the branch in the middle of the turn: what followed is kept on a branch beside it. */
+  readonly movedAside: boolean
+}
+
+/** Shows a run while it goes on: the words on stdout, everything about them on stderr. Ctrl+C stops it and keeps what
+ *  was said. Throws what the run throws, after the line is ended. */
+export async function printAnswer(run: Run, world: World, options: AnswerOptions): Promise<Answered> {
+  const { err, quiet, json } = world
+  const sink = options.sink ?? (json ? silent : stdoutSink(world))
+  const waiting = waitingLine(world)
+  const began = world.now()
+  const calls = new Map<string, { readonly input: Json; readonly at: number }>()
+  const seen: Seen = { context: null, summary: null, leftOut: 0, cut: 0, movedAside: false, plan: new Set() }
+  const stopListening = stopOnCtrlC(run)
+
+  const say = (line: string) => {
+    if (quiet || json) return
+    sink.pause()
+    err.line(line)
+  }
+  const faintly = (line: string) => `  ${err.style.faint(err.style.safe(line))}`
+  const waitForModel = () => waiting.start(modelName(options.model))
+
+  try {
+    waitForModel()
+    for await (const event of run) {
+      waiting.stop()
+      options.observe?.(event)
+      for (const line of show(event)) say(line)
+      if (event.type === 'tool_started') waiting.start(event.name)
+      else if (!isQuiet.has(event.type)) waitForModel()
+    }
+  } finally {
+    waiting.stop()
+    stopListening()
+    sink.pause()
+  }
+  return {
+    reply: await run.result(),
+    tookMs: world.now() - began,
+    context: seen.context,
+    movedAside: seen.movedAside,
+  }
+
+  function show(event: AgentEvent): readonly string[] {
+    switch (event.type) {
+      case 'text':
+        sink.push(event.text)
+        return []
+      case 'started':
+        return event.forked
+          ? [noteLine(`someone is answering here, so this goes to branch ${event.branch?.name}`, err)]
+          : []
+      case 'answered':
+        sink.pause()
+        return []
+      case 'tool_started':
+        calls.set(event.callId, { input: event.input, at: world.now() })
+        return []
+      case 'tool_ended': {
+        const { input = null, at = world.now() } = calls.get(event.callId) ?? {}
+        const call = { name: event.name, input }
+        return [toolLine({ call, result: event, tookMs: world.now() - at }, err)]
+      }
+      case 'summary':
+        if (event.outcome === 'made' || event.outcome === 'extractive') seen.summary = event
+        return []
+      case 'context':
+        return contextLines(event, seen, options.more ?? '').map(faintly)
+      case 'recalled':
+        return recalledLines(event.outcome).map(faintly)
+      case 'shrunk':
+        return [noteLine('the model refused the length; asking again with less', err)]
+      case 'trouble':
+        if (event.trouble.kind === 'taken_over') seen.movedAside = true
+        return [noteLine(troubleText(event.trouble), err)]
+      case 'resumed':
+        return event.unknown.map(({ name }) =>
+          noteLine(`nobody knows what became of ${name}: it is not run a second time`, err),
+        )
+      case 'memory':
+        return [faintly(memoryText(event))]
+      case 'plan':
+        return planLines(event.entries, seen.plan).map(faintly)
+      case 'asking':
+        sink.pause()
+        return []
+      case 'asked':
+        return [event.isAllowed ? faintly(askedText(event)) : noteLine(refusedText(event, world.canAsk), err)]
+      case 'subagent':
+        return event.event.type === 'ended' ? [subagentLine(event, event.event.reply, world)] : []
+      default:
+        return []
+    }
+  }
+}
+
+/** After these nobody waits for a model: words arrive, it is over, or a person is asked. */
+const isQuiet: ReadonlySet<AgentEvent['type']> = new Set(['text', 'ended', 'asking'])
+
+interface Seen {
+  context: ContextFacts | null
+  summary: Extract<AgentEvent, { type: 'summary' }> | null
+  leftOut: number
+  cut: number
+  movedAside: boolean
+  /** Lines of the plan that were shown. */
+  readonly plan: Set<string>
+}
+
+/** Said once, and again when it grows: a turn may take many calls. */
+function contextLines(
+  event: Extract<AgentEvent, { type: 'context' }>,
+  seen: Seen,
+  more: string,
+): readonly string[] {
+  const facts = contextFacts(event)
+  const lines: string[] = []
+  if (seen.summary) lines.push(summaryText(seen.summary.messages, event.tokens.summary, seen.summary.outcome))
+  if (facts.leftOut > seen.leftOut) lines.push(windowText(facts.leftOut))
+  if (event.cut.length > seen.cut) lines.push(cutText(event.cut.length))
+  seen.context = facts
+  seen.summary = null
+  seen.leftOut = Math.max(seen.leftOut, facts.leftOut)
+  seen.cut = Math.max(seen.cut, event.cut.length)
+  return lines.map(line => line + more)
+}
+
+/** `  load-test (subagent) · 3 steps · $0.06 · skein show 3hq5zb` */
+function subagentLine(
+  { name, conversationId }: Extract<AgentEvent, { type: 'subagent' }>,
+  reply: Reply,
+  { err }: World,
+): string {
+  const { style } = err
+  const parts = [`${style.safe(name)} (subagent)`, plural(reply.steps, 'step')]
+  if (reply.usage.cost !== undefined) parts.push(money(reply.usage.cost))
+  if (conversationId !== null) parts.push(`skein show ${shortened(conversationId)}`)
+  return `  ${parts.join(` ${style.symbols.dot} `)}`
+}
+
+const silent: TextSink = { push: () => undefined, pause: () => undefined }

@@ -1,0 +1,41 @@
+import type { Store } from '../../core/ports.ts'
+import { allSaved, unsavedIn } from '../../recorder/waiting-turns.ts'
+import type { World } from '../command-line/command-context.ts'
+import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
+import { plural } from '../output/number.ts'
+import { noteLine } from '../output/print.ts'
+
+/** How long a command without a terminal waits for the store.
+ *  There is no one to press Ctrl+C. */
+const withoutTerminalMs = 60_000
+/** How long one waits that was told to end. */
+const whenEndedMs = 3_000
+
+/** Waits until the messages of ended turns are stored: on a terminal until Ctrl+C, elsewhere for a minute.
+ *  Says what it waits for, and what was not stored. True if everything is. */
+export async function waitUntilSaved(store: Store | null, world: World): Promise<boolean> {
+  if (store === null) return true
+  const { messages, reason } = unsavedIn(store)
+  if (reason === null) return true
+  const { err, quiet, json } = world
+  const say = (text: string) => {
+    if (!quiet && !json) err.line(noteLine(text, err))
+  }
+  using stop = stopOnInterrupt(world)
+  const signal = world.signal.aborted
+    ? AbortSignal.timeout(whenEndedMs)
+    : err.isTerminal
+      ? stop.signal
+      : AbortSignal.any([stop.signal, AbortSignal.timeout(withoutTerminalMs)])
+  const stops = err.isTerminal ? '. Ctrl+C stops waiting' : ''
+  say(`waiting for the store to save ${plural(messages.length, 'message')}: ${reason}${stops}`)
+  const isSaved = await allSaved(store, signal).catch(() => false)
+  if (isSaved) {
+    say('saved now: nothing was lost')
+    return true
+  }
+  // Not silenced: these words are in no other place.
+  const { messages: unsaved } = unsavedIn(store)
+  err.line(noteLine(`${plural(unsaved.length, 'message')} could not be saved: copy what you need`, err))
+  return false
+}

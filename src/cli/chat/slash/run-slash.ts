@@ -1,0 +1,54 @@
+import { problemOf, tellProblem } from '../../command-line/report.ts'
+import { near } from '../../command-line/similar-words.ts'
+import { explain } from '../../target/explain-error.ts'
+import type { Chat, Next } from '../state/chat-state.ts'
+import { slashCommands } from './index.ts'
+
+/** What came of a line: a command's outcome, or words to be said. */
+export type Done = Next | { readonly type: 'failed' }
+
+/** Runs the `/` command that a line is; any other line is words to be said, as they are. `//` says something that
+ *  begins with a slash; a path such as /usr/bin is no command either, unless it looks like a misspelt one. */
+export async function runSlash(chat: Chat, line: string): Promise<Done> {
+  const [, name, argument = ''] = /^\/([a-z]+)(?:\s+([\s\S]*))?$/i.exec(line.trim()) ?? []
+  if (line.startsWith('//')) return { type: 'send', words: line.slice(1) }
+  if (name === undefined) return { type: 'send', words: line }
+  const command = slashCommands.find(one => [one.name, ...(one.aliases ?? [])].includes(name.toLowerCase()))
+  if (!command) {
+    const [meant] = near(
+      name,
+      slashCommands.map(one => one.name),
+    )
+    if (meant === undefined) return { type: 'send', words: line }
+    chat.note(`there is no command /${name}. Did you mean /${meant}? To say it: /${line.trim()}`)
+    return { type: 'failed' }
+  }
+  if (command.ofModels && chat.talker.isForeign) {
+    chat.note(`/${command.name}: here ${chat.talker.model.id} answers, and its model is its own affair`)
+    return { type: 'failed' }
+  }
+  try {
+    if (command.needs !== 'nothing') {
+      const missing = await whatIsMissing(chat)
+      if (missing !== null) {
+        chat.note(missing)
+        return { type: 'failed' }
+      }
+    }
+    return await command.run(chat, argument.trim())
+  } catch (error) {
+    await tell(error, argument, chat)
+    return { type: 'failed' }
+  }
+}
+
+async function tell(error: unknown, argument: string, { world, talker }: Chat): Promise<void> {
+  const words = argument.split(/\s+/)
+  const problem = talker.store ? await explain(error, words, talker.store, world) : problemOf(error)
+  tellProblem(problem, error, world.err)
+}
+
+async function whatIsMissing({ talker }: Chat): Promise<string | null> {
+  if (talker.store === null) return 'incognito: nothing is kept, so there is nothing to look at'
+  return (await talker.spot()) === null ? 'nothing has been said here yet' : null
+}

@@ -1,0 +1,213 @@
+import type { Agent } from '../../../agent/agent.ts'
+import type { Target } from '../../../agent/journal.ts'
+import type { Run } from '../../../agent/run.ts'
+import type { Window } from '../../../context/fitted.ts'
+import { readContext } from '../../../context/read-context.ts'
+import type { BranchRef } from '../../../core/branch.ts'
+import type { Conversation } from '../../../core/conversation.ts'
+import { ContextLengthError } from '../../../core/errors.ts'
+import type { MessageId } from '../../../core/ids.ts'
+import type { NewMessage } from '../../../core/message.ts'
+import type { Model } from '../../../core/model.ts'
+import type { Store } from '../../../core/ports.ts'
+import type { World } from '../../command-line/command-context.ts'
+import { openNamed } from '../../model/choose-model.ts'
+import { type Speaker, speakerFor } from '../../model/model-setup.ts'
+import { turnCost } from '../../output/cost.ts'
+import { homely } from '../../output/tildify.ts'
+import type { Chosen } from '../../target/choose-conversation.ts'
+import type { StatusFacts } from './status-line.ts'
+
+/** Where a chat is in its conversation. */
+export interface Spot {
+  readonly conversation: Conversation
+  readonly branch: BranchRef
+  readonly head: MessageId | null
+}
+
+/** The one who answers in a chat, and the place where this is kept. Both can be changed in the middle. */
+export interface Talker {
+  readonly model: Model
+  /** True if another program answers. */
+  readonly isForeign: boolean
+  /** How much the model may be given. */
+  readonly window: Window
+  /** Null where nothing is kept. */
+  readonly store: Store | null
+  readonly system: string | null
+  /** Says something. The run fails with BusyError if somebody is answering there, unless told to wait or to
+   *  go beside it: then nothing was said. */
+  send(words: string | NewMessage, onBusy?: 'refuse' | 'wait' | 'fork'): Promise<Run>
+  /** Asks again for the answer that never came. */
+  resume(): Promise<Run>
+  /** What was said and answered, for those who keep nothing. */
+  heard(words: string | NewMessage, answer: string): void
+  /** Goes elsewhere. Nothing is made there before something is said. */
+  goTo(chosen: Chosen): void
+  goToBranch(branch: BranchRef): void
+  /** Another model, by the name a person types. Throws if there is none, and changes nothing then. */
+  useModel(name: string): Promise<void>
+  /** Where the chat is; null before the first message, and where nothing is kept. */
+  spot(): Promise<Spot | null>
+  status(): Promise<StatusFacts>
+  /** Follows the branch that a turn went to. */
+  follow(branch: BranchRef | null): void
+  /** The same, if the chat is still on the branch `from`. */
+  followFrom(from: BranchRef | null, to: BranchRef): void
+  close(): Promise<void>
+}
+
+export interface TalkerOptions {
+  readonly world: World
+  readonly store: Store | null
+  readonly chosen: Chosen
+  readonly speaker: Speaker
+  readonly system: string | null
+}
+
+export function createTalker({ world, store, system, ...given }: TalkerOptions): Talker {
+  let { speaker } = given
+  let chosen: Chosen | null = given.chosen
+  let target: Target | null = null
+  let branch: BranchRef | null = branchOf(given.chosen)
+  const said: NewMessage[] = []
+  let agent: Promise<Agent> | null = null
+
+  function answering(): Promise<Agent> {
+    agent ??= speaker.agentOn(store, [...said])
+    return agent
+  }
+
+  async function entered(): Promise<Target> {
+    target ??= await chosen!.enter(speaker.model.id)
+    return target
+  }
+
+  async function spot(): Promise<Spot | null> {
+    if (store === null || branch === null) return null
+    const conversation = await store.getConversation(branch.conversationId)
+    const planned = target === null ? chosen?.fork : null
+    return { conversation, branch, head: planned ? planned.at : (await store.getBranch(branch)).head }
+  }
+
+  function follow(to: BranchRef | null): void {
+    if (to === null) return
+    branch = { conversationId: to.conversationId, name: to.name }
+    target = branch
+  }
+
+  return {
+    get model() {
+      return speaker.model
+    },
+    get isForeign() {
+      return speaker.isForeign
+    },
+    get window() {
+      return speaker.contextWindow
+    },
+    store,
+    system,
+    async send(words, onBusy = 'refuse') {
+      const to = await entered()
+      return (await answering()).send(to, words, { onBusy, signal: world.signal })
+    },
+    async resume() {
+      const to = await entered()
+      return (await answering()).resume(to, { onBusy: 'refuse', signal: world.signal })
+    },
+    heard(words, answer) {
+      if (store !== null) return
+      said.push(typeof words === 'string' ? { role: 'user', blocks: words } : words)
+      if (answer !== '') said.push({ role: 'assistant', blocks: answer })
+    },
+    goTo(next) {
+      chosen = next
+      target = null
+      branch = branchOf(next)
+      said.length = 0
+      if (store === null) agent = null
+    },
+    goToBranch(next) {
+      chosen = null
+      branch = { conversationId: next.conversationId, name: next.name }
+      target = branch
+    },
+    async useModel(name) {
+      const { choice, config } = speaker
+      const model = await openNamed(name, world, choice.aliases)
+      speaker = speakerFor(
+        model,
+        { ...choice, id: model.id, from: 'flag' },
+        config,
+        system ?? undefined,
+        speaker.options,
+      )
+      agent = null
+    },
+    spot,
+    follow,
+    followFrom(from, to) {
+      if (from?.conversationId === branch?.conversationId && from?.name === branch?.name) follow(to)
+    },
+    async status() {
+      const at = await spot()
+      const { model, isForeign } = speaker
+      const window = isForeign ? null : speaker.window
+      const directory = homely(world.cwd, world.env)
+      if (at === null || store === null) {
+        const used = said.reduce((sum, { blocks }) => sum + Math.ceil(String(blocks).length / 4), 0)
+        const name = store === null ? null : (branch?.name ?? 'main')
+        return {
+          directory,
+          branch: name,
+          messages: said.length,
+          model: model.id,
+          used,
+          window,
+          cost: isForeign ? null : 0,
+        }
+      }
+      const { used, messages } = await fillAt(
+        store,
+        at.head,
+        isForeign ? null : speaker.contextWindow,
+        system,
+      )
+      const { cost } = at.conversation
+      const known = cost > 0 || (messages === 0 && !isForeign) ? cost : turnCost(model.id, {})
+      return {
+        directory,
+        branch: at.branch.name,
+        messages,
+        model: model.id,
+        used,
+        window,
+        cost: known,
+      }
+    },
+    async close() {
+      await (await agent)?.close()
+    },
+  }
+}
+
+function branchOf({ standing, fork }: Chosen): BranchRef | null {
+  if (standing === null) return null
+  return { conversationId: standing.conversation.id, name: fork?.name ?? standing.branch.name }
+}
+
+/** What the next call would be given, as far as we decide that, and how many messages the path has. */
+async function fillAt(store: Store, head: MessageId | null, window: Window | null, system: string | null) {
+  if (head === null) return { used: 0, messages: 0 }
+  const [message] = await store.getMessages([head], { blobs: 'preview' })
+  const messages = message!.depth + 1
+  if (window === null) return { used: 0, messages }
+  try {
+    const { fitted } = await readContext(store, head, window, { system }, { toolResults: 'preview' })
+    return { used: fitted.tokens.total, messages }
+  } catch (error) {
+    if (!(error instanceof ContextLengthError)) throw error
+    return { used: window.limit, messages }
+  }
+}

@@ -1,0 +1,30 @@
+import type { MessageId } from '../../../core/ids.ts'
+import { textOf } from '../../../core/message.ts'
+import type { MessageReader } from '../../../core/ports.ts'
+import type { Paper } from '../../output/output.ts'
+import { proseWidth, wrap } from '../../output/wrap.ts'
+
+const most = { asked: 3, answered: 8 } as const
+
+/** The last thing that was said and the end of the answer to it: 12 lines at most. */
+export async function lastExchange(
+  reader: Pick<MessageReader, 'tail'>,
+  head: MessageId,
+  { style, width }: Paper,
+): Promise<readonly string[]> {
+  const { messages } = await reader.tail(head, { messages: 1 }, { blobs: 'preview' })
+  const question = messages.findLast(message => message.role === 'user')
+  const answer = messages.findLast(message => message.role === 'assistant' && textOf(message).trim() !== '')
+  const room = Math.min(width, proseWidth) - 1
+  const { dots, prompt } = style.symbols
+  const asked = question ? wrap(style.safe(textOf(question).trim()), room - 2) : []
+  const answered = answer ? wrap(style.safe(textOf(answer).trim()), room) : []
+  return [
+    ...asked.slice(0, most.asked).map((line, i) => {
+      const isCut = i === most.asked - 1 && asked.length > most.asked
+      return style.faint(`${i === 0 ? `${prompt} ` : '  '}${line}${isCut ? ` ${dots}` : ''}`)
+    }),
+    ...(answered.length > most.answered ? [style.faint(dots)] : []),
+    ...answered.slice(-most.answered),
+  ]
+}

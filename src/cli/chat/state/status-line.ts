@@ -1,0 +1,60 @@
+import { widthOf } from '../../output/cut.ts'
+import { modelName } from '../../output/model-name.ts'
+import { count, money } from '../../output/number.ts'
+import type { Style } from '../../output/style.ts'
+
+/** What the line above the prompt tells. */
+export interface StatusFacts {
+  /** As people write it: `~/src/harbor`. */
+  readonly directory: string
+  /** Null where nothing is kept. */
+  readonly branch: string | null
+  readonly messages: number
+  readonly model: string
+  /** Tokens that the next call is given, and the window of the model. */
+  readonly used: number
+  /** Null where only another program knows. */
+  readonly window: number | null
+  /** Null if nobody knows. */
+  readonly cost: number | null
+}
+
+/** Where one stands, in one line that fits: directory, number of messages, bar and cost leave in this order. */
+export function statusLine(standing: StatusFacts, width: number, style: Style): string {
+  const dot = ` ${style.symbols.dot} `
+  for (const dropped of [0, 1, 2, 3, 4]) {
+    const parts = partsOf(standing, dropped, width, style)
+    const line = parts.join(dot)
+    if (widthOf(line) <= width || dropped === 4) return parts.join(style.faint(dot))
+  }
+  return ''
+}
+
+function partsOf(standing: StatusFacts, dropped: number, width: number, style: Style): readonly string[] {
+  const { directory, branch, messages, model, cost } = standing
+  const wide = width >= 100
+  const parts: string[] = []
+  if (dropped < 1 && wide) parts.push(style.faint(style.safe(directory)))
+  parts.push(branch === null ? 'incognito' : style.branch(style.safe(branch)))
+  if (dropped < 2 && wide) parts.push(`${messages} ${messages === 1 ? 'message' : 'messages'}`)
+  parts.push(style.safe(modelName(model)))
+  if (standing.window !== null)
+    parts.push(fill(standing.used, standing.window, dropped < 3, wide ? 24 : 16, style))
+  const isKnown = cost !== null || standing.window !== null
+  if (dropped < 4 && isKnown) parts.push(money(cost))
+  if (wide && dropped < 1) parts.push(style.faint('/help'))
+  return parts
+}
+
+/** `━━━━━━────────── 37% of 200k`: yellow from 70 %, red and in words from 90 %. */
+function fill(used: number, window: number, hasBar: boolean, cells: number, style: Style): string {
+  const share = window > 0 ? Math.min(1, used / window) : 0
+  const full = Math.min(cells, Math.max(used > 0 ? 1 : 0, Math.round(share * cells)))
+  const bar = hasBar
+    ? `${style.symbols.full.repeat(full)}${style.faint(style.symbols.empty.repeat(cells - full))} `
+    : ''
+  const percent = Math.round(share * 100)
+  const words = `${percent}% of ${count(window)}${percent >= 90 ? ' nearly full' : ''}`
+  if (percent >= 90) return style.failed(`${bar}${words}`)
+  return percent >= 70 ? style.note(`${bar}${words}`) : `${bar}${words}`
+}

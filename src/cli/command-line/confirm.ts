@@ -1,0 +1,26 @@
+import { createInterface } from 'node:readline/promises'
+import type { World } from './command-context.ts'
+
+/** Asks a question that is answered with y or n, on stderr; anything but yes is no. Ctrl+C throws AbortError. */
+export async function confirm(question: string, world: World): Promise<boolean> {
+  const lines = createInterface({
+    input: world.stdin,
+    output: world.err.stream,
+    terminal: true,
+    historySize: 0,
+  })
+  const stop = new AbortController()
+  lines.on('SIGINT', () => stop.abort(new DOMException('interrupted', 'AbortError')))
+  // The end of the input is an answer too: no.
+  const ended = new Promise<string>(resolve => lines.on('close', () => resolve('')))
+  try {
+    const signal = AbortSignal.any([stop.signal, world.signal])
+    const answer = await Promise.race([lines.question(`${question} y/N `, { signal }), ended])
+    return /^\s*y(es)?\s*$/i.test(answer)
+  } catch (error) {
+    world.err.line()
+    throw error
+  } finally {
+    lines.close()
+  }
+}

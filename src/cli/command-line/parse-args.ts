@@ -1,0 +1,118 @@
+import type { Command, Given, Option } from './command.ts'
+import { near } from './similar-words.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Options that every command has. */
+export const commonOptions: Readonly<Record<string, Option>> = {
+  db: { value: '<file|url>', help: 'store; default .skein/ above you, else your data folder' },
+  json: { equals: 'fields', help: 'JSON for machines, errors too; =id,title picks fields' },
+  quiet: { short: 'q', help: 'nothing but the answer or the data, and errors' },
+  'no-color': { help: 'no colours; the same as NO_COLOR=1' },
+  debug: { help: 'the stack of an error' },
+  help: { short: 'h', help: 'this text' },
+}
+
+/** Takes a command line apart by what the command declares. Throws UsageError. */
+export function parse(command: Command, argv: readonly string[]): Given {
+  const options = { ...command.options, ...commonOptions }
+  const given: Record<string, string | true | string[]> = {}
+  const words: string[] = []
+  let behind: readonly string[] = []
+
+  for (let i = 0; i < argv.length; i++) {
+    const word = argv[i]!
+    if (word === '--') {
+      behind = argv.slice(i + 1)
+      break
+    }
+    if (word.startsWith('--')) i = take(word, i)
+    else if (word.startsWith('-') && word !== '-') i = takeShort(word, i)
+    else words.push(word)
+  }
+  if (command.arguments.at(-1)?.behind) checkBehind(command, words, behind)
+  else checkCount(command, [...words, ...behind])
+  return { arguments: [...words, ...behind], options: given }
+
+  function take(word: string, at: number): number {
+    const equals = word.indexOf('=')
+    const name = word.slice(2, equals === -1 ? undefined : equals)
+    const option = options[name]
+    if (!option)
+      throw unknown(
+        `--${name}`,
+        Object.keys(options).map(known => `--${known}`),
+      )
+    if (equals !== -1) return set(name, option, word.slice(equals + 1), at)
+    return takeValue(name, option, at)
+  }
+
+  function takeShort(word: string, at: number): number {
+    for (let i = 1; i < word.length; i++) {
+      const [name, option] = Object.entries(options).find(([, one]) => one.short === word[i]) ?? []
+      if (!name || !option) throw unknown(`-${word[i]}`, [])
+      if (!option.value) set(name, option, true, at)
+      else if (i < word.length - 1) return set(name, option, word.slice(i + 1).replace(/^=/, ''), at)
+      else return takeValue(name, option, at)
+    }
+    return at
+  }
+
+  function takeValue(name: string, option: Option, at: number): number {
+    if (!option.value) return set(name, option, true, at)
+    const next = argv[at + 1]
+    const follows = next !== undefined && next !== '--' && !(next.startsWith('-') && next.length > 1)
+    if (follows) return set(name, option, next, at + 1)
+    if (option.value.startsWith('[')) return set(name, option, '', at)
+    throw new UsageError(`--${name} needs ${option.value}`, helpHint(command))
+  }
+
+  function set(name: string, option: Option, value: string | true, at: number): number {
+    if (option.value && value === true) throw new UsageError(`--${name} needs ${option.value}`)
+    if (!option.value && !option.equals && value !== true) throw new UsageError(`--${name} takes no value`)
+    const before = given[name]
+    if (option.many && typeof value === 'string') {
+      given[name] = [...(Array.isArray(before) ? before : []), value]
+    } else if (before !== undefined && before !== value) {
+      throw new UsageError(`--${name} was given twice`)
+    } else given[name] = value
+    return at
+  }
+
+  function unknown(word: string, known: readonly string[]): UsageError {
+    const [meant] = near(word, known)
+    return new UsageError(`there is no option ${word}`, meant ? `Did you mean ${meant}?` : helpHint(command))
+  }
+}
+
+function checkCount(command: Command, words: readonly string[]): void {
+  const { arguments: declared } = command
+  const missing = declared[words.length]
+  if (missing && !missing.optional && !(missing.many && words.length >= declared.length)) {
+    throw new UsageError(`${command.name} needs ${article(missing.name)}`, helpHint(command))
+  }
+  if (words.length > declared.length && !declared.at(-1)?.many) {
+    throw new UsageError(
+      `${command.name} does not know what to do with "${words[declared.length]}"`,
+      helpHint(command),
+    )
+  }
+}
+
+/** Of a command line behind `--` everything is taken, and nothing that stands before it. */
+function checkBehind(command: Command, words: readonly string[], behind: readonly string[]): void {
+  const { arguments: declared } = command
+  checkCount({ ...command, arguments: declared.slice(0, -1) }, words)
+  if (behind.length === 0 && !declared.at(-1)!.optional)
+    throw new UsageError(
+      `${command.name} needs a command behind --`,
+      `As in: ${command.examples[0]?.[0] ?? ''}`,
+    )
+}
+
+function article(name: string): string {
+  return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`
+}
+
+function helpHint(command: Command): string {
+  return command.name === '' ? 'skein --help' : `skein ${command.name} --help`
+}

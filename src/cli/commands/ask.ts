@@ -1,0 +1,85 @@
+import type { Command, Option } from '../command-line/command.ts'
+
+/** Which conversation is gone on with, and who answers: the same for a prompt and for a chat. */
+const talkOptions: Readonly<Record<string, Option>> = {
+  continue: { short: 'c', value: '[id]', help: 'go on with a conversation, or from a message' },
+  new: { short: 'n', help: 'start a new conversation' },
+  incognito: { short: 'G', help: 'open nothing, keep nothing' },
+  session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
+  resume: { value: '<id>', help: 'go on with exactly this conversation' },
+  model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
+  system: { value: '<text>', help: 'system prompt for this run' },
+  force: { help: 'also a conversation of another directory' },
+}
+
+/** `skein [prompt…]`: what happens without a command. */
+export const prompt: Command = {
+  name: '',
+  aliases: ['ask'],
+  group: 'Talk',
+  summary: 'ask, and go on where this directory left off',
+  arguments: [{ name: 'prompt', optional: true, many: true }],
+  options: {
+    ...talkOptions,
+    'with-context': { help: 'with -n: send along what earlier conversations say of it' },
+    attach: { short: 'a', value: '<file>', many: true, help: 'send a file along' },
+  },
+  examples: [
+    ['skein "why is the build red?"', 'ask; goes on where this directory left off'],
+    ['skein -n "something else"', 'start a new conversation'],
+    ['skein', 'chat, where you left off'],
+    ['skein search "secure context"', 'find anything said by you, models or tools'],
+    ['skein fork q2w6nb', 'go another way from any message'],
+  ],
+  load: async () => (await import('../ask/ask.ts')).ask,
+}
+
+export const askCommands: readonly Command[] = [
+  {
+    name: 'chat',
+    group: 'Talk',
+    summary: 'talk, where this directory left off; /help lists what a chat knows',
+    arguments: [],
+    options: talkOptions,
+    noJson: true,
+    examples: [
+      ['skein chat', 'go on where this directory left off'],
+      ['skein chat -c q2w6nb', 'go on from a message; a branch if it was answered'],
+      ['skein chat < questions.txt', 'lines in, answers out'],
+    ],
+    load: async () => (await import('../chat/chat.ts')).chat,
+  },
+  {
+    name: 'resume',
+    aliases: ['conversation resume'],
+    group: 'Talk',
+    summary: 'pick a conversation and go on with it',
+    arguments: [{ name: 'id', optional: true }],
+    options: {
+      model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
+      force: { help: 'also a conversation of another directory' },
+    },
+    noJson: true,
+    examples: [
+      ['skein resume', 'a list to pick from; type to find'],
+      ['skein resume a7xk5f', 'chat in this conversation'],
+    ],
+    load: async () => (await import('../chat/resume.ts')).resume,
+  },
+  {
+    name: 'fork',
+    aliases: ['conversation fork'],
+    group: 'Talk',
+    summary: 'go another way from any message; nothing is copied',
+    arguments: [{ name: 'id' }],
+    options: {
+      name: { value: '<branch>', help: 'what to call the branch; main-2 and so on unless given' },
+      force: { help: 'also a conversation of another directory' },
+    },
+    examples: [
+      ['skein fork q2w6nb', 'a branch at this message'],
+      ['skein fork m3x5td --name sse', 'by a name: skein -c sse "…" goes on there'],
+    ],
+    load: async () => (await import('../manage/fork.ts')).fork,
+  },
+]

@@ -1,0 +1,113 @@
+import type { Command, Option } from '../command-line/command.ts'
+
+const all: Option = { short: 'a', help: 'of every directory, not of this one alone' }
+const traces: Option = { help: 'the runs of subagents' }
+
+export const readCommands: readonly Command[] = [
+  {
+    name: 'ls',
+    aliases: ['sessions list', 'sessions ls'],
+    group: 'Look',
+    summary: 'list the conversations of this directory',
+    arguments: [],
+    options: {
+      all,
+      limit: { short: 'l', value: '<n>', help: 'how many; 20 unless said otherwise' },
+      title: { value: '<text>', help: 'whose title has this text' },
+      tag: { value: '<tag>', help: 'that have this tag' },
+      channel: { value: '<name>', help: 'of one channel, such as cli or discord' },
+      project: { value: '<id>', help: 'of one project' },
+      task: { value: '<id>', help: 'of one task' },
+      traces,
+      trash: { help: 'what is in the trash' },
+    },
+    examples: [
+      ['skein ls', '* is what skein goes on with, + is live'],
+      ['skein ls --all --title flaky', 'from everywhere, by a word of the title'],
+      ['skein ls --json', 'for programs, newest first'],
+    ],
+    load: async () => (await import('../read/ls.ts')).ls,
+  },
+  {
+    name: 'show',
+    aliases: ['conversation print', 'conversation show', 'conversation view', 'sessions show'],
+    group: 'Look',
+    summary: 'read a conversation, or the way to a message',
+    arguments: [{ name: 'id', optional: true }],
+    options: {
+      full: { help: 'open tools, thinking and summaries' },
+      path: { help: 'a line for each message' },
+      from: { value: '<id>', help: 'begin with this message' },
+      code: { short: 'x', help: 'only the last code block' },
+    },
+    examples: [
+      ['skein show', 'what skein would go on with'],
+      ['skein show a7xk5f:full-jitter', 'a branch of a conversation'],
+      ['skein show v5c4zr > storm.md', 'the way to a message, as Markdown'],
+      ['skein show -x > fix.ts', 'the last code block that was said'],
+    ],
+    load: async () => (await import('../read/show.ts')).show,
+  },
+  {
+    name: 'tree',
+    aliases: ['conversation list', 'conversation ls', 'conversation tree'],
+    group: 'Look',
+    summary: 'every message with its branches',
+    arguments: [{ name: 'id', optional: true }],
+    options: {
+      all,
+      compact: { help: 'fold stretches without a fork' },
+      traces: { help: 'also the runs of subagents' },
+    },
+    examples: [
+      ['skein tree', 'every message of this directory, newest last'],
+      ['skein tree a7xk5f', 'one conversation, or what follows a message'],
+      ['skein tree a7xk5f --compact', 'only where it forks'],
+    ],
+    load: async () => (await import('../read/tree.ts')).tree,
+  },
+  {
+    name: 'branches',
+    aliases: ['conversation branches'],
+    group: 'Look',
+    summary: 'the branches of a conversation',
+    arguments: [{ name: 'id', optional: true }],
+    options: {},
+    examples: [
+      ['skein branches a7xk5f', 'with own messages of each, and what was asked last'],
+      ['skein branches', 'of what skein would go on with; * is the active one'],
+    ],
+    load: async () => (await import('../read/branches.ts')).branches,
+  },
+  {
+    name: 'search',
+    aliases: ['conversation search', 'sessions search'],
+    group: 'Look',
+    summary: 'find anything said by you, models or tools',
+    arguments: [{ name: 'query', many: true }],
+    options: {
+      all,
+      limit: { short: 'l', value: '<n>', help: 'how many hits; 20 unless said otherwise, 200 at most' },
+      ranked: { help: 'the best first, instead of the newest' },
+    },
+    examples: [
+      ['skein search "secure context"', 'both words, in any order, in one message'],
+      [`skein search '"secure context" -grep role:assistant'`, 'a phrase, without a word, by who said it'],
+      [`skein search --all 'jitt*'`, 'of every directory, by the beginning of a word'],
+    ],
+    load: async () => (await import('../read/search.ts')).search,
+  },
+  {
+    name: 'stats',
+    aliases: ['conversation stats', 'sessions stats'],
+    group: 'Look',
+    summary: 'count what was said, used and paid',
+    arguments: [],
+    options: {},
+    examples: [
+      ['skein stats', 'the last 30 days and all, by day and by model'],
+      ['skein stats --json', 'the same, for machines'],
+    ],
+    load: async () => (await import('../read/stats.ts')).stats,
+  },
+]

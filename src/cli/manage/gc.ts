@@ -1,0 +1,100 @@
+import type { SweepReceipt } from '../../core/ports.ts'
+import { hasOption, type Run } from '../command-line/command.ts'
+import type { World } from '../command-line/command-context.ts'
+import { exit } from '../command-line/exit-code.ts'
+import { padEnd, padStart } from '../output/cut.ts'
+import { bytes, plural, whole } from '../output/number.ts'
+import { localTime } from '../output/time.ts'
+import { withStore } from '../store/with-store.ts'
+import { type Amount, amountsOf, type Kept, keptBy, sumOf } from './sweep-facts.ts'
+
+/** Moves what has expired to the trash, and empties the trash of what has lain there for long. */
+export const gc: Run = (given, world) =>
+  withStore(world, async store => {
+    const dryRun = hasOption(given, 'dry-run')
+    // Counted before it is done: afterwards nobody can count it. To weigh it takes reading all of it.
+    const planned = await store.sweep({ dryRun: true })
+    const isWeighed = dryRun || world.json
+    const amounts = await amountsOf(store, [...planned.trashed, ...planned.purged], { measure: isWeighed })
+    const receipt = dryRun ? planned : await store.sweep()
+    const kept = isWeighed ? await keptBy(receipt, store, world.now()) : []
+    const swept: Swept = { receipt, amounts, kept, at: world.now() }
+    if (world.json) world.out.line(JSON.stringify(jsonOf(swept)))
+    else tell(world, swept)
+    return exit.ok
+  })
+
+interface Swept {
+  readonly receipt: SweepReceipt
+  readonly amounts: ReadonlyMap<string, Amount>
+  readonly kept: readonly Kept[]
+  readonly at: number
+}
+
+function jsonOf({ receipt, amounts, kept, at }: Swept) {
+  const { dryRun, trashed, purged, clockJumped } = receipt
+  const [moved, deleted] = [sumOf(trashed, amounts), sumOf(purged, amounts)]
+  return {
+    receipt: dryRun ? null : new Date(at).toISOString(),
+    dry_run: dryRun,
+    trashed,
+    purged,
+    kept,
+    bytes: (moved.bytes ?? 0) + (deleted.bytes ?? 0),
+    trashed_messages: moved.messages,
+    purged_messages: deleted.messages,
+    clock_jumped: clockJumped && {
+      from: clockJumped.from.toISOString(),
+      to: clockJumped.to.toISOString(),
+    },
+  }
+}
+
+function tell(world: World, { receipt, amounts, kept }: Swept): void {
+  if (world.quiet) return
+  const { err } = world
+  const { dot, note } = err.style.symbols
+  const { dryRun, trashed, purged, clockJumped } = receipt
+  if (clockJumped) {
+    const from = localTime(clockJumped.from)
+    err.line(
+      `${err.style.note(note)} the clock has moved by more than a day since ${from}, so nothing is thrown away now`,
+    )
+    err.line(dryRun ? 'nothing was changed' : 'nothing was changed. If the clock is right: skein gc')
+    return
+  }
+  const lines = [
+    { verb: dryRun ? 'would move to trash' : 'moved to trash', ids: trashed, why: 'expired' },
+    {
+      verb: dryRun ? 'would delete for good' : 'deleted for good',
+      ids: purged,
+      why: 'in the trash for 7 days and two sweeps',
+    },
+  ].filter(({ ids }) => ids.length > 0)
+  const width = Math.max(0, ...lines.map(({ verb }) => verb.length))
+  for (const { verb, ids, why } of lines) {
+    const count = padStart(plural(ids.length, 'conversation'), 17)
+    const { messages, bytes: size } = sumOf(ids, amounts)
+    const weight = size === null ? '' : `, ${bytes(size)}`
+    err.line(`${padEnd(verb, width)}  ${count}, ${plural(messages, 'message')}${weight}   (${why})`)
+  }
+  if (kept.length > 0) err.line(keptLine(kept, dryRun ? 'would keep' : 'kept', width))
+  if (lines.length === 0) err.line('nothing has expired, and nothing in the trash is old enough')
+  if (!dryRun) {
+    if (trashed.length > 0) err.line('back from the trash: skein restore <id>')
+  } else if (lines.length > 0) {
+    err.line(`nothing was changed. Do it: skein gc ${dot} name them: skein gc --dry-run --json`)
+  }
+}
+
+/** `would keep  2 conversations   (expired: 1 is no task, someone is answering in 1)` */
+function keptLine(kept: readonly Kept[], verb: string, width: number): string {
+  const of = (reason: Kept['reason']) => kept.filter(one => one.reason === reason).length
+  const [own, live] = [of('no task'), of('someone is answering')]
+  const why = [
+    ...(own > 0 ? [`${whole(own)} ${own === 1 ? 'is no task' : 'are no tasks'}`] : []),
+    ...(live > 0 ? [`someone is answering in ${whole(live)}`] : []),
+  ]
+  const count = padStart(plural(kept.length, 'conversation'), 17)
+  return `${padEnd(verb, width)}  ${count}   (expired: ${why.join(', ')})`
+}

@@ -1,0 +1,63 @@
+import type { Conversation } from '../../core/conversation.ts'
+import { InvalidError, NotFoundError } from '../../core/errors.ts'
+import type { Message } from '../../core/message.ts'
+import type { Resolved, Store } from '../../core/ports.ts'
+import { UsageError } from '../command-line/usage-error.ts'
+
+/** What a line of `rm` is about. */
+export interface Removal {
+  readonly conversations: readonly Conversation[]
+  readonly messages: readonly Message[]
+  /** What was named and is not there, or is in the trash already. */
+  readonly missing: readonly string[]
+}
+
+/** Finds everything that was named before anything is touched. */
+export async function removalOf(store: Store, named: readonly string[]): Promise<Removal> {
+  const conversations = new Map<string, Conversation>()
+  const messages = new Map<string, Message>()
+  const missing: string[] = []
+  for (const text of named) {
+    const found = await resolveIfThere(store, text)
+    if (!found || found.conversation.trashedAt) missing.push(text)
+    else if (found.message) {
+      const [message] = await store.getMessages([found.message], { blobs: 'preview' })
+      messages.set(found.message, message!)
+    } else {
+      refuseBranch(text, found)
+      conversations.set(found.conversation.id, found.conversation)
+    }
+  }
+  return {
+    conversations: [...conversations.values()],
+    messages: [...messages.values()].filter(message => !conversations.has(message.conversationId)),
+    missing,
+  }
+}
+
+async function resolveIfThere(store: Store, text: string): Promise<Resolved | null> {
+  try {
+    return await store.resolve(text)
+  } catch (error) {
+    if (error instanceof NotFoundError) return null
+    if (error instanceof InvalidError) throw new UsageError(error.message.replace(/^id: /, ''), 'skein ls')
+    throw error
+  }
+}
+
+/** Whoever names a branch does not mean the whole conversation. */
+function refuseBranch(text: string, { conversation, branch }: Resolved): void {
+  const isKey = branch.key === text
+  if (!isKey && text.includes(':')) {
+    throw new UsageError(
+      `${text} is a branch, and rm takes conversations and messages`,
+      `skein branches ${text.slice(0, text.indexOf(':'))} shows where it ends`,
+    )
+  }
+  if (isKey && branch.name !== conversation.activeBranch) {
+    throw new UsageError(
+      `${text} is the key of one branch only`,
+      `To remove all of it, give the conversation's id`,
+    )
+  }
+}

@@ -1,0 +1,72 @@
+import type { ListedConversation } from '../../core/listing.ts'
+import { graceMs } from '../../stores/programs/sweep.ts'
+import type { Run } from '../command-line/command.ts'
+import { exit } from '../command-line/exit-code.ts'
+import { plural, whole } from '../output/number.ts'
+import { shortIds } from '../output/short-id.ts'
+import { table } from '../output/table.ts'
+import { age, dayAndMonth } from '../output/time.ts'
+import { withStore } from '../store/with-store.ts'
+import { allConversations } from './all-conversations.ts'
+
+/** Lists what is in the trash, of all directories: it is the way back. */
+export const trash: Run = (_given, world) => {
+  return withStore(world, async store => {
+    const { items } = await allConversations(store, { trashed: true })
+    const newest = items.toSorted((a, b) => b.trashedAt!.getTime() - a.trashedAt!.getTime())
+    const { out, err } = world
+    if (world.json) {
+      out.line(JSON.stringify(newest.map(jsonOf)))
+      return exit.ok
+    }
+    const oneLine = (text: string | null) => out.style.safe(text ?? '').replace(/\s+/g, ' ')
+    if (!out.isTerminal) {
+      for (const { id, title, trashedAt, messages } of newest) {
+        const until = new Date(trashedAt!.getTime() + graceMs)
+        out.line([id, oneLine(title), trashedAt!.toISOString(), messages, until.toISOString()].join('\t'))
+      }
+      return exit.ok
+    }
+    if (newest.length === 0) {
+      if (!world.quiet) err.line('the trash is empty')
+      return exit.ok
+    }
+    const ids = shortIds(newest.map(({ id }) => id))
+    const rows = newest
+      .toReversed()
+      .map(({ id, title, trashedAt, messages }) => [
+        ids.get(id)!,
+        oneLine(title) || 'untitled',
+        age(trashedAt!, world.now()),
+        dayAndMonth(new Date(trashedAt!.getTime() + graceMs)),
+        whole(messages),
+      ])
+    const columns = [
+      { header: 'ID', paint: out.style.id },
+      { header: 'TITLE', shrinksTo: 12, grows: true },
+      { header: 'DELETED', align: 'right' },
+      { header: 'UNTIL', align: 'right' },
+      { header: 'MSGS', align: 'right' },
+    ] as const
+    const options = { dots: out.style.symbols.dots, paintHeader: out.style.faint }
+    for (const line of table(rows, columns, out.width, options)) out.line(line)
+    if (!world.quiet)
+      err.line(
+        `${plural(newest.length, 'conversation')} in the trash ${err.style.symbols.dot} back: skein restore <id>`,
+      )
+    return exit.ok
+  })
+}
+
+function jsonOf({ id, title, directory, messages, tokens, updatedAt, trashedAt }: ListedConversation) {
+  return {
+    id,
+    title,
+    directory,
+    messages,
+    tokens,
+    updated_at: updatedAt.toISOString(),
+    trashed_at: trashedAt!.toISOString(),
+    purged_after: new Date(trashedAt!.getTime() + graceMs).toISOString(),
+  }
+}

@@ -1,0 +1,70 @@
+import { dirname } from 'node:path'
+import type { McpServer, McpTools } from '../../agent/mcp.ts'
+import type { Config } from '../../config/config.ts'
+import { configFolder } from '../../config/folder.ts'
+import type { World } from '../command-line/command-context.ts'
+import { noteLine } from '../output/print.ts'
+
+/** Tools of the MCP servers that the configuration names, and how to end the servers. */
+export type ConfiguredTools = Pick<McpTools, 'tools' | 'close'>
+
+const none: ConfiguredTools = { tools: {}, close: async () => undefined }
+
+/** Servers are started once for a configuration, however many models are tried with it. */
+const opened = new WeakMap<Config, Promise<ConfiguredTools>>()
+
+/** Starts the servers. One that fails is told of, and the others are there. */
+export function toolsOf(config: Config, world: World): Promise<ConfiguredTools> {
+  const before = opened.get(config)
+  if (before) return before
+  const opening = openTools(config, world)
+  opened.set(config, opening)
+  return opening
+}
+
+async function openTools(config: Config, world: World): Promise<ConfiguredTools> {
+  const servers = serversOf(config, world)
+  if (Object.keys(servers).length === 0) return none
+  const { openMcpTools } = await import('../../agent/mcp.ts')
+  return openMcpTools(servers, {
+    signal: world.signal,
+    onProblem: ({ error }) => say(error.message, world),
+  })
+}
+
+/** Only what the person's own file names is started: a directory that was cloned from somewhere must not start programs
+ *  because somebody asks a question in it. */
+function serversOf(config: Config, world: World): Readonly<Record<string, McpServer>> {
+  const own = configFolder(world.env)
+  const servers: Record<string, McpServer> = {}
+  for (const [name, server] of Object.entries(config.mcp)) {
+    const foreign = filesOf(`mcp.${name}`, config).find(file => dirname(file) !== own)
+    if (foreign === undefined) servers[name] = 'url' in server ? server : program(server)
+    else
+      say(
+        `${foreign} names the MCP server ${name}, which is started only from your own ${own}/skein.yaml`,
+        world,
+      )
+  }
+  return servers
+}
+
+function program({
+  command,
+  args,
+  env,
+  cwd,
+}: Extract<Config['mcp'][string], { command: string }>): McpServer {
+  return { command, args, env, ...(cwd === null ? {} : { cwd }) }
+}
+
+/** The files that a part of the configuration comes from. */
+function filesOf(path: string, { sources }: Config): readonly string[] {
+  return Object.entries(sources).flatMap(([key, source]) =>
+    (key === path || key.startsWith(`${path}.`)) && source.kind === 'file' ? [source.file] : [],
+  )
+}
+
+function say(note: string, { err, quiet, json }: World): void {
+  if (!quiet && !json) err.line(noteLine(note, err))
+}

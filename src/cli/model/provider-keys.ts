@@ -1,0 +1,39 @@
+import type { World } from '../command-line/command-context.ts'
+
+/** A provider, and the variables that may hold its key; the first is the one to set. */
+export interface Provider {
+  readonly name: string
+  readonly variables: readonly [string, ...string[]]
+  /** False if it answers without a key too. */
+  readonly needsKey: boolean
+  readonly example: string
+}
+
+export const providers: readonly Provider[] = [
+  {
+    name: 'anthropic',
+    variables: ['ANTHROPIC_API_KEY'],
+    needsKey: true,
+    example: 'anthropic/claude-sonnet-5-5',
+  },
+  { name: 'openai', variables: ['OPENAI_API_KEY'], needsKey: true, example: 'openai/gpt-5.5' },
+  {
+    name: 'google',
+    variables: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
+    needsKey: true,
+    example: 'google/gemini-3.5-flash',
+  },
+  { name: 'ollama', variables: ['OLLAMA_API_KEY'], needsKey: false, example: 'ollama/llama3.2' },
+  { name: 'compatible', variables: ['COMPATIBLE_API_KEY'], needsKey: false, example: 'compatible/my-model' },
+]
+
+/** Which variable holds the provider's key, or null. The key itself is looked at, and never kept. */
+export function keyVariable({ variables }: Provider, env: World['env']): string | null {
+  return variables.find(variable => env[variable]?.trim()) ?? null
+}
+
+/** The variable that a model lacks, or null if it can be asked. */
+export function missingKey(model: string, env: World['env']): string | null {
+  const provider = providers.find(({ name }) => model.toLowerCase().startsWith(`${name}/`))
+  return provider?.needsKey && keyVariable(provider, env) === null ? provider.variables[0] : null
+}

@@ -1,0 +1,81 @@
+import { type Block, isKnown } from '../../core/block.ts'
+import type { Json } from '../../core/json.ts'
+import type { Message } from '../../core/message.ts'
+import { folded } from './cut.ts'
+
+/** What a message says, in one line: its first text, or what stands in its place. White space is folded; control
+ *  characters are still in it. */
+export function gistOf(message: Pick<Message, 'blocks' | 'erased'>): string {
+  if (message.erased) return '(erased)'
+  let other = ''
+  for (const block of message.blocks) {
+    const text = block.type === 'text' ? folded(String(block.text ?? '')) : ''
+    if (text !== '') return text
+    other ||= blockGist(block)
+  }
+  return other || '(empty)'
+}
+
+function blockGist(block: Block): string {
+  if (!isKnown(block)) return `(${folded(block.type)})`
+  switch (block.type) {
+    case 'text':
+      return ''
+    case 'thinking':
+      return folded(block.text)
+    case 'tool_call':
+      return folded(`${block.name} ${argumentOf(block.input)}`)
+    case 'tool_result':
+      return folded(outputText(block.output))
+    default:
+      return `(${block.name ?? block.mime})`
+  }
+}
+
+/** Names that tools give to the argument that says what it is about. */
+const telling = [
+  'command',
+  'cmd',
+  'path',
+  'file_path',
+  'file',
+  'filename',
+  'query',
+  'pattern',
+  'url',
+  'prompt',
+]
+
+/** The argument of a call that a person would want to see, on one line. */
+export function argumentOf(input: Json): string {
+  if (typeof input === 'string') return folded(input)
+  if (input === null || typeof input !== 'object') return input === null ? '' : String(input)
+  if (!Array.isArray(input)) {
+    const fields = input as { readonly [name: string]: Json }
+    const name = telling.find(one => typeof fields[one] === 'string')
+    if (name !== undefined) return folded(String(fields[name]))
+    const texts = Object.values(fields).filter(value => typeof value === 'string')
+    if (texts.length === 1) return folded(String(texts[0]))
+    if (Object.keys(fields).length === 0) return ''
+  }
+  return folded(JSON.stringify(input))
+}
+
+/** A tool's output as text: its texts if it is made of pieces, otherwise JSON. */
+export function outputText(output: Json): string {
+  if (typeof output === 'string') return output
+  if (Array.isArray(output)) {
+    const texts = output.map(piece => textIn(piece as Json))
+    if (texts.length > 0 && texts.every(text => text !== null)) return texts.join('\n')
+  }
+  return textIn(output) ?? JSON.stringify(output, null, 2)
+}
+
+function textIn(piece: Json): string | null {
+  if (typeof piece === 'string') return piece
+  if (piece === null || typeof piece !== 'object' || Array.isArray(piece)) return null
+  const { text } = piece as { readonly [name: string]: Json }
+  return typeof text === 'string' && Object.keys(piece).every(key => key === 'text' || key === 'type')
+    ? text
+    : null
+}

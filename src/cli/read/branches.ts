@@ -1,0 +1,126 @@
+import type { BranchInfo } from '../../core/branch.ts'
+import type { ConversationId } from '../../core/ids.ts'
+import type { Message } from '../../core/message.ts'
+import type { Store } from '../../core/ports.ts'
+import type { Run } from '../command-line/command.ts'
+import { exit } from '../command-line/exit-code.ts'
+import { UsageError } from '../command-line/usage-error.ts'
+import { cut, folded } from '../output/cut.ts'
+import { gistOf } from '../output/gist.ts'
+import { field, note, writeJson } from '../output/print.ts'
+import { shortIdIn } from '../output/short-id.ts'
+import type { Style } from '../output/style.ts'
+import { table } from '../output/table.ts'
+import { age } from '../output/time.ts'
+import { withStore } from '../store/with-store.ts'
+import { newestHere } from '../target/newest-here.ts'
+import { forksOf } from './forks.ts'
+
+/** `skein branches`: the branches of a conversation, the most recently active last. */
+export const branches: Run = (given, world) =>
+  withStore(world, async store => {
+    const [text] = given.arguments
+    const newest = text === undefined ? (await newestHere(store, world)).place?.conversation : undefined
+    if (text === undefined && !newest) {
+      throw new UsageError('branches needs an id here', 'skein ls --all lists them')
+    }
+    const id = newest?.id ?? (await store.resolve(text!)).conversation.id
+    const rows = await readBranches(store, id)
+    if (world.json) writeJson(world, rows.map(branchJson))
+    else if (world.out.isTerminal) {
+      const { style, width } = world.out
+      if (newest) note(world, cut(folded(newest.title ?? newest.id), width, style.symbols.dots))
+      const short = new Map<string, string>()
+      for (const { head } of rows) if (head) short.set(head.id, await shortIdIn(store, head.id))
+      for (const line of branchLines(rows, short, width, world.now(), style)) world.out.line(line)
+    } else {
+      for (const { info, head, own, prompt } of rows) {
+        const path = head === null ? 0 : head.depth + 1
+        const words = prompt === null ? '' : gistOf(prompt)
+        const fields = [info.name, head?.id ?? '', `${own}`, `${path}`, info.updatedAt.toISOString(), words]
+        world.out.line(fields.map(one => field(world, one)).join('\t'))
+      }
+    }
+    return exit.ok
+  })
+
+/** A branch, and what is shown of it. */
+export interface BranchRow {
+  readonly info: Pick<BranchInfo, 'name' | 'active' | 'key' | 'title' | 'base' | 'createdAt' | 'updatedAt'>
+  readonly head: Message | null
+  /** Messages of its path that are on no other branch. */
+  readonly own: number
+  /** What was asked last on it. */
+  readonly prompt: Message | null
+}
+
+async function readBranches(store: Store, id: ConversationId): Promise<readonly BranchRow[]> {
+  const infos = await store.listBranches(id)
+  const read: Omit<BranchRow, 'own'>[] = []
+  for (const info of infos) {
+    // A tail begins where a turn does, so that what was asked is in it.
+    const { messages } =
+      info.head === null
+        ? { messages: [] }
+        : await store.tail(info.head, { messages: 1 }, { blobs: 'preview' })
+    read.push({
+      info,
+      head: messages.at(-1) ?? null,
+      prompt: messages.findLast(one => one.role === 'user') ?? null,
+    })
+  }
+  const { own } = forksOf(
+    await store.structure(id),
+    read.map(({ info, head }) => ({ name: info.name, head })),
+  )
+  return read
+    .map(row => ({ ...row, own: own.get(row.info.name) ?? 0 }))
+    .sort((a, b) => a.info.updatedAt.getTime() - b.info.updatedAt.getTime())
+}
+
+/** Branches for people: `* full-jitter  d6y3pf   6 of 58  now  what was asked last`. */
+export function branchLines(
+  rows: readonly BranchRow[],
+  short: ReadonlyMap<string, string>,
+  width: number,
+  now: number,
+  style: Style,
+): readonly string[] {
+  const cells = rows.map(({ info, head, own, prompt }) => [
+    info.active ? '*' : ' ',
+    style.safe(info.title ?? info.name).replace(/\s+/g, ' '),
+    head === null ? '' : (short.get(head.id) ?? head.id),
+    head === null ? 'empty' : `${own} of ${head.depth + 1}`,
+    age(info.updatedAt, now),
+    style.safe(prompt === null ? '' : gistOf(prompt)),
+  ])
+  return table(
+    cells,
+    [
+      {},
+      { gap: ' ', paint: style.branch, shrinksTo: 8, most: 30 },
+      { paint: style.id },
+      { align: 'right', least: 8 },
+      { align: 'right' },
+      { shrinksTo: width < 56 ? 4 : 12 },
+    ],
+    width,
+    { dots: style.symbols.dots },
+  )
+}
+
+function branchJson({ info, head, own, prompt }: BranchRow) {
+  return {
+    name: info.name,
+    active: info.active,
+    head: head?.id ?? null,
+    key: info.key,
+    title: info.title,
+    base: info.base,
+    own_messages: own,
+    path_messages: head === null ? 0 : head.depth + 1,
+    created_at: info.createdAt.toISOString(),
+    updated_at: info.updatedAt.toISOString(),
+    prompt: prompt === null ? null : { id: prompt.id, text: gistOf(prompt) },
+  }
+}

@@ -1,0 +1,47 @@
+import type { Store } from '../../core/ports.ts'
+import { conversationCost } from '../output/cost.ts'
+import { gistOf } from '../output/gist.ts'
+import type { ConversationFacts } from './conversation-facts.ts'
+
+/** A conversation as `--json` prints it: snake_case, full ids, ISO times, null for what is absent. Fields are only
+ *  ever added. */
+export async function conversationJson(store: Store, facts: ConversationFacts) {
+  const { conversation: one, last } = facts
+  const first = await store.listMessages({
+    conversationId: one.id,
+    order: 'ascending',
+    roles: ['user'],
+    limit: 1,
+    blobs: 'preview',
+  })
+  const [link] = await store.listAgentLinks(one.branch)
+  const [prompt] = first.items
+  return {
+    id: one.id,
+    key: one.branch.key,
+    title: one.title,
+    directory: one.directory,
+    channel: one.channel,
+    agent: link?.agent ?? one.owner,
+    model: one.model,
+    labels: [...(one.label === null ? [] : [one.label]), ...one.tags],
+    active_branch: one.activeBranch,
+    path_messages: facts.pathMessages,
+    messages: one.messages,
+    branches: facts.branches,
+    tokens: one.tokens,
+    cost_usd: conversationCost(one),
+    created_at: one.createdAt.toISOString(),
+    updated_at: one.updatedAt.toISOString(),
+    expires_at: one.expiresAt?.toISOString() ?? null,
+    live: facts.isLive,
+    first: prompt ? { id: prompt.id, text: gistOf(prompt) } : null,
+    last: last ? { id: last.id, role: last.role, text: gistOf(last) } : null,
+    kind: one.kind,
+    project: one.project,
+    task: one.task,
+    parent: one.parent?.conversationId ?? null,
+    tokens_used: one.tokensUsed,
+    trashed_at: one.trashedAt?.toISOString() ?? null,
+  }
+}

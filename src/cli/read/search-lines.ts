@@ -1,0 +1,121 @@
+import type { MediaBlock } from '../../core/block.ts'
+import type { SearchHit } from '../../core/listing.ts'
+import { fileText } from '../../core/search/file-text.ts'
+import { cut, folded, padEnd, widthOf } from '../output/cut.ts'
+import { outputText } from '../output/gist.ts'
+import { plural } from '../output/number.ts'
+import type { Style } from '../output/style.ts'
+import { age } from '../output/time.ts'
+
+/** Hits of one conversation, in the order in which they were found. */
+export interface HitGroup {
+  readonly title: string
+  /** As short as it can be. */
+  readonly id: string
+  readonly hits: readonly FoundHit[]
+}
+
+export interface FoundHit {
+  readonly id: string
+  readonly at: Date
+  /** Who said it: `You`, a model, `tool`, `thinking`. */
+  readonly who: string
+  readonly snippet: SearchHit['snippet']
+}
+
+/** Hits for people: under the title of each conversation its hits, with what was found marked. */
+export function searchLines(
+  groups: readonly HitGroup[],
+  width: number,
+  now: number,
+  style: Style,
+): readonly string[] {
+  const { dot, dots } = style.symbols
+  const hits = groups.flatMap(group => group.hits)
+  const widest = (cell: (hit: FoundHit) => string, least: number) =>
+    hits.reduce((most, hit) => Math.max(most, widthOf(cell(hit))), least)
+  const idWidth = widest(hit => hit.id, 6)
+  const ageWidth = widest(hit => age(hit.at, now), 5)
+  // On a narrow terminal what was found is worth more than who said it.
+  const whoWidth =
+    width < 56
+      ? 0
+      : Math.min(
+          16,
+          widest(hit => style.safe(hit.who), 4),
+        )
+  return groups.flatMap(group => [headOf(group), ...group.hits.map(lineOf)])
+
+  function headOf({ title, id, hits: found }: HitGroup): string {
+    const tail = ` ${dot} ${id} ${dot} ${plural(found.length, 'hit')}`
+    const room = Math.max(12, width - widthOf(tail))
+    const shown = cut(style.safe(folded(title)), room, dots)
+    return `${style.title(shown)} ${dot} ${style.id(id)} ${dot} ${plural(found.length, 'hit')}`
+  }
+
+  function lineOf({ id, at, who, snippet }: FoundHit): string {
+    const named = whoWidth === 0 ? '' : `${padEnd(cut(style.safe(who), whoWidth, dots), whoWidth)}  `
+    const lead = `  ${style.id(padEnd(id, idWidth))}  ${style.faint(padEnd(age(at, now), ageWidth))}  ${named}`
+    return lead + marked(snippet, Math.max(12, width - widthOf(lead)), style)
+  }
+}
+
+/** A snippet cut to fit, with its marks. Brackets take room where there is no colour. */
+export function marked({ text, marks }: SearchHit['snippet'], width: number, style: Style): string {
+  const { dots } = style.symbols
+  const brackets = style.colour ? 0 : 2 * marks.length
+  const room = Math.max(8, width - brackets - (style.unicode ? 0 : 4))
+  // Cut before it is made safe: that may add characters, and marks are counted in the text as it was.
+  const line = cut(text, room, dots)
+  const seen = line === text ? text.length : line.length - dots.length
+  const plain = (part: string) => style.safe(style.unicode ? part : part.replaceAll('…', dots))
+  let [shown, at] = ['', 0]
+  for (const { start, end } of marks) {
+    if (start >= seen) break
+    shown += plain(line.slice(at, start)) + style.match(style.safe(line.slice(start, Math.min(end, seen))))
+    at = Math.min(end, seen)
+  }
+  return shown + plain(line.slice(at))
+}
+
+/** In what kind of block it was found. */
+export type HitKind = 'text' | 'thinking' | 'tool_call' | 'tool_result' | 'file'
+
+/** The kind of block that holds the snippet; what the role suggests if that cannot be seen. */
+export function kindOf({ message, snippet }: SearchHit): HitKind {
+  const suggested = message.role === 'tool_result' ? 'tool_result' : 'text'
+  const said = message.blocks.flatMap(block => saidIn(block) ?? [])
+  if (said.every(({ kind }) => kind === suggested)) return suggested
+  const shown = snippet.text.replace(/^…|…$/g, '')
+  // Mostly it stands there as it is, but for its white space, and nothing need be taken to pieces.
+  const asShown = said.find(({ text }) => text.slice(0, mostRead).replace(/\s+/g, ' ').includes(shown))
+  if (asShown) return asShown.kind
+  const words = bare(shown)
+  return said.find(({ text }) => bare(text).includes(words))?.kind ?? suggested
+}
+
+/** How much of a block is looked at. */
+const mostRead = 200_000
+
+function saidIn(block: SearchHit['message']['blocks'][number]): { kind: HitKind; text: string } | null {
+  switch (block.type) {
+    case 'text':
+    case 'thinking':
+      return { kind: block.type, text: String(block.text) }
+    case 'tool_call':
+      return { kind: 'tool_call', text: `${block.name} ${JSON.stringify(block.input)}` }
+    case 'tool_result':
+      return { kind: 'tool_result', text: outputText((block.output ?? null) as never) }
+    case 'file': {
+      const file = block as MediaBlock
+      return { kind: 'file', text: `${file.name ?? ''} ${file.url ?? ''} ${fileText(file)}` }
+    }
+    default:
+      return null
+  }
+}
+
+/** Letters and digits only: escapes and white space are written differently in a snippet. */
+function bare(text: string): string {
+  return text.slice(0, mostRead).replace(/[^\p{L}\p{N}]+/gu, '')
+}

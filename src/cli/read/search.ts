@@ -1,0 +1,150 @@
+import type { SearchHit, SearchOptions } from '../../core/listing.ts'
+import type { Store } from '../../core/ports.ts'
+import { hasOption, limitOption, type Run } from '../command-line/command.ts'
+import type { World } from '../command-line/command-context.ts'
+import { exit } from '../command-line/exit-code.ts'
+import { UsageError } from '../command-line/usage-error.ts'
+import { folded } from '../output/cut.ts'
+import { modelName } from '../output/model-name.ts'
+import { plural, whole } from '../output/number.ts'
+import { field, note, printLines, writeJson } from '../output/print.ts'
+import { shortIdIn } from '../output/short-id.ts'
+import { wrap } from '../output/wrap.ts'
+import { withStore } from '../store/with-store.ts'
+import { scopeOf } from '../target/scope.ts'
+import { type HitGroup, kindOf, searchLines } from './search-lines.ts'
+
+/** As many as the store gives at once, and as many as are counted elsewhere. */
+const mostHits = 200
+
+/** `skein search`: finds anything that was said here, by people, models or tools. */
+export const search: Run = (given, world) => {
+  const query = given.arguments.join(' ')
+  const limit = limitOption(given, 20, mostHits)
+  if (query.trim() === '') throw new UsageError('search needs a word to look for', 'skein search --help')
+  return withStore(world, async store => {
+    const scope = scopeOf(world.place(), world.cwd, hasOption(given, 'all'))
+    const wide: SearchOptions = hasOption(given, 'ranked') ? { order: 'ranked' } : {}
+    const { directory } = scope.filter
+    const narrow: SearchOptions = directory ? { ...wide, directory } : wide
+    const { items, next } = await store.search(query, {
+      ...narrow,
+      limit,
+      snippetLength: snippetLength(world),
+    })
+    if (world.json) writeJson(world, items.map(hitJson))
+    else if (world.out.isTerminal) await forPeople(store, world, items)
+    else
+      await printLines(
+        world.out,
+        items.map(hit => tabbed(world, hit)),
+      )
+    if (items.length > 0 && !world.out.isTerminal) return exit.ok
+    const elsewhere = scope.isAll ? null : await countHits(store, query, wide)
+    if (items.length === 0) note(world, nothingFound(scope.isAll, elsewhere))
+    else
+      await countLine(store, world, items, { more: next !== null, elsewhere, isAll: hasOption(given, 'all') })
+    return exit.ok
+  })
+}
+
+function snippetLength({ out }: World): number {
+  return out.isTerminal ? Math.max(40, Math.min(200, out.width - 30)) : 160
+}
+
+interface Counted {
+  readonly hits: number
+  readonly isMore: boolean
+}
+
+async function countHits(store: Store, query: string, options: SearchOptions): Promise<Counted> {
+  const { items, next } = await store.search(query, { ...options, limit: mostHits, snippetLength: 20 })
+  return { hits: items.length, isMore: next !== null }
+}
+
+function countWords({ hits, isMore }: Counted): string {
+  return `${whole(hits)}${isMore ? ' and more' : ''}`
+}
+
+function nothingFound(isAll: boolean, elsewhere: Counted | null): string {
+  if (isAll) return 'nothing found'
+  return `nothing found here${elsewhere && elsewhere.hits > 0 ? `. --all finds ${countWords(elsewhere)}` : ''}`
+}
+
+async function forPeople(store: Store, world: World, hits: readonly SearchHit[]): Promise<void> {
+  const { style, width } = world.out
+  const groups: HitGroup[] = []
+  for (const [id, found] of Map.groupBy(hits, hit => hit.conversation.id)) {
+    const { title } = found[0]!.conversation
+    const turns = new Map((await store.listTurns(id)).map(turn => [turn.first, turn.model]))
+    const { model } = await store.getConversation(id)
+    const lines = []
+    for (const hit of found) {
+      const { message, snippet } = hit
+      const answeredBy = (message.turn === null ? null : turns.get(message.turn)) ?? model
+      const shortId = await shortIdIn(store, message.id)
+      lines.push({ id: shortId, at: message.createdAt, who: whoIn(hit, answeredBy), snippet })
+    }
+    groups.push({ title: title ?? '(no title)', id: await shortIdIn(store, id), hits: lines })
+  }
+  for (const line of searchLines(groups, width, world.now(), style)) world.out.line(line)
+}
+
+function whoIn(hit: SearchHit, model: string | null): string {
+  const kind = kindOf(hit)
+  if (kind === 'thinking') return 'thinking'
+  const isTool = kind === 'tool_call' || kind === 'tool_result' || hit.message.role === 'tool_result'
+  if (isTool) return 'tool'
+  if (hit.message.role === 'user') return 'You'
+  if (hit.message.role === 'system') return 'system'
+  return model === null ? 'assistant' : modelName(folded(model))
+}
+
+async function countLine(
+  store: Store,
+  world: World,
+  hits: readonly SearchHit[],
+  { more, elsewhere, isAll }: { more: boolean; elsewhere: Counted | null; isAll: boolean },
+): Promise<void> {
+  const conversations = new Set(hits.map(hit => hit.conversation.id)).size
+  const parts = [
+    `${plural(hits.length, 'hit')} in ${plural(conversations, 'conversation')}${isAll ? '' : ' here'}`,
+  ]
+  if (more) parts.push(`-l ${Math.min(mostHits, hits.length * 5)} for more`)
+  if (elsewhere && (elsewhere.isMore || elsewhere.hits > hits.length))
+    parts.push(`--all: ${countWords(elsewhere)}`)
+  parts.push(`read one: skein show ${await shortIdIn(store, hits[0]!.message.id)}`)
+  const { faint, symbols } = world.err.style
+  if (world.quiet || world.json) return
+  for (const line of wrap(parts.join(` ${symbols.dot} `), world.err.width)) world.err.line(faint(line))
+}
+
+function hitJson(hit: SearchHit) {
+  const { message, conversation, branches, snippet } = hit
+  return {
+    message: message.id,
+    conversation: conversation.id,
+    branch: branches[0] ?? null,
+    title: conversation.title,
+    role: message.role,
+    kind: kindOf(hit),
+    created_at: message.createdAt.toISOString(),
+    snippet: snippet.text,
+    marks: snippet.marks.map(({ start, end }) => [start, end]),
+    directory: conversation.directory,
+  }
+}
+
+function tabbed(world: World, hit: SearchHit): string {
+  const { message, conversation, branches, snippet } = hit
+  const fields = [
+    message.id,
+    conversation.id,
+    branches[0] ?? '',
+    message.createdAt.toISOString(),
+    message.role,
+    kindOf(hit),
+    snippet.text,
+  ]
+  return fields.map(text => field(world, text)).join('\t')
+}

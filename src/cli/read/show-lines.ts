@@ -1,0 +1,234 @@
+import { type Block, isKnown, type ToolResultBlock } from '../../core/block.ts'
+import type { ListedConversation } from '../../core/listing.ts'
+import type { Message } from '../../core/message.ts'
+import type { Summary } from '../../core/summary.ts'
+import type { Usage } from '../../core/turn.ts'
+import { conversationCost, turnCost } from '../output/cost.ts'
+import { cut, cutMiddle, folded, widthOf } from '../output/cut.ts'
+import { outputText } from '../output/gist.ts'
+import { markdownPrinter } from '../output/markdown-printer.ts'
+import { modelName } from '../output/model-name.ts'
+import { bytes, count, money, plural } from '../output/number.ts'
+import type { Style } from '../output/style.ts'
+import { homely } from '../output/tildify.ts'
+import { duration, localTime } from '../output/time.ts'
+import { resultsOf, toolLine } from '../output/tool-line.ts'
+import { proseWidth, wrap } from '../output/wrap.ts'
+import { endingOf, usageAt } from './path-facts.ts'
+import type { Draft, Shown } from './read-shown.ts'
+
+export interface ShowLook {
+  readonly width: number
+  readonly style: Style
+  /** Opens tools, thinking and summaries. */
+  readonly full: boolean
+  /** Ids as they are printed. */
+  readonly short: ReadonlyMap<string, string>
+  /** Says where the home is, which is written as `~`. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly now: number
+}
+
+/** A path for people: who, when, which, and what was said; calls of tools on a line each. */
+export function* showLines(shown: Shown, path: readonly Message[], look: ShowLook): Generator<string> {
+  const { style, short, width, full } = look
+  const prose = Math.min(width, proseWidth)
+  const results = resultsOf(shown.path)
+  yield* head(shown, look)
+  for (const message of path) {
+    yield* messageLines(message)
+    for (const trace of shown.traces.get(message.id) ?? []) yield traceLine(trace)
+    const summary = shown.summaries.get(message.id)
+    if (summary) yield* summaryLines(summary)
+  }
+  if (shown.draft) yield* draftLines(shown.draft)
+
+  function* draftLines({ turn, text }: Draft): Generator<string> {
+    const model = turn.model ?? shown.facts.conversation.model
+    const who = model === null ? 'Assistant' : style.safe(modelName(folded(model)))
+    const isHeld = turn.leaseUntil === null || turn.leaseUntil.getTime() > look.now
+    const state = isHeld ? style.ok('+ live') : style.note(`${style.symbols.note} not finished`)
+    yield `${style.title(who)}  ${state}`
+    yield* markdownLines(text)
+    yield ''
+  }
+
+  function* messageLines(message: Message): Generator<string> {
+    const blocks =
+      message.role === 'tool_result' ? message.blocks.filter(block => !isFolded(block)) : message.blocks
+    // Results stand with their calls.
+    if (message.role === 'tool_result' && blocks.length === 0 && message.erased === null) return
+    yield headingOf(message)
+    if (message.erased) {
+      const { by, at, reason } = message.erased
+      yield style.faint(style.safe(folded(`(erased by ${by} on ${localTime(at)}: ${reason})`)))
+    }
+    let isText = message.erased !== null
+    for (const block of blocks) {
+      const lines = [...blockLines(block, message)]
+      const wasText = block.type === 'text'
+      // A line of tools stands close to what it belongs to, a text does not.
+      if (wasText && isText && lines.length > 0) yield ''
+      yield* lines
+      isText = wasText
+    }
+    if (isText) yield ''
+  }
+
+  function isFolded(block: Block): boolean {
+    return isKnown(block) && block.type === 'tool_result' && results.get(block.callId)?.block === block
+  }
+
+  function headingOf(message: Message): string {
+    const parts = [
+      style.title(style.safe(whoSaid(message, shown))),
+      style.faint(localTime(message.createdAt)),
+    ]
+    parts.push(style.id(short.get(message.id) ?? message.id))
+    const siblings = shown.siblings.get(message.id)
+    if (siblings) {
+      const names = siblings.names.map(name => style.safe(folded(name))).join(', ')
+      parts.push(style.branch(`(${siblings.at} of ${siblings.names.length}: ${names})`))
+    }
+    if (message.label !== null) parts.push(style.faint(style.safe(folded(message.label))))
+    const usage = usageAt(message, shown)
+    const words = usage ? usageWords(usage, modelOf(message, shown)) : ''
+    // What it took leaves first.
+    const fits = widthOf([...parts, words].join('  ')) <= width
+    if (words !== '' && fits) parts.push(style.faint(words))
+    const ending = endingOf(message, shown, look.now)
+    if (ending !== null) {
+      const { status, ms } = ending
+      const after = ms === null ? '' : ` after ${duration(ms)}`
+      parts.push(
+        status === 'live' ? style.ok('+ live') : style.note(`${style.symbols.note} ${status}${after}`),
+      )
+    }
+    return parts.join('  ')
+  }
+
+  function* blockLines(block: Block, message: Message): Generator<string> {
+    if (!isKnown(block)) return void (yield style.faint(`  (${style.safe(folded(block.type))})`))
+    switch (block.type) {
+      case 'text':
+        return yield* textLines(block.text, message)
+      case 'thinking':
+        if (full) yield* indented('thinking', block.text)
+        else
+          yield style.faint(
+            `  ${cut(`thinking  ${style.safe(folded(block.text))}`, width - 2, style.symbols.dots)}`,
+          )
+        return
+      case 'tool_call': {
+        const result = results.get(block.callId)?.block ?? null
+        const tookMs = shown.toolTimes(message.id, block.callId)
+        yield toolLine({ call: block, result, tookMs }, look)
+        if (full) yield* indented('input', asText(block.input))
+        if (full && result) yield* indented('output', outputText(result.output))
+        return
+      }
+      case 'tool_result':
+        return yield* orphan(block)
+      default: {
+        const size = block.data === undefined ? [] : [bytes(Buffer.byteLength(block.data, 'base64'))]
+        const facts = [block.name ?? block.type, block.mime, ...size, ...(block.url ? [block.url] : [])]
+        yield `  ${cut(style.safe(folded(facts.join(` ${style.symbols.dot} `))), width - 2, style.symbols.dots)}`
+      }
+    }
+  }
+
+  function* orphan(block: ToolResultBlock): Generator<string> {
+    const call = { name: block.name ?? 'tool', input: null }
+    yield toolLine({ call, result: block, tookMs: null }, look)
+    if (full) yield* indented('output', outputText(block.output))
+  }
+
+  function* textLines(text: string, { role }: Message): Generator<string> {
+    if (role !== 'assistant') return yield* wrap(style.safe(text.trimEnd()), prose)
+    yield* markdownLines(text)
+  }
+
+  function* markdownLines(text: string): Generator<string> {
+    const printer = markdownPrinter(style, () => width)
+    const lines = (printer.add(text) + printer.end()).replace(/\n+$/, '')
+    if (lines !== '') yield* lines.split('\n')
+  }
+
+  function* indented(what: string, text: string): Generator<string> {
+    yield style.faint(`    ${what}`)
+    for (const line of wrap(style.safe(text.trimEnd()), Math.max(20, prose - 4)))
+      yield style.faint(`    ${line}`)
+  }
+
+  function* summaryLines(summary: Summary): Generator<string> {
+    const { rule, dot } = style.symbols
+    const covered =
+      shown.path.findIndex(one => one.id === summary.last) -
+      shown.path.findIndex(one => one.id === summary.first) +
+      1
+    const [first, last] = [short.get(summary.first), short.get(summary.last)]
+    const facts = [
+      `summary for ${plural(covered, 'message')}, ${first} to ${last}`,
+      `${count(summary.tokens)} tokens`,
+    ]
+    if (summary.model !== null) facts.push(style.safe(modelName(summary.model)))
+    const line = facts.join(` ${dot} `)
+    const rules = rule.repeat(3)
+    yield style.faint(widthOf(line) + 8 <= width ? `${rules} ${line} ${rules}` : line)
+    if (full) yield* indented('summary', summary.text)
+  }
+
+  function traceLine(trace: ListedConversation): string {
+    const { dot, dots } = style.symbols
+    const name = trace.label?.split(':')[1] || trace.title || 'run'
+    const facts = [' (subagent)', plural(trace.messages, 'message')]
+    if (trace.tokensUsed > 0) facts.push(money(conversationCost(trace)))
+    facts.push(`skein show ${short.get(trace.id) ?? trace.id}`)
+    const tail = facts.join(` ${dot} `)
+    return `  ${cut(style.safe(folded(name)), Math.max(12, width - 2 - widthOf(tail)), dots)}${style.faint(tail)}`
+  }
+}
+
+function* head({ facts, branch, turns }: Shown, { width, style, short, env }: ShowLook): Generator<string> {
+  const { conversation: one, pathMessages, isLive } = facts
+  const { dot, dots } = style.symbols
+  yield style.title(cut(style.safe(folded(one.title ?? one.label ?? '(no title)')), width, dots))
+  const parts = [style.safe(branch), plural(pathMessages, 'message')]
+  if (one.directory !== null) parts.push(cutMiddle(style.safe(homely(one.directory, env)), 40, dots))
+  // The built-in model is the only one that is known to take nothing.
+  const isFree = turns.size > 0 && [...turns.values()].every(({ model }) => model === 'scripted')
+  if (one.tokensUsed > 0)
+    parts.push(`${count(one.tokensUsed)} tokens`, money(isFree ? 0 : conversationCost(one)))
+  if (isLive) parts.push('live')
+  if (one.trashedAt !== null) parts.push('in the trash')
+  const line = wrap(parts.join(` ${dot} `), Math.max(20, width - 9))
+  yield `${style.id(short.get(one.id) ?? one.id)} ${dot} ${line[0]}`
+  yield* line.slice(1)
+  yield ''
+}
+
+/** Who said it: you, the model by its name, the system, a tool. */
+export function whoSaid(message: Message, { facts, turns }: Pick<Shown, 'facts' | 'turns'>): string {
+  if (message.role === 'user') return 'You'
+  if (message.role !== 'assistant') return message.role === 'system' ? 'System' : 'Tool'
+  const model = modelOf(message, { facts, turns })
+  return model === null ? 'Assistant' : modelName(folded(model))
+}
+
+function modelOf(message: Message, { facts, turns }: Pick<Shown, 'facts' | 'turns'>): string | null {
+  return (message.turn === null ? null : turns.get(message.turn)?.model) ?? facts.conversation.model
+}
+
+/** `66k in, 1.2k out, $0.05`. */
+export function usageWords(usage: Usage, model: string | null): string {
+  const { input, output } = usage
+  const tokens = [
+    ...(input === undefined ? [] : [`${count(input)} in`]),
+    ...(output === undefined ? [] : [`${count(output)} out`]),
+  ]
+  return [...tokens, money(turnCost(model ?? '', usage))].join(', ')
+}
+
+function asText(input: unknown): string {
+  return typeof input === 'string' ? input : JSON.stringify(input, null, 2)
+}

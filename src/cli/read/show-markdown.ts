@@ -1,0 +1,97 @@
+import { type Block, isKnown, type ToolResultBlock } from '../../core/block.ts'
+import type { Message } from '../../core/message.ts'
+import { folded } from '../output/cut.ts'
+import { argumentOf, outputText } from '../output/gist.ts'
+import { plural } from '../output/number.ts'
+import type { Style } from '../output/style.ts'
+import { duration } from '../output/time.ts'
+import { outcomeOf, resultsOf } from '../output/tool-line.ts'
+import { endingOf } from './path-facts.ts'
+import type { Shown } from './read-shown.ts'
+import { whoSaid } from './show-lines.ts'
+
+export interface MarkdownLook {
+  readonly style: Pick<Style, 'safe'>
+  readonly full: boolean
+  readonly now: number
+}
+
+/** A path for a file or the next program: Markdown, ids and times in full, nothing cut. */
+export function* showMarkdown(shown: Shown, path: readonly Message[], look: MarkdownLook): Generator<string> {
+  const { full } = look
+  const safe = (text: string) => look.style.safe(text)
+  const results = resultsOf(shown.path)
+  yield `# ${safe(folded(shown.facts.conversation.title ?? '(no title)'))}`
+  for (const message of path) {
+    const blocks = message.blocks.filter(block => !isFolded(block))
+    if (message.role === 'tool_result' && blocks.length === 0 && message.erased === null) continue
+    yield ''
+    yield `## ${safe(whoSaid(message, shown))} (${message.createdAt.toISOString()}, ${message.id})`
+    const ending = endingOf(message, shown, look.now)
+    if (message.erased) yield* ['', `(erased: ${safe(folded(message.erased.reason))})`]
+    let wasLine = false
+    for (const block of blocks) {
+      const isLine = block.type !== 'text'
+      if (!(wasLine && isLine)) yield ''
+      yield* blockLines(block, message)
+      wasLine = isLine && !full
+    }
+    if (ending !== null) yield* ['', `(${ending.status})`]
+    const summary = shown.summaries.get(message.id)
+    if (summary) {
+      yield* ['', `> summary from ${summary.first} to ${summary.last}`]
+      if (full) yield* ['>', ...quoted(summary.text)]
+    }
+  }
+  if (shown.draft) yield* ['', '## (not finished)', '', safe(shown.draft.text)]
+
+  function isFolded(block: Block): boolean {
+    return isKnown(block) && block.type === 'tool_result' && results.get(block.callId)?.block === block
+  }
+
+  function* blockLines(block: Block, message: Message): Generator<string> {
+    if (!isKnown(block)) return void (yield `- (${safe(folded(block.type))})`)
+    switch (block.type) {
+      case 'text':
+        yield safe(block.text.trimEnd())
+        return
+      case 'thinking':
+        if (full) yield* ['> thinking', '>', ...quoted(block.text)]
+        else yield `- thinking: ${plural(block.text.trim().split('\n').length, 'line')}`
+        return
+      case 'tool_call': {
+        const result = results.get(block.callId)?.block ?? null
+        const ms = shown.toolTimes(message.id, block.callId)
+        const took = ms === null ? '' : ` · ${duration(ms)}`
+        yield `- ${safe(folded(block.name))}: ${safe(argumentOf(block.input))}${outcome(result)}${took}`
+        if (full) yield* fenced(JSON.stringify(block.input, null, 2), 'json')
+        if (full && result) yield* fenced(outputText(result.output))
+        return
+      }
+      case 'tool_result':
+        yield `- ${safe(folded(block.name ?? 'tool'))}${outcome(block)}`
+        if (full) yield* fenced(outputText(block.output))
+        return
+      default:
+        yield `- ${block.type}: ${safe(folded([block.name, block.mime, block.url].filter(Boolean).join(', ')))}`
+    }
+  }
+
+  function outcome(result: ToolResultBlock | null): string {
+    const words = safe(outcomeOf(result))
+    return `${words === '' ? '' : ` · ${words}`}${result?.isError ? ' (failed)' : ''}`
+  }
+
+  function quoted(text: string): readonly string[] {
+    return safe(text.trimEnd())
+      .split('\n')
+      .map(line => `> ${line}`.trimEnd())
+  }
+
+  /** A fence that nothing inside can close. */
+  function fenced(text: string, language = ''): readonly string[] {
+    const inside = [...text.matchAll(/^ {0,3}(`{3,})/gm)].map(([, ticks = '']) => ticks.length)
+    const fence = '`'.repeat(Math.max(3, 1 + Math.max(0, ...inside)))
+    return ['', `${fence}${language}`, safe(text.trimEnd()), fence, '']
+  }
+}

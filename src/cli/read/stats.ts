@@ -1,0 +1,187 @@
+import { statSync } from 'node:fs'
+import type { Measured } from '../../core/measure.ts'
+import type { Store } from '../../core/ports.ts'
+import type { Run } from '../command-line/command.ts'
+import type { World } from '../command-line/command-context.ts'
+import { exit } from '../command-line/exit-code.ts'
+import { bar } from '../output/bar.ts'
+import { padEnd, padStart, widthOf } from '../output/cut.ts'
+import { modelName } from '../output/model-name.ts'
+import { bytes, count, money, plural, whole } from '../output/number.ts'
+import { dayAndMonth } from '../output/time.ts'
+import { withStore } from '../store/with-store.ts'
+import { costOf, noUsage, type UsageTotals, withSum } from './usage-totals.ts'
+
+const monthMs = 30 * 86_400_000
+const quarterMs = 900_000
+
+interface Stats {
+  readonly conversations: { readonly recent: number; readonly all: number }
+  readonly messages: { readonly recent: number; readonly all: number }
+  readonly recent: UsageTotals
+  readonly all: UsageTotals
+  /** By local day (`2026-11-09`) of the last 30 days, in their order. */
+  readonly days: ReadonlyMap<string, UsageTotals>
+  /** By model, of all time. */
+  readonly models: ReadonlyMap<string, UsageTotals>
+  readonly trashed: number
+  readonly blobs: Measured['blobs']
+  readonly sizes: Measured['sizes']
+}
+
+/** What was said, used and paid, in the last 30 days and in all. */
+export const stats: Run = (_given, world) =>
+  withStore(world, async store => {
+    const found = await readStats(store, world)
+    if (world.json) world.out.line(JSON.stringify(jsonOf(found)))
+    else if (world.out.isTerminal) tell(world, found)
+    else for (const row of summary(found)) world.out.line(row.join('\t'))
+    return exit.ok
+  })
+
+/** Usage counts once: a fork shares the turns of its conversation, a subagent has its own. What is in the trash was
+ *  paid all the same. */
+async function readStats(store: Store, world: World): Promise<Stats> {
+  const measured = await store.measure(new Date(world.now() - monthMs))
+  let [recent, all] = [noUsage, noUsage]
+  const days = new Map<string, UsageTotals>()
+  const models = new Map<string, UsageTotals>()
+  for (const sum of measured.usage) {
+    all = withSum(all, sum)
+    const model = sum.model ?? 'unknown'
+    models.set(model, withSum(models.get(model) ?? noUsage, sum))
+    if (sum.quarter === null) continue
+    recent = withSum(recent, sum)
+    const day = localDay(new Date(sum.quarter * quarterMs))
+    days.set(day, withSum(days.get(day) ?? noUsage, sum))
+  }
+  return {
+    conversations: { recent: measured.recent.conversations, all: measured.conversations },
+    messages: { recent: measured.recent.messages, all: measured.messages },
+    recent,
+    all,
+    days: new Map([...days].sort(([a], [b]) => (a < b ? -1 : 1))),
+    models,
+    trashed: measured.trashed,
+    blobs: measured.blobs,
+    sizes: [...sizesOf(measured.sizes, world)],
+  }
+}
+
+/** What takes how much room: as the engine says, and what stands beside the file. */
+function* sizesOf(sizes: Measured['sizes'], world: World): Generator<Measured['sizes'][number]> {
+  const { target } = world.place()
+  const log = statSync(`${target}-wal`, { throwIfNoEntry: false })?.size
+  for (const size of sizes) {
+    yield size
+    if (size.name === 'file' && log !== undefined) yield { name: 'log', bytes: log }
+  }
+}
+
+function summary({ conversations, messages, recent, all }: Stats): readonly (readonly string[])[] {
+  const tokens = ({ input, output }: UsageTotals) => `${count(input)} / ${count(output)}`
+  return [
+    ['', '30 days', 'all'],
+    ['conversations', whole(conversations.recent), whole(conversations.all)],
+    ['messages', whole(messages.recent), whole(messages.all)],
+    ['tokens in/out', tokens(recent), tokens(all)],
+    ['cost', money(costOf(recent)), money(costOf(all))],
+  ]
+}
+
+function tell(world: World, found: Stats): void {
+  const { out } = world
+  const { style } = out
+  const rows = summary(found)
+  const widths = [0, 1, 2].map(i => Math.max(...rows.map(row => widthOf(row[i]!))))
+  for (const [name, recent, all] of rows) {
+    const line = [padEnd(name!, widths[0]!), padStart(recent!, widths[1]!), padStart(all!, widths[2]!)].join(
+      '  ',
+    )
+    out.line(name === '' ? style.faint(line) : line)
+  }
+  const unpriced = [...found.models.values()].filter(totals => totals.unpriced > 0)
+  if (unpriced.length > 0) {
+    const tokens = unpriced.reduce((sum, totals) => sum + totals.unpriced, 0)
+    const have = unpriced.length === 1 ? 'has' : 'have'
+    out.line(style.faint(`${plural(unpriced.length, 'model')} ${have} no price (${count(tokens)} tokens)`))
+  }
+  out.line(style.faint(sizesLine(found, style.symbols.dot)))
+  if (found.all.turns === 0) return
+  const byCost = found.all.cost > 0
+  const cells = Math.max(4, Math.min(30, out.width - 20))
+  out.line()
+  bars(
+    world,
+    [...found.days].slice(-14).map(([day, totals]) => [dayAndMonth(new Date(`${day}T12:00:00`)), totals]),
+    cells,
+    totals => (byCost ? money(costOf(totals)) : `${count(totals.input + totals.output)} tokens`),
+    byCost,
+  )
+  out.line()
+  const total = [...found.models.values()].reduce((sum, totals) => sum + weight(totals, byCost), 0)
+  bars(
+    world,
+    [...found.models]
+      .map(([model, totals]) => [style.safe(modelName(model)), totals] as const)
+      .toSorted(([, a], [, b]) => weight(b, byCost) - weight(a, byCost))
+      .slice(0, 10),
+    cells,
+    totals => `${Math.round((weight(totals, byCost) / Math.max(total, Number.MIN_VALUE)) * 100)}%`,
+    byCost,
+  )
+}
+
+/** `file 41 MB · log 2 MB · search index 9 MB · 12 blobs, 3 MB · 2 in the trash` */
+function sizesLine({ sizes, blobs, trashed }: Stats, dot: string): string {
+  return [
+    ...sizes.map(size => `${size.name} ${bytes(size.bytes)}`),
+    ...(blobs.count > 0 ? [`${plural(blobs.count, 'blob')}, ${bytes(blobs.bytes)}`] : []),
+    ...(trashed > 0 ? [`${whole(trashed)} in the trash`] : []),
+  ].join(` ${dot} `)
+}
+
+function bars(
+  world: World,
+  rows: readonly (readonly [name: string, totals: UsageTotals])[],
+  cells: number,
+  figure: (totals: UsageTotals) => string,
+  byCost: boolean,
+): void {
+  const most = Math.max(...rows.map(([, totals]) => weight(totals, byCost)), Number.MIN_VALUE)
+  const width = Math.max(6, ...rows.map(([name]) => widthOf(name)))
+  const figures = Math.max(...rows.map(([, totals]) => figure(totals).length), 0)
+  for (const [name, totals] of rows) {
+    const drawn = padEnd(bar(weight(totals, byCost) / most, cells, world.out.style.unicode), cells)
+    world.out.line(`${padStart(name, width)}  ${drawn}  ${padStart(figure(totals), figures)}`)
+  }
+}
+
+/** How long its bar is: by what is known of all. */
+function weight({ cost, input, output }: UsageTotals, byCost: boolean): number {
+  return byCost ? cost : input + output
+}
+
+function localDay(date: Date): string {
+  const two = (n: number) => String(n).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}
+
+function jsonOf({ conversations, messages, recent, all, days, models, trashed, blobs, sizes }: Stats) {
+  const usage = (totals: UsageTotals) => ({
+    turns: totals.turns,
+    input: totals.input,
+    output: totals.output,
+    cost_usd: costOf(totals),
+    unpriced_tokens: totals.unpriced,
+  })
+  return {
+    last_30_days: { conversations: conversations.recent, messages: messages.recent, ...usage(recent) },
+    all: { conversations: conversations.all, messages: messages.all, ...usage(all) },
+    days: [...days].map(([day, totals]) => ({ day, ...usage(totals) })),
+    models: [...models].map(([model, totals]) => ({ model, ...usage(totals) })),
+    trashed_conversations: trashed,
+    blobs,
+    sizes,
+  }
+}

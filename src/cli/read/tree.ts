@@ -1,0 +1,175 @@
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { Message } from '../../core/message.ts'
+import type { Store } from '../../core/ports.ts'
+import { buildForest, subtreeOf, type Tree, walkForest } from '../../core/tree.ts'
+import { hasOption, type Run } from '../command-line/command.ts'
+import type { World } from '../command-line/command-context.ts'
+import { exit } from '../command-line/exit-code.ts'
+import { UsageError } from '../command-line/usage-error.ts'
+import { gistOf } from '../output/gist.ts'
+import { plural } from '../output/number.ts'
+import { note, printLines, writeJson } from '../output/print.ts'
+import { shortIds } from '../output/short-id.ts'
+import { withStore } from '../store/with-store.ts'
+import { scopeOf } from '../target/scope.ts'
+import { newestByRoot, readMessages } from './read-messages.ts'
+import { compactLines, stretchesOf, treeLines } from './tree-lines.ts'
+
+/** `skein tree`, `skein conversation list`: every message of the conversations here, or of one. */
+export const tree: Run = (given, world) => {
+  const [id] = given.arguments
+  const isCompact = hasOption(given, 'compact')
+  if (isCompact && world.json) throw new UsageError('--compact and --json contradict each other', 'Drop one')
+  if (id !== undefined && (hasOption(given, 'all') || hasOption(given, 'traces'))) {
+    throw new UsageError('an id and --all or --traces contradict each other', 'Drop one')
+  }
+  return withStore(world, async store => {
+    const printed = isCompact ? printCompact : world.json ? printJson : printTrees
+    if (id !== undefined) {
+      const { conversation, message } = await store.resolve(id)
+      await printed(world, store, [{ id: conversation.id, root: null }], message)
+      return exit.ok
+    }
+    const roots = await rootsHere(world, store, hasOption(given, 'all'), hasOption(given, 'traces'))
+    await printed(world, store, roots, null)
+    if (roots.length === 0)
+      note(world, `no conversations ${scopeOf(world.place(), world.cwd, hasOption(given, 'all')).words}`)
+    return exit.ok
+  })
+}
+
+/** One tree of a conversation; all of them if no root is named. */
+interface Root {
+  readonly id: ConversationId
+  readonly root: string | null
+}
+
+/** Every tree of the scope, the most recently active last. */
+async function rootsHere(
+  world: World,
+  store: Store,
+  all: boolean,
+  traces: boolean,
+): Promise<readonly Root[]> {
+  const { filter } = scopeOf(world.place(), world.cwd, all)
+  const roots: (Root & { readonly newest: number })[] = []
+  for (let after: string | null | undefined; after !== null; ) {
+    const page: Awaited<ReturnType<Store['listConversations']>> = await store.listConversations({
+      ...filter,
+      ...(traces ? {} : { kind: 'main' as const }),
+      limit: 1000,
+      ...(after !== undefined && { after }),
+    })
+    for (const { id } of page.items) {
+      for (const [root, newest] of await newestByRoot(store, id)) roots.push({ id, root, newest })
+    }
+    for (const { id, reason } of page.skipped) note(world, `! ${id} cannot be read: ${reason}`)
+    after = page.next
+  }
+  if (!traces && world.out.isTerminal) {
+    const hidden = await store.countConversations({ ...filter, kind: 'subagent' })
+    if (hidden > 0) note(world, `${plural(hidden, 'trace')} of subagents left out: --traces`)
+  }
+  return roots.sort((a, b) => a.newest - b.newest || (a.root! < b.root! ? -1 : 1))
+}
+
+async function printTrees(
+  world: World,
+  store: Store,
+  roots: readonly Root[],
+  from: MessageId | null,
+): Promise<void> {
+  const { width, style } = world.out
+  for await (const { forest, short } of forests(world, store, roots, from)) {
+    await printLines(world.out, treeLines(forest, { width, style, short }))
+  }
+}
+
+async function printJson(
+  world: World,
+  store: Store,
+  roots: readonly Root[],
+  from: MessageId | null,
+): Promise<void> {
+  const list = []
+  for await (const { forest } of forests(world, store, roots, from)) {
+    for (const {
+      tree: { node: message },
+    } of walkForest(forest)) {
+      list.push({
+        id: message.id,
+        parent: message.parentId,
+        conversation: message.conversationId,
+        seq: message.seq,
+        role: message.role,
+        created_at: message.createdAt.toISOString(),
+        label: message.label,
+        text: gistOf(message),
+      })
+    }
+  }
+  writeJson(world, list)
+}
+
+interface Forest {
+  readonly forest: readonly Tree<Message>[]
+  /** Of all that is shown of the conversation, so that ids are as long in each of its trees. */
+  readonly short: ReadonlyMap<string, string>
+}
+
+interface Held extends Forest {
+  readonly byRoot: ReadonlyMap<string, Tree<Message>>
+  left: number
+}
+
+/** Tree by tree, each conversation read once: those with several trees are kept until the last was printed. */
+async function* forests(
+  world: World,
+  store: Store,
+  roots: readonly Root[],
+  from: MessageId | null,
+): AsyncGenerator<Forest> {
+  const kept = new Map<ConversationId, Held>()
+  const rootsOf = Map.groupBy(roots, ({ id }) => id)
+  for (const { id, root } of roots) {
+    const held = kept.get(id) ?? (await hold(id))
+    if (--held.left === 0) kept.delete(id)
+    const one = root === null ? undefined : held.byRoot.get(root)
+    yield { forest: one ? [one] : held.forest, short: held.short }
+  }
+
+  async function hold(id: ConversationId): Promise<Held> {
+    const { messages, unreadable } = await readMessages(store, id)
+    for (const bad of unreadable) note(world, `! ${bad} cannot be read`)
+    const shown = from === null ? messages : subtreeOf(messages, from)
+    const forest = buildForest(shown)
+    const byRoot = new Map(forest.map(one => [one.node.id as string, one]))
+    const short = shortIds(shown.map(one => one.id as string))
+    const held = { forest, byRoot, short, left: rootsOf.get(id)!.length }
+    kept.set(id, held)
+    return held
+  }
+}
+
+async function printCompact(
+  world: World,
+  store: Store,
+  roots: readonly Root[],
+  from: MessageId | null,
+): Promise<void> {
+  if (from !== null) throw new UsageError('--compact takes a conversation, not a message')
+  const { width, style } = world.out
+  for (const { id, root } of roots) {
+    const runs = await store.structure(id)
+    const ends = [...new Set(runs.flatMap(({ first, last }) => [first, last]))]
+    const messages = new Map<string, Message>()
+    for (let i = 0; i < ends.length; i += 500) {
+      const part = await store.getMessages(ends.slice(i, i + 500), { blobs: 'preview' })
+      for (const message of part) messages.set(message.id, message)
+    }
+    const forest = buildForest(stretchesOf(runs, messages))
+    const shown = root === null ? forest : forest.filter(one => one.node.first.id === root)
+    const look = { width, style, short: shortIds(ends) }
+    await printLines(world.out, compactLines(shown, look))
+  }
+}

@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { homely } from '../output/tildify.ts'
+
+/** Where the data is, and why there. */
+export interface StoreLocation {
+  /** A file, or a `postgres://` URL. */
+  readonly target: string
+  /** Given by a flag or SKEIN_DB, found in a project, or the user's own. */
+  readonly kind: 'given' | 'project' | 'user'
+  /** The folder that `.skein/` stands in, for a project's store. */
+  readonly project: string | null
+}
+
+/** Finds the store: `--db`, SKEIN_DB, the nearest `.skein/conversations.db` above, the user's data folder. */
+export function findPlace(
+  given: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): StoreLocation {
+  const named = given || env.SKEIN_DB
+  if (named) return { target: isUrl(named) ? named : resolve(cwd, named), kind: 'given', project: null }
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const file = join(folder, '.skein', 'conversations.db')
+    if (existsSync(file)) return { target: file, kind: 'project', project: folder }
+    if (dirname(folder) === folder) break
+  }
+  return { target: join(dataFolder(env), 'conversations.db'), kind: 'user', project: null }
+}
+
+function isUrl(target: string): boolean {
+  return /^postgres(ql)?:\/\//.test(target) || target === ':memory:'
+}
+
+/** `~/.local/share/skein`, or what XDG_DATA_HOME says. */
+export function dataFolder(env: Readonly<Record<string, string | undefined>>): string {
+  return join(env.XDG_DATA_HOME || join(env.HOME || homedir(), '.local', 'share'), 'skein')
+}
+
+/** Where things will be kept from now on; null if something is kept there already. */
+export function firstPlace({ place, env }: Located): string | null {
+  const { target } = place()
+  return target.includes('://') || target === ':memory:' || existsSync(target) ? null : homely(target, env)
+}
+
+/** The location of the store as it is shown: a URL without its password, a file with `~` for people and in full
+ *  for programs. */
+export function shownTarget({ place, env, json }: Located & { readonly json: boolean }): string {
+  const { target } = place()
+  if (!URL.canParse(target) || !target.includes('://')) return json ? target : homely(target, env)
+  const url = new URL(target)
+  if (url.password) url.password = '***'
+  for (const name of [...url.searchParams.keys()]) {
+    if (/pass|secret|key/i.test(name)) url.searchParams.set(name, '***')
+  }
+  return url.toString()
+}
+
+interface Located {
+  place(): StoreLocation
+  readonly env: Readonly<Record<string, string | undefined>>
+}

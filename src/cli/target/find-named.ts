@@ -1,0 +1,49 @@
+import { InvalidError, NotFoundError } from '../../core/errors.ts'
+import type { BranchInConversation, Resolved, Store } from '../../core/ports.ts'
+import type { World } from '../command-line/command-context.ts'
+
+/** How many conversations of this directory are looked through for the name of a branch. */
+const mostLookedAt = 50
+
+/** What a person means by a word: an id by its beginning, `id:branch`, a key, or the name of a branch in a conversation
+ *  of this directory, the newest first. Null if it is none of them. Throws AmbiguousIdError, and NotFoundError for
+ *  what is in the trash. */
+export async function findNamed(word: string, store: Store, world: World): Promise<Resolved | null> {
+  if (word === '' || /\s/.test(word)) return null
+  try {
+    const found = await store.resolve(word)
+    if (found.conversation.trashedAt !== null)
+      throw new NotFoundError('conversation', word, { trashed: true })
+    return found
+  } catch (error) {
+    const isUnknown = error instanceof InvalidError || (error instanceof NotFoundError && !error.trashed)
+    if (!isUnknown) throw error
+  }
+  const place = (await byOwnKey(word, store, world)) ?? (await byBranch(word, store, world))
+  return place && { ...place, message: null }
+}
+
+/** A key as people say it: in the user's store it goes on with the directory. */
+async function byOwnKey(word: string, store: Store, { cwd }: World): Promise<BranchInConversation | null> {
+  return word.startsWith('cli:') ? store.findByKey(`${word}@${cwd}`) : null
+}
+
+async function byBranch(name: string, store: Store, { cwd }: World): Promise<BranchInConversation | null> {
+  const { items } = await store.listConversations({ directory: cwd, limit: mostLookedAt })
+  for (const { branch, ...conversation } of items) {
+    if (branch.name === name) return { conversation, branch }
+    const branches = await store.listBranches(conversation.id)
+    const found = branches.find(one => one.name === name)
+    if (found) return { conversation, branch: found }
+  }
+  return null
+}
+
+/** Whether a word was surely meant as an id: then it is an error if there is none, and not a prompt. Words of a
+ *  language have no digits in them. */
+export function looksLikeId(word: string): boolean {
+  const [id = '', branch] = word.split(':', 2)
+  if (branch === '') return false
+  if (/^[a-z2-7]{32}$/.test(id) || /^cli:\S/.test(word)) return true
+  return /\d/.test(id) && /^[a-z0-9-]{4,36}$/i.test(id)
+}

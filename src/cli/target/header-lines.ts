@@ -1,0 +1,80 @@
+import { cut, folded, widthOf } from '../output/cut.ts'
+import { plural } from '../output/number.ts'
+import type { Paper } from '../output/output.ts'
+import { noteLine } from '../output/print.ts'
+import { shortened } from '../output/short-id.ts'
+import { age } from '../output/time.ts'
+import type { Standing } from './branch-status.ts'
+import type { Chosen } from './choose-conversation.ts'
+
+/** After so long, a person may have something else in mind. */
+const longAgoMs = 12 * 3_600_000
+
+export interface HeaderOptions {
+  readonly now: number
+  /** Where things are kept, as it is shown; on the first run only. */
+  readonly keptIn?: string | null
+  /** The branch that a fork got, if it is not the one it was to get. */
+  readonly branch?: string
+}
+
+/** What this run takes hold of, before the model is called. */
+export function headerLines(chosen: Chosen, paper: Paper, options: HeaderOptions): readonly string[] {
+  const lines = headLines(chosen, paper, options)
+  const notes = [
+    ...chosen.notes,
+    ...(chosen.standing?.unanswered && chosen.how === 'continued'
+      ? ['your last message has no answer yet']
+      : []),
+  ]
+  return [...lines, ...notes.map(note => noteLine(note, paper))]
+}
+
+function headLines(chosen: Chosen, paper: Paper, options: HeaderOptions): readonly string[] {
+  const { style } = paper
+  const dot = ` ${style.symbols.dot} `
+  const kept = options.keptIn ? `${dot}kept in ${style.safe(options.keptIn)}` : ''
+  switch (chosen.how) {
+    case 'incognito':
+      return ['incognito: nothing is opened, nothing is kept']
+    case 'new':
+      return [`new conversation${kept}`]
+    case 'fresh':
+      return [`fresh: nothing to continue${kept}`]
+    case 'forked': {
+      const { at, name, answers } = chosen.fork!
+      const had = answers === 0 ? '' : ` (it had ${plural(answers, 'answer')} already)`
+      const branch = style.branch(style.safe(options.branch ?? name))
+      return [`forked at ${style.id(shortened(at))} as ${branch}${had}`]
+    }
+    case 'continued':
+      return continuedLines(chosen.standing!, paper, options.now)
+    default:
+      return chosen.how satisfies never
+  }
+}
+
+/** The title from the first prompt, and the last words: either alone is not enough to know a conversation again. */
+function continuedLines(standing: Standing, paper: Paper, now: number): readonly string[] {
+  const { style, width } = paper
+  const { dot, dots } = style.symbols
+  const { conversation, branch, messages, last } = standing
+  const tail = ` ${dot} ${style.safe(branch.name)} ${dot} ${messages}`
+  const room = Math.max(12, width - widthOf(`continuing ""${tail}`))
+  const title = cut(folded(style.safe(conversation.title ?? 'without a title')), room, dots)
+  const head = `continuing "${style.title(title)}" ${dot} ${style.branch(style.safe(branch.name))} ${dot} ${messages}`
+  if (!last) return [head]
+  const wayOut = now - last.at.getTime() >= longAgoMs ? '   (-n for new)' : ''
+  const when = whenOf(last.at, now)
+  const words = cut(
+    folded(style.safe(last.text)),
+    Math.max(12, width - widthOf(`  ${when}: ${wayOut}`)),
+    dots,
+  )
+  return [head, `  ${when}: ${words}${style.faint(wayOut)}`]
+}
+
+function whenOf(date: Date, now: number): string {
+  const text = age(date, now)
+  return /^\d+[mhd]$/.test(text) ? `${text} ago` : text
+}

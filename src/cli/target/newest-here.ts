@@ -1,0 +1,33 @@
+import type { ListedConversation } from '../../core/listing.ts'
+import type { BranchInConversation, Store } from '../../core/ports.ts'
+import type { World } from '../command-line/command-context.ts'
+
+/** What a bare `skein` goes on with. */
+export interface NewestHere {
+  readonly place: BranchInConversation | null
+  /** A newer one that was passed over because it has expired. */
+  readonly expired: ListedConversation | null
+}
+
+/** The newest living conversation of this directory. Never the trace of a subagent (C18), nor one that another program
+ *  owns; an expired one goes on only when it is named. */
+export async function newestHere(store: Store, { cwd, now }: World): Promise<NewestHere> {
+  let expired: ListedConversation | null = null
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = await store.listConversations({
+      directory: cwd,
+      kind: 'main',
+      limit: 20,
+      ...(after === undefined ? {} : { after }),
+    })
+    for (const listed of page.items) {
+      if (listed.owner !== null) continue
+      const { branch, ...conversation } = listed
+      if (listed.expiresAt === null || listed.expiresAt.getTime() > now())
+        return { place: { conversation, branch }, expired }
+      expired ??= listed
+    }
+    after = page.next
+  }
+  return { place: null, expired }
+}

@@ -1,0 +1,116 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Store } from '../../core/ports.ts'
+import type { UnreadableRecord } from '../../core/record.ts'
+import { type RecordTally, type SourcedRecord, takeIn } from '../../core/take-in.ts'
+import { openStore } from '../../stores/open.ts'
+import { type Run, textOptions } from '../command-line/command.ts'
+import type { World } from '../command-line/command-context.ts'
+import { exit } from '../command-line/exit-code.ts'
+import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
+import { UsageError } from '../command-line/usage-error.ts'
+import { progressLine } from '../output/progress-line.ts'
+import { duration } from '../output/time.ts'
+import { conversationsOf } from './conversations-of.ts'
+import { nameOf } from './import.ts'
+import { movedText, tallyJson, tellSome, tellUnreadable } from './moved-text.ts'
+import { breathing } from './yield-to-event-loop.ts'
+
+interface Copied {
+  readonly tally: RecordTally
+  readonly conversations: number
+  readonly unreadable: readonly UnreadableRecord[]
+  readonly refused: readonly string[]
+  readonly notes: readonly string[]
+  readonly ms: number
+}
+
+/** Copies conversations from one store into another, of either kind. What is there already is left alone. */
+export const copy: Run = async (given, world) => {
+  const [from, to] = given.arguments.map(name => targetOf(name, world.cwd)) as [string, string]
+  if (!isUrl(from) && !existsSync(from)) throw new UsageError(`there is no store at ${given.arguments[0]}`)
+  if (isSame(from, to)) throw new UsageError('that is one store, not two', 'Name another to copy to')
+  using stop = stopOnInterrupt(world)
+  await using source = await openStore(from)
+  await using target = await openStore(to)
+  const copied = await copyAll(world, source, target, textOptions(given, 'only'), stop.signal)
+  if (world.json) world.out.line(JSON.stringify(jsonOf(copied)))
+  else tell(world, copied)
+  return copied.refused.length + copied.unreadable.length > 0 ? exit.failure : exit.ok
+}
+
+async function copyAll(
+  world: World,
+  source: Store,
+  target: Store,
+  only: readonly string[],
+  signal: AbortSignal,
+): Promise<Copied> {
+  const began = performance.now()
+  const ids = await conversationsOf(source, only)
+  const unreadable: UnreadableRecord[] = []
+  const refused: string[] = []
+  const notes: string[] = []
+  let done = 0
+  const progress = progressLine(world, 'copying', 'conversations')
+  try {
+    const tally = await takeIn(target, records(), {
+      signal,
+      onSpecial: ({ record }, written) => {
+        if (written.outcome === 'refused') refused.push(`${nameOf(record)}: ${written.reason}`)
+        else if (written.note !== null) notes.push(written.note)
+      },
+      onProgress: () => progress.show(done, ids.length),
+    })
+    return { tally, conversations: ids.length, unreadable, refused, notes, ms: performance.now() - began }
+  } finally {
+    progress.end()
+  }
+
+  async function* records(): AsyncGenerator<SourcedRecord> {
+    for (const id of ids) {
+      for await (const record of breathing(source.readRecords(id))) {
+        signal.throwIfAborted()
+        if (record.kind === 'unreadable') unreadable.push(record)
+        else yield { record, file: '', line: 0 }
+      }
+      done++
+    }
+  }
+}
+
+function targetOf(name: string, cwd: string): string {
+  return isUrl(name) ? name : resolve(cwd, name)
+}
+
+function isUrl(target: string): boolean {
+  return /^postgres(ql)?:\/\//.test(target)
+}
+
+function isSame(from: string, to: string): boolean {
+  if (from === to) return true
+  return !isUrl(from) && !isUrl(to) && existsSync(to) && realpathSync(from) === realpathSync(to)
+}
+
+function jsonOf({ tally, conversations, unreadable, refused, notes, ms }: Copied) {
+  return {
+    conversations,
+    ...tallyJson(tally),
+    refused_records: refused,
+    unreadable: unreadable.map(({ conversationId, what, reason }) => ({
+      conversation: conversationId,
+      what,
+      reason,
+    })),
+    notes,
+    ms: Math.round(ms),
+  }
+}
+
+function tell(world: World, { tally, refused, notes, unreadable, ms }: Copied): void {
+  if (world.quiet) return
+  const { dot } = world.err.style.symbols
+  world.err.line(`${movedText(tally, 'copied', 'there')} ${dot} ${duration(ms)}`)
+  tellSome(world, [...notes, ...refused])
+  tellUnreadable(world, unreadable)
+}

@@ -1,0 +1,180 @@
+import { resolve } from 'node:path'
+import type { StoreRecord } from '../../core/record.ts'
+import { type RecordTally, type SourcedRecord, takeIn } from '../../core/take-in.ts'
+import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
+import type { World } from '../command-line/command-context.ts'
+import { exit } from '../command-line/exit-code.ts'
+import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
+import { plural, whole } from '../output/number.ts'
+import { progressLine } from '../output/progress-line.ts'
+import { duration } from '../output/time.ts'
+import { activeBranches, type MissingBranch } from './active-branches.ts'
+import { movedText, tallyJson, tellSome } from './moved-text.ts'
+import { writeNew } from './new-file.ts'
+import { type NativeSource, recordsIn, sourceOf } from './read-native.ts'
+
+/** A line of a file about which there is something to say. */
+interface Remark {
+  readonly file: string
+  readonly line: number
+  readonly text: string
+}
+
+interface Imported {
+  readonly tally: RecordTally
+  /** What did not go in, the first of them; and how many there are. */
+  readonly bad: readonly Remark[]
+  readonly badCount: number
+  /** What went in otherwise than the file says, or was passed over. */
+  readonly notes: readonly Remark[]
+  readonly ms: number
+}
+
+/** Bad lines that are held; a file of another kind is bad from end to end. */
+const mostHeld = 1_000
+
+/** Takes files of the native format in. What is bad is left out and told; exit 1 if there was any. */
+export const importCommand: Run = async (given, world) => {
+  const sources = given.arguments.map(name => sourceOf(name, world))
+  const report = textOption(given, 'report')
+  using stop = stopOnInterrupt(world)
+  const imported = await importAll(world, sources, stop.signal)
+  if (report !== undefined) writeReport(given, world, report, imported)
+  if (world.json) world.out.line(JSON.stringify(jsonOf(sources, imported)))
+  else tell(world, imported, sources, report)
+  return imported.badCount > 0 ? exit.failure : exit.ok
+}
+
+async function importAll(
+  world: World,
+  sources: readonly NativeSource[],
+  signal: AbortSignal,
+): Promise<Imported> {
+  const began = performance.now()
+  const store = await world.store()
+  const bad: Remark[] = []
+  const notes: Remark[] = []
+  let badCount = 0
+  let messages = 0
+  const total = sources.reduce<number | null>(
+    (sum, source) => (sum === null || source.messages === null ? null : sum + source.messages),
+    0,
+  )
+  const branches = activeBranches()
+  const progress = progressLine(world, 'importing', 'messages')
+  try {
+    const tally = await takeIn(store, counted(), {
+      signal,
+      onSpecial: ({ file, line, record }, written) => {
+        if (written.outcome === 'refused') {
+          refuse(file, line, `${nameOf(record)}: ${written.reason}`)
+          branches.refused(record, line)
+        } else note(file, line, written.note ?? '')
+      },
+      onProgress: () => {
+        if (total !== null) progress.show(Math.min(messages, total), total)
+      },
+    })
+    for (const missing of branches.missing()) note(sources.at(-1)!.name, missing.line, lookFor(missing))
+    bad.sort((a, b) => (a.file === b.file ? a.line - b.line : 0))
+    return { tally, bad, badCount, notes, ms: performance.now() - began }
+  } finally {
+    progress.end()
+  }
+
+  /** One stream for all files, so that what is small is written together. */
+  async function* counted(): AsyncGenerator<SourcedRecord> {
+    for (const source of sources) {
+      const records = recordsIn(source, trouble => {
+        if (trouble.type === 'fault') refuse(source.name, trouble.line, trouble.reason)
+        else note(source.name, trouble.line, trouble.text)
+      })
+      for await (const one of records) {
+        signal.throwIfAborted()
+        if (one.record.kind === 'message') messages++
+        branches.seen(one.record, one.line)
+        yield { ...one, file: source.name }
+      }
+    }
+  }
+
+  function refuse(file: string, line: number, text: string): void {
+    badCount++
+    if (bad.length < mostHeld) bad.push({ file, line, text })
+  }
+
+  function note(file: string, line: number, text: string): void {
+    if (notes.length < mostHeld) notes.push({ file, line, text })
+  }
+}
+
+function lookFor({ conversation, branch }: MissingBranch): string {
+  const id = String(conversation).slice(0, 8)
+  return `${id} came without its branch ${JSON.stringify(branch)}: skein tree ${id} shows what is there, skein fork goes on`
+}
+
+/** A record as people are told of it. */
+export function nameOf(record: StoreRecord): string {
+  switch (record.kind) {
+    case 'conversation':
+    case 'message':
+    case 'tombstone':
+      return `${record.kind} ${String(record.id).slice(0, 40)}`
+    case 'blob':
+      return `blob ${String(record.hash).slice(0, 64)}`
+    case 'turn':
+      return `turn ${JSON.stringify(record.key)?.slice(0, 80)}`
+    case 'branch':
+      return `branch ${JSON.stringify(record.name)?.slice(0, 80)}`
+    case 'event':
+      return `event ${record.n}`
+    default:
+      return record.kind.replace('_', ' ')
+  }
+}
+
+function writeReport(given: Given, world: World, report: string, { bad }: Imported): void {
+  const lines = bad.map(({ file, line, text }) => `${JSON.stringify({ file, line, reason: text })}\n`)
+  writeNew(resolve(world.cwd, report), lines.join(''), hasOption(given, 'force'))
+}
+
+function jsonOf(sources: readonly NativeSource[], { tally, bad, badCount, notes, ms }: Imported) {
+  return {
+    files: sources.map(({ name }) => name),
+    ...tallyJson(tally),
+    bad: badCount,
+    bad_lines: bad.map(({ file, line, text }) => ({ file, line, reason: text })),
+    notes: notes.map(({ file, line, text }) => ({ file, line, note: text })),
+    ms: Math.round(ms),
+  }
+}
+
+function tell(
+  world: World,
+  { tally, bad, badCount, notes, ms }: Imported,
+  sources: readonly NativeSource[],
+  report: string | undefined,
+): void {
+  if (world.quiet) return
+  const { style } = world.err
+  const { dot } = style.symbols
+  world.err.line(`${movedText(tally, 'imported', 'here')} ${dot} ${duration(ms)}`)
+  tellSome(
+    world,
+    notes.map(({ file, line, text }) => `${where(file, line)}: ${text}`),
+  )
+  if (badCount === 0) return
+  const [first] = bad
+  const mark = style.note(style.symbols.note)
+  const lines = [...new Set(bad.map(({ line }) => line))]
+  const more = badCount > 3 ? ` and ${whole(badCount - 3)} more` : ''
+  const hint =
+    report === undefined ? `--report <file> says what is wrong with each` : `${style.safe(report)} has them`
+  const skipped = `${plural(badCount, 'bad line')} skipped: ${lines.slice(0, 3).join(', ')}${more}`
+  world.err.line(`${mark} ${skipped} ${dot} ${hint}`)
+  if (first) world.err.line(style.safe(`  ${where(first.file, first.line)}: ${first.text}`))
+
+  function where(file: string, line: number): string {
+    return sources.length === 1 ? `line ${line}` : `${file}, line ${line}`
+  }
+}

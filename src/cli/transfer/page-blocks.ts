@@ -1,0 +1,99 @@
+import {
+  type Block,
+  isKnown,
+  type MediaBlock,
+  type ToolCallBlock,
+  type ToolResultBlock,
+} from '../../core/block.ts'
+import { fileText } from '../../core/search/file-text.ts'
+import { cut } from '../output/cut.ts'
+import { argumentOf, outputText } from '../output/gist.ts'
+import { bytes } from '../output/number.ts'
+import { outcomeOf } from '../output/tool-line.ts'
+import { escapeHtml } from './escape-html.ts'
+import { markdownToHtml } from './markdown-html.ts'
+
+/** What came of a call, and the message that says so, where it stands with the call. */
+export interface Result {
+  readonly block: ToolResultBlock
+  /** Set where nothing else is left of that message: links to it lead here. */
+  readonly anchor: string | null
+}
+
+/** A block of a message as HTML. Calls stand with their results, folded to a line. */
+export function blockHtml(block: Block, resultOf: (callId: string) => Result | null): string {
+  if (!isKnown(block)) return folded(`${block.type}, kept as it came`, pre(JSON.stringify(block, null, 2)))
+  switch (block.type) {
+    case 'text':
+      return markdownToHtml(block.text)
+    case 'thinking':
+      return folded('Thought', markdownToHtml(block.text))
+    case 'tool_call':
+      return callHtml(block, resultOf(block.callId))
+    case 'tool_result':
+      return callHtml({ name: block.name ?? 'result', input: null }, { block, anchor: null })
+    default:
+      return mediaHtml(block)
+  }
+}
+
+function callHtml({ name, input }: Pick<ToolCallBlock, 'name' | 'input'>, result: Result | null): string {
+  const isFailed = result?.block.isError === true
+  const argument = cut(argumentOf(input), 120)
+  const outcome = result === null ? '' : cut(outcomeOf(result.block), 80)
+  const line = [`${isFailed ? '✗ ' : ''}${name}${argument === '' ? '' : `  ${argument}`}`, outcome]
+  const given = typeof input === 'string' ? input : JSON.stringify(input, null, 2)
+  const parts = [
+    ...(input === null ? [] : [pre(given)]),
+    ...(result === null ? [] : [pre(outputText(result.block.output))]),
+  ]
+  return folded(line.filter(part => part !== '').join(' · '), parts.join(''), {
+    kind: isFailed ? 'failed' : 'tool',
+    anchor: result?.anchor ?? null,
+  })
+}
+
+/** Pictures that no browser takes for a document. Anything else is named, not shown. */
+const shown: Readonly<Record<MediaBlock['type'], RegExp>> = {
+  image: /^image\/(png|jpeg|gif|webp|avif|bmp)$/,
+  audio: /^audio\/(mpeg|ogg|wav|webm|mp4|aac|flac)$/,
+  video: /^video\/(mp4|webm|ogg)$/,
+  file: /^$/,
+}
+
+function mediaHtml(block: MediaBlock): string {
+  const { type, mime, data, url, name } = block
+  const label = name ?? `${type}, ${mime}`
+  const base64 = data !== undefined && /^[A-Za-z0-9+/]+={0,2}$/.test(data) ? data : null
+  if (base64 !== null && shown[type].test(mime)) {
+    const source = `data:${mime};base64,${base64}`
+    if (type === 'image') return `<p><img src="${source}" alt="${escapeHtml(label)}"></p>`
+    return `<p><${type} controls src="${source}"></${type}></p>`
+  }
+  const size = base64 === null ? '' : ` · ${bytes(Buffer.byteLength(base64, 'base64'))}`
+  const text = fileText(block)
+  if (text !== '') return folded(`${label}${size}`, pre(text))
+  // Nothing is fetched from elsewhere: whoever reads the page decides.
+  const where =
+    url !== undefined && /^https?:\/\//i.test(url) ? ` · ${markdownToHtml(url).replace(/<\/?p>/g, '')}` : ''
+  return `<p class="facts">${escapeHtml(label)}${size}${where}</p>`
+}
+
+interface Fold {
+  readonly kind?: string
+  readonly anchor?: string | null
+}
+
+/** What is read by whoever wants to. */
+export function folded(summary: string, body: string, { kind = '', anchor = null }: Fold = {}): string {
+  const attributes = `${kind === '' ? '' : ` class="${kind}"`}${anchor === null ? '' : ` id="m-${anchor}"`}`
+  return `<details${attributes}><summary>${escapeHtml(oneLine(summary))}</summary><div>${body}</div></details>`
+}
+
+function pre(text: string): string {
+  return `<pre class="raw"><code>${escapeHtml(text)}</code></pre>`
+}
+
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}

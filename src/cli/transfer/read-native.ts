@@ -1,0 +1,70 @@
+import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { StoreRecord } from '../../core/record.ts'
+import { type Decoded, nativeDecoder } from '../../formats/native/decode.ts'
+import { lineSplitter } from '../../formats/native/split-lines.ts'
+import type { World } from '../command-line/command-context.ts'
+import { UsageError } from '../command-line/usage-error.ts'
+
+/** A file to be read, or stdin. */
+export interface NativeSource {
+  /** As it was named. */
+  readonly name: string
+  /** How many messages it says it has; null if it does not say, or cannot be asked. */
+  readonly messages: number | null
+  chunks(): AsyncIterable<Uint8Array>
+}
+
+/** Finds what was named before anything is read: one that is missing keeps all of them out. */
+export function sourceOf(name: string, { cwd, stdin }: World): NativeSource {
+  if (name === '-') {
+    if (stdin.isTTY) throw new UsageError('- is stdin, and that is a terminal', 'Name a file, or pipe one in')
+    return { name, messages: null, chunks: () => stdin as AsyncIterable<Uint8Array> }
+  }
+  const file = resolve(cwd, name)
+  const there = name.includes('\0') ? undefined : statSync(file, { throwIfNoEntry: false })
+  if (!there) throw new UsageError(`there is no file ${name}`)
+  if (there.isDirectory()) throw new UsageError(`${name} is a folder`, 'Name the files in it')
+  const messages = there.isFile() ? messagesIn(file) : null
+  return { name, messages, chunks: () => createReadStream(file, { highWaterMark: 1_048_576 }) }
+}
+
+/** The count in the last line, without reading the rest. */
+function messagesIn(file: string): number | null {
+  const fd = openSync(file, 'r')
+  try {
+    const { size } = fstatSync(fd)
+    const end = Buffer.alloc(Math.min(size, 4_096))
+    readSync(fd, end, 0, end.length, size - end.length)
+    const last: unknown = JSON.parse(end.toString().trimEnd().split('\n').at(-1) ?? '')
+    const { counts } = last as { counts?: { message?: unknown } }
+    return Number.isInteger(counts?.message) ? (counts?.message as number) : null
+  } catch {
+    return null
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** The records of a file. What is wrong with it, or is not known, goes to `onTrouble`. */
+export async function* recordsIn(
+  source: NativeSource,
+  onTrouble: (trouble: Exclude<Decoded, { type: 'record' }>) => void,
+): AsyncGenerator<{ readonly record: StoreRecord; readonly line: number }> {
+  const splitter = lineSplitter()
+  const decoder = nativeDecoder()
+  for await (const chunk of source.chunks()) {
+    for (const line of splitter.push(chunk)) yield* sorted(decoder.take(line))
+  }
+  for (const line of splitter.end()) yield* sorted(decoder.take(line))
+  yield* sorted(decoder.end())
+
+  function* sorted(
+    decoded: readonly Decoded[],
+  ): Generator<{ readonly record: StoreRecord; readonly line: number }> {
+    for (const one of decoded) {
+      if (one.type === 'record') yield one
+      else onTrouble(one)
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it, vi } from 'vitest'
+import { textOf } from '../../../src/core/message.ts'
+import { start, storeOf } from '../running.ts'
+import { home } from '../skein.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
+
+const slow = '/slow 100 one two three four five six seven eight nine ten and so on for very long indeed'
+
+describe('an answer that is stopped', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('by %s is kept, with its id, and gone on with', async signal => {
+    using here = home()
+    const run = start(here, [slow])
+    await run.says('one two three')
+    run.kill(signal)
+    const { stdout, stderr, code } = await run.ended
+    expect(code).toBe(130)
+    expect(stdout).toMatch(/^one two three.*\n$/)
+    const id = /! stopped after [\d.]+ m?s, kept as ([a-z2-7]{6})\. Go on: skein -c "…"\n$/.exec(stderr)?.[1]
+    expect(id, stderr).toBeDefined()
+    await using store = await storeOf(here)
+    const { message } = await store.resolve(id!)
+    const [half] = await store.getMessages([message!])
+    expect(half).toMatchObject({ role: 'assistant', meta: { interrupted: true } })
+    expect(`${textOf(half!)}\n`).toBe(stdout)
+    const next = await here.skein(['what did you say?'])
+    expect(next.stdout).toContain('one two three')
+  })
+
+  it('by a second Ctrl+C ends at once, and what had arrived is there all the same', async () => {
+    using here = home()
+    const run = start(here, [slow])
+    await run.says('one two three')
+    run.kill('SIGINT')
+    run.kill('SIGINT')
+    expect((await run.ended).code).toBe(130)
+    const { stdout } = await here.skein(['what did you say?'])
+    expect(stdout).toContain('one two')
+  })
+
+  it('because nobody reads it any more is kept up to there, without a word', async () => {
+    using here = home()
+    const run = start(here, [slow])
+    await run.says('one two three')
+    run.closeOutput()
+    const { stdout, stderr, code } = await run.ended
+    expect(code).toBe(0)
+    expect(stderr).not.toMatch(/EPIPE|skein:/)
+    await using store = await storeOf(here)
+    const [listed] = (await store.listConversations()).items
+    expect(await store.listTurns(listed!.id, { status: 'open' })).toEqual([])
+    const [half] = await store.getMessages([listed!.branch.head!])
+    expect(half).toMatchObject({ role: 'assistant', meta: { interrupted: true } })
+    expect(textOf(half!).startsWith(stdout.trim())).toBe(true)
+  })
+
+  it('is interrupted in JSON too, with what was said', async () => {
+    using here = home()
+    const run = start(here, ['--json', slow])
+    await using store = await storeOf(here)
+    await saidSomething(store)
+    run.kill('SIGINT')
+    const { stdout, code } = await run.ended
+    expect(code).toBe(130)
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: 'interrupted',
+      text: expect.stringMatching(/^one/),
+      saved: true,
+    })
+  })
+
+  it('by kill -9 loses at most what came in the last moment; the words of the person never', async () => {
+    using here = home()
+    const run = start(here, [slow])
+    await run.says('one two three four five')
+    run.kill('SIGKILL')
+    expect((await run.ended).code).toBe(137)
+    const next = await here.skein(['what did you say?'])
+    expect(next.stderr).toContain('continuing "/slow 100 one two three')
+    // 200 ms are two words.
+    expect(next.stderr).toMatch(/now: one two three/)
+    expect(next.stdout).toContain('one two three')
+  })
+})
+
+/** Resolves when a draft of an answer has been stored. */
+async function saidSomething(store: Awaited<ReturnType<typeof storeOf>>): Promise<void> {
+  for (;;) {
+    const [listed] = (await store.listConversations()).items
+    const [turn] = listed ? await store.listTurns(listed.id, { status: 'open' }) : []
+    if (turn && (await store.readDraft(turn.conversationId, turn.key)).length > 0) return
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}

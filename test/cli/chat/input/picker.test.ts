@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest'
+import type { Key, KeyName } from '../../../../src/cli/chat/input/keys.ts'
+import {
+  type Choice,
+  fitting,
+  newPicker,
+  type Picker,
+  pickerRows,
+  pressed,
+} from '../../../../src/cli/chat/input/picker.ts'
+import { type StatusFacts, statusLine } from '../../../../src/cli/chat/state/status-line.ts'
+import { widthOf } from '../../../../src/cli/output/cut.ts'
+import { styleFor } from '../../../../src/cli/output/style.ts'
+
+const plain = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8', NO_COLOR: '1' }, noColor: false })
+const ascii = styleFor({ isTerminal: true, env: { LANG: 'C', NO_COLOR: '1' }, noColor: false })
+
+const choice = (title: string, last: string, facts = ['now', '58', 'sonnet-4.5']): Choice<string> => ({
+  value: title,
+  title,
+  facts,
+  alsoFinds: [last, '/home/ada/src/harbor'],
+  details: [['last', last]],
+})
+
+const storm = choice(
+  'Reconnect storm after the certificate reload',
+  'Retrying with the seeded clock. The jitter test',
+)
+const maths = choice('Backoff maths for the mobile client', 'Full jitter wins', ['6d', '12', 'gpt-5.2'])
+
+const some = newPicker({
+  question: 'Go on with which conversation?',
+  choices: [storm, maths],
+  total: 38,
+  scope: 'this directory',
+  keys: 'enter go on · esc new one',
+  ends: ['tab', 'forward'],
+})
+
+function typing(picker: Picker<string>, ...keys: readonly (KeyName | Key)[]): Picker<string> {
+  return keys.reduce((now, one) => {
+    const next = pressed(now, typeof one === 'string' ? { type: 'key', name: one } : one)
+    if (next.type === 'ended') throw new Error(`ended by ${next.by}`)
+    return next.picker
+  }, picker)
+}
+
+const type = (text: string): Key => ({ type: 'text', text })
+const titles = (picker: Picker<string>) => fitting(picker).map(({ value }) => value)
+
+describe('a picker', () => {
+  it('gets shorter as one types: title, last words, directory, in any case and order', () => {
+    expect(titles(typing(some, type('JITTER')))).toEqual([storm.value, maths.value])
+    expect(titles(typing(some, type('storm seeded')))).toEqual([storm.value])
+    expect(titles(typing(some, type('harbor gpt')))).toEqual([])
+    expect(titles(typing(some, type('storm'), 'kill-before'))).toHaveLength(2)
+  })
+
+  it('opens the row under the cursor', () => {
+    expect(pressed(typing(some, 'down'), { type: 'key', name: 'enter' })).toMatchObject({
+      by: 'enter',
+      choice: maths,
+    })
+    expect(pressed(typing(some, 'down', 'down', 'up'), { type: 'key', name: 'forward' })).toMatchObject({
+      by: 'forward',
+      choice: storm,
+    })
+    // Typing takes the cursor to the best row again.
+    expect(typing(some, 'down', type('maths')).at).toBe(0)
+  })
+
+  it('ends with Escape and Ctrl+C, and not with Enter on nothing', () => {
+    for (const name of ['escape', 'interrupt', 'end-of-input'] as const)
+      expect(pressed(some, { type: 'key', name })).toMatchObject({ by: 'escape' })
+    expect(typing(some, type('nothing like it'), 'enter', 'forward').at).toBe(0)
+    expect(pressed(some, { type: 'key', name: 'read' }).type).toBe('going')
+  })
+
+  it('looks like this', () => {
+    expect(pickerRows(typing(some, type('jit')), 80, 24, plain).rows).toEqual([
+      'Go on with which conversation?  jit                        this directory  2/38',
+      '› Reconnect storm after the certificate reload              now  58  sonnet-4.5',
+      '    last   Retrying with the seeded clock. The jitter test',
+      '  Backoff maths for the mobile client                        6d  12  gpt-5.2',
+      'enter go on · esc new one',
+    ])
+  })
+
+  it('fits every width, and shows nothing that drives the terminal (R17)', () => {
+    const evil = choice(
+      '\x1b[2J evil \u202e title that is very long indeed, longer than most',
+      '\x07 words \x1b]0;x\x07',
+    )
+    for (const width of [24, 40, 44, 64, 80, 120]) {
+      const { rows } = pickerRows({ ...some, choices: [evil, storm] }, width, 10, plain)
+      expect(rows.every(row => widthOf(row) < width)).toBe(true)
+      expect(rows.join('')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
+    }
+    expect(pickerRows(some, 80, 24, ascii).rows[1]).toMatch(/^> /)
+  })
+
+  it('shows the rows around the cursor where there are many', () => {
+    const many = { ...some, choices: Array.from({ length: 100 }, (_, n) => choice(`number ${n}`, '')) }
+    const far = { ...many, at: 50 }
+    const { rows } = pickerRows(far, 80, 12, plain)
+    expect(rows.length).toBeLessThanOrEqual(12)
+    expect(rows.some(row => row.startsWith('› number 50'))).toBe(true)
+  })
+})
+
+describe('the status line', () => {
+  const facts: StatusFacts = {
+    directory: '~/src/harbor',
+    branch: 'full-jitter',
+    messages: 58,
+    model: 'anthropic/claude-sonnet-4-5',
+    used: 74_000,
+    window: 200_000,
+    cost: 0.38,
+  }
+
+  it('is as it was drawn, at 80 and at 120', () => {
+    expect(statusLine(facts, 79, plain)).toBe(
+      'full-jitter · sonnet-4.5 · ━━━━━━────────── 37% of 200k · $0.38',
+    )
+    expect(statusLine(facts, 119, plain)).toBe(
+      '~/src/harbor · full-jitter · 58 messages · sonnet-4.5 · ━━━━━━━━━─────────────── 37% of 200k · $0.38 · /help',
+    )
+  })
+
+  it('gives up directory, messages, bar and cost in this order', () => {
+    expect(statusLine(facts, 50, plain)).toBe('full-jitter · sonnet-4.5 · 37% of 200k · $0.38')
+    expect(statusLine(facts, 40, plain)).toBe('full-jitter · sonnet-4.5 · 37% of 200k')
+    const long = { ...facts, directory: `~/${'x'.repeat(60)}` }
+    expect(statusLine(long, 110, plain)).toMatch(/^full-jitter · 58 messages · /)
+  })
+
+  it('says in words when the window is nearly full, and does not call an unknown price free', () => {
+    expect(statusLine({ ...facts, used: 190_000 }, 79, plain)).toContain('95% of 200k nearly full')
+    expect(statusLine({ ...facts, cost: null }, 79, plain)).toMatch(/ \?$/)
+    expect(statusLine({ ...facts, branch: null, cost: 0 }, 79, ascii)).toMatch(/^incognito - .*=.* - free$/)
+  })
+})

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import type { Command } from '../../../src/cli/command-line/command.ts'
+import { parse } from '../../../src/cli/command-line/parse-args.ts'
+import { usageOf } from '../../../src/cli/help.ts'
+
+function command(argument: Command['arguments'][number]): Command {
+  return {
+    name: 'stand',
+    group: 'Talk',
+    summary: 'stand before another',
+    arguments: [argument],
+    options: { model: { short: 'm', value: '<name>', help: 'who' } },
+    examples: [],
+    load: () => Promise.reject(new Error('not run')),
+  }
+}
+
+const before = command({ name: 'command', optional: true, behind: true })
+
+describe('what stands behind --', () => {
+  it('arrives untouched, options and a second -- among it', () => {
+    const { arguments: words, options } = parse(before, [
+      '-m',
+      'x',
+      '--',
+      'npx',
+      '-m',
+      'y',
+      '--json',
+      '--',
+      '-q',
+      '',
+    ])
+    expect(words).toEqual(['npx', '-m', 'y', '--json', '--', '-q', ''])
+    expect(options).toEqual({ model: 'x' })
+  })
+
+  it('may be left out where it is optional, and only there', () => {
+    expect(parse(before, []).arguments).toEqual([])
+    expect(parse(before, ['--']).arguments).toEqual([])
+    const needed = command({ name: 'command', behind: true })
+    expect(() => parse(needed, ['-m', 'x'])).toThrow('stand needs a command behind --')
+  })
+
+  it('is no place for words that stand before it', () => {
+    expect(() => parse(before, ['npx', '--', 'agent'])).toThrow('does not know what to do with "npx"')
+  })
+
+  it('is shown with its sign in the help', () => {
+    expect(usageOf(before)).toBe('skein stand [options] [-- <command>…]')
+  })
+})

@@ -1,0 +1,144 @@
+import BetterSqlite3 from 'better-sqlite3'
+import { expect, test, vi } from 'vitest'
+import { home } from '../skein.ts'
+import { at, driving, hostile, stocked, storeFile, tell } from '../stock.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
+
+const day = 86_400_000
+const hour = 3_600_000
+
+test('verify finds nothing wrong with what is sound: large texts, media, erased and trashed ones too', async () => {
+  using here = home()
+  await stocked(here, async store => {
+    const { ids } = await tell(
+      store,
+      { title: 'sound' },
+      'plain',
+      'x'.repeat(40_000),
+      {
+        role: 'user',
+        blocks: [
+          { type: 'file', mime: 'application/pdf', data: Buffer.alloc(30_000, 7).toString('base64') },
+          { type: 'text', text: '\ud800 lone', metadata: { $blob: 'own', list: [1, -0, 1e21, null, true] } },
+        ],
+        meta: { big: 'y'.repeat(20_000), 2: 'b', 1: 'a', ['__proto__']: 1 },
+      },
+      'to be erased',
+    )
+    await store.eraseMessages([ids[3]!], { by: 'test', reason: 'secret' })
+    const gone = await tell(store, {}, 'in the trash')
+    await store.trash(gone.conversation.id)
+  })
+  const all = await here.skein(['verify'])
+  expect(all).toMatchObject({ code: 0, stdout: '✓ all are sound\n' })
+  expect(all.stderr).toMatch(/^checked 5 messages in 2 conversations · 1 erased on purpose · [\d.]+ m?s\n$/)
+  expect(JSON.parse((await here.skein(['verify', '--json'])).stdout)).toEqual({
+    checked: 5,
+    erased: 1,
+    conversations: 2,
+    damaged_conversations: 0,
+    blobs: 3,
+    counts: { damage: 0, repairable: 0, note: 0 },
+    damaged: [],
+    repairable: [],
+    notes: [],
+  })
+})
+
+test('verify names the damaged message, and what stands before it and on it', async () => {
+  using here = home()
+  const { one, two } = await stocked(here, async store => ({
+    one: await tell(store, { title: `Runbook ${hostile}` }, 'a', 'b', 'c', 'd'),
+    two: await tell(store, { title: 'sound' }, 'e'),
+  }))
+  const db = new BetterSqlite3(storeFile(here))
+  const changed = db
+    .prepare('UPDATE skein_messages SET body = ? WHERE id = ?')
+    .run(JSON.stringify({ blocks: 'forged' }), one.ids[1])
+  expect(changed.changes).toBe(1)
+  db.prepare('UPDATE skein_messages SET body = ? WHERE id = ?').run('{"blocks', one.ids[3])
+  db.close()
+  const found = await here.skein(['verify'])
+  expect(found.code).toBe(1)
+  const short = (id: string) => id.slice(0, 6)
+  expect(found.stdout).toContain('✗ 1 conversation is damaged, 1 is sound\n')
+  expect(found.stdout).toContain(`· ${short(one.ids[1]!)}: stored text does not match its id\n`)
+  expect(found.stdout).toContain('          1 message before it, 2 after it stand on it\n')
+  expect(found.stdout).not.toMatch(driving)
+  const json = JSON.parse((await here.skein(['verify', '--json', one.conversation.id])).stdout)
+  expect(json).toMatchObject({ checked: 4, conversations: 1 })
+  expect(json.damaged.map((row: { message: string }) => row.message)).toEqual([one.ids[1], one.ids[3]])
+  expect(json.damaged[0]).toMatchObject({
+    conversation: one.conversation.id,
+    reason: 'stored text does not match its id',
+    before: 1,
+    after: 2,
+  })
+  expect((await here.skein(['verify', '-q', two.conversation.id])).code).toBe(0)
+  expect((await here.skein(['verify', 'zzzzzz'])).code).toBe(3)
+})
+
+test('verify and gc of a store that is not there yet make none', async () => {
+  using here = home()
+  expect(await here.skein(['verify'])).toMatchObject({ code: 0 })
+  expect((await here.skein(['gc'])).stderr).toContain('nothing has expired')
+  expect((await here.skein(['trash'])).stdout).toBe('')
+  const { existsSync } = await import('node:fs')
+  expect(existsSync(storeFile(here))).toBe(false)
+})
+
+test('gc says what would go, moves what expired to the trash, and empties it of what is old', async () => {
+  using here = home()
+  const now = Date.now()
+  const old = await stocked(
+    here,
+    async store => {
+      const { conversation } = await tell(store, { title: 'old' }, 'a', 'b')
+      await store.trash(conversation.id)
+      return conversation.id
+    },
+    { source: at(now - 10 * day) },
+  )
+  let own = ''
+  const expired = await stocked(
+    here,
+    async store => {
+      await store.sweep()
+      const task = { task: 'bead-1', expiresAt: new Date(now - hour), createdAt: new Date(now - day) }
+      own = (await tell(store, { expiresAt: new Date(now - hour) }, 'own')).conversation.id
+      return (await tell(store, task, 'c')).conversation.id
+    },
+    { source: at(now - 2 * hour) },
+  )
+  const dry = await here.skein(['gc', '--dry-run'])
+  expect(dry.stderr.split('\n')).toEqual([
+    'would move to trash       1 conversation, 1 message, 14 B   (expired)',
+    'would delete for good     1 conversation, 2 messages, 28 B   (in the trash for 7 days and two sweeps)',
+    'would keep                1 conversation   (expired: 1 is no task)',
+    'nothing was changed. Do it: skein gc · name them: skein gc --dry-run --json',
+    '',
+  ])
+  const named = {
+    trashed: [expired],
+    purged: [old],
+    kept: [{ id: own, reason: 'no task' }],
+    bytes: 42,
+    trashed_messages: 1,
+    purged_messages: 2,
+    clock_jumped: null,
+  }
+  expect(JSON.parse((await here.skein(['gc', '--dry-run', '--json'])).stdout)).toEqual({
+    receipt: null,
+    dry_run: true,
+    ...named,
+  })
+  expect(JSON.parse((await here.skein(['gc', '--json'])).stdout)).toEqual({
+    receipt: expect.stringMatching(/^\d{4}-.*Z$/),
+    dry_run: false,
+    ...named,
+  })
+  expect((await here.skein(['conversation', 'gc'])).stderr).toContain('nothing has expired')
+  expect((await here.skein(['restore', old])).code).toBe(3)
+})

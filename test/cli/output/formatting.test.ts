@@ -1,0 +1,198 @@
+import fc from 'fast-check'
+import stringWidth from 'string-width'
+import { describe, expect, test } from 'vitest'
+import { cut, cutMiddle, folded, padEnd, widthOf } from '../../../src/cli/output/cut.ts'
+import { bytes, count, money, plural, whole } from '../../../src/cli/output/number.ts'
+import { shortIds } from '../../../src/cli/output/short-id.ts'
+import { styleFor } from '../../../src/cli/output/style.ts'
+import { table } from '../../../src/cli/output/table.ts'
+import { age, duration, localTime } from '../../../src/cli/output/time.ts'
+import { wrap } from '../../../src/cli/output/wrap.ts'
+
+const seed = 41
+
+describe('times', () => {
+  const now = new Date(2026, 10, 16, 12, 0, 0)
+  test.each([
+    [0, 'now'],
+    [59_000, 'now'],
+    [-5000, 'now'],
+    [60_000, '1m'],
+    [59 * 60_000, '59m'],
+    [3 * 3_600_000, '3h'],
+    [2 * 86_400_000, '2d'],
+    [7 * 86_400_000, '9 Nov'],
+    [365 * 86_400_000, 'Nov 2025'],
+  ])('%d ms ago is %s', (ms, said) => expect(age(new Date(now.getTime() - ms), now)).toBe(said))
+
+  test('a time of day is local and sorts as text', () =>
+    expect(localTime(new Date(2026, 0, 4, 7, 2))).toBe('2026-01-04 07:02'))
+
+  test.each([
+    [4, '4 ms'],
+    [1800, '1.8 s'],
+    [9000, '9 s'],
+    [9990, '10 s'],
+    [125_000, '2m 5s'],
+    [12_000_000, '3h 20m'],
+  ])('%d ms take %s', (ms, said) => expect(duration(ms)).toBe(said))
+})
+
+describe('numbers', () => {
+  test.each([
+    [0, '0'],
+    [812, '812'],
+    [999, '999'],
+    [8100, '8.1k'],
+    [9960, '10k'],
+    [74_300, '74k'],
+    [999_499, '999k'],
+    [999_500, '1M'],
+    [1_200_000, '1.2M'],
+  ])('%d tokens are %s', (n, said) => expect(count(n)).toBe(said))
+
+  test('sizes, whole numbers and plurals', () => {
+    expect([bytes(0), bytes(148_000), bytes(4_200_000)]).toEqual(['0 B', '148 kB', '4.2 MB'])
+    expect([whole(1204), whole(12), whole(1_000_000)]).toEqual(['1,204', '12', '1,000,000'])
+    expect([plural(1, 'message'), plural(0, 'message'), plural(2, 'branch', 'branches')]).toEqual([
+      '1 message',
+      '0 messages',
+      '2 branches',
+    ])
+  })
+
+  test('an unknown price is never shown as nothing', () =>
+    expect([money(null), money(0), money(0.001), money(0.0049), money(0.04), money(1402.1)]).toEqual([
+      '?',
+      'free',
+      '<$0.01',
+      '<$0.01',
+      '$0.04',
+      '$1,402.10',
+    ]))
+})
+
+describe('cutting', () => {
+  test('what fits stays, what does not ends in dots', () => {
+    expect(cut('four', 4)).toBe('four')
+    expect(cut('fives', 4)).toBe('fiv…')
+    expect(cut('No problem! What about', 12, '...')).toBe('No proble...')
+    expect(cutMiddle('/home/ada/src/harbor/gateway', 15)).toBe('/home/a…gateway')
+    expect(folded(' one\n\n two\tthree ')).toBe('one two three')
+  })
+
+  test('a family, a flag and an accent are never split', () => {
+    expect(cut('ab👨‍👩‍👧cd', 4)).toBe('ab…')
+    expect(cut('ab👨‍👩‍👧cd', 5)).toBe('ab👨‍👩‍👧…')
+    expect(cut('e\u0301e\u0301e\u0301', 2)).toBe('e\u0301…')
+    expect(cut('漢字漢字', 5)).toBe('漢字…')
+  })
+
+  test('what is taken for simple is as wide as it is measured to be', () => {
+    for (let code = 0x20; code < 0x3000; code++) {
+      const text = `a${String.fromCharCode(code)}b`
+      if (!/\p{Cc}/u.test(text)) expect([code, widthOf(text)]).toEqual([code, stringWidth(text)])
+    }
+  })
+
+  test('colours take no room, whatever they are around', () => {
+    const { id, title, match, faint } = styleFor({ isTerminal: true, env: {}, noColor: false })
+    for (const text of ['plain', 'naïve', '漢字', '👨‍👩‍👧', '']) {
+      const painted = `${id(text)} ${title(faint(text))} ${match(text)}`
+      expect(painted.includes('\x1b')).toBe(text !== '')
+      expect(widthOf(painted)).toBe(stringWidth(painted))
+    }
+  })
+
+  test('never wider than asked for, whatever the text', () =>
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme' }),
+        fc.integer({ min: 1, max: 40 }),
+        (text, width) =>
+          widthOf(cut(text, width)) <= width && widthOf(cutMiddle(text.replace(/\s/g, ''), width)) <= width,
+      ),
+      { seed },
+    ))
+})
+
+describe('wrapping', () => {
+  test('between words, keeping indentation and line breaks', () => {
+    expect(wrap('the quick brown fox\n\n  jumps over the dog', 12)).toEqual([
+      'the quick',
+      'brown fox',
+      '',
+      '  jumps over',
+      '  the dog',
+    ])
+    expect(wrap('https://example.org/a/long/one', 10)).toEqual(['https://ex', 'ample.org/', 'a/long/one'])
+    expect(wrap('', 10)).toEqual([''])
+  })
+
+  test('no line is wider than asked for, and no word is lost', () =>
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 60 }), (text, width) => {
+        const clean = text.replace(/\p{Cc}/gu, ' ')
+        const lines = wrap(clean, width)
+        expect(lines.every(line => widthOf(line) <= width)).toBe(true)
+        expect(lines.join('').replace(/\s/g, '')).toBe(clean.replace(/\s/g, ''))
+      }),
+      { seed },
+    ))
+})
+
+describe('tables', () => {
+  const rows = [
+    ['a7xk5f', 'Reconnect storm after the certificate reload', 'now', '58'],
+    ['u6r2cw', 'Ports 漢字', '9 Nov', '1204'],
+  ]
+  const columns = [
+    { header: 'ID' },
+    { header: 'TITLE', shrinksTo: 8, grows: true as const },
+    { header: 'AGE', align: 'right' as const },
+    { header: 'MSGS', align: 'right' as const },
+  ]
+
+  test.each([40, 44, 64, 80, 100, 120])('fits %d columns and stands in line', width => {
+    const lines = table(rows, columns, width)
+    expect(lines.every(line => widthOf(line) === width)).toBe(true)
+    expect(lines[2]).toContain('Ports 漢字')
+  })
+
+  test('only what may give way does', () =>
+    expect(table(rows, columns, 10)[1]).toBe('a7xk5f  Reconne…    now    58'))
+
+  test('colours do not move anything', () => {
+    const painted = table(rows, [{ paint: text => `\x1b[36m${text}\x1b[39m` }, ...columns.slice(1)], 60)
+    expect(painted[1]!.startsWith('\x1b[36ma7xk5f\x1b[39m  Reconnect')).toBe(true)
+    expect(widthOf(padEnd(painted[1]!, 60))).toBe(60)
+  })
+})
+
+describe('short ids', () => {
+  test('six characters, more where two begin alike, and no dash at the end', () => {
+    const ids = [
+      'q2w6nbaaaa',
+      'q2w6nbabbb',
+      'zzzzzzzz',
+      '019a8c3e-aaaa-7000-8000-000000000001',
+      '019a8c3e-baaa-7000-8000-000000000001',
+    ]
+    expect([...shortIds(ids).values()].sort()).toEqual(
+      ['q2w6nbaa', 'q2w6nbab', 'zzzzzz', '019a8c3e-a', '019a8c3e-b'].sort(),
+    )
+    expect(shortIds(['019a8c3e-aaaa', '019a8c3f-aaaa']).get('019a8c3e-aaaa')).toBe('019a8c3e')
+    expect(shortIds(['abcdefgh', 'abcdefgh']).size).toBe(1)
+  })
+})
+
+describe('what could drive a terminal', () => {
+  test('is every character of those kinds, and none besides (R17)', () => {
+    const { safe } = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8' }, noColor: false })
+    for (let code = 0; code < 0x1_0000; code++) {
+      const text = `a${String.fromCharCode(code)}b`
+      const drives = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]/u.test(text) && !/[\n\t]/.test(text)
+      if ((safe(text) !== text) !== drives) expect.fail(`U+${code.toString(16)}`)
+    }
+  })
+})

@@ -1,0 +1,193 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { widthOf } from '../../../src/cli/output/cut.ts'
+import { styleFor } from '../../../src/cli/output/style.ts'
+import { type ListRow, listLines } from '../../../src/cli/read/list-lines.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import { home } from '../skein.ts'
+import { terminal } from '../terminal.ts'
+import { drivesTerminal, tellStories } from './stories.ts'
+
+const plain = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8' }, noColor: true })
+
+describe('the lines of ls', () => {
+  const now = new Date(2026, 10, 16, 12).getTime()
+  const row = (given: Partial<ListRow>): ListRow => ({
+    id: 'a7xk5f',
+    isNext: false,
+    isLive: false,
+    title: 'Reconnect storm after the certificate reload',
+    lastWords: 'Retrying with the seeded clock. The jitter test now asks for a delay.',
+    at: new Date(now),
+    messages: 58,
+    branches: 3,
+    model: 'anthropic/claude-sonnet-4-5',
+    ...given,
+  })
+  const rows = [
+    row({ id: 'hq3m5a', title: 'Flaky test hunt', at: new Date(2026, 10, 9), messages: 1340, model: null }),
+    row({ isNext: true, isLive: true, title: '漢字 Reconnect storm after the certificate reload' }),
+  ]
+
+  test.each([40, 43, 44, 50, 56, 64, 80, 100, 120])('fit %d columns', width => {
+    for (const line of listLines(rows, width, now, plain)) expect(widthOf(line)).toBeLessThanOrEqual(width)
+  })
+
+  test('are a table that shows what a person looks for', () =>
+    expect(listLines(rows, 80, now, plain)).toEqual([
+      '  ID      TITLE                                       AGE   MSGS  BR  MODEL',
+      '  hq3m5a  Flaky test hunt                           9 Nov  1,340   3',
+      '*+a7xk5f  漢字 Reconnect storm after the certifi…     now     58   3  sonnet-4.5',
+    ]))
+
+  test('are two for each conversation where there is no room for a table', () =>
+    expect(listLines(rows.slice(1), 40, now, plain)).toEqual([
+      '*+a7xk5f  now · 58',
+      '  漢字 Reconnect storm after the certif…',
+    ]))
+
+  test.each([
+    [120, ['ID', 'TITLE', 'LAST WORDS', 'AGE', 'MSGS', 'BR', 'MODEL']],
+    [99, ['ID', 'TITLE', 'AGE', 'MSGS', 'BR', 'MODEL']],
+    [63, ['ID', 'TITLE', 'AGE', 'MSGS', 'BR']],
+    [55, ['ID', 'TITLE', 'AGE', 'MSGS']],
+    [49, ['ID', 'TITLE', 'AGE']],
+  ])('at %d columns have the fields %j', (width, headers) =>
+    expect(listLines(rows, width, now, plain)[0]!.trim().split(/ {2,}/)).toEqual(headers),
+  )
+})
+
+const here = home()
+const story = await tellStories(here)
+afterAll(() => here[Symbol.dispose]())
+
+describe('skein ls', () => {
+  test('in a pipe is a line of tab-separated fields for each, newest first, with nothing cut', async () => {
+    const { stdout, stderr, code } = await here.skein(['ls'])
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map(line => line.split('\t'))
+    expect(lines.map(([id]) => id)).toEqual([story.storm, story.other])
+    const [, title, time, messages, branches, model, branch] = lines[0]!
+    expect(title).toBe('Reconnect storm after the certificate reload')
+    expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    expect([messages, branches, model, branch]).toEqual([
+      '6',
+      '2',
+      'anthropic/claude-sonnet-4-5',
+      'full-jitter',
+    ])
+    expect(lines[1]).toHaveLength(7)
+    expect(drivesTerminal(stdout.replaceAll('\t', ''))).toBe(false)
+    expect([stderr, code]).toEqual(['', 0])
+  })
+
+  test('as JSON has full ids, ISO times, null for what is absent, and the stored text as it is', async () => {
+    const { stdout } = await here.skein(['sessions', 'list', '--json'])
+    const [storm, other] = JSON.parse(stdout)
+    expect(storm).toMatchObject({
+      id: story.storm,
+      key: null,
+      directory: here.cwd,
+      channel: 'cli',
+      agent: null,
+      labels: [],
+      active_branch: 'full-jitter',
+      path_messages: 6,
+      messages: 8,
+      branches: 2,
+      cost_usd: 0.05,
+      expires_at: null,
+      live: false,
+      first: { id: story.said.why, text: 'Staging drops every websocket at 02:00. Why?' },
+      last: { id: story.said.both, role: 'assistant', text: 'Both tests read the wall' },
+    })
+    expect(other.labels).toEqual(['work'])
+    expect(other.title).toContain('\x1b[41m')
+  })
+
+  test.each([
+    ['--all', ['storm', 'other', 'elsewhere']],
+    ['--title=STORM', ['storm']],
+    ['--tag=work', ['other']],
+    ['--channel=cli', ['storm']],
+    ['--project=none', []],
+    ['--task=none', []],
+    ['--traces', ['trace']],
+    ['--trash', ['trashed']],
+    ['-l1', ['storm']],
+  ] as const)('%s narrows or widens', async (flag, names) => {
+    const { stdout } = await here.skein(['ls', flag, '--json'])
+    expect(
+      JSON.parse(stdout)
+        .map((one: { id: string }) => one.id)
+        .sort(),
+    ).toEqual(names.map(name => story[name]).sort())
+  })
+
+  test.each([
+    [['ls', '-l', '0'], '-l takes a number from 1 to 10000, not "0"'],
+    [['ls', '-l', 'many'], '-l takes a number'],
+    [['ls', '--trash', '--traces'], '--trash and --traces contradict each other. Drop one'],
+    [['ls', 'word'], 'ls does not know what to do with "word"'],
+  ])('%j is a usage error', async (args, words) => {
+    const { stdout, stderr, code } = await here.skein(args)
+    expect([stdout, code]).toEqual(['', 2])
+    expect(stderr).toContain(words)
+  })
+
+  test('on a terminal has the newest last, what would be continued marked, and counts what is hidden', async () => {
+    using shown = terminal(here, ['ls'])
+    expect(await shown.ended).toBe(0)
+    const lines = shown.screen().trimEnd().split('\n')
+    expect(lines[0]).toMatch(/^ {2}ID {6}TITLE/)
+    expect(lines[1]).toMatch(/^ {2}\S{6} {2}Hostile red ␛\[41m/)
+    expect(lines[2]).toMatch(/^\* \S{6} {2}Reconnect storm.* now {6}6 {3}2 {2}sonnet-4\.5$/)
+    expect(lines[3]).toBe('2 in this directory · --all: 3 · --traces: 1')
+    expect(drivesTerminal(shown.raw)).toBe(false)
+  })
+
+  test('quietly says nothing about the list', async () => {
+    using shown = terminal(here, ['ls', '-q', '-l', '1'])
+    await shown.ended
+    expect(shown.screen()).not.toContain('in this directory')
+  })
+
+  test('elsewhere says that there is nothing, and how much there is with --all', async () => {
+    const { stdout, stderr, code } = await here.skein(['ls'], { cwd: '/' })
+    expect([stdout, code]).toEqual(['', 0])
+    expect(stderr).toBe('no conversations in this directory · --all: 3\n')
+  })
+})
+
+test('in a project all of its conversations are here, and + marks who is being answered', async () => {
+  using here = home()
+  await using store = await openStore(join(here.cwd, '.skein', 'conversations.db'))
+  await store.create({ directory: '/somewhere', title: 'From a task' })
+  const { branch } = await store.create({ directory: here.cwd, title: 'Live one' })
+  const holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
+  await store.append(branch, null, [{ role: 'user', blocks: 'hi' }], {
+    turn: { key: 't', step: 0, status: 'open', holder },
+  })
+  using shown = terminal(here, ['ls'], { columns: 40 })
+  await shown.ended
+  const lines = shown.screen().trimEnd().split('\n')
+  expect(lines.slice(1, 2)).toEqual(['  From a task'])
+  expect(lines[2]).toMatch(/^\*\+\S{6} {2}now · 1$/)
+  expect(lines.slice(3)).toEqual(['  Live one', '2 in this project'])
+  const { stdout } = await here.skein(['ls', '--json'])
+  expect(JSON.parse(stdout).map((one: { live: boolean }) => one.live)).toEqual([true, false])
+})
+
+test('looking makes no file', async () => {
+  using here = home()
+  const { stdout, stderr, code } = await here.skein(['ls'])
+  expect([stdout, code]).toEqual(['', 0])
+  expect(stderr).toBe('no conversations in this directory · begin one: skein "…"\n')
+  const json = await here.skein(['ls', '--json', '--db', 'nowhere.db'])
+  expect([json.stdout, json.code]).toEqual(['[]\n', 0])
+  expect(existsSync(`${here.env.XDG_DATA_HOME}/skein`)).toBe(false)
+  expect(existsSync(`${here.cwd}/nowhere.db`)).toBe(false)
+})

@@ -1,0 +1,180 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { widthOf } from '../../../src/cli/output/cut.ts'
+import { styleFor } from '../../../src/cli/output/style.ts'
+import { marked, searchLines } from '../../../src/cli/read/search-lines.ts'
+import { home } from '../skein.ts'
+import { terminal } from '../terminal.ts'
+import { drivesTerminal, tellStories } from './stories.ts'
+
+const plain = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8' }, noColor: true })
+const ascii = styleFor({ isTerminal: true, env: { LANG: 'C' }, noColor: true })
+
+describe('the lines of search', () => {
+  const now = Date.now()
+  const hits = [
+    {
+      id: 'v5c4zr',
+      at: new Date(now - 7_200_000),
+      who: 'sonnet-4.5',
+      snippet: {
+        text: '…the server swaps its secure context in place, and more',
+        marks: [{ start: 22, end: 36 }],
+      },
+    },
+    { id: 'n3b7tq', at: new Date(now), who: 'tool', snippet: { text: 'grep: setSecureContext', marks: [] } },
+  ]
+  const groups = [{ title: 'Reconnect storm after the certificate reload', id: 'a7xk5f', hits }]
+
+  test('group by conversation and mark what was found', () =>
+    expect(searchLines(groups, 80, now, plain)).toEqual([
+      'Reconnect storm after the certificate reload · a7xk5f · 2 hits',
+      '  v5c4zr  2h     sonnet-4.5  …the server swaps its [secure context] in place, a…',
+      '  n3b7tq  now    tool        grep: setSecureContext',
+    ]))
+
+  test.each([40, 44, 64, 80, 100, 120])('fit %d columns', width => {
+    for (const style of [plain, ascii]) {
+      for (const line of searchLines(groups, width, now, style))
+        expect(widthOf(line)).toBeLessThanOrEqual(width)
+    }
+  })
+
+  test('a mark that is cut off takes nothing with it, and what was stored stays harmless', () => {
+    expect(marked({ text: 'abcdefghijklmnop', marks: [{ start: 6, end: 16 }] }, 12, plain)).toBe(
+      'abcdef[ghi]…',
+    )
+    expect(marked({ text: 'a\u202eb secure', marks: [{ start: 4, end: 10 }] }, 40, plain)).toBe(
+      'a\\u202eb [secure]',
+    )
+    expect(marked({ text: '…ab', marks: [{ start: 1, end: 2 }] }, 40, ascii)).toBe('...[a]b')
+  })
+})
+
+const here = home()
+const story = await tellStories(here)
+afterAll(() => here[Symbol.dispose]())
+
+describe('skein search', () => {
+  test('in a pipe is a line of fields for each hit, newest first', async () => {
+    const { stdout, stderr, code } = await here.skein(['search', 'secure', 'context'])
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map(line => line.split('\t'))
+    expect(lines.map(([message, , , , role, kind]) => [message, role, kind])).toEqual([
+      [story.said.changes, 'assistant', 'text'],
+      [story.said.because, 'assistant', 'thinking'],
+    ])
+    expect(lines[0]!.slice(1, 3)).toEqual([story.storm, 'full-jitter'])
+    expect(lines[0]![6]).toContain('secure context in place')
+    expect([stderr, code]).toEqual(['', 0])
+  })
+
+  test('in JSON has marks as pairs', async () => {
+    const { stdout } = await here.skein(['search', '--all', '--ranked', '--json', '"secure context"'])
+    const hits = JSON.parse(stdout)
+    expect(hits).toHaveLength(3)
+    for (const { snippet, marks } of hits) {
+      expect(marks.map(([start, end]: [number, number]) => snippet.slice(start, end).toLowerCase())).toEqual([
+        'secure context',
+      ])
+    }
+    expect(Object.keys(hits[0]).slice(0, 9)).toEqual([
+      'message',
+      'conversation',
+      'branch',
+      'title',
+      'role',
+      'kind',
+      'created_at',
+      'snippet',
+      'marks',
+    ])
+  })
+
+  test('on a terminal groups hits, marks them, counts elsewhere, and says how to read one', async () => {
+    using shown = terminal(here, ['search', 'secure'])
+    expect(await shown.ended).toBe(0)
+    const lines = shown.screen().trimEnd().split('\n')
+    expect(lines[0]).toMatch(/^Reconnect storm after the certificate reload · \S{6} · 2 hits$/)
+    expect(lines[1]).toMatch(/^ {2}\S{6} {2}1h {5}sonnet-4\.5 {2}.*secure context in place\.$/)
+    expect(lines[2]).toMatch(/^ {2}\S{6} {2}1d {5}thinking {4}/)
+    expect(lines[3]).toMatch(/^2 hits in 1 conversation here · --all: 3 · read one: skein show \S{6}$/)
+    expect(shown.raw).toContain('\x1b[7msecure\x1b[27m')
+  })
+
+  test('-l says how many, and how to get more', async () => {
+    using shown = terminal(here, ['search', '-l', '1', 'secure'])
+    await shown.ended
+    expect(shown.screen()).toContain('1 hit in 1 conversation here · -l 5 for more')
+  })
+
+  test('finding nothing is no failure, and says where there is something', async () => {
+    const [never, nowhere, json] = await Promise.all([
+      here.skein(['search', 'elsewhere']),
+      here.skein(['search', '--all', 'xyzzy']),
+      here.skein(['search', 'xyzzy', '--json']),
+    ])
+    expect(never).toEqual({ stdout: '', stderr: 'nothing found here. --all finds 1\n', code: 0 })
+    expect(nowhere).toEqual({ stdout: '', stderr: 'nothing found\n', code: 0 })
+    expect(json).toEqual({ stdout: '[]\n', stderr: '', code: 0 })
+  })
+
+  test('what was stored cannot drive a terminal', async () => {
+    const { stdout } = await here.skein(['search', 'pwned'])
+    expect(drivesTerminal(stdout)).toBe(false)
+    using shown = terminal(here, ['search', 'here'])
+    await shown.ended
+    expect(drivesTerminal(shown.raw)).toBe(false)
+  })
+
+  test.each([
+    [['search'], 'search needs a query'],
+    [['search', ' '], 'search needs a word to look for'],
+    [['search', '-l', '201', 'x'], '-l takes a number from 1 to 200'],
+    [['search', '"open'], 'has a quote that is never closed'],
+  ])('%j is a usage error', async (args, words) => {
+    const { stdout, stderr, code } = await here.skein(args)
+    expect([stdout, code]).toEqual(['', 2])
+    expect(stderr).toContain(words)
+  })
+
+  test('skein branches shows own messages of each and what was asked last', async () => {
+    const [pipe, json, none] = await Promise.all([
+      here.skein(['branches', story.storm]),
+      here.skein(['convo', 'branches', '--json']),
+      here.skein(['branches'], { cwd: '/' }),
+    ])
+    const lines = pipe.stdout
+      .trimEnd()
+      .split('\n')
+      .map(line => line.split('\t'))
+    expect(lines.map(([name, head, own, path, , prompt]) => [name, head, own, path, prompt])).toEqual([
+      ['main', story.said.polling, '2', '4', 'Poll instead of push?'],
+      ['full-jitter', story.said.both, '4', '6', 'Use full jitter with a 30 s cap.'],
+    ])
+    expect(JSON.parse(json.stdout)).toMatchObject([
+      {
+        name: 'main',
+        active: false,
+        head: story.said.polling,
+        key: 'cli:storm',
+        own_messages: 2,
+        path_messages: 4,
+      },
+      { name: 'full-jitter', active: true, base: story.said.because, prompt: { id: story.said.jitter } },
+    ])
+    expect([none.code, none.stderr]).toEqual([
+      2,
+      'skein: branches needs an id here. skein ls --all lists them\n',
+    ])
+    using shown = terminal(here, ['branches', story.storm])
+    await shown.ended
+    expect(shown.screen().trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^ {2}main {9}\S{6} {4}2 of 4 {2}now {2}Poll instead of push\?$/),
+      expect.stringMatching(
+        /^\* full-jitter {2}\S{6} {4}4 of 6 {2}now {2}Use full jitter with a 30 s cap\.$/,
+      ),
+    ])
+  })
+})

@@ -1,0 +1,358 @@
+import { existsSync } from 'node:fs'
+import { afterAll, describe, expect, test } from 'vitest'
+import { widthOf } from '../../../src/cli/output/cut.ts'
+import { shortIds } from '../../../src/cli/output/short-id.ts'
+import { styleFor } from '../../../src/cli/output/style.ts'
+import { toolLine } from '../../../src/cli/output/tool-line.ts'
+import { forksOf } from '../../../src/cli/read/forks.ts'
+import { readShown } from '../../../src/cli/read/read-shown.ts'
+import { showLines } from '../../../src/cli/read/show-lines.ts'
+import { showMarkdown } from '../../../src/cli/read/show-markdown.ts'
+import type { BranchInConversation, Store } from '../../../src/core/ports.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import { home } from '../skein.ts'
+import { terminal } from '../terminal.ts'
+import { drivesTerminal, fill, tellStories } from './stories.ts'
+
+const plain = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8' }, noColor: true })
+const now = new Date(2026, 10, 16, 12).getTime()
+
+describe('the lines of show', () => {
+  const linesAt = async (width: number, full = false) => {
+    await using store = await openStore(':memory:')
+    const story = await fill(store, '/home/ada/harbor', now)
+    const shown = await readShown(store, await store.resolve(story.storm), now)
+    const ids = [...shown.path.map(message => message.id as string), story.storm, story.trace]
+    const short = shortIds(ids)
+    const look = { width, style: plain, full, short, env: { HOME: '/home/ada' }, now }
+    const lines = [...showLines(shown, shown.path, look)]
+    const named = Object.entries({ ...story.said, storm: story.storm, trace: story.trace }).map(
+      ([name, id]) => [short.get(id) ?? id, name] as const,
+    )
+    return lines.map(line => named.reduce((text, [id, name]) => text.replaceAll(id, name), line))
+  }
+
+  test('tell who, when and what, with tools on a line each', async () => {
+    expect(await linesAt(80)).toEqual([
+      'Reconnect storm after the certificate reload',
+      'storm · full-jitter · 6 messages · ~/harbor · 142k tokens · $0.05',
+      '',
+      'You  2026-11-15 06:00  why',
+      'Staging drops every websocket at 02:00. Why?',
+      '',
+      'sonnet-4.5  2026-11-15 06:06  because  66k in, 1.2k out, $0.05',
+      '  thinking  Replacing the secure context does not close open sockets.',
+      'The certificate reload.',
+      '',
+      '```ts',
+      'server.reload()',
+      '```',
+      '',
+      'And then:',
+      '',
+      '~~~sh',
+      'make storm',
+      '~~~',
+      '',
+      '─── summary for 2 messages, why to because · 610 tokens · haiku-4.5 ───',
+      'You  2026-11-16 10:00  jitter  (2 of 2: main, full-jitter)',
+      'Use full jitter with a 30 s cap.',
+      '',
+      'sonnet-4.5  2026-11-16 10:06  changes',
+      'Two changes: the server swaps its secure context in place.',
+      '✗ bash  npm test -- reconnect · 2 of 41 failed',
+      '  load-test (subagent) · 1 message · skein show trace',
+      expect.stringMatching(
+        /^sonnet-4\.5 {2}2026-11-16 10:18 {2}both {2}74k in, 300 out, \? {2}! interrupted after \d+ m?s$/,
+      ),
+      'Both tests read the wall',
+      '',
+    ])
+  })
+
+  test('open tools, thinking and summaries when asked to', async () => {
+    const lines = await linesAt(80, true)
+    expect(lines).toContain('    2 of 41 failed')
+    expect(lines).toContain('      "command": "npm test -- reconnect"')
+    expect(lines).toContain('    A storm.')
+    expect(lines).toContain('    thinking')
+  })
+
+  test.each([44, 64, 80, 100, 120])('fit %d columns, headings aside', async width => {
+    for (const line of await linesAt(width)) {
+      if (!/\d{4}-\d\d-\d\d \d\d:\d\d|^storm|subagent|summary/.test(line))
+        expect(widthOf(line)).toBeLessThanOrEqual(width)
+    }
+  })
+})
+
+describe('what a path can hold', () => {
+  const shownOf = async (fillIn: (store: Store, place: BranchInConversation) => Promise<unknown>) => {
+    await using store = await openStore(':memory:')
+    const place = await store.create({ title: 'All kinds' })
+    await fillIn(store, place)
+    const shown = await readShown(store, await store.resolve(place.conversation.id), Date.now())
+    const look = {
+      width: 80,
+      style: plain,
+      full: false,
+      short: new Map<string, string>(),
+      env: {},
+      now: Date.now(),
+    }
+    const markdown = [...showMarkdown(shown, shown.path, look)].join('\n')
+    return { lines: [...showLines(shown, shown.path, look)].join('\n'), markdown }
+  }
+
+  test('media, results without a call, system prompts, and blocks that we do not know', async () => {
+    const { lines, markdown } = await shownOf((store, { branch }) =>
+      store.append(branch, null, [
+        { role: 'system', blocks: 'Be brief.' },
+        {
+          role: 'user',
+          blocks: [
+            { type: 'image', mime: 'image/png', data: 'AAAA'.repeat(300), name: 'storm.png' },
+            { type: 'hologram', size: 3 },
+          ],
+        },
+        {
+          role: 'tool_result',
+          blocks: [{ type: 'tool_result', callId: 'lost', name: 'grep', output: 'found' }],
+        },
+      ]),
+    )
+    expect(lines).toContain('  storm.png · image/png · 900 B')
+    expect(lines).toContain('  (hologram)')
+    expect(lines).toContain('  grep · found')
+    expect(lines).toMatch(/^System {2}/m)
+    expect(markdown).toContain('- image: storm.png, image/png')
+    expect(markdown).toContain('- (hologram)')
+    expect(markdown).toContain('- grep · found')
+  })
+
+  test('erased messages say so, and nothing else', async () => {
+    const { lines, markdown } = await shownOf(async (store, { branch }) => {
+      const { ids } = await store.append(branch, null, [{ role: 'user', blocks: 'my secret' }])
+      await store.eraseMessages(ids, { by: 'ada', reason: 'asked to' })
+    })
+    expect(lines).toMatch(/^\(erased by ada on .*: asked to\)$/m)
+    expect(markdown).toContain('(erased: asked to)')
+    expect(lines + markdown).not.toContain('secret')
+  })
+
+  test('an answer that is arriving', async () => {
+    const { lines, markdown } = await shownOf(async (store, { conversation, branch }) => {
+      const holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
+      const turn = { key: 't', step: 0, status: 'open', holder, model: 'gpt-5.2' } as const
+      await store.append(branch, null, [{ role: 'user', blocks: 'Go on' }], { turn })
+      await store.putDraft(conversation.id, 't', holder, [{ n: 0, type: 'text', text: 'Arriving \x1b[2J' }])
+    })
+    expect(lines).toMatch(/gpt-5\.2 {2}\+ live\nArriving ␛\[2J\n/)
+    expect(markdown).toContain('Arriving ␛[2J')
+  })
+
+  test('nothing at all', async () => {
+    const { lines, markdown } = await shownOf(async () => undefined)
+    expect(lines).toMatch(/^All kinds\n.* · main · 0 messages\n$/)
+    expect(markdown).toBe('# All kinds')
+  })
+})
+
+describe('a line for a tool', () => {
+  test.each([
+    [{ command: 'ls -l' }, 'one\ntwo', '  bash  ls -l · 2 lines'],
+    [{ path: 'a.ts', text: 'x' }, 'done', '  bash  a.ts · done'],
+    [{}, '', '  bash'],
+    [{ n: 1 }, [{ type: 'text', text: 'ok' }], '  bash  {"n":1} · ok'],
+    [{ command: 'x\x1b[2Jy' }, 'z', '  bash  x␛[2Jy · z'],
+  ])('of %j and %j is %j', (input, output, line) =>
+    expect(
+      toolLine(
+        { call: { name: 'bash', input }, result: { output }, tookMs: null },
+        { width: 80, style: plain },
+      ),
+    ).toBe(line),
+  )
+
+  test('cuts what it was called with first', () => {
+    const line = toolLine(
+      { call: { name: 'bash', input: 'x'.repeat(200) }, result: { output: 'exit 0' }, tookMs: null },
+      { width: 40, style: plain },
+    )
+    expect(line).toBe(`  bash  ${'x'.repeat(22)}… · exit 0`)
+  })
+})
+
+describe('where branches lie', () => {
+  test('own messages are those that no other branch has', async () => {
+    await using store = await openStore(':memory:')
+    const { branch } = await store.create()
+    const say = (text: string) => [{ role: 'user', blocks: text }] as const
+    const a = await store.append(branch, null, say('a'))
+    const b = await store.append(branch, a.head, say('b'))
+    const c = await store.append(branch, b.head, say('c'))
+    const inside = await store.createBranch(branch.conversationId, b.head, { name: 'inside' })
+    const beside = await store.createBranch(branch.conversationId, b.head, { name: 'beside' })
+    const d = await store.append(beside, b.head, say('d'))
+    const e = await store.append(beside, d.head, say('e'))
+    const read = async (id: typeof a.head) => (await store.getMessages([id]))[0]!
+    const forks = forksOf(await store.structure(branch.conversationId), [
+      { name: 'main', head: await read(c.head) },
+      { name: inside.name, head: await read(b.head) },
+      { name: 'beside', head: await read(e.head) },
+      { name: 'empty', head: null },
+    ])
+    expect(Object.fromEntries(forks.own)).toEqual({ main: 1, inside: 0, beside: 2, empty: 0 })
+    expect(forks.siblings(d.head)).toEqual([
+      { id: c.head, branches: ['main'] },
+      { id: d.head, branches: ['beside'] },
+    ])
+    expect(forks.siblings(a.head)).toEqual([])
+  })
+})
+
+const here = home()
+const story = await tellStories(here)
+afterAll(() => here[Symbol.dispose]())
+
+describe('skein show', () => {
+  test('in a pipe is Markdown with full ids and times (S0-4, S3-3)', async () => {
+    const { stdout, stderr, code } = await here.skein(['show', story.storm.slice(0, 8)])
+    expect([stderr, code]).toEqual(['', 0])
+    const headings = stdout.split('\n').filter(line => line.startsWith('#'))
+    expect(headings[0]).toBe('# Reconnect storm after the certificate reload')
+    expect(headings[1]).toMatch(/^## You \(\d{4}-\d\d-\d\dT[\d:.]+Z, [a-z2-7]{32}\)$/)
+    expect(headings[2]).toContain(`## sonnet-4.5 (`)
+    expect(headings).toHaveLength(6)
+    expect(stdout).toContain('- bash: npm test -- reconnect · 2 of 41 failed (failed)')
+    expect(stdout).toContain('(interrupted)')
+    expect(stdout).not.toContain('41 run')
+    const full = await here.skein(['conversation', 'print', story.storm, '--full'])
+    expect(full.stdout).toContain('```\n41 run\n2 of 41 failed\n```')
+  })
+
+  test('takes a key, a branch, a message, and nothing', async () => {
+    const heads = async (...args: string[]) => {
+      const { stdout } = await here.skein(['show', ...args, '--json'])
+      const { branch, path } = JSON.parse(stdout)
+      return [branch, path.at(-1).id, path.length]
+    }
+    expect(await heads('cli:storm')).toEqual(['main', story.said.polling, 4])
+    expect(await heads(`${story.storm}:full-jitter`)).toEqual(['full-jitter', story.said.both, 6])
+    expect(await heads(story.said.poll.slice(0, 10))).toEqual(['main', story.said.poll, 3])
+    expect(await heads()).toEqual(['full-jitter', story.said.both, 6])
+    expect(await heads('--from', story.said.jitter)).toEqual(['full-jitter', story.said.both, 4])
+  })
+
+  test('in JSON has the conversation, the path with its blocks, and the summaries', async () => {
+    const { stdout } = await here.skein(['convo', 'view', story.storm, '--json'])
+    const shown = JSON.parse(stdout)
+    expect(Object.keys(shown)).toEqual(['conversation', 'branch', 'path', 'summaries', 'draft'])
+    expect(shown.conversation.id).toBe(story.storm)
+    expect(shown.path[1]).toMatchObject({
+      id: story.said.because,
+      parent: story.said.why,
+      role: 'assistant',
+      status: 'complete',
+      model: 'anthropic/claude-sonnet-4-5',
+      usage: { input: 66_000, output: 1_200, cache_read: null, cost_usd: 0.05 },
+      siblings: [],
+    })
+    expect(shown.path[2].siblings).toEqual(['main', 'full-jitter'])
+    expect(shown.path[3].blocks[1]).toEqual({
+      type: 'tool_call',
+      mime: null,
+      call_id: 'c1',
+      name: 'bash',
+      input: { command: 'npm test -- reconnect' },
+      meta: null,
+    })
+    expect(shown.path.at(-1).status).toBe('interrupted')
+    expect(shown.summaries).toMatchObject([
+      {
+        from: story.said.why,
+        to: story.said.because,
+        text: 'A storm.',
+        model: 'claude-haiku-4-5',
+        tokens: 610,
+      },
+    ])
+  })
+
+  test('-x prints the last code block and nothing else', async () => {
+    const [found, none] = await Promise.all([
+      here.skein(['show', story.storm, '-x']),
+      here.skein(['show', story.other, '-x']),
+    ])
+    expect(found).toEqual({ stdout: 'make storm\n', stderr: '', code: 0 })
+    expect(none).toEqual({ stdout: '', stderr: 'skein: there is no code block on this path\n', code: 3 })
+  })
+
+  test('--path is a line for each message', async () => {
+    const { stdout } = await here.skein(['show', story.storm, '--path'])
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map(line => line.split('\t'))
+    expect(lines.map(([id]) => id)).toContain(story.said.failed)
+    expect(lines).toHaveLength(6)
+    expect(lines[0]!.slice(2)).toEqual(['user', 'Staging drops every websocket at 02:00. Why?'])
+  })
+
+  test('what was stored cannot drive a terminal', async () => {
+    const { stdout } = await here.skein(['show', story.other])
+    expect(stdout).toContain('red ␛[41m')
+    expect(drivesTerminal(stdout)).toBe(false)
+    using shown = terminal(here, ['show', story.other])
+    await shown.ended
+    expect(drivesTerminal(shown.raw)).toBe(false)
+  })
+
+  test('what is longer than the screen goes through the pager, also one that does not exist', async () => {
+    const pagers = [
+      ['sed "s/^/paged: /"', 'paged: You'],
+      ['no-such-pager-here', 'Staging drops every'],
+      ['cat', 'Staging drops every'],
+    ] as const
+    for (const [PAGER, text] of pagers) {
+      using shown = terminal(here, ['show', story.storm], { rows: 8, env: { PAGER } })
+      expect(await shown.ended).toBe(0)
+      expect(shown.screen()).toContain(text)
+    }
+    if (existsSync('/usr/bin/less')) {
+      using shown = terminal(here, ['show', story.storm], { rows: 8 })
+      await shown.see('Staging drops every')
+      shown.type('q')
+      expect(await shown.ended).toBe(0)
+      expect(shown.screen()).not.toContain('Both tests read')
+    }
+    using short = terminal(here, ['show', story.storm], { rows: 60, env: { PAGER: 'sed "s/^/paged: /"' } })
+    await short.ended
+    expect(short.screen()).not.toContain('paged')
+  })
+
+  test.each([
+    [['show', 'zzzzzz'], 'no message or conversation zzzzzz', 3],
+    [['show', '--path', '--full'], '--path and --full contradict each other. Drop one', 2],
+    [['show', '-x', '--json'], '--code and --json contradict each other', 2],
+    [['show', 'cli:storm', '--from'], '--from needs <id>', 2],
+    [['show', 'one', 'two'], 'show does not know what to do with "two"', 2],
+  ])('%j fails in words', async (args, words, expected) => {
+    const { stdout, stderr, code } = await here.skein(args)
+    expect([stdout, code]).toEqual(['', expected])
+    expect(stderr).toContain(words)
+  })
+
+  test('--from a message of another path, and nothing to show, are usage errors', async () => {
+    const from = await here.skein(['show', 'cli:storm', '--from', story.said.both])
+    expect([from.code, from.stderr]).toEqual([
+      2,
+      `skein: ${story.said.both} is not on this path. skein show ${story.said.both} shows the way to it\n`,
+    ])
+    const nothing = await here.skein(['show'], { cwd: '/' })
+    expect([nothing.code, nothing.stderr]).toEqual([
+      2,
+      'skein: show needs an id here. skein ls --all lists them\n',
+    ])
+  })
+})

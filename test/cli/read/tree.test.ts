@@ -1,0 +1,179 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { shortIds } from '../../../src/cli/output/short-id.ts'
+import { styleFor } from '../../../src/cli/output/style.ts'
+import { localTime } from '../../../src/cli/output/time.ts'
+import { newestByRoot } from '../../../src/cli/read/read-messages.ts'
+import { compactLines, stretchesOf, treeLines } from '../../../src/cli/read/tree-lines.ts'
+import { buildForest } from '../../../src/core/tree.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import { home } from '../skein.ts'
+import { terminal } from '../terminal.ts'
+import { drivesTerminal, fill, type Story, tellStories } from './stories.ts'
+
+const plain = styleFor({ isTerminal: false, env: {}, noColor: true })
+
+describe('the lines of a tree', () => {
+  test('have id, local time, role and a snippet, indented by 4, with the end of each branch (S3-60 … S3-64)', async () => {
+    await using store = await openStore(':memory:')
+    const story = await fill(store, '/work', new Date(2026, 10, 16, 12).getTime())
+    const { items } = await store.listMessages({ conversationId: story.storm, order: 'ascending' })
+    const short = shortIds(items.map(message => message.id as string))
+    const id = (name: keyof Story['said']) => short.get(story.said[name])
+    expect([...treeLines(buildForest(items), { width: 72, style: plain, short })]).toEqual([
+      `${id('why')} (2026-11-15 06:00) [USER] Staging drops every websocket at 02:...`,
+      `    ${id('because')} (2026-11-15 06:06) [ASSISTANT] The certificate reload. \`\`\`...`,
+      `        ${id('poll')} (2026-11-15 16:00) [USER] Poll instead of push?`,
+      `            ${id('polling')} (2026-11-15 16:06) [ASSISTANT] Polling every 15 s...`,
+      `            ------`,
+      `        ${id('jitter')} (2026-11-16 10:00) [USER] Use full jitter with a 30 s...`,
+      `            ${id('changes')} (2026-11-16 10:06) [ASSISTANT] Two changes: the se...`,
+      `                ${id('failed')} (2026-11-16 10:12) [TOOL_RESULT] 41 run 2 of 4...`,
+      `                    ${id('both')} (2026-11-16 10:18) [ASSISTANT] Both tests...`,
+      `                    ------`,
+    ])
+  })
+
+  test('have the branch last in which something was said last, whatever was stored last (S3-64)', async () => {
+    await using store = await openStore(':memory:')
+    const { conversation } = await store.create()
+    const said = (text: string, day: number, parent: number | null) => ({
+      message: { role: 'user', blocks: text, at: new Date(2026, 0, day) } as const,
+      parent: parent === null ? null : { item: parent },
+    })
+    await store.save(conversation.id, [
+      said('new tree', 1, null),
+      said('new branch', 2, 0),
+      said('newest', 9, 1),
+      said('old branch', 3, 0),
+      said('old tree', 4, null),
+    ])
+    const { items } = await store.listMessages({ conversationId: conversation.id })
+    const look = { width: 80, style: plain, short: new Map() }
+    const lines = [...treeLines(buildForest(items), look)].filter(line => !line.endsWith('------'))
+    expect(lines.map(line => line.replace(/.*\] /, ''))).toEqual([
+      'old tree',
+      'new tree',
+      'old branch',
+      'new branch',
+      'newest',
+    ])
+    expect((await newestByRoot(store, conversation.id)).size).toBe(2)
+    expect([...(await newestByRoot(store, conversation.id)).values()].sort()).toEqual([
+      new Date(2026, 0, 4).getTime(),
+      new Date(2026, 0, 9).getTime(),
+    ])
+  })
+
+  test('show at least 12 characters, however deep they stand', async () => {
+    await using store = await openStore(':memory:')
+    const { branch } = await store.create()
+    const said = Array.from(
+      { length: 30 },
+      () => ({ role: 'user', blocks: 'No problem! What about Python?' }) as const,
+    )
+    await store.append(branch, null, said as never)
+    const { items } = await store.listMessages({ conversationId: branch.conversationId, limit: 100 })
+    const lines = [...treeLines(buildForest(items), { width: 80, style: plain, short: new Map() })]
+    expect(lines).toHaveLength(31)
+    expect(lines.at(-2)).toMatch(/^ {116}\S+ \(.*\) \[USER\] No proble\.\.\.$/)
+    expect(lines.at(-1)).toBe(`${' '.repeat(116)}------`)
+  })
+
+  test('fold what has no fork with --compact', async () => {
+    await using store = await openStore(':memory:')
+    const story = await fill(store, '/work', Date.now())
+    const runs = await store.structure(story.storm)
+    const { items } = await store.listMessages({ conversationId: story.storm })
+    const messages = new Map(items.map(message => [message.id as string, message]))
+    const look = { width: 200, style: plain, short: shortIds([...messages.keys()]) }
+    const lines = [...compactLines(buildForest(stretchesOf(runs, messages)), look)]
+    expect(lines.map(line => line.replace(/\S+ \(.*?\) /, ''))).toEqual([
+      '[USER] Staging drops every websocket at 02:00. Why?',
+      '    [ASSISTANT] The certificate reload. ```ts server.reload() ``` And then: ~~~sh make storm ~~~',
+      '        [USER] Poll instead of push?',
+      '            [ASSISTANT] Polling every 15 s costs 4,000 requests.',
+      '            ------',
+      '        [USER] Use full jitter with a 30 s cap.',
+      '            ... 2 messages ...',
+      '                [ASSISTANT] Both tests read the wall',
+      '                ------',
+    ])
+  })
+})
+
+const here = home()
+const story = await tellStories(here)
+afterAll(() => here[Symbol.dispose]())
+
+describe('skein tree', () => {
+  test('draws every tree of the directory, the most recently active last, also under its older names', async () => {
+    const [tree, list, ls] = await Promise.all([
+      here.skein(['tree']),
+      here.skein(['conversation', 'list']),
+      here.skein(['convo', 'ls']),
+    ])
+    expect([list.stdout, ls.stdout]).toEqual([tree.stdout, tree.stdout])
+    const roots = tree.stdout.split('\n').filter(line => /^[a-z2-7]/.test(line))
+    expect(roots).toHaveLength(2)
+    expect(roots[0]).toContain('[USER] red ␛[41m␛]0;pwned')
+    expect(roots[1]).toContain('[USER] Staging drops every websocket')
+    expect(drivesTerminal(tree.stdout)).toBe(false)
+    expect(tree.stdout).not.toContain('load test')
+  })
+
+  test('has the same bytes on a terminal and in a pipe, colours aside', async () => {
+    const { stdout } = await here.skein(['tree', story.storm])
+    using shown = terminal(here, ['tree', story.storm], { columns: 80, env: { NO_COLOR: '1' } })
+    await shown.ended
+    expect(shown.raw.replaceAll('\r\n', '\n')).toBe(stdout)
+  })
+
+  test('is of everything with --all, and of runs of subagents with --traces', async () => {
+    const [all, traces] = await Promise.all([here.skein(['tree', '--all']), here.skein(['tree', '--traces'])])
+    expect(all.stdout).toContain('a secure context elsewhere')
+    expect(traces.stdout).toContain('load test')
+  })
+
+  test('of a message is what follows it', async () => {
+    const { stdout } = await here.skein(['tree', story.said.poll.slice(0, 8)])
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines).toHaveLength(3)
+    expect(lines[0]).toMatch(/^\S+ \(.*\) \[USER\] Poll instead of push\?$/)
+    expect(lines[2]).toBe('    ------')
+  })
+
+  test('in JSON is a flat list with parents', async () => {
+    const { stdout } = await here.skein(['tree', story.storm, '--json'])
+    const list = JSON.parse(stdout)
+    expect(list).toHaveLength(8)
+    expect(list[0]).toMatchObject({
+      id: story.said.why,
+      parent: null,
+      conversation: story.storm,
+      role: 'user',
+    })
+  })
+
+  test.each([
+    [['tree', '--compact', '--json'], '--compact and --json contradict each other', 2],
+    [['tree', 'abcdef', '--all'], 'contradict', 2],
+    [['tree', 'zzzzzz'], 'no message or conversation zzzzzz', 3],
+    [['tree', 'abc'], 'give at least 6 characters', 2],
+  ])('%j fails in words', async (args, words, expected) => {
+    const { stdout, stderr, code } = await here.skein(args)
+    expect([stdout, code]).toEqual(['', expected])
+    expect(stderr).toContain(words)
+  })
+
+  test('says that there is nothing', async () => {
+    const { stdout, stderr, code } = await here.skein(['tree'], { cwd: '/' })
+    expect([stdout, stderr, code]).toEqual(['', 'no conversations in this directory\n', 0])
+  })
+
+  test('speaks in the time zone of who reads', async () => {
+    const { stdout } = await here.skein(['tree', story.said.both], { env: { TZ: 'UTC' } })
+    expect(stdout).not.toContain(localTime(new Date(0)))
+    const here2 = await here.skein(['tree', story.said.both], { env: { TZ: 'Asia/Tokyo' } })
+    expect(here2.stdout).not.toBe(stdout)
+  })
+})

@@ -1,0 +1,135 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { expect, test, vi } from 'vitest'
+import { openStore } from '../../../src/stores/open.ts'
+import { home } from '../skein.ts'
+import { stocked, storeFile, tell } from '../stock.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
+
+test('verify says that a file cannot be opened, and recover copies what is in it (R6)', async () => {
+  using here = home()
+  const told = await stocked(here, store => tell(store, { title: 'Storm' }, 'one', 'two', 'three'))
+  const file = storeFile(here)
+  const bytes = readFileSync(file)
+  bytes.fill(0x5a, 0, 100)
+  writeFileSync(file, bytes)
+  const found = await here.skein(['verify'])
+  expect(found).toMatchObject({ code: 1 })
+  expect(found.stdout).toMatch(/^✗ the store is damaged\n {2}it cannot be opened: .*not a database\n/)
+  expect(found.stdout).toContain('save what is sound: skein recover')
+  const saved = await here.skein(['recover'])
+  expect(saved).toMatchObject({ code: 0, stdout: '' })
+  expect(saved.stderr).toMatch(/^recovered 3 messages in 1 conversation · \S+conversations-recovered\.db · /)
+  expect(saved.stderr).toContain('! the header was damaged\n')
+  expect(readFileSync(file).equals(bytes)).toBe(true)
+  const made = file.replace('.db', '-recovered.db')
+  expect((await here.skein(['verify', '--db', made])).stdout).toBe('✓ all are sound\n')
+  expect((await here.skein(['show', told.conversation.id, '--db', made])).stdout).toContain('three')
+  expect(readdirSync(join(file, '..')).filter(name => /recover-|unfinished/.test(name))).toEqual([])
+  expect(await here.skein(['recover'])).toMatchObject({ code: 2 })
+  expect((await here.skein(['recover'])).stderr).toContain('--force')
+})
+
+test('recover keeps the place of words that are damaged, and names what it could not copy (R6)', async () => {
+  using here = home()
+  const { one, two } = await stocked(here, async store => ({
+    one: await tell(store, { title: 'damaged' }, 'a', 'b', 'c', 'd'),
+    two: await tell(store, { title: 'sound' }, 'e'),
+  }))
+  const db = new BetterSqlite3(storeFile(here))
+  db.prepare('UPDATE skein_messages SET body = ? WHERE id = ?').run('{"blocks":"forged"}', one.ids[1])
+  db.prepare('UPDATE skein_messages SET body = ?, at = 5 WHERE id = ?').run('{"blocks":"gone"}', one.ids[2])
+  db.close()
+  const { code, stdout } = await here.skein(['recover', storeFile(here), '-o', 'new.db', '--json'])
+  expect(code).toBe(1)
+  const receipt = JSON.parse(stdout)
+  expect(receipt).toMatchObject({ conversations: 2, whole: 1, messages: 4 })
+  expect(receipt.losses.map(({ kind, message }: Record<string, string>) => [kind, message])).toEqual([
+    ['emptied', one.ids[1]],
+    ['lost', one.ids[2]],
+    ['rehung', one.ids[3]],
+    ['other', null],
+  ])
+  await using store = await openStore(join(here.cwd, 'new.db'))
+  const { head } = await store.getBranch(one.branch)
+  const path = await store.path(head!)
+  expect(path.map(({ id }) => id)).toEqual([one.ids[0], one.ids[1], receipt.losses[2].now])
+  expect(path.map(({ erased }) => erased?.by ?? null)).toEqual([null, 'skein recover', null])
+  expect((await store.path(two.ids[0]!)).map(({ id }) => id)).toEqual(two.ids)
+  expect((await store.verify()).findings).toEqual({ damage: 0, repairable: 0, note: 0 })
+})
+
+test('backup copies and checks the store, replaces nothing, and keeps no copy of what is damaged (R25)', async () => {
+  using here = home()
+  const told = await stocked(here, store => tell(store, { title: 'Storm' }, 'one', 'two'))
+  const made = await here.skein(['backup', 'copy.db', '--json'])
+  expect(made.code).toBe(0)
+  const file = join(here.cwd, 'copy.db')
+  expect(JSON.parse(made.stdout)).toMatchObject({
+    file,
+    verified: true,
+    messages: 2,
+    bytes: statSync(file).size,
+  })
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(await here.skein(['backup', 'copy.db'])).toMatchObject({ code: 2 })
+  const again = await here.skein(['backup', 'copy.db', '--force', '--no-verify'])
+  expect(again.stderr).toMatch(/^backed up to \S+copy\.db · .* · not checked · /)
+  expect(await here.skein(['backup', storeFile(here), '--force'])).toMatchObject({ code: 2 })
+  expect(await here.skein(['backup', 'x.db', '--db', 'postgres://localhost/none'])).toMatchObject({ code: 2 })
+  const db = new BetterSqlite3(storeFile(here))
+  db.prepare('UPDATE skein_messages SET body = ? WHERE id = ?').run('{"blocks":"forged"}', told.ids[0])
+  db.close()
+  const damaged = await here.skein(['backup', 'damaged.db'])
+  expect(damaged.code).toBe(1)
+  expect(damaged.stderr).toContain('--no-verify')
+  expect(readdirSync(here.cwd)).toEqual(['copy.db'])
+})
+
+test('erase removes words from every byte of the file, and from what was made of them (R6)', async () => {
+  using here = home()
+  const secret = 'Swordfish-7Q'
+  const { ids, conversation, branch } = await stocked(here, async store => {
+    const told = await tell(store, {}, `the word is ${secret}`, 'noted', `and once more: ${secret}`)
+    const holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
+    const turn = { key: 't', step: 0, holder, status: 'open' as const }
+    const { head } = await store.append(told.branch, told.branch.head, [{ role: 'user', blocks: 'go on' }], {
+      turn,
+    })
+    await store.putDraft(told.conversation.id, 't', holder, [
+      { n: 0, type: 'text', text: `draft of ${secret}` },
+    ])
+    const ended = await store.endTurn(told.conversation.id, 't', { status: 'interrupted', heldBy: holder })
+    await store.search(secret)
+    return { ...told, ids: [...told.ids, head, ended.message!] }
+  })
+  const file = storeFile(here)
+  const traces = () =>
+    ['', '-wal'].filter(
+      end => existsSync(`${file}${end}`) && /swordfish-7q/i.test(readFileSync(`${file}${end}`, 'latin1')),
+    )
+  expect(traces()).not.toEqual([])
+  const named = [ids[0]!, ids[2]!, ids[4]!]
+  expect(await here.skein(['erase', ...named])).toMatchObject({ code: 2 })
+  expect(await here.skein(['erase', ...named, '--reason', 'a password'])).toMatchObject({ code: 2 })
+  expect(await here.skein(['erase', conversation.id, '--reason', 'x', '--yes'])).toMatchObject({ code: 2 })
+  const done = await here.skein(['erase', ...named, '--reason', 'a password', '--by', 'anna', '--yes'])
+  expect(done).toMatchObject({ code: 0, stdout: '' })
+  expect(done.stderr).toContain(
+    'erased 3 messages · by anna\nbackups, exports and copies still hold the words',
+  )
+  expect(traces()).toEqual([])
+  expect((await here.skein(['search', secret, '--json'])).stdout).toBe('[]\n')
+  expect((await here.skein(['verify'])).stdout).toBe('✓ all are sound\n')
+  const again = await here.skein(['erase', ids[0]!, '--reason', 'a password', '--yes', '--json'])
+  expect(JSON.parse(again.stdout)).toMatchObject({ erased: 0, already_erased: 1 })
+  await stocked(here, async store => {
+    const [first] = await store.getMessages([ids[0]!])
+    expect(first!.erased).toMatchObject({ by: 'anna', reason: 'a password' })
+    expect((await store.getConversation(conversation.id)).title).toBeNull()
+    expect((await store.getBranch(branch)).head).toBe(ids[4])
+  })
+})

@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import type { Store } from '../../src/core/ports.ts'
+import { openStore } from '../../src/stores/open.ts'
+import { commandLine, type Ended, type Home } from './skein.ts'
+
+/** Where the command keeps things for somebody without a project. */
+export function dataFile(here: Home): string {
+  return `${here.env.XDG_DATA_HOME}/skein/conversations.db`
+}
+
+/** The store that the command uses: to look into it, or to put things there that the command does not
+ *  make. */
+export function storeOf(here: Home): Promise<Store> {
+  return openStore(dataFile(here))
+}
+
+/** A command that is going on. */
+export interface Running {
+  /** Resolves when stdout holds the text. */
+  says(text: string): Promise<void>
+  /** Resolves when stderr holds the text. */
+  complains(text: string): Promise<void>
+  kill(signal: NodeJS.Signals): void
+  /** Nobody reads stdout from here on: the pipe is broken. */
+  closeOutput(): void
+  readonly ended: Promise<Ended>
+}
+
+export function start(here: Home, args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
+  const [file, argv] = commandLine(args)
+  const child = spawn(file, argv, {
+    cwd: here.cwd,
+    env: { ...here.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [stdout, stderr] = ['', '']
+  const watchers = new Set<() => void>()
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    stdout += chunk
+    for (const watch of watchers) watch()
+  })
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    stderr += chunk
+    for (const watch of watchers) watch()
+  })
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, signal) =>
+      resolve({
+        stdout,
+        stderr,
+        code: code ?? (signal === 'SIGINT' ? 130 : signal === 'SIGKILL' ? 137 : 143),
+      }),
+    )
+  })
+  return {
+    ended,
+    kill: signal => void child.kill(signal),
+    closeOutput: () => void child.stdout.destroy(),
+    says: text => until(() => stdout, text),
+    complains: text => until(() => stderr, text),
+  }
+
+  function until(printed: () => string, text: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const watch = () => {
+        if (!printed().includes(text)) return
+        watchers.delete(watch)
+        resolve()
+      }
+      watchers.add(watch)
+      watch()
+      void ended.then(() => reject(new Error(`it ended before it said ${JSON.stringify(text)}: ${stderr}`)))
+    })
+  }
+}

@@ -1,0 +1,194 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { thisHolder } from '../../../src/recorder/holder.ts'
+import { storeOf } from '../running.ts'
+import { type Home, home } from '../skein.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
+
+const day = 86_400_000
+
+async function json(here: Home, ...args: readonly string[]) {
+  const { stdout, stderr, code } = await here.skein(['--json', ...args])
+  expect(stderr).toBe('')
+  expect(code).toBe(0)
+  return JSON.parse(stdout)
+}
+
+describe('--continue', () => {
+  it('takes the word after it for an id only if it is one, or looks like one', async () => {
+    using here = home()
+    const nothing = await here.skein(['-c', 'hello'])
+    expect(nothing.stderr).toContain('\nfresh: nothing to continue · kept in ')
+    const first = await json(here, 'my name is Ada')
+    expect(first.resumed).toBe('continued')
+    const other = await json(here, '-n', 'my name is Bo')
+    // A word, a sentence, and what follows the word.
+    expect((await here.skein(['-c', 'explain'])).stdout).toContain('You said: "explain"')
+    expect((await here.skein(['-c', 'who am I'])).stdout).toBe('Your name is Bo.\n')
+    expect((await here.skein(['-c', 'who', 'am', 'I'])).stdout).toBe('Your name is Bo.\n')
+    // Ids by their beginning, of both kinds, and a branch of one.
+    const short = first.conversation.slice(0, 8)
+    expect((await here.skein(['-c', short, 'who am I'])).stdout).toBe('Your name is Ada.\n')
+    expect((await here.skein(['-c', `${short}:main`, 'who am I'])).stdout).toBe('Your name is Ada.\n')
+    expect((await here.skein(['--resume', other.conversation, 'who am I'])).stdout).toBe('Your name is Bo.\n')
+    for (const args of [
+      ['-c', 'zz2zzz', 'hello'],
+      ['-c', '0000-000', 'hello'],
+      ['-c', 'cli:none', 'hello'],
+      ['-c', `${short}:none`, 'hello'],
+      ['--resume', 'explain', 'hello'],
+    ]) {
+      const run = await here.skein(args)
+      expect(run).toMatchObject({ code: 3, stdout: '' })
+      expect(run.stderr).toMatch(/^skein: no message or conversation .*skein (ls|search)/)
+    }
+    expect((await here.skein(['-c', '--', 'ipv6'])).stdout).toContain('You said: "ipv6"')
+  })
+
+  it('forks where a message was answered, says so, and is gone on with next (S3-52, C18)', async () => {
+    using here = home()
+    const first = await json(here, 'my name is Ada')
+    const last = await json(here, 'my name is Bo')
+    // The newest message of a branch is not answered: no fork.
+    const goesOn = await here.skein(['-c', last.message, 'who am I'])
+    expect(goesOn.stderr).toContain('continuing "my name is Ada" · main · 4')
+    const forked = await here.skein(['-c', first.message.slice(0, 7), 'who am I'])
+    expect(forked.stderr).toContain(
+      `\nforked at ${first.message.slice(0, 6)} as main-2 (it had 1 answer already)\n`,
+    )
+    expect(forked.stdout).toBe('Your name is Ada.\n')
+    const after = await here.skein(['what did I say last?'])
+    expect(after.stderr).toContain('· main-2 · 4')
+    expect((await here.skein(['-c', first.message, 'x'])).stderr).toContain(
+      'as main-3 (it had 2 answers already)',
+    )
+    // Back by the branch's name.
+    expect((await here.skein(['-c', 'main', 'who am I'])).stdout).toBe('Your name is Bo.\n')
+  })
+
+  it('refuses a conversation of another directory unless forced; one without a directory is free to continue (C16)', async () => {
+    using here = home()
+    const other = join(here.cwd, 'other')
+    await mkdir(other)
+    const { conversation } = await json(here, 'my name is Ada')
+    const short = conversation.slice(0, 8)
+    for (const args of [
+      ['-c', short, 'who am I'],
+      ['--resume', short, 'who am I'],
+      ['fork', short],
+    ]) {
+      const refused = await here.skein(args, { cwd: other })
+      expect(refused).toMatchObject({ code: 2, stdout: '' })
+      expect(refused.stderr).toBe(`skein: ${short} belongs to ${here.cwd}. Go there, or add --force\n`)
+    }
+    const forced = await here.skein(['--force', '-c', short, 'who am I'], { cwd: other })
+    expect(forced.stdout).toBe('Your name is Ada.\n')
+    await using store = await storeOf(here)
+    const { branch } = await store.create({ channel: 'discord', key: 'discord:dm:42' })
+    await store.append(branch, null, [{ role: 'user', blocks: 'my name is Di' }])
+    expect((await here.skein(['-c', 'discord:dm:42', 'who am I'])).stdout).toBe('Your name is Di.\n')
+    const owned = await store.create({ owner: 'claude-code', directory: here.cwd })
+    await store.append(owned.branch, null, [{ role: 'user', blocks: 'theirs' }])
+    const theirs = await here.skein(['-c', owned.conversation.id, 'mine'])
+    expect(theirs.code).toBe(2)
+    expect(theirs.stderr).toContain('belongs to claude-code, which alone writes it')
+    expect((await here.skein(['who am I'])).stdout).toBe('Your name is Ada.\n')
+  })
+
+  it('never takes the trace of a subagent for the newest, nor one in the trash (C18)', async () => {
+    using here = home()
+    const mine = await json(here, 'my name is Ada')
+    await using store = await storeOf(here)
+    const trace = await store.create({ kind: 'subagent', directory: here.cwd, label: 'subagent:x:1' })
+    await store.append(trace.branch, null, [{ role: 'user', blocks: 'my name is Trace' }])
+    expect((await here.skein(['who am I'])).stdout).toBe('Your name is Ada.\n')
+    await store.trash(mine.conversation)
+    const gone = await here.skein(['-c', mine.conversation, 'who am I'])
+    expect(gone).toMatchObject({ code: 3 })
+    expect(gone.stderr).toContain('is in the trash: restore it first')
+    expect((await here.skein(['who am I'])).stderr).toContain('\nnew conversation\n')
+  })
+
+  it('goes on with an expired one that is named, and passes it over otherwise, with a word', async () => {
+    using here = home()
+    const { conversation } = await json(here, 'my name is Ada')
+    await json(here, '-n', '--session', 'work', 'my name is Bo')
+    await using store = await storeOf(here)
+    const expiresAt = new Date(Date.now() - 3 * day)
+    for (const { id } of (await store.listConversations()).items)
+      await store.updateConversation(id, { expiresAt })
+    const fresh = await here.skein(['who am I'])
+    expect(fresh.stdout).toBe('You have not told me your name.\n')
+    expect(fresh.stderr).toMatch(
+      /\nfresh: nothing to continue\n! "my name is (Ada|Bo)" expired 3d ago\. Go on with it: skein -c [0-9a-f]{6}\n/,
+    )
+    const renamed = await here.skein(['--session', 'work', 'who am I'])
+    expect(renamed.stdout).toBe('You have not told me your name.\n')
+    expect(renamed.stderr).toContain('! "my name is Bo" expired 3d ago. Go on with it: skein -c ')
+    const named = await here.skein(['-c', conversation, 'who am I'])
+    expect(named.stdout).toBe('Your name is Ada.\n')
+    expect(named.stderr).toContain('! expired 3d ago, going on\n')
+  })
+
+  it('goes beside somebody who is answering, and says so', async () => {
+    using here = home()
+    const first = await json(here, 'my name is Ada')
+    await using store = await storeOf(here)
+    const ref = { conversationId: first.conversation, name: 'main' }
+    // This process lives, so nobody takes its turn over.
+    const turn = { key: 'theirs', step: 0, status: 'open', holder: thisHolder() } as const
+    await store.append(ref, first.message, [{ role: 'user', blocks: 'my name is Bo' }], { turn })
+    const beside = await here.skein(['who am I'])
+    expect(beside).toMatchObject({ code: 0, stdout: 'Your name is Ada.\n' })
+    expect(beside.stderr).toContain('! someone is answering here, so this goes to branch main-2\n')
+    const again = await json(here, 'hello')
+    expect(again).toMatchObject({ resumed: 'forked', branch: 'main-3' })
+    await store.endTurn(first.conversation, 'theirs', { status: 'complete', heldBy: turn.holder })
+    // Who goes aside does not take the place of whom it went aside for.
+    expect((await here.skein(['who am I'])).stdout).toBe('Your name is Bo.\n')
+  })
+})
+
+describe('fork', () => {
+  it('makes a branch at a message or at the end of a conversation, and says how to go on', async () => {
+    using here = home()
+    const first = await json(here, 'my name is Ada')
+    await json(here, 'my name is Bo')
+    const short = first.message.slice(0, 6)
+    const named = await here.skein(['fork', first.message, '--name', 'sse'])
+    expect(named).toEqual({
+      stdout: '',
+      stderr: `forked at ${short}, nothing copied. Go on: skein -c sse "…"\n`,
+      code: 0,
+    })
+    expect((await here.skein(['who am I'])).stdout).toBe('Your name is Bo.\n')
+    // A branch ends there, but the message was answered all the same.
+    expect(await json(here, '-c', first.message, 'x')).toMatchObject({ resumed: 'forked', branch: 'main-2' })
+    expect((await here.skein(['-c', 'sse', 'who am I'])).stdout).toBe('Your name is Ada.\n')
+    expect(await json(here, 'conversation', 'fork', first.conversation)).toEqual({
+      conversation: first.conversation,
+      branch: 'sse-2',
+      message: expect.stringMatching(/^[a-z2-7]{32}$/),
+    })
+    expect(await here.skein(['fork', short, '-q'])).toEqual({ stdout: '', stderr: '', code: 0 })
+    const codes = await Promise.all(
+      [
+        ['fork', short, '--name', 'sse'],
+        ['fork', short, '--name', 'a b'],
+        ['fork', short, '--name', 'a:b'],
+        ['fork', 'zz2zzz'],
+        ['fork'],
+        ['fork', short, short],
+      ].map(async args => (await here.skein(args)).code),
+    )
+    expect(codes).toEqual([4, 2, 2, 3, 2, 2])
+    // The same name in a newer conversation: then the id goes before it.
+    const other = await json(here, '-n', 'hello')
+    await here.skein(['fork', other.message, '--name', 'sse'])
+    const again = await here.skein(['fork', first.message, '--name', 'sse-9'])
+    expect(again.stderr).toContain('skein -c sse-9 "…"')
+  })
+})

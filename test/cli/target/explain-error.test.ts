@@ -1,0 +1,89 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import type { ConversationId } from '../../../src/core/ids.ts'
+import { type Home, home } from '../skein.ts'
+import { stocked, type Told, tell } from '../stock.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
+
+const twin = (last: string) => `abc123de-0000-4000-8000-00000000000${last}` as ConversationId
+
+let here: Home
+let told: Told
+
+beforeAll(async () => {
+  here = home()
+  told = await stocked(here, async store => {
+    const first = { directory: here.cwd, title: 'Reconnect storm', model: 'anthropic/claude-sonnet-4-5' }
+    const one = await tell(store, first, 'Use full jitter', 'It is in\nthe client')
+    for (const last of ['1', '2']) await tell(store, { id: twin(last), title: `Twin ${last}` }, 'hello')
+    return one
+  })
+  return () => here[Symbol.dispose]()
+})
+
+/** A letter that ids have, and this one has not at this place. */
+function other(letter: string): string {
+  return letter === 'a' ? 'b' : 'a'
+}
+
+describe('an id that is not there', () => {
+  it('is answered with those that are near it, in one line with the next step', async () => {
+    const id = told.ids[0]!
+    const slips = [
+      // a letter wrong at the end, near the beginning, of too few letters, and far down a long one
+      id.slice(0, 5) + other(id[5]!),
+      id.slice(0, 2) + other(id[2]!) + id.slice(3, 6),
+      id.slice(0, 3) + other(id[3]!),
+      id.slice(0, 20) + other(id[20]!) + id.slice(21, 24),
+    ]
+    for (const slip of slips) {
+      const { stderr, stdout, code } = await here.skein(['show', slip])
+      expect(stderr, slip).toMatch(
+        new RegExp(`^skein: .*\\. Near: ${id.slice(0, 6)}.*\\. Or: skein search\\n$`),
+      )
+      expect([stdout, code]).toEqual(['', slip.length < 6 ? 2 : 3])
+    }
+  })
+
+  it('is told to programs with the ids in full', async () => {
+    const id = told.ids[1]!
+    const { stderr, code } = await here.skein(['fork', id.slice(0, 5) + other(id[5]!), '--json'])
+    const { error } = JSON.parse(stderr)
+    expect(error).toMatchObject({ code: 'not_found', message: expect.stringContaining(id.slice(0, 5)) })
+    expect(error.candidates).toContain(id)
+    expect(code).toBe(3)
+  })
+
+  it('may be a word of a title', async () => {
+    const { stderr } = await here.skein(['show', 'reconnect'])
+    expect(stderr).toBe(
+      `skein: no message or conversation reconnect. Near: ${told.conversation.id.slice(0, 6)}. Or: skein search\n`,
+    )
+  })
+
+  it('is like nothing: then it says where to look', async () => {
+    const { stderr, code } = await here.skein(['show', 'zzzzzzzz'])
+    expect(stderr).toBe(
+      'skein: no message or conversation zzzzzzzz. skein ls lists what is there, skein search finds what was said\n',
+    )
+    expect(code).toBe(3)
+  })
+})
+
+describe('an id that is several', () => {
+  it('is answered with what each of them is', async () => {
+    const { stderr, code } = await here.skein(['show', 'abc123'])
+    expect(stderr).toBe(
+      [
+        'skein: abc123 is 2 things. Say more of it:',
+        `  ${twin('1')}  conversation  now  Twin 1`,
+        `  ${twin('2')}  conversation  now  Twin 2`,
+        '',
+      ].join('\n'),
+    )
+    expect(code).toBe(2)
+    const { error } = JSON.parse((await here.skein(['show', 'abc123', '--json'])).stderr)
+    expect(error).toMatchObject({ code: 'ambiguous_id', candidates: [twin('1'), twin('2')] })
+  })
+})

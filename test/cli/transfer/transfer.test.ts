@@ -1,0 +1,252 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { moveShapes } from '../../../scripts/docs/json-move.ts'
+import { hasOption } from '../../../src/cli/command-line/command.ts'
+import type { World } from '../../../src/cli/command-line/command-context.ts'
+import { parse } from '../../../src/cli/command-line/parse-args.ts'
+import { findCommand } from '../../../src/cli/find-command.ts'
+import type { Paper } from '../../../src/cli/output/output.ts'
+import { exportNative } from '../../../src/cli/transfer/export-native.ts'
+import { newFile } from '../../../src/cli/transfer/new-file.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import { fileOf, recordsOf } from '../../formats/native-file.ts'
+import { fillWithEverything, steadySource } from '../../stores/everything.ts'
+import { freshDatabase } from '../../stores/postgres/database.ts'
+import { type Home, home } from '../skein.ts'
+import { stocked, storeFile } from '../stock.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
+
+/** A home whose store has everything in it, and what that is. */
+async function furnished(here: Home) {
+  return stocked(
+    here,
+    async store => {
+      const sample = await fillWithEverything(store)
+      return {
+        ...sample,
+        truth: fileOf(await recordsOf(store, sample.ids))
+          .split('\n')
+          .slice(1),
+      }
+    },
+    { source: steadySource(Date.UTC(2026, 0, 1)) },
+  )
+}
+
+const linesIn = (here: Home, name: string) => readFileSync(join(here.cwd, name), 'utf8').split('\n').slice(1)
+
+/** What `--json` printed, held to the shape that is documented. */
+function shaped(command: string, at: number, stdout: string): Record<string, unknown> {
+  const { error, data } = moveShapes[command]![at]!.schema.safeParse(JSON.parse(stdout))
+  expect(error && z.prettifyError(error)).toBeUndefined()
+  return data as Record<string, unknown>
+}
+
+test('a store goes through a file into another, and a second time nothing is new', async () => {
+  using here = home()
+  const { truth, talk } = await furnished(here)
+  const out = await here.skein(['export', '--all', '-o', 'all.jsonl', '--json'])
+  expect([out.code, out.stderr]).toEqual([0, ''])
+  expect(shaped('export', 1, out.stdout)).toMatchObject({ conversations: 9, messages: 39, unreadable: [] })
+  expect(linesIn(here, 'all.jsonl').toSorted()).toEqual(truth.toSorted())
+  expect(statSync(join(here.cwd, 'all.jsonl')).mode & 0o777).toBe(0o600)
+
+  const first = await here.skein(['--db', 'new.db', 'import', 'all.jsonl'])
+  expect([first.code, first.stdout]).toEqual([0, ''])
+  expect(first.stderr).toMatch(/^imported 9 conversations, 39 messages, 13 branches · \S+ m?s\n$/)
+  const second = await here.skein(['--db', 'new.db', 'import', 'all.jsonl'])
+  expect(second.stderr).toMatch(/^nothing new: all 9 conversations were here · \S+ m?s\n$/)
+  expect(second.code).toBe(0)
+
+  const one = await here.skein(['--db', 'new.db', 'export', talk, '--native'])
+  expect([one.code, one.stderr]).toEqual([0, ''])
+  const itself = new RegExp(
+    `^{"kind":"conversation","id":"${talk}"|^{"kind":"\\w+","conversationId":"${talk}"`,
+  )
+  expect(one.stdout.split('\n').slice(1, -2)).toEqual(truth.filter(line => itself.test(line)))
+  const back = await here.skein(['--db', 'third.db', 'import', '-', '--json'], { input: one.stdout })
+  expect(shaped('import', 0, back.stdout)).toMatchObject({ bad: 0, added: { conversation: 1 }, files: ['-'] })
+})
+
+test('what is bad in a file is told with its line, the rest goes in, and the exit code is 1 (R26)', async () => {
+  using here = home()
+  const { truth } = await furnished(here)
+  const lines = ['{"kind":"header","format":"skein","version":"1.0","writtenAt":0,"by":"x"}', ...truth]
+  const torn = lines.findIndex(line => line.includes('"kind":"message"'))
+  lines[torn] = lines[torn]!.slice(0, 50)
+  writeFileSync(join(here.cwd, 'bad.jsonl'), lines.join('\n'))
+  const told = await here.skein(['--db', 'a.db', 'import', 'bad.jsonl', '--report', 'report.jsonl'])
+  expect(told.code).toBe(1)
+  expect(told.stderr).toMatch(/^imported 9 conversations, \d+ messages, \d+ branches · \S+ m?s\n/)
+  // The branch that lost its head looks empty.
+  expect(told.stderr).toMatch(
+    /\n! line \d+: 5e1f0000 came without its branch "main": skein tree 5e1f0000 shows/,
+  )
+  expect(told.stderr).toMatch(
+    /\n! \d+ bad lines skipped: 3, \d+, \d+ and \d+ more · report\.jsonl has them\n {2}line 3: the line is torn\n$/,
+  )
+  const report = readFileSync(join(here.cwd, 'report.jsonl'), 'utf8').trimEnd().split('\n')
+  expect(JSON.parse(report[0]!)).toEqual({ file: 'bad.jsonl', line: 3, reason: 'the line is torn' })
+  const json = await here.skein(['--db', 'b.db', 'import', 'bad.jsonl', '--json'])
+  expect([json.code, json.stderr]).toEqual([1, ''])
+  const { bad, bad_lines } = shaped('import', 0, json.stdout) as { bad: number; bad_lines: object[] }
+  expect([bad_lines.length, report.length]).toEqual([bad, bad])
+  writeFileSync(join(here.cwd, 'future.jsonl'), lines[0]!.replace('1.0', '2.0'))
+  const future = await here.skein(['--db', 'c.db', 'import', 'future.jsonl'])
+  expect(future.code).toBe(2)
+  expect(future.stderr).toBe(
+    'skein: version: the file has format 2.0, this program reads 1: use a newer skein\n',
+  )
+})
+
+test('SQLite and PostgreSQL are copied into each other, and end in the same records', async () => {
+  using here = home()
+  const { ids, truth, talk } = await furnished(here)
+  const url = await freshDatabase()
+  const file = storeFile(here)
+  const there = await here.skein(['copy', file, url])
+  expect([there.code, there.stdout]).toEqual([0, ''])
+  expect(there.stderr).toMatch(/^copied 9 conversations, 39 messages, 13 branches · \S+ m?s\n$/)
+  const back = await here.skein(['copy', url, 'back.db', '--json'])
+  expect(shaped('copy', 0, back.stdout)).toMatchObject({ conversations: 9, added: { message: 39 } })
+  {
+    await using store = await openStore(join(here.cwd, 'back.db'))
+    expect(
+      fileOf(await recordsOf(store, ids))
+        .split('\n')
+        .slice(1),
+    ).toEqual(truth)
+  }
+  const again = await here.skein(['copy', 'back.db', file])
+  expect(again.stderr).toMatch(/^nothing new: all 9 conversations were there · /)
+  const only = await here.skein(['copy', 'back.db', 'one.db', '--only', talk])
+  expect(only.stderr).toMatch(/^copied 1 conversation, 9 messages, 1 branch · /)
+  await refusesUsage(here, ['copy', 'nowhere.db', 'x.db'])
+  await refusesUsage(here, ['copy', 'one.db', 'one.db'])
+  await refusesUsage(here, ['copy', 'one.db', join('..', basename(here.cwd), 'one.db')])
+  await refusesUsage(here, ['copy', 'one.db'])
+  expect(existsSync(join(here.cwd, 'nowhere.db'))).toBe(false)
+})
+
+test('nothing is written but the file that was named, whole, and over nothing that is there (R16)', async () => {
+  using here = home()
+  const { blobs } = await furnished(here)
+  const kept = join(here.cwd, 'kept.jsonl')
+  writeFileSync(kept, 'mine')
+  symlinkSync(kept, join(here.cwd, 'link.jsonl'))
+  symlinkSync(join(here.cwd, 'elsewhere.jsonl'), join(here.cwd, 'loose.jsonl'))
+  mkdirSync(join(here.cwd, 'out'))
+  for (const [name, why] of [
+    ['kept.jsonl', 'is there already'],
+    ['link.jsonl', 'is there already'],
+    ['loose.jsonl', 'is there already'],
+    ['kept.jsonl/x.jsonl', 'there is no folder'],
+    ['/dev/null', 'is no plain file'],
+    ['nowhere/x.jsonl', 'there is no folder'],
+  ] as const) {
+    await refusesUsage(here, ['export', '--all', '--native', '-o', name], why)
+  }
+  expect((await here.skein(['export', '--all', '-o', 'kept.jsonl'])).code).toBe(2)
+  // No command line can hold it.
+  expect(() => newFile('nul\0', true)).toThrow('cannot contain NUL')
+  expect(readFileSync(kept, 'utf8')).toBe('mine')
+  // A link is replaced, and not written through.
+  expect((await here.skein(['export', '--all', '-o', 'link.jsonl', '--force'])).code).toBe(0)
+  expect(readFileSync(kept, 'utf8')).toBe('mine')
+  // The name that is made for a folder comes from a title that tries to leave it.
+  await stocked(here, store => store.updateConversation(blobs, { title: '../../../etc/cron.d/x -rf' }))
+  expect((await here.skein(['export', blobs, '--native', '-o', 'out/'])).code).toBe(0)
+  expect(readdirSync(join(here.cwd, 'out'))).toEqual([`etc-cron-d-x-rf-${blobs.slice(0, 8)}.jsonl`])
+  const before = readdirSync(here.cwd).sort()
+  // What a file says never names a place: its only paths are text.
+  expect((await here.skein(['--db', 'in.db', 'import', 'out'])).code).toBe(2)
+  const file = readdirSync(join(here.cwd, 'out'))[0]!
+  expect((await here.skein(['--db', 'in.db', 'import', `out/${file}`])).code).toBe(0)
+  expect(
+    readdirSync(here.cwd)
+      .filter(name => !name.startsWith('in.db'))
+      .sort(),
+  ).toEqual(before)
+})
+
+test('an export that is stopped leaves no file, whole or half, and none that was there is lost', async () => {
+  using here = home()
+  const made = await furnished(here)
+  writeFileSync(join(here.cwd, 'old.jsonl'), 'mine')
+  await stocked(here, async store => {
+    const quiet = { isTerminal: false } as unknown as Paper
+    const world = { cwd: here.cwd, out: quiet, err: quiet, json: false, quiet: true, now: Date.now }
+    const stopped = { ...world, signal: AbortSignal.abort(new DOMException('stop', 'AbortError')) } as World
+    for (const output of ['new.jsonl', 'old.jsonl']) {
+      const given = { arguments: [made.talk], options: { output, force: true } } as const
+      await expect(exportNative(given, stopped, store)).rejects.toThrow('stop')
+    }
+  })
+  expect(readdirSync(here.cwd)).toEqual(['old.jsonl'])
+  expect(readFileSync(join(here.cwd, 'old.jsonl'), 'utf8')).toBe('mine')
+  // Somebody else takes the name while the file is being made.
+  using file = newFile(join(here.cwd, 'race.jsonl'), false)
+  file.write('ours')
+  writeFileSync(join(here.cwd, 'race.jsonl'), 'theirs')
+  expect(() => file.finish()).toThrow('is there already')
+  file[Symbol.dispose]()
+  expect(readFileSync(join(here.cwd, 'race.jsonl'), 'utf8')).toBe('theirs')
+  expect(readdirSync(here.cwd).sort()).toEqual(['old.jsonl', 'race.jsonl'])
+})
+
+test('contradictions are refused before anything is written', async () => {
+  using here = home()
+  const { talk } = await furnished(here)
+  for (const args of [
+    ['export', '--native'],
+    ['export', '--native', '--all', talk],
+    ['export', '--native', '--html', talk],
+    ['export', '--native', '--all', '--json'],
+    ['export', talk, talk],
+    ['export'],
+    ['import'],
+    ['import', 'nowhere.jsonl'],
+    ['import', '.'],
+  ]) {
+    await refusesUsage(here, args)
+  }
+  expect((await here.skein(['export', '--native', 'zzzzzzzz'])).code).toBe(3)
+  expect(readdirSync(here.cwd)).toEqual([])
+})
+
+/** Runs a command in this process, on the home's store: it must say that it was called wrongly. */
+async function refusesUsage(here: Home, argv: readonly string[], why = ''): Promise<void> {
+  const paper = { isTerminal: false, write: unexpected, line: unexpected } as unknown as Paper
+  const attempt = async () => {
+    const { command, rest } = findCommand(argv)
+    const given = parse(command, rest)
+    const run = await command.load()
+    await using store = await openStore(storeFile(here))
+    return await run(given, {
+      ...{ cwd: here.cwd, env: {}, now: Date.now, out: paper, err: paper, canAsk: false, quiet: false },
+      ...{ json: hasOption(given, 'json'), signal: new AbortController().signal, stdin: process.stdin },
+      place: () => ({ target: storeFile(here), kind: 'user', project: null }),
+      store: async () => store,
+    })
+  }
+  await expect(attempt(), argv.join(' ')).rejects.toMatchObject({
+    name: 'UsageError',
+    message: expect.stringContaining(why),
+  })
+}
+
+function unexpected(text: string): never {
+  throw new Error(`nothing should be said, but: ${text}`)
+}
