@@ -96,3 +96,6 @@ export interface ConversationPatch extends Partial<ConversationLinks> {
   readonly expiresAt?: Date | null
   readonly ttlMs?: number | null
 }
+
+/** The shortest time for which a sweep leaves a conversation in the trash. */
+export const trashGraceMs = 7 * 86_400_000

@@ -1,4 +1,3 @@
-import type { Store } from '../../core/ports.ts'
 import { allSaved, unsavedIn } from '../../recorder/waiting-turns.ts'
 import type { World } from '../command-line/command-context.ts'
 import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
@@ -13,7 +12,7 @@ const whenEndedMs = 3_000
 
 /** Waits until the messages of ended turns are stored: on a terminal until Ctrl+C, elsewhere for a minute.
  *  Says what it waits for, and what was not stored. True if everything is. */
-export async function waitUntilSaved(store: Store | null, world: World): Promise<boolean> {
+export async function waitUntilSaved(store: object | null, world: World): Promise<boolean> {
   if (store === null) return true
   const { messages, reason } = unsavedIn(store)
   if (reason === null) return true

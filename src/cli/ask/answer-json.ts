@@ -1,6 +1,6 @@
 import type { Reply } from '../../agent/events.ts'
 import type { MessageId } from '../../core/ids.ts'
-import type { Store } from '../../core/ports.ts'
+import type { MessageReader } from '../../core/ports.ts'
 import type { Usage } from '../../core/turn.ts'
 import type { ContextFacts } from '../answer/answer-notes.ts'
 import { turnCost } from '../output/cost.ts'
@@ -40,7 +40,7 @@ export interface AnswerFacts {
   readonly context: ContextFacts | null
 }
 
-export async function answerJson(facts: AnswerFacts, store: Store | null): Promise<AnswerJson> {
+export async function answerJson(facts: AnswerFacts, store: MessageReader | null): Promise<AnswerJson> {
   const { chosen, forked, status, reply, model, context, window } = facts
   const { how } = chosen
   return {
@@ -74,7 +74,7 @@ function usageJson(usage: Usage): AnswerJson['usage'] {
   }
 }
 
-async function parentOf(store: Store, id: MessageId): Promise<string | null> {
+async function parentOf(store: MessageReader, id: MessageId): Promise<string | null> {
   const [message] = await store.getMessages([id], { blobs: 'preview' })
   return message?.parentId ?? null
 }

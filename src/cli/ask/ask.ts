@@ -1,7 +1,7 @@
 import type { Target } from '../../agent/journal.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { NewMessage } from '../../core/message.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 import { unsavedIn } from '../../recorder/waiting-turns.ts'
 import { type Answered, printAnswer } from '../answer/print-answer.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
@@ -98,7 +98,7 @@ async function talk({ message, speaker, chosen, keptIn, world }: Talk): Promise<
 }
 
 /** What became of a run once its messages are stored, or the person has stopped waiting for that. */
-async function afterWaiting(answered: Answered, store: Store | null, world: World): Promise<Answered> {
+async function afterWaiting(answered: Answered, store: object | null, world: World): Promise<Answered> {
   const { reply } = answered
   if (!reply.whenSaved || !(await waitUntilSaved(store, world))) return answered
   const { saved, unsaved, branch, head } = await reply.whenSaved
@@ -117,7 +117,10 @@ function branchOf(target: Target): { readonly branch?: string } {
 }
 
 /** The answer's id as it can be pasted; null where nothing is kept. */
-async function shortOf({ reply }: Answered, store: Store | null): Promise<string | null> {
+async function shortOf(
+  { reply }: Answered,
+  store: Pick<ConversationReader, 'resolve'> | null,
+): Promise<string | null> {
   return store && reply.head ? shortIdIn(store, reply.head) : null
 }
 
@@ -166,7 +169,7 @@ function exitCode({ reply, movedAside }: Answered): number {
 interface Around {
   readonly chosen: Chosen
   readonly speaker: Speaker
-  readonly store: Store | null
+  readonly store: (ConversationReader & MessageReader) | null
   readonly world: World
 }
 

@@ -1,6 +1,6 @@
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, ConversationWriter, Lister, MessageReader } from '../../core/ports.ts'
 import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
 import { exit } from '../command-line/exit-code.ts'
@@ -19,7 +19,7 @@ export const fork: Run = (given, world) => {
 }
 
 async function forkIn(
-  store: Store,
+  store: ConversationReader & ConversationWriter & MessageReader & Lister,
   id: string,
   name: string | undefined,
   given: Given,
@@ -51,7 +51,7 @@ function branchName(name: string | undefined): string | undefined {
 async function tell(
   at: MessageId,
   branch: { readonly conversationId: string; readonly name: string },
-  store: Store,
+  store: ConversationReader & Lister,
   world: World,
 ): Promise<void> {
   const { out, err } = world

@@ -1,7 +1,7 @@
 import type { Conversation } from '../../core/conversation.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
-import type { Resolved, Store } from '../../core/ports.ts'
+import type { ConversationReader, MessageReader, Resolved } from '../../core/ports.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 
 /** What a line of `rm` is about. */
@@ -13,7 +13,10 @@ export interface Removal {
 }
 
 /** Finds everything that was named before anything is touched. */
-export async function removalOf(store: Store, named: readonly string[]): Promise<Removal> {
+export async function removalOf(
+  store: ConversationReader & MessageReader,
+  named: readonly string[],
+): Promise<Removal> {
   const conversations = new Map<string, Conversation>()
   const messages = new Map<string, Message>()
   const missing: string[] = []
@@ -35,7 +38,7 @@ export async function removalOf(store: Store, named: readonly string[]): Promise
   }
 }
 
-async function resolveIfThere(store: Store, text: string): Promise<Resolved | null> {
+async function resolveIfThere(store: ConversationReader, text: string): Promise<Resolved | null> {
   try {
     return await store.resolve(text)
   } catch (error) {

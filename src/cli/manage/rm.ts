@@ -1,7 +1,7 @@
 import { parseDuration } from '../../config/duration.ts'
+import { trashGraceMs } from '../../core/conversation.ts'
 import { NotFoundError } from '../../core/errors.ts'
-import type { DeletedMessages, Store } from '../../core/ports.ts'
-import { graceMs } from '../../stores/programs/sweep.ts'
+import type { ConversationReader, DeletedMessages, Deleter, Lister, MessageReader } from '../../core/ports.ts'
 import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
 import { confirm } from '../command-line/confirm.ts'
@@ -26,7 +26,7 @@ export const rm: Run = async (given, world) => {
 }
 
 async function removeFrom(
-  store: Store,
+  store: ConversationReader & MessageReader & Lister & Deleter,
   given: Given,
   world: World,
   olderThan: number | null,
@@ -77,14 +77,18 @@ async function undo(given: Given, world: World): Promise<number> {
   return restore(given, world)
 }
 
-async function idle(store: Store, ms: number, scope: Scope, now: number): Promise<Removal> {
+async function idle(store: Lister, ms: number, scope: Scope, now: number): Promise<Removal> {
   const filter = { ...scope.filter, updatedBefore: new Date(now - ms) }
   const { items } = await allConversations(store, filter)
   return { conversations: items, messages: [], missing: [] }
 }
 
 /** How many single messages will be gone. Throws UsageError if others hang on them, unless those go too. */
-async function messagesGone(store: Store, { messages }: Removal, cascade: boolean): Promise<number> {
+async function messagesGone(
+  store: ConversationReader & MessageReader,
+  { messages }: Removal,
+  cascade: boolean,
+): Promise<number> {
   const byConversation = Map.groupBy(messages, message => message.conversationId)
   let gone = 0
   for (const [id, named] of byConversation) {
@@ -107,7 +111,11 @@ async function messagesGone(store: Store, { messages }: Removal, cascade: boolea
   return gone
 }
 
-async function questionOf(store: Store, { conversations }: Removal, gone: number): Promise<string> {
+async function questionOf(
+  store: ConversationReader,
+  { conversations }: Removal,
+  gone: number,
+): Promise<string> {
   const parts: string[] = []
   if (conversations.length > 0) {
     const messages = conversations.reduce((sum, conversation) => sum + conversation.messages, 0)
@@ -132,7 +140,7 @@ async function mayGoOn(question: string, yes: boolean, world: World): Promise<bo
 }
 
 async function remove(
-  store: Store,
+  store: Deleter,
   removal: Removal,
   cascade: boolean,
   world: World,
@@ -161,7 +169,12 @@ async function remove(
   }
 }
 
-async function dryRun(store: Store, removal: Removal, gone: number, world: World): Promise<number> {
+async function dryRun(
+  store: ConversationReader,
+  removal: Removal,
+  gone: number,
+  world: World,
+): Promise<number> {
   const { conversations, missing } = removal
   const { style } = world.out
   if (world.json) {
@@ -185,7 +198,7 @@ async function dryRun(store: Store, removal: Removal, gone: number, world: World
 }
 
 async function receipt(
-  store: Store,
+  store: ConversationReader,
   removal: Removal,
   deleted: DeletedMessages,
   world: World,
@@ -197,7 +210,7 @@ async function receipt(
   const { conversations, messages, missing } = removal
   if (conversations.length > 0) {
     const ids = await Promise.all(conversations.slice(0, 10).map(({ id }) => shortIdIn(store, id)))
-    const until = dayAndMonth(new Date(world.now() + graceMs))
+    const until = dayAndMonth(new Date(world.now() + trashGraceMs))
     const count = conversations.length === 1 ? '' : `${plural(conversations.length, 'conversation')} `
     const way = conversations.length > 10 ? 'skein trash has the ids' : `skein rm --undo ${ids.join(' ')}`
     err.line(`${count}in the trash until ${until} ${dot} undo: ${err.style.id(way)}`)

@@ -1,7 +1,7 @@
 import { encodeBody } from '../../core/body.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import { contentOf } from '../../core/message.ts'
-import type { Store, SweepReceipt } from '../../core/ports.ts'
+import type { ConversationReader, Lister, SweepReceipt } from '../../core/ports.ts'
 import { allConversations } from './all-conversations.ts'
 
 /** How much a conversation is: its messages, and the bytes of what was said in them, payloads included. */
@@ -19,7 +19,7 @@ export interface Kept {
 
 /** Counts the messages of each; `measure` reads them all and adds up their bytes. */
 export async function amountsOf(
-  store: Store,
+  store: ConversationReader & Lister,
   ids: readonly ConversationId[],
   { measure }: { readonly measure: boolean },
 ): Promise<ReadonlyMap<string, Amount>> {
@@ -41,10 +41,10 @@ export function sumOf(ids: readonly string[], amounts: ReadonlyMap<string, Amoun
   return { messages, bytes }
 }
 
-async function bytesOf(store: Store, conversationId: ConversationId): Promise<number> {
+async function bytesOf(store: Lister, conversationId: ConversationId): Promise<number> {
   let sum = 0
   for (let after: string | null | undefined; after !== null; ) {
-    const page: Awaited<ReturnType<Store['listMessages']>> = await store.listMessages({
+    const page: Awaited<ReturnType<Lister['listMessages']>> = await store.listMessages({
       conversationId,
       limit: 200,
       ...(after === undefined ? {} : { after }),
@@ -62,7 +62,7 @@ async function bytesOf(store: Store, conversationId: ConversationId): Promise<nu
  *  and those in which somebody is answering. */
 export async function keptBy(
   { trashed, clockJumped }: SweepReceipt,
-  store: Store,
+  store: Lister,
   now: number,
 ): Promise<readonly Kept[]> {
   if (clockJumped) return []

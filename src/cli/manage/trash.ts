@@ -1,5 +1,5 @@
+import { trashGraceMs } from '../../core/conversation.ts'
 import type { ListedConversation } from '../../core/listing.ts'
-import { graceMs } from '../../stores/programs/sweep.ts'
 import type { Run } from '../command-line/command.ts'
 import { exit } from '../command-line/exit-code.ts'
 import { plural, whole } from '../output/number.ts'
@@ -22,7 +22,7 @@ export const trash: Run = (_given, world) => {
     const oneLine = (text: string | null) => out.style.safe(text ?? '').replace(/\s+/g, ' ')
     if (!out.isTerminal) {
       for (const { id, title, trashedAt, messages } of newest) {
-        const until = new Date(trashedAt!.getTime() + graceMs)
+        const until = new Date(trashedAt!.getTime() + trashGraceMs)
         out.line([id, oneLine(title), trashedAt!.toISOString(), messages, until.toISOString()].join('\t'))
       }
       return exit.ok
@@ -38,7 +38,7 @@ export const trash: Run = (_given, world) => {
         ids.get(id)!,
         oneLine(title) || 'untitled',
         age(trashedAt!, world.now()),
-        dayAndMonth(new Date(trashedAt!.getTime() + graceMs)),
+        dayAndMonth(new Date(trashedAt!.getTime() + trashGraceMs)),
         whole(messages),
       ])
     const columns = [
@@ -67,6 +67,6 @@ function jsonOf({ id, title, directory, messages, tokens, updatedAt, trashedAt }
     tokens,
     updated_at: updatedAt.toISOString(),
     trashed_at: trashedAt!.toISOString(),
-    purged_after: new Date(trashedAt!.getTime() + graceMs).toISOString(),
+    purged_after: new Date(trashedAt!.getTime() + trashGraceMs).toISOString(),
   }
 }

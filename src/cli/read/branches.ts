@@ -1,7 +1,7 @@
 import type { BranchInfo } from '../../core/branch.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 import type { Run } from '../command-line/command.ts'
 import { exit } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
@@ -54,7 +54,10 @@ export interface BranchRow {
   readonly prompt: Message | null
 }
 
-async function readBranches(store: Store, id: ConversationId): Promise<readonly BranchRow[]> {
+async function readBranches(
+  store: ConversationReader & MessageReader,
+  id: ConversationId,
+): Promise<readonly BranchRow[]> {
   const infos = await store.listBranches(id)
   const read: Omit<BranchRow, 'own'>[] = []
   for (const info of infos) {

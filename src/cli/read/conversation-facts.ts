@@ -1,7 +1,7 @@
 import type { MessageId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 
 /** A conversation with what a list shows of it besides. */
 export interface ConversationFacts {
@@ -17,7 +17,7 @@ export interface ConversationFacts {
 
 /** Reads what a list shows of each. */
 export async function readFacts(
-  store: Store,
+  store: ConversationReader & MessageReader,
   conversations: readonly ListedConversation[],
   now: number,
 ): Promise<readonly ConversationFacts[]> {
@@ -39,7 +39,7 @@ export async function readFacts(
 
 /** All at once, and one by one only if that fails: a damaged message must not hide the other conversations. */
 async function readHeads(
-  store: Store,
+  store: MessageReader,
   conversations: readonly ListedConversation[],
 ): Promise<ReadonlyMap<MessageId, Message>> {
   const ids = conversations.flatMap(({ branch }) => branch.head ?? [])
@@ -54,7 +54,7 @@ async function readHeads(
 
 /** An open turn whose holder has let its lease run out is nobody's. */
 export async function isLive(
-  store: Pick<Store, 'listTurns'>,
+  store: Pick<MessageReader, 'listTurns'>,
   { id }: Pick<ListedConversation, 'id'>,
   now: number,
 ): Promise<boolean> {

@@ -1,11 +1,11 @@
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, Lister } from '../../core/ports.ts'
 import { conversationCost } from '../output/cost.ts'
 import { gistOf } from '../output/gist.ts'
 import type { ConversationFacts } from './conversation-facts.ts'
 
 /** A conversation as `--json` prints it: snake_case, full ids, ISO times, null for what is absent. Fields are only
  *  ever added. */
-export async function conversationJson(store: Store, facts: ConversationFacts) {
+export async function conversationJson(store: ConversationReader & Lister, facts: ConversationFacts) {
   const { conversation: one, last } = facts
   const first = await store.listMessages({
     conversationId: one.id,

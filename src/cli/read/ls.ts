@@ -1,5 +1,5 @@
 import type { ConversationFilter, ListedConversation } from '../../core/listing.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, Lister } from '../../core/ports.ts'
 import { type Given, hasOption, limitOption, type Run, textOption } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
 import { exit } from '../command-line/exit-code.ts'
@@ -64,11 +64,11 @@ function filterOf(given: Given): ConversationFilter {
 }
 
 /** The store gives at most 1,000 at a time. */
-async function listed(store: Store, filter: ConversationFilter, limit: number) {
+async function listed(store: Lister, filter: ConversationFilter, limit: number) {
   const items: ListedConversation[] = []
   const skipped: { readonly id: string; readonly reason: string }[] = []
   for (let after: string | null | undefined; after !== null && items.length < limit; ) {
-    const page: Awaited<ReturnType<Store['listConversations']>> = await store.listConversations({
+    const page: Awaited<ReturnType<Lister['listConversations']>> = await store.listConversations({
       ...filter,
       limit: Math.min(1000, limit - items.length),
       ...(after !== undefined && { after }),
@@ -80,7 +80,11 @@ async function listed(store: Store, filter: ConversationFilter, limit: number) {
   return { items, skipped }
 }
 
-async function forPeople(store: Store, world: World, facts: readonly ConversationFacts[]): Promise<void> {
+async function forPeople(
+  store: ConversationReader & Lister,
+  world: World,
+  facts: readonly ConversationFacts[],
+): Promise<void> {
   const { style, width } = world.out
   const { place: next } = await newestHere(store, world)
   const among = shortIds(facts.map(({ conversation }) => conversation.id))
@@ -108,7 +112,7 @@ function titleOf({ title, label }: ListedConversation): string {
 
 /** What is not seen is counted: nothing is hidden in silence. */
 async function countLine(
-  store: Store,
+  store: Lister,
   world: World,
   given: Given,
   scope: Scope,

@@ -1,18 +1,18 @@
 import type { ConversationId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
-import type { MessageReader, Store } from '../../core/ports.ts'
+import type { Lister, MessageReader } from '../../core/ports.ts'
 
 const pageSize = 2000
 
 /** All messages of a conversation in the order they were stored, of large ones only the beginning of each. */
 export async function readMessages(
-  store: Pick<Store, 'listMessages'>,
+  store: Pick<Lister, 'listMessages'>,
   conversationId: ConversationId,
 ): Promise<{ readonly messages: readonly Message[]; readonly unreadable: readonly string[] }> {
   const messages: Message[] = []
   const unreadable: string[] = []
   for (let after: string | null | undefined; after !== null; ) {
-    const page: Awaited<ReturnType<Store['listMessages']>> = await store.listMessages({
+    const page: Awaited<ReturnType<Lister['listMessages']>> = await store.listMessages({
       conversationId,
       order: 'ascending',
       blobs: 'preview',

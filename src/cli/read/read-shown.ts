@@ -1,7 +1,7 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
-import type { Resolved, Store } from '../../core/ports.ts'
+import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import type { Summary } from '../../core/summary.ts'
 import type { Turn } from '../../core/turn.ts'
 import { gistOf } from '../output/gist.ts'
@@ -40,7 +40,7 @@ export interface SiblingNames {
 
 /** Reads the path that ends with a message, or with the head of a branch. */
 export async function readShown(
-  store: Store,
+  store: ConversationReader & MessageReader & Lister,
   { conversation, branch, message }: Resolved,
   now: number,
 ): Promise<Shown> {
@@ -69,7 +69,7 @@ export async function readShown(
 
 /** Also one whose writer died: it becomes a message when the next turn begins, and can be read before. */
 async function readDraft(
-  store: Store,
+  store: MessageReader,
   turns: Iterable<Turn>,
   end: Message | undefined,
 ): Promise<Draft | null> {
@@ -83,7 +83,7 @@ async function readDraft(
 }
 
 /** How the branches lie in the tree. */
-async function readForks(store: Store, id: ConversationId): Promise<Forks> {
+async function readForks(store: ConversationReader & MessageReader, id: ConversationId): Promise<Forks> {
   const branches = await store.listBranches(id)
   const heads = branches.flatMap(({ head }) => head ?? [])
   const ends = new Map((await store.getMessages(heads, { blobs: 'preview' })).map(one => [one.id, one]))
@@ -94,7 +94,7 @@ async function readForks(store: Store, id: ConversationId): Promise<Forks> {
 }
 
 async function nameSiblings(
-  store: Store,
+  store: MessageReader,
   forks: Forks,
   path: readonly Message[],
 ): Promise<ReadonlyMap<string, SiblingNames>> {
@@ -117,13 +117,13 @@ function branchOf(forks: Forks, path: readonly Message[], active: string): strin
   return through.includes(active) ? active : (through[0] ?? active)
 }
 
-async function firstWords(store: Store, id: MessageId): Promise<string> {
+async function firstWords(store: MessageReader, id: MessageId): Promise<string> {
   const [message] = await store.getMessages([id], { blobs: 'preview' })
   return message ? gistOf(message).split(' ').slice(0, 3).join(' ') : id
 }
 
 async function readTraces(
-  store: Store,
+  store: Lister,
   id: ConversationId,
 ): Promise<ReadonlyMap<string, readonly ListedConversation[]>> {
   const { items } = await store.listConversations({ parent: id, limit: 1000 })

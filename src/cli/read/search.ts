@@ -1,5 +1,5 @@
 import type { SearchHit, SearchOptions } from '../../core/listing.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, MessageReader, Searcher } from '../../core/ports.ts'
 import { hasOption, limitOption, type Run } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
 import { exit } from '../command-line/exit-code.ts'
@@ -57,7 +57,7 @@ interface Counted {
   readonly isMore: boolean
 }
 
-async function countHits(store: Store, query: string, options: SearchOptions): Promise<Counted> {
+async function countHits(store: Searcher, query: string, options: SearchOptions): Promise<Counted> {
   const { items, next } = await store.search(query, { ...options, limit: mostHits, snippetLength: 20 })
   return { hits: items.length, isMore: next !== null }
 }
@@ -71,7 +71,11 @@ function nothingFound(isAll: boolean, elsewhere: Counted | null): string {
   return `nothing found here${elsewhere && elsewhere.hits > 0 ? `. --all finds ${countWords(elsewhere)}` : ''}`
 }
 
-async function forPeople(store: Store, world: World, hits: readonly SearchHit[]): Promise<void> {
+async function forPeople(
+  store: ConversationReader & MessageReader,
+  world: World,
+  hits: readonly SearchHit[],
+): Promise<void> {
   const { style, width } = world.out
   const groups: HitGroup[] = []
   for (const [id, found] of Map.groupBy(hits, hit => hit.conversation.id)) {
@@ -101,7 +105,7 @@ function whoIn(hit: SearchHit, model: string | null): string {
 }
 
 async function countLine(
-  store: Store,
+  store: ConversationReader,
   world: World,
   hits: readonly SearchHit[],
   { more, elsewhere, isAll }: { more: boolean; elsewhere: Counted | null; isAll: boolean },

@@ -1,13 +1,18 @@
 import { type Block, isKnown } from '../../core/block.ts'
 import type { Message } from '../../core/message.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, Lister } from '../../core/ports.ts'
 import type { Usage } from '../../core/turn.ts'
 import { conversationJson } from './conversation-json.ts'
 import { endingOf, usageAt } from './path-facts.ts'
 import type { Shown } from './read-shown.ts'
 
 /** A path as `--json` prints it. Fields are only ever added. */
-export async function showJson(store: Store, shown: Shown, path: readonly Message[], now: number) {
+export async function showJson(
+  store: ConversationReader & Lister,
+  shown: Shown,
+  path: readonly Message[],
+  now: number,
+) {
   return {
     conversation: await conversationJson(store, shown.facts),
     branch: shown.branch,

@@ -1,5 +1,5 @@
 import type { Message } from '../../core/message.ts'
-import type { Resolved, Store } from '../../core/ports.ts'
+import type { ConversationReader, Lister, Resolved } from '../../core/ports.ts'
 import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
 import { exit } from '../command-line/exit-code.ts'
@@ -50,7 +50,7 @@ function checkOptions(given: Given, { json }: World): void {
 }
 
 /** What was asked for; without an id, what a bare `skein` would go on with. */
-async function resolved(store: Store, given: Given, world: World): Promise<Resolved> {
+async function resolved(store: ConversationReader & Lister, given: Given, world: World): Promise<Resolved> {
   const [text] = given.arguments
   if (text !== undefined) return store.resolve(text)
   const from = textOption(given, 'from')
@@ -62,7 +62,7 @@ async function resolved(store: Store, given: Given, world: World): Promise<Resol
 
 /** The path from a message on. */
 async function fromOn(
-  store: Store,
+  store: ConversationReader,
   path: readonly Message[],
   from: string | undefined,
 ): Promise<readonly Message[]> {
@@ -75,7 +75,7 @@ async function fromOn(
 }
 
 async function forPeople(
-  store: Store,
+  store: ConversationReader,
   shown: Shown,
   path: readonly Message[],
   given: Given,

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import type { Measured } from '../../core/measure.ts'
-import type { Store } from '../../core/ports.ts'
+import type { Meter } from '../../core/ports.ts'
 import type { Run } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
 import { exit } from '../command-line/exit-code.ts'
@@ -41,7 +41,7 @@ export const stats: Run = (_given, world) =>
 
 /** Usage counts once: a fork shares the turns of its conversation, a subagent has its own. What is in the trash was
  *  paid all the same. */
-async function readStats(store: Store, world: World): Promise<Stats> {
+async function readStats(store: Meter, world: World): Promise<Stats> {
   const measured = await store.measure(new Date(world.now() - monthMs))
   let [recent, all] = [noUsage, noUsage]
   const days = new Map<string, UsageTotals>()

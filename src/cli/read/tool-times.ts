@@ -1,5 +1,5 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import type { Store } from '../../core/ports.ts'
+import type { MessageReader } from '../../core/ports.ts'
 
 /** How long a call of a tool took, as its start and its end were noted; null if they were not. */
 export type ToolTimes = (message: MessageId, callId: string) => number | null
@@ -10,7 +10,7 @@ const mostEvents = 20_000
 /** Reads how long the tools of a conversation took. Some recorders note which message made the call, others only the
  *  call's own id. */
 export async function readToolTimes(
-  store: Pick<Store, 'listEvents'>,
+  store: Pick<MessageReader, 'listEvents'>,
   id: ConversationId,
 ): Promise<ToolTimes> {
   const events = await store.listEvents(id, {

@@ -1,6 +1,6 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
-import type { Store } from '../../core/ports.ts'
+import type { Lister, MessageReader } from '../../core/ports.ts'
 import { buildForest, subtreeOf, type Tree, walkForest } from '../../core/tree.ts'
 import { hasOption, type Run } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
@@ -47,14 +47,14 @@ interface Root {
 /** Every tree of the scope, the most recently active last. */
 async function rootsHere(
   world: World,
-  store: Store,
+  store: MessageReader & Lister,
   all: boolean,
   traces: boolean,
 ): Promise<readonly Root[]> {
   const { filter } = scopeOf(world.place(), world.cwd, all)
   const roots: (Root & { readonly newest: number })[] = []
   for (let after: string | null | undefined; after !== null; ) {
-    const page: Awaited<ReturnType<Store['listConversations']>> = await store.listConversations({
+    const page: Awaited<ReturnType<Lister['listConversations']>> = await store.listConversations({
       ...filter,
       ...(traces ? {} : { kind: 'main' as const }),
       limit: 1000,
@@ -75,7 +75,7 @@ async function rootsHere(
 
 async function printTrees(
   world: World,
-  store: Store,
+  store: Lister,
   roots: readonly Root[],
   from: MessageId | null,
 ): Promise<void> {
@@ -87,7 +87,7 @@ async function printTrees(
 
 async function printJson(
   world: World,
-  store: Store,
+  store: Lister,
   roots: readonly Root[],
   from: MessageId | null,
 ): Promise<void> {
@@ -125,7 +125,7 @@ interface Held extends Forest {
 /** Tree by tree, each conversation read once: those with several trees are kept until the last was printed. */
 async function* forests(
   world: World,
-  store: Store,
+  store: Lister,
   roots: readonly Root[],
   from: MessageId | null,
 ): AsyncGenerator<Forest> {
@@ -153,7 +153,7 @@ async function* forests(
 
 async function printCompact(
   world: World,
-  store: Store,
+  store: MessageReader,
   roots: readonly Root[],
   from: MessageId | null,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import type { Message } from '../../core/message.ts'
 import { textOf } from '../../core/message.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, Deleter, MessageReader } from '../../core/ports.ts'
 import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
 import { confirm } from '../command-line/confirm.ts'
@@ -20,7 +20,12 @@ export const erase: Run = async (given, world) => {
   return withStore(world, store => eraseIn(store, given, world, reason))
 }
 
-async function eraseIn(store: Store, given: Given, world: World, reason: string): Promise<number> {
+async function eraseIn(
+  store: ConversationReader & MessageReader & Deleter,
+  given: Given,
+  world: World,
+  reason: string,
+): Promise<number> {
   const messages = await named(store, given.arguments)
   const waiting = messages.filter(({ erased }) => erased === null)
   if (waiting.length > 0 && !(await mayGoOn(store, waiting, hasOption(given, 'yes'), world))) {
@@ -36,7 +41,10 @@ async function eraseIn(store: Store, given: Given, world: World, reason: string)
 }
 
 /** Only messages: a word less on the command line must not erase a conversation. */
-async function named(store: Store, texts: readonly string[]): Promise<readonly Message[]> {
+async function named(
+  store: ConversationReader & MessageReader,
+  texts: readonly string[],
+): Promise<readonly Message[]> {
   const messages: Message[] = []
   for (const text of texts) {
     const { message } = await store.resolve(text)
@@ -48,7 +56,7 @@ async function named(store: Store, texts: readonly string[]): Promise<readonly M
 }
 
 async function mayGoOn(
-  store: Store,
+  store: ConversationReader,
   messages: readonly Message[],
   isSure: boolean,
   world: World,

@@ -1,6 +1,6 @@
 import { countDependents, type Finding, type Verified } from '../../core/finding.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader } from '../../core/ports.ts'
 import type { World } from '../command-line/command-context.ts'
 import { folded } from '../output/cut.ts'
 import { plural, whole } from '../output/number.ts'
@@ -12,7 +12,7 @@ const mostListed = 50
 
 /** What was found, for people: what is damaged first, then what can be repaired; what is only odd is counted. */
 export async function tellFindings(
-  store: Store | null,
+  store: ConversationReader | null,
   world: World,
   verified: Verified,
   findings: readonly Finding[],
@@ -81,7 +81,7 @@ function damagedLine({ conversations, damaged }: Verified): string {
 }
 
 /** Null if it has none, or cannot be read: that is what this is about. */
-async function titleOf(store: Store, id: string): Promise<string | null> {
+async function titleOf(store: ConversationReader, id: string): Promise<string | null> {
   try {
     return (await store.getConversation(id as ConversationId)).title
   } catch {

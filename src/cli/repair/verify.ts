@@ -1,7 +1,7 @@
 import { CorruptError, SkeinError } from '../../core/errors.ts'
 import { countDependents, type Finding, type Severity, type Verified } from '../../core/finding.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, Verifier } from '../../core/ports.ts'
 import { hasOption, type Run } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
 import { exit } from '../command-line/exit-code.ts'
@@ -26,7 +26,7 @@ export const verify: Run = async (given, world) => {
 }
 
 async function verifyIn(
-  store: Store,
+  store: ConversationReader & Verifier,
   world: World,
   named: readonly string[],
   isQuick: boolean,
@@ -53,7 +53,7 @@ async function verifyIn(
 }
 
 async function tell(
-  store: Store | null,
+  store: ConversationReader | null,
   world: World,
   verified: Verified,
   findings: readonly Finding[],

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { inspectConfig } from '../../config/read-config.ts'
 import type { Verified } from '../../core/finding.ts'
-import type { Store } from '../../core/ports.ts'
+import type { Verifier } from '../../core/ports.ts'
 import type { Run } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
 import { exit } from '../command-line/exit-code.ts'
@@ -126,7 +126,7 @@ function modeOf(target: string): string {
 
 const sample = 1_000
 
-async function checkSample(store: Store, world: World): Promise<Check> {
+async function checkSample(store: Verifier, world: World): Promise<Check> {
   const progress = progressLine(world, 'checking', 'messages')
   let verified: Verified
   try {

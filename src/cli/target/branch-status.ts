@@ -2,7 +2,7 @@ import type { Branch } from '../../core/branch.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { type Message, type Role, textOf } from '../../core/message.ts'
-import type { BranchInConversation, Store } from '../../core/ports.ts'
+import type { BranchInConversation, ConversationReader, MessageReader, TurnWriter } from '../../core/ports.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 
 /** Where a conversation stands: what a person is told before anything is asked. */
@@ -26,9 +26,12 @@ export interface LastWords {
   readonly at: Date
 }
 
+/** What finding out the status of a branch reads, and ends: the turns of processes that have died. */
+export type StatusStore = ConversationReader & MessageReader & Pick<TurnWriter, 'endTurn'>
+
 /** Looks at the end of a branch. An answer whose process died is closed first: what had arrived of it is kept, and
  *  is what the person sees. */
-export async function standingOn(store: Store, place: BranchInConversation): Promise<Standing> {
+export async function standingOn(store: StatusStore, place: BranchInConversation): Promise<Standing> {
   const { conversation } = place
   const ended = await takeOver(store, conversation.id, place.branch.name)
   const branch = ended.length > 0 ? await store.getBranch(place.branch) : place.branch
@@ -39,7 +42,7 @@ export async function standingOn(store: Store, place: BranchInConversation): Pro
 
 /** The same for any message: a fork begins there, whatever the branch does. */
 export async function standingAt(
-  store: Store,
+  store: Pick<MessageReader, 'getMessages'>,
   { conversation, branch }: BranchInConversation,
   head: MessageId | null,
   live = false,
@@ -58,7 +61,10 @@ export async function standingAt(
 }
 
 /** A tail would begin with a whole turn, which may be long; these are enough to find words in. */
-async function newestOf(store: Store, head: MessageId): Promise<readonly Message[]> {
+async function newestOf(
+  store: Pick<MessageReader, 'getMessages'>,
+  head: MessageId,
+): Promise<readonly Message[]> {
   const messages: Message[] = []
   for (let id: MessageId | null = head; id !== null && messages.length < 3; ) {
     const [message]: readonly Message[] = await store.getMessages([id], { blobs: 'preview' })

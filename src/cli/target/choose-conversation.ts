@@ -1,7 +1,13 @@
 import type { Target } from '../../agent/journal.ts'
 import type { Conversation, NewConversation } from '../../core/conversation.ts'
 import { NotFoundError } from '../../core/errors.ts'
-import type { BranchInConversation, Resolved, Store } from '../../core/ports.ts'
+import type {
+  BranchInConversation,
+  ConversationReader,
+  ConversationWriter,
+  Lister,
+  Resolved,
+} from '../../core/ports.ts'
 import type { Given } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
@@ -9,7 +15,7 @@ import { shortened } from '../output/short-id.ts'
 import { homely } from '../output/tildify.ts'
 import { age } from '../output/time.ts'
 import type { StoreLocation } from '../store/store-location.ts'
-import { type Standing, standingAt, standingOn } from './branch-status.ts'
+import { type Standing, type StatusStore, standingAt, standingOn } from './branch-status.ts'
 import { findNamed, looksLikeId } from './find-named.ts'
 import { moveKey } from './move-key.ts'
 import { newestHere } from './newest-here.ts'
@@ -62,7 +68,7 @@ export async function goOnWith(
   named: string,
   found: Resolved,
   { force }: Pick<Wishes, 'force'>,
-  store: Store,
+  store: StatusStore & ConversationWriter,
   world: World,
 ): Promise<Chosen> {
   checkOurs(named, found.conversation, force, world)
@@ -110,7 +116,7 @@ function expiryNotes({ expiresAt }: Conversation, world: World): readonly string
 }
 
 async function continued(
-  store: Store,
+  store: StatusStore & ConversationWriter,
   place: BranchInConversation,
   notes: readonly string[] = [],
 ): Promise<Chosen> {
@@ -131,7 +137,7 @@ async function continued(
 }
 
 /** The conversation with a name: whoever gives the name gets the one of this directory, made if there is none. */
-async function byName(name: string, store: Store, world: World): Promise<Chosen> {
+async function byName(name: string, store: StatusStore & ConversationWriter, world: World): Promise<Chosen> {
   const key = keyOf(name, world.place(), world.cwd)
   const place = await store.findByKey(key)
   if (place) return continued(store, place)
@@ -139,7 +145,11 @@ async function byName(name: string, store: Store, world: World): Promise<Chosen>
 }
 
 /** The key's last holder has expired: what was said is not gone, and nobody should think so. */
-async function formerNotes(key: string, store: Store, world: World): Promise<readonly string[]> {
+async function formerNotes(
+  key: string,
+  store: Pick<ConversationReader, 'resolve'>,
+  world: World,
+): Promise<readonly string[]> {
   try {
     const { conversation } = await store.resolve(key)
     const { expiresAt } = conversation
@@ -150,7 +160,12 @@ async function formerNotes(key: string, store: Store, world: World): Promise<rea
   }
 }
 
-async function newest(wishes: Wishes, store: Store, world: World, word: string | null): Promise<Chosen> {
+async function newest(
+  wishes: Wishes,
+  store: StatusStore & ConversationWriter & Lister,
+  world: World,
+  word: string | null,
+): Promise<Chosen> {
   const { place, expired } = await newestHere(store, world)
   if (place) return { ...(await continued(store, place)), word }
   const key = keyOf('default', world.place(), world.cwd)
@@ -165,7 +180,7 @@ async function newest(wishes: Wishes, store: Store, world: World, word: string |
   return { ...made, word }
 }
 
-function startNew(name: string | null, store: Store, world: World): Promise<Chosen> {
+function startNew(name: string | null, store: KeyStore, world: World): Promise<Chosen> {
   const key = keyOf(name ?? 'default', world.place(), world.cwd)
   return fresh('new', [], model => begin(store, key, world, model))
 }
@@ -178,8 +193,10 @@ async function fresh(
   return { how, standing: null, fork: null, notes, word: null, enter }
 }
 
+type KeyStore = Pick<ConversationReader, 'findByKey'> & Pick<ConversationWriter, 'create' | 'setKey'>
+
 /** A new conversation takes the key; the one that had it keeps its id. */
-async function begin(store: Store, key: string, world: World, model: string): Promise<Target> {
+async function begin(store: KeyStore, key: string, world: World, model: string): Promise<Target> {
   const { branch } = await store.create({ ...wanted(world), model })
   await moveKey(store, key, branch)
   return { conversationId: branch.conversationId, name: branch.name }

@@ -1,5 +1,5 @@
 import { AmbiguousIdError, type IdCandidate, InvalidError, NotFoundError } from '../../core/errors.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, Lister, MessageReader } from '../../core/ports.ts'
 import type { World } from '../command-line/command-context.ts'
 import { type Problem, problemOf } from '../command-line/report.ts'
 import { cut, folded, padEnd, padStart, widthOf } from '../output/cut.ts'
@@ -9,12 +9,14 @@ import { shortIdIn } from '../output/short-id.ts'
 import { age } from '../output/time.ts'
 import { nearIds } from './near-ids.ts'
 
+type ReadStore = ConversationReader & MessageReader & Lister
+
 /** An error, and if it is about an id, what may have been meant. `typed` are the words that were given: an error about
  *  an id that is too short does not say which. */
 export async function explain(
   error: unknown,
   typed: readonly string[],
-  store: Store,
+  store: ReadStore,
   world: World,
 ): Promise<Problem> {
   const problem = problemOf(error)
@@ -30,7 +32,7 @@ async function explained(
   problem: Problem,
   error: unknown,
   typed: readonly string[],
-  store: Store,
+  store: ReadStore,
   world: World,
 ): Promise<Problem> {
   if (error instanceof AmbiguousIdError) {
@@ -53,7 +55,7 @@ function unknownId(error: unknown, typed: readonly string[]): string | undefined
 /** `q2w6nb  You      15 Nov  Use full jitter with a 30 s cap`. */
 async function candidateLines(
   candidates: readonly IdCandidate[],
-  store: Store,
+  store: ReadStore,
   world: World,
 ): Promise<readonly string[]> {
   const rows: (readonly [id: string, who: string, when: string, words: string])[] = []
@@ -67,7 +69,7 @@ async function candidateLines(
   })
 }
 
-async function rowOf({ kind, id }: IdCandidate, store: Store, world: World) {
+async function rowOf({ kind, id }: IdCandidate, store: ReadStore, world: World) {
   const { style } = world.err
   const short = await shortIdIn(store, id)
   const { conversation, message } = await store.resolve(id)

@@ -1,5 +1,5 @@
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
-import type { BranchInConversation, Resolved, Store } from '../../core/ports.ts'
+import type { BranchInConversation, ConversationReader, Lister, Resolved } from '../../core/ports.ts'
 import type { World } from '../command-line/command-context.ts'
 
 /** How many conversations of this directory are looked through for the name of a branch. */
@@ -8,7 +8,11 @@ const mostLookedAt = 50
 /** What a person means by a word: an id by its beginning, `id:branch`, a key, or the name of a branch in a conversation
  *  of this directory, the newest first. Null if it is none of them. Throws AmbiguousIdError, and NotFoundError for
  *  what is in the trash. */
-export async function findNamed(word: string, store: Store, world: World): Promise<Resolved | null> {
+export async function findNamed(
+  word: string,
+  store: ConversationReader & Lister,
+  world: Pick<World, 'cwd'>,
+): Promise<Resolved | null> {
   if (word === '' || /\s/.test(word)) return null
   try {
     const found = await store.resolve(word)
@@ -24,11 +28,19 @@ export async function findNamed(word: string, store: Store, world: World): Promi
 }
 
 /** A key as people say it: in the user's store it goes on with the directory. */
-async function byOwnKey(word: string, store: Store, { cwd }: World): Promise<BranchInConversation | null> {
+async function byOwnKey(
+  word: string,
+  store: Pick<ConversationReader, 'findByKey'>,
+  { cwd }: Pick<World, 'cwd'>,
+): Promise<BranchInConversation | null> {
   return word.startsWith('cli:') ? store.findByKey(`${word}@${cwd}`) : null
 }
 
-async function byBranch(name: string, store: Store, { cwd }: World): Promise<BranchInConversation | null> {
+async function byBranch(
+  name: string,
+  store: Pick<ConversationReader & Lister, 'listBranches' | 'listConversations'>,
+  { cwd }: Pick<World, 'cwd'>,
+): Promise<BranchInConversation | null> {
   const { items } = await store.listConversations({ directory: cwd, limit: mostLookedAt })
   for (const { branch, ...conversation } of items) {
     if (branch.name === name) return { conversation, branch }

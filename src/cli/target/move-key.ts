@@ -1,13 +1,13 @@
 import type { BranchRef } from '../../core/branch.ts'
 import { KeyReusedError } from '../../core/errors.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, ConversationWriter } from '../../core/ports.ts'
 
 /** Two that want the same key at the same time take turns; nobody loses this often by chance. */
 const mostTries = 20
 
 /** Gives a key to a branch, whoever has it. The one that had it keeps its id. */
 export async function moveKey(
-  store: Pick<Store, 'findByKey' | 'setKey'>,
+  store: Pick<ConversationReader & ConversationWriter, 'findByKey' | 'setKey'>,
   key: string,
   to: BranchRef,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { AmbiguousIdError, InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ListedConversation } from '../../core/listing.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, Lister } from '../../core/ports.ts'
 import type { World } from '../command-line/command-context.ts'
 import { editsBetween } from '../command-line/similar-words.ts'
 import { shortestId } from '../output/short-id.ts'
@@ -19,7 +19,7 @@ const messagesRead = 100
  *  title. */
 export async function nearIds(
   typed: string,
-  store: Store,
+  store: ConversationReader & Lister,
   { cwd }: Pick<World, 'cwd'>,
 ): Promise<readonly string[]> {
   const id = typed.split(':', 1)[0]!.toLowerCase()
@@ -35,7 +35,10 @@ export async function nearIds(
 }
 
 /** As much of the beginning as is there at all: whoever mistypes does so at the end of a long id as well. */
-async function idsBeginningLike(store: Store, typed: string): Promise<readonly string[]> {
+async function idsBeginningLike(
+  store: Pick<ConversationReader, 'resolve'>,
+  typed: string,
+): Promise<readonly string[]> {
   for (let length = typed.length - 1; length >= shortestId; length--) {
     try {
       const { message, conversation } = await store.resolve(typed.slice(0, length))
@@ -48,7 +51,10 @@ async function idsBeginningLike(store: Store, typed: string): Promise<readonly s
   return []
 }
 
-async function idsSeen(store: Store, listed: readonly ListedConversation[]): Promise<readonly string[]> {
+async function idsSeen(
+  store: Pick<Lister, 'listMessages'>,
+  listed: readonly ListedConversation[],
+): Promise<readonly string[]> {
   const ids: string[] = listed.map(({ id }) => id)
   for (const { id } of listed.slice(0, conversationsRead)) {
     const { items } = await store.listMessages({

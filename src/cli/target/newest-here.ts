@@ -1,5 +1,5 @@
 import type { ListedConversation } from '../../core/listing.ts'
-import type { BranchInConversation, Store } from '../../core/ports.ts'
+import type { BranchInConversation, Lister } from '../../core/ports.ts'
 import type { World } from '../command-line/command-context.ts'
 
 /** What a bare `skein` goes on with. */
@@ -11,7 +11,10 @@ export interface NewestHere {
 
 /** The newest living conversation of this directory. Never the trace of a subagent (C18), nor one that another program
  *  owns; an expired one goes on only when it is named. */
-export async function newestHere(store: Store, { cwd, now }: World): Promise<NewestHere> {
+export async function newestHere(
+  store: Pick<Lister, 'listConversations'>,
+  { cwd, now }: Pick<World, 'cwd' | 'now'>,
+): Promise<NewestHere> {
   let expired: ListedConversation | null = null
   for (let after: string | null | undefined; after !== null; ) {
     const page = await store.listConversations({

@@ -2,7 +2,7 @@ import type { BranchRef } from '../../core/branch.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, ConversationWriter, MessageReader } from '../../core/ports.ts'
 
 /** A branch that is about to be made. */
 export interface Fork {
@@ -14,14 +14,21 @@ export interface Fork {
 }
 
 /** A fork at a message, with a name that is free: `main-2`, `main-3` …, after the branch that people are on. */
-export async function forkAt(store: Store, conversation: Conversation, at: MessageId): Promise<Fork> {
+export async function forkAt(
+  store: ConversationReader & MessageReader,
+  conversation: Conversation,
+  at: MessageId,
+): Promise<Fork> {
   const branches = await store.listBranches(conversation.id)
   const name = freeName(conversation.activeBranch, new Set(branches.map(branch => branch.name)))
   return { conversationId: conversation.id, at, name, answers: await countAnswers(store, at) }
 }
 
 /** Makes the branch. If somebody took the name a moment ago, the next one. */
-export async function makeFork(store: Store, fork: Fork): Promise<BranchRef> {
+export async function makeFork(
+  store: Pick<ConversationWriter, 'createBranch'>,
+  fork: Fork,
+): Promise<BranchRef> {
   const taken = new Set<string>()
   for (let name = fork.name; ; name = freeName(fork.name, taken)) {
     try {
@@ -34,12 +41,12 @@ export async function makeFork(store: Store, fork: Fork): Promise<BranchRef> {
   }
 }
 
-export async function isAnswered(store: Store, id: MessageId): Promise<boolean> {
+export async function isAnswered(store: MessageReader, id: MessageId): Promise<boolean> {
   return (await countAnswers(store, id)) > 0
 }
 
 /** Messages that hang on this one. */
-async function countAnswers(store: Store, id: MessageId): Promise<number> {
+async function countAnswers(store: MessageReader, id: MessageId): Promise<number> {
   const [message] = await store.getMessages([id], { blobs: 'preview' })
   const runs = await store.structure(message!.conversationId)
   const follows = runs.some(({ firstSeq, lastSeq }) => firstSeq <= message!.seq && message!.seq < lastSeq)
@@ -56,7 +63,7 @@ function freeName(after: string, taken: ReadonlySet<string>): string {
 
 /** A branch at a message, or at the very beginning, with the next free name after another one: `main-2`. */
 export async function branchAt(
-  store: Store,
+  store: Pick<ConversationReader & ConversationWriter, 'listBranches' | 'createBranch'>,
   id: ConversationId,
   at: MessageId | null,
   after: string,

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, Lister, RecordMover } from '../../core/ports.ts'
 import type { UnreadableRecord } from '../../core/record.ts'
 import { type RecordTally, type SourcedRecord, takeIn } from '../../core/take-in.ts'
 import { openStore } from '../../stores/open.ts'
@@ -41,8 +41,8 @@ export const copy: Run = async (given, world) => {
 
 async function copyAll(
   world: World,
-  source: Store,
-  target: Store,
+  source: ConversationReader & Lister & RecordMover,
+  target: RecordMover,
   only: readonly string[],
   signal: AbortSignal,
 ): Promise<Copied> {

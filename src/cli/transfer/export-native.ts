@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import type { Store } from '../../core/ports.ts'
+import type { ConversationReader, Lister, RecordMover } from '../../core/ports.ts'
 import type { StoreRecord, UnreadableRecord } from '../../core/record.ts'
 import { nativeEncoder } from '../../formats/native/encode.ts'
 import { type Given, hasOption, textOption } from '../command-line/command.ts'
@@ -20,7 +20,11 @@ import { slugOf } from './slug.ts'
 import { breathing } from './yield-to-event-loop.ts'
 
 /** Writes conversations with all that is stored of them, to a file or to stdout, in little memory. */
-export async function exportNative(given: Given, world: World, store: Store): Promise<number> {
+export async function exportNative(
+  given: Given,
+  world: World,
+  store: ConversationReader & Lister & RecordMover,
+): Promise<number> {
   if (hasOption(given, 'html'))
     throw new UsageError('--html and the native format are two things', 'Choose one')
   const all = hasOption(given, 'all')
@@ -53,7 +57,7 @@ interface WrittenFile {
 
 async function writeAll(
   world: World,
-  store: Store,
+  store: RecordMover,
   ids: readonly ConversationId[],
   write: Chunks,
   signal: AbortSignal,
@@ -82,7 +86,10 @@ async function writeAll(
 }
 
 /** What was removed for good since it was listed is passed over. */
-async function* stillThere(store: Store, id: ConversationId): AsyncGenerator<StoreRecord | UnreadableRecord> {
+async function* stillThere(
+  store: RecordMover,
+  id: ConversationId,
+): AsyncGenerator<StoreRecord | UnreadableRecord> {
   try {
     yield* store.readRecords(id)
   } catch (error) {
@@ -122,7 +129,7 @@ async function toStdout({ out }: World, text: string): Promise<void> {
 async function fileOf(
   given: Given,
   world: World,
-  store: Store,
+  store: ConversationReader,
   only: ConversationId | null,
 ): Promise<string | null> {
   const output = textOption(given, 'output')

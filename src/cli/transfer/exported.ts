@@ -2,7 +2,7 @@ import type { BranchInfo } from '../../core/branch.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
-import type { Resolved, Store } from '../../core/ports.ts'
+import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import type { Summary } from '../../core/summary.ts'
 import { modelName } from '../output/model-name.ts'
 
@@ -29,7 +29,7 @@ export interface Exported {
 
 /** Reads a whole conversation. The first line is the path to the message, or of the branch, that was asked for. */
 export async function readExported(
-  store: Store,
+  store: ConversationReader & MessageReader & Lister,
   { conversation, branch, message }: Resolved,
 ): Promise<Exported> {
   const { id } = conversation

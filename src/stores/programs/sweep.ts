@@ -1,11 +1,11 @@
+import { trashGraceMs } from '../../core/conversation.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import { all, first, type Program, run } from '../engine/engine.ts'
 import { trashConversation } from './trash.ts'
 
 export const dayMs = 86_400_000
 
-/** How long something lies in the trash at least, and through how many sweeps. */
-export const graceMs = 7 * dayMs
+/** A trashed conversation is purged after `trashGraceMs` and this many sweeps. */
 const graceSweeps = 2
 
 /** Conversations that one transaction of a sweep moves. */
@@ -43,6 +43,6 @@ export function* listExpired(now: number): Program<ConversationId[]> {
 
 /** What lies in the trash long enough; `ahead` counts the sweep that a dry run does not note. */
 export function* listPurgeable(now: number, limit: number, ahead = 0): Program<ConversationId[]> {
-  const rows = yield* all('purgeable', { before: now - graceMs, sweeps: graceSweeps - ahead, limit })
+  const rows = yield* all('purgeable', { before: now - trashGraceMs, sweeps: graceSweeps - ahead, limit })
   return rows.map(row => row.id as ConversationId)
 }

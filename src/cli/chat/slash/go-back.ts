@@ -2,14 +2,17 @@ import type { BranchRef } from '../../../core/branch.ts'
 import { InvalidError } from '../../../core/errors.ts'
 import type { MessageId } from '../../../core/ids.ts'
 import { type Message, textOf } from '../../../core/message.ts'
-import type { Store } from '../../../core/ports.ts'
+import type { MessageReader } from '../../../core/ports.ts'
 import { moveKey } from '../../target/move-key.ts'
 import { branchAt } from '../../target/planned-fork.ts'
 import type { Chat } from '../state/chat-state.ts'
 import { here } from './slash-command.ts'
 
 /** The person's last message on the path. Throws InvalidError if there is none. */
-export async function lastPrompt(store: Store, head: MessageId | null): Promise<Message> {
+export async function lastPrompt(
+  store: Pick<MessageReader, 'tail'>,
+  head: MessageId | null,
+): Promise<Message> {
   const { messages } = head === null ? { messages: [] } : await store.tail(head, { messages: 1 })
   const prompt = messages.findLast(message => message.role === 'user')
   if (!prompt) throw new InvalidError('conversation', 'you have said nothing on this branch yet')

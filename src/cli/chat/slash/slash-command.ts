@@ -1,5 +1,4 @@
-import type { Store } from '../../../core/ports.ts'
-import type { Spot } from '../state/chat-controller.ts'
+import type { ChatStore, Spot } from '../state/chat-controller.ts'
 import type { Chat, Next } from '../state/chat-state.ts'
 
 /** A command of a chat. */
@@ -19,7 +18,7 @@ export interface SlashCommand {
 }
 
 /** Where the chat is. Only for commands that need something to be there: it is checked before they run. */
-export async function here({ talker }: Chat): Promise<Spot & { readonly store: Store }> {
+export async function here({ talker }: Chat): Promise<Spot & { readonly store: ChatStore }> {
   const spot = await talker.spot()
   return { ...spot!, store: talker.store! }
 }

@@ -1,5 +1,6 @@
 import type { Agent } from '../../../agent/agent.ts'
 import type { Target } from '../../../agent/journal.ts'
+import type { AgentStore } from '../../../agent/options.ts'
 import type { Run } from '../../../agent/run.ts'
 import type { Window } from '../../../context/fitted.ts'
 import { readContext } from '../../../context/read-context.ts'
@@ -9,7 +10,7 @@ import { ContextLengthError } from '../../../core/errors.ts'
 import type { MessageId } from '../../../core/ids.ts'
 import type { NewMessage } from '../../../core/message.ts'
 import type { Model } from '../../../core/model.ts'
-import type { Store } from '../../../core/ports.ts'
+import type { Deleter, Lister, MessageReader } from '../../../core/ports.ts'
 import type { World } from '../../command-line/command-context.ts'
 import { openNamed } from '../../model/choose-model.ts'
 import { type Speaker, speakerFor } from '../../model/model-setup.ts'
@@ -17,6 +18,9 @@ import { turnCost } from '../../output/cost.ts'
 import { homely } from '../../output/tildify.ts'
 import type { Chosen } from '../../target/choose-conversation.ts'
 import type { StatusFacts } from './status-line.ts'
+
+/** What a chat needs of a store. */
+export type ChatStore = AgentStore & Lister & Pick<Deleter, 'trash'>
 
 /** Where a chat is in its conversation. */
 export interface Spot {
@@ -33,7 +37,7 @@ export interface Talker {
   /** How much the model may be given. */
   readonly window: Window
   /** Null where nothing is kept. */
-  readonly store: Store | null
+  readonly store: ChatStore | null
   readonly system: string | null
   /** Says something. The run fails with BusyError if somebody is answering there, unless told to wait or to
    *  go beside it: then nothing was said. */
@@ -59,7 +63,7 @@ export interface Talker {
 
 export interface TalkerOptions {
   readonly world: World
-  readonly store: Store | null
+  readonly store: ChatStore | null
   readonly chosen: Chosen
   readonly speaker: Speaker
   readonly system: string | null
@@ -198,7 +202,12 @@ function branchOf({ standing, fork }: Chosen): BranchRef | null {
 }
 
 /** What the next call would be given, as far as we decide that, and how many messages the path has. */
-async function fillAt(store: Store, head: MessageId | null, window: Window | null, system: string | null) {
+async function fillAt(
+  store: MessageReader,
+  head: MessageId | null,
+  window: Window | null,
+  system: string | null,
+) {
   if (head === null) return { used: 0, messages: 0 }
   const [message] = await store.getMessages([head], { blobs: 'preview' })
   const messages = message!.depth + 1

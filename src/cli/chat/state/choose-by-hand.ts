@@ -1,14 +1,14 @@
-import type { Store } from '../../../core/ports.ts'
 import type { World } from '../../command-line/command-context.ts'
 import { show } from '../../read/show.ts'
 import { branchAt } from '../../target/planned-fork.ts'
 import type { Keyboard } from '../input/keyboard.ts'
+import type { ChatStore } from './chat-controller.ts'
 import { pickConversation } from './pick-conversation.ts'
 
 /** Lets a person pick a conversation, and returns what names the branch to go on with: `id:branch`. Null if they picked
  *  none. `escapeMeans` is what that means. */
 export async function chooseByHand(
-  store: Store,
+  store: ChatStore,
   keyboard: Keyboard,
   world: World,
   escapeMeans: string,

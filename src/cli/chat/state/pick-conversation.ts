@@ -1,6 +1,6 @@
 import type { ConversationId } from '../../../core/ids.ts'
 import type { ListedConversation } from '../../../core/listing.ts'
-import type { Store } from '../../../core/ports.ts'
+import type { Lister, MessageReader } from '../../../core/ports.ts'
 import type { World } from '../../command-line/command-context.ts'
 import { gistOf } from '../../output/gist.ts'
 import { modelName } from '../../output/model-name.ts'
@@ -19,7 +19,7 @@ export interface PickedConversation {
 }
 
 export interface PickConversation {
-  readonly store: Store
+  readonly store: Lister & MessageReader
   readonly keyboard: Keyboard
   readonly world: World
   /** What Escape does, as the last row says it. */
@@ -75,7 +75,7 @@ export async function pickConversation(options: PickConversation): Promise<Picke
 
 async function choicesOf(
   listed: readonly ListedConversation[],
-  store: Store,
+  store: MessageReader,
   world: World,
 ): Promise<readonly Choice<ListedConversation>[]> {
   const lasts = await lastWords(
@@ -100,7 +100,7 @@ async function choicesOf(
   })
 }
 
-async function firstWords(id: ConversationId, store: Store): Promise<Choice<unknown>['details']> {
+async function firstWords(id: ConversationId, store: Lister): Promise<Choice<unknown>['details']> {
   const first = await store.listMessages({
     conversationId: id,
     order: 'ascending',
