@@ -10,12 +10,13 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { bytes, plural } from '../output/number.ts'
 import { progressLine } from '../output/progress-line.ts'
 import { duration } from '../output/time.ts'
+import { isServerUrl } from '../store/store-location.ts'
 
 /** Copies the store into a file while others write to it, and checks the copy. */
 export const backup: Run = async (given, world) => {
   const { target } = world.place()
   const to = resolve(world.cwd, given.arguments[0]!)
-  if (/^postgres(ql)?:\/\//.test(target)) {
+  if (isServerUrl(target)) {
     throw new UsageError(
       'a backup of one moment is for the server to make',
       'pg_dump; or, conversation by conversation: skein copy <url> <file>',

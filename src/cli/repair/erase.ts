@@ -74,8 +74,8 @@ async function mayGoOn(
 
 /** Whether the words are gone from the bytes of the file too; null where that is not ours to say. */
 async function removeTraces(world: World): Promise<boolean | null> {
-  const { target } = world.place()
-  if (/^postgres(ql)?:\/\/|^:memory:$/.test(target)) return null
+  const { target, isFile } = world.place()
+  if (!isFile) return null
   const { shredErased } = await import('../../stores/sqlite/shred.ts')
   return shredErased(target)
 }

@@ -14,6 +14,7 @@ import { plural, whole } from '../output/number.ts'
 import { progressLine } from '../output/progress-line.ts'
 import { shortened, shortestId } from '../output/short-id.ts'
 import { duration } from '../output/time.ts'
+import { isServerUrl } from '../store/store-location.ts'
 
 /** How many losses are named to people; programs are told all. */
 const mostListed = 20
@@ -22,7 +23,7 @@ const mostListed = 20
 export const recover: Run = async (given, world) => {
   const named = given.arguments[0]
   const damaged = named === undefined ? world.place().target : resolve(world.cwd, named)
-  if (/^postgres(ql)?:\/\//.test(damaged))
+  if (isServerUrl(damaged))
     throw new UsageError('recover is for SQLite files', 'For PostgreSQL: a backup of the server')
   if (!existsSync(damaged)) throw new UsageError(`there is no file ${damaged}`)
   const to = resolve(world.cwd, textOption(given, 'output') ?? besides(damaged))

@@ -58,8 +58,7 @@ function checkNode(): Check {
 }
 
 async function checkStore(world: World): Promise<readonly Check[]> {
-  const { target } = world.place()
-  const isFile = !/^postgres(ql)?:\/\/|^:memory:$/.test(target)
+  const { target, isFile } = world.place()
   const shown = shownTarget(world)
   if (isFile && !existsSync(target)) return [newPlace(target, shown)]
   try {

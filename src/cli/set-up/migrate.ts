@@ -5,8 +5,7 @@ import { shownTarget } from '../store/store-location.ts'
 
 /** Brings the store to this version's schema, and says which that is. Opening a store does the same. */
 export const migrate: Run = async (_given, world) => {
-  const { target } = world.place()
-  const isFile = !/^postgres(ql)?:\/\/|^:memory:$/.test(target)
+  const { target, isFile } = world.place()
   if (isFile && !existsSync(target)) {
     if (world.json) world.out.line(JSON.stringify({ store: shownTarget(world), before: null, schema: null }))
     else if (!world.quiet)

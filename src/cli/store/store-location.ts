@@ -3,10 +3,11 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { homely } from '../output/tildify.ts'
 
-/** Where the data is, and why there. */
+/** Where the store of a command is, and why there. */
 export interface StoreLocation {
-  /** A file, or a `postgres://` URL. */
+  /** A file, a `postgres://` URL, or `:memory:`. */
   readonly target: string
+  readonly isFile: boolean
   /** Given by a flag or SKEIN_DB, found in a project, or the user's own. */
   readonly kind: 'given' | 'project' | 'user'
   /** The folder that `.skein/` stands in, for a project's store. */
@@ -20,17 +21,20 @@ export function findPlace(
   cwd: string,
 ): StoreLocation {
   const named = given || env.SKEIN_DB
-  if (named) return { target: isUrl(named) ? named : resolve(cwd, named), kind: 'given', project: null }
+  if (named) {
+    const isFile = !isServerUrl(named) && named !== ':memory:'
+    return { target: isFile ? resolve(cwd, named) : named, isFile, kind: 'given', project: null }
+  }
   for (let folder = cwd; ; folder = dirname(folder)) {
     const file = join(folder, '.skein', 'conversations.db')
-    if (existsSync(file)) return { target: file, kind: 'project', project: folder }
+    if (existsSync(file)) return { target: file, isFile: true, kind: 'project', project: folder }
     if (dirname(folder) === folder) break
   }
-  return { target: join(dataFolder(env), 'conversations.db'), kind: 'user', project: null }
+  return { target: join(dataFolder(env), 'conversations.db'), isFile: true, kind: 'user', project: null }
 }
 
-function isUrl(target: string): boolean {
-  return /^postgres(ql)?:\/\//.test(target) || target === ':memory:'
+export function isServerUrl(target: string): boolean {
+  return /^postgres(ql)?:\/\//.test(target)
 }
 
 /** `~/.local/share/skein`, or what XDG_DATA_HOME says. */
@@ -40,8 +44,8 @@ export function dataFolder(env: Readonly<Record<string, string | undefined>>): s
 
 /** Where things will be kept from now on; null if something is kept there already. */
 export function firstPlace({ place, env }: Located): string | null {
-  const { target } = place()
-  return target.includes('://') || target === ':memory:' || existsSync(target) ? null : homely(target, env)
+  const { target, isFile } = place()
+  return !isFile || existsSync(target) ? null : homely(target, env)
 }
 
 /** The location of the store as it is shown: a URL without its password, a file with `~` for people and in full

@@ -17,8 +17,7 @@ export async function withStore(
   world: StoreAccess & Outputs,
   read: (store: Store) => Promise<number>,
 ): Promise<number> {
-  const { target, kind } = world.place()
-  const isFile = !/^postgres(ql)?:\/\/|^:memory:$/.test(target)
+  const { target, isFile, kind } = world.place()
   if (!isFile || existsSync(target)) return read(await world.store())
   if (kind === 'given') note(world, `there is no store at ${target} yet`)
   const { openStore } = await import('../../stores/open.ts')

@@ -11,6 +11,7 @@ import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { progressLine } from '../output/progress-line.ts'
 import { duration } from '../output/time.ts'
+import { isServerUrl } from '../store/store-location.ts'
 import { conversationsOf } from './conversations-of.ts'
 import { nameOf } from './import.ts'
 import { movedText, tallyJson, tellSome, tellUnreadable } from './moved-text.ts'
@@ -28,7 +29,8 @@ interface Copied {
 /** Copies conversations from one store into another, of either kind. What is there already is left alone. */
 export const copy: Run = async (given, world) => {
   const [from, to] = given.arguments.map(name => targetOf(name, world.cwd)) as [string, string]
-  if (!isUrl(from) && !existsSync(from)) throw new UsageError(`there is no store at ${given.arguments[0]}`)
+  if (!isServerUrl(from) && !existsSync(from))
+    throw new UsageError(`there is no store at ${given.arguments[0]}`)
   if (isSame(from, to)) throw new UsageError('that is one store, not two', 'Name another to copy to')
   using stop = stopOnInterrupt(world)
   await using source = await openStore(from)
@@ -80,16 +82,12 @@ async function copyAll(
 }
 
 function targetOf(name: string, cwd: string): string {
-  return isUrl(name) ? name : resolve(cwd, name)
-}
-
-function isUrl(target: string): boolean {
-  return /^postgres(ql)?:\/\//.test(target)
+  return isServerUrl(name) ? name : resolve(cwd, name)
 }
 
 function isSame(from: string, to: string): boolean {
   if (from === to) return true
-  return !isUrl(from) && !isUrl(to) && existsSync(to) && realpathSync(from) === realpathSync(to)
+  return !isServerUrl(from) && !isServerUrl(to) && existsSync(to) && realpathSync(from) === realpathSync(to)
 }
 
 function jsonOf({ tally, conversations, unreadable, refused, notes, ms }: Copied) {

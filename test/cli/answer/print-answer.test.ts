@@ -32,7 +32,7 @@ function world(given: Partial<World> = {}) {
     json: false,
     quiet: false,
     signal: new AbortController().signal,
-    place: () => ({ target: ':memory:', kind: 'given', project: null }),
+    place: () => ({ target: ':memory:', isFile: false, kind: 'given', project: null }),
     store: () => openStore(':memory:'),
     ...given,
   }

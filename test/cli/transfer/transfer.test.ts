@@ -237,7 +237,7 @@ async function refusesUsage(here: Home, argv: readonly string[], why = ''): Prom
     return await run(given, {
       ...{ cwd: here.cwd, env: {}, now: Date.now, out: paper, err: paper, canAsk: false, quiet: false },
       ...{ json: hasOption(given, 'json'), signal: new AbortController().signal, stdin: process.stdin },
-      place: () => ({ target: storeFile(here), kind: 'user', project: null }),
+      place: () => ({ target: storeFile(here), isFile: true, kind: 'user', project: null }),
       store: async () => store,
     })
   }
