@@ -84,7 +84,7 @@ function exampleLines(examples: Command['examples'], gap: number): readonly stri
   )
 }
 
-export function optionLines(options: Readonly<Record<string, Option>>): readonly string[] {
+function optionLines(options: Readonly<Record<string, Option>>): readonly string[] {
   const shown = Object.entries(options).filter(([, option]) => !option.hidden)
   const flags = shown.map(([name, { short, value, equals }]) => {
     const given = value ? ` ${value}` : equals ? `[=${equals}]` : ''

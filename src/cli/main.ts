@@ -2,11 +2,11 @@ import type { Store } from '../core/ports.ts'
 import { hasOption, textOption } from './command-line/command.ts'
 import type { World } from './command-line/command-context.ts'
 import { exit } from './command-line/exit-code.ts'
-import { withFields } from './command-line/json-fields.ts'
 import { parse } from './command-line/parse-args.ts'
 import { type ReportOptions, report, tellProblem } from './command-line/report.ts'
+import { UsageError } from './command-line/usage-error.ts'
 import { findCommand } from './find-command.ts'
-import { isTerminalAt, paperOn } from './output/output.ts'
+import { isTerminalAt, type Paper, paperOn } from './output/output.ts'
 import { findPlace, type StoreLocation } from './store/store-location.ts'
 
 /** Runs the command line of this process. Sets the exit code; never throws. */
@@ -127,4 +127,34 @@ function makeStop(): Stop {
       abort()
     },
   }
+}
+
+type Fields = { readonly [name: string]: unknown }
+
+/** Paper on which only some fields of each JSON value are written: `--json=id,title`. The same paper if none are named. */
+function withFields(paper: Paper, named: string | undefined): Paper {
+  if (named === undefined) return paper
+  const names = named
+    .split(',')
+    .map(name => name.trim())
+    .filter(name => name !== '')
+  // Only how lines are written differs: what is asked of the paper is still asked of it.
+  return Object.create(paper, {
+    line: {
+      value: (text = '') =>
+        paper.line(JSON.stringify(picked(JSON.parse(text), names), null, paper.isTerminal ? 2 : undefined)),
+    },
+  }) as Paper
+}
+
+/** Fields of an object, or of each object of a list. Throws UsageError for one that is not there, with those that are. */
+function picked(value: unknown, names: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map(one => picked(one, names))
+  if (typeof value !== 'object' || value === null) return value
+  const fields = value as Fields
+  const there = Object.keys(fields).join(', ')
+  if (names.length === 0) throw new UsageError('--json= names no field', `There are ${there}`)
+  const missing = names.find(name => !Object.hasOwn(fields, name))
+  if (missing !== undefined) throw new UsageError(`there is no field ${missing}`, `There are ${there}`)
+  return Object.fromEntries(names.map(name => [name, fields[name]]))
 }

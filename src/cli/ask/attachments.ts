@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import type { MediaBlock } from '../../core/block.ts'
+import { errorText } from '../../core/error-text.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { bytes } from '../output/number.ts'
 
@@ -96,5 +97,5 @@ function unreadable(path: string, error: unknown): UsageError {
   if (code === 'ENOENT' || code === 'ENOTDIR') return new UsageError(`there is no file ${path}`)
   if (code === 'EISDIR') return new UsageError(`${path} is a directory`, 'Attach files one by one: -a <file>')
   if (code === 'EACCES' || code === 'EPERM') return new UsageError(`${path} may not be read`)
-  return new UsageError(`${path} cannot be read: ${error instanceof Error ? error.message : error}`)
+  return new UsageError(`${path} cannot be read: ${errorText(error)}`)
 }

@@ -5,8 +5,8 @@ import { type Given, textOptions } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { bytes } from '../output/number.ts'
-import { attachFile, blockOf, charactersIn, largestText, textIn } from './attachments.ts'
-import { readInput } from './standard-input.ts'
+import { noteLine } from '../output/print.ts'
+import { attachFile, blockOf, charactersIn, largestFile, largestText, textIn } from './attachments.ts'
 
 /** What was given to be asked, before it is known whether the word after `-c` belongs to it. */
 export interface Asked {
@@ -50,4 +50,33 @@ function promptIn(input: Buffer): string {
   if (input.length > largestText)
     throw new UsageError(`the prompt has ${bytes(input.length)}, at most ${bytes(largestText)} can be sent`)
   return text.trim() === '' ? '' : text.replace(/\s+$/, '')
+}
+
+/** After so long, a person wonders what is going on. */
+const patienceMs = 3_000
+
+/** What is piped in, to its end; null on a terminal, and if there is nothing. A program that starts this one and forgets to
+ *  close its pipe would wait for ever without knowing why: it is told. */
+async function readInput(world: World): Promise<Buffer | null> {
+  const { stdin, err, quiet, json } = world
+  if (stdin.isTTY) return null
+  const reminder = setTimeout(() => {
+    if (!quiet && !json)
+      err.line(noteLine('waiting for the end of stdin (give it < /dev/null if there is none)', err))
+  }, patienceMs)
+  try {
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of stdin) {
+      const piece = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk))
+      size += piece.length
+      if (size > largestFile)
+        throw new UsageError(`stdin has more than ${bytes(largestFile)}`, 'Send a part of it')
+      chunks.push(piece)
+    }
+    const all = Buffer.concat(chunks)
+    return all.length === 0 ? null : all
+  } finally {
+    clearTimeout(reminder)
+  }
 }

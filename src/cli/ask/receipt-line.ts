@@ -37,7 +37,7 @@ export function receiptLine(facts: ReceiptFacts, { style, width }: Paper): strin
 }
 
 /** `74k in (69k cached), 1.2k out`; '' if nobody counted. */
-export function usageText({ input, output, cacheRead }: Usage): string {
+function usageText({ input, output, cacheRead }: Usage): string {
   const cached = cacheRead ? ` (${count(cacheRead)} cached)` : ''
   const parts = [
     input === undefined ? '' : `${count(input)} in${cached}`,

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { NotFoundError } from '../../core/errors.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
 import { hasOption, type Run, textOption } from '../command-line/command.ts'
@@ -12,10 +13,11 @@ import { dataFolder, firstPlace } from '../store/store-location.ts'
 import { type Chosen, chooseConversation } from '../target/choose-conversation.ts'
 import { openKeyboard } from './input/keyboard.ts'
 import { typedBefore } from './input/typed-before.ts'
+import { runSlash } from './slash/run-slash.ts'
 import { createTalker } from './state/chat-controller.ts'
 import type { Chat } from './state/chat-state.ts'
 import { sayHeader } from './state/say-header.ts'
-import { talkInLines } from './talk-in-lines.ts'
+import { takeTurn } from './take-turn.ts'
 import { talkOnTerminal } from './talk-on-terminal.ts'
 
 /** `skein chat`: talking until one leaves. */
@@ -80,4 +82,34 @@ export async function startChat(chosen: Chosen, world: World, options: ChatOptio
     keyboard?.close()
     await talker.close()
   }
+}
+
+/** Lines in, answers out, until the input ends. Somebody else's answer on the branch is gone beside, as nobody can be
+ *  asked. A line that fails does not keep the next one from being said; the exit code tells. */
+async function talkInLines(chat: Chat): Promise<number> {
+  const { world } = chat
+  let code: number = exit.ok
+  const lines = createInterface({ input: world.stdin, crlfDelay: Number.POSITIVE_INFINITY, terminal: false })
+  const stop = () => lines.close()
+  world.signal.addEventListener('abort', stop)
+  try {
+    for await (const line of lines) {
+      if (world.signal.aborted) break
+      if (line.trim() === '') continue
+      const done = await runSlash(chat, line)
+      if (done.type === 'leave') break
+      const words = done.type === 'send' ? done.words : null
+      if (words === null) {
+        if (done.type === 'failed') code = exit.failure
+        continue
+      }
+      const ending = await takeTurn(chat, words, 'fork')
+      if (ending === 'failed') code = exit.failure
+      if (ending === 'interrupted' || ending === 'left') return exit.interrupted
+    }
+  } finally {
+    world.signal.removeEventListener('abort', stop)
+    lines.close()
+  }
+  return world.signal.aborted ? exit.interrupted : code
 }

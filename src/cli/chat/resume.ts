@@ -7,7 +7,7 @@ import { chooseConversation, goOnWith } from '../target/choose-conversation.ts'
 import { findNamed } from '../target/find-named.ts'
 import { startChat } from './chat.ts'
 import { openKeyboard } from './input/keyboard.ts'
-import { chooseByHand } from './state/choose-by-hand.ts'
+import { chooseByHand } from './state/pick-conversation.ts'
 
 /** `skein resume [id]`: picks a conversation and goes on with it. */
 export const resume: Run = async (given, world) => {

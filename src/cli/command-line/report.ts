@@ -1,3 +1,4 @@
+import { errorText } from '../../core/error-text.ts'
 import { AmbiguousIdError, NotFoundError, SkeinError } from '../../core/errors.ts'
 import type { Paper } from '../output/output.ts'
 import { exit, exitOf } from './exit-code.ts'
@@ -25,11 +26,10 @@ export function problemOf(error: unknown): Problem {
     const message = messageOf(error)
     return { code, message, hint: hintFor(error), candidates: candidatesOf(error), exit: exitOf[code] }
   }
-  const message = error instanceof Error ? error.message : String(error)
   if (error instanceof Error && error.name === 'AbortError') {
     return { code: 'interrupted', message: 'interrupted', hint: '', candidates: [], exit: exit.interrupted }
   }
-  return { code: 'failure', message, hint: '', candidates: [], exit: exit.failure }
+  return { code: 'failure', message: errorText(error), hint: '', candidates: [], exit: exit.failure }
 }
 
 function messageOf(error: SkeinError): string {

@@ -14,9 +14,8 @@ import { dayAndMonth } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 import { type Scope, scopeOf } from '../target/scope.ts'
 import { allConversations } from './all-conversations.ts'
-import { type Removal, removalOf } from './removal.ts'
+import { type Removal, removalOf, subtreeSize } from './removal.ts'
 import { restore } from './restore.ts'
-import { subtreeSize } from './subtree-size.ts'
 
 /** Moves conversations to the trash, and deletes single messages. */
 export const rm: Run = async (given, world) => {

@@ -45,7 +45,7 @@ export const branches: Run = (given, world) =>
   })
 
 /** A branch, and what is shown of it. */
-export interface BranchRow {
+interface BranchRow {
   readonly info: Pick<BranchInfo, 'name' | 'active' | 'key' | 'title' | 'base' | 'createdAt' | 'updatedAt'>
   readonly head: Message | null
   /** Messages of its path that are on no other branch. */
@@ -82,7 +82,7 @@ async function readBranches(
 }
 
 /** Branches for people: `* full-jitter  d6y3pf   6 of 58  now  what was asked last`. */
-export function branchLines(
+function branchLines(
   rows: readonly BranchRow[],
   short: ReadonlyMap<string, string>,
   width: number,

@@ -53,7 +53,7 @@ async function readHeads(
 }
 
 /** An open turn whose holder has let its lease run out is nobody's. */
-export async function isLive(
+async function isLive(
   store: Pick<MessageReader, 'listTurns'>,
   { id }: Pick<ListedConversation, 'id'>,
   now: number,

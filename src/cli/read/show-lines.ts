@@ -220,7 +220,7 @@ function modelOf(message: Message, { facts, turns }: Pick<Shown, 'facts' | 'turn
 }
 
 /** `66k in, 1.2k out, $0.05`. */
-export function usageWords(usage: Usage, model: string | null): string {
+function usageWords(usage: Usage, model: string | null): string {
   const { input, output } = usage
   const tokens = [
     ...(input === undefined ? [] : [`${count(input)} in`]),

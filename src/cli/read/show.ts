@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import type { Message } from '../../core/message.ts'
 import type { ConversationReader, Lister, Resolved } from '../../core/ports.ts'
 import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
@@ -11,8 +12,6 @@ import { shortIdIn, shortIds } from '../output/short-id.ts'
 import { localTime } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 import { newestHere } from '../target/newest-here.ts'
-import { lastCode } from './code.ts'
-import { printPaged } from './pager.ts'
 import { readShown, type Shown } from './read-shown.ts'
 import { showJson } from './show-json.ts'
 import { showLines, whoSaid } from './show-lines.ts'
@@ -111,4 +110,72 @@ function* outline(shown: Shown, path: readonly Message[], world: World): Generat
     const gist = cut(style.safe(gistOf(message)), room, style.symbols.dots)
     yield `${style.id(id)}  ${style.faint(time)}  ${style.title(who)}  ${gist}`
   }
+}
+
+/** The inside of the last fenced block that was said, with the line break at its end, or null. */
+function lastCode(path: readonly Message[]): string | null {
+  for (const { blocks } of path.toReversed()) {
+    for (const block of blocks.toReversed()) {
+      const found = block.type === 'text' ? fencedIn(String(block.text)).at(-1) : undefined
+      if (found !== undefined) return found
+    }
+  }
+  return null
+}
+
+/** The fenced blocks of a Markdown text. One that is never closed reaches to the end. */
+function fencedIn(text: string): readonly string[] {
+  const found: string[] = []
+  let open: { readonly fence: string; readonly indent: number; readonly lines: string[] } | null = null
+  for (const line of text.split(/\r?\n/)) {
+    const mark = /^( {0,3})(`{3,}|~{3,})(.*)$/.exec(line)
+    const [, indent = '', fence = '', info = ''] = mark ?? []
+    if (open === null) {
+      if (mark && !(fence.startsWith('`') && info.includes('`')))
+        open = { fence, indent: indent.length, lines: [] }
+    } else if (
+      mark &&
+      info.trim() === '' &&
+      fence[0] === open.fence[0] &&
+      fence.length >= open.fence.length
+    ) {
+      found.push(joined(open.lines))
+      open = null
+    } else open.lines.push(line.replace(new RegExp(`^ {0,${open.indent}}`), ''))
+  }
+  if (open !== null && open.lines.length > 0) found.push(joined(open.lines))
+  return found
+}
+
+function joined(lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`
+}
+
+/** Prints lines; on a terminal with fewer rows than there are lines, through a pager: PAGER, else `less -FIRX`. */
+async function printPaged(world: World, lines: readonly string[]): Promise<void> {
+  const { out, env } = world
+  const isPlain = !out.isTerminal || env.TERM === 'dumb' || /^\s*(cat)?\s*$/.test(env.PAGER ?? 'less')
+  if (isPlain || lines.length < out.rows || !(await readWith(env, lines))) await printLines(out, lines)
+}
+
+/** False if there is no such pager. */
+function readWith(env: World['env'], lines: readonly string[]): Promise<boolean> {
+  // Ctrl+C is for the pager: it stops a search there, and must not end us before it.
+  const ignore = () => undefined
+  process.on('SIGINT', ignore)
+  return new Promise<boolean>(resolve => {
+    const options = {
+      stdio: ['pipe', 'inherit', 'inherit'] as ['pipe', 'inherit', 'inherit'],
+      env: { ...env, LESS: env.LESS ?? 'FIRX' },
+    }
+    // What people put into PAGER is a command line.
+    const child = env.PAGER
+      ? spawn(env.PAGER, { ...options, shell: true })
+      : spawn('less', ['-FIRX'], options)
+    // Whoever quits before the end has seen enough.
+    child.stdin.on('error', ignore)
+    child.on('error', () => resolve(false))
+    child.on('close', code => resolve(code !== 127))
+    child.stdin.end(`${lines.join('\n')}\n`)
+  }).finally(() => process.removeListener('SIGINT', ignore))
 }

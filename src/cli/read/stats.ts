@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import type { Measured } from '../../core/measure.ts'
+import type { Measured, UsageSum } from '../../core/measure.ts'
 import type { Meter } from '../../core/ports.ts'
 import type { Run } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
@@ -10,7 +10,6 @@ import { modelName } from '../output/model-name.ts'
 import { bytes, count, money, plural, whole } from '../output/number.ts'
 import { dayAndMonth } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
-import { costOf, noUsage, type UsageTotals, withSum } from './usage-totals.ts'
 
 const monthMs = 30 * 86_400_000
 const quarterMs = 900_000
@@ -184,4 +183,38 @@ function jsonOf({ conversations, messages, recent, all, days, models, trashed, b
     blobs,
     sizes,
   }
+}
+
+/** What was used by some turns. */
+interface UsageTotals {
+  readonly turns: number
+  readonly input: number
+  readonly output: number
+  /** What the turns cost whose price is known. */
+  readonly cost: number
+  /** Tokens of turns whose price is not known. */
+  readonly unpriced: number
+}
+
+const noUsage: UsageTotals = { turns: 0, input: 0, output: 0, cost: 0, unpriced: 0 }
+
+/** Adds what the engine has summed up. */
+function withSum(totals: UsageTotals, sum: UsageSum): UsageTotals {
+  return {
+    turns: totals.turns + sum.turns,
+    input: totals.input + sum.input,
+    output: totals.output + sum.output,
+    cost: totals.cost + sum.cost,
+    unpriced: totals.unpriced + (isFree(sum.model) ? 0 : sum.uncosted),
+  }
+}
+
+/** What it cost; null if tokens were used and no price is known for any of them. */
+function costOf({ cost, unpriced }: UsageTotals): number | null {
+  return cost === 0 && unpriced > 0 ? null : cost
+}
+
+/** The built-in model, and models of one's own machine. */
+function isFree(model: string | null): boolean {
+  return model === 'scripted' || model?.startsWith('ollama/') === true
 }

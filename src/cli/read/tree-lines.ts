@@ -26,7 +26,7 @@ export function* treeLines(forest: readonly Tree<Message>[], look: TreeLook): Ge
 }
 
 /** A stretch without a fork, with its two ends. */
-export interface TreeStretch {
+interface TreeStretch {
   readonly id: string
   readonly parentId: string | null
   readonly seq: number

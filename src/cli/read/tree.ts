@@ -12,7 +12,6 @@ import { note, printLines, writeJson } from '../output/print.ts'
 import { shortIds } from '../output/short-id.ts'
 import { withStore } from '../store/with-store.ts'
 import { scopeOf } from '../target/scope.ts'
-import { newestByRoot, readMessages } from './read-messages.ts'
 import { compactLines, stretchesOf, treeLines } from './tree-lines.ts'
 
 /** `skein tree`, `skein conversation list`: every message of the conversations here, or of one. */
@@ -172,4 +171,44 @@ async function printCompact(
     const look = { width, style, short: shortIds(ends) }
     await printLines(world.out, compactLines(shown, look))
   }
+}
+
+const pageSize = 2000
+
+/** All messages of a conversation in the order they were stored, of large ones only the beginning of each. */
+async function readMessages(
+  store: Pick<Lister, 'listMessages'>,
+  conversationId: ConversationId,
+): Promise<{ readonly messages: readonly Message[]; readonly unreadable: readonly string[] }> {
+  const messages: Message[] = []
+  const unreadable: string[] = []
+  for (let after: string | null | undefined; after !== null; ) {
+    const page: Awaited<ReturnType<Lister['listMessages']>> = await store.listMessages({
+      conversationId,
+      order: 'ascending',
+      blobs: 'preview',
+      limit: pageSize,
+      ...(after !== undefined && { after }),
+    })
+    messages.push(...page.items)
+    unreadable.push(...page.skipped.map(({ id }) => id))
+    after = page.next
+  }
+  return { messages, unreadable }
+}
+
+/** When something was last said in each tree of a conversation, by the id of its root. Reads no bodies. */
+export async function newestByRoot(
+  store: Pick<MessageReader, 'structure'>,
+  conversationId: ConversationId,
+): Promise<ReadonlyMap<string, number>> {
+  const newest = new Map<string, number>()
+  const rootOf = new Map<string, string>()
+  // Parents come before their children.
+  for (const { first, last, parent, startedAt, endedAt } of await store.structure(conversationId)) {
+    const root = parent === null ? first : (rootOf.get(parent) ?? first)
+    rootOf.set(last, root)
+    newest.set(root, Math.max(newest.get(root) ?? 0, startedAt.getTime(), endedAt.getTime()))
+  }
+  return newest
 }

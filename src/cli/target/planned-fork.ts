@@ -1,84 +1,82 @@
 import type { BranchRef } from '../../core/branch.ts'
+import { freeSiblingName, siblingNames } from '../../core/branch-name.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { ConversationReader, ConversationWriter, MessageReader } from '../../core/ports.ts'
 
-/** A branch that is about to be made. */
+/** A branch that is about to be created. */
 export interface Fork {
   readonly conversationId: ConversationId
   readonly at: MessageId
   readonly name: string
-  /** How many ways already went on from there. */
+  /** How many messages already follow that message directly. */
   readonly answers: number
 }
 
-/** A fork at a message, with a name that is free: `main-2`, `main-3` …, after the branch that people are on. */
+/** Plans a fork at a message. Its name is the next free one after the active branch: `main-2`, `main-3` … */
 export async function forkAt(
   store: ConversationReader & MessageReader,
   conversation: Conversation,
   at: MessageId,
 ): Promise<Fork> {
-  const branches = await store.listBranches(conversation.id)
-  const name = freeName(conversation.activeBranch, new Set(branches.map(branch => branch.name)))
+  const name = freeSiblingName(conversation.activeBranch, await namesIn(store, conversation.id))
   return { conversationId: conversation.id, at, name, answers: await countAnswers(store, at) }
 }
 
-/** Makes the branch. If somebody took the name a moment ago, the next one. */
+/** Creates the planned branch, under the next free name if another process has taken its name. */
 export async function makeFork(
   store: Pick<ConversationWriter, 'createBranch'>,
-  fork: Fork,
+  { conversationId, at, name }: Fork,
 ): Promise<BranchRef> {
-  const taken = new Set<string>()
-  for (let name = fork.name; ; name = freeName(fork.name, taken)) {
+  return createFree(store, conversationId, at, name)
+}
+
+/** Creates a branch at a message, or at the root, with the next free name after `sibling`: `main-2`. */
+export async function branchAt(
+  store: Pick<ConversationReader & ConversationWriter, 'listBranches' | 'createBranch'>,
+  id: ConversationId,
+  at: MessageId | null,
+  sibling: string,
+): Promise<BranchRef> {
+  return createFree(store, id, at, freeSiblingName(sibling, await namesIn(store, id)))
+}
+
+/** How many taken names are skipped. So many writers at once are improbable: another error is behind it. */
+const mostTaken = 100
+
+async function createFree(
+  store: Pick<ConversationWriter, 'createBranch'>,
+  conversationId: ConversationId,
+  at: MessageId | null,
+  first: string,
+): Promise<BranchRef> {
+  const names = siblingNames(first)
+  for (let name = first, taken = 0; ; name = names.next().value, taken++) {
     try {
-      const { conversationId } = await store.createBranch(fork.conversationId, fork.at, { name })
+      await store.createBranch(conversationId, at, { name })
       return { conversationId, name }
     } catch (error) {
-      if (!(error instanceof KeyReusedError) || taken.size > 100) throw error
-      taken.add(name)
+      if (!(error instanceof KeyReusedError) || taken > mostTaken) throw error
     }
   }
+}
+
+async function namesIn(
+  store: Pick<ConversationReader, 'listBranches'>,
+  id: ConversationId,
+): Promise<ReadonlySet<string>> {
+  return new Set((await store.listBranches(id)).map(({ name }) => name))
 }
 
 export async function isAnswered(store: MessageReader, id: MessageId): Promise<boolean> {
   return (await countAnswers(store, id)) > 0
 }
 
-/** Messages that hang on this one. */
+/** The number of messages whose parent is this one. */
 async function countAnswers(store: MessageReader, id: MessageId): Promise<number> {
   const [message] = await store.getMessages([id], { blobs: 'preview' })
   const runs = await store.structure(message!.conversationId)
   const follows = runs.some(({ firstSeq, lastSeq }) => firstSeq <= message!.seq && message!.seq < lastSeq)
   return (follows ? 1 : 0) + runs.filter(run => run.parent === id).length
-}
-
-function freeName(after: string, taken: ReadonlySet<string>): string {
-  const stem = after.replace(/-\d+$/, '')
-  for (let n = 2; ; n++) {
-    const name = `${stem}-${n}`
-    if (!taken.has(name)) return name
-  }
-}
-
-/** A branch at a message, or at the very beginning, with the next free name after another one: `main-2`. */
-export async function branchAt(
-  store: Pick<ConversationReader & ConversationWriter, 'listBranches' | 'createBranch'>,
-  id: ConversationId,
-  at: MessageId | null,
-  after: string,
-): Promise<BranchRef> {
-  const stem = after.replace(/-\d+$/, '')
-  const taken = new Set((await store.listBranches(id)).map(({ name }) => name))
-  for (let n = 2; ; n++) {
-    const name = `${stem}-${n}`
-    if (taken.has(name)) continue
-    try {
-      await store.createBranch(id, at, { name })
-      return { conversationId: id, name }
-    } catch (error) {
-      // Somebody took the name a moment ago.
-      if (!(error instanceof KeyReusedError) || n > taken.size + 100) throw error
-    }
-  }
 }

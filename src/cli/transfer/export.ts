@@ -1,13 +1,15 @@
 import { statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { isMedia } from '../../core/block.ts'
+import { type Block, isKnown, isMedia } from '../../core/block.ts'
+import type { Message } from '../../core/message.ts'
 import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
 import { exit } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import { argumentOf, gistOf, outputText } from '../output/gist.ts'
 import { bytes, plural } from '../output/number.ts'
 import { withStore } from '../store/with-store.ts'
-import { type Exported, readExported } from './exported.ts'
+import { type Exported, type Line, readExported } from './exported.ts'
 import { writeNew } from './new-file.ts'
 import { slugOf } from './slug.ts'
 
@@ -33,9 +35,7 @@ export const exportCommand: Run = async (given, world) => {
     }
     const text = html
       ? (await import('./export-html.ts')).toHtml(exported)
-      : world.out.style.safe(
-          (await import('./export-markdown.ts')).toMarkdown(exported, hasOption(given, 'all')),
-        )
+      : world.out.style.safe(toMarkdown(exported, hasOption(given, 'all')))
     if (file === null) world.out.write(text)
     else writeNew(file, text, hasOption(given, 'force'))
     const path = html || hasOption(given, 'all')
@@ -102,4 +102,71 @@ function fileOf(given: Given, world: World, { conversation }: Exported, html: bo
   return /[/\\]$/.test(output) || statSync(file, { throwIfNoEntry: false })?.isDirectory()
     ? join(file, name)
     : file
+}
+
+/** A conversation as Markdown: the first line of it, or all of them one after another. Control characters are still
+ *  in it. */
+function toMarkdown(exported: Exported, all: boolean): string {
+  const { conversation, lines } = exported
+  const facts = [
+    `Conversation ${conversation.id}`,
+    `begun ${conversation.createdAt.toISOString()}`,
+    ...(conversation.directory === null ? [] : [conversation.directory]),
+  ]
+  const shown = all ? lines : lines.slice(0, 1)
+  const parts = [`# ${oneLine(conversation.title ?? 'Untitled')}`, facts.join(' · ')]
+  for (const [i, line] of shown.entries()) {
+    if (i > 0) parts.push('---', `# ${headingOf(line)}`)
+    for (const message of line.messages) {
+      parts.push(`## ${exported.speaker(message)} (${message.createdAt.toISOString()}, ${message.id})`)
+      parts.push(...partsOf(message))
+    }
+  }
+  return `${parts.join('\n\n')}\n`
+}
+
+function headingOf({ from, branches, messages }: Line): string {
+  const name =
+    branches.length > 0 ? `Branch ${branches.join(', ')}` : oneLine(gistOf(messages[0]!)).slice(0, 80)
+  return from === null ? name : `${name} (from ${from})`
+}
+
+function partsOf(message: Message): readonly string[] {
+  if (message.erased)
+    return [`*Erased on ${message.erased.at.toISOString()}: ${oneLine(message.erased.reason)}*`]
+  return message.blocks.map(partOf).filter(part => part !== '')
+}
+
+function partOf(block: Block): string {
+  if (!isKnown(block)) return fenced(JSON.stringify(block, null, 2), 'json')
+  switch (block.type) {
+    case 'text':
+      return block.text.trimEnd()
+    case 'thinking':
+      return block.text
+        .trimEnd()
+        .split('\n')
+        .map(line => `> ${line}`)
+        .join('\n')
+    case 'tool_call': {
+      const about = oneLine(argumentOf(block.input))
+      const input = typeof block.input === 'string' ? block.input : JSON.stringify(block.input, null, 2)
+      return `**${oneLine(block.name)}** ${about}\n\n${fenced(input, typeof block.input === 'string' ? '' : 'json')}`
+    }
+    case 'tool_result':
+      return `${block.isError ? 'Failed:\n\n' : ''}${fenced(outputText(block.output), '')}`
+    default:
+      return `*${block.type}: ${oneLine(block.name ?? block.url ?? block.mime)}*`
+  }
+}
+
+/** Fenced by more backticks than the text itself has in a row. */
+function fenced(text: string, language: string): string {
+  const longest = Math.max(2, ...Array.from(text.matchAll(/`{3,}/g), ([run]) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  return `${fence}${language}\n${text.trimEnd()}\n${fence}`
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
 }

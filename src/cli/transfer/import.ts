@@ -8,7 +8,6 @@ import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { plural, whole } from '../output/number.ts'
 import { progressLine } from '../output/progress-line.ts'
 import { duration } from '../output/time.ts'
-import { activeBranches, type MissingBranch } from './active-branches.ts'
 import { movedText, tallyJson, tellSome } from './moved-text.ts'
 import { writeNew } from './new-file.ts'
 import { type NativeSource, recordsIn, sourceOf } from './read-native.ts'
@@ -176,5 +175,41 @@ function tell(
 
   function where(file: string, line: number): string {
     return sources.length === 1 ? `line ${line}` : `${file}, line ${line}`
+  }
+}
+
+/** A conversation whose branch did not come, or was not taken. */
+interface MissingBranch {
+  readonly conversation: string
+  readonly branch: string
+  readonly line: number
+}
+
+/** Watches whether conversations come with the branch that they would be gone on with: without it one looks empty, though
+ *  all of it is there. */
+interface ActiveBranches {
+  seen(record: StoreRecord, line: number): void
+  refused(record: StoreRecord, line: number): void
+  missing(): Iterable<MissingBranch>
+}
+
+/** Holds only what has not come yet: in a whole file that is one conversation at a time. */
+function activeBranches(): ActiveBranches {
+  const waiting = new Map<string, MissingBranch>()
+  return {
+    seen(record, line) {
+      if (record.kind === 'conversation') {
+        waiting.set(record.id, { conversation: record.id, branch: record.activeBranch, line })
+      } else if (record.kind === 'branch' && waiting.get(record.conversationId)?.branch === record.name) {
+        waiting.delete(record.conversationId)
+      }
+    },
+    refused(record, line) {
+      if (record.kind === 'conversation') waiting.delete(record.id)
+      if (record.kind !== 'branch') return
+      const { conversationId: conversation, name: branch } = record
+      waiting.set(conversation, { conversation, branch, line })
+    },
+    missing: () => waiting.values(),
   }
 }

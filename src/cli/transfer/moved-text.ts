@@ -48,7 +48,7 @@ export function tallyJson({ added, present, advanced, refused }: RecordTally) {
 }
 
 /** Whether a store has changed. */
-export function isNothingNew({ added, advanced }: RecordTally): boolean {
+function isNothingNew({ added, advanced }: RecordTally): boolean {
   return Object.keys(added).length === 0 && Object.keys(advanced).length === 0
 }
 

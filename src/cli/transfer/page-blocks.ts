@@ -85,7 +85,7 @@ interface Fold {
 }
 
 /** What is read by whoever wants to. */
-export function folded(summary: string, body: string, { kind = '', anchor = null }: Fold = {}): string {
+function folded(summary: string, body: string, { kind = '', anchor = null }: Fold = {}): string {
   const attributes = `${kind === '' ? '' : ` class="${kind}"`}${anchor === null ? '' : ` id="m-${anchor}"`}`
   return `<details${attributes}><summary>${escapeHtml(oneLine(summary))}</summary><div>${body}</div></details>`
 }

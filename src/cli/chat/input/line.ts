@@ -108,7 +108,7 @@ export function replacedBefore(line: Line, count: number, text: string): Line {
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
 /** Graphemes, so that the cursor does not step into an emoji or between a letter and its accent. */
-export function cellsOf(text: string): readonly Cell[] {
+function cellsOf(text: string): readonly Cell[] {
   return Array.from(segmenter.segment(text), ({ segment }) => ({ value: segment, shown: segment }))
 }
 

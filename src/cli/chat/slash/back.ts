@@ -1,5 +1,8 @@
-import { NotFoundError } from '../../../core/errors.ts'
+import type { BranchRef } from '../../../core/branch.ts'
+import { InvalidError, NotFoundError } from '../../../core/errors.ts'
+import type { MessageId } from '../../../core/ids.ts'
 import { contentOf, type Message, textOf } from '../../../core/message.ts'
+import type { MessageReader } from '../../../core/ports.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
 import { folded } from '../../output/cut.ts'
 import { plural } from '../../output/number.ts'
@@ -7,11 +10,12 @@ import { shortened } from '../../output/short-id.ts'
 import { age } from '../../output/time.ts'
 import { goOnWith } from '../../target/choose-conversation.ts'
 import { findNamed } from '../../target/find-named.ts'
+import { moveKey } from '../../target/move-key.ts'
+import { branchAt } from '../../target/planned-fork.ts'
 import { pick } from '../input/pick.ts'
 import { newPicker } from '../input/picker.ts'
 import { ask, type Chat, type Next } from '../state/chat-state.ts'
 import { sayHeader } from '../state/say-header.ts'
-import { goBackBefore, lastPrompt, wordsOf } from './go-back.ts'
 import { here, type SlashCommand } from './slash-command.ts'
 
 /** Says where the old way is, whenever a chat goes another one. */
@@ -118,4 +122,31 @@ async function forkAtId(chat: Chat, id: string): Promise<Next> {
   talker.goTo(chosen)
   sayHeader(chosen, world)
   return ask
+}
+
+/** The person's last message on the path. Throws InvalidError if there is none. */
+async function lastPrompt(store: Pick<MessageReader, 'tail'>, head: MessageId | null): Promise<Message> {
+  const { messages } = head === null ? { messages: [] } : await store.tail(head, { messages: 1 })
+  const prompt = messages.findLast(message => message.role === 'user')
+  if (!prompt) throw new InvalidError('conversation', 'you have said nothing on this branch yet')
+  return prompt
+}
+
+/** Goes back before a message, on a branch of its own: what was said stays on the old one. A key moves along, so that
+ *  whoever comes back by it finds the chat where it was left. */
+async function goBackBefore(chat: Chat, prompt: Message): Promise<BranchRef> {
+  const { store, conversation, branch } = await here(chat)
+  const from = await store.getBranch(branch).catch(() => null)
+  const made = await branchAt(store, conversation.id, prompt.parentId, branch.name)
+  await store.activateBranch(made)
+  if (from?.key) await moveKey(store, from.key, made)
+  chat.talker.goToBranch(made)
+  return made
+}
+
+/** What a person wrote, to be written again. Throws InvalidError for words that are only a file. */
+function wordsOf(prompt: Message): string {
+  const text = textOf(prompt)
+  if (text.trim() === '') throw new InvalidError('message', 'your last message has no words')
+  return text
 }

@@ -3,10 +3,10 @@ import { windowOf } from '../../../context/windows.ts'
 import { systemRecorderSource } from '../../../recorder/source.ts'
 import { summaryText } from '../../answer/answer-notes.ts'
 import { modelName } from '../../output/model-name.ts'
+import { waitingLine } from '../../output/waiting-line.ts'
 import { exportCommand } from '../../transfer/export.ts'
-import { ask, type Next } from '../state/chat-state.ts'
+import { ask, type Chat, type Next } from '../state/chat-state.ts'
 import { here, type SlashCommand } from './slash-command.ts'
-import { untilStopped } from './until-stopped.ts'
 
 export const title: SlashCommand = {
   name: 'title',
@@ -95,4 +95,28 @@ export const compact: SlashCommand = {
 function nothingOld(say: (line: string) => void): Next {
   say('nothing is old enough for a summary: the newest messages stay word for word')
   return ask
+}
+
+/** Does something that takes a while, until it is done or Ctrl+C stops it: then null, and the person is told. */
+async function untilStopped<T>(
+  chat: Chat,
+  what: string,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T | null> {
+  const { world, keyboard } = chat
+  const stop = new AbortController()
+  const waiting = waitingLine(world)
+  const stopListening = keyboard?.onInterrupt(() => stop.abort(new DOMException('interrupted', 'AbortError')))
+  waiting.start(what)
+  try {
+    return await work(AbortSignal.any([world.signal, stop.signal]))
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+    waiting.stop()
+    chat.note('stopped: nothing was changed')
+    return null
+  } finally {
+    waiting.stop()
+    stopListening?.()
+  }
 }

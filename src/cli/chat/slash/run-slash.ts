@@ -1,11 +1,12 @@
 import { problemOf, tellProblem } from '../../command-line/report.ts'
 import { near } from '../../command-line/similar-words.ts'
 import { explain } from '../../target/explain-error.ts'
+import type { Completer } from '../input/complete.ts'
 import type { Chat, Next } from '../state/chat-state.ts'
 import { slashCommands } from './index.ts'
 
 /** What came of a line: a command's outcome, or words to be said. */
-export type Done = Next | { readonly type: 'failed' }
+type Done = Next | { readonly type: 'failed' }
 
 /** Runs the `/` command that a line is; any other line is words to be said, as they are. `//` says something that
  *  begins with a slash; a path such as /usr/bin is no command either, unless it looks like a misspelt one. */
@@ -51,4 +52,19 @@ async function tell(error: unknown, argument: string, { world, talker }: Chat): 
 async function whatIsMissing({ talker }: Chat): Promise<string | null> {
   if (talker.store === null) return 'incognito: nothing is kept, so there is nothing to look at'
   return (await talker.spot()) === null ? 'nothing has been said here yet' : null
+}
+
+/** What Tab offers: `/` commands, and behind them branches and ids. Nothing in the middle of prose. */
+export function chatCompleter(chat: Chat): Completer {
+  return async (before, word) => {
+    if (before === '' && word.startsWith('/')) return slashCommands.map(({ name }) => `/${name}`)
+    const name = /^\/([a-z]+)\s+$/i.exec(before)?.[1]
+    const command = slashCommands.find(one => one.name === name?.toLowerCase())
+    try {
+      return (await command?.complete?.(chat)) ?? []
+    } catch {
+      // Nothing has been said here yet, or the store is busy: Tab then offers nothing.
+      return []
+    }
+  }
 }

@@ -9,10 +9,10 @@ import { pick } from '../input/pick.ts'
 import { newPicker } from '../input/picker.ts'
 import { readLine } from '../input/read-line.ts'
 import { ask, type Chat, type Next } from '../state/chat-state.ts'
-import { chooseByHand as choose } from '../state/choose-by-hand.ts'
+import { showLastExchange } from '../state/last-exchange.ts'
 import { lastWords } from '../state/last-words.ts'
+import { chooseByHand as choose } from '../state/pick-conversation.ts'
 import { sayHeader } from '../state/say-header.ts'
-import { showLastExchange } from '../state/show-last-exchange.ts'
 import { here, type SlashCommand } from './slash-command.ts'
 
 async function startNew(chat: Chat): Promise<Next> {

@@ -3,11 +3,12 @@ import { textOf } from '../../../core/message.ts'
 import type { MessageReader } from '../../../core/ports.ts'
 import type { Paper } from '../../output/output.ts'
 import { proseWidth, wrap } from '../../output/wrap.ts'
+import type { Chat } from './chat-state.ts'
 
 const most = { asked: 3, answered: 8 } as const
 
 /** The last thing that was said and the end of the answer to it: 12 lines at most. */
-export async function lastExchange(
+async function lastExchange(
   reader: Pick<MessageReader, 'tail'>,
   head: MessageId,
   { style, width }: Paper,
@@ -27,4 +28,12 @@ export async function lastExchange(
     ...(answered.length > most.answered ? [style.faint(dots)] : []),
     ...answered.slice(-most.answered),
   ]
+}
+
+/** The end of what was said before, for whoever comes back. */
+export async function showLastExchange({ talker, world }: Chat): Promise<void> {
+  const spot = await talker.spot()
+  if (!spot?.head || !talker.store || world.quiet) return
+  world.err.line()
+  for (const line of await lastExchange(talker.store, spot.head, world.err)) world.err.line(line)
 }

@@ -7,18 +7,21 @@ import { modelName } from '../../output/model-name.ts'
 import { count } from '../../output/number.ts'
 import { homely } from '../../output/tildify.ts'
 import { age } from '../../output/time.ts'
+import { show } from '../../read/show.ts'
+import { branchAt } from '../../target/planned-fork.ts'
 import type { Keyboard } from '../input/keyboard.ts'
 import { pick } from '../input/pick.ts'
 import { type Choice, newPicker } from '../input/picker.ts'
+import type { ChatStore } from './chat-controller.ts'
 import { lastWords } from './last-words.ts'
 
 /** What a person wants with a conversation from the list; null for none of them. */
-export interface PickedConversation {
+interface PickedConversation {
   readonly wish: 'go on' | 'fork' | 'read'
   readonly conversation: ListedConversation
 }
 
-export interface PickConversation {
+interface PickConversation {
   readonly store: Lister & MessageReader
   readonly keyboard: Keyboard
   readonly world: World
@@ -36,7 +39,7 @@ const mostFound = 50
 
 /** Lets a person pick a conversation: the newest first, searched by title, first and last words, directory, branch
  *  and label as one types. */
-export async function pickConversation(options: PickConversation): Promise<PickedConversation | null> {
+async function pickConversation(options: PickConversation): Promise<PickedConversation | null> {
   const { store, keyboard, world, escapeMeans } = options
   let all = options.all ?? false
   for (;;) {
@@ -113,4 +116,25 @@ async function firstWords(id: ConversationId, store: Lister): Promise<Choice<unk
 
 function shortTitle(id: ConversationId): string {
   return `without a title (${id.slice(0, 8)})`
+}
+
+/** Lets a person pick a conversation, and returns what names the branch to go on with: `id:branch`. Null if they picked
+ *  none. `escapeMeans` is what that means. */
+export async function chooseByHand(
+  store: ChatStore,
+  keyboard: Keyboard,
+  world: World,
+  escapeMeans: string,
+): Promise<string | null> {
+  for (;;) {
+    const picked = await pickConversation({ store, keyboard, world, escapeMeans })
+    if (picked === null) return null
+    const { id, branch } = picked.conversation
+    if (picked.wish === 'go on') return `${id}:${branch.name}`
+    if (picked.wish === 'fork') {
+      const { name } = await branchAt(store, id, branch.head, branch.name)
+      return `${id}:${name}`
+    }
+    await keyboard.lend(() => show({ arguments: [id], options: {} }, world))
+  }
 }

@@ -1,0 +1,24 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { subtreeSize } from '../../../src/cli/manage/removal.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import { forests, planted } from '../forests.ts'
+
+const seed = 1611
+
+test('what a question counts is what is deleted, whatever the tree', async () => {
+  await using store = await openStore(':memory:')
+  await fc.assert(
+    fc.asyncProperty(forests, fc.array(fc.nat(), { minLength: 1, maxLength: 3 }), async (parents, picks) => {
+      const { id, ids } = await planted(store, parents)
+      const seqs = [...new Set(picks.map(pick => pick % ids.length))]
+      const counted = subtreeSize(await store.structure(id), seqs)
+      const { deleted } = await store.deleteMessages(
+        seqs.map(seq => ids[seq]!),
+        { recursive: true },
+      )
+      expect(counted).toBe(deleted)
+    }),
+    { seed, numRuns: 60 },
+  )
+})
