@@ -4,6 +4,7 @@ import type { MessageId } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { NewMessage, NonEmpty } from '../core/message.ts'
 import { addUsage, type Usage } from '../core/turn.ts'
+import { unlessAborted } from '../core/wait.ts'
 import type { TurnRecording } from '../recorder/recording.ts'
 import type { AgentEvent } from './events.ts'
 import type { AgentTool, ToolContext, ToolOutcome, Tools } from './tool.ts'
@@ -43,7 +44,8 @@ export async function runCalls(calls: readonly ToolCallBlock[], bench: CallBench
   await Promise.allSettled(
     runnable.map(async call => {
       emit({ type: 'tool_started', callId: call.callId, name: call.name, input: call.input })
-      const outcome = await untilAborted(outcomeOf(tools[call.name]!, call, bench), signal)
+      // A tool may not listen to the signal; its outcome is then unknown.
+      const outcome = await unlessAborted(outcomeOf(tools[call.name]!, call, bench), signal)
       usage = addUsage(usage, outcome.usage ?? {})
       await keep(call, outcome, bench)
       await recording.trace([endOf(call, outcome, bench)])
@@ -102,16 +104,6 @@ function endOf(call: ToolCallBlock, outcome: ToolOutcome, { recording, message }
 
 function callData(call: ToolCallBlock, turn: string, message: MessageId | null): JsonObject {
   return { call: call.callId, name: call.name, turn, message }
-}
-
-/** Ends with the signal, also where the tool does not listen to it: its outcome is then unknown. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
 }
 
 function rethrowFirst(results: readonly PromiseSettledResult<unknown>[]): void {

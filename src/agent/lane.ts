@@ -1,16 +1,18 @@
-/** Runs work of the same name one after the other, in the order it was handed in; other names in parallel. */
+import { createSerialQueue, type SerialQueue } from '../core/wait.ts'
+
+/** Runs work of the same name one after the other, in the order of the calls; work of other names in parallel. */
 export type Lanes = <T>(name: string, work: () => Promise<T>) => Promise<T>
 
 export function createLanes(): Lanes {
-  const last = new Map<string, Promise<unknown>>()
-  return (name, work) => {
-    const before = last.get(name) ?? Promise.resolve()
-    const mine = before.then(work, work)
-    last.set(name, mine)
-    const leave = () => {
-      if (last.get(name) === mine) last.delete(name)
+  const lanes = new Map<string, { readonly queue: SerialQueue; waiting: number }>()
+  return async (name, work) => {
+    const lane = lanes.get(name) ?? { queue: createSerialQueue(), waiting: 0 }
+    lanes.set(name, lane)
+    lane.waiting++
+    try {
+      return await lane.queue(work)
+    } finally {
+      if (--lane.waiting === 0) lanes.delete(name)
     }
-    mine.then(leave, leave)
-    return mine
   }
 }

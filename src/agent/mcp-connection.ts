@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client'
 import type { JsonObject } from '../core/json.ts'
-import { withoutSecrets } from '../models/secrets.ts'
+import { unlessAborted } from '../core/wait.ts'
+import { withoutSecrets } from '../system/secrets.ts'
 import { type McpServer, type Wire, wireTo } from './mcp-wire.ts'
 
 export interface McpLimits {
@@ -192,20 +193,6 @@ function messageOf(error: unknown): string {
   return error.cause instanceof Error && !error.message.includes(error.cause.message)
     ? `${error.message} (${error.cause.message})`
     : error.message
-}
-
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
 }
 
 /** The version of the package: its file lies two folders up from `src/agent/` and from `dist/agent/`. */

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { StringDecoder } from 'node:string_decoder'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import { atMost } from './at-most.ts'
-import { endGroup, endWithUs } from './process-group.ts'
+import { atMost } from '../system/at-most.ts'
+import { endGroup, endWithUs } from '../system/process-group.ts'
 
 /** How a server is started. */
 export interface ProcessServer {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Source } from '../core/source.ts'
 import { addUsage, type Usage } from '../core/turn.ts'
-import { systemRecorderSource } from '../recorder/source.ts'
+import { systemRecorderSource } from '../system/source.ts'
 import { createAgent } from './agent.ts'
 import type { AgentEvent } from './events.ts'
 import type { AgentOptions } from './options.ts'

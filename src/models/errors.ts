@@ -1,7 +1,7 @@
 import { ContextLengthError, InvalidError, ModelError, SkeinError } from '../core/errors.ts'
+import { withoutSecrets } from '../system/secrets.ts'
 import { BrokenOff } from './answer.ts'
 import { overflowIn } from './context-length.ts'
-import { withoutSecrets } from './secrets.ts'
 
 const longest = 300
 

@@ -1,3 +1,4 @@
+export type { Sleep } from '../system/sleep.ts'
 export { type Dialect, plainDialect } from './dialect.ts'
 export { type OpenModelOptions, openModel, type ProviderName } from './open.ts'
 export { type RetryPolicy, retried } from './retry.ts'
@@ -8,5 +9,4 @@ export {
   type ScriptedReply,
   scripted,
 } from './scripted.ts'
-export type { Sleep } from './sleep.ts'
 export { type ModelOfOptions, modelOf } from './wrap.ts'

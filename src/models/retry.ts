@@ -1,6 +1,6 @@
 import { ModelError } from '../core/errors.ts'
 import type { Model, ModelEvent, ModelRequest } from '../core/model.ts'
-import { sleep as realSleep, type Sleep } from './sleep.ts'
+import { sleep as realSleep, type Sleep } from '../system/sleep.ts'
 
 export interface RetryPolicy {
   /** Calls in all, the first included; 3 unless given. */

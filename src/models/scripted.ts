@@ -5,8 +5,9 @@ import type { Json } from '../core/json.ts'
 import type { Finish, Model, ModelAnswer, ModelEvent, ModelRequest } from '../core/model.ts'
 import { estimateTokens } from '../core/tokens.ts'
 import type { Usage } from '../core/turn.ts'
+import { unlessAborted } from '../core/wait.ts'
+import { sleep as realSleep, type Sleep } from '../system/sleep.ts'
 import { answerFor } from './scripted-answers.ts'
-import { orAborted, sleep as realSleep, type Sleep } from './sleep.ts'
 
 /** A tool call in a script. The id is a new one unless given. */
 export interface ScriptedCall {
@@ -103,7 +104,7 @@ async function* play(
   let n = 0
   for (const piece of blocks.flatMap(piecesOf)) {
     if (n === answer.breakAfter) throw new ModelError(id, 'the answer broke off', { retryable: true })
-    if (answer.gate !== undefined) await orAborted(answer.gate(n), request.signal)
+    if (answer.gate !== undefined) await unlessAborted(answer.gate(n), request.signal)
     const delayMs = answer.delayMs ?? options.delayMs
     if (delayMs !== undefined) await (options.sleep ?? realSleep)(delayMs, request.signal)
     request.signal?.throwIfAborted()

@@ -7,6 +7,7 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import type { Model, ModelEvent, ModelRequest, ToolSpec } from '../core/model.ts'
+import { unlessAborted } from '../core/wait.ts'
 import { answerBuilder } from './answer.ts'
 import {
   anthropicDialect,
@@ -21,7 +22,6 @@ import { checkLanguageModel, nameOf } from './language-model.ts'
 import { merged } from './metadata.ts'
 import { promptOf } from './prompt.ts'
 import { type RetryPolicy, retried } from './retry.ts'
-import { orAborted } from './sleep.ts'
 import { type ToolNames, toolNames } from './tool-names.ts'
 
 export interface ModelOfOptions {
@@ -64,7 +64,7 @@ async function* call(
   signal?.addEventListener('abort', close)
   try {
     const asked = callOptions(request, dialect, names, languageModel.modelId, options)
-    const { stream } = await orAborted(languageModel.doStream(asked), signal)
+    const { stream } = await unlessAborted(languageModel.doStream(asked), signal)
     reader = stream.getReader()
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
       signal?.throwIfAborted()

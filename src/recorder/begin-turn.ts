@@ -3,12 +3,12 @@ import { checkName } from '../core/check.ts'
 import { BusyError } from '../core/errors.ts'
 import type { NewMessage, NonEmpty } from '../core/message.ts'
 import { prepareMessages } from '../core/prepare.ts'
+import { type RecorderSource, systemRecorderSource } from '../system/source.ts'
 import { recordAtOnce } from './at-once.ts'
 import { defaultLimits } from './limits.ts'
 import { recordLive } from './live.ts'
 import type { Opening } from './opening.ts'
 import type { BeginTurn, RecordStore, TurnRecording } from './recording.ts'
-import { type RecorderSource, systemRecorderSource } from './source.ts'
 import { waitingTurn } from './waiting-turns.ts'
 
 const firstPauseMs = 50

@@ -1,5 +1,6 @@
+export { thisHolder } from '../system/holder.ts'
+export { type RecorderSource, systemRecorderSource } from '../system/source.ts'
 export { beginTurn } from './begin-turn.ts'
-export { thisHolder } from './holder.ts'
 export { defaultLimits, type RecorderLimits } from './limits.ts'
 export { type ModelRecorder, type RecordToOptions, recordTo } from './recorded.ts'
 export type { Beside } from './recorded-exchanges.ts'
@@ -13,6 +14,5 @@ export type {
   TurnRecording,
   TurnReport,
 } from './recording.ts'
-export { type RecorderSource, systemRecorderSource } from './source.ts'
 export { takeOver } from './take-over.ts'
 export { allSaved, type Unsaved, unsavedIn } from './waiting-turns.ts'

@@ -1,8 +1,8 @@
 import { SkeinError, UnavailableError } from '../core/errors.ts'
 import type { NewMessage } from '../core/message.ts'
+import type { RecorderSource } from '../system/source.ts'
 import type { RecorderLimits } from './limits.ts'
 import type { Trouble } from './recording.ts'
-import type { RecorderSource } from './source.ts'
 
 /** One write of a turn. */
 export interface Write {

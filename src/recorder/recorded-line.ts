@@ -2,9 +2,9 @@ import type { BranchRef } from '../core/branch.ts'
 import type { MessageId } from '../core/ids.ts'
 import { isNonEmpty, type NewMessage } from '../core/message.ts'
 import type { DraftPiece, TurnStatus, Usage } from '../core/turn.ts'
+import type { RecorderSource } from '../system/source.ts'
 import { type Face, faceOf } from './align-face.ts'
 import type { TurnRecording, TurnReport } from './recording.ts'
-import type { RecorderSource } from './source.ts'
 
 /** How long a line waits for its next call before its turn ends. */
 export interface Patience {

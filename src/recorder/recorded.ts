@@ -8,6 +8,7 @@ import { repair } from '../context/repair.ts'
 import type { BranchRef } from '../core/branch.ts'
 import type { NewConversation } from '../core/conversation.ts'
 import { checkLanguageModel } from '../models/language-model.ts'
+import { type RecorderSource, systemRecorderSource } from '../system/source.ts'
 import { type AnswerRecording, recordAnswer } from './recorded-answer.ts'
 import { type ExchangeOptions, exchanges } from './recorded-exchanges.ts'
 import type { Patience } from './recorded-line.ts'
@@ -15,7 +16,6 @@ import { onceAt } from './recorded-once.ts'
 import { watchStream } from './recorded-stream.ts'
 import { watchTools } from './recorded-tools.ts'
 import type { RecordStore, TurnReport } from './recording.ts'
-import { type RecorderSource, systemRecorderSource } from './source.ts'
 import { writeMessages } from './v4-messages.ts'
 
 export interface RecordToOptions extends Partial<Omit<ExchangeOptions, 'patience'>> {
@@ -49,7 +49,7 @@ export interface ModelRecorder {
 }
 
 /** Makes calls through the AI SDK durable. `where` is a key, whose conversation is created if there is none, or a branch.
- *  
+ *
  *  The caller goes on keeping its own messages. Each call's messages are laid on the stored path by position: those that
  *  are there are not stored again, new ones are added, and where one differs a sibling branch begins. Failing storage
  *  never fails a call: `onTrouble` hears of it. Only if the conversation cannot be found or created, the call is refused.

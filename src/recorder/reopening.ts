@@ -1,5 +1,5 @@
 import { BusyError } from '../core/errors.ts'
-import { isSame } from './holder.ts'
+import { isSame } from '../system/holder.ts'
 import { findPlace, type Manners, type Opening, openTurnOn, type Standing, standingIn } from './opening.ts'
 import { takeOver } from './take-over.ts'
 

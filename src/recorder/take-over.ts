@@ -2,7 +2,7 @@ import { ExpiredError } from '../core/errors.ts'
 import type { ConversationId } from '../core/ids.ts'
 import type { MessageReader, TurnWriter } from '../core/ports.ts'
 import { type EndedTurn, hasRunOut, type Turn } from '../core/turn.ts'
-import { type RecorderSource, systemRecorderSource } from './source.ts'
+import { type RecorderSource, systemRecorderSource } from '../system/source.ts'
 
 /** Ends the turns that nobody goes on with, as interrupted: those whose lease ran out, and those whose holder was
  *  on this host and is surely dead. What had arrived of their answers becomes their last message. The turns of

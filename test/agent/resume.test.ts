@@ -6,7 +6,7 @@ import type { NewEvent } from '../../src/core/event.ts'
 import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
 import { type Store, textOf } from '../../src/index.ts'
-import { thisHolder } from '../../src/recorder/holder.ts'
+import { thisHolder } from '../../src/system/holder.ts'
 import { blocksOf, eventsOf, said, statuses, world } from './build.ts'
 
 /** A process of this machine that is surely dead: it ran before the last boot. */

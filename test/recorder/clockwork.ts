@@ -1,5 +1,5 @@
-import { thisHolder } from '../../src/recorder/holder.ts'
-import type { RecorderSource } from '../../src/recorder/source.ts'
+import { thisHolder } from '../../src/system/holder.ts'
+import type { RecorderSource } from '../../src/system/source.ts'
 
 /** A process whose time passes only when it is told to. */
 export interface Clockwork extends RecorderSource {

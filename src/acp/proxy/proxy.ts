@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import { type RecorderSource, systemRecorderSource } from '../../recorder/source.ts'
+import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
 import type { AgentCommand, StartAgent } from '../wire/agent-process.ts'
 import { cannotStart } from '../wire/cannot-start.ts'
 import type { Line } from '../wire/line.ts'

@@ -1,5 +1,5 @@
 import type { ConversationReader, Deleter, Lister } from '../../core/ports.ts'
-import type { RecorderSource } from '../../recorder/source.ts'
+import type { RecorderSource } from '../../system/source.ts'
 import type { SeatStore } from '../seat/seat-agent.ts'
 import type { Line, RpcId } from '../wire/line.ts'
 import type { Adopting } from './adopt-session.ts'

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { Usage } from '../../core/turn.ts'
 import type { Trouble, TurnRecording, TurnReport } from '../../recorder/recording.ts'
-import { type RecorderSource, systemRecorderSource } from '../../recorder/source.ts'
+import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
 import { createFold, type Effect } from '../transcript/fold.ts'
 import type { Heard } from '../transcript/heard.ts'
 

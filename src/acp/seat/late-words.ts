@@ -1,4 +1,4 @@
-import type { RecorderSource } from '../../recorder/source.ts'
+import type { RecorderSource } from '../../system/source.ts'
 import type { Heard } from '../transcript/heard.ts'
 
 /** How long after the last of them late words are kept. */

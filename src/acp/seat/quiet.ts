@@ -1,4 +1,4 @@
-import type { RecorderSource } from '../../recorder/source.ts'
+import type { RecorderSource } from '../../system/source.ts'
 
 /** How long after the end of a turn its last words may still be on their way. */
 const lateMs = 15

@@ -1,4 +1,4 @@
-import type { RecorderSource } from '../../recorder/source.ts'
+import type { RecorderSource } from '../../system/source.ts'
 import type { Heard } from '../transcript/heard.ts'
 
 /** How long an agent has to be silent before its replay is taken to be over. Some answer a load in the middle of it. */

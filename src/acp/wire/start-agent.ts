@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { atMost } from '../../agent/at-most.ts'
-import { endGroup, endWithUs } from '../../agent/process-group.ts'
+import { atMost } from '../../system/at-most.ts'
+import { endGroup, endWithUs } from '../../system/process-group.ts'
 import type {
   AgentCommand,
   AgentProcess,

@@ -1,6 +1,5 @@
 import { userInfo } from 'node:os'
-import type { Message } from '../../core/message.ts'
-import { textOf } from '../../core/message.ts'
+import { type Message, textOf } from '../../core/message.ts'
 import type { ConversationReader, Deleter, MessageReader } from '../../core/ports.ts'
 import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'

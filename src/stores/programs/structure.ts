@@ -1,6 +1,5 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import type { Stretch } from '../../core/runs.ts'
-import { type RunStart, splitAtForks } from '../../core/runs.ts'
+import { type RunStart, type Stretch, splitAtForks } from '../../core/runs.ts'
 import { all, type Program } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
 import { needConversation } from './lookup.ts'

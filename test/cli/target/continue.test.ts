@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { thisHolder } from '../../../src/recorder/holder.ts'
+import { thisHolder } from '../../../src/system/holder.ts'
 import { storeOf } from '../running.ts'
 import { type Home, home } from '../skein.ts'
 

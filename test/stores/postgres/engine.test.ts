@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ConversationId } from '../../../src/core/ids.ts'
 import { all, first, type Program, run } from '../../../src/stores/engine/engine.ts'
-import { systemSource } from '../../../src/stores/engine/system.ts'
 import { type PostgresEngine, postgresEngine } from '../../../src/stores/postgres/engine.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { migrate } from '../../../src/stores/postgres/migrate.ts'
+import { systemSource } from '../../../src/system/source.ts'
 import { countTrips, freshDatabase, openPool } from './database.ts'
 
 const url = await freshDatabase()

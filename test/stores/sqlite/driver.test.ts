@@ -9,11 +9,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { first, type Program, run } from '../../../src/stores/engine/engine.ts'
-import { systemSource } from '../../../src/stores/engine/system.ts'
 import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { migrate } from '../../../src/stores/sqlite/migrate.ts'
 import { storeOver } from '../../../src/stores/store/store-over.ts'
+import { systemSource } from '../../../src/system/source.ts'
 import { holder, say } from '../../../src/testing/contract/build.ts'
 
 let folder: string

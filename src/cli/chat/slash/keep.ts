@@ -1,6 +1,6 @@
 import { summarize } from '../../../context/summarize.ts'
 import { windowOf } from '../../../context/windows.ts'
-import { systemRecorderSource } from '../../../recorder/source.ts'
+import { systemRecorderSource } from '../../../system/source.ts'
 import { summaryText } from '../../answer/answer-notes.ts'
 import { modelName } from '../../output/model-name.ts'
 import { waitingLine } from '../../output/waiting-line.ts'

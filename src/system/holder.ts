@@ -5,7 +5,7 @@ import { sha256Hex } from '../core/hash.ts'
 
 let cached: Holder | undefined
 
-/** Who this process is, as stored with the turns that it holds. */
+/** This process, as it is stored with the turns that it holds. */
 export function thisHolder(): Holder {
   cached ??= {
     host: hostName(),
@@ -16,8 +16,8 @@ export function thisHolder(): Holder {
   return cached
 }
 
-/** True only if that process is surely dead: it was on this host, and the host has been started anew since, or no
- *  process has its number, or the one that has began at another time. Of another host nothing is sure. */
+/** True only if the process is surely dead: it ran on this host, and either the host has rebooted since, or no process
+ *  has its pid, or the process with that pid started at another time. A process of another host is never surely dead. */
 export function isDead(holder: Holder): boolean {
   const here = thisHolder()
   if (holder.host !== here.host) return false
@@ -28,23 +28,24 @@ export function isDead(holder: Holder): boolean {
   return found.ended || found.startedAt !== holder.startedAt
 }
 
+/** Whether two holders are the same process. */
 export function isSame(a: Holder | null, b: Holder): boolean {
   return a?.host === b.host && a.boot === b.boot && a.pid === b.pid && a.startedAt === b.startedAt
 }
 
-/** Where nothing tells one start of the machine from another. */
+/** The boot id of systems that have none. */
 const unknownBoot = 'unknown'
 
-/** The first namespace of process numbers, that of the machine itself, has the same number on every Linux. */
+/** The root pid namespace has the same number on every Linux. */
 const machineNamespace = 'pid:[4026531836]'
 
-/** More than the name: machines are cloned, and containers share a name but not their process numbers. What must
- *  never happen is that a living process elsewhere is taken for a dead one of ours. */
+/** The host name, the machine id and the pid namespace: machines are cloned, and containers share a host name but not
+ *  their pids. A living process elsewhere must never be taken for a dead one of this host. */
 function hostName(): string {
   const machine = read('/etc/machine-id')
   const numbers = namespace()
   const marks = [
-    // The id itself is said to be confidential.
+    // machine-id(5) asks to keep the id itself confidential.
     machine ? sha256Hex(`skein:${machine}`).slice(0, 8) : '',
     numbers === null || numbers === machineNamespace ? '' : numbers.replace(/\D/g, ''),
   ]
@@ -59,12 +60,11 @@ function namespace(): string | null {
   }
 }
 
-/** When a process began, in ticks since the machine did, and whether it has ended and waits for its parent to
- *  notice. Null where that cannot be read. */
+/** When a process started, in ticks since boot, and whether it is a zombie. Null if that cannot be read. */
 function startOf(pid: number): { readonly startedAt: number; readonly ended: boolean } | null {
   const text = read(`/proc/${pid}/stat`)
   if (text === null) return null
-  // The name stands in brackets and may hold anything, brackets too.
+  // The process name is in brackets and may contain brackets itself.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const startedAt = Number(fields[19])
   return Number.isSafeInteger(startedAt) ? { startedAt, ended: /^[ZXx]$/.test(fields[0]!) } : null
@@ -75,7 +75,7 @@ function exists(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Anything but "no such process" means that there is one.
+    // Any error other than "no such process" means that the process exists.
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
   }
 }

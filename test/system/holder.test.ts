@@ -4,16 +4,16 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Holder } from '../../src/core/errors.ts'
-import { isDead, thisHolder } from '../../src/recorder/holder.ts'
+import { isDead, thisHolder } from '../../src/system/holder.ts'
 
 const children: ChildProcess[] = []
 afterEach(async () => {
   for (const child of children.splice(0)) await kill(child)
 })
 
-/** A process that says who it is and then waits. */
+/** A process that prints its holder and then waits. */
 async function another(): Promise<{ readonly child: ChildProcess; readonly holder: Holder }> {
-  const module = fileURLToPath(new URL('../../src/recorder/holder.ts', import.meta.url))
+  const module = fileURLToPath(new URL('../../src/system/holder.ts', import.meta.url))
   const script = `
     const { thisHolder } = await import(${JSON.stringify(module)})
     console.log(JSON.stringify(thisHolder()))
@@ -32,14 +32,14 @@ async function kill(child: ChildProcess): Promise<void> {
   await once(child, 'exit')
 }
 
-describe('who holds a turn', () => {
-  it('is this process, always the same, and alive', () => {
+describe('holder', () => {
+  it('identifies this process, always in the same way, and reports it as alive', () => {
     expect(thisHolder()).toEqual(thisHolder())
     expect(thisHolder()).toMatchObject({ pid: process.pid, host: expect.stringMatching(/^[^ ]+$/) })
     expect(isDead(thisHolder())).toBe(false)
   })
 
-  it('is dead once its process has ended, and not before', async () => {
+  it('reports a process as dead once it has ended, and not before', async () => {
     const { child, holder } = await another()
     expect(holder).toMatchObject({ host: thisHolder().host, boot: thisHolder().boot, pid: child.pid })
     expect(isDead(holder)).toBe(false)
@@ -47,7 +47,7 @@ describe('who holds a turn', () => {
     expect(isDead(holder)).toBe(true)
   })
 
-  it('is alive while it stands still', async () => {
+  it('reports a stopped process as alive', async () => {
     const { child, holder } = await another()
     child.kill('SIGSTOP')
     expect(isDead(holder)).toBe(false)
@@ -55,28 +55,28 @@ describe('who holds a turn', () => {
     expect(isDead(holder)).toBe(false)
   })
 
-  it('is dead if its number belongs to a process that began at another time', async () => {
+  it('reports a process as dead if its pid belongs to one that started at another time', async () => {
     const { holder } = await another()
     const reused = process.platform === 'linux'
     expect(isDead({ ...holder, startedAt: holder.startedAt - 1 })).toBe(reused)
     expect(isDead({ ...holder, startedAt: holder.startedAt + 1 })).toBe(reused)
   })
 
-  it('is dead if the machine has been started anew since', () => {
+  it('reports every process of an earlier boot as dead', () => {
     expect(isDead({ ...thisHolder(), boot: 'another-boot' })).toBe(true)
     expect(isDead({ ...thisHolder(), boot: 'unknown' })).toBe(false)
   })
 
-  it('is not known to be dead on another host, whatever its number', () => {
+  it('never reports a process of another host as dead', () => {
     const gone = { ...thisHolder(), pid: 2 ** 22 + 1 }
     expect(isDead(gone)).toBe(true)
     expect(isDead({ ...gone, host: 'elsewhere' })).toBe(false)
     expect(isDead({ ...gone, host: 'elsewhere', boot: 'another-boot' })).toBe(false)
   })
 
-  it('is dead when it has ended and nobody has taken notice yet', async () => {
+  it('reports a zombie as dead', async () => {
     if (process.platform !== 'linux') return
-    // A shell that starts a child, does not wait for it, and becomes a program that never will.
+    // The shell starts a child and then becomes a program that never waits for it.
     const shell = spawn('sh', ['-c', 'sleep 0.05 & echo $!; exec sleep 60'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })

@@ -1,4 +1,4 @@
-/** Shapes of keys and tokens that providers, proxies and clients put into their messages. */
+/** Shapes of the keys and tokens that occur in messages of providers, proxies and clients. */
 const shapes: readonly RegExp[] = [
   /\b(?:sk|pk|rk)[-_][A-Za-z0-9*._-]{6,}/g,
   /\bAIza[\w*-]{10,}/g,
@@ -12,7 +12,7 @@ const shapes: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
 ]
 
-/** The text without the keys that were used, and without anything that looks like one (R20). */
+/** The text with `[key]` in place of the given keys and of everything that looks like a key (R20). */
 export function withoutSecrets(text: string, keys: readonly string[] = []): string {
   let clean = text
   for (const key of keys) if (key.length >= 4) clean = clean.replaceAll(key, '[key]')

@@ -1,21 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as after } from 'node:timers/promises'
 
-/** How long what was killed may take to be gone. */
+/** How long a killed group may take to disappear. */
 const killedMs = 500
 
-/** Sends a signal to a process and all it has started, by the id of the group. False if nobody is left there. */
+/** Sends a signal to every process of a group. False if the group has no process left. */
 function signal(group: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-group, name)
   } catch (error) {
-    // EPERM: somebody is left, under another user.
+    // EPERM: a process is left, under another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
-/** Ends a group that ends with us: it is asked to leave, and made to when it has had its time. Resolves when it has gone. One
- *  that was ended before is left alone, because its number may be another's by now. */
+/** Ends a group that was registered with `endWithUs`: SIGTERM first, SIGKILL after `graceMs`. Resolves when the group is
+ *  gone. A group that was ended before is left alone, because its id may have been reused. */
 export async function endGroup(group: number, graceMs: number): Promise<void> {
   if (!living.has(group)) return
   if (signal(group, 'SIGTERM') && !(await hasGone(group, graceMs))) {
@@ -36,8 +36,8 @@ async function hasGone(group: number, withinMs: number): Promise<boolean> {
   return false
 }
 
-/** Whether anybody in the group still runs. Those who have ended and wait to be collected count for the system, and in a
- *  container nobody may ever collect them. Where there is no /proc to look into, they count for us as well. */
+/** Whether a process of the group still runs. `kill(0)` also counts zombies, and in a container they may never be reaped.
+ *  Without /proc, zombies count here as well. */
 function hasMembers(group: number): boolean {
   if (process.platform !== 'linux') return true
   return readdirSync('/proc').some(entry => {
@@ -47,21 +47,21 @@ function hasMembers(group: number): boolean {
   })
 }
 
-/** State, parent and group: what stands behind the name, which may hold anything. */
+/** State, parent and group of a process. They follow the process name, which may contain any character. */
 function statusOf(pid: string): readonly string[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
     return text.slice(text.lastIndexOf(')') + 2).split(' ', 3)
   } catch {
-    return [] // it has gone meanwhile
+    return [] // the process has ended meanwhile
   }
 }
 
-/** Groups that have to end with us, also where nobody had the time to end anything. */
+/** Groups to kill when this process exits without having ended them. */
 const living = new Set<number>()
 
-/** From now on the group ends with our own process, until it was ended. Not where ours is killed: then all that it notices is
- *  the end of its input. */
+/** Registers a group: it is killed when this process exits, unless `endGroup` has ended it before. If this process is
+ *  killed, the group only notices that its input has ended. */
 export function endWithUs(group: number): void {
   if (living.size === 0) process.on('exit', killAll)
   living.add(group)

@@ -1,4 +1,4 @@
-/** Waits for something, but not for ever; no timer stays behind that would keep the process alive. */
+/** Waits for `work`, for at most `ms`. Leaves no timer behind that would keep the process alive. */
 export function atMost(ms: number, work: Promise<void>): Promise<void> {
   return new Promise(resolve => {
     const timer = setTimeout(resolve, ms)

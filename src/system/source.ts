@@ -3,20 +3,22 @@ import type { Holder } from '../core/errors.ts'
 import type { Source } from '../core/source.ts'
 import { isDead, thisHolder } from './holder.ts'
 
-/** What a recorder takes from its process: a parameter, so that tests can decide. */
+/** The machine's clock and random ids. */
+export const systemSource: Source = { now: () => Date.now(), uuid: () => randomUUID() }
+
+/** What a recorder takes from its process. A parameter, so that tests can inject another one. */
 export interface RecorderSource extends Source {
-  /** Who holds the turns that are begun. */
+  /** The holder of the turns that begin here. */
   holder(): Holder
   /** Whether a holder is surely dead. */
   isDead(holder: Holder): boolean
-  /** Calls `run` once, later, and returns how to call it off. An `idle` timer does not keep the process alive. */
+  /** Calls `run` once, after `ms`. Returns a function that cancels it. An `idle` timer does not keep the process alive. */
   after(ms: number, run: () => void, options?: { readonly idle?: boolean }): () => void
 }
 
-/** The machine's own clock, randomness, timers and processes. */
+/** The machine's clock, random ids, timers and processes. */
 export const systemRecorderSource: RecorderSource = {
-  now: () => Date.now(),
-  uuid: () => randomUUID(),
+  ...systemSource,
   holder: thisHolder,
   isDead,
   after(ms, run, { idle = false } = {}) {

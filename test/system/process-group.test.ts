@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { atMost } from '../../src/agent/at-most.ts'
-import { endGroup, endWithUs } from '../../src/agent/process-group.ts'
+import { atMost } from '../../src/system/at-most.ts'
+import { endGroup, endWithUs } from '../../src/system/process-group.ts'
 
 /** A process in a group of its own. */
 function sleeper(script = 'exec sleep 60'): { readonly child: ChildProcess; readonly group: number } {
@@ -10,8 +10,8 @@ function sleeper(script = 'exec sleep 60'): { readonly child: ChildProcess; read
   return { child, group: child.pid! }
 }
 
-describe('a process group', () => {
-  it('is asked to leave, and has gone then', async () => {
+describe('endGroup', () => {
+  it('sends SIGTERM and resolves when the group is gone', async () => {
     const { child, group } = sleeper()
     endWithUs(group)
     const exited = once(child, 'exit')
@@ -20,7 +20,7 @@ describe('a process group', () => {
     expect(() => process.kill(-group, 0)).toThrow('ESRCH')
   })
 
-  it('is made to leave, if it does not', async () => {
+  it('sends SIGKILL to a group that ignores SIGTERM', async () => {
     const { child, group } = sleeper(`trap '' TERM; echo ready; sleep 60`)
     endWithUs(group)
     await once(child.stdout!, 'data')
@@ -29,7 +29,7 @@ describe('a process group', () => {
     expect(await exited).toEqual([null, 'SIGKILL'])
   })
 
-  it('is left alone where it was ended before: its number may be another one’s', async () => {
+  it('leaves a group alone that is not registered, because its id may have been reused', async () => {
     const { child, group } = sleeper()
     await endGroup(group, 0)
     expect(process.kill(-group, 0)).toBe(true)
@@ -39,7 +39,7 @@ describe('a process group', () => {
     await exited
   })
 
-  it('leaves nothing with us when it has gone', async () => {
+  it('removes its exit listener when the last group is gone', async () => {
     const before = process.listenerCount('exit')
     for (let count = 0; count < 3; count++) {
       const { group } = sleeper()
@@ -51,16 +51,16 @@ describe('a process group', () => {
   })
 })
 
-describe('waiting, but not for ever', () => {
+describe('atMost', () => {
   afterEach(() => void vi.useRealTimers())
 
-  it('leaves no timer behind, which would keep the process from its end', async () => {
+  it('leaves no timer behind that would keep the process alive', async () => {
     vi.useFakeTimers()
     await atMost(2_000, Promise.resolve())
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('ends when the time is over', async () => {
+  it('resolves when the time is over', async () => {
     vi.useFakeTimers()
     const waited = atMost(2_000, new Promise(() => {}))
     await vi.advanceTimersByTimeAsync(2_000)
