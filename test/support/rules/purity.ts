@@ -1,10 +1,10 @@
 import { isBuiltin } from 'node:module'
 import { importsOf, type Rule, type SourceFile, type SyntaxNode, visit } from './source.ts'
 
-/** Folders that only think. Their packages may differ, core has none. */
+/** Folders of pure functions. `core` does not import packages either. */
 const pure = ['core', 'context', 'formats']
 
-/** Hashing is a function of its input. Nothing else of Node is let in: not even its random ids. */
+/** Hashing is a function of its input. Everything else of Node is refused, including random ids. */
 const allowed: Readonly<Record<string, readonly string[]>> = { 'node:crypto': ['hash', 'createHash'] }
 
 const impure = new Set([
@@ -12,7 +12,7 @@ const impure = new Set([
   ...['setTimeout', 'setInterval', 'setImmediate', 'performance', 'crypto'],
 ])
 
-/** `core`, `context` and `formats` do no I/O, and read neither a clock nor a die; core has no packages. */
+/** `core`, `context` and `formats` do no I/O and read neither the clock nor random numbers; `core` imports no packages. */
 export const purity: Rule = files =>
   files
     .filter(file => pure.some(folder => file.path.startsWith(`src/${folder}/`)))
@@ -33,13 +33,13 @@ function faultyImports(file: SourceFile): readonly string[] {
 function faultyNames(file: SourceFile): readonly string[] {
   const faults: string[] = []
   visit(file, (node, holder, field) => {
-    const fault = clockOrDie(node) ?? (isReference(node, holder, field) ? impureName(node) : null)
+    const fault = clockOrRandom(node) ?? (isReference(node, holder, field) ? impureName(node) : null)
     if (fault !== null) faults.push(`${file.path}: uses ${fault}`)
   })
   return faults
 }
 
-function clockOrDie(node: SyntaxNode): string | null {
+function clockOrRandom(node: SyntaxNode): string | null {
   const callee = named(node.callee)
   if (node.type === 'CallExpression' && callee === 'Date') return 'Date()'
   if (node.type === 'NewExpression' && callee === 'Date' && isEmpty(node.arguments)) return 'new Date()'
@@ -53,7 +53,7 @@ function impureName(node: SyntaxNode): string | null {
   return name !== null && impure.has(name) ? name : null
 }
 
-/** False for a name that only labels something: `x.process`, `{ process: 1 }`, `interface { process: … }`. */
+/** False for a property name: `x.process`, `{ process: 1 }`, `interface { process: … }`. */
 function isReference(node: SyntaxNode, holder: SyntaxNode | null, field: string): boolean {
   if (node.type !== 'Identifier' || holder === null) return false
   const labels = field === 'property' || field === 'key' || field === 'imported' || field === 'exported'

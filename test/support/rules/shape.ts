@@ -10,7 +10,7 @@ export const shortFiles: Rule = files =>
     return lines > lineLimit ? [`${path}: has ${lines} lines, ${lineLimit} are allowed`] : []
   })
 
-/** Exports have names, and are listed by name. */
+/** No default exports, no `export *`. */
 export const namedExports: Rule = files =>
   files.flatMap(file => {
     const faults: string[] = []
@@ -21,14 +21,14 @@ export const namedExports: Rule = files =>
     return faults
   })
 
-/** A file is named after what it exports, never after a heap. */
+/** A file is named after its main export, not `utils`, `helpers` or the like. */
 export const tellingNames: Rule = files =>
   files.flatMap(({ path }) => {
-    const heap = path.match(/(?:^|[/.-])(utils?|helpers?|managers?|common|misc)(?=[/.-])/i)
-    return heap === null ? [] : [`${path}: is named "${heap[1]}"`]
+    const collective = path.match(/(?:^|[/.-])(utils?|helpers?|managers?|common|misc)(?=[/.-])/i)
+    return collective === null ? [] : [`${path}: is named "${collective[1]}"`]
   })
 
-/** `src/` has the folders of the layout and one file, the public API. */
+/** `src/` has the folders of the layout and one file: the public API. */
 export const layout: Rule = files =>
   files.flatMap(({ path }) => {
     const [top, folder, ...rest] = path.split('/')

@@ -2,22 +2,22 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { parseAst } from 'vitest/node'
 
-/** A file as the rules see it; `path` is relative to the repository, with forward slashes. */
+/** A source file. `path` is relative to the repository, with forward slashes. */
 export interface SourceFile {
   readonly path: string
   readonly text: string
 }
 
-/** A rule returns one line for each fault, beginning with the path. */
+/** A rule returns one line for each fault. The line begins with the path. */
 export type Rule = (files: readonly SourceFile[]) => readonly string[]
 
-/** A node of the syntax tree, as far as the rules care. */
+/** A node of the syntax tree. */
 export interface SyntaxNode {
   readonly type: string
   readonly [field: string]: unknown
 }
 
-/** An import or re-export, of values or of types; `from` is null when it is computed at run time. */
+/** An import or re-export, of values or of types. `from` is null if the module is computed at run time. */
 export interface Import {
   readonly from: string | null
   readonly names: readonly string[]
@@ -25,7 +25,7 @@ export interface Import {
 
 const extensions = /\.(ts|tsx|mts|js|mjs)$/
 
-/** All source files below the given folders of the repository; a folder that does not exist has none. */
+/** All source files below the given folders of the repository. A folder that does not exist has none. */
 export function readSources(...folders: readonly string[]): readonly SourceFile[] {
   const root = join(import.meta.dirname, '../../..')
   return readdirSync(root, { withFileTypes: true })
@@ -40,7 +40,7 @@ export function readSources(...folders: readonly string[]): readonly SourceFile[
     .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
-/** Calls `see` for every node of the file, with the node that holds it and the field it is held in. */
+/** Calls `see` for every node of the file, with its parent node and its field in that parent. */
 export function visit(
   file: SourceFile,
   see: (node: SyntaxNode, holder: SyntaxNode | null, field: string) => void,
@@ -58,7 +58,7 @@ export function visit(
   }
 }
 
-/** What the file imports, also by `import()`, by `typeof import()` and by `export … from`. */
+/** The imports of a file, including `import()`, `typeof import()` and `export … from`. */
 export function importsOf(file: SourceFile): readonly Import[] {
   const found: Import[] = []
   visit(file, node => {
@@ -70,7 +70,34 @@ export function importsOf(file: SourceFile): readonly Import[] {
   return found
 }
 
-/** The imported file's path in the repository, or null when it is a package or a module of Node. */
+/** A name that a file declares and exports. Re-exports are not declarations. */
+export interface ExportedName {
+  readonly name: string
+  /** Interfaces, type aliases and classes are types; a class is also a value. */
+  readonly isType: boolean
+}
+
+/** The names that the file declares and exports. */
+export function exportsOf(file: SourceFile): readonly ExportedName[] {
+  const found = new Map<string, boolean>()
+  visit(file, node => {
+    if (node.type !== 'ExportNamedDeclaration' || !isNode(node.declaration)) return
+    const { declaration } = node
+    const isType = typeDeclarations.has(declaration.type)
+    for (const name of declaredBy(declaration)) found.set(name, isType || found.get(name) === true)
+  })
+  return [...found].map(([name, isType]) => ({ name, isType }))
+}
+
+const typeDeclarations = new Set(['TSInterfaceDeclaration', 'TSTypeAliasDeclaration', 'ClassDeclaration'])
+
+function declaredBy(declaration: SyntaxNode): readonly string[] {
+  if (isNode(declaration.id)) return [String(declaration.id.name)]
+  const declarations = Array.isArray(declaration.declarations) ? declaration.declarations.filter(isNode) : []
+  return declarations.flatMap(({ id }) => (isNode(id) && id.type === 'Identifier' ? [String(id.name)] : []))
+}
+
+/** The imported file's path in the repository, or null if it is a package or a module of Node. */
 export function resolve(file: SourceFile, from: string): string | null {
   return from.startsWith('.') ? posix.join(posix.dirname(file.path), from) : null
 }

@@ -1,6 +1,6 @@
 import type { Rule } from './source.ts'
 
-/** Where other people's sessions are met, and may be called so. */
+/** Files that deal with sessions of other programs. */
 const allowed = [
   ...[
     /^acp\//,
@@ -13,16 +13,20 @@ const allowed = [
   /^scripts\/agents\//,
 ]
 
-/** These two speak about the word itself. */
-const speakingOfIt = ['test/architecture.test.ts', 'test/support/rules/words.ts']
+/** These files are about the word itself, or list names of other files. */
+const aboutTheWord = [
+  'test/architecture.test.ts',
+  'test/support/rules/words.ts',
+  'test/support/rules/known.ts',
+]
 
-/** What people type: a flag, its name in quotes, its declaration, and the noun of the origin documents. */
+/** What users type: a flag, its name in quotes, its declaration, and the noun of the origin documents. */
 const typed = /--[a-z-]*session[a-z-]*|['"`]sessions?(?: \w+)?['"`]|\bsession: /g
 
-/** The word "session" stands only where the vocabulary allows it, and in the names of flags. */
+/** The word "session" occurs only where the vocabulary allows it, and in the names of flags. */
 export const foreignWord: Rule = files =>
   files
-    .filter(({ path }) => !speakingOfIt.includes(path))
+    .filter(({ path }) => !aboutTheWord.includes(path))
     .filter(({ path }) => !allowed.some(place => place.test(path.replace(/^(src|test)\//, ''))))
     .flatMap(({ path, text }) =>
       text.split('\n').flatMap((line, index) => {
