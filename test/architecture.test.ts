@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { arrows } from './support/rules/arrows.ts'
-import { folderCycles, oneImporterShare } from './support/rules/graph.ts'
+import { folderCycles, oneImporterShare, quickTests } from './support/rules/graph.ts'
 import {
   knownArrows,
   knownCycles,
@@ -59,6 +59,9 @@ describe('the repository keeps its rules', () => {
   const { share, list } = oneImporterShare(product)
   it(`has few files with a single importer: ${(share * 100).toFixed(1)} %`, () => {
     expect(share * 100, list.join('\n')).toBeLessThanOrEqual(mostOneImporterPercent)
+  })
+  it('uses no PostgreSQL in the tests of core, context, config, models, formats and system', () => {
+    expect(quickTests(everything)).toEqual([])
   })
   it('does no I/O in core, context and formats', () => expect(purity(product)).toEqual([]))
   it('has only the folders of the layout (S0-39, S3-67)', () => expect(layout(product)).toEqual([]))
@@ -201,6 +204,17 @@ describe('files with a single importer', () => {
       { path: 'src/a/z.ts', text: '' },
     ]
     expect(oneImporterShare(files)).toEqual({ share: 1 / 4, list: ['src/a/y.ts (1) ← src/a/x.ts (2)'] })
+  })
+})
+
+describe('quick tests', () => {
+  it('are refused if a file that they import uses PostgreSQL', () => {
+    const files = [
+      { path: 'test/core/a.test.ts', text: `import '../stores/b.ts'` },
+      { path: 'test/stores/b.ts', text: `import '../support/postgres-url.ts'` },
+      { path: 'test/support/postgres-url.ts', text: '' },
+    ]
+    expect(quickTests(files)).toEqual(['test/core/a.test.ts: uses PostgreSQL'])
   })
 })
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createAgent } from '../../src/agent/agent.ts'
 import type { ToolCallBlock, ToolResultBlock } from '../../src/core/block.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
@@ -12,6 +12,7 @@ import { scripted } from '../../src/models/scripted.ts'
 import { note } from '../battery/note.ts'
 import { size } from '../battery/size.ts'
 import { createDatabase } from '../support/postgres.ts'
+import { postgresUrl } from '../support/postgres-url.ts'
 import { said } from './build.ts'
 import { answer, type Death, loggingTools, question } from './crash-child.ts'
 
@@ -92,7 +93,7 @@ async function recover(store: Store, round: Round): Promise<void> {
 
 const targets = {
   sqlite: async (place: string) => join(place, 'talk.db'),
-  postgres: async () => createDatabase(inject('postgresUrl')),
+  postgres: async () => createDatabase(await postgresUrl()),
 }
 
 describe.each(Object.keys(targets) as (keyof typeof targets)[])('on %s', engine => {

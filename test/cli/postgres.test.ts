@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { shapes } from '../../scripts/docs/json-shapes.ts'
 import { createDatabase } from '../support/postgres.ts'
+import { postgresUrl } from '../support/postgres-url.ts'
 import { type Home, home } from './skein.ts'
 import { terminal } from './terminal.ts'
 
@@ -14,7 +15,7 @@ describe('on PostgreSQL', () => {
 
   beforeAll(async () => {
     here = home()
-    url = await createDatabase(inject('postgresUrl'))
+    url = await createDatabase(await postgresUrl())
   })
   afterAll(() => here[Symbol.dispose]())
 

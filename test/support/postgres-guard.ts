@@ -4,20 +4,22 @@ import { chmodSync, chownSync, cpSync, mkdirSync, rmSync, writeFileSync } from '
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-/** What the guard is told, as JSON in its one argument. */
+/** The options of the guard, as JSON in its one argument. */
 export interface GuardOptions {
-  /** An existing directory that the guard owns from now on: it is gone when the guard is. */
+  /** An existing directory. The guard owns it from now on and removes it at its end. */
   readonly directory: string
   readonly fsync: 'on' | 'off'
+  /** Whether the server starts only with the first order `back`. */
+  readonly lazy: boolean
 }
 
-/** What the guard says, as one JSON line on its standard output, once the server takes connections. */
+/** The guard's first line on its standard output, as JSON, once the server takes connections, or at once if it is lazy. */
 export interface GuardReady {
   readonly socketDirectory: string
 }
 
-/** What the guard is told on its standard input, a line each: to crash the server, and to start it again on the same
- *  data. It answers `done`. */
+/** An order to the guard, a line each on its standard input: crash the server, or start it, again on the same data. The
+ *  guard answers `done`. */
 export type GuardOrder = 'away' | 'back'
 
 type Identity = { readonly uid: number; readonly gid: number } | Record<string, never>
@@ -36,28 +38,26 @@ interface Binaries {
 
 const role = 'skein_test'
 
-// The server reads no variable of the caller's but the time zone; its messages are matched below, hence C.
+// Of the caller's variables, the server gets the path and the time zone. C: its messages are matched below.
 const environment = { PATH: process.env.PATH, TZ: process.env.TZ, LC_ALL: 'C' }
 
 /**
- * The life of one PostgreSQL server. It runs in a process of its own and lasts until its standard input
- * closes, which the kernel does however the starter ends: also by SIGKILL, when no hook of the starter runs.
+ * Runs one PostgreSQL server, in a process of its own, until its standard input closes. The kernel closes it however the
+ * starter ends, also by SIGKILL, when no hook of the starter runs.
  */
-async function guard({ directory, fsync }: GuardOptions): Promise<void> {
+async function guard({ directory, fsync, lazy }: GuardOptions): Promise<void> {
   const orders = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
-  // The starter may die before it reads our line; the end of stdin says so too, and is acted on.
+  // The starter may die before it reads our line. The end of stdin reports that too.
   process.stdout.on('error', () => {})
-  // A terminal's Ctrl-C or a hang-up is for the starter. It ends, and then we do.
+  // Ctrl-C and a hang-up of the terminal are for the starter. The guard ends after it.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
   try {
-    const identity = process.getuid?.() === 0 ? unprivilegedIdentity() : {}
-    const binaries = await usableBinaries(identity, directory)
-    const data = ownedDirectory(join(directory, 'data'), 0o700, identity)
-    const socketDirectory = ownedDirectory(join(directory, 'socket'), 0o755, identity)
-    initialise(binaries, data, identity)
-
-    const start = () => {
+    const socketDirectory = join(directory, 'socket')
+    let cluster: Promise<Cluster> | undefined
+    const start = async () => {
+      cluster ??= makeCluster(directory, socketDirectory)
+      const { binaries, data, identity } = await cluster
       const child = spawn(
         binaries.postgres,
         ['-D', data, ...settings({ listen_addresses: '', unix_socket_directories: socketDirectory, fsync })],
@@ -65,7 +65,7 @@ async function guard({ directory, fsync }: GuardOptions): Promise<void> {
       )
       return untilReady(child)
     }
-    const first = await start()
+    const first = lazy ? null : await start()
     const ready: GuardReady = { socketDirectory }
     process.stdout.write(`${JSON.stringify(ready)}\n`)
     const last = await obey(orders, first, start)
@@ -75,13 +75,28 @@ async function guard({ directory, fsync }: GuardOptions): Promise<void> {
   }
 }
 
-/** Does what it is told until nobody is there to tell it. Gives the server that runs then, if one does. */
+interface Cluster {
+  readonly binaries: Binaries
+  readonly data: string
+  readonly identity: Identity
+}
+
+async function makeCluster(directory: string, socketDirectory: string): Promise<Cluster> {
+  const identity = process.getuid?.() === 0 ? unprivilegedIdentity() : {}
+  const binaries = await usableBinaries(identity, directory)
+  const data = ownedDirectory(join(directory, 'data'), 0o700, identity)
+  ownedDirectory(socketDirectory, 0o755, identity)
+  initialise(binaries, data, identity)
+  return { binaries, data, identity }
+}
+
+/** Follows orders until their stream ends. Returns the server that runs then, if one does. */
 async function obey(
   orders: AsyncIterator<string>,
-  first: Server,
+  first: Server | null,
   start: () => Promise<Server>,
 ): Promise<Server | null> {
-  let server: Server | null = first
+  let server = first
   for (;;) {
     const order = await Promise.race([orders.next(), ...(server ? [server.exited.then(() => null)] : [])])
     if (order === null) throw new Error(`PostgreSQL ended by itself:\n${server!.log.join('\n')}`)
@@ -96,7 +111,7 @@ async function obey(
   }
 }
 
-/** The server refuses to run as root. `initdb` wants a uid that has a name, so an invented number will not do. */
+/** The server refuses to run as root, and `initdb` needs a uid with a name. */
 function unprivilegedIdentity(): Identity {
   for (const name of ['postgres', 'nobody']) {
     try {
@@ -104,7 +119,7 @@ function unprivilegedIdentity(): Identity {
         Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }))
       return { uid: id('-u'), gid: id('-g') }
     } catch {
-      // No such user: try the next name, and fail below when none is left.
+      // No such user: try the next name.
     }
   }
   throw new Error(
@@ -127,7 +142,7 @@ async function usableBinaries(identity: Identity, directory: string): Promise<Bi
       throw new Error(`PostgreSQL from ${packageName} does not run: ${hint}`, { cause: error })
     }
   }
-  // The repository lies where the other user may not look, say below /root: take the binaries out of there.
+  // The other user cannot read the repository, which may be below /root: copy the binaries.
   const copy = join(directory, 'native')
   cpSync(dirname(dirname(found.postgres)), copy, { recursive: true, verbatimSymlinks: true })
   return { initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres') }
@@ -141,8 +156,8 @@ function ownedDirectory(path: string, mode: number, identity: Identity): string 
 }
 
 /**
- * Makes the cluster, one role and one database. ICU's English order is on purpose: it is what many servers
- * have and differs from the order of bytes, so a forgotten `collate "C"` shows.
+ * Makes the cluster, one role and one database. The collation is ICU's English, which many servers have. It differs
+ * from the order of bytes, so a forgotten `collate "C"` fails a test.
  */
 function initialise(binaries: Binaries, data: string, identity: Identity): void {
   const run = {
@@ -161,7 +176,7 @@ function initialise(binaries: Binaries, data: string, identity: Identity): void 
     ],
     run,
   )
-  // The superuser speaks here, to a server without a network, and never again: pg_hba.conf does not let it in.
+  // Only this single-user server takes statements of the superuser: pg_hba.conf refuses it later.
   execFileSync(binaries.postgres, ['--single', '-D', data, ...settings({ fsync: 'off' }), 'postgres'], {
     ...run,
     input: `create role ${role} login createdb\ncreate database skein owner ${role} template template0\n`,
@@ -170,8 +185,8 @@ function initialise(binaries: Binaries, data: string, identity: Identity): void 
 }
 
 /**
- * Without fsync an operating-system crash may lose the cluster, which tests can bear and speed wants. All
- * that a client can see stays as in production: `synchronous_commit` is left on.
+ * Tests run without fsync: faster, and only a crash of the operating system would lose the cluster. Everything that a
+ * client can see is as in production: `synchronous_commit` stays on.
  */
 function settings(values: Readonly<Record<string, string>>): string[] {
   const all = { max_connections: '200', ...values }

@@ -9,63 +9,66 @@ import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import type { GuardOptions, GuardOrder, GuardReady } from './postgres-guard.ts'
 
-/** A running PostgreSQL, reached as the plain role `skein_test`, which may create databases and nothing else. */
+/** A PostgreSQL for tests. Clients are the plain role `skein_test`, which may only create databases. */
 export interface Postgres {
   /** The database `skein`, for instance `postgresql://skein_test@localhost/skein?host=/tmp/skein-x1/socket`. */
   readonly url: string
   /** Makes an empty database and returns its URL. */
   createDatabase(): Promise<string>
-  /** Ends the server and removes all that it kept. Further calls do nothing. */
+  /** Ends the server and removes its files. Further calls do nothing. */
   stop(): Promise<void>
 }
 
-/** A server of our own, which can crash and come back. */
+/** An embedded server, which can crash and start again. */
 export interface OwnPostgres extends Postgres {
-  /** Ends the server as a crash does. What was committed is there when it is back. */
+  /** Ends the server as a crash does. Committed data survives. */
   away(): Promise<void>
+  /** Starts a server that is away, or that has not been started because it is lazy. */
   back(): Promise<void>
 }
 
 /** How to start a PostgreSQL for tests, benchmarks and examples. */
 export interface PostgresOptions {
-  /** `off`, the default, is quicker; a benchmark that reports durable writes wants `on`. */
+  /** Benchmarks of durable writes need `on`. Default: `off`, which is faster. */
   readonly fsync?: 'on' | 'off'
-  /** A directory from `makePlace` to live in; the server then owns it and removes it at its end. */
+  /** A directory from `makePlace`. The server owns it and removes it at its end. Default: a new one. */
   readonly directory?: string
+  /** Starts the server with the first call of `back`. Default: false. */
+  readonly lazy?: boolean
 }
 
 /**
- * Starts a PostgreSQL of our own on a Unix socket, or makes a database on the one that
- * SKEIN_TEST_POSTGRES_URL names. Throws when there is none: a missing server is a failure, never a skip.
+ * Starts an embedded PostgreSQL on a Unix socket, or makes a database on the server that SKEIN_TEST_POSTGRES_URL names.
+ * Throws if that is not possible: a missing server is a failure, not a skip.
  */
-export function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
+export function startPostgres(options: Omit<PostgresOptions, 'lazy'> = {}): Promise<Postgres> {
   const given = process.env.SKEIN_TEST_POSTGRES_URL
   return given ? borrowPostgres(given) : startOwnPostgres(options)
 }
 
-/** Makes an empty database beside the one at `url`, owned by the same role, and returns its URL. */
+/** Makes an empty database on the server of `url`, owned by the same role, and returns its URL. */
 export async function createDatabase(url: string): Promise<string> {
   const fresh = new URL(url)
   fresh.pathname += `_${randomBytes(6).toString('hex')}`
-  // template0, because nobody can be connected to it: a busy template makes "create database" fail. Copying
-  // files is three times as quick here as writing them through the log.
+  // template0 refuses connections, and a busy template makes "create database" fail. Copying files is three times as
+  // fast here as writing them through the log.
   await run(url, `create database "${databaseOf(fresh)}" template template0 strategy file_copy`)
   return fresh.href
 }
 
-/** Drops the database at `url` with whoever is connected to it. `via` is the URL of a neighbour that stays. */
+/** Drops the database at `url` and ends its connections. `via` is the URL of another database of the same server. */
 export async function dropDatabase(url: string, via: string): Promise<void> {
   await run(via, `drop database if exists "${databaseOf(new URL(url))}" with (force)`)
 }
 
-/** Starts a PostgreSQL of our own, whatever other one there may be. */
+/** Starts an embedded PostgreSQL, also if SKEIN_TEST_POSTGRES_URL is set. */
 export async function startOwnPostgres(options: PostgresOptions = {}): Promise<OwnPostgres> {
-  const { fsync = 'off', directory = makePlace() } = options
-  const told: GuardOptions = { fsync, directory }
+  const { fsync = 'off', directory = makePlace(), lazy = false } = options
+  const told: GuardOptions = { fsync, directory, lazy }
   const guard = spawn(
     process.execPath,
     [fileURLToPath(new URL('postgres-guard.ts', import.meta.url)), JSON.stringify(told)],
-    // Detached, so that a terminal's Ctrl-C reaches us and not the guard, which has to outlive us.
+    // Detached: a terminal's Ctrl-C must not reach the guard, which outlives this process.
     { stdio: ['pipe', 'pipe', 'pipe'], detached: true },
   )
   let complaint = ''
@@ -97,7 +100,8 @@ export async function startOwnPostgres(options: PostgresOptions = {}): Promise<O
   }
 }
 
-async function borrowPostgres(given: string): Promise<Postgres> {
+/** Makes a database on the server at `given`. `stop` drops it. */
+export async function borrowPostgres(given: string): Promise<Postgres> {
   const url = await createDatabase(given)
   const made: string[] = [url]
   let stopped: Promise<void> | undefined
@@ -115,7 +119,7 @@ async function borrowPostgres(given: string): Promise<Postgres> {
   }
 }
 
-/** Databases made beside `url`, by test workers too, have its name and an underscore in front of their own. */
+/** Drops the database at `url` and all that `createDatabase` made next to it: their names begin with its name. */
 async function dropFamily(url: string, via: string): Promise<void> {
   const name = databaseOf(new URL(url))
   const found = await run(via, 'select datname from pg_database where starts_with(datname, $1)', [name])
@@ -137,8 +141,8 @@ function databaseOf(url: URL): string {
 }
 
 /**
- * Makes a directory for a server. A socket's whole path has to fit into 103 bytes, and as root the server runs
- * as another user, who has to get there: where TMPDIR is too long or too private, /tmp it is.
+ * Makes a directory for a server: in TMPDIR, or in /tmp if that is too long or too private. The path of a socket has at
+ * most 103 bytes, and for root the server runs as another user, who has to reach the directory.
  */
 export function makePlace(): string {
   const usual = tmpdir()

@@ -1,10 +1,11 @@
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createDatabase } from '../../support/postgres.ts'
+import { postgresUrl } from '../../support/postgres-url.ts'
 import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
 
 it('remembers in PostgreSQL as well, and elsewhere goes on with the same', async () => {
-  const url = await createDatabase(inject('postgresUrl'))
+  const url = await createDatabase(await postgresUrl())
   await using stage = await openStage()
   const command = behindProxy(agentCommand('forgetful'), '--db', url)
   const before = await stage.start(command)

@@ -1,15 +1,16 @@
 import { Pool, type PoolConfig } from 'pg'
-import { afterAll, inject } from 'vitest'
+import { afterAll } from 'vitest'
 import { createDatabase } from '../../support/postgres.ts'
+import { postgresUrl } from '../../support/postgres-url.ts'
 
 const pools: Pool[] = []
 afterAll(async () => {
   for (const pool of pools) if (!pool.ending) await pool.end()
 })
 
-/** Makes an empty database and gives its URL. It goes away with the server. */
-export function freshDatabase(): Promise<string> {
-  return createDatabase(inject('postgresUrl'))
+/** Makes an empty database and returns its URL. It is removed with the server. */
+export async function freshDatabase(): Promise<string> {
+  return createDatabase(await postgresUrl())
 }
 
 /** A pool on a database, closed at the end of the test file at the latest. */

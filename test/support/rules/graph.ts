@@ -84,3 +84,15 @@ export function oneImporterShare(all: readonly SourceFile[]): OneImporterShare {
     .map(({ path, only }) => `${path} (${linesOf.get(path)}) ← ${only} (${linesOf.get(only)})`)
   return { share: single.length / Math.max(1, files.length), list }
 }
+
+/** Folders of `test/` that need no server, so that `npm run unit -- test/core` takes seconds. */
+const quick = ['config', 'context', 'core', 'formats', 'models', 'system']
+
+/** Tests of the quick folders do not import what starts PostgreSQL, directly or through other files. */
+export const quickTests: Rule = files => {
+  const graph = importGraph(files)
+  return files
+    .filter(({ path }) => quick.some(folder => path.startsWith(`test/${folder}/`)))
+    .filter(({ path }) => reachableFrom(path, graph).has('test/support/postgres-url.ts'))
+    .map(({ path }) => `${path}: uses PostgreSQL`)
+}

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type SummarizeOptions, summarize } from '../../src/context/summarize.ts'
-import type { BranchRef } from '../../src/core/branch.ts'
-import { ModelError } from '../../src/core/errors.ts'
-import type { MessageId } from '../../src/core/ids.ts'
-import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
-import type { Store } from '../../src/core/ports.ts'
-import { leaseMs } from '../../src/core/turn.ts'
-import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
-import { type ToldModel, told } from './model.ts'
+import { type SummarizeOptions, summarize } from '../../../src/context/summarize.ts'
+import type { BranchRef } from '../../../src/core/branch.ts'
+import { ModelError } from '../../../src/core/errors.ts'
+import type { MessageId } from '../../../src/core/ids.ts'
+import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
+import type { Store } from '../../../src/core/ports.ts'
+import { leaseMs } from '../../../src/core/turn.ts'
+import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { type ToldModel, told } from '../model.ts'
 
 const words = (n: number) => `m${n} `.padEnd(200, '.')
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { newestSummary } from '../../src/context/newest-summary.ts'
-import { readUncovered } from '../../src/context/read-uncovered.ts'
-import type { Holder } from '../../src/core/errors.ts'
-import type { ConversationId, MessageId } from '../../src/core/ids.ts'
-import type { NonEmpty } from '../../src/core/message.ts'
-import type { SaveItem, Store } from '../../src/core/ports.ts'
-import { openStore } from '../../src/stores/open.ts'
+import { newestSummary } from '../../../src/context/newest-summary.ts'
+import { readUncovered } from '../../../src/context/read-uncovered.ts'
+import type { Holder } from '../../../src/core/errors.ts'
+import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
+import type { NonEmpty } from '../../../src/core/message.ts'
+import type { SaveItem, Store } from '../../../src/core/ports.ts'
+import { openStore } from '../../../src/stores/open.ts'
 
 const holder: Holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
 

@@ -2,7 +2,7 @@ import { summarize } from '../../src/context/summarize.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { openStore } from '../../src/stores/open.ts'
-import { told } from './model.ts'
+import { told } from '../context/model.ts'
 
 /** What a process that summarises is told. */
 export type Order =

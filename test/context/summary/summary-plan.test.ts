@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { budgetOf } from '../../src/context/budget.ts'
-import { fit } from '../../src/context/fit.ts'
-import { shrinkSteps } from '../../src/context/shrink.ts'
-import { type Cuttable, coverable, needsSummary } from '../../src/context/summary-plan.ts'
-import { chunksOf, roomIn, summaryRequest } from '../../src/context/summary-prompt.ts'
-import { textOf } from '../../src/core/message.ts'
-import { estimateTokens } from '../../src/core/tokens.ts'
-import { assistant, pathOf, user as said } from './path.ts'
-import { readBack } from './read-back.ts'
+import { budgetOf } from '../../../src/context/budget.ts'
+import { fit } from '../../../src/context/fit.ts'
+import { shrinkSteps } from '../../../src/context/shrink.ts'
+import { type Cuttable, coverable, needsSummary } from '../../../src/context/summary-plan.ts'
+import { chunksOf, roomIn, summaryRequest } from '../../../src/context/summary-prompt.ts'
+import { textOf } from '../../../src/core/message.ts'
+import { estimateTokens } from '../../../src/core/tokens.ts'
+import { assistant, pathOf, user as said } from '../path.ts'
+import { readBack } from '../read-back.ts'
 
 const user = (text = 'q'): Cuttable => ({ role: 'user', blocks: [{ type: 'text', text }] })
 const answer = (text = 'a'): Cuttable => ({ role: 'assistant', blocks: [{ type: 'text', text }] })

@@ -13,8 +13,8 @@ import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { leaseMs } from '../../src/core/turn.ts'
 import { openStore } from '../../src/stores/open.ts'
-import { freshDatabase } from '../stores/postgres/database.ts'
-import { told } from './model.ts'
+import { told } from '../context/model.ts'
+import { freshDatabase } from './postgres/database.ts'
 import type { News, Order } from './summarizer.ts'
 
 /** Eight processes that want to summarise the same conversation at the same moment, twenty times: one may ask its
