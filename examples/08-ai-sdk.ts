@@ -3,7 +3,7 @@
 import { generateText, isStepCount, type ModelMessage, tool } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { openStore, textOf } from 'skein'
-import { recordTo } from 'skein/recorder'
+import { recordTo } from 'skein/ai-sdk'
 import { z } from 'zod'
 
 const store = await openStore(':memory:')

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import * as acp from '../src/acp/index.ts'
+import * as aiSdk from '../src/adapters/ai-sdk/index.ts'
 import * as agent from '../src/agent/index.ts'
 import * as context from '../src/context/index.ts'
 import * as skein from '../src/index.ts'
@@ -100,6 +101,10 @@ it('skein/acp exports these names', () => {
   ])
 })
 
+it('skein/ai-sdk exports these names', () => {
+  expect(Object.keys(aiSdk).sort()).toEqual(['recordTo'])
+})
+
 it('skein/models exports these names', () => {
   expect(Object.keys(models).sort()).toEqual(['modelOf', 'openModel', 'plainDialect', 'retried', 'scripted'])
 })
@@ -109,7 +114,6 @@ it('skein/recorder exports these names', () => {
     'allSaved',
     'beginTurn',
     'defaultLimits',
-    'recordTo',
     'systemRecorderSource',
     'takeOver',
     'thisHolder',

@@ -22,8 +22,8 @@ function faults(rule: Rule, path: string, text: string): readonly string[] {
   return rule([{ path, text }]).map(line => line.replace(/^[^ ]*: /, ''))
 }
 
-/** Compares faults with the known ones. `fault` has to be corrected; `stale` is not a fault any more and has to be
- *  deleted from `test/support/rules/known.ts`. */
+/** Compares faults with the known ones. `fault` has to be corrected; `stale` is not a fault any more and has
+ *  to be deleted from `test/support/rules/known.ts`. */
 function compare(found: readonly string[], known: readonly string[]) {
   return {
     fault: found.filter(one => !known.includes(one)),

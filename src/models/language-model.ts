@@ -10,6 +10,9 @@ export function checkLanguageModel(model: LanguageModelV4): void {
 }
 
 /** As `openModel` would name it: `openai/gpt-5`. */
-export function nameOf({ provider, modelId }: Pick<LanguageModelV4, 'provider' | 'modelId'>): string {
+export function languageModelName({
+  provider,
+  modelId,
+}: Pick<LanguageModelV4, 'provider' | 'modelId'>): string {
   return `${provider.split('.')[0]}/${modelId}`
 }

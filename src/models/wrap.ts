@@ -18,7 +18,7 @@ import {
   plainDialect,
 } from './dialect.ts'
 import { modelError } from './errors.ts'
-import { checkLanguageModel, nameOf } from './language-model.ts'
+import { checkLanguageModel, languageModelName } from './language-model.ts'
 import { merged } from './metadata.ts'
 import { promptOf } from './prompt.ts'
 import { type RetryPolicy, retried } from './retry.ts'
@@ -41,7 +41,7 @@ export interface ModelOfOptions {
  *  the provider's client; nothing is kept between them. Throws InvalidError for models of older versions. */
 export function modelOf(languageModel: LanguageModelV4, options: ModelOfOptions = {}): Model {
   checkLanguageModel(languageModel)
-  const id = options.id ?? nameOf(languageModel)
+  const id = options.id ?? languageModelName(languageModel)
   const dialect = options.dialect ?? dialectOf(languageModel.provider)
   const model: Model = { id, stream: request => call(languageModel, request, id, dialect, options) }
   return options.retry === false ? model : retried(model, options.retry)

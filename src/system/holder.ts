@@ -16,8 +16,9 @@ export function thisHolder(): Holder {
   return cached
 }
 
-/** True only if the process is surely dead: it ran on this host, and either the host has rebooted since, or no process
- *  has its pid, or the process with that pid started at another time. A process of another host is never surely dead. */
+/** True only if the process is surely dead: it ran on this host, and either the host has rebooted since, or
+ *  no process has its pid, or the process with that pid started at another time. A process of another host is
+ *  never surely dead. */
 export function isDead(holder: Holder): boolean {
   const here = thisHolder()
   if (holder.host !== here.host) return false
@@ -39,8 +40,8 @@ const unknownBoot = 'unknown'
 /** The root pid namespace has the same number on every Linux. */
 const machineNamespace = 'pid:[4026531836]'
 
-/** The host name, the machine id and the pid namespace: machines are cloned, and containers share a host name but not
- *  their pids. A living process elsewhere must never be taken for a dead one of this host. */
+/** The host name, the machine id and the pid namespace: machines are cloned, and containers share a host name
+ *  but not their pids. A living process elsewhere must never be taken for a dead one of this host. */
 function hostName(): string {
   const machine = read('/etc/machine-id')
   const numbers = namespace()

@@ -14,8 +14,8 @@ function signal(group: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Ends a group that was registered with `endWithUs`: SIGTERM first, SIGKILL after `graceMs`. Resolves when the group is
- *  gone. A group that was ended before is left alone, because its id may have been reused. */
+/** Ends a group that was registered with `endWithUs`: SIGTERM first, SIGKILL after `graceMs`. Resolves when
+ *  the group is gone. A group that was ended before is left alone, because its id may have been reused. */
 export async function endGroup(group: number, graceMs: number): Promise<void> {
   if (!living.has(group)) return
   if (signal(group, 'SIGTERM') && !(await hasGone(group, graceMs))) {
@@ -36,8 +36,8 @@ async function hasGone(group: number, withinMs: number): Promise<boolean> {
   return false
 }
 
-/** Whether a process of the group still runs. `kill(0)` also counts zombies, and in a container they may never be reaped.
- *  Without /proc, zombies count here as well. */
+/** Whether a process of the group still runs. `kill(0)` also counts zombies, and in a container they may
+ *  never be reaped. Without /proc, zombies count here as well. */
 function hasMembers(group: number): boolean {
   if (process.platform !== 'linux') return true
   return readdirSync('/proc').some(entry => {
@@ -60,8 +60,8 @@ function statusOf(pid: string): readonly string[] {
 /** Groups to kill when this process exits without having ended them. */
 const living = new Set<number>()
 
-/** Registers a group: it is killed when this process exits, unless `endGroup` has ended it before. If this process is
- *  killed, the group only notices that its input has ended. */
+/** Registers a group: it is killed when this process exits, unless `endGroup` has ended it before. If this
+ *  process is killed, the group only notices that its input has ended. */
 export function endWithUs(group: number): void {
   if (living.size === 0) process.on('exit', killAll)
   living.add(group)

@@ -12,7 +12,8 @@ export interface RecorderSource extends Source {
   holder(): Holder
   /** Whether a holder is surely dead. */
   isDead(holder: Holder): boolean
-  /** Calls `run` once, after `ms`. Returns a function that cancels it. An `idle` timer does not keep the process alive. */
+  /** Calls `run` once, after `ms`. Returns a function that cancels it. An `idle` timer does not keep the
+   *  process alive. */
   after(ms: number, run: () => void, options?: { readonly idle?: boolean }): () => void
 }
 

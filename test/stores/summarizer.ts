@@ -4,18 +4,18 @@ import type { Store } from '../../src/core/ports.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { told } from '../context/model.ts'
 
-/** What a process that summarises is told. */
+/** An order to a summarizing process. */
 export type Order =
   | { readonly do: 'open'; readonly target: string; readonly careless: boolean }
   | { readonly do: 'summarize'; readonly conversationId: ConversationId; readonly head: MessageId }
   | { readonly do: 'answer' }
 
-/** What it says: that its store is open, that its model was asked, what came of it. */
+/** A report of the process: its store is open, its model was called, or the outcome. */
 export type News =
   | { readonly is: 'open' | 'asked' }
   | { readonly is: 'done'; readonly outcome: string; readonly text: string | null }
 
-/** A process of its own whose model answers when its starter says so. It ends with its starter. */
+/** A process whose model answers when the parent process orders it. It ends with its parent. */
 let store: Store | undefined
 let answer: (text: string) => void = () => {}
 
@@ -60,7 +60,7 @@ async function obey(order: Order): Promise<News | null> {
   }
 }
 
-/** The negative control: nobody is told that another is at it. */
+/** The negative control: every claim succeeds, also while another process summarizes. */
 function careless(store: Store): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {

@@ -17,8 +17,8 @@ import { told } from '../context/model.ts'
 import { freshDatabase } from './postgres/database.ts'
 import type { News, Order } from './summarizer.ts'
 
-/** Eight processes that want to summarise the same conversation at the same moment, twenty times: one may ask its
- *  model. Its answer is held back until all the others have come to an end, so that they do meet. */
+/** Eight processes summarize the same conversation at the same moment, twenty times. Only one may call its
+ *  model. Its answer is held back until the others have finished, so that they compete. */
 const rounds = 20
 const processes = 8
 
@@ -50,7 +50,7 @@ async function gather(target: string, careless = false): Promise<void> {
     expect(await tell(child, { do: 'open', target, careless })).toEqual({ is: 'open' })
 }
 
-/** Tells a process something and returns what it says next. */
+/** Sends an order to a process and returns its next report. */
 async function tell(child: ChildProcess, order: Order): Promise<News> {
   const answered = once(child, 'message')
   child.send(order)
@@ -66,7 +66,7 @@ async function conversation(store: Store) {
   return { conversationId: branch.conversationId, ids }
 }
 
-/** All at once; returns how many models were asked, and what came of it. */
+/** Starts all processes at once. Returns how many models were called, and the outcomes. */
 async function race(heads: readonly MessageId[], place: Awaited<ReturnType<typeof conversation>>) {
   const { conversationId } = place
   const first = await Promise.all(
@@ -87,7 +87,7 @@ const drivers = [
   { name: 'PostgreSQL', target: freshDatabase },
 ]
 
-describe.each(drivers)('eight processes on $name', ({ target }) => {
+describe.each(drivers)('summarize in eight processes on $name', ({ target }) => {
   let store: Store
   let place: string
   beforeAll(async () => {
@@ -97,7 +97,7 @@ describe.each(drivers)('eight processes on $name', ({ target }) => {
   })
   afterAll(() => store.close())
 
-  it('ask one model for the summary of a conversation, every time', { timeout: 60_000 }, async () => {
+  it('calls one model for the summary of a conversation, every time', { timeout: 60_000 }, async () => {
     for (let round = 0; round < rounds; round++) {
       const talk = await conversation(store)
       expect(await race([talk.ids.at(-1)!], talk)).toEqual({ asked: 1, outcomes: expected })
@@ -108,7 +108,7 @@ describe.each(drivers)('eight processes on $name', ({ target }) => {
     }
   })
 
-  it('ask one model even if they see different ends of it', { timeout: 60_000 }, async () => {
+  it('calls one model if the processes see different heads', { timeout: 60_000 }, async () => {
     for (let round = 0; round < rounds; round++) {
       const talk = await conversation(store)
       const heads = [talk.ids[39]!, talk.ids[35]!, talk.ids[31]!]
@@ -116,7 +116,9 @@ describe.each(drivers)('eight processes on $name', ({ target }) => {
     }
   })
 
-  it('are seen to ask several where nobody claims', { timeout: 60_000 }, async () => {
+  it('calls several models if no process claims the range (negative control)', {
+    timeout: 60_000,
+  }, async () => {
     await gather(place, true)
     for (let attempt = 0; attempt < 3; attempt++) {
       const talk = await conversation(store)
@@ -126,8 +128,8 @@ describe.each(drivers)('eight processes on $name', ({ target }) => {
   })
 })
 
-describe('a process that is killed while it summarises (R2)', () => {
-  it('leaves the conversation as it was; another goes on when the claim has run out', {
+describe('a process that is killed while it summarizes (R2)', () => {
+  it('leaves the conversation unchanged; another process summarizes it when the claim has expired', {
     timeout: 60_000,
   }, async () => {
     const target = join(folder, 'killed.db')

@@ -6,9 +6,9 @@ import { borrowPostgres, makePlace, type Postgres, startOwnPostgres } from './po
 import { tellPostgresUrl } from './postgres-url.ts'
 
 /**
- * Gives the run a directory of its own, an environment without the machine's settings, and one PostgreSQL, which starts
- * when the first worker asks for it. The workers inherit the environment. PostgreSQL's guard removes the directory at
- * the end, however the run ends.
+ * Gives the run a directory of its own, an environment without the machine's settings, and one PostgreSQL,
+ * which starts when the first worker asks for it. The workers inherit the environment. PostgreSQL's guard
+ * removes the directory at the end, however the run ends.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const place = makePlace()
@@ -28,7 +28,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const strange = strangeEnvironment(place, process.env)
   const isOurs = (name: string) => name in strange || name.startsWith('SKEIN_BATTERY')
   for (const name of Object.keys(process.env)) if (!isOurs(name)) delete process.env[name]
-  // The tests start hundreds of processes of ours; with compiled modules at hand each takes a third of the time.
+  // The tests start hundreds of processes of ours; with compiled modules at hand each takes a third of the
+  // time.
   Object.assign(process.env, strange, { NODE_COMPILE_CACHE: join(place, 'compiled') })
   project.provide('postgresSocket', socket)
   return async () => {

@@ -13,13 +13,14 @@ export interface GuardOptions {
   readonly lazy: boolean
 }
 
-/** The guard's first line on its standard output, as JSON, once the server takes connections, or at once if it is lazy. */
+/** The guard's first line on its standard output, as JSON, once the server takes connections, or at once if
+ *  it is lazy. */
 export interface GuardReady {
   readonly socketDirectory: string
 }
 
-/** An order to the guard, a line each on its standard input: crash the server, or start it, again on the same data. The
- *  guard answers `done`. */
+/** An order to the guard, a line each on its standard input: crash the server, or start it, again on the same
+ *  data. The guard answers `done`. */
 export type GuardOrder = 'away' | 'back'
 
 type Identity = { readonly uid: number; readonly gid: number } | Record<string, never>
@@ -42,8 +43,8 @@ const role = 'skein_test'
 const environment = { PATH: process.env.PATH, TZ: process.env.TZ, LC_ALL: 'C' }
 
 /**
- * Runs one PostgreSQL server, in a process of its own, until its standard input closes. The kernel closes it however the
- * starter ends, also by SIGKILL, when no hook of the starter runs.
+ * Runs one PostgreSQL server, in a process of its own, until its standard input closes. The kernel closes it
+ * however the starter ends, also by SIGKILL, when no hook of the starter runs.
  */
 async function guard({ directory, fsync, lazy }: GuardOptions): Promise<void> {
   const orders = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
@@ -156,8 +157,8 @@ function ownedDirectory(path: string, mode: number, identity: Identity): string 
 }
 
 /**
- * Makes the cluster, one role and one database. The collation is ICU's English, which many servers have. It differs
- * from the order of bytes, so a forgotten `collate "C"` fails a test.
+ * Makes the cluster, one role and one database. The collation is ICU's English, which many servers have. It
+ * differs from the order of bytes, so a forgotten `collate "C"` fails a test.
  */
 function initialise(binaries: Binaries, data: string, identity: Identity): void {
   const run = {
@@ -185,8 +186,8 @@ function initialise(binaries: Binaries, data: string, identity: Identity): void 
 }
 
 /**
- * Tests run without fsync: faster, and only a crash of the operating system would lose the cluster. Everything that a
- * client can see is as in production: `synchronous_commit` stays on.
+ * Tests run without fsync: faster, and only a crash of the operating system would lose the cluster.
+ * Everything that a client can see is as in production: `synchronous_commit` stays on.
  */
 function settings(values: Readonly<Record<string, string>>): string[] {
   const all = { max_connections: '200', ...values }

@@ -13,7 +13,8 @@ declare module 'vitest' {
   }
 }
 
-/** Tells the URL of PostgreSQL to every process that connects to the socket. The first connection calls `start`. */
+/** Tells the URL of PostgreSQL to every process that connects to the socket. The first connection calls
+ *  `start`. */
 export async function tellPostgresUrl(socket: string, start: () => Promise<string>): Promise<Disposable> {
   let started: Promise<Answer> | undefined
   const server = createServer(connection => {
@@ -31,7 +32,8 @@ export async function tellPostgresUrl(socket: string, start: () => Promise<strin
 
 let known: Promise<string> | undefined
 
-/** The URL of the run's PostgreSQL. The first call in a run starts the server, in whichever worker it is made. */
+/** The URL of the run's PostgreSQL. The first call in a run starts the server, in whichever worker it is
+ *  made. */
 export function postgresUrl(): Promise<string> {
   known ??= askPostgresUrl(inject('postgresSocket'))
   return known

@@ -11,7 +11,8 @@ import type { GuardOptions, GuardOrder, GuardReady } from './postgres-guard.ts'
 
 /** A PostgreSQL for tests. Clients are the plain role `skein_test`, which may only create databases. */
 export interface Postgres {
-  /** The database `skein`, for instance `postgresql://skein_test@localhost/skein?host=/tmp/skein-x1/socket`. */
+  /** The database `skein`, for instance
+   *  `postgresql://skein_test@localhost/skein?host=/tmp/skein-x1/socket`. */
   readonly url: string
   /** Makes an empty database and returns its URL. */
   createDatabase(): Promise<string>
@@ -38,8 +39,8 @@ export interface PostgresOptions {
 }
 
 /**
- * Starts an embedded PostgreSQL on a Unix socket, or makes a database on the server that SKEIN_TEST_POSTGRES_URL names.
- * Throws if that is not possible: a missing server is a failure, not a skip.
+ * Starts an embedded PostgreSQL on a Unix socket, or makes a database on the server that
+ * SKEIN_TEST_POSTGRES_URL names. Throws if that is not possible: a missing server is a failure, not a skip.
  */
 export function startPostgres(options: Omit<PostgresOptions, 'lazy'> = {}): Promise<Postgres> {
   const given = process.env.SKEIN_TEST_POSTGRES_URL
@@ -50,13 +51,14 @@ export function startPostgres(options: Omit<PostgresOptions, 'lazy'> = {}): Prom
 export async function createDatabase(url: string): Promise<string> {
   const fresh = new URL(url)
   fresh.pathname += `_${randomBytes(6).toString('hex')}`
-  // template0 refuses connections, and a busy template makes "create database" fail. Copying files is three times as
-  // fast here as writing them through the log.
+  // template0 refuses connections, and a busy template makes "create database" fail. Copying files is three
+  // times as fast here as writing them through the log.
   await run(url, `create database "${databaseOf(fresh)}" template template0 strategy file_copy`)
   return fresh.href
 }
 
-/** Drops the database at `url` and ends its connections. `via` is the URL of another database of the same server. */
+/** Drops the database at `url` and ends its connections. `via` is the URL of another database of the same
+ *  server. */
 export async function dropDatabase(url: string, via: string): Promise<void> {
   await run(via, `drop database if exists "${databaseOf(new URL(url))}" with (force)`)
 }
@@ -119,7 +121,8 @@ export async function borrowPostgres(given: string): Promise<Postgres> {
   }
 }
 
-/** Drops the database at `url` and all that `createDatabase` made next to it: their names begin with its name. */
+/** Drops the database at `url` and all that `createDatabase` made next to it: their names begin with its
+ *  name. */
 async function dropFamily(url: string, via: string): Promise<void> {
   const name = databaseOf(new URL(url))
   const found = await run(via, 'select datname from pg_database where starts_with(datname, $1)', [name])
@@ -141,8 +144,8 @@ function databaseOf(url: URL): string {
 }
 
 /**
- * Makes a directory for a server: in TMPDIR, or in /tmp if that is too long or too private. The path of a socket has at
- * most 103 bytes, and for root the server runs as another user, who has to reach the directory.
+ * Makes a directory for a server: in TMPDIR, or in /tmp if that is too long or too private. The path of a
+ * socket has at most 103 bytes, and for root the server runs as another user, who has to reach the directory.
  */
 export function makePlace(): string {
   const usual = tmpdir()

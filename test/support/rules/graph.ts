@@ -12,9 +12,9 @@ function importGraph(files: readonly SourceFile[]): ReadonlyMap<string, Readonly
   ) as ReadonlyMap<string, ReadonlySet<string>>
 }
 
-/** Folders of `src/` do not import each other in a circle. A folder is the files directly in it, so a folder and its
- *  subfolder count as two. One fault for each pair of folders that import each other; for a longer circle without such
- *  a pair, one fault that lists its folders. */
+/** Folders of `src/` do not import each other in a circle. A folder is the files directly in it, so a folder
+ *  and its subfolder count as two. One fault for each pair of folders that import each other; for a longer
+ *  circle without such a pair, one fault that lists its folders. */
 export const folderCycles: Rule = files => {
   const edges = folderEdges(files.filter(({ path }) => path.startsWith('src/')))
   return circles(edges).flatMap(circle => {
@@ -36,7 +36,8 @@ function folderEdges(files: readonly SourceFile[]): ReadonlyMap<string, Readonly
   return edges
 }
 
-/** The groups of two and more nodes that all reach each other, each group and its nodes in alphabetical order. */
+/** The groups of two and more nodes that all reach each other, each group and its nodes in alphabetical
+ *  order. */
 function circles(edges: ReadonlyMap<string, ReadonlySet<string>>): readonly (readonly string[])[] {
   const nodes = [...edges.keys()].sort()
   const reached = new Map(nodes.map(node => [node, reachableFrom(node, edges)]))
@@ -65,8 +66,8 @@ export interface OneImporterShare {
   readonly list: readonly string[]
 }
 
-/** The share of files that exactly one other file imports. Imports by an `index.ts` do not count: it lists what a folder
- *  offers. */
+/** The share of files that exactly one other file imports. Imports by an `index.ts` do not count: it lists
+ *  what a folder offers. */
 export function oneImporterShare(all: readonly SourceFile[]): OneImporterShare {
   const files = all.filter(({ path }) => path.startsWith('src/'))
   const importers = new Map<string, string[]>()

@@ -10,8 +10,8 @@ export interface SharedName {
   readonly files: readonly string[]
 }
 
-/** The names that are declared and exported by more than one file of `src/`, in alphabetical order. The drivers are built
- *  alike: a file of one and its counterpart in another count as one. */
+/** The names that are declared and exported by more than one file of `src/`, in alphabetical order. The
+ *  drivers are built alike: a file of one and its counterpart in another count as one. */
 export function sharedNames(files: readonly SourceFile[]): readonly SharedName[] {
   const found = new Map<string, { path: string; isType: boolean }[]>()
   for (const file of files.filter(({ path }) => path.startsWith('src/'))) {

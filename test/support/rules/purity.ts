@@ -12,7 +12,8 @@ const impure = new Set([
   ...['setTimeout', 'setInterval', 'setImmediate', 'performance', 'crypto'],
 ])
 
-/** `core`, `context` and `formats` do no I/O and read neither the clock nor random numbers; `core` imports no packages. */
+/** `core`, `context` and `formats` do no I/O and read neither the clock nor random numbers; `core` imports no
+ *  packages. */
 export const purity: Rule = files =>
   files
     .filter(file => pure.some(folder => file.path.startsWith(`src/${folder}/`)))

@@ -1,43 +1,47 @@
-import { type Block, isKnown, type ToolCallBlock } from '../core/block.ts'
-import { sha256Hex } from '../core/hash.ts'
-import { isPlainObject, type Json, type JsonObject } from '../core/json.ts'
-import type { NewMessage, Role } from '../core/message.ts'
-import { readRole } from '../core/prepare.ts'
-import { isReasoningFile } from '../models/file-block.ts'
+import { type Block, isKnown, type ToolCallBlock } from '../../core/block.ts'
+import { sha256Hex } from '../../core/hash.ts'
+import { isPlainObject, type Json, type JsonObject } from '../../core/json.ts'
+import type { NewMessage, Role } from '../../core/message.ts'
+import { readRole } from '../../core/prepare.ts'
+import { isReasoningFile } from '../../models/file-block.ts'
 
-/** What of a message counts when it is compared with another: who said it, and what, whatever form it came in. */
-export interface Face {
+/** The parts of a message that count when two messages are compared: role and content, regardless of their
+ *  form. */
+export interface Fingerprint {
   readonly role: Role
-  /** A hash over words, media and the names of calls, in order; empty if nothing of it goes back to a model. */
+  /** A hash over text, media and the names of calls, in order. Empty if no part of the message is sent to a
+   *  model. */
   readonly said: string
-  /** A hash over the reasoning. Callers often leave it out when they send an answer back. */
+  /** A hash over the reasoning. Callers often omit it when they send an answer back. */
   readonly thought: string
   readonly calls: readonly ToolCallBlock[]
-  /** For results of tools: each by the id of its call; approvals by their own. */
-  readonly results: ReadonlyMap<string, ResultFace>
-  /** The words were erased: it stands for whatever was there. */
+  /** Tool results by the id of their call, and approvals by their own id. */
+  readonly results: ReadonlyMap<string, ResultFingerprint>
+  /** The content was erased. The message equals every other one of its role. */
   readonly erased: boolean
 }
 
-interface ResultFace {
+interface ResultFingerprint {
   readonly output: string
-  /** The conversation's policy has cut it, or it holds files, whose form depends on the way they went: the id of its
-   *  call is all that can be compared. */
+  /** The conversation's policy has shortened the result, or it contains files, whose form depends on the
+   *  caller: only the id of its call can be compared. */
   readonly cut: boolean
 }
 
-/** The face of a message, stored or new. Provider options, the order of keys, and whether a text came as a string
- *  or in pieces make no difference. */
-export function faceOf(message: Pick<NewMessage, 'role' | 'blocks'> & { readonly erased?: unknown }): Face {
+/** The fingerprint of a message, stored or new. It does not depend on provider options, the order of keys, or
+ *  whether a text is a string or several blocks. */
+export function fingerprintOf(
+  message: Pick<NewMessage, 'role' | 'blocks'> & { readonly erased?: unknown },
+): Fingerprint {
   const role = readRole(message.role, 'role')
-  const results = new Map<string, ResultFace>()
+  const results = new Map<string, ResultFingerprint>()
   const calls: ToolCallBlock[] = []
   const thoughts: string[] = []
   const said: Json[] = []
   let words = ''
   for (const block of blocksIn(message)) {
     const key = resultKey(block)
-    if (role === 'tool_result' && key !== null) results.set(key, resultFace(block))
+    if (role === 'tool_result' && key !== null) results.set(key, resultFingerprint(block))
     else if (isAnswerOnly(block)) continue
     else if (!isKnown(block)) say(['other', block.type])
     else if (block.type === 'text') words += block.text
@@ -46,10 +50,11 @@ export function faceOf(message: Pick<NewMessage, 'role' | 'blocks'> & { readonly
       calls.push(block)
       say(['call', block.callId, block.name])
     } else if (block.type === 'tool_result') {
-      // What a provider's own tool gave stands in the answer; on its way back its form depends on the caller.
+      // The result of a provider's own tool is part of the answer. Its form in the prompt depends on the
+      // caller.
       say(['result', block.callId])
     } else if (role === 'assistant') {
-      // The SDK fetches what a model made and gave as an address, and sends the bytes back.
+      // The SDK downloads a file that a model generated as a URL, and sends the bytes back.
       say([block.type])
     } else say([block.type, block.data ?? null, block.url ?? null, block.name ?? null])
   }
@@ -75,13 +80,13 @@ export function blocksIn({ blocks }: Pick<NewMessage, 'blocks'>): readonly Block
   return typeof blocks === 'string' ? [{ type: 'text', text: blocks }] : blocks
 }
 
-/** The name of a result, or of an approval, within a message of results; null for any other block. */
+/** The key of a tool result or approval within its message; null for any other block. */
 export function resultKey(block: Block): string | null {
   if (block.type === 'tool_result') return `call ${block.callId}`
   return block.type === 'provider_tool-approval-response' ? `approval ${block.approvalId}` : null
 }
 
-function resultFace(block: Block): ResultFace {
+function resultFingerprint(block: Block): ResultFingerprint {
   if (!isKnown(block) || block.type !== 'tool_result')
     return { output: canonical(block as JsonObject), cut: false }
   return {
@@ -90,51 +95,51 @@ function resultFace(block: Block): ResultFace {
   }
 }
 
-/** What is part of an answer, and need not come back: sources, and what only the provider can read. */
+/** Blocks of an answer that callers need not send back: sources, and data that only the provider can read. */
 function isAnswerOnly(block: Block): boolean {
   return block.type === 'source' || block.type.startsWith('provider_') || isReasoningFile(block)
 }
 
-/** True if nothing of it would ever stand in a prompt: such a message is passed over. */
-export function isSilent(face: Face): boolean {
-  return face.said === '' && face.thought === '' && face.results.size === 0 && !face.erased
+/** True if no part of the message is ever in a prompt. The comparison skips it. */
+export function isUnsendable(one: Fingerprint): boolean {
+  return one.said === '' && one.thought === '' && one.results.size === 0 && !one.erased
 }
 
-/** Whether both say the same. */
-export function sameFace(a: Face, b: Face): boolean {
+/** Whether both messages have the same content. */
+export function sameFingerprint(a: Fingerprint, b: Fingerprint): boolean {
   if (a.role !== b.role) return false
   if (a.erased || b.erased) return true
   if (a.said !== b.said || a.results.size !== b.results.size) return false
   if (a.thought !== b.thought && a.thought !== '' && b.thought !== '') return false
   return (
     a.calls.every((call, i) => sameInput(call.input, b.calls[i]?.input ?? null)) &&
-    allIn(a.results, b.results)
+    includesResults(a.results, b.results)
   )
 }
 
 /** Whether every result of `some` is among `all`. */
-export function allIn(some: Face['results'], all: Face['results']): boolean {
+export function includesResults(some: Fingerprint['results'], all: Fingerprint['results']): boolean {
   return [...some].every(([key, result]) => {
     const other = all.get(key)
     return other !== undefined && (result.cut || other.cut || result.output === other.output)
   })
 }
 
-/** Whether an input may have become the other on its way through a schema, which fills in defaults, drops what it
- *  does not know and makes numbers of digits. A value that both have and that differs was changed by somebody. */
+/** Whether one input may be the other after a schema has parsed it: defaults filled in, unknown keys dropped,
+ *  digits made numbers. If both have a value and it differs, the caller has changed it. */
 function sameInput(a: Json, b: Json): boolean {
   if (isPlainObject(a) && isPlainObject(b))
     return Object.keys(a).every(key => !Object.hasOwn(b, key) || sameInput(a[key]!, b[key]!))
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((member, i) => sameInput(member as Json, b[i] as Json))
-  // An input that was no JSON goes back as an empty object.
+  // An input that is not JSON comes back as an empty object.
   if (typeof a === 'string' && isPlainObject(b)) return Object.keys(b).length === 0
   if (typeof b === 'string' && isPlainObject(a)) return Object.keys(a).length === 0
   return String(a) === String(b)
 }
 
-/** JSON in which the order of keys makes no difference. */
-export function canonical(value: Json): string {
+/** JSON with sorted keys. */
+function canonical(value: Json): string {
   return JSON.stringify(value, (_, member) =>
     isPlainObject(member)
       ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))

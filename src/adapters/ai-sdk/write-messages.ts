@@ -3,19 +3,26 @@ import type {
   LanguageModelV4ToolResultOutput,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
-import { type Block, isKnown, type MediaBlock, type OtherBlock, type ToolResultBlock } from '../core/block.ts'
-import type { Json, JsonObject } from '../core/json.ts'
-import type { Role } from '../core/message.ts'
-import { fileData, isReasoningFile } from '../models/file-block.ts'
-import { objectOf, providerPart } from '../models/provider-part.ts'
-import { denied, formOf } from './v4-result.ts'
+import {
+  type Block,
+  isKnown,
+  type MediaBlock,
+  type OtherBlock,
+  type ToolResultBlock,
+} from '../../core/block.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { Role } from '../../core/message.ts'
+import { fileData, isReasoningFile } from '../../models/file-block.ts'
+import { objectOf, providerPart } from '../../models/provider-part.ts'
+import { deniedText, outputForm } from './read-prompt.ts'
 
-/** What was said, as the AI SDK takes it: as `messages` of `generateText` and `streamText`, and as the prompt of a model.
- *  Reads what `readPrompt` and `blocksOf` have made, and any other blocks of ours. Sources and blocks of unknown
- *  types are left out: no provider takes them back.
+/** Converts messages to those of the AI SDK: `messages` of `generateText` and `streamText`, and the prompt of
+ *  a model. It is the inverse of `readPrompt` and `blocksOf`, and accepts all other blocks. Sources and
+ *  blocks of unknown types are left out: no provider accepts them.
  *
- *  This is not what our own models send (`models/prompt.ts`): they write for one provider, and leave out or put in words
- *  what it refuses. A caller gets back what it said, in the form it had, to send it wherever it likes. */
+ *  Our own models use `models/prompt.ts` instead, which writes for one provider and leaves out, or turns into
+ *  text, what that provider refuses. Here the caller gets its messages back in their original form, for any
+ *  provider. */
 export function writeMessages(
   messages: readonly { readonly role: Role; readonly blocks: readonly Block[] }[],
 ): LanguageModelV4Message[] {
@@ -73,7 +80,7 @@ function writeBlock(block: Block, role: Role): readonly Part[] {
   }
 }
 
-/** Blocks that only a provider can read. */
+/** Blocks with data that only a provider can read. */
 function writeOther(block: OtherBlock, options: Options): readonly Part[] {
   switch (block.type) {
     case 'provider_file': {
@@ -111,24 +118,24 @@ function outputOf(block: ToolResultBlock): LanguageModelV4ToolResultOutput {
   const { output, isError = false, metadata } = block
   const given = metadata?.outputProvider as SharedV4ProviderOptions | undefined
   const options = given === undefined ? {} : { providerOptions: given }
-  const type = (metadata?.output as string | undefined) ?? formOf(output, isError)
+  const type = (metadata?.output as string | undefined) ?? outputForm(output, isError)
   if (type === 'execution-denied') {
-    const reason = output === denied ? {} : { reason: String(output) }
+    const reason = output === deniedText ? {} : { reason: String(output) }
     return { type, ...reason, ...options }
   }
-  const value = type === 'content' && Array.isArray(output) ? output.map(contentOf) : output
+  const value = type === 'content' && Array.isArray(output) ? output.map(resultPart) : output
   return { type, value, ...options } as unknown as LanguageModelV4ToolResultOutput
 }
 
-/** A piece of a result in several. */
-function contentOf(piece: Json): unknown {
+/** A part of a result with several parts. */
+function resultPart(piece: Json): unknown {
   const block = piece as unknown as Block
   return isKnown(block) || block.type === 'provider_file' ? writeBlock(block, 'user')[0] : piece
 }
 
 type Options = { readonly providerOptions?: SharedV4ProviderOptions }
 
-/** What goes with a part: to the provider what is its own, and to us that a result was made up for this view. */
+/** The provider's options of a block, and our mark of a synthetic result. */
 function optionsOf(block: Block): Options {
   const { provider, skein } = (block as { readonly metadata?: JsonObject }).metadata ?? {}
   const all = { ...(provider as SharedV4ProviderOptions | undefined), ...(skein !== undefined && { skein }) }

@@ -1,7 +1,7 @@
 import { generateText, isStepCount, type ModelMessage, streamText, tool } from 'ai'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { recordTo } from '../../../src/recorder/recorded.ts'
+import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
 import { count, manualPatience, said, setUp, turns } from './setting.ts'
 
 const look = tool({ inputSchema: z.object({}), execute: async () => 'seen' })
@@ -11,7 +11,7 @@ const asked = ['user: look', 'assistant: [look {}]']
 async function stopped(wrapped: boolean) {
   const setting = await setUp(asks, 'Done.')
   const { source, patience, runOut } = manualPatience()
-  const recorded = recordTo(setting.store, 'example:ai', { source, patience })
+  const recorded = recordTo(setting.store, 'example:ai', { source, timeouts: patience })
   const tools = wrapped ? recorded.tools({ look }) : { look }
   const messages: ModelMessage[] = [{ role: 'user', content: 'look' }]
   const model = recorded(setting.model())

@@ -9,8 +9,8 @@ import {
 } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type ModelRecorder, recordTo } from '../../../src/recorder/recorded.ts'
-import { onceAt } from '../../../src/recorder/recorded-once.ts'
+import { type ModelRecorder, recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
+import { recordingScope } from '../../../src/adapters/ai-sdk/recording-scope.ts'
 import { count, said, setUp, turns } from './setting.ts'
 
 const look = tool({ inputSchema: z.object({}), execute: async () => 'seen' })
@@ -90,10 +90,10 @@ it('a call that a tool makes is recorded, although it is made while an answer st
 
 it('what a model leaves running when it has answered is not part of the call any more', async () => {
   const { store } = await setUp()
-  const once = onceAt(store, 'example:ai')
+  const once = recordingScope(store, 'example:ai')
   const seen: boolean[] = [once.isInside]
   const gate = Promise.withResolvers<void>()
-  const later = await once.call(async () => {
+  const later = await once.run(async () => {
     seen.push(once.isInside)
     return { left: gate.promise.then(() => once.isInside) }
   })

@@ -1,20 +1,21 @@
 import { getErrorMessage, type LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
-import type { NewMessage } from '../core/message.ts'
-import { plainJson } from '../models/plain-json.ts'
-import type { Once } from './recorded-once.ts'
-import { resultBlock } from './v4-result.ts'
+import type { NewMessage } from '../../core/message.ts'
+import { plainJson } from '../../models/plain-json.ts'
+import { toolResultBlock } from './read-prompt.ts'
+import type { RecordingScope } from './recording-scope.ts'
 
-/** Who hears of the tools that run. */
+/** Observes the tools that run. */
 export interface ToolWatcher {
-  /** There is such a tool; `runs` if it runs here. */
+  /** Registers a tool; `runs` if it is executed here. */
   known(name: string, runs: boolean): void
-  /** Resolves when it is durable that the tool is about to run. */
+  /** Resolves when the start of the tool is stored. The tool runs after that. */
   started(callId: string, name: string): Promise<void>
-  /** Resolves when the result is stored, or waits behind the answer that asked for it. */
+  /** Resolves when the result is stored, or is queued because the answer that called the tool is not stored
+   *  yet. */
   ended(callId: string, name: string, message: NewMessage): Promise<void>
 }
 
-/** As much of a tool of the AI SDK as is needed to watch it. */
+/** The part of an AI SDK tool that is used here. */
 interface AnyTool {
   readonly execute?: (input: unknown, options: { readonly toolCallId: string }) => unknown
   readonly toModelOutput?: (facts: {
@@ -24,24 +25,26 @@ interface AnyTool {
   }) => LanguageModelV4ToolResultOutput | PromiseLike<LanguageModelV4ToolResultOutput>
 }
 
-/** The same tools, watched while they run. Tools that do not run here, or are watched already, are left as they are. */
-export function watchTools<T extends object>(tools: T, watcher: ToolWatcher, once: Once): T {
-  const watched = Object.entries(tools).map(([name, tool]) => [name, watchTool(name, tool, watcher, once)])
+/** The same tools, observed. Tools that are not executed here, or are already observed, are returned
+ *  unchanged. */
+export function watchTools<T extends object>(tools: T, watcher: ToolWatcher, scope: RecordingScope): T {
+  const watched = Object.entries(tools).map(([name, tool]) => [name, watchTool(name, tool, watcher, scope)])
   return Object.fromEntries(watched) as T
 }
 
-function watchTool(name: string, tool: AnyTool, watcher: ToolWatcher, once: Once): AnyTool {
+function watchTool(name: string, tool: AnyTool, watcher: ToolWatcher, scope: RecordingScope): AnyTool {
   const runs = typeof tool.execute === 'function'
   watcher.known(name, runs)
-  if (!runs || once.isMarked(tool)) return tool
+  if (!runs || scope.isMarked(tool)) return tool
   const execute = watchExecute(name, tool as AnyTool & Required<Pick<AnyTool, 'execute'>>, watcher)
-  return once.mark(Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, { execute }))
+  return scope.mark(Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, { execute }))
 }
 
 type Execute = Required<AnyTool>['execute']
 
-/** The SDK looks at what `execute` returns to see whether results come one after the other. So it must be known before
- *  the tool runs which kind it is; a plain function is the only kind that has to be called to find out. */
+/** The SDK inspects the return value of `execute` to see whether a tool yields several results. The wrapper
+ *  has to return the same kind before the tool runs. The kind of an async function or generator is known; a
+ *  plain function has to be called to find out. */
 function watchExecute(
   name: string,
   tool: AnyTool & { readonly execute: Execute },
@@ -65,7 +68,7 @@ function watchExecute(
         const started = watcher.started(options.toolCallId, name)
         const result = attempt(() => tool.execute(input, options))
         if (isIterable(result)) return forwarded(options.toolCallId, input, async () => result, started)
-        // It may fail before anybody looks; it will be looked at below.
+        // Observed below, after `started`. It may fail before that.
         result.catch(() => undefined)
         return started.then(() => kept(options.toolCallId, input, () => result))
       }
@@ -116,7 +119,7 @@ function watchExecute(
     await watcher.ended(callId, name, resultOf(callId, { type: 'error-text', value: getErrorMessage(error) }))
   }
 
-  /** What the model will be given, as the SDK makes it. */
+  /** The output that the SDK will send to the model. */
   async function modelOutput(
     toolCallId: string,
     input: unknown,
@@ -125,7 +128,7 @@ function watchExecute(
     try {
       if (tool.toModelOutput !== undefined) return await tool.toModelOutput({ toolCallId, input, output })
     } catch (error) {
-      // The SDK will meet the same error and tell the caller. The result is worth keeping as it is.
+      // The SDK will throw the same error to the caller. The result is stored unconverted.
       return { type: 'json', value: plainJson({ output, error: getErrorMessage(error) }) as never }
     }
     return typeof output === 'string'
@@ -134,7 +137,7 @@ function watchExecute(
   }
 
   function resultOf(callId: string, output: LanguageModelV4ToolResultOutput): NewMessage {
-    return { role: 'tool_result', blocks: [resultBlock(callId, name, output)] }
+    return { role: 'tool_result', blocks: [toolResultBlock(callId, name, output)] }
   }
 }
 

@@ -1,7 +1,7 @@
 import { generateText, isStepCount, type ModelMessage, streamText, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { recordTo } from '../../../src/recorder/recorded.ts'
+import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
 import { count, said, setUp, turns } from './setting.ts'
 import { providers } from './setting-models.ts'
 

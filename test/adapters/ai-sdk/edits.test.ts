@@ -2,11 +2,11 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt
 import { generateText, type ModelMessage } from 'ai'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { ForkedCall } from '../../../src/adapters/ai-sdk/exchanges.ts'
+import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
 import type { BranchRef } from '../../../src/core/branch.ts'
 import { textOf } from '../../../src/core/message.ts'
 import type { Store } from '../../../src/core/ports.ts'
-import { recordTo } from '../../../src/recorder/recorded.ts'
-import type { Beside } from '../../../src/recorder/recorded-exchanges.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { count, said, turns } from './setting.ts'
 
@@ -34,8 +34,8 @@ function parrot(answer: (n: number) => string = n => `answer ${n}`) {
 async function setUp() {
   const store = await openStore(':memory:')
   const { model, prompts } = parrot()
-  const beside: Beside[] = []
-  const recorded = recordTo(store, 'example:ai', { onBeside: one => beside.push(one) })
+  const beside: ForkedCall[] = []
+  const recorded = recordTo(store, 'example:ai', { onFork: one => beside.push(one) })
   const ask = async (...messages: ModelMessage[]) => {
     const { text } = await generateText({ model: recorded(model), messages })
     return text

@@ -1,7 +1,7 @@
 import { argv } from 'node:process'
 import { isStepCount, streamText, tool } from 'ai'
 import { z } from 'zod'
-import { recordTo } from '../../../src/recorder/recorded.ts'
+import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { modelOf, type Provider } from './setting-models.ts'
 

@@ -1,10 +1,10 @@
 import type { LanguageModelV4Content, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { ModelMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
+import { readPrompt } from '../../../src/adapters/ai-sdk/read-prompt.ts'
+import { writeMessages } from '../../../src/adapters/ai-sdk/write-messages.ts'
 import type { NewMessage, Role } from '../../../src/core/message.ts'
 import { blocksOf } from '../../../src/models/content.ts'
-import { writeMessages } from '../../../src/recorder/v4-messages.ts'
-import { readPrompt } from '../../../src/recorder/v4-prompt.ts'
 import { openStore } from '../../../src/stores/open.ts'
 
 const openai = { openai: { itemId: 'rs_1', encrypted: 'xyz' } }

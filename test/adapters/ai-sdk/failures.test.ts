@@ -1,8 +1,8 @@
 import { generateText, isStepCount, type ModelMessage, streamText, tool } from 'ai'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
+import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
 import { beginTurn } from '../../../src/recorder/begin-turn.ts'
-import { recordTo } from '../../../src/recorder/recorded.ts'
 import { count, manualPatience, said, setUp, turns } from './setting.ts'
 import { providers } from './setting-models.ts'
 
@@ -23,7 +23,7 @@ describe('a model that fails', () => {
   it('is tried again after its turn has ended: still nothing twice', async () => {
     const { store, model } = await setUp({ status: 500 }, 'hello')
     const { source, patience, runOut } = manualPatience()
-    const recorded = recordTo(store, 'example:ai', { source, patience })
+    const recorded = recordTo(store, 'example:ai', { source, timeouts: patience })
     const ask = () => generateText({ model: recorded(model()), prompt: 'hi', maxRetries: 0 })
     await expect(ask()).rejects.toThrow()
     const place = await recorded.place()
@@ -179,7 +179,7 @@ describe('calls at the same time', () => {
       return `answer to ${messages.at(-1)!.text}`
     })
     // They know of each other, and need not wait as for a stranger.
-    const recorded = recordTo(store, 'example:ai', { patience: { busyMs: 3_600_000 } })
+    const recorded = recordTo(store, 'example:ai', { timeouts: { busyMs: 3_600_000 } })
     const ask = (prompt: string) => generateText({ model: recorded(model()), prompt })
     await Promise.all(['a', 'b', 'c', 'd', 'a', 'b', 'c', 'd'].map(ask))
     const { conversationId } = await recorded.place()
@@ -198,7 +198,7 @@ describe('calls at the same time', () => {
       if (messages.at(-1)!.role === 'tool') return `answer to ${question}`
       return { parts: [{ call: { name: 'look', input: { at: question } } }] }
     })
-    const recorded = recordTo(store, 'example:ai', { patience: { busyMs: 3_600_000 } })
+    const recorded = recordTo(store, 'example:ai', { timeouts: { busyMs: 3_600_000 } })
     const look = tool({ inputSchema: z.object({ at: z.string() }), execute: async ({ at }) => `seen ${at}` })
     const own: ModelMessage[][] = Array.from({ length: 6 }, () => [])
     for (let round = 0; round < 5; round++) {
@@ -232,7 +232,7 @@ describe('calls at the same time', () => {
     const refused = recordTo(store, 'example:ai', { onBusy: 'refuse' })
     const messages = [{ role: 'user' as const, content: 'mine' }]
     await expect(generateText({ model: refused(model()), messages })).rejects.toMatchObject({ code: 'busy' })
-    const recorded = recordTo(store, 'example:ai', { patience: { busyMs: 0 } })
+    const recorded = recordTo(store, 'example:ai', { timeouts: { busyMs: 0 } })
     await generateText({ model: recorded(model()), messages })
     expect((await recorded.place()).name).toBe('main-2')
     await other.end('complete')

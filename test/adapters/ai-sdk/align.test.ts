@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { alignPrompt, fingerprintPrompt, splitAtQuestion } from '../../../src/adapters/ai-sdk/align-prompt.ts'
+import { fingerprintOf } from '../../../src/adapters/ai-sdk/fingerprint.ts'
 import type { Block } from '../../../src/core/block.ts'
 import { type NewMessage, textOf } from '../../../src/core/message.ts'
-import { align, prompted, splitAtQuestion } from '../../../src/recorder/align.ts'
-import { faceOf } from '../../../src/recorder/align-face.ts'
 
 const user = (text: string): NewMessage => ({ role: 'user', blocks: text })
 const said = (...blocks: (string | Block)[]): NewMessage => ({
@@ -19,7 +19,7 @@ const call = (callId: string, input: Record<string, number | string> = {}): Bloc
 const result = (callId: string, output = 'seen'): Block => ({ type: 'tool_result', callId, output })
 const results = (...blocks: Block[]): NewMessage => ({ role: 'tool_result', blocks })
 const lay = (prompt: readonly NewMessage[], path: readonly NewMessage[], rooted = true) =>
-  align(prompted(prompt), path.map(faceOf), rooted)
+  alignPrompt(fingerprintPrompt(prompt), path.map(fingerprintOf), rooted)
 
 describe('a prompt and a path', () => {
   const path = [user('a'), said('b'), user('c'), said('d')]
@@ -139,11 +139,15 @@ describe('what makes no difference', () => {
   })
 
   it('are words that were erased, unless new ones would be taken for them', () => {
-    const erased = (role: 'user' | 'assistant') => faceOf({ role, blocks: [], erased: {} })
-    const path = [erased('user'), faceOf(said('b')), faceOf(user('c')), erased('assistant')]
+    const erased = (role: 'user' | 'assistant') => fingerprintOf({ role, blocks: [], erased: {} })
+    const path = [erased('user'), fingerprintOf(said('b')), fingerprintOf(user('c')), erased('assistant')]
     const prompt = [user('a'), said('b'), user('c'), said('d'), user('e')]
-    expect(align(prompted(prompt), path, true)).toMatchObject({ fit: 'end', kept: 4, fresh: [user('e')] })
-    expect(align(prompted([user('new')]), [erased('user')], true)).toMatchObject({
+    expect(alignPrompt(fingerprintPrompt(prompt), path, true)).toMatchObject({
+      fit: 'end',
+      kept: 4,
+      fresh: [user('e')],
+    })
+    expect(alignPrompt(fingerprintPrompt([user('new')]), [erased('user')], true)).toMatchObject({
       fit: 'nowhere',
       fresh: [user('new')],
     })

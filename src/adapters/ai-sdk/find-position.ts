@@ -1,0 +1,136 @@
+import type { Branch, BranchRef } from '../../core/branch.ts'
+import type { MessageId } from '../../core/ids.ts'
+import type { NewMessage } from '../../core/message.ts'
+import type { RecordStore } from '../../recorder/recording.ts'
+import { type Alignment, alignPrompt, type FingerprintedPrompt } from './align-prompt.ts'
+import { type Fingerprint, fingerprintOf } from './fingerprint.ts'
+
+/** Where the new messages of a prompt belong in the store. */
+export interface PromptPosition {
+  readonly branch: BranchRef
+  /** The message that they follow; null for a new root. */
+  readonly head: MessageId | null
+  /** The messages that are not stored yet. */
+  readonly fresh: readonly NewMessage[]
+  /** `end`: at the end of the branch. `edited`: a message differs from the one of the branch. `earlier`: the
+   *  prompt asks for another answer to an earlier question. `unknown`: no message of the prompt is stored. */
+  readonly found: 'end' | 'edited' | 'earlier' | 'unknown'
+}
+
+/** Most siblings to compare with: a caller may return to an earlier version of its messages. */
+const mostSiblings = 16
+
+/** Finds where a prompt continues: at the end of the branch, at the end of one of its siblings, or inside one
+ *  of them. `home` is the branch that the caller named. Reads as many messages of a path as the prompt has;
+ *  more only if the prompt differs. */
+export async function findPosition(
+  store: RecordStore,
+  ref: BranchRef,
+  home: BranchRef,
+  prompt: FingerprintedPrompt,
+): Promise<PromptPosition> {
+  let best = await alignWithBranch(store, await store.getBranch(ref), prompt)
+  if (best.aligned.fit === 'end') return positionOf(best, prompt)
+  for (const sibling of await siblingsOf(store, ref, home)) {
+    const there = await alignWithBranch(store, sibling, prompt)
+    if (isBetter(there.aligned, best.aligned)) best = there
+  }
+  return positionOf(best, prompt)
+}
+
+/** More common messages are better. With the same number, the end of a branch is better than a new
+ *  sibling. */
+function isBetter(a: Alignment, b: Alignment): boolean {
+  if (a.shared !== b.shared) return a.shared > b.shared
+  return a.shared > 0 && a.fit === 'end' && b.fit !== 'end'
+}
+
+interface BranchAlignment {
+  readonly branch: BranchRef
+  readonly aligned: Alignment
+  readonly ids: readonly MessageId[]
+}
+
+async function alignWithBranch(
+  store: RecordStore,
+  { conversationId, name, head }: Branch,
+  prompt: FingerprintedPrompt,
+): Promise<BranchAlignment> {
+  const branch = { conversationId, name }
+  if (head === null) return { branch, aligned: alignPrompt(prompt, [], true), ids: [] }
+  for (let length = lengthOf(prompt); ; length *= 4) {
+    const { messages, older } = await store.tail(head, { messages: length })
+    const aligned = alignPrompt(prompt, messages.map(fingerprintOf), older === 0)
+    if (aligned.fit === 'end' || older === 0) return { branch, aligned, ids: messages.map(({ id }) => id) }
+  }
+}
+
+/** How many stored messages the prompt may correspond to: each tool result has a message of its own. Plus a
+ *  margin. */
+function lengthOf({ messages }: FingerprintedPrompt): number {
+  return messages.reduce((sum, { role, blocks }) => sum + (role === 'tool_result' ? blocks.length : 1), 16)
+}
+
+/** The branches with the same stem as this one (`main`, `main-2` …), newest first. A branch with a key of its
+ *  own belongs to another caller and is left out. */
+async function siblingsOf(store: RecordStore, ref: BranchRef, home: BranchRef): Promise<readonly Branch[]> {
+  const stem = stemOf(ref.name)
+  return (await store.listBranches(ref.conversationId))
+    .filter(({ name }) => name !== ref.name && stemOf(name) === stem)
+    .filter(({ name, key }) => key === null || name === home.name)
+    .sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime())
+    .slice(0, mostSiblings)
+}
+
+/** `main` for `main`, `main-2`, `main-3` … */
+function stemOf(name: string): string {
+  return name.replace(/-\d{1,9}$/, '')
+}
+
+function positionOf({ branch, aligned, ids }: BranchAlignment, prompt: FingerprintedPrompt): PromptPosition {
+  const { fit, kept, fresh } = aligned
+  const head = fit === 'nowhere' || kept === 0 ? null : ids[kept - 1]!
+  if (fit === 'end') return { branch, head, fresh, found: 'end' }
+  if (fit === 'nowhere') return { branch, head: null, fresh, found: 'unknown' }
+  return {
+    branch,
+    head,
+    fresh,
+    found: fresh.length === 0 && prompt.messages.length > 0 ? 'earlier' : 'edited',
+  }
+}
+
+/** The branch among `home` and its siblings that was written last: the caller may have continued on a
+ *  sibling. */
+export async function newestBranch(store: RecordStore, home: BranchRef): Promise<BranchRef> {
+  const [own, siblings] = await Promise.all([store.getBranch(home), siblingsOf(store, home, home)])
+  const { conversationId, name } = siblings.reduce((a, b) => (b.updatedAt > a.updatedAt ? b : a), own)
+  return { conversationId, name }
+}
+
+/** A tool call at the end of a branch that has no result yet. */
+export interface OpenCall {
+  readonly head: MessageId
+  readonly known: readonly Fingerprint[]
+  /** The other calls of the same answer without a result. */
+  readonly others: readonly string[]
+}
+
+/** Finds a tool call at the end of a branch; null if it has a result, or if another message has followed. */
+export async function findOpenCall(
+  store: RecordStore,
+  ref: BranchRef,
+  callId: string,
+): Promise<OpenCall | null> {
+  const { head } = await store.getBranch(ref)
+  if (head === null) return null
+  const { messages } = await store.tail(head, { messages: 64 })
+  const known = messages.map(fingerprintOf)
+  const asking = known.findLastIndex(({ calls }) => calls.some(call => call.callId === callId))
+  const after = known.slice(asking + 1)
+  const given = new Set(after.flatMap(({ results }) => [...results.keys()]))
+  if (asking === -1 || after.some(({ role }) => role !== 'tool_result') || given.has(`call ${callId}`))
+    return null
+  const calls = known[asking]!.calls.map(call => call.callId)
+  return { head, known, others: calls.filter(id => id !== callId && !given.has(`call ${id}`)) }
+}

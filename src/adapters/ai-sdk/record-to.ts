@@ -1,0 +1,172 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4Middleware,
+} from '@ai-sdk/provider'
+import { repair } from '../../context/repair.ts'
+import type { BranchRef } from '../../core/branch.ts'
+import type { NewConversation } from '../../core/conversation.ts'
+import { checkLanguageModel } from '../../models/language-model.ts'
+import type { RecordStore, TurnReport } from '../../recorder/recording.ts'
+import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
+import type { ExchangeTimeouts } from './exchange-recording.ts'
+import { createExchanges, type ExchangeOptions } from './exchanges.ts'
+import { type AnswerRecording, recordAnswer, watchStream } from './record-answer.ts'
+import { recordingScope } from './recording-scope.ts'
+import { watchTools } from './watch-tools.ts'
+import { writeMessages } from './write-messages.ts'
+
+export interface RecordToOptions extends Partial<Omit<ExchangeOptions, 'timeouts'>> {
+  /** Facts of the conversation, if it is created because none has the key. */
+  readonly conversation?: Omit<NewConversation, 'key'>
+  /** How long an exchange waits for its next call. */
+  readonly timeouts?: Partial<ExchangeTimeouts>
+  /** Clock, ids and timers. Default: those of the machine. */
+  readonly source?: RecorderSource
+}
+
+/** Records the calls that an application makes through the AI SDK, and its tools. */
+export interface ModelRecorder {
+  /** Wraps a model: every call of `generateText`, `streamText`, `generateObject` or an agent of the SDK is
+   *  stored, the caller's messages before the model is called. Wrap it last, around other middleware, so that
+   *  the stored answer is the one that the caller sees: an answer that was changed on the way out comes back
+   *  with the next call and looks edited. */
+  (model: LanguageModelV4): LanguageModelV4
+  /** The same as middleware, for `wrapLanguageModel`. */
+  readonly middleware: LanguageModelV4Middleware
+  /** Wraps tools: their results are stored as they come. A result of an unwrapped tool is stored with the
+   *  next call that carries it; results of the last step, which no call carries, are not stored. */
+  tools<T extends object>(tools: T): T
+  /** The branch of the newest call: a sibling of the given branch if the caller's messages differ from the
+   *  stored ones. */
+  place(): Promise<BranchRef>
+  /** The stored messages of that branch, or of another one, as `messages` for the next call. Calls without a
+   *  result get one that says so, in this view only. */
+  messages(branch?: BranchRef): Promise<LanguageModelV4Message[]>
+  /** Ends the open exchanges and reports what of them is stored. An exchange ends by itself with an answer
+   *  without tool calls; call this if the application stops after tools have run, and closes the store. */
+  end(): Promise<readonly TurnReport[]>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Makes calls through the AI SDK durable. `where` is a branch, or a key, whose conversation is created if
+ *  there is none.
+ *
+ *  The application keeps its own messages. The messages of each call are compared with the stored path, by
+ *  position: known ones are not stored again, new ones are added, and where one differs a sibling branch
+ *  begins. Failing storage never fails a call; `onTrouble` reports it. The call is refused only if the
+ *  conversation cannot be found or created.
+ *
+ * @example
+ * ```ts
+ * import { generateText } from 'ai'
+ * import { MockLanguageModelV4 } from 'ai/test'
+ * import { openStore, textOf } from 'skein'
+ * import { recordTo } from 'skein/ai-sdk'
+ *
+ * // In your program: openai('gpt-5'), anthropic('claude-sonnet-4-5') or any other model of the AI SDK.
+ * const usage = { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0, text: 1, reasoning: 0 }
+ * const model = new MockLanguageModelV4({
+ *   doGenerate: {
+ *     content: [{ type: 'text', text: 'Hello!' }],
+ *     finishReason: { unified: 'stop', raw: undefined },
+ *     usage: { inputTokens: usage, outputTokens: usage },
+ *     warnings: [],
+ *   },
+ * })
+ *
+ * await using store = await openStore(':memory:')
+ * const recorded = recordTo(store, 'web:42')
+ * await generateText({ model: recorded(model), prompt: 'Hi' })
+ *
+ * const { head } = await store.getBranch(await recorded.place())
+ * console.log((await store.path(head!)).map(textOf)) // [ 'Hi', 'Hello!' ]
+ * ```
+ */
+export function recordTo(
+  store: RecordStore,
+  where: string | BranchRef,
+  options: RecordToOptions = {},
+): ModelRecorder {
+  const { source = systemRecorderSource, conversation, timeouts, ...rest } = options
+  const scope = recordingScope(store, where)
+  let home: BranchRef | null = null
+  const exchanges = createExchanges(store, findHome, source, {
+    onBusy: 'fork',
+    ...rest,
+    timeouts: { answeredMs: 1_000, callsMs: 10_000, retryMs: 10_000, busyMs: 2_000, ...timeouts },
+  })
+
+  const middleware: LanguageModelV4Middleware = {
+    specificationVersion: 'v4',
+    async wrapGenerate({ doGenerate, params, model }) {
+      if (scope.isInside) return doGenerate()
+      const answer = recordAnswer(await exchanges.enter(params, model), params.abortSignal)
+      const result = await attempt(() => scope.run(doGenerate), answer)
+      await answer.whole(result)
+      return result
+    },
+    async wrapStream({ doStream, params, model }) {
+      if (scope.isInside) return doStream()
+      const answer = recordAnswer(await exchanges.enter(params, model), params.abortSignal)
+      const result = await attempt(() => scope.run(doStream), answer)
+      return { ...result, stream: watchStream(result.stream, answer.watcher) }
+    },
+  }
+
+  return Object.assign((model: LanguageModelV4) => recordedModel(model, middleware), {
+    middleware,
+    tools: <T extends object>(tools: T) => watchTools(tools, exchanges.tools, scope),
+    place: () => exchanges.place(),
+    messages,
+    end: () => exchanges.end(),
+    [Symbol.asyncDispose]: async () => void (await exchanges.end()),
+  })
+
+  /** Looks the key up again: its conversation may have expired or gone to the trash since the last call. */
+  async function findHome(): Promise<BranchRef> {
+    if (typeof where !== 'string') return where
+    try {
+      const place = (await store.findByKey(where)) ?? (await store.findOrCreate(where, conversation))
+      home = { conversationId: place.branch.conversationId, name: place.branch.name }
+    } catch (error) {
+      if (home === null) throw error
+    }
+    return home
+  }
+
+  async function messages(branch?: BranchRef): Promise<LanguageModelV4Message[]> {
+    const { head } = await store.getBranch(branch ?? (await exchanges.settled()))
+    return head === null ? [] : writeMessages(repair(await store.path(head)))
+  }
+}
+
+async function attempt<T>(call: () => PromiseLike<T>, answer: AnswerRecording): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    await answer.broken(error)
+    throw error
+  }
+}
+
+function recordedModel(model: LanguageModelV4, middleware: LanguageModelV4Middleware): LanguageModelV4 {
+  checkLanguageModel(model)
+  const calls = (params: LanguageModelV4CallOptions) => ({
+    params,
+    model,
+    doGenerate: () => model.doGenerate(params),
+    doStream: () => model.doStream(params),
+  })
+  return {
+    specificationVersion: 'v4',
+    provider: model.provider,
+    modelId: model.modelId,
+    get supportedUrls() {
+      return model.supportedUrls
+    },
+    doGenerate: params => middleware.wrapGenerate!(calls(params)),
+    doStream: params => middleware.wrapStream!(calls(params)),
+  }
+}
