@@ -1,5 +1,5 @@
-import { fit } from '../../src/context/fit.ts'
-import type { Window } from '../../src/context/fitted.ts'
+import { fit } from '../../src/context/fit/fit.ts'
+import type { Window } from '../../src/context/fit/window.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { Message } from '../../src/core/message.ts'
 import { estimateTokens } from '../../src/core/tokens.ts'

@@ -1,4 +1,4 @@
-import type { CutMessage, Fitted, LeftOut } from '../context/fitted.ts'
+import type { CutMessage, Fitted, LeftOut } from '../context/fit/window.ts'
 import type { ToolCallBlock } from '../core/block.ts'
 import type { BranchRef } from '../core/branch.ts'
 import type { ConversationId, MessageId } from '../core/ids.ts'

@@ -1,4 +1,4 @@
-import type { Window } from '../context/fitted.ts'
+import type { Window } from '../context/fit/window.ts'
 import type { BranchRef } from '../core/branch.ts'
 import type { Conversation, NewConversation } from '../core/conversation.ts'
 import type { Message } from '../core/message.ts'

@@ -1,4 +1,4 @@
-import type { CountTokens, Window } from '../context/fitted.ts'
+import type { CountTokens, Window } from '../context/fit/window.ts'
 import type { NewMessage } from '../core/message.ts'
 import type { Model } from '../core/model.ts'
 import type { Searcher } from '../core/ports.ts'

@@ -1,4 +1,4 @@
-import { fence, guardAfterLabel, guardLine } from '../context/guard-lines.ts'
+import { fence, guardAfterLabel, guardLine } from '../context/text/guard-lines.ts'
 import { type Block, isKnown, isMedia } from '../core/block.ts'
 import type { MessageId } from '../core/ids.ts'
 import { type Message, type Role, textOf } from '../core/message.ts'

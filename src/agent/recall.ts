@@ -1,4 +1,4 @@
-import { fence, guardAfterLabel } from '../context/guard-lines.ts'
+import { fence, guardAfterLabel } from '../context/text/guard-lines.ts'
 import { type Message, type Role, textOf } from '../core/message.ts'
 import type { ConversationReader, MessageReader, Searcher } from '../core/ports.ts'
 import { cutSnippet } from '../core/search/snippet.ts'

@@ -1,4 +1,4 @@
-import type { CountTokens } from '../context/fitted.ts'
+import type { CountTokens } from '../context/fit/window.ts'
 import type { Block, ToolResultBlock } from '../core/block.ts'
 import type { Message } from '../core/message.ts'
 import { estimateTokens } from '../core/tokens.ts'

@@ -1,5 +1,5 @@
-import type { Calibration } from '../context/calibrate.ts'
-import type { CountTokens, Window } from '../context/fitted.ts'
+import type { Calibration } from '../context/fit/calibrate.ts'
+import type { CountTokens, Window } from '../context/fit/window.ts'
 import type { ToolCallBlock } from '../core/block.ts'
 import type { MessageId } from '../core/ids.ts'
 import { type Message, type NewMessage, textOf } from '../core/message.ts'

@@ -1,16 +1,26 @@
-export type { AsTextOptions, TextMessage, TextPreset } from './as-text.ts'
-export { asText } from './as-text.ts'
-export type { Calibration } from './calibrate.ts'
-export { afterRefusal, afterUsage, calibrated, uncalibrated } from './calibrate.ts'
-export { countByCharacters, exactCounter } from './count.ts'
-export { fit } from './fit.ts'
-export type { CountTokens, CutMessage, Fitted, LeftOut, LeftReason, Pinned, Window } from './fitted.ts'
+/**
+ * The input of a model call, made from stored messages. Pure functions, except for the few that read or write
+ * through the ports of a store.
+ *
+ * - `view/`: a path as providers accept it (`repair`): every call followed by its result, unique ids.
+ * - `fit/`: the newest part of it that fits into a window (`fit`), token counts, the windows of known models.
+ * - `summary/`: summaries of the older part (`summarize`), made once and stored next to the messages.
+ * - `text/`: a conversation as one text, for agents that accept only text (`asText`).
+ * - `read-context.ts`: all of it for one message of a store (`readContext`).
+ */
+export type { Calibration } from './fit/calibrate.ts'
+export { afterRefusal, afterUsage, calibrated, uncalibrated } from './fit/calibrate.ts'
+export { countByCharacters, exactCounter } from './fit/count.ts'
+export { fit } from './fit/fit.ts'
+export type { ModelWindow, WindowOverrides } from './fit/model-windows.ts'
+export { windowOf } from './fit/model-windows.ts'
+export type { CountTokens, CutMessage, Fitted, LeftOut, LeftReason, Pinned, Window } from './fit/window.ts'
+export { shrinkSteps } from './fit/window.ts'
 export type { ContextReader, ReadContext, ReadContextOptions, ReadHistory } from './read-context.ts'
 export { readContext, readHistory } from './read-context.ts'
-export { repair } from './repair.ts'
-export { shrinkSteps } from './shrink.ts'
-export type { SummarizeOptions, SummaryOutcome, SummaryStore } from './summarize.ts'
-export { summarize } from './summarize.ts'
-export { needsSummary } from './summary-plan.ts'
-export type { ModelWindow, WindowOverrides } from './windows.ts'
-export { windowOf } from './windows.ts'
+export type { SummarizeOptions, SummaryOutcome, SummaryStore } from './summary/summarize.ts'
+export { summarize } from './summary/summarize.ts'
+export { needsSummary } from './summary/summary-plan.ts'
+export type { AsTextOptions, TextMessage, TextPreset } from './text/as-text.ts'
+export { asText } from './text/as-text.ts'
+export { repair } from './view/view.ts'

@@ -3,52 +3,51 @@ import type { BlobRef, Message } from '../core/message.ts'
 import type { ReadOptions, Tail } from '../core/ports.ts'
 import type { Summary } from '../core/summary.ts'
 import { estimateTokens } from '../core/tokens.ts'
-import { budgetOf } from './budget.ts'
-import { fit } from './fit.ts'
-import type { CountTokens, Fitted, Pinned, Window } from './fitted.ts'
-import { type Covering, newestSummary, type SummaryReader } from './newest-summary.ts'
-import { shortenResults } from './shorten-results.ts'
+import { fit } from './fit/fit.ts'
+import { budgetOf, type CountTokens, type Fitted, type Pinned, type Window } from './fit/window.ts'
+import { type CoveringSummary, newestSummary, type SummaryReader } from './summary/newest-summary.ts'
+import { shortenResults } from './view/shorten-results.ts'
 
-/** What reading a context needs of a store. Never `path`: a context costs what its window costs. */
+/** The methods of a store that reading a context needs. Not `path`: the cost depends on the window, not the
+ *  history. */
 export type ContextReader = SummaryReader
 
 export interface ReadContextOptions {
-  /** Counts anew instead of using the counts that were stored with the messages. */
+  /** Counts tokens, instead of the counts that are stored with the messages. */
   readonly count?: CountTokens
-  /** `none` shows what was said even where a summary stands for it; `newest` unless said otherwise. */
+  /** `none` shows messages that a summary covers. Default: `newest`. */
   readonly summary?: 'newest' | 'none'
-  /** `preview` shows only the beginning of results that are kept in blobs; `whole` unless said otherwise. */
+  /** `preview` shows only the beginning of results that are stored in blobs. Default: `whole`. */
   readonly toolResults?: 'whole' | 'preview'
-  /** What is written behind the beginning of a result: a hint how to read the rest, say. */
+  /** The mark after the beginning of a result, such as a hint how to read the rest. */
   readonly mark?: (rest: BlobRef) => string
   /** Leaves out the messages of turns that are still open. */
   readonly wholeTurns?: true
 }
 
-/** The newest part of a path, as much as a window needs, and what stands for the rest. */
+/** The newest part of a path, as much as a window needs, and the summary of the rest. */
 export interface ReadHistory {
-  /** The end of the path, as far as it was read, oldest first. */
+  /** The part of the path that was read, oldest first. */
   readonly messages: readonly Message[]
-  /** Messages of the path that lie before those, and their tokens. */
+  /** How many messages of the path precede those, and their tokens. */
   readonly older: number
   readonly olderTokens: number
-  /** The summary that stands for the beginning of the path, if there is one and it was asked for. */
+  /** The summary of the beginning of the path, if there is one and `options.summary` is not `none`. */
   readonly summary: Summary | null
-  /** How many of the older ones no summary stands for: what `fit` wants to know as `pinned.older`. */
+  /** How many of the older messages no summary covers: `pinned.older` of `fit`. */
   readonly missing: number
-  /** Messages and tokens of the whole path that no summary stands for. They tell whether the next one is due: see
-   *  `needsSummary`. */
+  /** How many messages and tokens of the whole path no summary covers. `needsSummary` decides by them. */
   readonly uncovered: { readonly messages: number; readonly tokens: number }
 }
 
-/** The context at a message, and what it was made of. */
+/** The context at a message, and the history that it was made of. */
 export interface ReadContext extends ReadHistory {
   readonly fitted: Fitted
 }
 
-/** Reads what a model is to be given at this message: the newest part of its path, as much as the window holds, and
- *  the summary of what lies before, if there is one. Asks the store for a tail, never for the whole history. `head`
- *  is null where nothing has been said. Throws what `fit` throws.
+/** Reads the context at a message: the newest part of its path, as much as the window holds, and the summary
+ *  of the rest, if there is one. Reads a tail from the store, never the whole history. `head` is null for an
+ *  empty branch. Throws the errors of `fit`.
  *
  * @example
  * ```ts
@@ -76,7 +75,7 @@ export async function readContext(
   return { ...history, fitted: fit(history.messages, window, given, countOf(options)) }
 }
 
-/** The same without the last step: for a caller that adds messages of its own before it calls `fit`. */
+/** The same without `fit`, for callers that add messages before they call it. */
 export async function readHistory(
   reader: ContextReader,
   head: MessageId | null,
@@ -97,8 +96,8 @@ export async function readHistory(
 
 const nothing: Tail = { messages: [], older: 0, olderTokens: 0 }
 
-/** Of what was read, what is shown counts; of what lies before, what was stored. */
-function uncovered(tail: Tail, covering: Covering | null, count: CountTokens | undefined) {
+/** Messages that were read count as they are shown; older ones by their stored counts. */
+function uncovered(tail: Tail, covering: CoveringSummary | null, count: CountTokens | undefined) {
   const from = covering?.messages ?? 0
   const read = tail.messages.filter(message => message.depth >= from)
   const before = Math.max(0, tail.olderTokens - (covering?.tokens ?? 0))
@@ -108,13 +107,13 @@ function uncovered(tail: Tail, covering: Covering | null, count: CountTokens | u
   }
 }
 
-/** Stored counts are of whole results, so what is shown of them has to be counted anew. */
+/** Stored counts are of whole results, so shortened results have to be counted. */
 function countOf({ count, toolResults }: ReadContextOptions): CountTokens | undefined {
   return count ?? (toolResults === 'preview' ? estimateTokens : undefined)
 }
 
-/** How often a tail is read again because its messages count for less than what was stored with them, and how
- *  many messages such a reading brings at most. */
+/** How often a longer tail is read because the messages count for less than their stored counts, and the most
+ *  messages of such a read. */
 const widenings = 3
 const widest = 2_000
 
@@ -144,7 +143,7 @@ async function readTail(
     const stored = sum(tail.messages, message => message.tokens)
     const counted = sum(tail.messages, message => count(message.blocks))
     if (counted >= budget * 0.75 || counted >= stored * 0.75) break
-    // The rest of the budget goes as far as it went so far.
+    // Assumes the same ratio of counted to stored tokens for the rest.
     const wider = await shown((budget * stored) / Math.max(1, counted), Math.min(most, widest))
     if (wider.older >= tail.older) break
     tail = wider

@@ -1,6 +1,6 @@
 import BetterSqlite3 from 'better-sqlite3'
 import { Pool } from 'pg'
-import { summarize } from '../../src/context/summarize.ts'
+import { summarize } from '../../src/context/summary/summarize.ts'
 import { textOf } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import type { Migration } from '../../src/stores/engine/schema.ts'

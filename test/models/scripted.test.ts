@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { asText } from '../../src/context/as-text.ts'
-import { summaryRequest } from '../../src/context/summary-prompt.ts'
+import { summaryRequest } from '../../src/context/summary/summary-prompt.ts'
+import { asText } from '../../src/context/text/as-text.ts'
 import type { Block } from '../../src/core/block.ts'
 import { ContextLengthError, ModelError } from '../../src/core/errors.ts'
 import { textOf } from '../../src/core/message.ts'

@@ -1,4 +1,4 @@
-import { summarize } from '../../src/context/summarize.ts'
+import { summarize } from '../../src/context/summary/summarize.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { openStore } from '../../src/stores/open.ts'

@@ -1,4 +1,4 @@
-import { fence } from '../../context/guard-lines.ts'
+import { fence } from '../../context/text/guard-lines.ts'
 import { wordsOf } from '../transcript/answer.ts'
 import type { Heard } from '../transcript/heard.ts'
 import { bare } from './bare.ts'

@@ -1,4 +1,4 @@
-import { continuing, linesOf } from '../../context/as-text.ts'
+import { continuing, messageLines } from '../../context/text/as-text.ts'
 import type { Message } from '../../core/message.ts'
 import { wordsOf } from '../transcript/answer.ts'
 import { bare } from './bare.ts'
@@ -33,7 +33,7 @@ export function turnsOf(messages: readonly Message[]): readonly StoredTurn[] {
 }
 
 function wordsIn(message: Message): Words {
-  const told = bare(linesOf(message, continuing)[0] ?? '')
+  const told = bare(messageLines(message, continuing)[0] ?? '')
   if (message.erased) return { message, text: '', isWhole: true, told }
   const cut = cutBlock(message)
   const blocks = cut === -1 ? message.blocks : message.blocks.slice(0, cut + 1)

@@ -1,5 +1,5 @@
-import { asText } from '../../context/as-text.ts'
-import { newestSummary } from '../../context/newest-summary.ts'
+import { newestSummary } from '../../context/summary/newest-summary.ts'
+import { asText } from '../../context/text/as-text.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'

@@ -1,4 +1,4 @@
-import { asText } from '../../context/as-text.ts'
+import { asText } from '../../context/text/as-text.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { TellingLimits } from '../memory/telling.ts'
 import type { ToTell } from '../memory/what-to-tell.ts'

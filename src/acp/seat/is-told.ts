@@ -1,4 +1,4 @@
-import { fence } from '../../context/guard-lines.ts'
+import { fence } from '../../context/text/guard-lines.ts'
 import type { Heard } from '../transcript/heard.ts'
 
 /** Whether what an agent repeats as the user's words is what we told it: nobody said that. Agents repeat it in pieces, or joined

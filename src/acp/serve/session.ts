@@ -7,7 +7,7 @@ import type {
 } from '@agentclientprotocol/sdk/unstable'
 import { type Agent, createAgent } from '../../agent/agent.ts'
 import type { AgentEvent } from '../../agent/events.ts'
-import { windowOf } from '../../context/windows.ts'
+import { windowOf } from '../../context/fit/model-windows.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { conversationId } from '../../core/ids.ts'
 import { wordsOf } from '../transcript/prompt-words.ts'

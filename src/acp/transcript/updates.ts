@@ -1,4 +1,4 @@
-import { type Call, pairUp } from '../../context/pairs.ts'
+import { type PairedCall, pairUp } from '../../context/view/pairs.ts'
 import { type Block, isKnown } from '../../core/block.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
@@ -21,7 +21,7 @@ export function updatesOf(messages: readonly Message[]): readonly JsonObject[] {
         case 'tool_call': {
           const call = made.shift()
           return call
-            ? [callUpdate(call.block, call.id, call.answer?.block ?? null, isErased(messages, call))]
+            ? [callUpdate(call.block, call.id, call.result?.block ?? null, isErased(messages, call))]
             : []
         }
         case 'tool_result':
@@ -61,8 +61,8 @@ function inExchanges(messages: readonly Message[]): Parameters<typeof pairUp>[0]
 }
 
 /** Whether the result of a call is one that was erased: the words are gone, but it had come. */
-function isErased(messages: readonly Message[], call: Call): boolean {
-  if (call.answer) return false
+function isErased(messages: readonly Message[], call: PairedCall): boolean {
+  if (call.result) return false
   const after = messages.slice(call.at + 1)
   const end = after.findIndex(({ role }) => role !== 'tool_result')
   return after.slice(0, end === -1 ? undefined : end).some(({ erased }) => erased !== null)

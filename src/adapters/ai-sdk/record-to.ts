@@ -4,7 +4,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Middleware,
 } from '@ai-sdk/provider'
-import { repair } from '../../context/repair.ts'
+import { repair } from '../../context/view/view.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { NewConversation } from '../../core/conversation.ts'
 import { checkLanguageModel } from '../../models/language-model.ts'

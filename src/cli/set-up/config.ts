@@ -1,7 +1,7 @@
 import type { Config, ValueSource } from '../../config/config.ts'
 import { readConfig, shownPath } from '../../config/read-config.ts'
 import { conversationSettings } from '../../config/sections.ts'
-import { windowOf } from '../../context/windows.ts'
+import { windowOf } from '../../context/fit/model-windows.ts'
 import type { Run } from '../command-line/command.ts'
 import type { World } from '../command-line/command-context.ts'
 import { exit } from '../command-line/exit-code.ts'

@@ -4,7 +4,7 @@ import { lackingIn } from '../../../src/acp/memory/compare.ts'
 import { hear } from '../../../src/acp/transcript/hear.ts'
 import type { Heard } from '../../../src/acp/transcript/heard.ts'
 import { updatesOf } from '../../../src/acp/transcript/updates.ts'
-import { asText } from '../../../src/context/as-text.ts'
+import { asText } from '../../../src/context/text/as-text.ts'
 import type { Message } from '../../../src/core/message.ts'
 import { assistant, called, path, result, type Said, user } from '../transcript/said.ts'
 

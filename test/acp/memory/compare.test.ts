@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { lackingIn } from '../../../src/acp/memory/compare.ts'
 import type { Heard } from '../../../src/acp/transcript/heard.ts'
-import { asText } from '../../../src/context/as-text.ts'
+import { asText } from '../../../src/context/text/as-text.ts'
 import type { Message } from '../../../src/core/message.ts'
 import { assistant, called, path, result, type Said, user } from '../transcript/said.ts'
 

@@ -12,7 +12,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
-import { repair } from '../../../src/context/repair.ts'
+import { repair } from '../../../src/context/view/view.ts'
 import { modelOf } from '../../../src/models/wrap.ts'
 import { beginTurn } from '../../../src/recorder/begin-turn.ts'
 import { openStore } from '../../../src/stores/open.ts'

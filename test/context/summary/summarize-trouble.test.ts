@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type SummarizeOptions, summarize } from '../../../src/context/summarize.ts'
+import { type SummarizeOptions, summarize } from '../../../src/context/summary/summarize.ts'
 import type { BranchRef } from '../../../src/core/branch.ts'
 import { ModelError } from '../../../src/core/errors.ts'
 import type { MessageId } from '../../../src/core/ids.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readContext } from '../../../src/context/read-context.ts'
-import { type SummarizeOptions, summarize } from '../../../src/context/summarize.ts'
+import { type SummarizeOptions, summarize } from '../../../src/context/summary/summarize.ts'
 import type { Block } from '../../../src/core/block.ts'
 import type { BranchRef } from '../../../src/core/branch.ts'
 import { ContextLengthError, type Holder, ModelError } from '../../../src/core/errors.ts'

@@ -1,22 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { budgetOf } from '../../../src/context/budget.ts'
-import { fit } from '../../../src/context/fit.ts'
-import { shrinkSteps } from '../../../src/context/shrink.ts'
-import { type Cuttable, coverable, needsSummary } from '../../../src/context/summary-plan.ts'
-import { chunksOf, roomIn, summaryRequest } from '../../../src/context/summary-prompt.ts'
+import { fit } from '../../../src/context/fit/fit.ts'
+import { budgetOf, shrinkSteps } from '../../../src/context/fit/window.ts'
+import { coverable, needsSummary, type PlannedMessage } from '../../../src/context/summary/summary-plan.ts'
+import { chunksOf, roomIn, summaryRequest } from '../../../src/context/summary/summary-prompt.ts'
 import { textOf } from '../../../src/core/message.ts'
 import { estimateTokens } from '../../../src/core/tokens.ts'
 import { assistant, pathOf, user as said } from '../path.ts'
-import { readBack } from '../read-back.ts'
+import { readBack } from '../text/read-back.ts'
 
-const user = (text = 'q'): Cuttable => ({ role: 'user', blocks: [{ type: 'text', text }] })
-const answer = (text = 'a'): Cuttable => ({ role: 'assistant', blocks: [{ type: 'text', text }] })
-const calls = (...ids: readonly string[]): Cuttable => ({
+const user = (text = 'q'): PlannedMessage => ({ role: 'user', blocks: [{ type: 'text', text }] })
+const answer = (text = 'a'): PlannedMessage => ({ role: 'assistant', blocks: [{ type: 'text', text }] })
+const calls = (...ids: readonly string[]): PlannedMessage => ({
   role: 'assistant',
   blocks: ids.map(callId => ({ type: 'tool_call', callId, name: 'bash', input: {} })),
 })
-const results = (...ids: readonly string[]): Cuttable => ({
+const results = (...ids: readonly string[]): PlannedMessage => ({
   role: 'tool_result',
   blocks: ids.map(callId => ({ type: 'tool_result', callId, output: 'r' })),
 })

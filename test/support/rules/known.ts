@@ -1,5 +1,5 @@
-/** Faults that are known and not yet removed. These lists may only shrink: an entry that is no longer a fault
- *  fails the test, and has to be deleted. */
+/** Faults that are known and not yet removed. These lists may only shrink: an entry that is no longer a fault fails the
+ *  test, and has to be deleted. */
 
 /** Imports against the arrows. */
 export const knownArrows: readonly string[] = [
@@ -34,9 +34,7 @@ export const knownTypeNames: readonly string[] = [
   'Answer',
   'Asking',
   'BranchRow',
-  'Call',
   'Completed',
-  'Cuttable',
   'Draft',
   'Entry',
   'Findings',
@@ -72,13 +70,12 @@ export const knownValueNames: readonly string[] = [
   'ask',
   'blockOf',
   'callBlock',
-  'charactersOf',
   'checkHolder',
   'contentOf',
   'costOf',
   'count',
   'createPermissions',
-  'cutText',
+  'cutMiddle',
   'duration',
   'errorText',
   'findPlace',
@@ -88,7 +85,6 @@ export const knownValueNames: readonly string[] = [
   'kindOf',
   'lineOf',
   'lineSplitter',
-  'linesOf',
   'longestLine',
   'main',
   'messageOf',
@@ -116,4 +112,4 @@ export const knownValueNames: readonly string[] = [
 ]
 
 /** The largest share of files with a single importer, in percent. */
-export const mostOneImporterPercent = 36.5
+export const mostOneImporterPercent = 36.3

@@ -1,5 +1,5 @@
-import { summarize } from '../../../context/summarize.ts'
-import { windowOf } from '../../../context/windows.ts'
+import { windowOf } from '../../../context/fit/model-windows.ts'
+import { summarize } from '../../../context/summary/summarize.ts'
 import { systemRecorderSource } from '../../../system/source.ts'
 import { summaryText } from '../../answer/answer-notes.ts'
 import { modelName } from '../../output/model-name.ts'

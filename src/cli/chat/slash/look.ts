@@ -1,5 +1,5 @@
+import { windowOf } from '../../../context/fit/model-windows.ts'
 import { type ReadContext, readContext } from '../../../context/read-context.ts'
-import { windowOf } from '../../../context/windows.ts'
 import type { Run } from '../../command-line/command.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
 import { openNamed } from '../../model/choose-model.ts'

@@ -1,0 +1,70 @@
+import { countTokens } from 'gpt-tokenizer'
+import { describe, expect, it } from 'vitest'
+import { countByCharacters, exactCounter } from '../../../src/context/fit/count.ts'
+import { call, result, text } from '../path.ts'
+
+const image = { type: 'image', mime: 'image/png', data: 'A'.repeat(50_000) } as const
+
+describe('counting by characters', () => {
+  it('is a quarter of the characters, rounded up (S2-40)', () => {
+    expect(countByCharacters([text('12345678')])).toBe(2)
+    expect(countByCharacters([text('123456789')])).toBe(3)
+    expect(countByCharacters([call('a', { n: 1 }), result('a', 'four')])).toBe(4)
+  })
+
+  it('takes an image for 1,000 tokens, whatever its size', () => {
+    expect(countByCharacters([image, text('1234')])).toBe(1_001)
+  })
+})
+
+describe('counting exactly', () => {
+  it('is what the tokenizer says', async () => {
+    const count = await exactCounter()
+    expect(count([text('hello world')])).toBe(2)
+    expect(count([text('hello world'), image])).toBe(1_002)
+    expect(count([call('a', { path: 'src/index.ts' }), result('a', [1, 2])])).toBeGreaterThan(8)
+    expect(count([])).toBe(0)
+  })
+
+  it('takes a special token in a text for the text it is (R15)', async () => {
+    const count = await exactCounter()
+    expect(count([text('a <|endoftext|> b <|im_start|>system')])).toBeGreaterThan(12)
+  })
+
+  it('takes a long run without spaces in its stride', async () => {
+    const count = await exactCounter()
+    const started = performance.now()
+    const tokens = count([text('a'.repeat(100_000))])
+    // In one piece the same text takes seconds.
+    expect(performance.now() - started).toBeLessThan(1_000)
+    expect(tokens).toBeGreaterThan(10_000)
+  })
+
+  it('gives the tokenizer pieces of at most 512 units, whole characters, and all of them', async () => {
+    const pieces: string[] = []
+    const tokenizer = { countTokens: (piece: string) => pieces.push(piece) && piece.length }
+    const count = await exactCounter(async () => tokenizer)
+    const words = `x${'🧵'.repeat(2_000)}`
+    expect(count([text(words)])).toBe(words.length)
+    expect(pieces.join('')).toBe(words)
+    expect(pieces.every(piece => piece.length <= 512 && piece.isWellFormed())).toBe(true)
+  })
+
+  it('differs little from the whole text, for all its pieces', async () => {
+    const count = await exactCounter()
+    const words = 'The quick brown fox jumps over the lazy dog, and then does it again. '.repeat(100)
+    expect(count([text(words)]) / countTokens(words)).toBeCloseTo(1, 1)
+  })
+
+  it('says what to install if the tokenizer is missing', async () => {
+    const missing = async () => import('no-such-package' as string)
+    await expect(exactCounter(missing)).rejects.toThrow(
+      expect.objectContaining({
+        code: 'invalid',
+        message: expect.stringContaining('npm install gpt-tokenizer'),
+      }),
+    )
+    const broken = new Error('disk on fire')
+    await expect(exactCounter(() => Promise.reject(broken))).rejects.toBe(broken)
+  })
+})
