@@ -56,6 +56,8 @@ export type {
   SearchHit,
   SearchOptions,
   SkippedRow,
+  Snippet,
+  TextHit,
 } from './core/listing.ts'
 export type { Measured, UsageSum } from './core/measure.ts'
 export type { BlobRef, Erasure, Message, NewMessage, NonEmpty, Role, RoleInput } from './core/message.ts'
@@ -117,7 +119,6 @@ export type {
   UnreadableRecord,
 } from './core/record.ts'
 export type { Stretch } from './core/runs.ts'
-export type { Snippet } from './core/search/snippet.ts'
 export type { Source } from './core/source.ts'
 export type { MessageRange, NewSummary, Summary, SummaryClaim } from './core/summary.ts'
 export { estimateTokens } from './core/tokens.ts'

@@ -2,7 +2,6 @@ import type { Branch } from './branch.ts'
 import type { Conversation, ConversationKind } from './conversation.ts'
 import type { ConversationId } from './ids.ts'
 import type { Message, Role } from './message.ts'
-import type { Snippet } from './search/snippet.ts'
 
 /** One page, and how to ask for the next. */
 export interface Page<T> {
@@ -72,6 +71,20 @@ export interface SearchOptions {
   readonly snippetLength?: number
   readonly directory?: string
   readonly kind?: ConversationKind
+}
+
+/** A range of a text, as UTF-16 offsets [start, end). */
+export interface TextHit {
+  readonly start: number
+  readonly end: number
+}
+
+/** An excerpt of a message, shown with a search hit. */
+export interface Snippet {
+  /** One line: white space and control characters are single spaces, a cut end is an ellipsis. */
+  readonly text: string
+  /** The ranges of `text` to mark, in order and without overlaps. */
+  readonly marks: readonly TextHit[]
 }
 
 export interface SearchHit {

@@ -1,14 +1,9 @@
+import type { TextHit } from '../listing.ts'
 import { clip } from './clip.ts'
 import { isSimple, mayOccur } from './glance.ts'
 import type { SearchQuery } from './query.ts'
 import type { Term } from './term.ts'
 import { type Token, tokenize } from './tokenize.ts'
-
-/** A place in a text, as UTF-16 offsets [start, end). */
-export interface TextHit {
-  readonly start: number
-  readonly end: number
-}
 
 /** Where a term occurs in a text, given all its tokens: from left to right, without overlaps. */
 export function findTerm(tokens: readonly Token[], term: Term): TextHit[] {

@@ -1,16 +1,9 @@
+import type { Snippet, TextHit } from '../listing.ts'
 import { clip } from './clip.ts'
 import { withoutEscapes } from './escapes.ts'
-import { findTerm, type TextHit } from './match.ts'
+import { findTerm } from './match.ts'
 import type { SearchQuery } from './query.ts'
 import { tokenize } from './tokenize.ts'
-
-/** A piece of a message to show with a search hit. */
-export interface Snippet {
-  /** One line: white space and control characters are single spaces, a cut end is an ellipsis. */
-  readonly text: string
-  /** UTF-16 ranges in `text` to mark, in order and apart. */
-  readonly marks: readonly TextHit[]
-}
 
 /** Cuts out the stretch of about `length` characters in which most of the query's terms occur, the earliest if
  *  several do. Without anything to look for, or to be found, it is the beginning of the first text. */
