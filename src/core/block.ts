@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from './json.ts'
 
-/** What every block may carry besides its own fields. All of it is stored and comes back. */
+/** The fields that every block may have besides its own. All of them are stored and returned. */
 interface Common {
   readonly mime?: string
   readonly modality?: 'text' | 'image' | 'audio' | 'video'
@@ -12,7 +12,7 @@ export interface TextBlock extends Common {
   readonly text: string
 }
 
-/** Reasoning. A provider's signature belongs into `metadata`, so that it goes back unchanged. */
+/** Reasoning. `metadata` holds the provider's signature, which has to be sent back unchanged. */
 export interface ThinkingBlock extends Common {
   readonly type: 'thinking'
   readonly text: string
@@ -33,7 +33,7 @@ export interface ToolResultBlock extends Common {
   readonly isError?: boolean
 }
 
-/** Something that is not text: base64 in `data`, or a `url` where it can be had. */
+/** Media: base64 in `data`, or a `url`. */
 export interface MediaBlock extends Common {
   readonly type: 'image' | 'audio' | 'video' | 'file'
   readonly mime: string
@@ -44,13 +44,13 @@ export interface MediaBlock extends Common {
 
 export type KnownBlock = TextBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock | MediaBlock
 
-/** A block of a type this version does not know. It is stored and comes back as it was. */
+/** A block of a type that this version does not know. It is stored and returned unchanged. */
 export interface OtherBlock {
   readonly type: string
   readonly [field: string]: Json
 }
 
-/** A typed piece of a message. Narrow with `isKnown` first, then switch over `type`. */
+/** A typed part of a message. Narrow with `isKnown` first, then switch over `type`. */
 export type Block = KnownBlock | OtherBlock
 
 const known: Record<KnownBlock['type'], true> = {
@@ -68,7 +68,7 @@ export function isKnown(block: Block): block is KnownBlock {
   return Object.hasOwn(known, block.type)
 }
 
-/** The blocks whose `data` is base64. */
+/** Whether the block's `data` is base64. */
 export function isMedia(block: { readonly type: string }): block is MediaBlock {
   return block.type === 'image' || block.type === 'audio' || block.type === 'video' || block.type === 'file'
 }

@@ -4,13 +4,14 @@ import { sha256Hex } from './hash.ts'
 import { isPlainObject, type Json, type JsonObject } from './json.ts'
 import type { BlobRef } from './message.ts'
 
-/** Strings and payloads above this many bytes leave the body. Part of format 1, no setting. */
+/** Strings and payloads above this many bytes are moved out of the body. Part of format 1, not a
+ *  setting. */
 export const blobLimit = 16_384
 
-/** How much of a blob a preview shows, in bytes. */
+/** The bytes of a blob that a preview contains. */
 export const previewBytes = 1_024
 
-/** A payload on its way into the store. */
+/** A payload to store. */
 export interface NewBlob {
   readonly hash: string
   readonly data: Uint8Array
@@ -23,7 +24,7 @@ export interface Body {
   readonly blobs: readonly NewBlob[]
 }
 
-/** Makes the stored form of blocks and meta that have passed `checkMessage`. */
+/** Makes the stored form of blocks and meta that have passed `checkContent`. */
 export function encodeBody(blocks: string | readonly Block[], meta: JsonObject | undefined): Body {
   const blobs = new Map<string, NewBlob>()
   const text = JSON.stringify({ blocks: encodeBlocks(blocks, blobs), meta: meta && extract(meta, blobs) })
@@ -38,12 +39,12 @@ function encodeBlocks(blocks: string | readonly Block[], blobs: Map<string, NewB
   })
 }
 
-/** The member of a block that holds base64, if it has one: only at this place is text taken for bytes. */
+/** The member of a block that holds base64, if it has one. Only this member is decoded to bytes. */
 function payloadOf(block: JsonObject): 'data' | undefined {
   return isMedia(block as { type: string }) ? 'data' : undefined
 }
 
-/** Replaces large strings by references, and copies only what changes. The member `payload` of the
+/** Replaces large strings by references and copies only changed parts. The member `payload` of the
  *  outermost object is base64. */
 function extract(value: Json, blobs: Map<string, NewBlob>, payload?: string): Json {
   if (typeof value === 'string') return isLarge(value) ? put(Buffer.from(value), blobs) : value
@@ -61,7 +62,7 @@ function extract(value: Json, blobs: Map<string, NewBlob>, payload?: string): Js
   return changed ? Object.fromEntries(members) : object
 }
 
-/** Whether nothing in it is replaced, as in nearly every message: sooner seen than copied. */
+/** Whether nothing in the value is replaced. True for nearly every message, and faster than copying. */
 function staysAsIs(value: Json, payload?: string): boolean {
   if (typeof value === 'string') return !isLarge(value)
   if (typeof value !== 'object' || value === null) return true
@@ -79,15 +80,15 @@ function isLong(payload: Json): boolean {
   return typeof payload !== 'string' || payload.length > blobLimit
 }
 
-/** Replaces base64 by a reference to its bytes, if they are many and encoding them gives exactly this text: any
- *  other text must stay as it is, or it would come back changed. */
+/** Replaces base64 by a reference to its bytes if they are many and encode to exactly this text. Any other
+ *  text stays in the body, because it would not come back unchanged. */
 function extractPayload(base64: Json, blobs: Map<string, NewBlob>): Json {
   if (typeof base64 !== 'string' || base64.length <= blobLimit) return base64
   const bytes = Buffer.from(base64, 'base64')
   return bytes.length > blobLimit && bytes.toString('base64') === base64 ? put(bytes, blobs) : base64
 }
 
-/** A string with a lone surrogate has no UTF-8 of its own: it stays in the body, where JSON escapes it. */
+/** A string with a lone surrogate has no UTF-8 encoding, so it stays in the body, where JSON escapes it. */
 function isLarge(text: string): boolean {
   if (text.length * 3 <= blobLimit) return false
   return Buffer.byteLength(text) > blobLimit && text.isWellFormed()
@@ -99,7 +100,7 @@ function put(data: Uint8Array, blobs: Map<string, NewBlob>): JsonObject {
   return { $blob: hash, bytes: data.length }
 }
 
-/** `$blob` means a reference; a caller's own key of that name is stored with one more `$`. */
+/** `$blob` marks a reference. A caller's own key of that name is stored with one more `$`. */
 function isReserved(key: string): boolean {
   return key.charCodeAt(0) === 36 && /^\$+blob$/.test(key)
 }
@@ -114,14 +115,14 @@ function mapSame<T extends Json>(list: readonly T[], change: (member: T) => Json
   return changed ? next : list
 }
 
-/** What a body refers to. In JSON a string's own quotes stand behind a backslash, never behind a brace, so
- *  that no text can fake a reference. */
+/** The hashes that a body refers to. In JSON the quotes of a string follow a backslash, never a brace, so
+ *  no text can imitate a reference. */
 export function blobHashesIn(body: string): string[] {
   if (!body.includes('$blob"')) return []
   return [...body.matchAll(/\{"\$blob":"([0-9a-f]{64})"/g)].map(match => match[1]!)
 }
 
-/** What was read of a blob: all of it, or the beginning. */
+/** The loaded part of a blob: all of it, or its beginning. */
 export interface LoadedBlob {
   readonly data: Uint8Array
   readonly bytes: number
@@ -136,8 +137,9 @@ export interface DecodedBody {
 
 const none: readonly BlobRef[] = []
 
-/** Reads a stored body back. `load` gives what was read of a blob. A payload of which only the beginning was read is left
- *  empty, unless it is asked for as far as it goes. Throws CorruptError for what is no body, and what `load` throws. */
+/** Reads a stored body. `load` returns the loaded part of a blob. A payload that was loaded in part is
+ *  empty, unless `payloads` is `beginnings`. Throws CorruptError if the text is not a body, and the errors
+ *  of `load`. */
 export function decodeBody(
   body: string,
   load: (hash: string) => LoadedBlob,
@@ -174,7 +176,7 @@ export function decodeBody(
     blobs.push({ hash, bytes, pointer, whole })
     if (encoding === 'base64')
       return whole || payloads === 'beginnings' ? Buffer.from(data).toString('base64') : ''
-    // As in a stream whose end has not come: the bytes of a character that the cut has torn are left out.
+    // As for a stream that continues: the bytes of a character that was cut are left out.
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(data, { stream: !whole })
   }
 }

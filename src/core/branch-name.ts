@@ -1,5 +1,5 @@
-/** Names for a branch next to `name`, in the order to try them: `main` gives `main-2`, `main-3` …; `main-3` gives
- *  `main-4`, `main-5` … The caller takes the first one that is free. */
+/** Names for a branch next to `name`, in the order to try them: `main` gives `main-2`, `main-3` …; `main-3`
+ *  gives `main-4`, `main-5` … The caller takes the first one that is free. */
 export function* siblingNames(name: string): Generator<string, never> {
   const numbered = /^(.*)-(\d{1,9})$/.exec(name)
   const stem = numbered ? numbered[1]! : name

@@ -1,26 +1,27 @@
 import type { ConversationId, MessageId } from './ids.ts'
 
-/** Names a branch: the one thing an append needs to know of it. */
+/** Identifies a branch. */
 export interface BranchRef {
   readonly conversationId: ConversationId
   readonly name: string
 }
 
-/** A named pointer to a message. `main` comes with the conversation. */
+/** A named pointer to a message. Every conversation starts with the branch `main`. */
 export interface Branch extends BranchRef {
   readonly head: MessageId | null
   readonly key: string | null
-  /** The key it had before it was trashed, reset or expired. */
+  /** The key of the branch before it was trashed, reset or expired. */
   readonly formerKey: string | null
   readonly title: string | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-/** A branch beside the others: where it leaves the oldest one, and how far it has gone since. */
+/** A branch in relation to the conversation's oldest branch. */
 export interface BranchInfo extends Branch {
   readonly active: boolean
-  /** The last message shared with the conversation's oldest branch; null for that branch itself, or if nothing is shared. */
+  /** The last message shared with the conversation's oldest branch. Null for that branch itself, or if
+   *  nothing is shared. */
   readonly base: MessageId | null
   readonly messagesSinceBase: number
 }
@@ -31,12 +32,12 @@ export interface NewBranch {
   readonly title?: string
 }
 
-/** A foreign agent's own name for what it keeps of a branch. */
+/** A foreign agent's own id for its copy of a branch. */
 export interface AgentLink extends BranchRef {
   readonly agent: string
   readonly directory: string
   readonly foreignId: string
-  /** The last message that agent is known to have. */
+  /** The last message that the agent is known to have. */
   readonly seen: MessageId | null
   readonly updatedAt: Date
 }

@@ -1,7 +1,7 @@
 import { InvalidError } from './errors.ts'
 import { typeName } from './json.ts'
 
-/** The last millisecond of the year 9999: what fits an ISO date of four digits. */
+/** The last millisecond of the year 9999: the latest time with a four-digit year. */
 export const latestTime = 253_402_300_799_999
 
 /** Accepts keys, names and labels: 1 to 512 bytes of well-formed text without NUL. */
@@ -14,7 +14,7 @@ export function checkName(text: unknown, field: string): string {
 /** Accepts well-formed text without NUL, so that both engines store the same bytes. */
 export function checkText(text: unknown, field: string, maxBytes: number): string {
   if (typeof text !== 'string') throw new InvalidError(field, `must be text, got ${typeName(text)}`)
-  // UTF-8 needs at most 3 bytes for a UTF-16 unit: short text need not be measured.
+  // UTF-8 needs at most 3 bytes for a UTF-16 unit, so short text need not be measured.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) {
     throw new InvalidError(field, `must be at most ${maxBytes} bytes`)
   }

@@ -1,7 +1,7 @@
 import type { ConversationId, MessageId } from './ids.ts'
 import type { JsonObject } from './json.ts'
 
-/** What happens to the system prompt when a conversation is resumed; see `docs/data-model.md`. */
+/** Decides about the system prompt when a conversation is resumed. See `docs/data-model.md`. */
 export type PromptPolicy = 'rebuild' | 'stored' | 'message'
 
 export interface PromptRecord {
@@ -10,20 +10,21 @@ export interface PromptRecord {
   readonly text: string
 }
 
-/** How tool results are kept: whole, cut to a number of characters, or only that they happened. */
+/** How tool results are stored: whole, cut to a number of characters, or only their metadata. */
 export type ToolResultPolicy = 'full' | 'metadata' | { readonly truncate: number }
 
-/** Where a conversation belongs. All of it can be filtered by. */
+/** What a conversation belongs to. Lists can be filtered by each field. */
 export interface ConversationLinks {
   readonly channel: string | null
   readonly directory: string | null
   readonly project: string | null
   readonly task: string | null
-  /** Who owns it, if not we: listed and shown, never written by us (for example `claude-code`). */
+  /** The foreign owner of the conversation, for example `claude-code`. Such a conversation is listed and
+   *  shown, but never written. */
   readonly owner: string | null
 }
 
-/** For a subagent's run: where it was started from. */
+/** The place from which a subagent was started. */
 export interface ParentLink {
   readonly conversationId: ConversationId
   readonly messageId: MessageId | null
@@ -44,27 +45,27 @@ export interface Conversation extends ConversationLinks {
   readonly toolResults: ToolResultPolicy
   readonly metadata: JsonObject
   readonly tags: readonly string[]
-  /** The branch that callers get who name none. */
+  /** The branch for callers that name none. */
   readonly activeBranch: string
-  /** Messages alive in the tree. */
+  /** Messages in the tree, without deleted ones. */
   readonly messages: number
-  /** Tokens of the messages alive in the tree. */
+  /** Tokens of the messages in the tree. */
   readonly tokens: number
-  /** Tokens that providers have charged over all turns; never goes down. */
+  /** Tokens that providers have charged over all turns. Never decreases. */
   readonly tokensUsed: number
   readonly cost: number
-  /** Raised by every change. */
+  /** Incremented by every change. */
   readonly version: number
   readonly createdAt: Date
   readonly updatedAt: Date
-  /** Until when it is continued by itself. */
+  /** After this time, its keys no longer find the conversation. */
   readonly expiresAt: Date | null
-  /** If set, activity moves `expiresAt` on by this much. */
+  /** If set, activity sets `expiresAt` to this long after it. */
   readonly ttlMs: number | null
   readonly trashedAt: Date | null
 }
 
-/** What a caller may say of a new conversation. */
+/** The fields of a new conversation that a caller may set. */
 export interface NewConversation extends Partial<ConversationLinks> {
   readonly id?: ConversationId
   readonly key?: string
@@ -83,7 +84,7 @@ export interface NewConversation extends Partial<ConversationLinks> {
   readonly ttlMs?: number
 }
 
-/** What can be changed afterwards; a field that is absent stays, null clears. */
+/** The fields that can be changed later. An absent field keeps its value, null clears it. */
 export interface ConversationPatch extends Partial<ConversationLinks> {
   readonly title?: string | null
   readonly model?: string | null
@@ -97,5 +98,5 @@ export interface ConversationPatch extends Partial<ConversationLinks> {
   readonly ttlMs?: number | null
 }
 
-/** The shortest time for which a sweep leaves a conversation in the trash. */
+/** The shortest time between moving a conversation to the trash and purging it. */
 export const trashGraceMs = 7 * 86_400_000

@@ -2,8 +2,8 @@ import type { TextBlock, ThinkingBlock } from './block.ts'
 import type { NewMessage } from './message.ts'
 import type { DraftPiece, TurnEnd } from './turn.ts'
 
-/** The message that the pieces of an answer become when its turn ends, joined by type; null if there are none. An
- *  answer that did not come to its end says so in its meta. */
+/** The message that a draft becomes when its turn ends, with pieces joined by type. Null without pieces.
+ *  The meta of an incomplete answer says `interrupted` or `failed`. */
 export function messageOfDraft(
   pieces: readonly Pick<DraftPiece, 'type' | 'text'>[],
   status: TurnEnd['status'],

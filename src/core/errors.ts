@@ -1,6 +1,6 @@
 import type { ConversationId, MessageId } from './ids.ts'
 
-/** Every way the store can refuse. Programs read `code` and the fields; `message` is for people. */
+/** The codes of all errors. Programs read `code` and the fields; `message` is for people. */
 export type ErrorCode =
   | 'not_found'
   | 'conflict'
@@ -19,7 +19,7 @@ export type ErrorCode =
   | 'context_length'
   | 'missing_key'
 
-/** The base of every error that Skein throws on purpose.
+/** The base class of every error that Skein throws on purpose.
  *
  * @example
  * ```ts
@@ -44,7 +44,8 @@ export abstract class SkeinError extends Error {
 
 export type ThingKind = 'conversation' | 'message' | 'branch' | 'turn' | 'blob' | 'summary' | 'key' | 'id'
 
-/** Nothing of that kind is there. `trashed` is set when it is in the trash, from where it can be restored. */
+/** There is nothing of that kind with that id. `trashed` is true if it is in the trash and can be
+ *  restored. */
 export class NotFoundError extends SkeinError {
   readonly code = 'not_found'
   readonly kind: ThingKind
@@ -80,7 +81,7 @@ export class ConflictError extends SkeinError {
   }
 }
 
-/** A name that must be unique is taken: a branch name or key, or a turn key and step that stored other words. */
+/** A unique name is taken: a branch name, a key, or a turn key and step that stored other messages. */
 export class KeyReusedError extends SkeinError {
   readonly code = 'key_reused'
   readonly key: string
@@ -91,7 +92,7 @@ export class KeyReusedError extends SkeinError {
   }
 }
 
-/** Who holds a branch or a range, as stored with an open turn or a summary that is being made. */
+/** The process that holds a branch or a range, as stored with an open turn or a claimed summary. */
 export interface Holder {
   readonly host: string
   readonly boot: string
@@ -99,7 +100,7 @@ export interface Holder {
   readonly startedAt: number
 }
 
-/** Something is held by another: an open turn holds its branch, a summariser its range. */
+/** Another process holds the branch (an open turn) or the range (a claimed summary). */
 export class BusyError extends SkeinError {
   readonly code = 'busy'
   readonly what: string
@@ -116,11 +117,11 @@ export class BusyError extends SkeinError {
   }
 }
 
-/** The caller gave something that cannot be stored or asked. `field` names it. Nothing was written. */
+/** The input is invalid. `field` names the argument. Nothing was written. */
 export class InvalidError extends SkeinError {
   readonly code = 'invalid'
   readonly field: string
-  /** Offset into the offending text, where the field is a query. */
+  /** Offset into the text, if the field is a query. */
   readonly position: number | null
 
   constructor(field: string, problem: string, position: number | null = null) {
@@ -130,13 +131,13 @@ export class InvalidError extends SkeinError {
   }
 }
 
-/** One thing an ambiguous prefix could mean. */
+/** An id that an ambiguous prefix matches. */
 export interface IdCandidate {
   readonly kind: 'conversation' | 'message'
   readonly id: ConversationId | MessageId
 }
 
-/** A prefix fits more than one id. `candidates` holds up to ten of them, of both kinds. */
+/** A prefix matches more than one id. `candidates` holds up to ten of them, of both kinds. */
 export class AmbiguousIdError extends SkeinError {
   readonly code = 'ambiguous_id'
   readonly prefix: string
@@ -151,7 +152,7 @@ export class AmbiguousIdError extends SkeinError {
   }
 }
 
-/** The disk, or the space granted to the database, is full. Nothing was written. */
+/** The disk, or the database's quota, is full. Nothing was written. */
 export class StorageFullError extends SkeinError {
   readonly code = 'storage_full'
 }
@@ -161,12 +162,12 @@ export class ReadOnlyError extends SkeinError {
   readonly code = 'read_only'
 }
 
-/** What is stored does not fit together, or does not match its hash. */
+/** Stored data is inconsistent, or does not match its hash. */
 export class CorruptError extends SkeinError {
   readonly code = 'corrupt'
 }
 
-/** A newer Skein wrote this store. Nothing was written; the way out is a newer version of this program. */
+/** A newer version of Skein wrote this store. Nothing was written. Upgrade Skein to open it. */
 export class SchemaTooNewError extends SkeinError {
   readonly code = 'schema_too_new'
   readonly found: number
@@ -181,7 +182,8 @@ export class SchemaTooNewError extends SkeinError {
   }
 }
 
-/** The connection broke after a commit was sent: it may or may not have happened. Retry with the same turn key. */
+/** The connection broke after a commit was sent, so the outcome is unknown. Retry with the same turn
+ *  key. */
 export class OutcomeUnknownError extends SkeinError {
   readonly code = 'outcome_unknown'
 }
@@ -191,19 +193,20 @@ export class UnavailableError extends SkeinError {
   readonly code = 'unavailable'
 }
 
-/** A lease ran out and somebody else took over: this turn or summary is no longer the caller's to write. */
+/** The lease expired and another process took over: the caller may no longer write this turn or summary. */
 export class ExpiredError extends SkeinError {
   readonly code = 'expired'
 }
 
-/** The provider, or the way to it, failed. `retryable` says whether the same call may succeed later. */
+/** The provider failed or could not be reached. `retryable` says whether the same call may succeed
+ *  later. */
 export class ModelError extends SkeinError {
   readonly code = 'model_failed'
   readonly model: string
-  /** The HTTP status, where there was one. */
+  /** The HTTP status, if there was one. */
   readonly status: number | null
   readonly retryable: boolean
-  /** How long the provider asked to wait. */
+  /** The wait that the provider asked for. */
   readonly retryAfterMs: number | null
 
   constructor(
@@ -219,12 +222,12 @@ export class ModelError extends SkeinError {
   }
 }
 
-/** What has to be sent does not fit into the model's window: said by the provider, or known before asking. */
+/** The request does not fit into the model's window, as the provider reported or as was known before. */
 export class ContextLengthError extends SkeinError {
   readonly code = 'context_length'
-  /** The window in tokens, where it is known. */
+  /** The window in tokens, if known. */
   readonly limit: number | null
-  /** Tokens that were, or would have been, sent. */
+  /** The tokens that were, or would have been, sent. */
   readonly needed: number | null
 
   constructor(problem: string, facts: { limit?: number; needed?: number; cause?: unknown } = {}) {
@@ -234,7 +237,7 @@ export class ContextLengthError extends SkeinError {
   }
 }
 
-/** A provider's key is not set. `variable` is the environment variable that would hold it. */
+/** A provider's key is not set. `variable` is the environment variable to set. */
 export class MissingKeyError extends SkeinError {
   readonly code = 'missing_key'
   readonly provider: string
@@ -247,7 +250,7 @@ export class MissingKeyError extends SkeinError {
   }
 }
 
-/** Quotes what a caller gave, shortened, so that it cannot be taken for the words around it. */
+/** Quotes and shortens a caller's text, so that it cannot be mistaken for the message around it. */
 function show(text: string): string {
   return JSON.stringify(shorten(text, 80))
 }
@@ -256,8 +259,8 @@ function shorten(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text
 }
 
-/** One line that cannot drive a terminal, whatever a caller, a file or an engine put into it: what would move
- *  the cursor, break the line or turn the direction of writing is shown as its number. */
+/** One line that cannot control a terminal, whatever a caller, a file or an engine put into it. Characters
+ *  that would move the cursor, break the line or reverse the writing direction are shown as numbers. */
 function printable(message: string): string {
   return message.replace(
     /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,

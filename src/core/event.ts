@@ -14,7 +14,7 @@ export type EventType =
   | 'degraded'
   | 'recovered'
 
-/** A trace record. Nothing reads one to rebuild a conversation. */
+/** A trace record. No conversation is rebuilt from events. */
 export interface TraceEvent {
   readonly conversationId: ConversationId
   /** Order within the conversation, from 0. */
@@ -31,11 +31,11 @@ export interface NewEvent {
 }
 
 export interface EventListing {
-  /** Only events behind this one. */
+  /** Only events after this number. */
   readonly after?: number
   readonly types?: readonly EventType[]
-  /** The newest ones up to the limit, instead of the oldest; in order all the same. */
+  /** Returns the newest events up to the limit instead of the oldest, in ascending order. */
   readonly newest?: true
-  /** 1,000 unless said otherwise, 100,000 at most; go on with `after`. */
+  /** Default: 1,000. Maximum: 100,000. `after` continues the list. */
   readonly limit?: number
 }

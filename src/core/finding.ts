@@ -1,56 +1,58 @@
 import type { ConversationId } from './ids.ts'
 import type { SeqRange } from './runs.ts'
 
-/** How bad a finding is. `damage`: words are lost or changed, or who said them, when and after what. `repairable`:
- *  something is wrong that follows from the rest and can be computed anew. `note`: odd, but lawful. */
+/** How bad a finding is. `damage`: content, role, time or parent of a message is lost or changed.
+ *  `repairable`: a derived value is wrong and can be computed again. `note`: unusual, but valid. */
 export type Severity = 'damage' | 'repairable' | 'note'
 
-/** Something that a check of the store has found. */
+/** A result of checking the store. */
 export interface Finding {
   readonly severity: Severity
-  /** Whose it is; null if it belongs to the store as a whole. An id that is damaged stands here as it was found. */
+  /** The conversation, or null for the store as a whole. A damaged id is given as it was found. */
   readonly conversation: string | null
   readonly message: string | null
   readonly branch: string | null
   readonly seq: number | null
-  /** What is wrong, as part of a sentence. */
+  /** The problem, as part of a sentence. */
   readonly what: string
-  /** How many messages come before it on its path, where that can be told. */
+  /** How many messages precede it on its path, if that is known. */
   readonly before: number | null
-  /** The messages that stand on it; null where it is no message, or where nobody can tell. */
+  /** The messages after it on all paths. Null if the finding is not about a message, or if they are
+   *  unknown. */
   readonly standing: readonly SeqRange[] | null
 }
 
 export interface VerifyProgress {
   readonly messages: number
-  /** How many there will be, by what the conversations say. */
+  /** The expected number, from the counters of the conversations. */
   readonly total: number
 }
 
 export interface VerifyOptions {
-  /** Only these; otherwise everything, what belongs to no conversation included. */
+  /** Checks only these conversations. Default: everything, including data that belongs to no
+   *  conversation. */
   readonly conversations?: readonly ConversationId[]
-  /** A sample instead of all: so many messages, the newest of the conversations that were used last. */
+  /** Checks a sample: this many messages, the newest of the most recently used conversations. */
   readonly newest?: number
   readonly signal?: AbortSignal
-  /** Told each finding as soon as it is sure, so that nobody has to hold them all. */
+  /** Called with each finding as soon as it is certain, so that they need not be collected. */
   readonly onFinding?: (finding: Finding) => void
   readonly onProgress?: (progress: VerifyProgress) => void
 }
 
-/** What was looked at, and how much was found. */
+/** What was checked, and how much was found. */
 export interface Verified {
   readonly conversations: number
   readonly messages: number
-  /** Words that were taken away on purpose: their place is there, and is sound. */
+  /** Messages that were erased on purpose and are otherwise intact. */
   readonly erased: number
   readonly blobs: number
   readonly findings: Readonly<Record<Severity, number>>
-  /** Conversations with damage. */
+  /** Conversations that have damage. */
   readonly damaged: number
 }
 
-/** How many messages stand on a finding. */
+/** How many messages come after the message of a finding. */
 export function countDependents({ standing }: Finding): number | null {
   return standing === null ? null : standing.reduce((sum, { lo, hi }) => sum + hi - lo + 1, 0)
 }

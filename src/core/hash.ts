@@ -4,8 +4,8 @@ import type { Role } from './message.ts'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 
-// Two characters for each 10-bit number: halves the steps of base32 on the append path. Made when first needed: reading
-// needs none.
+// Two characters for each 10-bit number, which halves the steps of base32 on the append path. Created
+// lazily: reading does not need it.
 let pairs: readonly string[] | undefined
 
 function makePairs(): readonly string[] {
@@ -17,15 +17,15 @@ export function sha256Hex(data: string | Uint8Array): string {
   return hash('sha256', data, 'hex')
 }
 
-/** The id of a message: the first 160 bits of SHA-256 over where it hangs, who said it, when, and its
- *  body's hash. Specified with test vectors in `docs/data-model.md`. */
+/** The id of a message: the first 160 bits of SHA-256 over parent id, role, time and the hash of the body.
+ *  Specified with test vectors in `docs/data-model.md`. */
 export function hashMessage(
   parent: MessageId | ConversationId,
   role: Role,
   time: number,
   bodyHash: string,
 ): MessageId {
-  // As a string of bytes: a Buffer for each message costs more than the hash itself.
+  // A binary string, because a Buffer for each message costs more than the hash itself.
   const digest = hash('sha256', `skein:1\n${parent}\n${role}\n${time}\n${bodyHash}\n`, 'binary')
   pairs ??= makePairs()
   let id = ''

@@ -11,7 +11,7 @@ export type MessageId = string & { readonly [brand]: 'message' }
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const base32 = /^[a-z2-7]{32}$/
 
-/** Reads a conversation id. Throws InvalidError if the text is no UUID. */
+/** Reads a conversation id. Throws InvalidError if the text is not a UUID. */
 export function conversationId(text: string, field = 'conversation id'): ConversationId {
   const lower = typeof text === 'string' ? text.toLowerCase() : text
   if (typeof lower !== 'string' || !uuid.test(lower)) throw new InvalidError(field, 'must be a UUID')

@@ -15,14 +15,14 @@ export function checkJsonObject(value: unknown, field: string, maxBytes: number)
   return text
 }
 
-/** The longest string that is taken, in UTF-16 units: what V8 can still hold twice over. */
+/** The longest accepted string, in UTF-16 units: V8 can still hold two of them. */
 export const longestString = 134_217_728
 
-/** Nesting beyond this is refused: nobody means it, and every reader would have to survive it. */
+/** The deepest accepted nesting. Deeper input is an error and would overflow readers' stacks. */
 export const maxNesting = 256
 
-/** Refuses what JSON would drop or change without a word: functions, NaN, class instances, cycles. Names the place only where
- *  there is something to refuse: to make up the names of all members is 3 % of what an append takes. */
+/** Refuses values that JSON would drop or change silently: functions, NaN, class instances, cycles. The
+ *  path of a member is only built for an error: building all of them takes 3 % of an append. */
 export function checkJson(value: unknown, field: string): asserts value is Json {
   if (isJson(value, 0)) return
   refuse(value, field, 0)
@@ -57,7 +57,7 @@ function isJson(value: unknown, depth: number): boolean {
   return true
 }
 
-/** Looks for what is no JSON, and throws InvalidError with its place. */
+/** Throws InvalidError with the path of the first member that is not JSON. */
 function refuse(value: unknown, field: string, depth: number): void {
   if (typeof value === 'string' && value.length > longestString)
     throw new InvalidError(field, `must be at most ${longestString} characters long`)
@@ -83,7 +83,7 @@ export function isPlainObject(value: unknown): value is JsonObject {
   return prototype === Object.prototype || prototype === null
 }
 
-/** Names what a value is, for an error line. */
+/** The type of a value, for error messages. */
 export function typeName(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'

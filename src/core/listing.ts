@@ -3,12 +3,12 @@ import type { Conversation, ConversationKind } from './conversation.ts'
 import type { ConversationId } from './ids.ts'
 import type { Message, Role } from './message.ts'
 
-/** One page, and how to ask for the next. */
+/** A page of a list. */
 export interface Page<T> {
   readonly items: readonly T[]
-  /** Give it back as `after` for the next page; null at the end. */
+  /** Pass it as `after` to read the next page. Null on the last page. */
   readonly next: string | null
-  /** Rows that could not be read, with the reason. One bad row never breaks a list. */
+  /** Rows that could not be read, with the reason. A bad row does not break the list. */
   readonly skipped: readonly SkippedRow[]
 }
 
@@ -17,7 +17,7 @@ export interface SkippedRow {
   readonly reason: string
 }
 
-/** Newest activity first. Every filter narrows; null asks for "has none". */
+/** Filters of a list, all of which must match. Null asks for conversations without a value. */
 export interface ConversationFilter {
   readonly channel?: string | null
   readonly directory?: string | null
@@ -26,15 +26,15 @@ export interface ConversationFilter {
   readonly kind?: ConversationKind
   readonly keyPrefix?: string
   readonly tag?: string
-  /** Text that stands in the title, whatever its case. */
+  /** Text within the title, in any case and with or without accents. */
   readonly title?: string
-  /** Top-level metadata fields that have these values. */
+  /** Top-level metadata fields with these values. */
   readonly metadata?: { readonly [key: string]: string | number | boolean }
-  /** Runs of subagents started from this conversation. */
+  /** Conversations of subagents that were started from this one. */
   readonly parent?: ConversationId
   readonly updatedFrom?: Date
   readonly updatedBefore?: Date
-  /** Only what is in the trash; otherwise only what is not. */
+  /** Lists the trash. Default: everything that is not in the trash. */
   readonly trashed?: true
 }
 
@@ -43,7 +43,7 @@ export interface ListConversations extends ConversationFilter {
   readonly after?: string
 }
 
-/** Messages of a conversation in the order they were stored. */
+/** Messages of a conversation in the order in which they were stored. */
 export interface ListMessages {
   readonly conversationId: ConversationId
   readonly order?: 'ascending' | 'descending'
@@ -52,13 +52,13 @@ export interface ListMessages {
   readonly after?: string
   readonly roles?: readonly Role[]
   readonly label?: string
-  /** `preview` brings only the beginning of what lies in blobs. */
+  /** `preview` returns only the beginning of blobs. */
   readonly blobs?: BlobMode
 }
 
 export type BlobMode = 'whole' | 'preview'
 
-/** A conversation in a list: the one branch a person would go on with comes along. */
+/** A conversation in a list, with its active branch. */
 export interface ListedConversation extends Conversation {
   readonly branch: Branch
 }

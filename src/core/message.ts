@@ -5,7 +5,7 @@ import type { JsonObject } from './json.ts'
 export const roles = ['user', 'assistant', 'tool_result', 'system'] as const
 export type Role = (typeof roles)[number]
 
-/** Roles as other systems write them: `tool` is read as tool_result, `developer` as system. */
+/** Roles as other systems write them: `tool` is stored as `tool_result`, `developer` as `system`. */
 export type RoleInput = Role | 'tool' | 'developer'
 
 export type NonEmpty<T> = readonly [T, ...T[]]
@@ -14,36 +14,36 @@ export function isNonEmpty<T>(list: readonly T[]): list is NonEmpty<T> {
   return list.length > 0
 }
 
-/** What a caller gives to be stored. A plain string is stored, and comes back, as a plain string. */
+/** A message to store. A plain string is stored and returned as a plain string. */
 export interface NewMessage {
   readonly role: RoleInput
   readonly blocks: string | readonly Block[]
   readonly meta?: JsonObject
-  /** When it was said, if not now. Imports bring their own times. */
+  /** The time of the message. Default: now. Imports pass their own times. */
   readonly at?: Date
-  /** Tokens, if counted; otherwise characters / 4. Not part of the hash. */
+  /** Default: characters / 4. Not part of the hash. */
   readonly tokens?: number
   readonly label?: string
 }
 
-/** A string or payload too large to stand in a message, kept apart and stored once. */
+/** A string or payload that is too large for a message body, stored once under its hash. */
 export interface BlobRef {
   readonly hash: string
   readonly bytes: number
-  /** Where it belongs, as a JSON pointer into `{blocks, meta}`. */
+  /** Its position, as a JSON pointer into `{blocks, meta}`. */
   readonly pointer: string
-  /** False if the message holds only the beginning; the rest is read with `readBlob`. */
+  /** False if the message holds only its beginning. `readBlob` reads all of it. */
   readonly whole: boolean
 }
 
-/** The words are gone on purpose; the place in the tree and the hash of what stood there remain. */
+/** The content was erased on purpose. The place in the tree and the hash of the content remain. */
 export interface Erasure {
   readonly at: Date
   readonly by: string
   readonly reason: string
 }
 
-/** A stored message: immutable, named by its hash. */
+/** A stored message. Immutable, named by its hash. */
 export interface Message {
   readonly id: MessageId
   readonly conversationId: ConversationId
@@ -54,14 +54,14 @@ export interface Message {
   readonly depth: number
   readonly role: Role
   readonly blocks: readonly Block[]
-  /** True if it was given as a plain string: `contentOf` returns it so. */
+  /** True if the content was given as a plain string: `contentOf` returns a string then. */
   readonly plain: boolean
   readonly meta: JsonObject | null
   readonly createdAt: Date
   readonly tokens: number
-  /** Tokens of the whole path from the root to here, this message included. */
+  /** Tokens of the path from the root to this message, inclusive. */
   readonly pathTokens: number
-  /** The turn it belongs to, named by the seq of the turn's first message. */
+  /** The turn of the message, named by the seq of the turn's first message. */
   readonly turn: number | null
   readonly step: number | null
   readonly label: string | null
@@ -69,7 +69,7 @@ export interface Message {
   readonly blobs: readonly BlobRef[]
 }
 
-/** The content in the form it was given: a string if it was one. */
+/** The content in the form in which it was given: a string or blocks. */
 export function contentOf(message: Message): string | readonly Block[] {
   return message.plain ? textOf(message) : message.blocks
 }

@@ -31,86 +31,88 @@ export interface FoundOrCreated extends BranchInConversation {
   readonly created: boolean
 }
 
-/** What an id prefix, a key or `id:branch` stands for. */
+/** What an id prefix, a key or `id:branch` refers to. */
 export type Resolved = BranchInConversation & { readonly message: MessageId | null }
 
 export interface ReadOptions {
-  /** Leaves out the messages of turns that are still open. */
+  /** Leaves out the messages of open turns. */
   readonly wholeTurns?: true
-  /** `whole` (default) puts blobs back in their place; `preview` brings the first 1,024 characters. */
+  /** `whole` (default) puts blobs back into the content. `preview` returns their first 1,024 bytes. */
   readonly blobs?: BlobMode
 }
 
-/** How far back a tail reaches: until either runs out. */
+/** The size of a tail. With both limits, the smaller one applies. */
 export interface TailBudget {
   readonly tokens?: number
   readonly messages?: number
 }
 
-/** The newest messages of a path, oldest first; never begins inside a turn. */
+/** The newest messages of a path, oldest first. A tail never starts inside a turn. */
 export interface Tail {
   readonly messages: readonly Message[]
-  /** Messages of the path that lie before the tail. */
+  /** Messages of the path before the tail. */
   readonly older: number
   readonly olderTokens: number
 }
 
-/** Reads conversations, their branches and what belongs to them. */
+/** Reads conversations, their branches and their links. */
 export interface ConversationReader {
-  /** Throws NotFoundError. One in the trash is returned, with `trashedAt` set. */
+  /** Returns a trashed conversation with `trashedAt` set. Throws NotFoundError. */
   getConversation(id: ConversationId): Promise<Conversation>
-  /** The counter that every change raises: one row, for caches and live follow. */
+  /** The counter that every change increments. Reads one row, for caches and for following a conversation
+   *  live. */
   versionOf(id: ConversationId): Promise<number>
   getBranch(ref: BranchRef): Promise<Branch>
   listBranches(id: ConversationId): Promise<readonly BranchInfo[]>
-  /** The living, unexpired branch with this key, or null. */
+  /** The branch with this key, or null. Expired and trashed conversations are not found. */
   findByKey(key: string): Promise<BranchInConversation | null>
-  /** The newest living, unexpired conversation of a task, at its active branch, or null. */
+  /** The newest conversation of a task at its active branch, or null. Expired and trashed ones are not
+   *  found. */
   findByTask(task: string): Promise<BranchInConversation | null>
-  /** The branch that a foreign agent knows by this id, or null. */
+  /** The branch that a foreign agent links to this id, or null. */
   findByAgentLink(agent: string, foreignId: string): Promise<BranchInConversation | null>
   listAgentLinks(ref: BranchRef): Promise<readonly AgentLink[]>
-  /** Reads a conversation id, message id, key or `id:branch`, ids by unique prefix of at least six
-   *  characters. Throws NotFoundError, AmbiguousIdError or InvalidError. */
+  /** Resolves a conversation id, a message id, a key or `id:branch`. Ids may be shortened to a unique
+   *  prefix of at least six characters. Throws NotFoundError, AmbiguousIdError or InvalidError. */
   resolve(text: string): Promise<Resolved>
 }
 
 /** Reads messages. */
 export interface MessageReader {
-  /** In the order asked for. Throws NotFoundError for the first that is missing. */
+  /** Returns messages in the order of the ids. Throws NotFoundError for the first missing one. */
   getMessages(ids: readonly MessageId[], options?: ReadOptions): Promise<readonly Message[]>
-  /** From the root to this message. */
+  /** The messages from the root to this one. */
   path(id: MessageId, options?: ReadOptions): Promise<readonly Message[]>
-  /** The newest part of a path, in time that depends on its own length and not on the history's. */
+  /** The newest part of a path. Takes time in proportion to the tail, not to the history. */
   tail(id: MessageId, budget: TailBudget, options?: ReadOptions): Promise<Tail>
-  /** The shape of a conversation without its contents, in order of seq. */
+  /** The shape of a conversation without contents, in order of seq. */
   structure(id: ConversationId): Promise<readonly Stretch[]>
   readBlob(hash: string): Promise<Uint8Array>
   listTurns(id: ConversationId, options?: { readonly status?: Turn['status'] }): Promise<readonly Turn[]>
-  /** The pieces of the answer that is arriving in a turn. */
+  /** The pieces of a turn's unfinished answer. */
   readDraft(id: ConversationId, turnKey: string): Promise<readonly DraftPiece[]>
-  /** In the order in which they end; with `newest` only so many, those that end last. */
+  /** Sorted by their last message. `newest` returns only that many, the last ones. */
   listSummaries(id: ConversationId, options?: { readonly newest?: number }): Promise<readonly Summary[]>
   listEvents(id: ConversationId, options?: EventListing): Promise<readonly TraceEvent[]>
 }
 
 export interface AppendOptions {
   readonly turn?: TurnStep
-  /** On a lost race, or where another's open turn holds the branch: refuse (default), or go on
-   *  beside it, on a sibling branch `main-2`, `main-3` … */
+  /** On a conflict or a busy branch: refuse (default), or append to a new sibling branch `main-2`, `main-3`
+   *  … */
   readonly onConflict?: 'refuse' | 'sibling'
 }
 
 export interface Appended {
-  /** The branch written to: a sibling if that was asked for and needed. */
+  /** The branch that was written: the sibling, if one was created. */
   readonly branch: BranchRef
   readonly head: MessageId
   readonly ids: NonEmpty<MessageId>
-  /** `replayed`: the same turn key and step had stored the same words before; nothing was written. */
+  /** `replayed`: the same turn key and step had stored the same messages before, so nothing was written. */
   readonly outcome: 'appended' | 'sibling' | 'replayed'
 }
 
-/** A message to be stored under any parent: an id, an earlier item of the same call, or null for a root. */
+/** A message to store under any parent: an id, an earlier item of the same call, or null for a root. */
 export interface SaveItem {
   readonly message: NewMessage
   readonly parent: MessageId | { readonly item: number } | null
@@ -119,12 +121,13 @@ export interface SaveItem {
 /** Writes conversations, branches and messages. Each call is one transaction: all or nothing. */
 export interface ConversationWriter {
   create(conversation?: NewConversation): Promise<BranchInConversation>
-  /** The living branch with this key; otherwise a new conversation. Atomic across processes. An
-   *  expired holder gives the key up. */
+  /** The branch with this key, or a new conversation. Atomic across processes. An expired conversation
+   *  gives the key up. */
   findOrCreate(key: string, conversation?: Omit<NewConversation, 'key'>): Promise<FoundOrCreated>
   updateConversation(id: ConversationId, patch: ConversationPatch): Promise<Conversation>
-  /** Appends to a branch and moves its head. Checked in this order: the turn's pair (key, step), who
-   *  holds the branch, the head. Throws ConflictError, BusyError, KeyReusedError, ExpiredError.
+  /** Appends to a branch and moves its head. Checks in this order: a replay of the turn's (key, step), the
+   *  holder of the branch, the expected head. A retry with the same turn key and step returns the stored
+   *  result instead of appending twice. Throws ConflictError, BusyError, KeyReusedError, ExpiredError.
    *
    * @example
    * ```ts
@@ -151,7 +154,7 @@ export interface ConversationWriter {
     messages: NonEmpty<NewMessage>,
     options?: AppendOptions,
   ): Promise<Appended>
-  /** Stores messages under any parents and moves no branch. Returns ids in the order given. */
+  /** Stores messages under any parents and moves no branch. Returns ids in the order of the items. */
   save(id: ConversationId, items: NonEmpty<SaveItem>): Promise<NonEmpty<MessageId>>
   setLabel(id: MessageId, label: string | null): Promise<void>
 
@@ -176,36 +179,36 @@ export interface ConversationWriter {
    */
   createBranch(id: ConversationId, at: MessageId | null, branch: NewBranch): Promise<Branch>
   renameBranch(ref: BranchRef, name: string): Promise<Branch>
-  /** Removes the pointer; the messages stay. The active branch cannot be removed. */
+  /** Deletes the branch. Its messages remain. The active branch cannot be deleted. */
   deleteBranch(ref: BranchRef): Promise<void>
-  /** Points the branch elsewhere in its conversation, if its head is still the expected one. */
+  /** Moves the branch to another message of its conversation, if its head is the expected one. */
   moveBranch(ref: BranchRef, expectedHead: MessageId | null, to: MessageId | null): Promise<Branch>
   /** Makes this the branch for callers that name none. */
   activateBranch(ref: BranchRef): Promise<void>
-  /** Gives the branch a key, or takes it away. Throws KeyReusedError if another living branch has it. */
+  /** Sets or removes the key of the branch. Throws KeyReusedError if another branch has the key. */
   setKey(ref: BranchRef, key: string | null): Promise<Branch>
   setAgentLink(ref: BranchRef, link: NewAgentLink): Promise<void>
   removeAgentLink(ref: BranchRef, agent: string, directory: string): Promise<void>
-  /** Archives the branch as `before-reset-<n>` and puts an empty one with its name and key in its place. */
+  /** Renames the branch to `before-reset-<n>` and creates an empty one with its name and key. */
   reset(
     ref: BranchRef,
     options?: { readonly keepPrompt?: boolean },
   ): Promise<{ branch: Branch; archived: Branch | null }>
 }
 
-/** Writes what accompanies a turn while it runs. */
+/** Writes the state of a running turn. */
 export interface TurnWriter {
-  /** Adds pieces to the answer that is arriving, without waiting for the disk, and renews the lease. */
+  /** Adds pieces to the unfinished answer, without waiting for the disk, and renews the lease. */
   putDraft(id: ConversationId, turnKey: string, holder: Holder, pieces: NonEmpty<DraftPiece>): Promise<void>
-  /** Throws ExpiredError if the turn is no longer the holder's. */
+  /** Throws ExpiredError if the holder has lost the turn. */
   renewTurn(id: ConversationId, turnKey: string, holder: Holder): Promise<Turn>
   endTurn(id: ConversationId, turnKey: string, end: TurnEnd): Promise<EndedTurn>
-  /** Takes up the turn that the branch ends with, if it was interrupted or failed: it is open again, and the
-   *  holder's; its next step has the number `lastStep + 1`. Null if the branch ends with no such turn. Of many that
-   *  try, one gets it; the others get BusyError. */
+  /** Reopens the turn at the end of the branch for the holder, if that turn was interrupted or failed. Its
+   *  next step is `lastStep + 1`. Null if the branch does not end with such a turn. If several callers try,
+   *  one gets the turn; the others get BusyError. */
   reopenTurn(ref: BranchRef, holder: Holder): Promise<Turn | null>
   addEvents(id: ConversationId, events: NonEmpty<NewEvent>): Promise<void>
-  /** Takes the range for 30 seconds, or says that it has been summarised. Throws BusyError. */
+  /** Claims the range for 30 seconds, or returns its existing summary. Throws BusyError. */
   claimSummary(id: ConversationId, range: MessageRange, holder: Holder): Promise<SummaryClaim>
   putSummary(id: ConversationId, summary: NewSummary): Promise<Summary>
 }
@@ -217,8 +220,8 @@ export interface Lister {
 }
 
 export interface Searcher {
-  /** Finds messages. Whatever was acknowledged before the call is found, whoever wrote it.
-   *  Throws InvalidError, with the position, for a query that cannot be read.
+  /** Finds messages, including every message acknowledged before the call, by any process. Throws
+   *  InvalidError with the position of the error in the query.
    *
    * @example
    * ```ts
@@ -243,74 +246,79 @@ export interface MovedBranch {
 }
 
 export interface DeletedMessages {
-  /** How many went; ids that were not there do not count. */
+  /** The number of deleted messages. Missing ids are not counted. */
   readonly deleted: number
   readonly moved: readonly MovedBranch[]
   readonly summaries: number
 }
 
 export interface Restored {
-  /** Keys that another branch has taken meanwhile; they were not given back. */
+  /** Keys that another branch has taken in the meantime. They were not restored. */
   readonly keysTaken: readonly string[]
 }
 
-/** Takes things away. */
+/** Deletes messages and conversations. */
 export interface Deleter {
-  /** Throws InvalidError for a message with children, unless recursive. Leaves tombstones. */
+  /** Leaves tombstones. Throws InvalidError for a message with children, unless recursive. */
   deleteMessages(
     ids: readonly MessageId[],
     options?: { readonly recursive?: true; readonly reason?: string },
   ): Promise<DeletedMessages>
-  /** Removes the words and keeps the place: the chain still verifies. Returns how many were erased. */
+  /** Removes the content and keeps the place, so the chain of hashes still verifies. Returns the number of
+   *  erased messages. */
   eraseMessages(
     ids: readonly MessageId[],
     erasure: { readonly by: string; readonly reason: string },
   ): Promise<number>
-  /** Moves a conversation to the trash and frees its keys. False if there is none, or it is there already. */
+  /** Moves a conversation to the trash and frees its keys. False if it does not exist or is in the
+   *  trash. */
   trash(id: ConversationId): Promise<boolean>
-  /** Takes a conversation out of the trash; one that has expired meanwhile is renewed. */
+  /** Takes a conversation out of the trash and renews it if it has expired. */
   restore(id: ConversationId): Promise<Restored>
-  /** Removes a trashed conversation for good. False if there is none. */
+  /** Removes a trashed conversation permanently. False if it does not exist. */
   purge(id: ConversationId): Promise<boolean>
 }
 
 export interface SweepReceipt {
   readonly dryRun: boolean
-  /** Expired task conversations that went to the trash. */
+  /** Expired task conversations that were moved to the trash. */
   readonly trashed: readonly ConversationId[]
-  /** Trashed conversations that are gone for good. */
+  /** Trashed conversations that were removed permanently. */
   readonly purged: readonly ConversationId[]
-  /** Set if the clock has jumped by more than a day since the last sweep: then nothing was done. */
+  /** Set if the clock has jumped by more than a day since the last sweep: then nothing else was done. */
   readonly clockJumped: { readonly from: Date; readonly to: Date } | null
 }
 
-/** Keeps the store in order. */
+/** Maintains the store. */
 export interface Maintainer {
   sweep(options?: { readonly dryRun?: boolean }): Promise<SweepReceipt>
-  /** Brings the search index up to date; returns how many messages were indexed. */
+  /** Brings the search index up to date. Returns the number of indexed messages. */
   indexSearch(): Promise<number>
-  /** Drops the search index; the next search builds it anew. */
+  /** Drops the search index. The next search builds it again. */
   rebuildSearch(): Promise<void>
   schemaVersion(): Promise<number>
 }
 
-/** Moves conversations between stores and files, losing nothing. */
+/** Moves conversations between stores and files without loss, as records. */
 export interface RecordMover {
-  /** Everything stored of a conversation, in an order in which it can be written anew: itself; messages and tombstones
-   *  by seq, each blob before the first message that refers to it; turns, drafts, summaries, events; branches and
-   *  links. Reads in pages, so it takes little memory; what writers add meanwhile is left out. What cannot be read comes
-   *  out as `unreadable`, and the rest goes on. Throws NotFoundError, also for what is being purged. */
+  /** Returns everything stored of a conversation, in an order in which it can be written: the conversation;
+   *  messages and tombstones by seq, each blob before the first message that refers to it; turns, drafts,
+   *  summaries, events; branches and links. Reads pages, so it takes little memory. Data written after the
+   *  start is left out. Unreadable data is returned as `unreadable`, and reading continues. Throws
+   *  NotFoundError, also for a conversation that is being purged. */
   readRecords(id: ConversationId): AsyncIterable<StoreRecord | UnreadableRecord>
-  /** Takes records in, in one transaction. Every hash is computed anew, and every parent must be there, or stand earlier in
-   *  the list. What is there already (by id) is left alone, so that writing twice is writing once. A record that cannot be
-   *  taken is refused with the reason, and the others go in; one that refers to a refused one is refused as well. */
+  /** Writes records in one transaction. Computes every hash again. Every parent must be stored, or come
+   *  earlier in the list. Records that are stored already (by id) are left unchanged, so writing twice has
+   *  no effect. A record that cannot be written is refused with a reason, and so are the records that refer
+   *  to it; the others are written. */
   writeRecords(records: NonEmpty<StoreRecord>): Promise<RecordOutcomes>
 }
 
-/** Checks what is stored. */
+/** Checks stored data. */
 export interface Verifier {
-  /** Recomputes everything that can be recomputed, without the readers that others use, and reports what is not as it
-   *  should be. What cannot be read is a finding and hides nothing else. Writers may go on meanwhile.
+  /** Recomputes everything that can be recomputed, independently of the other readers, and reports
+   *  differences. Unreadable data is a finding and hides nothing else. Writers may continue during the
+   *  check.
    *
    * @example
    * ```ts
@@ -328,13 +336,14 @@ export interface Verifier {
   verify(options?: VerifyOptions): Promise<Verified>
 }
 
-/** Says how much there is. */
+/** Measures the store. */
 export interface Meter {
-  /** Counts, sizes and what was used, in sums that the engine makes; more closely since a time. */
+  /** Counts, sizes and usage, summed by the engine. Usage since the given time is split into quarters of an
+   *  hour. */
   measure(since: Date): Promise<Measured>
 }
 
-/** Everything. Ask for less where less is needed. */
+/** All ports. Functions should ask for the narrowest port they need. */
 export interface Store
   extends ConversationReader,
     MessageReader,
@@ -348,6 +357,6 @@ export interface Store
     Verifier,
     Meter {
   close(): Promise<void>
-  /** The same, for `await using store = await openStore(…)`: closed on every way out. */
+  /** The same as `close`, for `await using store = await openStore(…)`. */
   [Symbol.asyncDispose](): Promise<void>
 }

@@ -7,15 +7,15 @@ import { type NewMessage, type NonEmpty, type Role, textOf } from './message.ts'
 import { titleFrom } from './title.ts'
 import { estimateTokens } from './tokens.ts'
 
-/** A message that has been checked and is ready to be given a place, and with it an id. */
+/** A checked message, before it gets its place and its id. */
 export interface PreparedMessage {
   readonly role: Role
   readonly body: Body
-  /** Null: now. */
+  /** Null means now. */
   readonly time: number | null
   readonly tokens: number
   readonly label: string | null
-  /** The text of what a person said; null for everybody else. */
+  /** The text of a user message. Null for other roles. */
   readonly said: string | null
 }
 
@@ -47,10 +47,10 @@ export function prepareMessage(message: NewMessage, field: string): PreparedMess
   }
 }
 
-/** What stays in the body after blobs have left it, in UTF-16 units. */
+/** The longest body without its blobs, in UTF-16 units. */
 export const longestBody = 67_108_864
 
-/** Each string is within bounds by now; all of them together may still be more than one text can hold. */
+/** Each string is within its limit. All of them together may still exceed what one string can hold. */
 function bodyOf(message: NewMessage, field: string): Body {
   let body: Body | undefined
   try {
@@ -65,7 +65,7 @@ function bodyOf(message: NewMessage, field: string): Body {
   )
 }
 
-/** What a conversation without a title is called after these messages. */
+/** The title that these messages give to a conversation without one. */
 export function titleOfMessages(messages: readonly PreparedMessage[]): string | null {
   for (const { said } of messages) {
     const title = said === null ? null : titleFrom(said)
@@ -91,7 +91,7 @@ export function readRole(role: unknown, field: string): Role {
   }
 }
 
-/** Accepts what a message may hold. Throws InvalidError naming the field. */
+/** Accepts the content of a message. Throws InvalidError naming the field. */
 export function checkContent(blocks: unknown, meta: unknown, field: string): void {
   checkBlocks(blocks, `${field}.blocks`)
   if (meta === undefined) return

@@ -12,10 +12,10 @@ import type { JsonObject } from './json.ts'
 import type { Role } from './message.ts'
 import type { TurnStatus, Usage } from './turn.ts'
 
-/** A conversation as it lies in a store, piece by piece. The native format writes each piece as one line, and a copy
- *  from store to store goes through them. Times are milliseconds since 1970, bodies the exact text that was hashed.
- *  Messages are named by their ids: seqs say in which order they were stored, and are given anew where a piece is
- *  written. */
+/** A part of a conversation as it leaves one store and enters another. The native format writes each record
+ *  as one line, and a copy between stores uses the same records. Times are milliseconds since 1970, bodies
+ *  the exact text that was hashed. Records refer to messages by id. A seq gives the order of storage and is
+ *  assigned again when the record is written. */
 export type StoreRecord =
   | ConversationRecord
   | BlobRecord
@@ -30,14 +30,14 @@ export type StoreRecord =
 
 export type RecordKind = StoreRecord['kind']
 
-/** A seq of a conversation and the id it was given to, whether the message is still there or only its tombstone. An id
- *  can stand at two seqs, if what was deleted was said again: then the seq decides. */
+/** A seq of a conversation and the id of its message or tombstone. An id can have two seqs if a deleted
+ *  message was stored again. The seq decides then. */
 export interface MessagePosition {
   readonly seq: number
   readonly id: MessageId
 }
 
-/** The conversation itself: what is not its messages, and cannot be counted from them. */
+/** The conversation itself, without its messages and what can be counted from them. */
 export interface ConversationRecord extends ConversationLinks {
   readonly kind: 'conversation'
   readonly id: ConversationId
@@ -58,19 +58,19 @@ export interface ConversationRecord extends ConversationLinks {
   readonly updatedAt: number
   readonly expiresAt: number | null
   readonly ttlMs: number | null
-  /** For how long an append renews it that comes after its expiry, where there is no time to live. */
+  /** How long an append after the expiry renews it, if it has no `ttlMs`. */
   readonly renewMs: number | null
   readonly trashedAt: number | null
 }
 
-/** What was too large for a body. It goes with a message of the same call that refers to it. */
+/** A string or payload that is too large for a body. A message of the same call must refer to it. */
 export interface BlobRecord {
   readonly kind: 'blob'
   readonly hash: string
   readonly data: Uint8Array
 }
 
-/** A message. `body` is null if it was erased; the hash of what stood there remains. */
+/** A message. `body` is null if it was erased; the hash of the body remains. */
 export interface MessageRecord {
   readonly kind: 'message'
   readonly conversationId: ConversationId
@@ -80,7 +80,7 @@ export interface MessageRecord {
   readonly role: Role
   readonly at: number
   readonly tokens: number
-  /** The first message of the turn it belongs to. */
+  /** The first message of its turn. */
   readonly turn: MessageId | null
   readonly step: number | null
   readonly label: string | null
@@ -89,7 +89,7 @@ export interface MessageRecord {
   readonly erased: { readonly at: number; readonly by: string; readonly reason: string } | null
 }
 
-/** What a deleted message leaves: its place. */
+/** The place of a deleted message. */
 export interface TombstoneRecord {
   readonly kind: 'tombstone'
   readonly conversationId: ConversationId
@@ -118,7 +118,7 @@ export interface TurnRecord {
   readonly endedAt: number | null
 }
 
-/** A piece of an answer that had not arrived when it was read. */
+/** A piece of an answer that was unfinished when the record was read. */
 export interface DraftRecord {
   readonly kind: 'draft'
   readonly conversationId: ConversationId
@@ -156,7 +156,7 @@ export interface BranchRecord {
   readonly head: MessageId | null
   readonly key: string | null
   readonly formerKey: string | null
-  /** The key it had when its conversation went to the trash: restoring gives it back. */
+  /** The key at the time when the conversation was trashed. Restoring sets it again. */
   readonly trashedKey: string | null
   readonly title: string | null
   readonly createdAt: number
@@ -174,7 +174,7 @@ export interface AgentLinkRecord {
   readonly updatedAt: number
 }
 
-/** Something that is there but could not be read, for example because the disk has lost it. */
+/** Data that is stored but could not be read, for example because the disk is damaged. */
 export interface UnreadableRecord {
   readonly kind: 'unreadable'
   readonly conversationId: ConversationId
@@ -183,16 +183,16 @@ export interface UnreadableRecord {
   readonly reason: string
 }
 
-/** What became of a record that was to be written. `present`: it was there already, and was left as it was. `advanced`: it
- *  was there in an earlier state and has been brought forward: a branch whose head lay above, a turn that was still open,
- *  totals that never go down. */
+/** The outcome of writing a record. `present`: it was stored already and was left unchanged. `advanced`: an
+ *  earlier state was stored and was brought forward, for example a branch whose head was an ancestor, an
+ *  open turn, or a total that never decreases. */
 export type RecordOutcome =
   | {
       readonly outcome: 'added' | 'present' | 'advanced'
-      /** What had to be done otherwise than the record says, for people; null if nothing. */
+      /** How the stored data differs from the record, for people. Null if it does not. */
       readonly note: string | null
     }
   | { readonly outcome: 'refused'; readonly reason: string }
 
-/** One for each record, in their order. */
+/** One outcome for each record, in order. */
 export type RecordOutcomes = readonly RecordOutcome[]

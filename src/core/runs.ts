@@ -1,33 +1,33 @@
 import type { MessageId } from './ids.ts'
 
-/** A contiguous stretch of seqs, both ends included. */
+/** A contiguous range of seqs, both ends included. */
 export interface SeqRange {
   readonly lo: number
   readonly hi: number
 }
 
-/** Where a run begins: a message that does not follow its parent directly (parent = seq - 1). Roots
- *  have the parent -1. The run reaches up to the next start.
+/** The start of a run: a message that does not directly follow its parent (parent = seq - 1). Roots have
+ *  the parent -1. A run ends before the next start.
  *
- *  Deletion takes whole subtrees, and what is said after it starts a run. So deleted seqs can only be
- *  the end of a run's range, or fill it: a range may name seqs that are gone, but never skips a living one. */
+ *  A deletion removes whole subtrees, and the next message starts a new run. So deleted seqs are at the end
+ *  of a run's range, or fill it: a range may contain deleted seqs, but never omits a stored one. */
 export interface RunStart {
   readonly seq: number
   readonly parentSeq: number
 }
 
-/** A stretch without a fork, and the message it hangs on (-1 for a root). */
+/** A range without a fork, and the seq of its parent (-1 for a root). */
 export interface SeqStretch extends SeqRange {
   readonly parentSeq: number
 }
 
-/** A stretch of the tree without a fork: the unit in which a tree is drawn. */
+/** A range of messages without a fork: the unit in which a tree is drawn. */
 export interface Stretch {
   readonly first: MessageId
   readonly last: MessageId
   readonly firstSeq: number
   readonly lastSeq: number
-  /** The message it hangs on, or null for a root. */
+  /** The parent of its first message, or null for a root. */
   readonly parent: MessageId | null
   readonly parentSeq: number | null
   readonly messages: number
@@ -36,7 +36,7 @@ export interface Stretch {
   readonly endedAt: Date
 }
 
-/** The last message that two paths share, or null. Both are given in descending order. */
+/** The last message that two paths share, or null. Both paths are in descending order. */
 export function commonSeq(a: readonly SeqRange[], b: readonly SeqRange[]): number | null {
   let i = 0
   let j = 0
@@ -51,26 +51,26 @@ export function commonSeq(a: readonly SeqRange[], b: readonly SeqRange[]): numbe
   return null
 }
 
-/** Whether a seq lies in one of the ranges, whatever their order. */
+/** Whether one of the ranges contains a seq. The ranges may be in any order. */
 export function containsSeq(ranges: readonly SeqRange[], seq: number): boolean {
   return ranges.some(range => range.lo <= seq && seq <= range.hi)
 }
 
-/** All messages of the subtrees of `roots`, as ascending ranges that do not touch. `starts` ascend, `end` is
- *  the first seq not yet used; roots that are not among the messages are passed over. */
+/** All messages of the subtrees of `roots`, as ascending ranges that do not touch. `starts` ascend; `end`
+ *  is the first unused seq. Roots that are not among the messages are ignored. */
 export function subtreeRanges(
   starts: readonly RunStart[],
   end: number,
   roots: readonly number[],
 ): SeqRange[] {
-  // For each run the first seq that is taken. Whatever follows it in the run hangs below it.
+  // The first seq to take from each run. Everything after it in the run is below it.
   const from = starts.map(() => Number.POSITIVE_INFINITY)
   for (const root of roots) {
     const run = runOf(starts, root)
     if (run >= 0) from[run] = Math.min(from[run]!, root)
   }
   const ranges: { lo: number; hi: number }[] = []
-  // Parents come before their children, so a run's parent is decided when the run's turn comes.
+  // Parents precede their children, so a run's parent is decided before the run.
   for (let i = 0; i < starts.length; i++) {
     const { seq, parentSeq } = starts[i]!
     const parent = parentSeq < 0 ? -1 : runOf(starts, parentSeq)
@@ -85,7 +85,7 @@ export function subtreeRanges(
   return ranges
 }
 
-/** The highest seq of a path (descending) that is not removed (ascending), or null: where a branch goes
+/** The highest seq of a path (descending) that is not removed (ascending), or null. A branch moves there
  *  when its head is deleted. */
 export function highestOutside(path: readonly SeqRange[], removed: readonly SeqRange[]): number | null {
   let k = removed.length - 1
@@ -100,7 +100,7 @@ export function highestOutside(path: readonly SeqRange[], removed: readonly SeqR
   return null
 }
 
-/** The runs of a conversation, cut after each message that another run hangs on. */
+/** The runs of a conversation, cut after each message that is the parent of another run. */
 export function splitAtForks(starts: readonly RunStart[], end: number): SeqStretch[] {
   const forks = Float64Array.from(starts, start => start.parentSeq).sort()
   const stretches: SeqStretch[] = []
@@ -119,7 +119,7 @@ export function splitAtForks(starts: readonly RunStart[], end: number): SeqStret
   return stretches
 }
 
-/** The index of the run that a seq lies in, or -1 if it comes before all of them. */
+/** The index of the run that contains a seq, or -1 if the seq precedes all of them. */
 function runOf(starts: readonly RunStart[], seq: number): number {
   let lo = 0
   let hi = starts.length

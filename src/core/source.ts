@@ -1,4 +1,4 @@
-/** Where the time and new ids come from: a parameter, so that tests and imports can decide. */
+/** The clock and the source of new ids. A parameter, so that tests and imports can inject another one. */
 export interface Source {
   /** Milliseconds since 1970. */
   now(): number

@@ -1,7 +1,7 @@
 import type { Holder } from './errors.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 
-/** A stored text that stands for a range of a path: beside the messages, never instead of them. */
+/** A stored text that represents a range of a path. It is stored in addition to the messages. */
 export interface Summary {
   readonly conversationId: ConversationId
   readonly first: MessageId
@@ -14,7 +14,7 @@ export interface Summary {
   readonly createdAt: Date
 }
 
-/** The stretch of a path that a summary covers: `first` is an ancestor of `last`, or the same message. */
+/** The range of a path that a summary covers. `first` is an ancestor of `last`, or the same message. */
 export interface MessageRange {
   readonly first: MessageId
   readonly last: MessageId
@@ -24,9 +24,9 @@ export interface NewSummary extends MessageRange {
   readonly model?: string
   readonly tokens: number
   readonly text: string
-  /** Who claimed the range before making the summary. */
+  /** The process that claimed the range. */
   readonly holder: Holder
 }
 
-/** Either the range is the caller's to summarise now, or it was summarised before. */
+/** Whether the caller may summarize the range now, or the summary that exists already. */
 export type SummaryClaim = { readonly claimed: true } | { readonly claimed: false; readonly summary: Summary }

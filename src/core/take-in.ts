@@ -2,7 +2,7 @@ import { isNonEmpty } from './message.ts'
 import type { RecordMover } from './ports.ts'
 import type { RecordKind, RecordOutcome, StoreRecord } from './record.ts'
 
-/** A record and where it came from, for whoever is told about it: a line of a file, for example. */
+/** A record and its origin, for reports. */
 export interface SourcedRecord {
   readonly record: StoreRecord
   readonly file: string
@@ -13,27 +13,29 @@ export interface SourcedRecord {
 export type RecordTally = Readonly<Record<RecordOutcome['outcome'], Partial<Record<RecordKind, number>>>>
 
 export interface TakeInOptions {
-  /** Called for each record that was refused, or taken otherwise than it says. */
+  /** Called for each record that was refused or changed. */
   readonly onSpecial?: (from: SourcedRecord, written: RecordOutcome) => void
   /** Called after each transaction, with the records written so far. */
   readonly onProgress?: (records: number) => void
   readonly signal?: AbortSignal
 }
 
-/** What one transaction takes at most: others wait for it to end. */
+/** Limits of one transaction, because other writers wait for it. */
 const mostRecords = 2_000
 const mostBytes = 4_194_304
 
-/** Blobs that wait for their message. A file with more of them in a row has none for the first ones. */
+/** Most bytes of blobs that wait for their message. If a file has more of them in a row, the message of the
+ *  first ones is missing. */
 const mostWaitingBytes = 1_073_741_824
 
-/** Refused records that are held for a second try, and their bytes. */
+/** Limits of the refused records that are kept for a second try. */
 const mostHeld = 20_000
 const mostHeldBytes = 67_108_864
 
-/** Writes a stream of records into a store, a part at a time. If it is stopped in the middle, doing it all again ends in
- *  the same. A blob goes with the message behind it, because a store keeps none that nobody refers to. What is refused is
- *  tried again at the end: what it needs may have stood behind it. */
+/** Writes a stream of records into a store in batches. After an interruption, the same stream can be
+ *  written again with the same result. A blob is written together with the next message, because a store
+ *  accepts no blob without a reference. Refused records are tried again at the end: a record that they
+ *  refer to may have come later. */
 export async function takeIn(
   mover: Pick<RecordMover, 'writeRecords'>,
   records: AsyncIterable<SourcedRecord>,
@@ -108,7 +110,7 @@ export async function takeIn(
     if (outcome.outcome === 'refused' || outcome.note !== null) onSpecial?.(from, outcome)
   }
 
-  /** As long as something that was refused goes in, the rest may go in too. */
+  /** Retries as long as at least one refused record is accepted. */
   async function retry(): Promise<void> {
     for (let before = Number.POSITIVE_INFINITY; held.length > 0 && held.length < before; ) {
       before = held.length
@@ -128,7 +130,7 @@ interface Refused {
   readonly outcome: RecordOutcome
 }
 
-/** Roughly: what makes a record large is its text. Not yet checked, so nothing is believed of it. */
+/** An estimate: text makes a record large. The record is not checked yet, so its types are unknown. */
 function sizeOf(record: StoreRecord): number {
   switch (record.kind) {
     case 'blob':

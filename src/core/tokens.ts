@@ -1,10 +1,10 @@
 import { type Block, isKnown, isMedia } from './block.ts'
 import { outputParts } from './tool-output.ts'
 
-/** What an image, a sound or a file counts, whatever its size: providers scale them down to about this. */
+/** The tokens of an image, a sound or a file of any size: providers scale them down to about this. */
 export const mediaTokens = 1_000
 
-/** Tokens by the rule of thumb: characters / 4, rounded up. Close enough in total, and free. */
+/** Estimates tokens as characters / 4, rounded up. */
 export function estimateTokens(blocks: string | readonly Block[]): number {
   if (typeof blocks === 'string') return Math.ceil(blocks.length / 4)
   let characters = 0
@@ -16,7 +16,7 @@ export function estimateTokens(blocks: string | readonly Block[]): number {
   return Math.ceil(characters / 4) + media * mediaTokens
 }
 
-/** The text that a block counts by; media have none. */
+/** The text of a block that is counted. Media have none. */
 export function countedText(block: Block): string {
   if (!isKnown(block)) return JSON.stringify(block)
   switch (block.type) {
@@ -39,7 +39,7 @@ export function countedText(block: Block): string {
   }
 }
 
-/** How many images, sounds, videos and files a block holds: itself, or those among what a tool gave. */
+/** How many images, sounds, videos and files a block holds, including those in a tool result. */
 export function mediaIn(block: Block): number {
   if (isMedia(block)) return 1
   if (!isKnown(block) || block.type !== 'tool_result') return 0

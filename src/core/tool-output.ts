@@ -1,13 +1,14 @@
 import { isMedia, type MediaBlock, type ToolResultBlock } from './block.ts'
 import { isPlainObject, type Json } from './json.ts'
 
-/** The texts and media of a result that is a list of them, in our words or in MCP's (`mimeType`); null for any other
- *  output, which is a text or JSON. */
+/** The texts and media of a result that is a list of them, in our format or in MCP's (`mimeType`). Null for
+ *  any other output, which is text or JSON. */
 export function outputParts(block: ToolResultBlock): readonly (string | MediaBlock)[] | null {
   return block.metadata?.output === 'content' ? allPartsOf(block.output) : partsOf(block.output)
 }
 
-/** Texts and media of a list that holds nothing else, at least one of them media; null for other outputs. */
+/** The texts and media of a list that holds nothing else and at least one of the media. Null for other
+ *  outputs. */
 function partsOf(output: Json): readonly (string | MediaBlock)[] | null {
   if (!Array.isArray(output)) return null
   const parts = output.map(partOf)
@@ -15,8 +16,8 @@ function partsOf(output: Json): readonly (string | MediaBlock)[] | null {
   return parts.every(part => part !== null) ? parts : null
 }
 
-/** The same for a list that was given as the pieces of a result (`metadata.output`): what is neither text nor media, such
- *  as a file that another provider keeps, must not make JSON of the rest. */
+/** The same for a list that was given as the parts of a result (`metadata.output`). An unknown part, such
+ *  as a file kept by another provider, becomes JSON without turning the other parts into JSON. */
 function allPartsOf(output: Json): readonly (string | MediaBlock)[] | null {
   if (!Array.isArray(output) || output.length === 0) return null
   return output.map(value => partOf(value) ?? JSON.stringify(value))

@@ -1,13 +1,13 @@
 import { NotFoundError } from './errors.ts'
 
-/** What these functions need to know of a message. A parent has a lower seq than its children. */
+/** The fields that these functions need. A parent has a lower seq than its children. */
 export interface TreeNode {
   readonly id: string
   readonly parentId: string | null
   readonly seq: number
 }
 
-/** A node and all that hangs on it. Depth is not bounded: walk it with `walkForest`, not by recursion. */
+/** A node and everything below it. The depth is unlimited: use `walkForest`, not recursion. */
 export interface Tree<T> {
   readonly node: T
   readonly children: readonly Tree<T>[]
@@ -17,8 +17,8 @@ interface Growing<T> extends Tree<T> {
   readonly children: Growing<T>[]
 }
 
-/** Builds the trees of a flat list, in any order; roots and children stand in order of seq. A node whose parent
- *  is not in the list becomes a root, so that a part of a conversation loses nothing.
+/** Builds the trees of a flat list in any order. Roots and children are in order of seq. A node whose
+ *  parent is not in the list becomes a root, so a part of a conversation loses nothing.
  *
  * @example
  * ```ts
@@ -53,7 +53,7 @@ export function buildForest<T extends TreeNode>(nodes: readonly T[]): readonly T
   return roots
 }
 
-/** Visits every tree before its children, and those in their order. */
+/** Visits every tree before its children, and children in order. */
 export function* walkForest<T>(
   forest: readonly Tree<T>[],
 ): Generator<{ readonly tree: Tree<T>; readonly depth: number }> {
@@ -65,15 +65,15 @@ export function* walkForest<T>(
   }
 }
 
-/** The order for people: trees and branches sorted by the newest message in each, the most recently active
- *  last, where a terminal's reader looks first. */
+/** Sorts trees and branches by their newest message, the most recently active last, at the bottom of a
+ *  terminal. */
 export function byActivity<T extends TreeNode & { readonly createdAt: Date }>(
   forest: readonly Tree<T>[],
 ): readonly Tree<T>[] {
   const sorted = new Map<Tree<T>, { readonly tree: Tree<T>; readonly newest: T }>()
   const sort = (trees: readonly Tree<T>[]) =>
     trees.map(tree => sorted.get(tree)!).sort((a, b) => compareTimes(a.newest, b.newest))
-  // Backwards, every child comes before its parent.
+  // In reverse order, every child precedes its parent.
   for (const { tree } of [...walkForest(forest)].reverse()) {
     const children = sort(tree.children)
     const last = children.at(-1)?.newest
@@ -103,7 +103,7 @@ export function subtreeOf<T extends TreeNode>(nodes: readonly T[], id: string): 
   return subtree
 }
 
-/** The nodes that hang directly on this one, or the roots for null, in order of seq. */
+/** The children of this node in order of seq, or the roots for null. */
 export function childrenOf<T extends TreeNode>(nodes: readonly T[], id: string | null): readonly T[] {
   return inOrder(nodes.filter(node => node.parentId === id))
 }
@@ -118,7 +118,8 @@ function find<T>(byId: ReadonlyMap<string, T>, id: string): T {
   return node
 }
 
-/** The parent, if it is in the list and comes before its child: a list that contradicts itself has no cycle. */
+/** The parent, if it is in the list and precedes its child. Prevents endless loops in inconsistent
+ *  lists. */
 function above<T extends TreeNode>(byId: ReadonlyMap<string, T>, node: T): T | undefined {
   const parent = node.parentId === null ? undefined : byId.get(node.parentId)
   return parent && parent.seq < node.seq ? parent : undefined

@@ -3,7 +3,7 @@ import type { ConversationId, MessageId } from './ids.ts'
 
 export type TurnStatus = 'open' | 'complete' | 'interrupted' | 'failed'
 
-/** What a provider charged. */
+/** Tokens and cost as charged by a provider. */
 export interface Usage {
   readonly input?: number
   readonly output?: number
@@ -13,7 +13,7 @@ export interface Usage {
   readonly cost?: number
 }
 
-/** Sums what is there; a kind of token that nobody reported stays absent. */
+/** Adds two usages. A kind of token that neither reports stays absent. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const sum: { -readonly [K in keyof Usage]: number } = { ...a } as never
   for (const kind of ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'cost'] as const) {
@@ -22,7 +22,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   return sum
 }
 
-/** A user message and all that follows until the agent hands back. */
+/** A user message and everything that follows until the agent returns control. */
 export interface Turn {
   readonly conversationId: ConversationId
   readonly key: string
@@ -35,7 +35,7 @@ export interface Turn {
   readonly model: string | null
   readonly promptHash: string | null
   readonly usage: Usage
-  /** Who holds it while it is open. */
+  /** The process that holds it while it is open. */
   readonly holder: Holder | null
   readonly leaseUntil: Date | null
   readonly startedAt: Date
@@ -46,46 +46,46 @@ export interface Turn {
 export interface TurnStep {
   readonly key: string
   readonly step: number
-  /** The status after this write, `complete` unless said otherwise. `open` holds the branch for `holder`. */
+  /** The status after this write. Default: `complete`. `open` holds the branch for `holder`. */
   readonly status?: TurnStatus
-  /** Required while the turn is open: who holds it. */
+  /** Required while the turn is open. */
   readonly holder?: Holder
   readonly model?: string
   readonly promptHash?: string
-  /** What this step cost; added to what earlier steps of the turn cost. */
+  /** The usage of this step. Added to that of earlier steps of the turn. */
   readonly usage?: Usage
 }
 
-/** How a turn ends without a further message. Pieces of a draft become one last message. */
+/** Ends a turn without a further message. The pieces of its draft become one last message. */
 export interface TurnEnd {
   readonly status: Exclude<TurnStatus, 'open'>
   readonly usage?: Usage
-  /** Ends it only if this holder has it: the holder itself, or whoever saw that its lease ran out. */
+  /** The expected holder. Ends the turn only if this process holds it. */
   readonly heldBy: Holder
 }
 
 export interface EndedTurn {
   readonly turn: Turn
-  /** The message that the draft became, if there was one. */
+  /** The message that the draft became, or null if there was no draft. */
   readonly message: MessageId | null
 }
 
-/** A piece of an answer that is still arriving. */
+/** A piece of an unfinished answer. */
 export interface DraftPiece {
-  /** Counts from 0 within the step. */
+  /** Counted from 0 within the step. */
   readonly n: number
   readonly type: 'text' | 'thinking'
   readonly text: string
 }
 
-/** How long a holder that goes silent keeps a branch. */
+/** How long a holder keeps a branch without renewing the lease. */
 export const leaseMs = 30_000
 
-/** How far the clocks of two hosts may be apart before a lease is taken for the work of a wrong one. */
+/** The largest accepted difference between the clocks of two hosts. */
 const mostSkewMs = 86_400_000
 
-/** Whether a lease has run out. No lease is longer than half a minute, so that one which ends days from now was written
- *  by a clock that has jumped: it would hold its branch for years, and has run out as well. */
+/** Whether a lease has expired. A lease lasts half a minute. One that ends days from now was written with a
+ *  wrong clock and counts as expired, because it would hold its branch for years. */
 export function hasRunOut(leaseUntil: number | null, now: number): boolean {
   return leaseUntil === null || leaseUntil <= now || leaseUntil > now + leaseMs + mostSkewMs
 }

@@ -1,5 +1,5 @@
-/** Resolves with the value of `work`, or throws the signal's reason if the signal is aborted first. The work itself
- *  continues: its later result or error is ignored. */
+/** Resolves with the value of `work`, or throws the signal's reason if the signal is aborted first. The
+ *  work itself continues: its later result or error is ignored. */
 export async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work
   const aborted = Promise.withResolvers<never>()

@@ -1,7 +1,7 @@
 const mostSearchedBytes = 256 * 1024
 
-/** The beginning of a text that is searched: at most 256 KiB of UTF-8, cut between characters. Whoever looks
- *  at a text for a query looks at this, so that the index, matching and ranking speak of the same words. */
+/** The searched beginning of a text: at most 256 KiB of UTF-8, cut between characters. The index, matching
+ *  and ranking all use it, so that they see the same words. */
 export function clip(text: string): string {
   // No UTF-16 unit takes more than three bytes.
   if (text.length * 3 <= mostSearchedBytes) return text

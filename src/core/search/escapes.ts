@@ -1,10 +1,10 @@
-/** The control character that begins the escape sequences of terminals, as a code. */
+/** The code of the control character that begins terminal escape sequences. */
 export const ESCAPE = 0x1b
 
 const escapeCharacter = String.fromCharCode(ESCAPE)
 
-/** Where the colour or cursor sequence that begins at `at` ends; `at` itself if none begins there. Programs print
- *  them in the midst of words: without this, a red "error" would be 31merror. */
+/** The end of the colour or cursor sequence that begins at `at`, or `at` if none begins there. Programs
+ *  print such sequences within words: without this, a red "error" would be indexed as 31merror. */
 export function escapeEnd(text: string, at: number): number {
   if (text[at + 1] !== '[') return at
   let end = at + 2

@@ -1,7 +1,8 @@
 import { BREAK, EMOJI, letterOf } from './letters.ts'
 
-/** A text as it is compared: its letters as tokens have them (lower case, no accents, one form of each), everything
- *  else as it is. One text stands in another "whatever the case" if its folded form stands in the other's. */
+/** A text in the form in which it is compared: letters as in tokens (lower case, no accents, one form of
+ *  each), everything else unchanged. A text contains another one, ignoring case, if their folded forms
+ *  do. */
 export function fold(text: string): string {
   if (/^[\0-\x7f]*$/.test(text)) return text.toLowerCase()
   let folded = ''
@@ -14,6 +15,6 @@ export function fold(text: string): string {
     const letter = letterOf(codePoint)
     folded += letter.kind === BREAK || letter.kind === EMOJI ? char : letter.text
   }
-  // Decomposed Hangul and kana come together as they do in tokens.
+  // Composes decomposed Hangul and kana as in tokens.
   return folded.normalize('NFC')
 }

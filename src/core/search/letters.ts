@@ -1,4 +1,4 @@
-/** What a code point means to the tokeniser. */
+/** The meaning of a code point to the tokenizer. */
 export type LetterKind =
   | typeof BREAK
   | typeof LOWER
@@ -16,24 +16,25 @@ export const BREAK = 0
 export const LOWER = 1
 export const UPPER = 2
 export const DIGIT = 3
-/** `_` or `-`: ends a part, but one of them between two parts keeps the word together. */
+/** `_` or `-`: ends a part, but a single one between two parts keeps the word together. */
 export const GLUE = 4
-/** Neither seen nor a boundary: accents, joiners, direction marks, variation selectors, skin tones, tatweel. */
+/** Neither visible nor a boundary: accents, joiners, direction marks, variation selectors, skin tones,
+ *  tatweel. */
 export const SILENT = 5
-/** A letter of a script written without spaces between words; each is a part of its own. */
+/** A letter of a script without spaces between words. Each one is a part. */
 export const SPACELESS = 6
-/** Completes the spaceless letter before it: vowels and finals of decomposed Hangul, voicing marks of kana, vowel and
- *  tone signs of Thai. */
+/** Completes the preceding spaceless letter: vowels and finals of decomposed Hangul, voicing marks of kana,
+ *  vowel and tone signs of Thai. */
 export const FOLLOWER = 7
 export const EMOJI = 8
 
-/** A code point as the tokeniser sees it; `text` is its folded form, empty unless it is seen. */
+/** A code point as the tokenizer sees it. `text` is its folded form, empty if it is not visible. */
 export interface Letter {
   readonly kind: LetterKind
   readonly text: string
 }
 
-/** The kinds of the 128 ASCII code points, as a table because nearly all text is made of them. */
+/** The kinds of the 128 ASCII code points. A table, because nearly all text is ASCII. */
 export const asciiKinds: Uint8Array = asciiTable()
 
 /** Classifies and folds one code point from 128 up: lower case, without accents, compatibility forms unified.
@@ -42,39 +43,40 @@ export function letterOf(codePoint: number): Letter {
   const known = letters.get(codePoint)
   if (known !== undefined) return known
   const letter = classify(codePoint)
-  // A bound rather than a cache of the whole of Unicode, which Chinese alone could fill.
+  // A bounded cache: Chinese text alone could fill one for all of Unicode.
   if (letters.size >= 8_192) letters.clear()
   letters.set(codePoint, letter)
   return letter
 }
 
-/** The kind alone, for the great majority of Han and Hangul without a look-up. */
+/** The kind alone. Most Han and Hangul need no lookup. */
 export function letterKind(codePoint: number): LetterKind {
   return isOwnFold(codePoint) ? SPACELESS : letterOf(codePoint).kind
 }
 
-/** Whether this is an ideograph or a Hangul syllable that is its own folded form, as nearly all of them are. */
+/** Whether this is an ideograph or a Hangul syllable that equals its folded form, as nearly all do. */
 export function isOwnFold(codePoint: number): boolean {
   return (codePoint >= 0x4e00 && codePoint <= 0x9fff) || (codePoint >= 0xac00 && codePoint <= 0xd7a3)
 }
 
 const letters = new Map<number, Letter>()
 
-/** What Unicode says of a character, as patterns. Made with the first that is not ASCII: V8 takes longer to look these
- *  properties up than a short command takes. */
+/** Unicode properties as patterns. Created lazily for the first non-ASCII character: V8 takes longer to
+ *  look up these properties than a short command takes. */
 function makePatterns() {
   return {
     seen: /[\p{L}\p{N}\p{M}]/u,
-    // In these scripts a mark is an accent, a reading aid or a stress sign, and people leave it out when they
-    // search. In most others (Devanagari, Tamil, Thaana ...) marks are the vowels, and count as letters.
+    // In these scripts a mark is an accent, a reading aid or a stress sign, which people omit when they
+    // search. In most others (Devanagari, Tamil, Thaana ...) marks are vowels and count as letters.
     accent:
       /(?=\p{M})[\p{sc=Zinh}\p{sc=Zyyy}\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Arab}\p{sc=Hebr}\p{sc=Syrc}]/u,
-    // Not the zero width space and the byte order mark: the one is a boundary, the other counts as white space.
+    // Without the zero width space, which is a boundary, and the byte order mark, which counts as white
+    // space.
     ignorable: /(?![\u200b\ufeff])[\p{Cf}\p{Emoji_Modifier}]/u,
     // Hiragana and katakana share their prolonged sound and repetition marks, hence the extensions (scx).
     spaceless:
       /[\p{sc=Hani}\p{scx=Hira}\p{scx=Kana}\p{sc=Hang}\p{sc=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u,
-    // Not the arrows, the copyright sign and the circled M, which are punctuation to a reader.
+    // Without the arrows, the copyright sign and the circled M, which readers take for punctuation.
     emoji: /(?=[\u2300-\u23ff\u2500-\u{10ffff}])[\p{Extended_Pictographic}\p{Regional_Indicator}]/u,
     upper: /[\p{Lu}\p{Lt}]/u,
     mark: /\p{M}/u,
@@ -102,7 +104,8 @@ function classify(codePoint: number): Letter {
   return emoji.test(char) ? { kind: EMOJI, text: char } : { kind: BREAK, text: '' }
 }
 
-/** Sharp s becomes ss and dotless i becomes i because their capitals are SS and I; final sigma is a sigma. */
+/** Sharp s becomes ss and dotless i becomes i, because their capitals are SS and I. Final sigma becomes
+ *  sigma. */
 function fold(char: string, { seen, accent }: ReturnType<typeof makePatterns>): string {
   let text = ''
   for (const piece of char.normalize('NFKD').toLowerCase().normalize('NFKD')) {
@@ -118,7 +121,7 @@ function fold(char: string, { seen, accent }: ReturnType<typeof makePatterns>): 
 
 function asciiTable(): Uint8Array {
   const kinds = new Uint8Array(128).fill(BREAK)
-  // No patterns: this runs whenever a command starts, and compiling them takes longer than all the rest.
+  // Without patterns: this runs at every start, and compiling them would take longer than everything else.
   kinds.fill(LOWER, 0x61, 0x7b)
   kinds.fill(UPPER, 0x41, 0x5b)
   kinds.fill(DIGIT, 0x30, 0x3a)

@@ -5,7 +5,7 @@ import type { SearchQuery } from './query.ts'
 import type { Term } from './term.ts'
 import { type Token, tokenize } from './tokenize.ts'
 
-/** Where a term occurs in a text, given all its tokens: from left to right, without overlaps. */
+/** The occurrences of a term in a text, given all its tokens: from left to right, without overlaps. */
 export function findTerm(tokens: readonly Token[], term: Term): TextHit[] {
   const hits: TextHit[] = []
   let free = 0
@@ -19,15 +19,15 @@ export function findTerm(tokens: readonly Token[], term: Term): TextHit[] {
   return hits
 }
 
-/** Whether a message with these texts is what the query asks for by its words: each wanted term occurs in at
- *  least one text, no unwanted term in any. Filters (roles, conversation, dates) are the caller's. */
+/** Whether a message with these texts matches the words of the query: each wanted term occurs in at least
+ *  one text, and no excluded term in any. The caller applies the filters (roles, conversation, dates). */
 export function matches(texts: readonly string[], query: SearchQuery): boolean {
   const looks = texts.map(text => lookInto(clip(text)))
   const occurs = (term: Term) => looks.some(holds => holds(term))
   return query.all.every(occurs) && !query.none.some(occurs)
 }
 
-/** Takes the text apart once, and only for a term that a glance does not rule out. */
+/** Tokenizes the text once, and only for a term that `mayOccur` does not rule out. */
 function lookInto(text: string): (term: Term) => boolean {
   const isPlain = isSimple(text)
   let tokens: Token[] | null = null
@@ -38,8 +38,9 @@ function lookInto(text: string): (term: Term) => boolean {
   }
 }
 
-/** Follows a term from its first part at `first` and returns the index of the token with its last part. More than
- *  one token may begin at a position, and after the cut to 64 units even with the same text, hence the set. */
+/** Follows a term from its first part at `first` and returns the index of the token with its last part.
+ *  Several tokens may begin at a position, and after the cut to 64 units even with the same text, hence the
+ *  list. */
 function followParts(tokens: readonly Token[], first: number, term: Term): number | null {
   let reached = [first]
   for (let part = 1; part < term.parts.length; part++) {

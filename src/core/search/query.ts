@@ -3,14 +3,14 @@ import { hasTwoCharacters, type Term, termOf } from './term.ts'
 
 export type { Term } from './term.ts'
 
-/** What a person asked for, taken apart. Words of `all` must occur and words of `none` must not; the rest
- *  narrows the messages down by what they are. */
+/** A parsed query. Terms of `all` must occur, terms of `none` must not. The other fields filter the
+ *  messages. */
 export interface SearchQuery {
   readonly all: readonly Term[]
   readonly none: readonly Term[]
-  /** Any of these; no role at all means every role. */
+  /** Any of these roles. An empty list means every role. */
   readonly roles: readonly SearchRole[]
-  /** What was written after `in:`, an id prefix or a key. */
+  /** The text after `in:`, an id prefix or a key. */
   readonly conversation: string | null
   readonly since: Date | null
   readonly before: Date | null
@@ -32,10 +32,10 @@ const roleNames: Readonly<Record<string, SearchRole>> = {
   developer: 'system',
 }
 
-/** Reads a query: words (all must occur), `"a phrase"`, `pre*`, `-word`, `-"a phrase"`, `role:user`, `in:id-or-key`,
- *  `since:2026-08-14` and `before:7d`. A `-` negates only at the start of a word and once (`foo-bar` and `--flag` are
- *  words); other punctuation means nothing, and neither does case. Throws InvalidError with the position of
- *  the trouble. */
+/** Parses a query: words (all must occur), `"a phrase"`, `pre*`, `-word`, `-"a phrase"`, `role:user`,
+ *  `in:id-or-key`, `since:2026-08-14` and `before:7d`. A `-` negates only at the start of a word and only
+ *  once (`foo-bar` and `--flag` are words). Other punctuation and case have no meaning. Throws InvalidError
+ *  with the position of the error. */
 export function parseQuery(text: string, now: Date): SearchQuery {
   if (text.length > longestQuery) throw invalid(`is longer than ${longestQuery} characters`, longestQuery)
   const all: Term[] = []
@@ -183,8 +183,8 @@ const age = /^(\d{1,6})([mhdw])$/
 const moment =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?([Zz]|[+-]\d\d:?\d\d)?)?$/
 
-/** Reads a date (`2026-08-14`, midnight UTC), an ISO 8601 time (UTC unless it names an offset) or an age before
- *  `now` (`30m`, `12h`, `7d`, `2w`). Null if it is none of these or no day of the calendar. */
+/** Reads a date (`2026-08-14`, midnight UTC), an ISO 8601 time (default: UTC) or an age before `now`
+ *  (`30m`, `12h`, `7d`, `2w`). Null for any other text and for days that do not exist. */
 export function parseWhen(text: string, now: Date): Date | null {
   const ago = age.exec(text)
   if (ago) return new Date(now.getTime() - Number(ago[1]) * minutes[ago[2]!]! * 60_000)
@@ -196,7 +196,7 @@ export function parseWhen(text: string, now: Date): Date | null {
     .map(digits => (digits === undefined ? undefined : Number(digits)))
   const millisecond = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3))
   const date = new Date(0)
-  // Not Date.UTC, which takes the year 26 for 1926.
+  // Not Date.UTC, which reads the year 26 as 1926.
   date.setUTCFullYear(year!, month! - 1, day!)
   date.setUTCHours(hour, minute, second, millisecond)
   // A field out of range, as in 30 February or 25 o'clock, would have carried over.

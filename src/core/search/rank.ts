@@ -6,15 +6,15 @@ import type { SearchQuery } from './query.ts'
 import type { Term } from './term.ts'
 import { type Token, tokenize } from './tokenize.ts'
 
-/** How soon more occurrences stop to count, and how much length weighs: the usual values of BM25. */
+/** How soon further occurrences stop counting, and the weight of the length: the usual values of BM25. */
 const k1 = 1.2
 const b = 0.75
-/** The length, in UTF-16 units, of a message that is neither long nor short. Fixed, so that a score depends on
- *  nothing but the message, and is the same on every engine and on every day. */
+/** The length, in UTF-16 units, of an average message. Fixed, so that a score depends on the message alone
+ *  and is the same on every engine and every day. */
 const averageLength = 1_000
 
-/** How well a message answers a query: for each wanted term a number from 0 to 1 that grows with its
- *  occurrences and shrinks with the length of the message, added up. 0 if no wanted term occurs. */
+/** How well a message matches a query: the sum, over the wanted terms, of a number from 0 to 1 that grows
+ *  with the occurrences and shrinks with the length of the message. 0 if no wanted term occurs. */
 export function score(texts: readonly string[], query: SearchQuery): number {
   const clipped = texts.map(clip)
   const length = clipped.reduce((sum, text) => sum + text.length, 0)
@@ -28,7 +28,7 @@ export function score(texts: readonly string[], query: SearchQuery): number {
   return total
 }
 
-/** Counts the occurrences of terms in a text; the tokens are made once, and only for terms that need them. */
+/** Counts occurrences of terms in a text. Tokenizes at most once, and only for terms that need it. */
 function counter(text: string): (term: Term) => number {
   const isPlain = isSimple(text)
   let tokens: Token[] | null = null
@@ -39,8 +39,8 @@ function counter(text: string): (term: Term) => number {
   }
 }
 
-/** Tokenises only the runs of letters, digits and joiners in which the term may occur. In a simple text
- *  everything else ends a word, so a run has the same tokens by itself as it has within the text. */
+/** Tokenizes only the runs of letters, digits and joiners that may contain the term. In a simple text
+ *  everything else ends a word, so a run alone has the same tokens as within the text. */
 function countOnePart(text: string, term: Term): number {
   const pattern = patternOf(term)
   let count = 0
@@ -64,7 +64,7 @@ function isWordUnit(code: number): boolean {
 
 const patterns = new WeakMap<Term, RegExp>()
 
-/** Finds every place where a token of the term can be: in any case, and with joiners between any two letters. */
+/** Matches every possible token of the term: in any case, and with joiners between any two letters. */
 function patternOf(term: Term): RegExp {
   const known = patterns.get(term)
   if (known !== undefined) return known

@@ -5,8 +5,8 @@ import { findTerm } from './match.ts'
 import type { SearchQuery } from './query.ts'
 import { tokenize } from './tokenize.ts'
 
-/** Cuts out the stretch of about `length` characters in which most of the query's terms occur, the earliest if
- *  several do. Without anything to look for, or to be found, it is the beginning of the first text. */
+/** Cuts out the stretch of about `length` characters that contains the most terms of the query, the
+ *  earliest of several. If there are no terms or no hits, it is the beginning of the first text. */
 export function cutSnippet(texts: readonly string[], query: SearchQuery, length = 160): Snippet {
   let best: Stretch | null = null
   for (const text of texts) {
@@ -18,8 +18,8 @@ export function cutSnippet(texts: readonly string[], query: SearchQuery, length 
   return cut(best, length)
 }
 
-/** The richest stretch of a text. Reads no more of it than it has to: tokenising all of it takes longer than the search
- *  that found it. */
+/** The stretch of a text with the most terms. Reads only as much as necessary: tokenizing all of it takes
+ *  longer than the search that found it. */
 function stretchIn(text: string, query: SearchQuery, length: number): Stretch | null {
   const line = asLine(text)
   const begin = firstChance(line, query)
@@ -36,7 +36,7 @@ function stretchIn(text: string, query: SearchQuery, length: number): Stretch | 
       found.sort((a, b) => a.start - b.start || a.end - b.end),
       length,
     )
-    // None has more than all terms. What is shown of it ends before a word that may have been cut here.
+    // No other stretch can have more terms. The snippet ends before a word that may have been cut here.
     const isBest =
       stretch?.terms === query.all.length &&
       Math.max(stretch.last, stretch.first + length) + longestToken < begin + piece.length
@@ -44,10 +44,10 @@ function stretchIn(text: string, query: SearchQuery, length: number): Stretch | 
   }
 }
 
-/** More than a token is long, with what may stand between its parts. */
+/** Longer than a token with the characters between its parts. */
 const longestToken = 136
 
-/** The beginning of the first word that can be a hit; null if none can. */
+/** The start of the first word that can be a hit, or null if none can. */
 function firstChance(line: string, { all }: SearchQuery): number | null {
   // Other letters can be spelled in many ways.
   if (/[^ -~]/.test(line)) return 0
@@ -55,7 +55,7 @@ function firstChance(line: string, { all }: SearchQuery): number | null {
   return places.length === 0 ? null : line.lastIndexOf(' ', Math.min(...places)) + 1
 }
 
-/** A part as it may be written in ASCII: in any case, and in pieces that a `_` or a `-` joins. */
+/** A part as written in ASCII: in any case, and in pieces joined by `_` or `-`. */
 function spelling(part: string): RegExp {
   return /^[a-z0-9]+$/.test(part) ? new RegExp([...part].join('[_-]?'), 'i') : /$^/
 }
@@ -64,18 +64,18 @@ interface TermHit extends TextHit {
   readonly term: number
 }
 
-/** Hits of a line, and which stretch of them is to be seen. */
+/** Hits of a line, and the stretch of them to show. */
 interface Stretch {
   readonly line: string
   readonly hits: readonly TermHit[]
-  /** Offsets in the line of what must be seen. */
+  /** Offsets in the line of the part to show. */
   readonly first: number
   readonly last: number
-  /** How many different terms lie between them. */
+  /** How many different terms are between them. */
   readonly terms: number
 }
 
-/** The stretch of at most `length` with the most different terms; one hit if none fits. */
+/** The stretch of at most `length` with the most different terms, or one hit if none fits. */
 function richest(line: string, hits: readonly TermHit[], length: number): Stretch | null {
   let best: Stretch | null = null
   const inside = new Map<number, number>()
@@ -99,9 +99,9 @@ function richest(line: string, hits: readonly TermHit[], length: number): Stretc
 function cut({ line, hits, first, last }: Stretch, length: number): Snippet {
   const seen = Math.min(last - first, length)
   const room = length - seen
-  // What is to be seen stands a little before the middle; what one side cannot use the other gets.
+  // The hits are a little before the middle. One side gets the room that the other cannot use.
   const lead = Math.min(first, Math.max(Math.floor(room / 3), room - (line.length - first - seen)))
-  // Not so far to the left, for the sake of a whole character, that what is to be seen is cut off on the right.
+  // Not so far to the left, to keep a character whole, that the hits are cut off on the right.
   const leftmost = outsidePair(line, first + seen - length)
   const from = lead === first ? 0 : Math.max(leftmost, startOfWord(line, first - lead, first))
   const to = from + length >= line.length ? line.length : endOf(from + length)
@@ -120,7 +120,7 @@ function cut({ line, hits, first, last }: Stretch, length: number): Snippet {
 }
 
 const ellipsis = '\u2026'
-/** How far to look for a space to cut at, before a word is cut. */
+/** How far to look for a space before cutting a word. */
 const reach = 24
 
 function startOfWord(line: string, at: number, upto: number): number {
@@ -133,8 +133,8 @@ function endOfWord(line: string, at: number, downto: number): number {
   return space >= downto && at - space < reach ? space : startOfCharacter(line, at)
 }
 
-/** The nearest place at or before `at` that is not inside a surrogate pair, nor before an accent or in
- *  an emoji sequence. Gives up on long chains of those. */
+/** The nearest position at or before `at` that is not inside a surrogate pair, before an accent or in an
+ *  emoji sequence. Gives up on long chains of those. */
 function startOfCharacter(line: string, at: number): number {
   for (let place = at; place > 0 && place > at - reach; place--) {
     const here = line.codePointAt(place)
@@ -145,7 +145,7 @@ function startOfCharacter(line: string, at: number): number {
   return line.codePointAt(at - 1)! > 0xffff ? at - 1 : at
 }
 
-/** The place itself, or the one after it if that is inside a surrogate pair. */
+/** The position itself, or the next one if it is inside a surrogate pair. */
 function outsidePair(line: string, at: number): number {
   return at > 0 && line.codePointAt(at - 1)! > 0xffff ? at + 1 : at
 }
@@ -154,7 +154,7 @@ function isAttached(char: string): boolean {
   return /[\p{M}\p{Emoji_Modifier}\u200d]/u.test(char)
 }
 
-/** The hits between `from` and `to`, cut to that, those that overlap as one. */
+/** The hits between `from` and `to`, cut to that range, with overlapping ones joined. */
 function visible(hits: readonly TextHit[], from: number, to: number): TextHit[] {
   const marks: TextHit[] = []
   for (const hit of hits) {
@@ -172,7 +172,7 @@ function visible(hits: readonly TextHit[], from: number, to: number): TextHit[] 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const spaces = /[\s\x00-\x1f\x7f-\x9f]+/g
 
-/** What is left out or replaced here are no letters to the tokeniser, so that the line has the tokens of the text. */
+/** The characters removed or replaced here are not letters, so the line has the same tokens as the text. */
 function asLine(text: string): string {
   return withoutEscapes(clip(text).toWellFormed()).replace(spaces, ' ').trim()
 }

@@ -1,32 +1,34 @@
 import { EMOJI, FOLLOWER, letterKind, SPACELESS } from './letters.ts'
 import { tokenizeQuery } from './tokenize.ts'
 
-/** One thing a query asks for: a word, a prefix or a phrase. */
+/** A word, a prefix or a phrase of a query. */
 export interface Term {
-  /** Parts that must stand next to each other, in this order. */
+  /** Parts that must be adjacent and in this order. */
   readonly parts: readonly string[]
   /** The last part is a prefix. */
   readonly prefix: boolean
-  /** Token texts that the index of every matching message contains, all of them; the prefix is not among them. */
+  /** Tokens that the index entry of every matching message contains, without the prefix. */
   readonly required: readonly string[]
-  /** The index of every matching message contains a token beginning with this; null if that says nothing more. */
+  /** The index entry of every matching message contains a token with this prefix. Null if the prefix adds
+   *  no information. */
   readonly requiredPrefix: string | null
-  /** The index alone cannot decide: `findTerm` must look at the texts. */
+  /** The index alone cannot decide: `findTerm` must check the texts. */
   readonly check: boolean
 }
 
-/** Enough to narrow the candidates down; a pasted page would make a database query of a thousand terms. */
+/** Enough to narrow the candidates. A pasted page would otherwise become a database query of a thousand
+ *  terms. */
 const mostRequired = 16
 
-/** What a word or phrase asks for, or null if nothing in it can be searched for. Its parts are in order,
- *  whatever joins or separates them: `src/foo.ts`, `12:30`, `foo bar`. A star right after the last part makes it a
- *  prefix; any other is punctuation. */
+/** The term for a word or phrase, or null if nothing in it can be searched. Its parts are in order, however
+ *  they are joined or separated: `src/foo.ts`, `12:30`, `foo bar`. A star right after the last part makes
+ *  it a prefix. Any other star is punctuation. */
 export function termOf(text: string): Term | null {
   const tokens = tokenizeQuery(text)
   const last = tokens.at(-1)
   if (last === undefined) return null
   const parts = tokens.filter(token => token.to - token.from === 1).map(token => token.text)
-  // A letter that is a part by itself begins nothing longer.
+  // A part that is a single letter cannot be a prefix of anything longer.
   const prefix = text.endsWith('*') && last.end === text.length - 1 && !standsAlone(last.text)
   const whole = prefix ? parts.length - 1 : parts.length
   const pairs = tokens.filter(token => token.to - token.from === 2)
@@ -39,13 +41,13 @@ export function termOf(text: string): Term | null {
     parts,
     prefix,
     required: mostSelective([...required]),
-    // One letter begins a good part of all tokens: beside other parts it is not worth asking.
+    // A single letter begins many tokens, so it is not worth a lookup next to other parts.
     requiredPrefix: prefix && (parts.length === 1 || hasTwoCharacters(last.text)) ? last.text : null,
     check: parts.length > 1 && !(pairs.length === 1 && parts.length === 2),
   }
 }
 
-/** Whether a part is one character by nature: a letter of a spaceless script, or an emoji. */
+/** Whether a part is always one character: a letter of a spaceless script, or an emoji. */
 function standsAlone(part: string): boolean {
   const codePoint = part.codePointAt(0)!
   if (codePoint < 128) return false
@@ -53,12 +55,12 @@ function standsAlone(part: string): boolean {
   return kind === SPACELESS || kind === FOLLOWER || kind === EMOJI
 }
 
-/** Whether a prefix is long enough to look for by itself. */
+/** Whether a prefix is long enough to be looked up alone. */
 export function hasTwoCharacters(part: string): boolean {
   return part.length > (part.codePointAt(0)! > 0xffff ? 2 : 1)
 }
 
-/** The longest, since long tokens are rare ones. */
+/** The longest tokens, because long tokens are rare. */
 function mostSelective(tokens: readonly string[]): readonly string[] {
   if (tokens.length <= mostRequired) return tokens
   return tokens.toSorted((a, b) => b.length - a.length).slice(0, mostRequired)

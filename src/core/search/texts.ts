@@ -2,8 +2,8 @@ import { type Block, isKnown } from '../block.ts'
 import type { Json } from '../json.ts'
 import { fileText } from './file-text.ts'
 
-/** Everything a message says, one text for each block: words, thoughts, what tools were given and gave, and what stands
- *  in attached files that are text. */
+/** The searchable texts of a message, one for each block: text, thinking, tool inputs and outputs, and
+ *  attached text files. */
 export function textsOf(blocks: readonly Block[]): string[] {
   const texts: string[] = []
   for (const block of blocks) {
@@ -33,8 +33,8 @@ function textIn(block: Block): string {
   }
 }
 
-/** The strings, numbers and keys of a JSON value, a line each. JSON text itself would not do: its
- *  escapes would grow into the words. */
+/** The strings, numbers and keys of a JSON value, one per line. In JSON text itself, escapes would become
+ *  part of the words. */
 function stringsIn(value: Json): string {
   if (typeof value === 'string') return value
   const lines: string[] = []

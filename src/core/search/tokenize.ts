@@ -16,10 +16,11 @@ import {
   UPPER,
 } from './letters.ts'
 
-/** A text that can be searched for, and where it stands. */
+/** A searchable text and its position. */
 export interface Token {
   readonly text: string
-  /** Part positions [from, to): parts are counted through the text, and a token covers one or more of them. */
+  /** Part positions [from, to): parts are numbered through the text, and a token covers one or more of
+   *  them. */
   readonly from: number
   readonly to: number
   /** UTF-16 offsets [start, end) in the source text. */
@@ -27,33 +28,35 @@ export interface Token {
   readonly end: number
 }
 
-/** All that can be searched for in a text, ordered by `from`, then by `to`. Takes any string, in linear time.
+/** All tokens of a text, ordered by `from`, then by `to`. Accepts any string, in linear time.
  *
- *  A *part* is a run of letters and digits, folded (see `letterOf`), and ends where the case says so:
- *  `fooBar` is foo bar, `HTTPServer` http server, `APIs` apis. Digits belong to what stands before them, and
+ *  A *part* is a run of letters and digits, folded (see `letterOf`), and ends where the case changes:
+ *  `fooBar` is foo bar, `HTTPServer` http server, `APIs` apis. Digits belong to the letters before them and
  *  end a part only before a capitalised word: `parseJSON5` is parse json5, `base64Decode` base64 decode,
  *  `9F86D081` one part.
  *
- *  A *word* is parts written together or joined by one `_` or `-`. It is kept whole as well (see `joinParts`):
- *  `foobar` finds fooBar, foo_bar and foo-bar. Every other character ends a word, `.` and `/` too.
+ *  A *word* consists of parts written together or joined by one `_` or `-`. The whole word is a token as
+ *  well (see `joinParts`): `foobar` finds fooBar, foo_bar and foo-bar. Every other character ends a word,
+ *  including `.` and `/`.
  *
- *  Emoji are a part each, and so are the letters of scripts without spaces (Han, kana, Hangul, Thai ...). Two such
- *  letters in neighbouring positions are also a token, whatever line end or punctuation lies between them. */
+ *  Each emoji is a part, and so is each letter of a script without spaces (Han, kana, Hangul, Thai ...).
+ *  Two adjacent letters of such a script are also a token, even with a line end or punctuation between
+ *  them. */
 export function tokenize(text: string): Token[] {
   return scan(text, 'text')
 }
 
-/** What a query asks for: parts, and pairs of spaceless letters. Case does not split here and nothing is
- *  joined, so that `WebSocket` finds all that `websocket` finds. */
+/** The tokens of a query: parts, and pairs of spaceless letters. Case does not split and nothing is joined,
+ *  so `WebSocket` finds everything that `websocket` finds. */
 export function tokenizeQuery(text: string): Token[] {
   return scan(text, 'query')
 }
 
-/** PostgreSQL refuses a tsvector of 1 MB; this much token text stays clear of it. */
+/** PostgreSQL refuses a tsvector of 1 MB. This much token text is safely below it. */
 const mostIndexedBytes = 512 * 1024
 
-/** The distinct texts to put into the index for one message, in order of first appearance: all tokens of what
- *  `clip` leaves of each text, as far as 512 KiB of UTF-8. */
+/** The distinct tokens to index for a message, in order of first appearance: all tokens of the searched
+ *  beginning (`clip`) of each text, up to 512 KiB of UTF-8. */
 export function indexTokens(texts: readonly string[]): string[] {
   const distinct = new Set<string>()
   let bytes = 0
@@ -72,11 +75,10 @@ function scan(text: string, purpose: 'text' | 'query'): Token[] {
   const tokens: Token[] = []
   const words = purpose === 'text'
   let position = 0
-  let wordAt = 0 // index in tokens of the first part of the word at hand
-  let pairAt = -1 // the position at which a spaceless letter pairs with the one before
+  let wordAt = 0 // index in tokens of the current word's first part
+  let pairAt = -1 // the position at which a spaceless letter pairs with the previous one
 
-  // The part at hand: which sort it is (BREAK: none is open), where it lies, and whether it is
-  // its own folded form.
+  // The current part: its kind (BREAK: no part is open), its range, and whether it equals its folded form.
   let open: number = BREAK
   let start = 0
   let end = 0
@@ -114,8 +116,8 @@ function scan(text: string, purpose: 'text' | 'query'): Token[] {
     wordAt = tokens.length
   }
 
-  // Kinds of the last two letters of the part at hand, and where the last one starts: a part may
-  // turn out to have ended one letter ago.
+  // Kinds of the last two letters of the current part, and the start of the last one: a part may turn out
+  // to have ended one letter ago.
   let last: number = BREAK
   let lastButOne: number = BREAK
   let lastAt = 0
@@ -174,7 +176,7 @@ function scan(text: string, purpose: 'text' | 'query'): Token[] {
   return tokens
 }
 
-/** Whether the capital before the small letter at `at` begins a word of its own: the S of HTTPServer and the D of
+/** Whether the capital before the small letter at `at` begins a new word: the S of HTTPServer and the D of
  *  base64Decode do, the I of APIs does not. */
 function startsCapitalised(text: string, at: number, before: number): boolean {
   if (before !== UPPER && before !== DIGIT) return false
@@ -183,17 +185,18 @@ function startsCapitalised(text: string, at: number, before: number): boolean {
 
 /** The length of the longest token, in UTF-16 units. */
 const longest = 64
-/** A word of more parts than this is a random id or encoded bytes, and nobody looks for a piece of it. */
+/** A word with more parts is a random id or encoded bytes, and a part of it is never searched for. */
 const mostParts = 8
 
-/** Cuts what is to be a token to its first 64 UTF-16 units, in the index as in a query, never through a character. */
+/** Cuts a token to its first 64 UTF-16 units, both in the index and in queries, never within a
+ *  character. */
 export function cutToken(text: string): string {
   if (text.length <= longest) return text
   const lastUnit = text.charCodeAt(longest - 1)
   return text.slice(0, lastUnit >= 0xd800 && lastUnit <= 0xdbff ? longest - 1 : longest)
 }
 
-/** The token that the letters from `start` to `end` make: folded, and without the joiners between them. */
+/** The token for the letters from `start` to `end`: folded, and without the joiners between them. */
 export function foldRange(text: string, start: number, end: number): string {
   let folded = ''
   let beyondAscii = 0
@@ -211,13 +214,14 @@ export function foldRange(text: string, start: number, end: number): string {
       folded += letter.text
     }
   }
-  // Each letter is composed by itself; two may compose with each other.
+  // Each letter is composed by itself. Two letters may compose with each other.
   return cutToken(beyondAscii > 1 ? folded.normalize('NFC') : folded)
 }
 
-/** Adds to the parts of one word, which stand in `tokens` from `first` on, what they make together: what is
- *  written together, for it is one part in a query; the whole word; and each two and three neighbours
- *  without digits, so that `fooBar` finds getFooBar. Bare numbers stay apart, so that 12 does not find 1-2. */
+/** Adds the tokens that the parts of a word form together. The parts are in `tokens` from `first` on. Added
+ *  are: parts written together, because a query has them as one part; the whole word; and each two and
+ *  three neighbours without digits, so that `fooBar` finds getFooBar. Bare numbers are not joined, so that
+ *  12 does not find 1-2. */
 export function joinParts(text: string, tokens: Token[], first: number): void {
   const parts = tokens.splice(first)
   const count = parts.length
