@@ -4,14 +4,14 @@ import type { Source } from '../core/source.ts'
 
 export interface OpenOptions {
   readonly source?: Source
-  /** SQLite only: see `SqliteOptions`. */
+  /** SQLite only. See `SqliteOptions`. */
   readonly durability?: 'full' | 'normal'
-  /** PostgreSQL only: whose conversations these are. */
+  /** PostgreSQL only: the owner of the conversations. */
   readonly tenant?: string
 }
 
-/** Opens a store and owns it: whoever calls this calls `close()`. The target is the path of an SQLite file
- *  (made if missing), `:memory:`, or a `postgres://` URL.
+/** Opens a store and owns it: the caller must call `close()`. The target is the path of an SQLite file
+ *  (created if missing), `:memory:`, or a `postgres://` URL.
  *
  * @example
  * ```ts
@@ -32,7 +32,7 @@ export async function openStore(target: string, options: OpenOptions = {}): Prom
   if (typeof target !== 'string' || target === '') {
     throw new InvalidError('target', 'must be a file, :memory: or a postgres:// URL')
   }
-  // Loaded when needed: neither driver should cost the other's users anything.
+  // Loaded lazily, so that neither driver costs the users of the other anything.
   const { source, durability, tenant } = options
   if (/^postgres(ql)?:\/\//.test(target)) {
     if (durability !== undefined)

@@ -2,65 +2,77 @@ import type { Severity } from '../../core/finding.ts'
 import type { Source } from '../../core/source.ts'
 import type { ParamsOf, RowOf, StatementName } from './statements.ts'
 
-/** One statement that a program asks its engine to run. */
+/** A statement that a program asks its engine to run. */
 export interface StatementCall {
   readonly name: StatementName
   readonly params: object
-  /** What the program makes of the answer. Where it wants nothing, an engine may send the statement later,
-   *  together with the next, as long as the transaction fails if the statement does. */
+  /** What the program reads of the result. If nothing, an engine may send the statement later, together
+   *  with the next one, as long as the transaction fails if the statement fails. */
   readonly wants: 'rows' | 'count' | 'nothing'
 }
 
 export interface StatementResult {
   readonly rows: readonly unknown[]
-  /** Rows that were written. */
+  /** The number of written rows. */
   readonly changes: number
 }
 
-/** What a store does in one transaction, written once for all engines: it asks for one statement after
- *  another and goes on with the answers. SQLite runs it at once, PostgreSQL over the network. A program
- *  may be run again from the start, so it keeps nothing outside itself. */
+/** An operation of a store in one transaction, written once for all engines.
+ *
+ *  A program is a generator: it yields one statement after another and receives the results. Four verbs
+ *  yield a statement: `all` and `first` return rows, `run` returns nothing, `countChanges` returns the
+ *  number of written rows. A program calls another program with `yield*`.
+ *
+ *  Three runners execute programs. SQLite runs a program synchronously (`sqlite/engine.ts`). PostgreSQL
+ *  awaits each result and reruns the program from the start after a lost race (`postgres/engine.ts`).
+ *  `verify` runs each statement separately and throws the engine's errors into the program, so that it
+ *  continues after unreadable data (`store/verify.ts`). Only there can a program catch the errors of an
+ *  engine.
+ *
+ *  A program may run several times, so it keeps no state outside itself, performs no I/O and reads no
+ *  clock: `now` is a parameter. */
 export type Program<T> = Generator<StatementCall, T, StatementResult>
 
-/** What is asked of the index: messages that hold all of these tokens. */
+/** A query for the search index: messages that contain all of these tokens. */
 export interface TokenMatch {
   readonly all: readonly string[]
-  /** For each of these, a token that begins so. */
+  /** For each prefix, a token that begins with it. */
   readonly prefixes: readonly string[]
-  /** At least one of these, if there are any. */
+  /** At least one of these tokens, if there are any. */
   readonly any: readonly string[]
-  /** None of these. */
+  /** None of these tokens. */
   readonly none: readonly string[]
 }
 
-/** Something that an engine finds wrong with its own files. */
+/** A problem that an engine finds in its own files. */
 export interface EngineFault {
   readonly severity: Severity
   readonly what: string
 }
 
-/** What a driver gives: transactions over its own SQL. Errors of the engine come out as SkeinErrors. */
+/** The port of a driver: transactions over its own SQL. Errors of the database are thrown as
+ *  SkeinErrors. */
 export interface Engine {
   readonly source: Source
-  /** Runs each statement by itself: for programs of which any moment is as good as another. */
+  /** Runs each statement on its own, for programs that need no common snapshot. */
   query<T>(program: () => Program<T>): Promise<T>
   /** Runs all statements on one snapshot. */
   read<T>(program: () => Program<T>): Promise<T>
   /** Runs all statements in one transaction. `relaxed` does not wait for the disk. */
   write<T>(program: () => Program<T>, durability?: 'durable' | 'relaxed'): Promise<T>
-  /** Returns the faults that the engine finds in its own files, or none if it cannot check them. */
+  /** The problems that the engine finds in its own files, or none if it cannot check them. */
   inspect(): Promise<readonly EngineFault[]>
-  /** How the engine's index is asked. */
+  /** The text of a query in the language of the engine's index. */
   matchText(match: TokenMatch): string
   close(): Promise<void>
 }
 
-/** Asks for all rows. */
+/** Returns all rows. */
 export function* all<N extends StatementName>(name: N, params: ParamsOf<N>): Program<readonly RowOf<N>[]> {
   return (yield { name, params, wants: 'rows' }).rows as readonly RowOf<N>[]
 }
 
-/** Asks for the first row, if there is one. */
+/** Returns the first row, if there is one. */
 export function* first<N extends StatementName>(name: N, params: ParamsOf<N>): Program<RowOf<N> | undefined> {
   return (yield { name, params, wants: 'rows' }).rows[0] as RowOf<N> | undefined
 }
@@ -70,7 +82,7 @@ export function* run<N extends StatementName>(name: N, params: ParamsOf<N>): Pro
   yield { name, params, wants: 'nothing' }
 }
 
-/** Runs a statement for its effect and asks how many rows it wrote. */
+/** Runs a statement and returns the number of written rows. */
 export function* countChanges<N extends StatementName>(name: N, params: ParamsOf<N>): Program<number> {
   return (yield { name, params, wants: 'count' }).changes
 }

@@ -1,4 +1,4 @@
-/** The filters that are present decide a list's SQL; absent ones cost nothing. */
+/** The filters that are present decide the SQL of a list. Absent filters cost nothing. */
 export const listFilters = [
   'channel',
   'no_channel',
@@ -30,12 +30,12 @@ export interface ListParams {
   readonly project?: string
   readonly task?: string
   readonly kind?: string
-  /** Keys from here up to, not including, `key_to`. */
+  /** Keys from here up to `key_to`, exclusive. */
   readonly key_from?: string
   readonly key_to?: string
   readonly tag?: string
   readonly title?: string
-  /** All of these must be there. */
+  /** All of these must match. */
   readonly metadata?: readonly { readonly key: string; readonly value: string }[]
   readonly parent?: string
   readonly updated_from?: number

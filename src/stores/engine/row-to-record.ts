@@ -17,7 +17,8 @@ import { conversationFromRow, holderFromText } from './row-to-value.ts'
 import type { BranchRow, ConversationRow, LinkRow, SummaryRow } from './rows.ts'
 import type { MessageRecordRow, TombstoneRow, TurnRecordRow } from './statements-records.ts'
 
-/** Rows as the records that leave a store. Each throws for a row that makes no sense, which is damage. */
+/** Converts rows to the records that leave a store. Each function throws for an inconsistent row, which is
+ *  damage. */
 
 export function conversationRecord(row: ConversationRow): ConversationRecord {
   const { id, kind, messages, tokens, version, trashedAt, ...shown } = conversationFromRow(row)

@@ -8,9 +8,9 @@ import type { Summary } from '../../core/summary.ts'
 import type { Turn, Usage } from '../../core/turn.ts'
 import type { BranchRow, LinkRow, PathRow, ShownRow, SummaryRow, TurnRow } from './rows.ts'
 
-/** The only place where rows become values. */
+/** Converts rows to values. This happens nowhere else. */
 
-// What nearly every row holds need not be parsed.
+// The value of nearly every row need not be parsed.
 const fullResults = JSON.stringify('full')
 
 export function conversationFromRow(row: ShownRow): Conversation {
@@ -70,7 +70,7 @@ export function branchFromRow(conversationId: ConversationId, row: ShownBranch):
   }
 }
 
-/** What a message needs to know besides its own row. */
+/** The facts about a message that are not in its own row. */
 export interface MessageSurroundings {
   readonly conversationId: string
   readonly parentId: string | null
@@ -163,7 +163,7 @@ export function summaryFromRow(conversationId: ConversationId, row: SummaryRow):
   }
 }
 
-/** Holders are compared as text, so their fields stand in one order. */
+/** Holders are compared as text, so their fields have a fixed order. */
 export function holderText(holder: Holder): string {
   return JSON.stringify([holder.host, holder.boot, holder.pid, holder.startedAt])
 }

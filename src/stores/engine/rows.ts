@@ -1,9 +1,9 @@
-/** What statements return, the same from every engine: counts and times as numbers, flags as 0 and 1,
- *  JSON as text. */
+/** The rows that statements return, the same from every engine: counts and times are numbers, flags are 0
+ *  and 1, JSON is text. */
 
 export type Conv = number | string
 
-/** What a program needs of a conversation that it has locked in order to write. */
+/** The fields of a conversation that a writer needs, read under its lock. */
 export interface LockRow {
   readonly conv: Conv
   readonly id: string
@@ -11,10 +11,10 @@ export interface LockRow {
   readonly active_branch: string
   readonly next_seq: number
   readonly next_event: number
-  /** Every message with a seq below it is in the search index. */
+  /** Every message with a lower seq is in the search index. */
   readonly indexed_seq: number
   readonly trashed_at: number | null
-  /** 1 once a purge has begun: there is no way back. */
+  /** 1 once a purge has begun. A purge cannot be undone. */
   readonly purging: number
 }
 
@@ -43,19 +43,19 @@ export interface ConversationRow extends LockRow {
   readonly updated_at: number
   readonly expires_at: number | null
   readonly ttl_ms: number | null
-  /** For how long an append renews it that comes after its expiry, where there is no time to live. */
+  /** How long an append after the expiry renews it, if it has no `ttl_ms`. */
   readonly renew_ms: number | null
-  /** JSON list, in order. */
+  /** A JSON list, in order. */
   readonly tags: string
 }
 
-/** A conversation as it is shown. */
+/** The fields of a conversation that readers see. */
 export type ShownRow = Omit<
   ConversationRow,
   'conv' | 'next_seq' | 'next_event' | 'indexed_seq' | 'renew_ms' | 'purging'
 >
 
-/** A conversation in a list, with what is shown of its active branch. */
+/** A conversation in a list, with the visible fields of its active branch. */
 export interface ListedRow extends ShownRow {
   readonly branch_head_id: string | null
   readonly branch_key: string | null
@@ -66,7 +66,7 @@ export interface ListedRow extends ShownRow {
   readonly branch_updated_at: number | null
 }
 
-/** Where a message stands; also what a branch knows of its head. An empty branch has seq -1. */
+/** The position of a message in the tree. A branch stores that of its head. An empty branch has seq -1. */
 export interface PositionRow {
   readonly seq: number
   readonly id: string | null
@@ -84,14 +84,14 @@ export interface BranchRow {
   readonly head_path_tokens: number
   readonly key: string | null
   readonly former_key: string | null
-  /** The key it had when it went to the trash. */
+  /** The key at the time when the conversation was trashed. */
   readonly trashed_key: string | null
   readonly title: string | null
   readonly created_at: number
   readonly updated_at: number
 }
 
-/** Where a branch points, as it is written. */
+/** The head of a branch, as written. */
 export type HeadFields = Pick<
   BranchRow,
   'head_seq' | 'head_id' | 'head_run' | 'head_depth' | 'head_path_tokens'
@@ -106,13 +106,13 @@ export interface AppendRow extends HeadFields {
   /** 1 if the conversation has a title. */
   readonly titled: number
   readonly trashed_at: number | null
-  /** 1 if there is a turn of the key that was asked for. */
+  /** 1 if there is a turn with the given key. */
   readonly turn_known: number
   /** 1 if a turn is open on the branch. */
   readonly held: number
 }
 
-/** A message on a path from its root: where it stands follows from those before it. */
+/** A message on a path. Its position follows from the messages before it. */
 export interface PathRow {
   readonly id: string
   readonly seq: number
@@ -132,15 +132,15 @@ export interface MessageRow extends PathRow {
   readonly path_tokens: number
 }
 
-/** What a message is written with, but for its words. */
+/** The columns of a message without its content. */
 export interface MessageFields extends Omit<MessageRow, 'body' | 'erased'> {
   readonly conv: Conv
   readonly run: number
-  /** In hex: a Buffer for each message costs more than the engine takes to make bytes of it. */
+  /** In hex: a Buffer for each message would cost more than the engine's conversion. */
   readonly body_hash: string
 }
 
-/** A message found by itself: its conversation and parent come along. */
+/** A message with the ids of its conversation and its parent. */
 export interface LooseMessageRow extends MessageRow {
   readonly conversation_id: string
   readonly parent_id: string | null
@@ -193,7 +193,7 @@ export interface LinkRow {
   readonly updated_at: number
 }
 
-/** A message that may answer a search: what it says, and where it comes in order. */
+/** A candidate for a search: its content and its sort order. */
 export interface CandidateRow {
   readonly conv: Conv
   readonly conversation_id: string
@@ -202,7 +202,7 @@ export interface CandidateRow {
   readonly body: string | null
 }
 
-/** A message that answers, with what its conversation adds. */
+/** A search result, with fields of its conversation. */
 export interface FoundRow extends LooseMessageRow {
   readonly conv: Conv
   readonly title: string | null
@@ -211,7 +211,7 @@ export interface FoundRow extends LooseMessageRow {
   readonly channel: string | null
 }
 
-/** The columns of a conversation that its owner may set. */
+/** The columns of a conversation that callers may set. */
 export interface ConversationFields {
   readonly title: string | null
   readonly title_folded: string | null
@@ -229,6 +229,6 @@ export interface ConversationFields {
   readonly expires_at: number | null
   readonly ttl_ms: number | null
   readonly renew_ms: number | null
-  /** JSON list, in order. */
+  /** A JSON list, in order. */
   readonly tags: string
 }

@@ -1,13 +1,13 @@
 /** The parts of a schema that every dialect shares. */
 
-/** One step of a schema's history. */
+/** A step in the history of a schema. */
 export interface Migration {
   readonly version: number
   readonly name: string
   readonly sql: string
 }
 
-/** The tables whose rows belong to a conversation, in the order in which it is taken away. Both engines have them. */
+/** The tables with rows of a conversation, in the order of deletion. Both engines have them. */
 export const tablesOfConversation = [
   'tags',
   'metadata',

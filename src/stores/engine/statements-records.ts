@@ -17,7 +17,7 @@ interface SeqSpan extends InConv {
   readonly hi: number
 }
 
-/** A message with all that is stored of it, and the ids of what it refers to by seq. */
+/** A message with all its columns, and the ids of the messages that it refers to by seq. */
 export interface MessageRecordRow {
   readonly seq: number
   readonly id: string
@@ -38,29 +38,29 @@ export interface MessageRecordRow {
 export interface TombstoneRow {
   readonly seq: number
   readonly parent_seq: number
-  /** Of the message or tombstone it hangs on. */
+  /** The id of its parent, a message or a tombstone. */
   readonly parent_id: string | null
   readonly id: string
   readonly at: number
   readonly reason: string | null
 }
 
-/** Ids of messages that are there, or of which there is a tombstone. */
+/** The ids of messages or tombstones. */
 export interface TurnRecordRow extends TurnRow {
   readonly first_id: string | null
   readonly last_id: string | null
 }
 
-/** What moving conversations asks of an engine. */
+/** The statements that read and write records. */
 export interface RecordStatements {
   // Reading
-  /** The length of each body, without reading any. */
+  /** The length of each body, without reading the bodies. */
   bodySizes: [SeqSpan, { seq: number; size: number }]
   messageRecords: [SeqSpan, MessageRecordRow]
   tombstoneRecords: [SeqSpan, TombstoneRow]
-  /** In the order of their keys, from behind `after`, of those that begin below a seq. */
+  /** Turns that begin below a seq, in order of their keys after `after`. */
   turnRecords: [InConv & { after: string; below: number; limit: number }, TurnRecordRow]
-  /** Finished ones that end below a seq, from behind a range. */
+  /** Finished summaries that end below a seq, after a range. */
   summaryRecords: [
     InConv & { after_last: number; after_first: number; below: number; limit: number },
     SummaryRow,
@@ -70,9 +70,9 @@ export interface RecordStatements {
   // Writing
   locateAll: [{ ids: readonly string[] }, LocatedRow]
   buried: [InConv & { ids: readonly string[] }, { seq: number; id: string }]
-  /** Those of the blobs that are there. Nobody removes one of them before the transaction ends. */
+  /** Those of the blobs that are stored. They cannot be removed before the transaction ends. */
   keepBlobs: [{ hashes: readonly string[] }, { hash: string; size: number }]
-  /** Gives no row if the id is taken. */
+  /** Returns no row if the id is taken. */
   insertConversationRecord: [
     ConversationFields & {
       id: string
@@ -88,14 +88,14 @@ export interface RecordStatements {
     },
     { conv: Conv },
   ]
-  /** Writes nothing if none of the three would rise. */
+  /** Writes nothing if none of the three values would rise. */
   raiseTotals: [InConv & { tokens_used: number; cost: number; updated_at: number }, never]
   insertMessageRecord: [MessageFields & { body: string | null; erased: string | null }, never]
   insertTombstone: [
     InConv & { seq: number; parent_seq: number; id: string; at: number; reason: string | null },
     never,
   ]
-  /** Counters and version, and nothing that time or activity would change. */
+  /** Updates counters and version, but no time and no expiry. */
   growByRecords: [InConv & { next_seq: number; added: number; tokens: number }, never]
   putTurnRecord: [InConv & TurnRow, never]
   putSummaryRecord: [

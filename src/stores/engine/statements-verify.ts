@@ -1,6 +1,6 @@
 import type { Conv, TurnRow } from './rows.ts'
 
-/** What a check of the store asks: rows as they lie there, with nothing left out and nothing put together. */
+/** The statements of `verify`. They return rows as stored, without joins that could hide some of them. */
 
 interface InConv {
   readonly conv: Conv
@@ -24,16 +24,16 @@ export interface RawConversationRow {
   readonly trashed_at: number | null
   readonly purging: number
   readonly prompt_hash: string | null
-  /** 1 if the prompt that it names is there, or it names none. */
+  /** 1 if the prompt that it names is stored, or if it names none. */
   readonly prompt_known: number
-  /** JSON list. */
+  /** A JSON list. */
   readonly tags: string
 }
 
 export interface RawMessageRow {
-  /** By which the row was found, where an engine finds it by an index; otherwise the seq. */
+  /** The seq under which an index found the row, if the engine used one. Otherwise the seq. */
   readonly found_at: number
-  /** 1 if the row says that it belongs to the conversation. */
+  /** 1 if the row names this conversation. */
   readonly mine: number
   readonly seq: number
   readonly id: string
@@ -60,25 +60,25 @@ export type RawPositionRow = Pick<
 type None = Readonly<Record<never, never>>
 
 export interface VerifyStatements {
-  /** In the order of `conv`, from behind `after`. */
+  /** In order of `conv`, after `after`. */
   rawConversations: [{ after: Conv | null; limit: number }, RawConversationRow]
   rawConversation: [{ id: string }, RawConversationRow]
   rawConversationAt: [InConv, RawConversationRow]
-  /** Living ones, those that were used last first. */
+  /** Conversations outside the trash, the most recently used first. */
   recentConversations: [{ limit: number }, RawConversationRow]
-  /** What an index knows of conversations, where the table cannot be read. */
+  /** Conversations from an index, for a table that cannot be read. */
   knownConversations: [{ after: string | null; limit: number }, { conv: Conv; id: string }]
-  /** How many messages there are, by what the conversations say. */
+  /** The number of messages, from the counters of the conversations. */
   messageTotal: [None, { conversations: number; messages: number }]
-  /** What hangs on a conversation that is not there. */
+  /** Rows of conversations that do not exist. */
   orphans: [None, { place: string; conv: string; count: number }]
 
   rawMessages: [Page, RawMessageRow]
-  /** The same, as far as an index knows it. */
+  /** The same, read from an index. */
   rawSeqs: [Page, { seq: number }]
   rawPlaces: [InConv & { seqs: readonly number[] }, RawPositionRow]
   rawTombstones: [Page, { seq: number; parent_seq: number; id: string }]
-  /** In the order of their first messages. */
+  /** In order of their first messages. */
   rawTurns: [Page, TurnRow]
   blobRefs: [InConv & { lo: number; hi: number }, { seq: number; hash: string }]
   blobSizes: [{ hashes: readonly string[] }, { hash: string; size: number }]
@@ -86,18 +86,19 @@ export interface VerifyStatements {
   draftedTurns: [InConv, { turn: string; pieces: number; last: number; status: string | null }]
   eventFacts: [InConv, { count: number; last: number | null }]
   rawTags: [InConv, { tag: string }]
-  /** Messages below the mark that the search index does not hold, though they have words. */
+  /** Messages below the mark that are missing in the search index although they have content. */
   unsearchable: [InConv & { below: number }, { count: number; first: number | null }]
 
-  /** In the order of their hashes. `used` is 1 if a message refers to it, `length` what its data has. */
+  /** In order of their hashes. `used` is 1 if a message refers to the blob, `length` is the length of its
+   *  data. */
   rawBlobs: [{ after: string; limit: number }, { hash: string; size: number; length: number; used: number }]
-  /** Bytes of a blob from `offset` (0 is the first). */
+  /** Bytes of a blob from `offset` (from 0). */
   blobPiece: [{ hash: string; offset: number; most: number }, { data: Uint8Array }]
   blobUsers: [
     { hash: string; limit: number },
     { conversation_id: string; conv: Conv; seq: number; id: string },
   ]
   rawPrompts: [{ after: string; limit: number }, { hash: string; text: string }]
-  /** Entries of the search index whose message is gone. */
+  /** Entries of the search index whose message does not exist. */
   looseSearchEntries: [None, { count: number }]
 }

@@ -23,10 +23,10 @@ import type {
 import type { RecordStatements } from './statements-records.ts'
 import type { VerifyStatements } from './statements-verify.ts'
 
-/** The vocabulary between the programs and a driver: what each statement is given and what its rows
- *  hold. A driver answers each name with SQL of its own dialect (`queries.ts`); everything else about
- *  a store is written once, in `programs/`. Ids of conversations inside the engine (`conv`) are the
- *  engine's own affair: a number in SQLite, a UUID in PostgreSQL. */
+/** The statements between the programs and a driver: their parameters and rows. A driver implements each
+ *  name in the SQL of its dialect (`queries/`). Everything else is written once, in `programs/`. The id of
+ *  a conversation inside an engine (`conv`) is opaque to programs: a number in SQLite, a UUID in
+ *  PostgreSQL. */
 
 interface InConv {
   readonly conv: Conv
@@ -62,7 +62,7 @@ type None = Readonly<Record<never, never>>
 export interface Statements extends RecordStatements, VerifyStatements {
   // Conversations
   conversationById: [{ id: string }, ConversationRow]
-  /** Held until the transaction ends. */
+  /** Locks the conversation until the transaction ends. */
   lockConversation: [{ id: string }, LockRow]
   versionById: [{ id: string }, { version: number }]
   insertConversation: [
@@ -76,7 +76,7 @@ export interface Statements extends RecordStatements, VerifyStatements {
     { conv: Conv },
   ]
   updateConversation: [ConversationFields & InConv & { now: number }, never]
-  /** Raises the version. */
+  /** Increments the version. */
   bumpVersion: [InConv, never]
   setActiveBranch: [InConv & { name: string }, never]
   clearPrompt: [InConv, never]
@@ -88,7 +88,7 @@ export interface Statements extends RecordStatements, VerifyStatements {
   conversationByKey: [{ key: string }, { id: string; name: string; expires_at: number | null }]
   conversationByTask: [{ task: string; now: number }, { id: string }]
   conversationByLink: [{ agent: string; foreign_id: string }, { id: string; name: string }]
-  /** Ids from `lo` up to, not including, `hi`; eleven at most. */
+  /** Ids from `lo` up to `hi`, exclusive. Eleven at most. */
   conversationsByPrefix: [{ lo: string; hi: string }, { id: string }]
   listConversations: [ListParams, ListedRow]
   countConversations: [ListParams, { count: number }]
@@ -118,18 +118,18 @@ export interface Statements extends RecordStatements, VerifyStatements {
   ]
   deleteLink: [OnBranch & { agent: string; directory: string }, never]
   deleteLinks: [OnBranch, never]
-  /** Forgets what agents have seen within a stretch that is going away. */
+  /** Clears the seen messages of agents within a range that is being deleted. */
   clearSeen: [SeqSpan, never]
-  /** Makes a branch at a message, with the conversation locked. Writes nothing if the conversation is missing or in the
-   *  trash, if it has no such message, or if the name is taken. */
+  /** Creates a branch at a message and locks the conversation. Writes nothing if the conversation is
+   *  missing or in the trash, if it has no such message, or if the name is taken. */
   insertFork: [{ id: string; name: string; at: string; title: string | null; now: number }, never]
   bumpVersionOf: [{ id: string }, never]
 
   // Messages
   lockBranch: [{ id: string; name: string; turn: string | null }, AppendRow]
-  /** Writes no row if the id was taken. */
+  /** Writes no row if the id is taken. */
   insertMessage: [MessageFields & { body: string }, never]
-  /** After messages were stored: counters, times, title, expiry and version, in one go. */
+  /** Updates counters, times, title, expiry and version after messages were stored. */
   grow: [
     InConv & {
       next_seq: number
@@ -143,16 +143,17 @@ export interface Statements extends RecordStatements, VerifyStatements {
     },
     never,
   ]
-  /** The same where every message was in the search index so far: an engine may have to note that this is over. */
+  /** The same for a conversation whose messages are all in the search index: an engine may have to record
+   *  that this is no longer true. */
   growIndexed: Statements['grow']
-  /** What a turn has cost, where it brought no message. */
+  /** Adds the usage of a turn that ended without a message. */
   charge: [InConv & { tokens_used: number; cost: number }, never]
   locate: [{ id: string }, LocatedRow]
   placesAt: [InConv & { seqs: readonly number[] }, PositionRow & { id: string }]
   messagesByIds: [{ ids: readonly string[] }, LooseMessageRow]
-  /** In any order; at most from the root to the message. */
+  /** In any order. At most from the root to the message. */
   path: [InConv & { seq: number }, PathRow]
-  /** The newest of a path while `tokens` and `messages` last, in any order; a few more may come. */
+  /** The newest messages of a path within `tokens` and `messages`, in any order. May return a few more. */
   tail: [AtSeq & { tokens: number; messages: number }, MessageRow]
   /** The runs of a path, newest first. */
   pathRuns: [AtSeq, { lo: number; hi: number }]
@@ -173,9 +174,9 @@ export interface Statements extends RecordStatements, VerifyStatements {
   listMessagesDown: Statements['listMessages']
   messagesByPrefix: [{ lo: string; hi: string }, { id: string }]
   setLabel: [AtSeq & { label: string | null }, never]
-  /** Every message that is not its parent's direct successor, ascending. */
+  /** Every message that does not directly follow its parent, ascending. */
   runStarts: [InConv, { seq: number; parent_seq: number }]
-  /** For each stretch: its first message and the last one of it that is still there. */
+  /** The first message of each stretch, and the last one that still exists. */
   stretchEnds: [
     InConv & { stretches: readonly { lo: number; hi: number }[] },
     {
@@ -198,13 +199,13 @@ export interface Statements extends RecordStatements, VerifyStatements {
   blobs: [{ hashes: readonly string[]; most: number }, { hash: string; size: number; data: Uint8Array }]
   deleteBlobRefs: [SeqSpan, never]
   blobsBetween: [SeqSpan, { hash: string }]
-  /** Of these, removes what nothing refers to any more, also not in a transaction that is under way. */
+  /** Removes those blobs that are not referred to, also not by an uncommitted transaction. */
   deleteLooseBlobs: [{ hashes: readonly string[] }, never]
 
   // Turns and drafts
   turn: [InConv & { key: string }, TurnRow]
   turns: [InConv & { status: string | null }, TurnRow]
-  /** There are a few at most, however many have ended. */
+  /** A conversation has few open turns, however many have ended. */
   openTurns: [InConv, TurnRow]
   openTurnOn: [OnBranch, TurnRow]
   stepMessages: [
@@ -242,9 +243,9 @@ export interface Statements extends RecordStatements, VerifyStatements {
 
   // Summaries and events
   summary: [InConv & { first_seq: number; last_seq: number }, SummaryRow]
-  /** Finished ones, and those that somebody is at. */
+  /** Finished summaries and claimed, unfinished ones. */
   summaries: [InConv, SummaryRow]
-  /** Finished ones, those that end last first. */
+  /** Finished summaries, sorted by their end, last first. */
   newestSummaries: [InConv & { limit: number }, SummaryRow]
   claimSummary: [
     InConv & {
@@ -271,12 +272,12 @@ export interface Statements extends RecordStatements, VerifyStatements {
     never,
   ]
   deleteSummary: [InConv & { first_seq: number; last_seq: number }, never]
-  /** Removes the summaries that end in a stretch; one that only begins there cannot be. */
+  /** Removes the summaries that end in a range. A summary cannot only begin there. */
   deleteSummaries: [SeqSpan, never]
   insertEvent: [InConv & { n: number; type: string; at: number; data: string }, never]
   setNextEvent: [InConv & { next_event: number }, never]
   events: [EventParams, EventRow]
-  /** The same from the other end, newest first. */
+  /** The same in descending order. */
   newestEvents: [EventParams, EventRow]
 
   // Deleting
@@ -287,7 +288,7 @@ export interface Statements extends RecordStatements, VerifyStatements {
   eraseMessage: [AtSeq & { erased: string }, never]
   clearTitle: [InConv & { title: string }, never]
   setTrashed: [InConv & { now: number }, never]
-  /** Out of the trash; what has expired meanwhile is renewed. */
+  /** Takes a conversation out of the trash and renews it if it has expired. */
   setRestored: [InConv & { now: number }, never]
   beginPurge: [InConv, never]
   deleteConversation: [InConv, never]
@@ -297,10 +298,10 @@ export interface Statements extends RecordStatements, VerifyStatements {
   putState: [{ name: string; value: number }, never]
   expiredTasks: [{ now: number; limit: number }, { id: string }]
   countSweep: [{ now: number }, never]
-  /** What lies in the trash long enough, or a purge has been at. */
+  /** Conversations that have been in the trash long enough, or whose purge has begun. */
   purgeable: [{ before: number; sweeps: number; limit: number }, { id: string }]
 
-  // Measuring: sums, which the engine makes
+  // Measuring: sums computed by the engine
   counted: [
     { since: number },
     {
@@ -327,7 +328,7 @@ export interface Statements extends RecordStatements, VerifyStatements {
   sizes: [None, { name: string; bytes: number }]
 
   // Search
-  /** Conversations with messages that are not in the index, in the order of `conv`, from behind `after`. */
+  /** Conversations with messages that are not in the index, in order of `conv` after `after`. */
   unindexed: [{ after: Conv | null; limit: number }, { conv: Conv; id: string }]
   setIndexed: [InConv & { indexed_seq: number }, never]
   /** `tokens` are separated by spaces. */
@@ -335,8 +336,8 @@ export interface Statements extends RecordStatements, VerifyStatements {
   deleteSearchEntries: [InConv & { lo: number; hi: number }, never]
   clearSearch: [None, never]
   resetIndexed: [None, never]
-  /** Messages of living conversations that the index takes for answers, newest first: no more of each than it takes to
-   *  judge it, as there may be a hundred for one that is shown. */
+  /** Messages that match in the index, newest first, from conversations outside the trash. Returns only the
+   *  columns that are needed to check a candidate: there may be a hundred candidates for one result. */
   candidates: [
     {
       match: string
@@ -348,9 +349,9 @@ export interface Statements extends RecordStatements, VerifyStatements {
     },
     CandidateRow,
   ]
-  /** What is shown of these messages, in any order. */
+  /** The columns to show of these messages, in any order. */
   foundMessages: [Places, FoundRow]
-  /** Which branches' paths hold these messages. */
+  /** The branches whose paths contain these messages. */
   branchesHolding: [Places, { conv: Conv; seq: number; name: string; active: number }]
 }
 
@@ -358,8 +359,8 @@ export type StatementName = keyof Statements
 export type ParamsOf<N extends StatementName> = Statements[N][0]
 export type RowOf<N extends StatementName> = Statements[N][1]
 
-/** The SQL of one dialect: a text for each statement, or for a list one that its filters decide.
- *  Where a dialect needs several, they run in order. Parameters are written `@name` in both dialects. */
+/** The SQL of a dialect: a text for each statement, or a function of the filters for lists. Several texts
+ *  run in order. Both dialects write parameters as `@name`. */
 export type Queries = {
   readonly [N in StatementName]: N extends 'listConversations' | 'countConversations'
     ? (filters: readonly ListFilter[]) => string

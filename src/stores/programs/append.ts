@@ -23,8 +23,8 @@ export interface AppendRequest {
   readonly now: number
 }
 
-/** Appends and moves the head. The order of the checks is part of the contract: a retry of what was
- *  stored is answered before anybody asks who holds the branch or where its head is. */
+/** Appends and moves the head. The order of the checks is part of the contract: a retry of a stored step
+ *  returns its result before the holder and the head of the branch are checked. */
 export function* append(request: AppendRequest): Program<Appended> {
   const { ref, turn } = request
   const state = yield* lockForAppend(ref, turn)
@@ -68,7 +68,7 @@ function headMoved(state: AppendRow, request: AppendRequest): SkeinError | undef
   return new ConflictError(state.name, request.expectedHead, state.head_id as MessageId | null)
 }
 
-/** Goes on beside the branch: a new one from where the caller believed the head to be. */
+/** Appends to a new branch, which starts at the head that the caller expected. */
 function* growSibling(request: AppendRequest, state: AppendRow): Program<Appended> {
   const { ref, expectedHead, now } = request
   const parent = expectedHead === null ? beforeRoots : yield* needMessageIn(ref.conversationId, expectedHead)

@@ -19,7 +19,7 @@ export function* listBranches(id: ConversationId): Program<readonly BranchInfo[]
   const rows = yield* all('branches', { conv })
   const [oldest, ...others] = rows
   if (!oldest) return []
-  // Most conversations have one branch, and nothing that it could have in common with another.
+  // Most conversations have one branch, which shares nothing with another.
   const trunk = others.length === 0 ? [] : yield* all('pathRuns', { conv, seq: oldest.head_seq })
   const bases: (number | null)[] = [null]
   for (const row of others) bases.push(commonSeq(trunk, yield* all('pathRuns', { conv, seq: row.head_seq })))

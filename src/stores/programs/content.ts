@@ -7,10 +7,10 @@ import { messageFromRow } from '../engine/row-to-value.ts'
 import type { LooseMessageRow, PathRow } from '../engine/rows.ts'
 import type { ParamsOf } from '../engine/statements.ts'
 
-/** More than any blob has. */
+/** Longer than any blob. */
 const everything = 2 ** 31 - 1
 
-/** Rows that name their own surroundings, as messages. */
+/** Converts rows that contain their own conversation and parent to messages. */
 export function* readLoose(rows: readonly LooseMessageRow[], mode: BlobMode): Program<Message[]> {
   const loadBlob = yield* loadBlobs(rows, mode === 'preview' ? previewBytes : everything)
   return rows.map(row =>
@@ -24,16 +24,16 @@ export function* readLoose(rows: readonly LooseMessageRow[], mode: BlobMode): Pr
   )
 }
 
-/** What lies before the first message of a chain. */
+/** What precedes the first message of a chain. */
 export interface ChainStart {
   readonly conversationId: string
   readonly parentId: string | null
-  /** How many messages, and how many tokens. */
+  /** The number of messages and of tokens. */
   readonly depth: number
   readonly tokens: number
 }
 
-/** Rows of one path, oldest first, as messages: each is its follower's parent. */
+/** Converts the rows of one path, oldest first, to messages. Each message is the parent of the next. */
 export function* readChain(
   rows: readonly PathRow[],
   { conversationId, parentId, depth, tokens }: ChainStart,
@@ -50,7 +50,7 @@ export function* readChain(
   })
 }
 
-/** Loads what the bodies refer to, the first `most` bytes of each, all in one go. */
+/** Loads the blobs that the bodies refer to, the first `most` bytes of each, in one statement. */
 export function* loadBlobs(
   rows: readonly { readonly body: string | null }[],
   most: number,
@@ -78,7 +78,7 @@ export function* readBlob(hash: string): Program<Uint8Array> {
   return row.data
 }
 
-/** Lets go of the blobs of a stretch; those that nobody else refers to are removed. */
+/** Removes the blob references of a range, and the blobs that nothing else refers to. */
 export function* dropBlobs(span: ParamsOf<'deleteBlobRefs'>): Program<void> {
   const hashes = (yield* all('blobsBetween', span)).map(row => row.hash)
   if (hashes.length === 0) return

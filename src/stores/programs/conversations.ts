@@ -22,7 +22,7 @@ export function* getConversation(id: ConversationId): Program<Conversation> {
   return conversationFromRow(yield* needConversation(id))
 }
 
-/** A conversation at one of its branches, the active one if none is named. */
+/** A conversation with one of its branches. Default: the active branch. */
 export function* readBranchInConversation(
   id: ConversationId,
   branch?: string,
@@ -42,8 +42,8 @@ export function* create(request: ConversationRequest): Program<BranchInConversat
   return created
 }
 
-/** Stores a new conversation; undefined if its id is taken. That its key is free is the caller's to know,
- *  or the unique index's to say: then the whole program runs again. */
+/** Stores a new conversation, or returns undefined if its id is taken. The caller has checked that the key
+ *  is free. If it was taken meanwhile, the unique index reports it, and the whole program runs again. */
 function* insert(request: ConversationRequest): Program<BranchInConversation | undefined> {
   const { id, now } = request
   const created = request.createdAt?.getTime() ?? now
@@ -70,14 +70,15 @@ function* insert(request: ConversationRequest): Program<BranchInConversation | u
   return yield* readBranchInConversation(id)
 }
 
-/** Finds by key, or creates. An expired holder gives the key up in the same transaction. */
+/** Finds a conversation by key, or creates one. An expired conversation gives the key up in the same
+ *  transaction. */
 export function* findOrCreate(key: string, request: ConversationRequest): Program<FoundOrCreated> {
   for (;;) {
     const found = yield* first('conversationByKey', { key })
     if (!found) {
       const created = yield* insert({ ...request, key })
       if (created) return { ...created, created: true }
-      // Whoever took the id may have taken the key with it.
+      // The writer that took the id may have taken the key as well.
       if (yield* first('conversationByKey', { key })) continue
       throw new KeyReusedError(request.id, `there is a conversation ${request.id} already`)
     }
@@ -103,7 +104,7 @@ export function* updateConversation(
 
 type Described = Pick<ConversationRow, Exclude<keyof ConversationFields, 'title_folded'>>
 
-/** A conversation of which nothing was said. A time to live that comes without an expiry begins now. */
+/** The default fields. A `ttlMs` without an expiry starts now. */
 const emptyFields = (request: ConversationRequest, now: number): Described => ({
   title: null,
   model: null,
@@ -123,7 +124,7 @@ const emptyFields = (request: ConversationRequest, now: number): Described => ({
   ttl_ms: null,
 })
 
-/** What a row holds after a change: what is given, else what it was. */
+/** The fields of a row after a change: the given value, or the previous one. */
 function fieldsOf(row: Described, change: ConversationPatch, now: number): ConversationFields {
   const title = given(change.title, row.title)
   const prompt = change.prompt
@@ -147,8 +148,7 @@ function fieldsOf(row: Described, change: ConversationPatch, now: number): Conve
   }
 }
 
-/** An expiry that is set for its own sake says for how long: a conversation that is gone on with after it
- *  lives for as long again. */
+/** An expiry without `ttlMs` also sets the time by which a later append renews the conversation. */
 function expiryOf(row: Described, change: ConversationPatch, now: number) {
   const { expiresAt } = change
   if (expiresAt === undefined) return { expires_at: row.expires_at, renew_ms: row.renew_ms }
@@ -160,17 +160,17 @@ function given<T>(change: T | null | undefined, before: T | null): T | null {
   return change === undefined ? before : change
 }
 
-/** Before the row that refers to it. */
+/** Must run before the row that refers to the prompt is written. */
 export function* putPrompt(text: string): Program<void> {
   yield* run('putPrompt', { hash: sha256Hex(text), text })
 }
 
-/** Each once, in the order of their bytes. */
+/** Each tag once, in byte order. */
 export function tagSet(tags: readonly string[]): string[] {
   return [...new Set(tags)].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
 }
 
-/** What stands beside the row: tags, and the metadata that lists filter by. */
+/** Writes tags, and the metadata that lists filter by. */
 export function* putDetails(conv: Conv, details: ConversationPatch): Program<void> {
   if (details.tags) {
     yield* run('clearTags', { conv })
@@ -182,8 +182,8 @@ export function* putDetails(conv: Conv, details: ConversationPatch): Program<voi
   }
 }
 
-/** The members that a filter can ask for, as they are compared. A key that no engine could hold as
- *  text (NUL, a lone surrogate) stays in the metadata but cannot be asked for. */
+/** The members that a filter can compare. A key that no engine could store as text (NUL, a lone surrogate)
+ *  stays in the metadata, but cannot be filtered by. */
 function scalarsOf(metadata: JsonObject): [string, string][] {
   return Object.entries(metadata)
     .filter(([key, value]) => typeof value !== 'object' && key.isWellFormed() && !key.includes('\0'))

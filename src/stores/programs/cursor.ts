@@ -1,11 +1,11 @@
 import { InvalidError } from '../../core/errors.ts'
 
-/** A place in a list, as an opaque text for callers to give back. */
+/** A position in a list, as an opaque text that callers pass back. */
 export function writeCursor(place: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url')
 }
 
-/** Throws InvalidError if the text is no cursor of this shape. */
+/** Throws InvalidError if the text is not a cursor of this shape. */
 export function readCursor(text: string, shape: readonly ('string' | 'number')[]): (string | number)[] {
   let place: unknown
   try {

@@ -19,7 +19,7 @@ export interface DeleteRequest {
   readonly now: number
 }
 
-/** Removes messages, each conversation's in one go. Ids that are not there are passed over. */
+/** Deletes messages, grouped by conversation. Missing ids are ignored. */
 export function* deleteMessages(request: DeleteRequest): Program<DeletedMessages> {
   let deleted = 0
   let summaries = 0
@@ -45,7 +45,7 @@ export function* deleteMessages(request: DeleteRequest): Program<DeletedMessages
   return { deleted, moved, summaries }
 }
 
-/** In the order of the conversations' ids, so that two callers lock them in the same order. */
+/** In order of conversation ids, so that concurrent callers lock in the same order. */
 function* byConversation(ids: readonly MessageId[]): Program<[ConversationId, LocatedRow[]][]> {
   const groups = new Map<ConversationId, LocatedRow[]>()
   for (const id of new Set(ids)) {
@@ -91,7 +91,7 @@ function* checkNotOpen(conv: Conv, ranges: readonly SeqRange[]): Program<void> {
   }
 }
 
-/** Heads within what goes away move to the nearest ancestor that stays. */
+/** Moves deleted heads to the nearest ancestor that remains. */
 function* moveHeads(conversation: LockRow, ranges: readonly SeqRange[], now: number): Program<MovedBranch[]> {
   const { conv } = conversation
   const moved: MovedBranch[] = []
@@ -109,7 +109,7 @@ function* moveHeads(conversation: LockRow, ranges: readonly SeqRange[], now: num
   return moved
 }
 
-/** Removes the summaries that were made of a message, and stops those that are being made of it. */
+/** Removes the summaries that cover a message, including claimed, unfinished ones. */
 function* dropSummariesOver(conv: Conv, seq: number): Program<void> {
   for (const { first_seq, last_seq } of yield* all('summaries', { conv })) {
     if (seq < first_seq || seq > last_seq) continue
@@ -125,7 +125,7 @@ export interface EraseRequest {
   readonly now: number
 }
 
-/** Removes words, and whatever was made of them: search entries, blobs, summaries, the title. */
+/** Removes content and everything derived from it: search entries, blobs, summaries, the title. */
 export function* eraseMessages(request: EraseRequest): Program<number> {
   const { by, reason, now } = request
   let erased = 0

@@ -4,10 +4,10 @@ import type { PreparedMessage } from '../../core/prepare.ts'
 import { countChanges, first, type Program, run } from '../engine/engine.ts'
 import type { Conv, HeadFields, LockRow, PositionRow } from '../engine/rows.ts'
 
-/** A place before any message: where roots hang. */
+/** The position before any message, the parent of roots. */
 export const beforeRoots: PositionRow = { seq: -1, id: null, run: 0, depth: -1, path_tokens: 0 }
 
-/** Where a message goes besides its parent. */
+/** Where a message goes, besides its parent. */
 export interface MessageSlot {
   readonly conv: Conv
   readonly conversationId: ConversationId
@@ -15,13 +15,13 @@ export interface MessageSlot {
   readonly turn: number | null
   readonly step: number | null
   readonly now: number
-  /** When the same words were placed last under the same parent, by what they are: where many are placed in one go,
-   *  each begins behind the one before. */
+  /** The next free time of equal messages under the same parent, by their content. Lets a call that stores
+   *  many equal messages skip the times that it has used. */
   readonly twins?: Map<string, number>
 }
 
-/** Stores one message under a parent and says where it stands. The conversation must be locked, and
- *  its counters are the caller's to raise. */
+/** Stores a message under a parent and returns its position. The conversation must be locked. The caller
+ *  updates the counters. */
 export function* insertMessage(
   message: PreparedMessage,
   parent: PositionRow,
@@ -34,7 +34,8 @@ export function* insertMessage(
   const depth = parent.depth + 1
   const path_tokens = parent.path_tokens + message.tokens
   const idAt = (at: number) => hashMessage(above, message.role, at, message.body.hash)
-  // The same words twice are two messages: if the id is taken, the later one moves on by a millisecond.
+  // Two messages with equal content are two messages: if the id is taken, the later one gets the next
+  // millisecond.
   const asked = message.time ?? now
   const kind = twins && `${above} ${message.role} ${asked} ${message.body.hash}`
   for (let at = twins?.get(kind!) ?? asked, tries = 1; ; at++, tries++) {
@@ -67,11 +68,11 @@ export function* insertMessage(
   }
 }
 
-/** How often the next millisecond is simply tried. */
+/** How often to try the next millisecond before searching. */
 const soon = 4
 
-/** The time after a row of taken ones. Steps double until one is free, and then halve: where the same words stand a
- *  thousand times under one parent, to try each time would make the next thousand take a million tries. */
+/** The first free time after a range of taken ones, by doubling steps and then halving them. If a parent
+ *  has a thousand equal children, trying each time would take a million tries for the next thousand. */
 function* freeTime(taken: number, idAt: (at: number) => MessageId): Program<number> {
   let last = taken
   let free = taken + 1
@@ -91,12 +92,12 @@ function* isTaken(id: MessageId): Program<boolean> {
   return (yield* first('locate', { id })) !== undefined
 }
 
-/** How a conversation grows that is locked. */
+/** The statement that updates the counters of a locked conversation. */
 export function growthOf(row: Pick<LockRow, 'next_seq' | 'indexed_seq'>): 'grow' | 'growIndexed' {
   return row.indexed_seq >= row.next_seq ? 'growIndexed' : 'grow'
 }
 
-/** A branch's head as the parent of what comes next. */
+/** The head of a branch, as the parent of the next message. */
 export function headPosition(branch: HeadFields): PositionRow {
   return {
     seq: branch.head_seq,
@@ -107,7 +108,7 @@ export function headPosition(branch: HeadFields): PositionRow {
   }
 }
 
-/** A place as the head of a branch. */
+/** A position, as the head of a branch. */
 export function headFields(place: PositionRow): HeadFields {
   return {
     head_seq: place.seq,

@@ -4,8 +4,8 @@ import { first, type Program, run } from '../engine/engine.ts'
 import type { BranchRow, Conv } from '../engine/rows.ts'
 import { needBranch } from './lookup.ts'
 
-/** Sees to it that a key is free. An expired holder gives it up in the same transaction. Throws
- *  KeyReusedError if a living branch has it. */
+/** Makes sure that a key is free. An expired conversation gives it up in the same transaction. Throws
+ *  KeyReusedError if another branch has it. */
 export function* takeKey(key: string, now: number): Program<void> {
   const holder = yield* first('conversationByKey', { key })
   if (!holder) return
@@ -13,7 +13,7 @@ export function* takeKey(key: string, now: number): Program<void> {
   throw new KeyReusedError(key, `key ${JSON.stringify(key)} belongs to conversation ${holder.id}`)
 }
 
-/** Only under its lock is it certain that the holder is still this one, and still expired. */
+/** Checks again under the lock that this conversation still has the key and is still expired. */
 export function* giveUpKey(key: string, id: ConversationId, now: number): Program<void> {
   const row = yield* first('lockConversation', { id })
   const holder = yield* first('conversationByKey', { key })
@@ -22,7 +22,7 @@ export function* giveUpKey(key: string, id: ConversationId, now: number): Progra
   yield* run('bumpVersion', { conv: row.conv })
 }
 
-/** Takes a branch's key away and remembers it. */
+/** Removes the key of a branch and stores it as the former key. */
 export function* freeKey(conv: Conv, branch: BranchRow): Program<void> {
   yield* run('setBranchKey', {
     conv,

@@ -26,7 +26,7 @@ export function* listConversations(options: ListConversations): Program<Page<Lis
     try {
       items.push(listedOf(row))
     } catch (error) {
-      // One bad row never breaks a list.
+      // A bad row does not break the list.
       skipped.push({ id: String(row.id), reason: (error as Error).message })
     }
   }
@@ -58,7 +58,7 @@ function listedOf(row: ListedRow): ListedConversation {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Which filters are present, and their values. */
+/** The filters that are present, and their values. */
 function filterParams(options: ListConversations, limit: number): ListParams {
   const filters: ListFilter[] = [options.trashed ? 'trashed' : 'living']
   const params: Mutable<ListParams> = { filters, limit }
@@ -77,7 +77,7 @@ function filterParams(options: ListConversations, limit: number): ListParams {
   if (options.keyPrefix !== undefined) {
     filters.push('key_prefix')
     params.key_from = options.keyPrefix
-    // Above every text that begins so: no text holds U+10FFFF twice by accident, and both engines
+    // Above every text with the prefix: U+10FFFF does not occur in keys in practice, and both engines
     // compare bytes.
     params.key_to = `${options.keyPrefix}\u{10ffff}`
   }
@@ -137,7 +137,7 @@ export function* listMessages(options: ListMessages): Program<Page<Message>> {
   return { ...(yield* readEach(shown, options.blobs ?? 'whole')), next }
 }
 
-/** Reads them all together, and one by one only if that fails: then the bad ones are named. */
+/** Reads each row separately, so that bad ones can be named. */
 function* readEach(
   rows: readonly LooseMessageRow[],
   mode: 'whole' | 'preview',

@@ -11,7 +11,8 @@ export function* needConversation(id: ConversationId): Program<ConversationRow> 
   return row
 }
 
-/** The conversation's row, locked, to be written. Throws NotFoundError, also for one in the trash. */
+/** Locks a conversation for writing and returns its row. Throws NotFoundError, also for one in the
+ *  trash. */
 export function* lockLiving(id: ConversationId): Program<LockRow> {
   const row = yield* first('lockConversation', { id })
   if (!row) throw new NotFoundError('conversation', id)
@@ -31,7 +32,7 @@ export function* lockBranch(ref: BranchRef): Program<{ conversation: LockRow; br
   return { conversation, branch: yield* needBranch(conversation.conv, ref.name) }
 }
 
-/** A message, which must be of this conversation. Throws NotFoundError. */
+/** A message of this conversation. Throws NotFoundError. */
 export function* needMessageIn(conversationId: ConversationId, id: MessageId): Program<LocatedRow> {
   const row = yield* first('locate', { id })
   if (!row || row.conversation_id !== conversationId) throw new NotFoundError('message', id)

@@ -1,7 +1,7 @@
 import type { Measured } from '../../core/measure.ts'
 import { all, first, type Program } from '../engine/engine.ts'
 
-/** How much there is, in sums that the engine makes. */
+/** Counts, sizes and usage, summed by the engine. */
 export function* measure(since: number): Program<Measured> {
   const counts = (yield* first('counted', { since }))!
   const blobs = (yield* first('blobSum', {}))!

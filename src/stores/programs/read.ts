@@ -33,11 +33,11 @@ export function* path(id: MessageId, options: ReadOptions): Program<readonly Mes
   return yield* withoutOpen(conv, messages, options)
 }
 
-/** More than any path has. */
+/** Longer than any path. */
 const unlimited = 2 ** 53 - 1
 
-/** Reads back from a message while the budget lasts, and then drops what is left of a torn turn. If
- *  the newest turn alone exceeds the budget it is read whole: it is what the next answer is about. */
+/** Reads backwards from a message within the budget, then drops the rest of an incomplete turn. If the
+ *  newest turn alone exceeds the budget, it is read whole, because the next answer needs it. */
 export function* tail(id: MessageId, budget: TailBudget, options: ReadOptions): Program<Tail> {
   const named = yield* needMessage(id)
   const end = options.wholeTurns ? yield* beforeOpenTurn(named) : named
@@ -61,13 +61,13 @@ export function* tail(id: MessageId, budget: TailBudget, options: ReadOptions): 
   }
 }
 
-/** Whether a turn begins here, or what counts as one: outside turns it is a person's words, or a root. */
+/** Whether a turn begins here. Outside turns, a user message or a root counts as a beginning. */
 function beginsTurn(row: MessageRow): boolean {
   if (row.turn !== null) return row.turn === row.seq
   return row.role === 'user' || row.parent_seq < 0
 }
 
-/** The newest message above an open turn, or null if there is none. */
+/** The newest message before an open turn, or null if there is none. */
 function* beforeOpenTurn(message: LocatedRow): Program<LocatedRow | null> {
   const open = yield* openTurns(message.conv)
   const { conv } = message
@@ -103,7 +103,7 @@ function* openTurns(conv: Conv): Program<ReadonlySet<number>> {
   return new Set((yield* all('openTurns', { conv })).map(turn => turn.first))
 }
 
-/** Runs come in any order, but mostly there is only one. */
+/** Runs come in any order. Usually there is only one. */
 function inOrder<Row extends PathRow>(rows: readonly Row[]): readonly Row[] {
   const sorted = rows.every((row, i) => i === 0 || rows[i - 1]!.seq < row.seq)
   return sorted ? rows : [...rows].sort((a, b) => a.seq - b.seq)

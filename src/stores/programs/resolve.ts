@@ -22,10 +22,10 @@ export function* findByAgentLink(agent: string, foreignId: string): Program<Bran
   return found ? yield* readBranchInConversation(found.id as ConversationId, found.name) : null
 }
 
-/** The shortest prefix that is taken for an id: shorter ones would soon mean something else. */
+/** The shortest prefix of an id. A shorter one would soon be ambiguous. */
 const shortestPrefix = 6
 
-/** What a person typed: a key, `id:branch`, or the beginning of an id. */
+/** Resolves what a person typed: a key, `id:branch`, or the beginning of an id. */
 export function* resolve(text: string): Program<Resolved> {
   const byKey = yield* first('conversationByKey', { key: text })
   if (byKey)
@@ -69,7 +69,7 @@ function* idsWith(prefix: string): Program<readonly IdCandidate[]> {
   return candidates
 }
 
-/** The first text above all that begin with the prefix. Ids are ASCII, so one step on is enough. */
+/** The first text after all texts with the prefix. Ids are ASCII, so the next character is enough. */
 function after(prefix: string): string {
   return prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)
 }

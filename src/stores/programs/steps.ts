@@ -8,7 +8,8 @@ import { all, type Program, run } from '../engine/engine.ts'
 import { dateOrNull, holderFromText, holderText } from '../engine/row-to-value.ts'
 import type { Conv, TurnRow } from '../engine/rows.ts'
 
-/** If this step was stored before: the stored result. Throws KeyReusedError if it held other words. */
+/** The stored result of a step that was stored before, or null. Throws KeyReusedError if it stored other
+ *  messages. */
 export function* replayStep(
   conversationId: ConversationId,
   conv: Conv,
@@ -38,7 +39,7 @@ export function* replayStep(
   }
 }
 
-/** A further step is taken only from whoever holds the turn, while it is open, on its own branch. */
+/** Only the holder of an open turn may add a step, and only on the branch of the turn. */
 export function checkOngoing(turn: TurnRow, step: TurnStep, branch: string): void {
   if (turn.status !== 'open') {
     throw new ExpiredError(`turn ${JSON.stringify(turn.key)} has ended: it is ${turn.status}`)
@@ -58,12 +59,12 @@ export function checkHeldBy(turn: TurnRow, holder: string | null): void {
   }
 }
 
-/** What others are told while a turn holds its branch. */
+/** The error for other writers while a turn holds its branch. */
 export function heldBy({ branch, holder, lease_until }: TurnRow): BusyError {
   return new BusyError(`branch ${JSON.stringify(branch)}`, holderFromText(holder), dateOrNull(lease_until))
 }
 
-/** Makes the turn's row, or brings it up to this step. */
+/** Inserts the row of the turn, or updates it with this step. */
 export function* writeTurn(
   conv: Conv,
   ongoing: TurnRow | undefined,
@@ -106,11 +107,11 @@ export function* writeTurn(
     lease_until,
     ended_at,
   })
-  // What had arrived of this step's answer is a message now.
+  // The draft of this step is now a message.
   yield* run('deleteDrafts', { conv, turn: step.key })
 }
 
-/** What usage adds to a conversation's totals. */
+/** The totals of a conversation that usage increases. */
 export function charged(usage: Usage | undefined): { tokens_used: number; cost: number } {
   return { tokens_used: (usage?.input ?? 0) + (usage?.output ?? 0), cost: usage?.cost ?? 0 }
 }

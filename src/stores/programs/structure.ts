@@ -4,7 +4,7 @@ import { all, type Program } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
 import { needConversation } from './lookup.ts'
 
-/** The tree as stretches without forks: what a viewer draws, without reading a single body. */
+/** The tree as stretches without forks, for a viewer. Reads no body. */
 export function* structure(id: ConversationId): Program<readonly Stretch[]> {
   const { conv, next_seq } = yield* needConversation(id)
   const stretches = splitAtForks(yield* runStarts(conv), next_seq)
@@ -21,7 +21,7 @@ export function* structure(id: ConversationId): Program<readonly Stretch[]> {
       last: row.last_id as MessageId,
       firstSeq: lo,
       lastSeq: row.last_seq,
-      // Whatever has a child ends a stretch, so every parent is an end.
+      // A message with a child ends a stretch, so every parent is an end.
       parent: parentSeq < 0 ? null : (idOfEnd.get(parentSeq)! as MessageId),
       parentSeq: parentSeq < 0 ? null : parentSeq,
       messages: row.last_seq - lo + 1,

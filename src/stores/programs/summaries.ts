@@ -19,7 +19,7 @@ export function* listSummaries(id: ConversationId, newest: number | null): Progr
   return rows.filter(row => row.text !== null).map(row => summaryFromRow(id, row))
 }
 
-/** Takes a range to be summarised, unless that was done or somebody is at it. */
+/** Claims a range, unless it has a summary or another process has claimed it. */
 export function* claimSummary(
   id: ConversationId,
   range: MessageRange,
@@ -47,7 +47,7 @@ export function* claimSummary(
   return { claimed: true }
 }
 
-/** Stores the summary of a range that the holder has claimed. */
+/** Stores the summary of a claimed range. */
 export function* putSummary(id: ConversationId, summary: NewSummary, now: number): Program<Summary> {
   const { conv } = yield* lockLiving(id)
   const { first: from, last: to, ranges } = yield* needRange(id, summary)
@@ -72,7 +72,8 @@ export function* putSummary(id: ConversationId, summary: NewSummary, now: number
   return summaryFromRow(id, (yield* first('summary', span))!)
 }
 
-/** Both ends, and the stretches between them, oldest first. Throws if one is not above the other. */
+/** Both ends, and the ranges between them, oldest first. Throws if the first is not an ancestor of the
+ *  last. */
 function* needRange(
   id: ConversationId,
   range: MessageRange,

@@ -4,7 +4,7 @@ import type { Restored } from '../../core/ports.ts'
 import { all, first, type Program, run } from '../engine/engine.ts'
 import { dropBlobs } from './content.ts'
 
-/** Puts a conversation into the trash and frees its keys. */
+/** Moves a conversation to the trash and frees its keys. */
 export function* trashConversation(id: ConversationId, now: number): Program<boolean> {
   const row = yield* first('lockConversation', { id })
   if (!row || row.trashed_at !== null) return false
@@ -16,7 +16,7 @@ export function* trashConversation(id: ConversationId, now: number): Program<boo
   return true
 }
 
-/** Takes a conversation out of the trash; keys that are still free come back. */
+/** Takes a conversation out of the trash and restores the keys that are still free. */
 export function* restoreConversation(id: ConversationId, now: number): Program<Restored> {
   const row = yield* first('lockConversation', { id })
   if (!row || row.purging === 1) throw new NotFoundError('conversation', id)
@@ -33,11 +33,11 @@ export function* restoreConversation(id: ConversationId, now: number): Program<R
   return { keysTaken }
 }
 
-/** Messages that one transaction of a purge removes: it must not hold other writers up for long. */
+/** Messages that a purge removes in one transaction, so that other writers do not wait long. */
 const chunk = 2_000
 
-/** Removes a part of a trashed conversation, or what is left of it. Being in the trash is the step that
- *  everybody sees; this may take several transactions. */
+/** Removes a part of a trashed conversation, or its rest. A purge takes several transactions; the
+ *  conversation is invisible to readers from the start, because it is in the trash. */
 export function* purgeSome(id: ConversationId): Program<'missing' | 'more' | 'gone'> {
   const row = yield* first('lockConversation', { id })
   if (!row) return 'missing'

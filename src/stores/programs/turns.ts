@@ -32,7 +32,7 @@ export function* readDraft(id: ConversationId, key: string): Program<readonly Dr
   return yield* pieces(conv, key)
 }
 
-/** Pieces are kept as JSON: a stream may cut a character in two, and no engine stores half of one. */
+/** Pieces are stored as JSON: a stream may split a surrogate pair, which no engine can store as text. */
 function* pieces(conv: Conv, key: string): Program<readonly DraftPiece[]> {
   const rows = yield* all('drafts', { conv, turn: key })
   return rows.map(row => ({
@@ -42,7 +42,7 @@ function* pieces(conv: Conv, key: string): Program<readonly DraftPiece[]> {
   }))
 }
 
-/** Adds pieces and renews the lease. A piece that is there already is taken as a retry. */
+/** Adds pieces and renews the lease. A piece that is stored already is a retry. */
 export function* putDraft(
   id: ConversationId,
   key: string,
@@ -86,7 +86,7 @@ export function* renewTurn(id: ConversationId, key: string, holder: Holder, now:
   return turnFromRow(id, { ...row, lease_until })
 }
 
-/** Ends a turn. What had arrived of an answer becomes the turn's last message. */
+/** Ends a turn. Its draft becomes the last message of the turn. */
 export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: number): Program<EndedTurn> {
   const conversation = yield* lockLiving(id)
   const { conv, next_seq } = conversation
@@ -97,7 +97,7 @@ export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: num
   if (message) {
     const prepared = prepareMessage(message, 'draft')
     const parent = headPosition(yield* needBranch(conv, turn.branch))
-    // Of no step: the number that comes next may still be tried by whoever lost the turn.
+    // Without a step: the process that lost the turn may still try the next step number.
     const slot = { conv, conversationId: id, seq: next_seq, turn: turn.first, step: null, now }
     const placed = yield* insertMessage(prepared, parent, slot)
     yield* run('setHead', { conv, name: turn.branch, ...headFields(placed), now })
@@ -122,7 +122,7 @@ export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: num
 
 const untitled = { tokens_used: 0, cost: 0, title: null, title_folded: null }
 
-/** Takes up a turn that did not come to its end, where the branch has not gone on since. */
+/** Reopens a turn that was interrupted or failed, if the branch has not continued since. */
 export function* reopenTurn(ref: BranchRef, holder: Holder, now: number): Program<Turn | null> {
   const { conversation, branch } = yield* lockBranch(ref)
   const { conv } = conversation

@@ -6,10 +6,10 @@ import { hasUnindexed, type IndexPass, indexSome, newPass } from '../programs/se
 import * as sweep from '../programs/sweep.ts'
 import { purgeSome } from '../programs/trash.ts'
 
-/** Work of several transactions, each short, so that nobody waits long for it. */
+/** Operations of several short transactions, so that other writers need not wait long. */
 
-/** Indexes all that was said so far and says how many messages it was. A store that cannot be written
- *  is searched as far as it is indexed. */
+/** Indexes all messages and returns how many were new. A read-only store is searched as far as it is
+ *  indexed. */
 export async function bringIndexUp(engine: Engine): Promise<number> {
   let count = 0
   try {
@@ -26,7 +26,7 @@ export async function bringIndexUp(engine: Engine): Promise<number> {
   return count
 }
 
-/** Removes a trashed conversation for good. */
+/** Removes a trashed conversation permanently. */
 export async function purgeAll(engine: Engine, id: ConversationId): Promise<boolean> {
   for (let purged = false; ; purged = true) {
     const left = await engine.write(() => purgeSome(id))

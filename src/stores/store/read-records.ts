@@ -13,14 +13,14 @@ import * as stored from '../engine/row-to-record.ts'
 import { beforeRoots } from '../programs/insert-message.ts'
 import { type RecordOutline, readMovedBranches, readOutline } from '../programs/records/read-outline.ts'
 
-/** Seqs that are looked at together, and how many bytes of bodies are held at once. */
+/** How many seqs and how many bytes of bodies are read at a time. */
 const pageSeqs = 512
 const pageBytes = 4_194_304
 const pageRows = 512
 
 type Piece = StoreRecord | UnreadableRecord
 
-/** Everything stored of a conversation, page by page; see `RecordMover`. */
+/** Everything stored of a conversation, page by page. See `RecordMover`. */
 export async function* readRecords(engine: Engine, id: ConversationId): AsyncGenerator<Piece> {
   const { outline, lost } = await outlineOf(engine, id)
   if (!outline) throw new NotFoundError('conversation', id)
@@ -34,7 +34,8 @@ export async function* readRecords(engine: Engine, id: ConversationId): AsyncGen
   yield* lost
 }
 
-/** Where a part of the outline cannot be read, the others still can; then they are not of one moment. */
+/** If a part of the outline cannot be read, the other parts are read separately, without a common
+ *  snapshot. */
 async function outlineOf(
   engine: Engine,
   id: ConversationId,
@@ -89,7 +90,7 @@ interface Span {
   readonly hi: number
 }
 
-/** Cuts a stretch so that no part has more bytes than are held at once, except where one message has them. */
+/** Splits a range so that no part exceeds `pageBytes`, unless a single message does. */
 async function partsOf(engine: Engine, conv: number | string, lo: number, hi: number): Promise<Span[]> {
   const sizes = await engine.query(() => all('bodySizes', { conv, lo, hi })).catch(unlessDamaged)
   const parts: Span[] = []
@@ -106,7 +107,7 @@ async function partsOf(engine: Engine, conv: number | string, lo: number, hi: nu
   return [...parts, { lo: from, hi }]
 }
 
-/** Where a stretch cannot be read, its halves are tried, down to the message that is to blame. */
+/** If a range cannot be read, its halves are tried, down to the damaged message. */
 async function* readSpan(
   engine: Engine,
   id: ConversationId,
@@ -166,7 +167,8 @@ async function readBlobRecord(
   }
 }
 
-/** A turn that was open when the outline was read is as it was then; one that has begun since is left out. */
+/** A turn that was open when the outline was read is returned in that state. Turns begun since are left
+ *  out. */
 async function* readTurns(
   engine: Engine,
   id: ConversationId,
@@ -185,7 +187,7 @@ async function* readTurns(
     for (const now of rows) {
       const then = openThen.get(now.key)
       const turn = then?.first_id && then.last_id ? then : now
-      // Taken up again since: as it was, it had ended with what is below.
+      // Reopened since the outline was read: at that time it had ended with a message below.
       const ended =
         turn.last < below
           ? turn
@@ -211,7 +213,7 @@ async function* readTurns(
   }
 }
 
-/** One by one, without those whose messages cannot be read. */
+/** One by one, without turns whose messages cannot be read. */
 async function* readDamagedTurns(
   engine: Engine,
   id: ConversationId,
@@ -297,7 +299,7 @@ async function* readBranches(
 
 const nowhereHead = { head_id: beforeRoots.id }
 
-/** What a row makes, or that it makes nothing. */
+/** The records made from a row, or `unreadable`. */
 function* made<T extends Piece>(
   id: ConversationId,
   what: string,

@@ -30,7 +30,7 @@ import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
 import { bringIndexUp, purgeAll, sweepAll } from './maintain.ts'
 
-/** The whole store over an engine: checks what it is given, then runs the program for it. */
+/** The Store port over an engine: checks the input, then runs the program for the operation. */
 export function storeOver(engine: Engine, schemaVersion: () => Promise<number>): Store {
   const { query, read, write, source } = engine
   const now = () => source.now()
@@ -68,7 +68,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     findOrCreate: async (key, conversation = {}) => {
       checkName(key, 'key')
       const request = { ...checked.checkNew(conversation), id: newId(conversation.id), now: now() }
-      // Mostly it is there, and then no writer is held up.
+      // Fast path: usually the conversation exists, and no write lock is needed.
       const found = await read(() => find.findByKey(key, request.now))
       return found ? { ...found, created: false } : write(() => conversations.findOrCreate(key, request))
     },
@@ -184,7 +184,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     indexSearch: async () => bringIndexUp(engine),
     rebuildSearch: async () => write(clearIndex),
     verify: async (options = {}) => {
-      // Nobody who only talks needs it.
+      // Loaded lazily: only `verify` needs it.
       const { verifyAll } = await import('./verify.ts')
       return verifyAll(engine, options)
     },

@@ -13,17 +13,19 @@ import {
 import { createFindingList, type FindingList, guarded, isDamage } from '../programs/verify/findings.ts'
 import { checkOrphans, checkPrompts } from '../programs/verify/store-wide.ts'
 
-/** Conversations that are listed at a time. */
+/** Conversations per page. */
 const pageSize = 200
 
-/** Messages of a conversation that is checked at once. */
+/** Conversations up to this many messages are checked in one query. */
 const mostAtOnce = 500
 
-/** How often a conversation that others write to is looked at anew before it is read in one transaction. */
+/** How often a conversation with concurrent writers is checked again before it is read in one
+ *  transaction. */
 const mostTries = 3
 
-/** Checks everything, or what was asked for. Each conversation is read in small steps, so that neither writers nor this
- *  process are held up; if something is wrong with one that was written to meanwhile, it is looked at again. */
+/** Checks everything, or the requested part. Each conversation is read in small steps, so that neither
+ *  writers nor this process are blocked. A conversation with findings that was written meanwhile is checked
+ *  again. */
 export async function verifyAll(engine: Engine, options: VerifyOptions): Promise<Verified> {
   const { signal, newest } = options
   const counts = { conversations: 0, messages: 0, erased: 0, blobs: 0, damaged: 0 }
@@ -78,7 +80,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
     yield* theRest(after)
   }
 
-  /** One by one, as far as the index knows them: a page of the table is lost. */
+  /** One by one from the index, because a page of the table is lost. */
   async function* theRest(done: Conv | null): AsyncGenerator<RawConversationRow> {
     for (let after: string | null = null; ; ) {
       const known: readonly { conv: Conv; id: string }[] = await step(
@@ -120,7 +122,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
     for (const [severity, more] of Object.entries(result.more)) found[severity as Severity] += more
   }
 
-  /** Looks at a conversation until nobody has written to it meanwhile, or nothing is wrong with it. */
+  /** Checks a conversation until it has no findings, or was not written during the check. */
   async function settle(given: RawConversationRow, newest: number): Promise<ConversationCheck> {
     const before = counts.messages
     const onPage = (done: number) => options.onProgress?.({ messages: before + done, total })
@@ -140,7 +142,8 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
     }
   }
 
-  /** A short one at once, a long one step by step; a damaged one step by step too, so that the rest of it is read. */
+  /** A short conversation is checked in one query. A long or damaged one is checked step by step, so that
+   *  its other parts are read. */
   async function checked(row: RawConversationRow, how: ConversationCheckOptions): Promise<ConversationCheck> {
     if (row.next_seq <= mostAtOnce) {
       signal?.throwIfAborted()
@@ -183,7 +186,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
     }
   }
 
-  /** A blob is damaged: so are the messages that refer to it. */
+  /** A blob is damaged, and so are the messages that refer to it. */
   async function blame(hash: string, wrong: string): Promise<void> {
     const users = await step(all('blobUsers', { hash, limit: 1_000 }))
     if (users.length === 0) emit(storeFinding('note', `blob ${hash}, which belongs to no message, ${wrong}`))
@@ -230,11 +233,11 @@ function storeFinding(severity: Severity, what: string): Finding {
   }
 }
 
-/** Milliseconds after which others get their turn. */
+/** Milliseconds after which other work in this process gets a turn. */
 const givesWayAfter = 25
 
-/** Runs a program statement by statement, each by itself, and throws the engine's errors into it: so that it can go on
- *  beside what cannot be read. */
+/** Runs a program with each statement in its own query, and throws the engine's errors into it, so that the
+ *  program can continue after unreadable data. */
 function stepper(engine: Engine, signal: AbortSignal | undefined) {
   let gaveWay = performance.now()
   return Object.assign(run, { giveWay: giveWayNowAndThen })

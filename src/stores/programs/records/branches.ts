@@ -18,8 +18,8 @@ import {
 
 type Keys = Pick<BranchRow, 'key' | 'former_key' | 'trashed_key'>
 
-/** A branch that is missing is made; one whose head lies above the incoming one moves forward; one that has gone on
- *  differently stays, and the incoming one becomes its sibling. */
+/** Creates a missing branch. A branch whose head is an ancestor of the incoming head moves forward. If the
+ *  branch has diverged, it stays, and the incoming one becomes its sibling. */
 export function* putBranchRecord(
   move: RecordWrite,
   target: RecordTarget,
@@ -45,7 +45,7 @@ export function* putBranchRecord(
   return yield* putSibling(target, record, head)
 }
 
-/** As a new conversation has it before its record comes; unless the record says the same. */
+/** Whether the branch is still as a new conversation creates it, and the record differs. */
 function isBlank(known: BranchRow, record: BranchRecord): boolean {
   const { key, former_key, trashed_key, title } = known
   if (known.head_seq >= 0 || [key, former_key, trashed_key, title].some(field => field !== null)) return false
@@ -58,14 +58,15 @@ function isBlank(known: BranchRow, record: BranchRecord): boolean {
   )
 }
 
-/** Whether a place is on the path that ends at a seq. Before any message is on every path. */
+/** Whether a position is on the path that ends at a seq. The position before all messages is on every
+ *  path. */
 function* lies(target: RecordTarget, place: Pick<PositionRow, 'seq'>, end: number): Program<boolean> {
   if (place.seq < 0) return true
   if (place.seq > end) return false
   return containsSeq(yield* all('pathRuns', { conv: target.conv, seq: end }), place.seq)
 }
 
-/** Whether a turn of this store holds the branch: its holder goes on from the head that it knows. */
+/** Whether a turn in this store holds the branch: its holder continues from the head that it knows. */
 function* isHeldElsewhere(
   move: RecordWrite,
   { conv }: RecordTarget,
@@ -79,7 +80,7 @@ function* isHeldElsewhere(
 function* putSibling(target: RecordTarget, record: BranchRecord, head: PositionRow): Program<RecordOutcome> {
   for (const name of siblingNames(record.name)) {
     const known = yield* first('branch', { conv: target.conv, name })
-    // So it was written before.
+    // It was written before.
     if (known && (yield* lies(target, head, known.head_seq))) return present
     if (known) continue
     const keys = { key: null, former_key: record.key ?? record.formerKey, trashed_key: null }
@@ -103,7 +104,7 @@ function* write(target: RecordTarget, record: BranchRecord, head: PositionRow, k
   target.changed = true
 }
 
-/** A key belongs to one living branch: whoever has it here keeps it. */
+/** A key belongs to one branch. A branch that has the key in this store keeps it. */
 function* keysFor(
   move: RecordWrite,
   target: RecordTarget,
@@ -122,7 +123,7 @@ function* keysFor(
   return { keys: { key: null, former_key: key, trashed_key: null }, note }
 }
 
-/** What an agent here calls its copy of the branch stays. */
+/** The agent link of a branch in this store is kept. */
 export function* putLinkRecord(
   move: RecordWrite,
   target: RecordTarget,

@@ -3,8 +3,8 @@ import type { StoreRecord } from '../../../core/record.ts'
 import { all, type Program } from '../../engine/engine.ts'
 import { blobsOf, bury, type RecordTarget, type RecordWrite } from './record-write.ts'
 
-/** What a store has of the messages that records name: asked once, not for each. It holds for conversations that are
- *  locked; for one that another process has just made, it is asked again. */
+/** Reads what the store knows of the messages that records name, in one statement each. The result is valid
+ *  for locked conversations. For one that another process has just created, it is read again. */
 
 export function* readKnownPositions(
   places: RecordWrite['places'],
@@ -21,7 +21,7 @@ export function* readTombstones(target: RecordTarget, records: readonly StoreRec
   for (const { seq, id } of yield* all('buried', { conv: target.conv, ids })) bury(target, id, seq)
 }
 
-/** Keeps the blobs that are there from being removed before the transaction ends. */
+/** Locks the stored blobs, so that they are not removed before the transaction ends. */
 export function* lockKnownBlobs(kept: RecordWrite['kept'], records: readonly StoreRecord[]): Program<void> {
   const named = records.flatMap(record => (record.kind === 'blob' ? [record.hash] : blobsOf(record)))
   const hashes = [...new Set(named)].sort()
@@ -53,7 +53,7 @@ function namesOf(record: StoreRecord): (MessageId | null)[] {
   }
 }
 
-/** What may be a tombstone among the names. */
+/** The named messages that may be tombstones. */
 function spotsIn(records: readonly StoreRecord[], id: ConversationId): string[] {
   const ids = records.flatMap(record => {
     if (record.kind !== 'tombstone' && record.kind !== 'turn') return []

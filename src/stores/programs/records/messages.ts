@@ -25,7 +25,7 @@ import {
   seqOf,
 } from './record-write.ts'
 
-/** A conversation that is there keeps what it says of itself; only what never goes down is raised. */
+/** An existing conversation keeps its fields. Only totals that never decrease are raised. */
 export function* putConversationRecord(
   move: RecordWrite,
   record: ConversationRecord,
@@ -34,7 +34,7 @@ export function* putConversationRecord(
   if (target === 'purging') return refused(`conversation ${record.id} is being removed for good`)
   if (!target) {
     if (yield* insert(move, record)) return added
-    // Another process was quicker, and what it has stored was not there when it was asked for.
+    // Another process created it meanwhile, after the known messages were read.
     const row = yield* first('lockConversation', { id: record.id })
     if (!row) return refused('another process has just made and removed it')
     const made = recordTarget(row, { born: false })
@@ -86,7 +86,8 @@ function* insert(move: RecordWrite, record: ConversationRecord): Program<boolean
   if (!inserted) return false
   const { conv } = inserted
   yield* putDetails(conv, { tags: record.tags, metadata: record.metadata })
-  // A conversation is never without its active branch, not even if what follows never comes. Its record fills it in.
+  // A conversation always has its active branch, even if the record of the branch never arrives. That
+  // record fills it in.
   yield* run('putBranchRecord', {
     conv,
     name: record.activeBranch,
@@ -103,7 +104,7 @@ function* insert(move: RecordWrite, record: ConversationRecord): Program<boolean
   return true
 }
 
-/** Stores a message behind all others. In a conversation that is new here, that is the seq it had. */
+/** Stores a message with the next seq. In a new conversation this is the seq of the record. */
 export function* putMessageRecord(
   move: RecordWrite,
   target: RecordTarget,
@@ -164,13 +165,13 @@ function* refer(move: RecordWrite, { conv }: RecordTarget, seq: number, hash: st
   yield* run('putBlobRef', { conv, seq, hash })
 }
 
-/** A blob is stored with a message that needs it, or not at all: nobody would ever remove it. */
+/** A blob is only stored with a message that refers to it, because it would never be removed otherwise. */
 export function blobOutcome(move: RecordWrite, { hash }: BlobRecord): RecordOutcome {
   if (move.stored.has(hash)) return added
   return move.kept.has(hash) ? present : refused('no message that was taken refers to it')
 }
 
-/** What was deleted there and lives here goes on living. */
+/** A message that was deleted in the source but exists here stays. */
 export function* putTombstoneRecord(
   move: RecordWrite,
   target: RecordTarget,

@@ -3,12 +3,12 @@ import { all, first, type Program } from '../../engine/engine.ts'
 import type { BranchRow, ConversationRow, LinkRow } from '../../engine/rows.ts'
 import type { TurnRecordRow } from '../../engine/statements-records.ts'
 
-/** What of a conversation changes in place: read at one moment, so that a writer at work does not tear it. */
+/** The parts of a conversation that change in place, read in one snapshot. */
 export interface RecordOutline {
   readonly row: ConversationRow
   readonly branches: readonly BranchRow[]
   readonly links: readonly LinkRow[]
-  /** Open turns, each with what had arrived of its answer. A person has a few at most. */
+  /** Open turns, each with its draft. A conversation has few of them. */
   readonly open: readonly OpenTurn[]
 }
 
@@ -17,7 +17,7 @@ export interface OpenTurn {
   readonly pieces: readonly { readonly n: number; readonly type: string; readonly text: string }[]
 }
 
-/** Null if there is none, or if it is being purged. */
+/** Null if the conversation does not exist or is being purged. */
 export function* readOutline(id: ConversationId): Program<RecordOutline | null> {
   const row = yield* first('conversationById', { id })
   if (!row || row.purging === 1) return null
@@ -39,7 +39,8 @@ export function* readOutline(id: ConversationId): Program<RecordOutline | null> 
   }
 }
 
-/** Branches as they are now whose heads were deleted since the outline was read, by name; the others are as they were. */
+/** The current state of branches whose heads were deleted since the outline was read, by name. All other
+ *  branches are as in the outline. */
 export function* readMovedBranches({
   row,
   branches,

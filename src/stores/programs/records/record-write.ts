@@ -3,12 +3,12 @@ import type { ConversationId, MessageId } from '../../../core/ids.ts'
 import type { BlobRecord, MessagePosition, RecordOutcome, StoreRecord } from '../../../core/record.ts'
 import type { Conv, LocatedRow, LockRow } from '../../engine/rows.ts'
 
-/** A conversation that is being written to, as it stands in the middle of the transaction. */
+/** A conversation that is being written, in its state within the transaction. */
 export interface RecordTarget {
   readonly conv: Conv
   readonly id: ConversationId
   readonly trashed: boolean
-  /** Made by this very call. */
+  /** Created by this call. */
   readonly born: boolean
   nextSeq: number
   nextEvent: number
@@ -16,23 +16,23 @@ export interface RecordTarget {
   tokens: number
   changed: boolean
   eventsAdded: boolean
-  /** Seqs of tombstones by id, of those that the call asks about. */
+  /** Seqs of tombstones by id, of the ids that the call names. */
   readonly buried: Map<string, number[]>
-  /** Events by number, as far as they were looked at; null before that. */
+  /** Events by number, or null before they were read. */
   events: Map<number, { readonly type: string; readonly at: number; readonly data: string }> | null
   readonly lastDrafts: Map<string, number>
 }
 
-/** What a call knows of the store: read in a few statements, and kept up to date while it writes. */
+/** What a call knows of the store: read in a few statements, and updated while it writes. */
 export interface RecordWrite {
   readonly now: number
   readonly records: readonly StoreRecord[]
-  /** Null where there is no such conversation; `purging` where it is on its way out. */
+  /** Without an entry if the conversation does not exist, `purging` if it is being purged. */
   readonly targets: Map<ConversationId, RecordTarget | 'purging'>
   readonly places: Map<MessageId, LocatedRow>
   /** Blobs that came with this call. */
   readonly blobs: ReadonlyMap<string, BlobRecord>
-  /** Sizes of blobs that the store has. */
+  /** Sizes of the blobs that the store has. */
   readonly kept: Map<string, number>
   /** Blobs that this call has stored. */
   readonly stored: Set<string>
@@ -60,7 +60,8 @@ export function bury(target: RecordTarget, id: string, seq: number): void {
   target.buried.set(id, [...(target.buried.get(id) ?? []), seq])
 }
 
-/** Where a spot of the source lies here: a message or a tombstone. If the id has several, the seq decides. */
+/** The seq in this store of a message or tombstone of the source. If the id has several, the seq
+ *  decides. */
 export function seqOf(move: RecordWrite, target: RecordTarget, spot: MessagePosition): number | null {
   const living = move.places.get(spot.id)
   const seqs = [...(target.buried.get(spot.id) ?? [])]
@@ -68,7 +69,7 @@ export function seqOf(move: RecordWrite, target: RecordTarget, spot: MessagePosi
   return seqs.includes(spot.seq) ? spot.seq : (seqs.at(-1) ?? null)
 }
 
-/** A message of the target, or null. */
+/** The position of a message of the target, or null. */
 export function placeIn(move: RecordWrite, target: RecordTarget, id: MessageId): LocatedRow | null {
   const place = move.places.get(id)
   return place?.conversation_id === target.id ? place : null

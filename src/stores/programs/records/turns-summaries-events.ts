@@ -22,7 +22,7 @@ import {
   seqOf,
 } from './record-write.ts'
 
-/** An open turn that has gone on elsewhere goes on here, unless somebody is at it. */
+/** An open turn that has continued in the source is continued here, unless a process holds it. */
 export function* putTurnRecord(
   move: RecordWrite,
   target: RecordTarget,
@@ -60,7 +60,7 @@ function rowOf(record: TurnRecord, from: number, to: number, now: number): TurnR
     prompt_hash: record.promptHash,
     usage: JSON.stringify(record.usage),
     holder: record.holder && holderText(record.holder),
-    // Nobody may hold a branch for longer by having written it into a file.
+    // A file must not hold a branch longer than a lease.
     lease_until: open ? Math.min(record.leaseUntil ?? 0, now + leaseMs) : record.leaseUntil,
     started_at: record.startedAt,
     ended_at: record.endedAt,
@@ -80,7 +80,7 @@ export function* putDraftRecord(target: RecordTarget, record: DraftRecord): Prog
   if (last === undefined) {
     const turn = yield* first('turn', { conv, key })
     if (!turn) return refused(`its turn ${JSON.stringify(key)} is missing`)
-    // It has become a message, or was given up.
+    // It became a message, or was given up.
     if (turn.status !== 'open') return present
     last = (yield* first('lastDraft', { conv, turn: key }))?.n ?? -1
     lastDrafts.set(key, last)
@@ -131,11 +131,11 @@ export function* putSummaryRecord(
   return added
 }
 
-/** Numbers that a file may leave out; behind a wider gap an event is put next to the last one. */
+/** Most numbers that a file may skip. After a wider gap, an event gets the next number. */
 const widestGap = 10_000
 
-/** An event has no name but its number. One that says the same is the same; where its number is taken, it goes behind
- *  all others. */
+/** An event is identified by its number only. An equal event is the same one. If the number is taken by
+ *  another event, it gets the next number. */
 export function* putEventRecord(
   move: RecordWrite,
   target: RecordTarget,
@@ -159,7 +159,7 @@ export function* putEventRecord(
   return added
 }
 
-/** The events that have the numbers of those in this call. */
+/** The stored events within the numbers of this call. */
 function* eventsOf(move: RecordWrite, target: RecordTarget): Program<NonNullable<RecordTarget['events']>> {
   if (target.events) return target.events
   const numbers = move.records.flatMap(record =>

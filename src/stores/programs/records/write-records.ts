@@ -14,7 +14,7 @@ import { putDraftRecord, putEventRecord, putSummaryRecord, putTurnRecord } from 
 /** A record that has been checked, or the reason why it is refused. */
 type CheckedRecord = { readonly record: StoreRecord } | { readonly fault: string }
 
-/** Checks records before anything is asked of an engine. A record that is refused does not keep the others out. */
+/** Checks records before an engine sees them. A refused record does not affect the others. */
 export function checkRecords(records: NonEmpty<StoreRecord>): readonly CheckedRecord[] {
   checkNonEmpty(records, 'records')
   return records.map((record): CheckedRecord => {
@@ -27,7 +27,7 @@ export function checkRecords(records: NonEmpty<StoreRecord>): readonly CheckedRe
   })
 }
 
-/** Takes records in; see `RecordMover`. */
+/** Writes records. See `RecordMover`. */
 export function* writeRecords(given: readonly CheckedRecord[], now: number): Program<RecordOutcomes> {
   const records = given.flatMap(one => ('record' in one ? [one.record] : []))
   const move = yield* prepare(records, now)
@@ -38,13 +38,13 @@ export function* writeRecords(given: readonly CheckedRecord[], now: number): Pro
     else outcomes.push(yield* put(move, one.record))
   }
   for (const target of move.targets.values()) if (target !== 'purging') yield* finish(target)
-  // Only now is it known which messages were taken.
+  // Only now is it known which messages were stored.
   return outcomes.map(outcome => ('kind' in outcome ? blobOutcome(move, outcome) : outcome))
 }
 
 function* prepare(records: readonly StoreRecord[], now: number): Program<RecordWrite> {
   const targets: RecordWrite['targets'] = new Map()
-  // In one order, so that two callers do not wait for each other.
+  // In a fixed order, so that concurrent callers do not deadlock.
   for (const id of [...new Set(records.flatMap(conversationOf))].sort()) {
     const row = yield* first('lockConversation', { id })
     if (row) targets.set(id, row.purging === 1 ? 'purging' : recordTarget(row, { born: false }))

@@ -5,19 +5,19 @@ import type { Program } from '../../engine/engine.ts'
 import type { CandidateRow } from '../../engine/rows.ts'
 import { readTexts } from './search-index.ts'
 
-/** A message that answers a search, with what it says. */
+/** A message that matches a search, with its texts. */
 export interface SearchAnswer {
   readonly row: CandidateRow
   readonly texts: readonly string[]
 }
 
-/** Messages that may answer, said at this time or before, newest first. */
+/** Messages that may match, from this time or before, newest first. */
 export type CandidateSource = (upto: number, limit: number) => Program<readonly CandidateRow[]>
 
 export interface CandidateSources {
-  /** What the index takes for answers. */
+  /** The matches of the index. */
   readonly indexed: CandidateSource
-  /** The same where prefixes are not asked for; null if there are none, or if asking so could take long. */
+  /** The same without the prefixes. Null if the query has none, or if this could take long. */
   readonly withoutPrefixes: CandidateSource | null
 }
 
@@ -26,11 +26,11 @@ interface Hunt {
   readonly wanted: number
   readonly after: readonly (string | number)[] | null
   readonly answers: SearchAnswer[]
-  /** From where to go on; null once there is no more. */
+  /** Where to continue, or null at the end. */
   upto: number | null
 }
 
-/** The newest messages that really answer, in order, from behind `after`. */
+/** The newest messages that match, in order, after `after`. */
 export function* newestAnswers(
   query: SearchQuery,
   candidates: CandidateSources,
@@ -48,18 +48,18 @@ export function* newestAnswers(
   return hunt.answers
 }
 
-/** How many more to look at, where of those so far this share have been answers. Asking again costs as much as fifty
- *  candidates, so that a few too many are better than too few; and all that they say must fit in memory. */
+/** How many more candidates to read, given the share of matches so far. Another query costs as much as
+ *  fifty candidates, so a few too many are better than too few. All their texts must fit in memory. */
 function nextBatch(missing: number, share: number): number {
   return Math.ceil(Math.min(400, Math.max(50, (missing * 1.25) / share)))
 }
 
-/** As many are looked at before it is known whether a prefix is common. */
+/** How many candidates to read before deciding whether a prefix is common. */
 const firstLook = 64
 
-/** Before it can give the newest message, an index unites the lists of all words that begin so: a third of a second
- *  for two letters and a million messages. Such a prefix is in every other message, so that looking at the
- *  newest ones themselves is sooner done. Stops where it turns out to be a rare one. */
+/** To return the newest match of a prefix, an index merges the lists of all words with that prefix: a third
+ *  of a second for two letters and a million messages. Such a prefix occurs in every other message, so it
+ *  is faster to check the newest messages themselves. Stops if the prefix turns out to be rare. */
 function* lookAtNewest(hunt: Hunt, source: CandidateSource): Program<void> {
   const { wanted, answers } = hunt
   const most = Math.max(400, wanted * 4)
@@ -75,7 +75,7 @@ function goesOn({ answers, wanted, upto }: Hunt): boolean {
   return upto !== null && answers.length < wanted
 }
 
-/** Adds what answers among the next candidates, and says how many there were. */
+/** Adds the matches among the next candidates and returns the number of candidates. */
 function* take(hunt: Hunt, source: CandidateSource, batch: number, exact: boolean): Program<number> {
   const { query, wanted, after, answers } = hunt
   const { rows, next } = yield* nextCandidates(source, hunt.upto!, batch)
@@ -90,7 +90,7 @@ function* take(hunt: Hunt, source: CandidateSource, batch: number, exact: boolea
   return rows.length
 }
 
-/** In order. Messages of one millisecond are sorted together, so the last group must be whole. */
+/** In order. Messages of one millisecond are sorted together, so the last group must be complete. */
 function* nextCandidates(
   source: CandidateSource,
   upto: number,
@@ -112,7 +112,7 @@ function inOrder(rows: readonly CandidateRow[]): readonly CandidateRow[] {
     .map(({ row }) => row)
 }
 
-/** Newest first; in one millisecond the later of a conversation first. */
+/** Newest first. Within a millisecond, the later message of a conversation first. */
 export function orderKey(row: CandidateRow): readonly (string | number)[] {
   return [row.at, row.seq, row.conversation_id]
 }

@@ -6,13 +6,13 @@ import { all, first, type Program, run } from '../../engine/engine.ts'
 import type { Conv, LooseMessageRow } from '../../engine/rows.ts'
 import { loadBlobs } from '../content.ts'
 
-/** Messages that one transaction indexes: their conversations are locked meanwhile. */
+/** Messages to index in one transaction, which locks their conversations. */
 const batch = 200
 
-/** How much of a blob is looked at; the tokeniser reads no more of a text. */
+/** Bytes of a blob to index. The tokenizer reads no more of a text. */
 export const indexedBytes = 262_144
 
-/** Marks in the index for what a message is, besides what it says. No word of a text holds a `=`. */
+/** Tokens for the properties of a message, in addition to its texts. No word of a text contains `=`. */
 export const scopes = {
   everything: '=all',
   role: (role: string) => `=r${role}`,
@@ -23,28 +23,28 @@ export function* hasUnindexed(): Program<boolean> {
   return (yield* all('unindexed', { after: null, limit: 1 })).length > 0
 }
 
-/** How far a pass over all conversations has come. */
+/** The progress of a pass over all conversations. */
 export interface IndexPass {
   readonly after: Conv | null
-  /** The conversation it is in the middle of, and up to where it goes there. */
+  /** The current conversation, and the seq at which the pass ends in it. */
   readonly within: { readonly conv: Conv; readonly end: number } | null
 }
 
 export const newPass: IndexPass = { after: null, within: null }
 
-/** Indexes a bounded part of what lies above the marks, and says how many messages it was and how to go on;
- *  null at the end. A pass meets each conversation once, and there goes as far as it went then: whoever
- *  writes on does not hold it up. */
+/** Indexes a bounded number of messages above the marks. Returns how many, and where to continue, or null
+ *  at the end. A pass visits each conversation once and ends at the seq that it had then, so a concurrent
+ *  writer cannot keep it busy. */
 export function* indexSome(pass: IndexPass): Program<{ count: number; next: IndexPass | null }> {
   let { after } = pass
   let left = batch
   const found = yield* all('unindexed', { after, limit: batch })
   for (const { conv, id } of found) {
-    // What is erased or deleted from here on is taken out of the index again; without the lock its words
-    // could get in behind that.
+    // Messages erased or deleted from here on are removed from the index again. Without the lock, their
+    // words could be added after that.
     const row = yield* first('lockConversation', { id })
     const end = pass.within?.conv === conv ? pass.within.end : (row?.next_seq ?? 0)
-    // Another process may have done it while this one waited.
+    // Another process may have indexed it meanwhile.
     if (row && row.indexed_seq < end) {
       const rows = yield* all('messagesBetween', { conv, lo: row.indexed_seq, hi: end - 1, limit: left })
       yield* indexRows(conv, rows)
@@ -69,7 +69,7 @@ function* indexRows(conv: Conv, rows: readonly LooseMessageRow[]): Program<void>
   }
 }
 
-/** What each message says; null for one that was erased or cannot be read. */
+/** The texts of each message, or null if it was erased or cannot be read. */
 export function* readTexts(rows: readonly { readonly body: string | null }[]): Program<(string[] | null)[]> {
   const loadBlob = yield* loadBlobs(rows, indexedBytes)
   return rows.map(({ body }) => {
@@ -78,7 +78,7 @@ export function* readTexts(rows: readonly { readonly body: string | null }[]): P
     try {
       blocks = decodeBody(body, loadBlob, 'beginnings').blocks
     } catch {
-      // Damage is `verify`'s to report; a search must still find the rest.
+      // `verify` reports damage. A search must still find everything else.
       return null
     }
     return textsOf(blocks)

@@ -20,11 +20,11 @@ import {
 } from './search-candidates.ts'
 import { scopes } from './search-index.ts'
 
-/** How many of the newest answers are ranked: a common word has hundreds of thousands. */
+/** How many of the newest matches are ranked: a common word has hundreds of thousands. */
 const mostRanked = 2_000
 
-/** One page of answers. The index narrows down; what must be exact, and alike on every engine, is
- *  decided on the texts: phrases, order, rank and snippet. */
+/** A page of matches. The index narrows the candidates. Everything that must be exact and equal on all
+ *  engines is decided on the texts: phrases, order, rank and snippet. */
 export function* searchMessages(
   query: SearchQuery,
   options: SearchOptions,
@@ -46,7 +46,7 @@ export function* searchMessages(
   return { items: yield* hitsOf(answers.slice(0, limit), query, options), next, skipped: [] }
 }
 
-/** The index is asked in two ways where there are prefixes. */
+/** With prefixes, the index is queried in two ways. */
 function* candidatesOf(
   query: SearchQuery,
   options: SearchOptions,
@@ -54,7 +54,7 @@ function* candidatesOf(
 ): Program<CandidateSources> {
   const required = query.all.flatMap(term => term.required)
   const prefixes = query.all.flatMap(term => (term.requiredPrefix === null ? [] : [term.requiredPrefix]))
-  // A word that the index can decide alone may be excluded there; a phrase may not.
+  // The index can exclude a word that it decides alone, but not a phrase.
   const none = query.none.filter(term => !term.check && !term.prefix).flatMap(term => term.required)
   if (query.conversation !== null) {
     const { conversation } = yield* resolve(query.conversation)
@@ -64,7 +64,7 @@ function* candidatesOf(
   const from = query.since?.getTime() ?? 0
   const latest = query.before ? query.before.getTime() - 1 : latestTime
   const filters = { directory: options.directory ?? null, kind: options.kind ?? null }
-  // A filter that few messages pass would have the index walk through all the others.
+  // A filter that few messages pass would make the index read all the others.
   const isFiltered = filters.directory !== null || filters.kind !== null
   return {
     indexed: source(prefixes),
@@ -78,7 +78,7 @@ function* candidatesOf(
   }
 }
 
-/** Best first; among equals the newest. */
+/** Best first, and among equals the newest. */
 function rank(answers: readonly SearchAnswer[], query: SearchQuery): SearchAnswer[] {
   return answers
     .map(answer => ({ answer, score: score(answer.texts, query) }))
@@ -94,7 +94,7 @@ function* hitsOf(
   if (answers.length === 0) return []
   const places = answers.map(({ row: { conv, seq } }) => ({ conv, seq }))
   const found = new Map((yield* all('foundMessages', { places })).map(row => [placeKey(row), row]))
-  // One that cannot be found again is damage, and `verify`'s to report.
+  // A message that cannot be found again is damage, which `verify` reports.
   const shown = answers.filter(({ row }) => found.has(placeKey(row)))
   const rows = shown.map(({ row }) => found.get(placeKey(row))!)
   const messages = yield* readLoose(rows, 'preview')

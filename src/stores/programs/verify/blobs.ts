@@ -7,7 +7,8 @@ import { type FindingList, isDamage, subjectOf } from './findings.ts'
 
 const reference = /\{"\$blob":"([0-9a-f]{64})","bytes":(\d+)\}/g
 
-/** What bodies refer to is there, as long as they say, and the list of references is the one that follows from them. */
+/** Checks that the blobs of bodies exist with the stated length, and that the stored references match the
+ *  bodies. */
 export function* checkBlobRefs(
   conv: Conv,
   rows: readonly RawMessageRow[],
@@ -51,10 +52,10 @@ function refsIn(body: string): ReadonlyMap<string, number> {
   return new Map([...body.matchAll(reference)].map(([, hash, bytes]) => [hash!, Number(bytes)]))
 }
 
-/** Bytes of a blob that are read at a time. */
+/** Bytes of a blob to read at a time. */
 const pieceBytes = 16 * 2 ** 20
 
-/** Checks that a blob is what its name says. Returns what is wrong, or null. */
+/** Checks a blob against its hash. Returns the problem, or null. */
 export function* checkBlob(blob: VerifyStatements['rawBlobs'][1]): Program<string | null> {
   const digest = createHash('sha256')
   let bytes = 0

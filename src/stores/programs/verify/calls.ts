@@ -10,10 +10,10 @@ interface Waiting {
   readonly run: number
 }
 
-/** Calls without a result that are kept in mind; more are counted only. */
+/** Most open calls to track. */
 const mostWaiting = 10_000
 
-/** Looks whether each tool call got its result. A turn that did not come to its end may lack some. */
+/** Checks that each tool call has a result. Calls of an incomplete turn may lack one. */
 export interface CallWalk {
   at(row: RawMessageRow, turn: TurnRow | null): void
   end(): void
@@ -43,7 +43,7 @@ export function walkCalls(findings: FindingList): CallWalk {
     }
   }
 
-  /** Ids of calls recur: the nearest one above, in the same run if there is one, is meant. */
+  /** Call ids recur. The result belongs to the nearest preceding call, in the same run if there is one. */
   function answered(callId: string, row: RawMessageRow): void {
     const calls = waiting.get(callId)
     if (!calls) return
@@ -78,7 +78,7 @@ function blocksOf(body: string): readonly ToolBlock[] {
       ? (blocks as ToolBlock[]).filter(block => typeof block === 'object' && block)
       : []
   } catch {
-    // The hash has said so already.
+    // The hash check reports it.
     return []
   }
 }

@@ -16,14 +16,14 @@ export interface ConversationCheck {
 }
 
 export interface ConversationCheckOptions {
-  /** Only so many messages, the newest. */
+  /** Only this many messages, the newest. */
   readonly newest: number
-  /** Told how many messages were checked; may be told again from the start. */
+  /** Called with the number of checked messages. May start again from 0. */
   readonly onPage: (messages: number) => void
 }
 
-/** Checks one conversation and all that belongs to it. Where a part cannot be read, the others still are, if whoever runs
- *  this throws the engine's errors into it. */
+/** Checks a conversation and everything that belongs to it. If a part cannot be read, the other parts are
+ *  checked, provided that the runner throws the engine's errors into the program. */
 export function* checkConversation(
   conversation: RawConversationRow,
   { newest, onPage }: ConversationCheckOptions,
@@ -55,7 +55,7 @@ function checkCounter(name: string, stored: number, counted: number, findings: F
   if (stored !== counted) findings.add('repairable', `${name} is ${stored}, and should be ${counted}`)
 }
 
-/** Adds to each damaged message which others stand on it, as far as the shape of the conversation can be read. */
+/** Adds the dependent messages to each damaged message, as far as the structure can be read. */
 function* withStanding(conversation: RawConversationRow, { list }: FindingList): Program<readonly Finding[]> {
   const isAsked = ({ severity, seq, branch }: Finding) =>
     severity === 'damage' && seq !== null && branch === null
@@ -76,7 +76,7 @@ function* withStanding(conversation: RawConversationRow, { list }: FindingList):
   }
 }
 
-/** Branches point to messages of the conversation, and what they copy of their heads is right. */
+/** Checks that branches point to messages of the conversation, and their copies of the head's position. */
 export function* checkBranches(conversation: RawConversationRow, findings: FindingList): Program<void> {
   const { conv, active_branch, trashed_at, purging } = conversation
   const branches = yield* all('branches', { conv })
@@ -119,7 +119,7 @@ export function* checkBranches(conversation: RawConversationRow, findings: Findi
   }
 }
 
-/** What was counted, marked and listed of the conversation agrees with it. */
+/** Checks the counters, marks and lists of the conversation. */
 export function* checkDerived(conversation: RawConversationRow, findings: FindingList): Program<void> {
   const { conv, indexed_seq, next_seq, next_event, tags, prompt_known, prompt_hash } = conversation
   if (prompt_known !== 1) findings.add('damage', `its prompt ${prompt_hash} is missing`)
@@ -160,10 +160,10 @@ function tagsIn(text: string): readonly string[] | null {
   }
 }
 
-/** Ids that are read at a time. */
+/** Ids to read at a time. */
 const stretch = 5_000
 
-/** Each summary was made of the messages that it says. */
+/** Checks that each summary matches its messages. */
 export function* checkSummaries({ conv }: RawConversationRow, findings: FindingList): Program<void> {
   for (const summary of yield* all('summaries', { conv })) {
     if (summary.text === null) continue
@@ -176,13 +176,13 @@ export function* checkSummaries({ conv }: RawConversationRow, findings: FindingL
   }
 }
 
-/** The checksum over the ids from the first to the last of a stretch, or null if it is no stretch of a path. */
+/** The checksum over the ids of a range, or null if it is not a range of a path. */
 function* checksumOf(
   conv: Conv,
   { first_seq, last_seq, first_id, last_id }: SummaryRow,
 ): Program<string | null> {
   const ranges: { lo: number; hi: number }[] = []
-  // Climbs run by run, and only ever upwards: damage must not send it round.
+  // Climbs run by run and only upwards, so that damage cannot cause an endless loop.
   for (let seq = last_seq; ; ) {
     const [place] = yield* readRawPositions(conv, [seq])
     if (!place || place.run > seq) return null

@@ -3,7 +3,7 @@ import { CorruptError, InvalidError, SkeinError } from '../../../core/errors.ts'
 import type { Finding, Severity } from '../../../core/finding.ts'
 import type { Program } from '../../engine/engine.ts'
 
-/** What a finding is about, within its conversation. */
+/** The subject of a finding within its conversation. */
 export interface FindingSubject {
   readonly message?: string | null
   readonly branch?: string
@@ -20,16 +20,16 @@ export function subjectOf(row: {
   return { message: row.id, seq: row.seq, before: row.depth }
 }
 
-/** Collects what is found in one conversation: so many that somebody can act on them, and the number of the rest. */
+/** The findings of a conversation: a limited list, and the number of the others. */
 export interface FindingList {
   readonly list: readonly Finding[]
-  /** Those that are not listed. */
+  /** Findings that are not listed. */
   readonly more: Readonly<Record<Severity, number>>
   add(severity: Severity, what: string, about?: FindingSubject): void
   has(severity: Severity): boolean
 }
 
-/** More than this says nothing new about a conversation. */
+/** More findings say nothing new about a conversation. */
 const mostListed = 1_000
 
 export function createFindingList(conversation: string | null): FindingList {
@@ -63,13 +63,13 @@ export function createFindingList(conversation: string | null): FindingList {
   }
 }
 
-/** Whether an error tells of what lies there. Anything else (nobody answers, somebody stops us) is no finding. */
+/** Whether an error is caused by stored data. Other errors (unreachable, aborted) are not findings. */
 export function isDamage(error: unknown): boolean {
   if (!(error instanceof Error) || error.name === 'AbortError') return false
   return !(error instanceof SkeinError) || error instanceof CorruptError || error instanceof InvalidError
 }
 
-/** Does a part of the check; if it cannot be read, that is what was found. */
+/** Runs a part of the check. If it cannot be read, that is a finding. */
 export function* guarded(findings: FindingList, what: string, part: () => Program<void>): Program<void> {
   try {
     yield* part()

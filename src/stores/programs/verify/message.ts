@@ -5,12 +5,12 @@ import { type Role, roles } from '../../../core/message.ts'
 import type { RawMessageRow, RawPositionRow } from '../../engine/statements-verify.ts'
 import { type FindingList, subjectOf } from './findings.ts'
 
-/** What is known of a message's parent, and what its id would have to be if that is not the stored one. */
+/** The facts about a message's parent, and its computed id if that differs from the stored one. */
 export type ParentFacts = Pick<RawPositionRow, 'id' | 'run' | 'depth' | 'path_tokens'> & {
   readonly trueId?: string
 }
 
-/** Whether each column has the type that was stored: damage can change that too. */
+/** Whether each column has its type, which damage can change. */
 export function hasColumnTypes(row: RawMessageRow): boolean {
   const { seq, parent_seq, run, depth, at, tokens, path_tokens, turn, step } = row
   return (
@@ -22,8 +22,8 @@ export function hasColumnTypes(row: RawMessageRow): boolean {
   )
 }
 
-/** Checks who said what, when and after what. Returns the id that follows from what is stored, where it is another one:
- *  what hangs on the message may still be right about it. */
+/** Checks content, role, time and parent against the id. If the computed id differs, returns it: the
+ *  children of the message may refer to it. */
 export function checkWords(
   row: RawMessageRow,
   above: string,
@@ -52,7 +52,7 @@ export function checkWords(
   return idWith(trueAbove ?? above, found)
 }
 
-/** Checks what was taken away on purpose: the place has to say by whom, when and why. */
+/** Checks that an erased message says by whom, when and why. */
 export function checkErasure(row: RawMessageRow, findings: FindingList): void {
   const about = subjectOf(row)
   if (row.body === null && row.erased === null) findings.add('damage', 'its words are missing', about)
@@ -71,7 +71,7 @@ function isErasure(text: string): boolean {
   }
 }
 
-/** Checks what follows from the parent and is stored to make reading cheap. */
+/** Checks the columns that are derived from the parent. */
 export function checkPlace(row: RawMessageRow, above: ParentFacts | null, findings: FindingList): void {
   const about = subjectOf(row)
   const follows = above !== null && row.parent_seq === row.seq - 1

@@ -4,7 +4,7 @@ import type { FindingList } from './findings.ts'
 
 const page = 50
 
-/** Nothing hangs on a conversation or a message that is not there. */
+/** Finds rows of conversations and messages that do not exist. */
 export function* checkOrphans(findings: FindingList): Program<void> {
   for (const { place, conv, count } of yield* all('orphans', {})) {
     const what = `${count} of ${place} belong to a conversation that is not there (${conv})`
@@ -15,7 +15,7 @@ export function* checkOrphans(findings: FindingList): Program<void> {
     findings.add('repairable', `the search index knows ${loose.count} messages that are not there`)
 }
 
-/** Each prompt is what its hash says. */
+/** Checks each prompt against its hash. */
 export function* checkPrompts(findings: FindingList): Program<void> {
   for (let after = ''; ; ) {
     const prompts = yield* all('rawPrompts', { after, limit: page })

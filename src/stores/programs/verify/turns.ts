@@ -3,7 +3,7 @@ import type { Conv, TurnRow } from '../../engine/rows.ts'
 import type { RawMessageRow } from '../../engine/statements-verify.ts'
 import { type FindingList, subjectOf } from './findings.ts'
 
-/** Turns that are read at a time: the engine sorts all of a conversation's for each page. */
+/** Turns to read at a time: for each page, the engine sorts all turns of the conversation. */
 const page = 5_000
 
 const statuses: readonly string[] = ['open', 'complete', 'interrupted', 'failed']
@@ -13,10 +13,9 @@ interface UnderWay {
   lastSeen: number
 }
 
-/** Goes along the messages in order of seq and compares them with the turns they say they belong to. Only the turns
- *  that run side by side are held. */
+/** Walks the messages in order of seq and compares them with their turns. Holds only turns that overlap. */
 export interface TurnWalk {
-  /** The turn that a message belongs to, if it says so and that is right. */
+  /** The turn of a message, if the message names one and that is correct. */
   at(row: RawMessageRow): Program<TurnRow | null>
   end(): Program<void>
 }
@@ -54,7 +53,7 @@ export function walkTurns(conv: Conv, findings: FindingList): TurnWalk {
     yield* goTo(Number.POSITIVE_INFINITY)
   }
 
-  /** Takes up the turns that have begun by this seq, and settles those that have ended before it. */
+  /** Adds the turns that begin up to this seq, and finishes those that ended before it. */
   function* goTo(seq: number): Program<void> {
     for (;;) {
       if (next >= waiting.length) {
@@ -85,7 +84,7 @@ export function walkTurns(conv: Conv, findings: FindingList): TurnWalk {
       complain(turn, 'is open and has ended, or neither')
   }
 
-  /** Whether its last message was deleted, which is lawful, or is there and belongs elsewhere. */
+  /** The last message was deleted, which is valid, or it exists and belongs to another turn. */
   function* missingLast(turn: TurnRow): Program<void> {
     const [place] = yield* all('rawPlaces', { conv, seqs: [turn.last] })
     if (place) complain(turn, `should end with seq ${turn.last}, which does not belong to it`)

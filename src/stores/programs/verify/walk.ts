@@ -13,10 +13,10 @@ import { type FindingList, isDamage, subjectOf } from './findings.ts'
 import { checkErasure, checkPlace, checkWords, hasColumnTypes, type ParentFacts } from './message.ts'
 import { walkTurns } from './turns.ts'
 
-/** Messages that are read at a time. */
+/** Messages to read at a time. */
 const pageSize = 200
 
-/** What a walk over all messages of a conversation has counted. */
+/** The counts of a walk over all messages of a conversation. */
 export interface WalkResult {
   readonly messages: number
   readonly erased: number
@@ -24,12 +24,13 @@ export interface WalkResult {
 }
 
 export interface WalkOptions {
-  /** Only messages above this seq, and nothing that needs the others; -1 for all. */
+  /** Only messages above this seq, and no checks that need the others. -1 for all. */
   readonly above: number
   readonly onPage: (messages: number) => void
 }
 
-/** Goes through the messages of a conversation in order of seq, page by page, and checks each against its parent. */
+/** Walks the messages of a conversation in order of seq, page by page, and checks each against its
+ *  parent. */
 export function* walkMessages(
   conversation: RawConversationRow,
   findings: FindingList,
@@ -40,7 +41,7 @@ export function* walkMessages(
   const gaps = walkGaps(conversation, findings)
   const turns = walkTurns(conv, findings)
   const calls = walkCalls(findings)
-  // Only of messages whose own id is wrong: what hangs on them may have been given the right one.
+  // Only of messages whose own id is wrong: their children may refer to the correct one.
   const trueIds = new Map<number, string>()
   let [messages, erased, tokens, above] = [0, 0, 0, start]
   let before: RawMessageRow | null = null
@@ -89,7 +90,7 @@ interface PageOfMessages {
   readonly isLast: boolean
 }
 
-/** The next messages. Where some cannot be read, the others are: one by one, in the order that the index knows. */
+/** The next messages. If some cannot be read, the others are read one by one, in the order of an index. */
 function* readPage(conv: Conv, above: number): Program<PageOfMessages> {
   try {
     const rows = yield* all('rawMessages', { conv, above, limit: pageSize })
@@ -113,7 +114,7 @@ function* readPage(conv: Conv, above: number): Program<PageOfMessages> {
   return { rows, holes, isLast: seqs.length < pageSize }
 }
 
-/** The parents of a page's messages that are not in the page itself. */
+/** The parents of a page's messages that are not in the page. */
 function* parentsOf(
   conv: Conv,
   rows: readonly RawMessageRow[],
@@ -130,7 +131,7 @@ function* parentsOf(
   return parents
 }
 
-/** Places of messages; those that cannot be read are left out. */
+/** The positions of messages, without those that cannot be read. */
 export function* readRawPositions(conv: Conv, seqs: readonly number[]): Program<readonly RawPositionRow[]> {
   try {
     return yield* all('rawPlaces', { conv, seqs })
@@ -154,8 +155,8 @@ type Tombstone = VerifyStatements['rawTombstones'][1]
 
 const page = 1_000
 
-/** Goes along the messages in order of seq and looks at what lies between them: every seq is a message's or a
- *  tombstone's, and none is both. */
+/** Walks the messages in order of seq and checks the gaps between them: every seq is that of a message or
+ *  of a tombstone, and not of both. */
 export interface GapWalk {
   at(row: RawMessageRow): Program<void>
   end(): Program<void>
@@ -186,7 +187,7 @@ export function walkGaps({ conv, next_seq }: RawConversationRow, findings: Findi
       findings.add('repairable', `the next seq is said to be ${next_seq}, and ${last} is there already`)
   }
 
-  /** Says which seqs above what was reached and below `seq` are nobody's. */
+  /** Reports seqs between `reached` and `seq` that have neither a message nor a tombstone. */
   function complain(buried: readonly Tombstone[], seq: number): void {
     let from = reached + 1
     for (const tombstone of buried) {
