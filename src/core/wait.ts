@@ -16,7 +16,8 @@ export async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal
   }
 }
 
-/** Runs tasks one after the other, in the order of the calls. A task that fails rejects only its own promise. */
+/** Runs tasks one after the other, in the order of the calls. A task that fails rejects only its own
+ *  promise. */
 export type SerialQueue = <T>(task: () => Promise<T>) => Promise<T>
 
 export function createSerialQueue(): SerialQueue {

@@ -122,8 +122,9 @@ const tables: { readonly [K in Kind]: FieldTable<Omit<RecordOf<K>, 'kind'>> } = 
   },
 }
 
-/** Checks a record of any origin before an engine sees it. Its fields must be such as a store could have written,
- *  and its hashes are computed again. Returns the known fields. Throws InvalidError naming the field. */
+/** Checks a record of any origin before an engine sees it. Its fields must be such as a store could have
+ *  written, and its hashes are computed again. Returns the known fields. Throws InvalidError naming the
+ *  field. */
 export function checkRecord(record: unknown): stored.StoreRecord {
   if (!isPlainObject(record)) throw new InvalidError('record', `must be an object, got ${typeName(record)}`)
   const kind = record.kind as Kind

@@ -1,11 +1,11 @@
 import type { BoundStatement } from './prepared.ts'
 
-/** What one statement gave. */
+/** The result of a statement. */
 export interface BatchResult {
   readonly rows: readonly Row[]
-  /** Rows that were written. */
+  /** The number of written rows. */
   readonly changes: number
-  /** The first word of the server's answer: `COMMIT` may be answered by `ROLLBACK`. */
+  /** The first word of the server's reply: the reply to `COMMIT` may be `ROLLBACK`. */
   readonly command: string
 }
 
@@ -16,7 +16,7 @@ interface Column {
   readonly parse: (text: string) => unknown
 }
 
-/** What we use of pg's connection: its methods are its own affair, so pg is pinned and a test watches. */
+/** The internal methods of pg's connection that we use. So pg is pinned, and a test checks them. */
 interface Connection {
   readonly parsedStatements: Record<string, string>
   readonly stream: { cork?(): void; uncork?(): void }
@@ -29,16 +29,16 @@ interface Connection {
   removeListener(event: 'parseComplete', listener: () => void): void
 }
 
-/** A client of pg that takes an object with `submit` for a query, as cursors and streams are. */
+/** A client of pg that accepts an object with `submit` as a query, such as a cursor or a stream. */
 export interface BatchClient {
   query(batch: Batch): unknown
 }
 
-/** The columns that a prepared statement gives stay the same: the server describes them once. */
+/** The columns of a prepared statement do not change, so the server describes them once. */
 const described = new WeakMap<Connection, Map<string, readonly Column[]>>()
 
-/** Several statements in one round trip, with one Sync: outside a transaction they are one of their own, and an
- *  error in any of them undoes all. pg itself sends a Sync after each. */
+/** Several statements in one round trip, with one Sync. Outside a transaction block they form a transaction
+ *  of their own, and an error in one of them undoes all. pg itself sends a Sync after each statement. */
 export class Batch {
   readonly done: Promise<readonly BatchResult[]>
   #resolve!: (results: readonly BatchResult[]) => void
@@ -58,7 +58,7 @@ export class Batch {
     })
   }
 
-  /** Called by pg when it is the batch's turn. */
+  /** Called by pg when the connection is free. */
   submit(connection: Connection): void {
     this.#known = described.get(connection) ?? new Map()
     described.set(connection, this.#known)
@@ -83,7 +83,8 @@ export class Batch {
     this.#begin()
   }
 
-  /** A parsed statement outlives an error in the same batch, so each is noted as the server reports it. */
+  /** A parsed statement survives an error in the same batch, so each one is recorded when the server
+   *  reports it. */
   #noteParsed(connection: Connection, parsing: readonly BoundStatement['statement'][]): void {
     let parsed = 0
     const listener = () => {
@@ -152,7 +153,7 @@ const asNumber = Number
 const asText = (text: string) => text
 const asBytes = (text: string) => Buffer.from(text.slice(2), 'hex')
 
-/** int2, int4, int8 and float8 are numbers here, bytea is bytes, and everything else is text. */
+/** int2, int4, int8 and float8 become numbers, bytea becomes bytes, everything else stays text. */
 function parserOf(type: number): (text: string) => unknown {
   if (type === 20 || type === 21 || type === 23 || type === 701) return asNumber
   return type === 17 ? asBytes : asText

@@ -9,13 +9,13 @@ import { type PooledConnection, type PostgresPool, withConnection } from './pool
 import { type BoundStatement, bind, type PreparedStatement, prepare } from './prepared.ts'
 import { queries } from './queries/index.ts'
 
-/** How often a transaction is run before its lost races are the caller's. */
+/** How often a transaction is run before a lost race is reported to the caller. */
 const mostTries = 10
 
-/** Statements that wait for company at most; more would only fill memory. */
+/** Most statements to batch into one round trip. */
 const mostWaiting = 200
 
-/** To a statement that waits, before it is sent: nobody looks at it. */
+/** Placeholder for a deferred statement; its result is never read. */
 const unseen: StatementResult = { rows: [], changes: 0 }
 
 const begin = bind(prepare('BEGIN ISOLATION LEVEL READ COMMITTED'), {})
@@ -30,10 +30,10 @@ export interface PostgresEngineOptions {
   close(): Promise<void>
 }
 
-/** An engine that can also do a whole transaction in one round trip. */
+/** An engine that can also run a whole transaction in one round trip. */
 export interface PostgresEngine extends Engine {
   readonly tenant: string
-  /** Runs statements as one transaction of their own, in one round trip. Lost races are the caller's. */
+  /** Runs statements as a transaction of their own, in one round trip. Does not retry after a lost race. */
   once(statements: readonly BoundStatement[]): Promise<readonly BatchResult[]>
 }
 
@@ -55,7 +55,7 @@ export function postgresEngine(
       try {
         return await drive(program(), link, waiting, { mayWait: false })
       } finally {
-        // Nothing depends on how reading ends, so the answer goes out first.
+        // The end of a read transaction needs no confirmation, so the result is returned first.
         if (waiting.length === 0) link.run([rollback]).catch(link.spoil)
       }
     }).catch(rethrow)
@@ -79,7 +79,7 @@ export function postgresEngine(
     try {
       result = await drive(program, link, waiting, { mayWait: true })
     } catch (error) {
-      // If the opening was never sent there is nothing to undo.
+      // If BEGIN was never sent, there is nothing to undo.
       const begun = waiting[0] !== begin
       if (begun && !isBroken(error)) await link.run([rollback]).catch(link.spoil)
       throw error
@@ -106,13 +106,13 @@ export function postgresEngine(
         link.spoil()
         throw translateCommit(error)
       }
-      // Inside a transaction block an error leaves the block open, and the commit unread.
+      // In a transaction block, an error leaves the block open and the COMMIT unread.
       if (statements.at(-1) === commit) await link.run([rollback]).catch(link.spoil)
       throw error
     }
   }
 
-  /** PostgreSQL checks its own pages; a client cannot. */
+  /** A client cannot check the pages of PostgreSQL. */
   async function inspect() {
     return []
   }
@@ -143,7 +143,7 @@ export function postgresEngine(
   }
 }
 
-/** Makes the statements of a call; each text is read once. */
+/** Makes the statements of a call. Each text is prepared once. */
 function compiler(tenant: string): (call: StatementCall) => BoundStatement[] {
   const known = new Map<string, readonly PreparedStatement[]>()
 
@@ -172,7 +172,7 @@ interface Piece {
   readonly data: Buffer
 }
 
-/** A blob may come in several rows, in any order. */
+/** A blob may arrive in several rows, in any order. */
 function joinPieces(rows: readonly unknown[]): readonly unknown[] {
   const blobs = Map.groupBy(rows as readonly Piece[], row => row.hash)
   return [...blobs.values()].map(pieces => {
@@ -183,8 +183,8 @@ function joinPieces(rows: readonly unknown[]): readonly unknown[] {
   })
 }
 
-/** Warnings that a commit is only known to have happened on one server: the wait for the standby was
- *  cancelled, or the server is being stopped. */
+/** Warnings that a commit is confirmed by one server only: the wait for the standby was cancelled, or the
+ *  server is shutting down. */
 function isUnconfirmed(warning: string): boolean {
   return warning === '57014' || warning === '57P01'
 }
@@ -193,8 +193,8 @@ function rethrow(error: unknown): never {
   throw translate(error)
 }
 
-/** A match as the text of a tsquery. Any token can stand in it: within quotes only the quote itself and the
- *  backslash mean something. */
+/** The query as the text of a tsquery. Any token can be used: within quotes, only the quote itself and the
+ *  backslash have a meaning. */
 export function matchText({ all, prefixes, any, none }: TokenMatch): string {
   const parts = [...all.map(quote), ...prefixes.map(prefix => `${quote(prefix)}:*`)]
   if (any.length > 0) parts.push(`(${any.map(quote).join(' | ')})`)

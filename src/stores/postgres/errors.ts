@@ -8,7 +8,7 @@ import {
   UnavailableError,
 } from '../../core/errors.ts'
 
-/** An engine's error as one of ours, where there is one; anything else comes back as it is. */
+/** Translates an error of pg into one of ours. Unknown errors are returned unchanged. */
 export function translate(error: unknown): unknown {
   if (error instanceof SkeinError || !(error instanceof Error)) return error
   const options = { cause: error }
@@ -37,30 +37,30 @@ export function translate(error: unknown): unknown {
   }
 }
 
-/** Of an error that came after a commit was sent: whether it happened may be unknown. */
+/** Translates an error that came after a commit was sent: its outcome may be unknown. */
 export function translateCommit(error: unknown): unknown {
   if (!(error instanceof Error) || !isBroken(error)) return translate(error)
   return new OutcomeUnknownError('the connection broke after the commit was sent', { cause: error })
 }
 
-/** Whether the whole transaction may simply be run again: a deadlock, or a lost race on a unique key, of
- *  which the second run sees the winner. */
+/** Whether the whole transaction may be run again: after a deadlock, or after a lost race for a unique key,
+ *  whose winner the second run sees. */
 export function isLostRace(error: unknown): boolean {
   const state = stateOf(error)
   return state === '40001' || state === '40P01' || state === '23505'
 }
 
-/** Whether the connection is of no more use, or never came about. */
+/** Whether the connection is broken, or was never established. */
 export function isBroken(error: unknown): boolean {
   if (error instanceof SkeinError) return false
   const state = stateOf(error)
-  // What has no state of PostgreSQL's comes from the network, or from pg about the network.
+  // An error without SQLSTATE comes from the network, or from pg about the network.
   if (state === null) return isOfNetwork(error)
-  // Class 08 is about connections, 57P0x says that the server ends them, 53300 that it has too many.
+  // Class 08: connection errors. 57P0x: the server ends connections. 53300: too many connections.
   return state.startsWith('08') || /^57P0[1-5]$/.test(state) || state === '53300'
 }
 
-/** The five characters of SQLSTATE that pg puts on a server's error. */
+/** The SQLSTATE that pg sets on a server's error. */
 export function stateOf(error: unknown): string | null {
   const code = error instanceof Error && 'code' in error ? error.code : null
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as Error)

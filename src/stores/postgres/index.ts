@@ -1,3 +1,13 @@
+/**
+ * `skein/postgres`: the driver for PostgreSQL, over pg.
+ *
+ * - `migrations.ts`, `migrate.ts`: the tables, and how a database gets them
+ * - `queries/`: the SQL of every statement
+ * - `engine.ts`: runs programs in transactions and retries lost races
+ * - `pool.ts`, `batch.ts`, `prepared.ts`: connections, several statements per round trip, typed parameters
+ * - `quick-append.ts`: the ordinary append in one statement
+ * - `errors.ts`: errors of pg as ours
+ */
 import { checkName } from '../../core/check.ts'
 import { SchemaTooNewError, UnavailableError } from '../../core/errors.ts'
 import type { Store } from '../../core/ports.ts'
@@ -13,12 +23,12 @@ export type { PostgresClient, PostgresPool } from './pool.ts'
 
 export interface PostgresOptions {
   readonly source?: Source
-  /** Whose conversations these are: `default` unless said otherwise. Tenants see nothing of each other. */
+  /** The owner of the conversations. Default: `default`. Tenants cannot see each other's data. */
   readonly tenant?: string
 }
 
 export interface OpenPostgresOptions extends PostgresOptions {
-  /** Settings for pg's pool beyond the URL. */
+  /** Settings for pg's pool, in addition to the URL. */
   readonly pool?: {
     readonly max?: number
     readonly connectionTimeoutMillis?: number
@@ -28,11 +38,11 @@ export interface OpenPostgresOptions extends PostgresOptions {
 }
 
 export interface BorrowPostgresOptions extends PostgresOptions {
-  /** `migrate` (default) makes or upgrades the tables; `check` only looks whether they are there. */
+  /** `migrate` (default) creates or upgrades the tables. `check` only checks that they exist. */
   readonly schema?: 'migrate' | 'check'
 }
 
-/** Opens a pool of connections and owns it: closing the store closes it.
+/** Opens a connection pool and owns it: closing the store closes the pool.
  *
  * @example
  * ```ts
@@ -50,13 +60,14 @@ export async function openPostgresStore(url: string, options: OpenPostgresOption
     connectionString: url,
     fallback_application_name: 'skein',
     max: 10,
-    // One stays, so that a lone writer's connection is not timed between two appends.
+    // One connection stays open, so that no idle timer is set and cleared between the appends of a single
+    // writer.
     min: 1,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     ...options.pool,
   })
-  // An idle connection that breaks is replaced when the next one is needed.
+  // A broken idle connection is replaced when the next one is needed.
   pool.on('error', () => {})
   try {
     await migrate(pool)
@@ -69,7 +80,7 @@ export async function openPostgresStore(url: string, options: OpenPostgresOption
   })
 }
 
-/** Puts a store on a pool that belongs to the caller, who also listens to its errors and closes it.
+/** A store on a pool of the caller, who also handles its errors and closes it.
  *
  * @example
  * ```ts

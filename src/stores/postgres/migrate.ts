@@ -6,8 +6,8 @@ import { migrations as released } from './migrations.ts'
 import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
 import { bind, prepare } from './prepared.ts'
 
-/** The row that holds the version is also the lock under which it changes: it works through any pooler,
- *  and vanishes with the process that holds it. */
+/** The row with the version is also the lock for changing it. This works through any connection pooler, and
+ *  the lock ends with the process that holds it. */
 const opening = `
   BEGIN;
   CREATE SCHEMA IF NOT EXISTS skein;
@@ -19,21 +19,22 @@ const readVersion = bind(prepare(`SELECT version FROM skein.schema_version`), {}
 const lockVersion = bind(prepare(`SELECT version FROM skein.schema_version FOR UPDATE`), {})
 const putVersion = prepare(`UPDATE skein.schema_version SET version = @version::int`)
 
-/** How often a step back is taken for another process that is starting too. */
+/** How often to retry if other processes start at the same time. */
 const mostTries = 30
 
-/** The newest version this program knows. */
+/** The newest version that this program knows. */
 export const newestVersion = released.at(-1)!.version
 
-/** The schema version of a database; 0 if it holds no store. */
+/** The schema version of a database, or 0 if it contains no store. */
 export async function schemaVersion(pool: PostgresPool): Promise<number> {
   return withConnection(pool, versionOn).catch(error => {
     throw translate(error)
   })
 }
 
-/** Brings a database to the newest version and returns it: all in one transaction, and any number of
- *  processes may try at once. Throws SchemaTooNewError, without writing, if a newer Skein wrote it. */
+/** Migrates a database to the newest version and returns it. Everything happens in one transaction, and any
+ *  number of processes may try at once. Throws SchemaTooNewError, without writing, if a newer version of
+ *  Skein wrote it. */
 export async function migrate(
   pool: PostgresPool,
   migrations: readonly Migration[] = released,
@@ -54,7 +55,7 @@ async function migrateOn(
   migrations: readonly Migration[],
   newest: number,
 ): Promise<number> {
-  // Asked first without a lock: mostly there is nothing to do, and a plain role may not be allowed more.
+  // First without a lock: usually there is nothing to do, and a restricted role may not be allowed more.
   if ((await checkedVersion(versionOn(link), newest)) === newest) return newest
   try {
     await link.execute(opening)
@@ -88,7 +89,7 @@ async function checkedVersion(answer: Promise<number>, newest: number): Promise<
   return found
 }
 
-/** Whether another process was making the same things: `IF NOT EXISTS` looks before it makes. */
+/** Whether another process was creating the same objects: `IF NOT EXISTS` checks before it creates. */
 function isLostStart(error: unknown): boolean {
   const state = stateOf(error)
   return state === '23505' || state === '42P06' || state === '42P07' || state === '40P01'

@@ -2,7 +2,7 @@ import { type Batch, type BatchResult, runBatch } from './batch.ts'
 import { isBroken, translate } from './errors.ts'
 import type { BoundStatement } from './prepared.ts'
 
-/** What we use of a client of pg. */
+/** The part of pg's client that we use. */
 export interface PostgresClient {
   query(batch: Batch): unknown
   query(text: string): Promise<unknown>
@@ -12,24 +12,24 @@ export interface PostgresClient {
   release(destroy?: boolean): void
 }
 
-/** What we use of a pool of pg: any object with this method will do. */
+/** The part of pg's pool that we use. Any object with this method will do. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>
 }
 
-/** One connection, ours for a while. */
+/** A borrowed connection. */
 export interface PooledConnection {
   /** Sends statements in one round trip. Rejects with pg's own error. */
   run(statements: readonly BoundStatement[]): Promise<readonly BatchResult[]>
-  /** Runs a text that may hold several statements and takes no values. */
+  /** Runs a text with one or more statements and without values. */
   execute(text: string): Promise<void>
-  /** SQLSTATE of the warnings that came since the last call. */
+  /** The SQLSTATEs of the warnings since the last call. */
   takeWarnings(): readonly string[]
-  /** Gives the connection up when the work is done: nobody can tell what state it is in. */
+  /** Discards the connection after the work, because its state is unknown. */
   spoil(): void
 }
 
-/** Borrows a connection for some work. Throws UnavailableError if there is none to be had. */
+/** Borrows a connection for some work. Throws UnavailableError if there is none. */
 export async function withConnection<T>(
   pool: PostgresPool,
   work: (link: PooledConnection) => Promise<T>,
@@ -37,7 +37,7 @@ export async function withConnection<T>(
   const client = await connect(pool)
   let spoilt = false
   let warnings: string[] = []
-  // Without a listener of its own, a client that loses its server takes the process with it.
+  // Without a listener of its own, a client that loses its server would end the process.
   const onError = () => {
     spoilt = true
   }

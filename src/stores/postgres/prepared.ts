@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A statement as PostgreSQL is given it: parsed once a connection, under a name made from its text. */
+/** A statement as sent to PostgreSQL: parsed once per connection, under a name made from its text. */
 export interface PreparedStatement {
   readonly name: string
   readonly sql: string
@@ -13,7 +13,7 @@ interface Param {
   readonly list: ElementType | 'json' | null
 }
 
-/** What is sent for a parameter: text, or bytes. */
+/** The value of a parameter: text or bytes. */
 export type ParameterValue = string | Buffer | null
 
 /** A statement with its values. */
@@ -22,11 +22,11 @@ export interface BoundStatement {
   readonly values: readonly ParameterValue[]
 }
 
-/** Reads `@name` parameters. A name that recurs is the same parameter, and where it stands first its cast says
- *  how a list is sent. */
+/** Reads `@name` parameters. All occurrences of a name are the same parameter. The cast of its first
+ *  occurrence decides how a list is sent. */
 export function prepare(text: string): PreparedStatement {
   const params: Param[] = []
-  // An `@` that follows one, or that no letter follows, is an operator.
+  // An `@` after another one, or without a letter after it, is an operator.
   const mark = /(?<!@)@([a-z_]+)(?=(?:::(json\b|\w+\[\]))?)/g
   const sql = text.replace(mark, (_, name: string, cast?: string) => {
     const known = params.findIndex(param => param.name === name)
@@ -36,7 +36,8 @@ export function prepare(text: string): PreparedStatement {
   return { name: `skein_${createHash('sha256').update(sql).digest('hex').slice(0, 20)}`, sql, params }
 }
 
-/** Puts values in the order of the parameters. Throws if one is missing: it would be stored as null. */
+/** Puts values in the order of the parameters. Throws if one is missing, because it would be stored as
+ *  null. */
 export function bind(statement: PreparedStatement, given: Readonly<Record<string, unknown>>): BoundStatement {
   const values = statement.params.map(({ name, list }) => {
     const value = given[name]
@@ -55,12 +56,12 @@ function encode(value: unknown, list: Param['list']): ParameterValue {
   throw new TypeError(`a parameter cannot be ${typeof value}`)
 }
 
-/** The types whose lists are sent, with their numbers in PostgreSQL's catalogue. */
+/** The element types of arrays, with their OIDs. */
 const types = { text: 25, int: 23, bigint: 20, bytea: 17 } as const
 
 export type ElementType = keyof typeof types
 
-/** A list as PostgreSQL takes an array in binary: texts need no quotes, and the server has nothing to parse. */
+/** A list in PostgreSQL's binary array format: texts need no quotes, and the server need not parse. */
 export function encodeArray(type: ElementType, list: readonly unknown[]): Buffer {
   const { size, write } = codecs[type]
   let total = list.length > 0 ? 20 : 12
@@ -71,7 +72,7 @@ export function encodeArray(type: ElementType, list: readonly unknown[]): Buffer
   bytes.writeInt32BE(types[type], 8)
   if (list.length === 0) return bytes
   bytes.writeInt32BE(list.length, 12)
-  bytes.writeInt32BE(1, 16) // the first has the number 1
+  bytes.writeInt32BE(1, 16) // lower bound
   let at = 20
   for (const element of list) {
     const length = element === null ? 0 : write(element, bytes, at + 4)
@@ -83,7 +84,7 @@ export function encodeArray(type: ElementType, list: readonly unknown[]): Buffer
 
 interface Codec {
   size(element: unknown): number
-  /** Returns how many bytes it wrote. */
+  /** Returns the number of written bytes. */
   write(element: unknown, bytes: Buffer, at: number): number
 }
 

@@ -16,14 +16,14 @@ type Request = ReturnType<typeof appendRequest>
 
 const outside = [prepare(appendOutsideTurnsSql)]
 const opening = [prepare(openTurnSql)]
-// A further step mostly goes on with an open turn, but a turn may begin with any step. Each of the two does
-// nothing where the other one does something.
+// A further step usually continues an open turn, but a turn may begin with any step. Exactly one of the two
+// statements has an effect.
 const further = [prepare(continueTurnSql), prepare(openTurnSql)]
 
 const kinds: readonly string[] = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'cost']
 
-/** A store whose plain appends are one statement in one round trip. Whatever is not plain (a retry, a
- *  conflict, a busy branch, blobs) is left to the store it is given, which decides what it means. */
+/** A store whose ordinary appends are one statement in one round trip. Everything else (a retry, a
+ *  conflict, a busy branch, blobs) is passed to the given store. */
 export function withQuickAppend(store: Store, engine: PostgresEngine): Store {
   return {
     ...store,
@@ -34,7 +34,7 @@ export function withQuickAppend(store: Store, engine: PostgresEngine): Store {
   }
 }
 
-/** Appends if nothing speaks against it, otherwise writes nothing and returns null. */
+/** Appends if nothing prevents it. Otherwise writes nothing and returns null. */
 async function quickAppend(engine: PostgresEngine, request: Request): Promise<Appended | null> {
   const { ref } = request
   if (!isPlain(request)) return null
@@ -61,12 +61,12 @@ function statementsFor({ turn }: Request): readonly PreparedStatement[] {
   return turn.step === 0 ? opening : further
 }
 
-/** A lost race, or a value that the statement cannot take: the whole program will say what is the matter. */
+/** A lost race, or a value that the statement cannot take: the shared program reports the reason. */
 function wroteNothing(error: unknown): boolean {
   return isLostRace(error) || (stateOf(error)?.startsWith('22') ?? false)
 }
 
-/** What the ids will be if the head is where the caller believes. */
+/** The ids that the messages get if the head is the expected one. */
 function idsOf({ ref, expectedHead, messages, now }: Request): MessageId[] {
   let above: MessageId | ConversationId = expectedHead ?? ref.conversationId
   return messages.map(message => {

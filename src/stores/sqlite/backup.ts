@@ -6,15 +6,16 @@ import { retryWhileBusy } from './retry-while-busy.ts'
 
 export interface BackupOptions {
   readonly signal?: AbortSignal
-  /** How many are copied before others get their turn. */
+  /** How many pages to copy before other work gets a turn. */
   readonly pagesPerStep?: number
   readonly onProgress?: (pages: number, total: number) => void
-  /** Looks at the copy before it gets its name; what it throws keeps the copy from getting it. */
+  /** Checks the copy before it is renamed. An error prevents the renaming. */
   readonly check?: (unfinished: string) => Promise<void>
 }
 
-/** Copies a file while others write to it: all of one moment, and what was acknowledged before the call is in it. The copy
- *  has its name when it is whole and on the disk, and not before. Only its owner can read it. Returns its size. */
+/** Copies a file while other processes write to it. The copy is one snapshot that contains everything
+ *  acknowledged before the call. It is renamed once it is complete and on the disk. Only its owner can read
+ *  it. Returns its size. */
 export async function backupFile(from: string, to: string, options: BackupOptions = {}): Promise<number> {
   const { check } = options
   const unfinished = `${to}.${process.pid}.unfinished`
@@ -41,7 +42,7 @@ async function copyPages(
 ): Promise<void> {
   const db = new BetterSqlite3(from, { fileMustExist: true, timeout: 0 })
   try {
-    // One moment for all steps: without it, whoever writes in between makes the copy begin again, for ever if he likes.
+    // One snapshot for all steps. Otherwise a concurrent writer would restart the copy indefinitely.
     await retryWhileBusy(() => {
       if (db.inTransaction) db.exec('ROLLBACK')
       db.exec('BEGIN')

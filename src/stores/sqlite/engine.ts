@@ -6,17 +6,17 @@ import { isBusy, translate } from './errors.ts'
 import { queries } from './queries/index.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
-/** Writes between two checkpoints. Left to itself, SQLite checkpoints inside some unlucky append. */
+/** Writes between two checkpoints. By default SQLite checkpoints inside one of the appends. */
 const writesPerCheckpoint = 50
 
 export interface SqliteEngineOptions {
   readonly source: Source
-  /** Whether closing the engine closes the handle, and checkpoints are ours to make. */
+  /** Whether closing the engine closes the handle, and whether the engine makes checkpoints. */
   readonly owned: boolean
 }
 
-/** Transactions on one handle. A program runs from begin to commit without giving way, so nothing else of
- *  this process can come between. */
+/** Transactions on one handle. A program runs synchronously from begin to commit, so no other code of this
+ *  process runs in between. */
 export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOptions): Engine {
   const call = caller(db)
   const begin = lazily(() => db.prepare('BEGIN'))
@@ -31,8 +31,8 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
     return atOnce(() => runToEnd(program(), call), isOurs)
   }
 
-  /** A reader waits for nobody, but for a process that has just opened the file after a crash, or that is
-   *  the last to close it. */
+  /** A reader only waits for a process that has just opened the file after a crash, or that is the last to
+   *  close it. */
   async function read<T>(program: () => Program<T>): Promise<T> {
     return atOnce(() => {
       if (isTheirs()) return runToEnd(program(), call)
@@ -41,12 +41,12 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
     }, isOurs)
   }
 
-  /** Whether no transaction of whoever lent us the handle is open: that one would wait in vain. */
+  /** Whether the handle is outside any transaction of its owner. Waiting inside one would be in vain. */
   function isOurs(): boolean {
     return !db.inTransaction
   }
 
-  /** Whether we are inside one of theirs. Where the handle is our own, there is nobody to ask. */
+  /** Whether the call is inside a transaction of the handle's owner. Never true for our own handle. */
   function isTheirs(): boolean {
     return !owned && db.inTransaction
   }
@@ -59,17 +59,16 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
       if (owned && ++writes % writesPerCheckpoint === 0) checkpointSoon()
     }
 
-    /** Nothing gives way in here: a setting that is changed for one write must not meet another. */
+    /** Synchronous: a setting that is changed for one write must not affect another. */
     function attempt(): T {
-      // Inside a transaction of whoever lent us the handle: all or nothing within theirs.
+      // Inside a transaction of the handle's owner: a savepoint makes the write all or nothing.
       if (isTheirs()) {
         begun = true
         return nested(program)
       }
       const given = durability === 'relaxed' ? relax() : undefined
       try {
-        // Taking the write lock before reading the head is what keeps two processes from both seeing
-        // the old one.
+        // Take the write lock before reading the head, or two processes could both see the old one.
         beginImmediate().run()
         begun = true
         return finish(program)
@@ -102,14 +101,14 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
     }
   }
 
-  /** Commits without waiting for the disk until the returned setting is put back. */
+  /** Commits without waiting for the disk until the returned setting is restored. */
   function relax(): unknown {
     const before = db.pragma('synchronous', { simple: true })
     db.pragma('synchronous = NORMAL')
     return before
   }
 
-  /** After the caller has its answer, on the same connection: nobody's append waits for it. */
+  /** Runs after the caller has its result, on the same connection, so no append waits for it. */
   function checkpointSoon(): void {
     if (checkpointing) return
     checkpointing = true
@@ -119,13 +118,13 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
       try {
         db.pragma('wal_checkpoint(PASSIVE)')
       } catch {
-        // Nobody waits for it: a full or unwritable disk is the next write's to report.
+        // A full or unwritable disk is reported by the next write.
       }
     })
   }
 
   async function inspect() {
-    // Nobody who only talks needs it.
+    // Loaded lazily: only `verify` needs it.
     return (await import('./inspect.ts')).inspect(db)
   }
 
@@ -134,7 +133,7 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
   }
 }
 
-/** Mostly nobody is in the way, and then there is nothing to wait for: not even for a promise of our own. */
+/** Fast path: without contention, run synchronously and allocate no promise. */
 function atOnce<T>(work: () => T, mayRetry: () => boolean): T | Promise<T> {
   try {
     return work()
@@ -154,7 +153,7 @@ function lazily<T>(make: () => T): () => T {
   }
 }
 
-/** A match in the language of FTS5. Tokens hold no quotes, so quoting them is enough. */
+/** The query in the language of FTS5. Tokens contain no quotes, so quoting them is enough. */
 export function matchText({ all, prefixes, any, none }: TokenMatch): string {
   const wanted = [...all.map(quote), ...prefixes.map(prefix => `${quote(prefix)}*`)]
   if (any.length > 0) wanted.push(`(${any.map(quote).join(' OR ')})`)
@@ -175,7 +174,8 @@ interface Prepared {
 const nothing: readonly unknown[] = []
 const none: StatementResult = { rows: nothing, changes: 0 }
 
-/** Runs calls on a handle. Each statement is prepared once: not doing so doubles the cost of an append. */
+/** Runs statement calls on a handle. Each statement is prepared once: preparing it every time doubles the
+ *  cost of an append. */
 function caller(db: Database): (call: StatementCall) => StatementResult {
   const prepared = new Map<string, readonly Prepared[]>()
 
@@ -200,7 +200,7 @@ function caller(db: Database): (call: StatementCall) => StatementResult {
     const texts = typeof text === 'function' ? [text(filters)] : typeof text === 'string' ? [text] : text
     const made = texts.map(one => {
       const { sql, names } = compileQuery(one, () => '?')
-      // A handle that was lent to us may give BigInts for its owner.
+      // A borrowed handle may be set to return BigInts.
       const statement = db.prepare(sql).safeIntegers(false)
       return { statement, names, isReader: statement.reader }
     })
@@ -209,7 +209,7 @@ function caller(db: Database): (call: StatementCall) => StatementResult {
   }
 }
 
-/** Lists go in as JSON, for `json_each`. */
+/** Lists are passed as JSON, for `json_each`. */
 function bindable(value: unknown): unknown {
   return Array.isArray(value) ? JSON.stringify(value) : value
 }
@@ -221,16 +221,16 @@ function runToEnd<T>(program: Program<T>, call: (call: StatementCall) => Stateme
   return step.value
 }
 
-/** A text with its parameters in the order in which the engine wants them. */
+/** An SQL text with the names of its parameters in order. */
 export interface CompiledQuery {
   readonly sql: string
   readonly names: readonly string[]
 }
 
-/** Replaces each `@name` by what `mark` gives for the position; a name that recurs is a new position. */
+/** Replaces each `@name` by the result of `mark`. Each occurrence of a name is a separate parameter. */
 export function compileQuery(text: string, mark: (position: number) => string): CompiledQuery {
   const names: string[] = []
-  // An `@` that follows one, or that no letter follows, is an operator.
+  // An `@` after another one, or without a letter after it, is an operator.
   const sql = text.replace(/(?<!@)@([a-z_]+)/g, (_, name: string) => mark(names.push(name)))
   return { sql, names }
 }

@@ -6,7 +6,7 @@ import {
   UnavailableError,
 } from '../../core/errors.ts'
 
-/** An engine's error as one of ours, where there is one; anything else comes back as it is. */
+/** Translates an error of SQLite into one of ours. Unknown errors are returned unchanged. */
 export function translate(error: unknown): unknown {
   if (error instanceof SkeinError || !(error instanceof Error)) return error
   const code = 'code' in error ? String(error.code) : ''
@@ -27,7 +27,7 @@ export function translate(error: unknown): unknown {
   if (code === 'ENOSPC' || code === 'EDQUOT') {
     return new StorageFullError('the disk is full: nothing was written', options)
   }
-  // Of the file system, before SQLite has seen the file.
+  // From the file system, before SQLite opened the file.
   if ('syscall' in error) return new UnavailableError(`the file cannot be reached: ${error.message}`, options)
   if (error instanceof TypeError && error.message.includes('connection is not open')) {
     return new UnavailableError('the store is closed', options)
@@ -35,7 +35,7 @@ export function translate(error: unknown): unknown {
   return error
 }
 
-/** Does something with the engine, and throws our errors for its. */
+/** Runs `work` and throws its errors translated. */
 export function translated<T>(work: () => T): T {
   try {
     return work()

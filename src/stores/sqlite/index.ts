@@ -1,3 +1,12 @@
+/**
+ * `skein/sqlite`: the driver for SQLite, over better-sqlite3.
+ *
+ * - `migrations.ts`, `migrate.ts`: the tables, and how a file gets them
+ * - `queries/`: the SQL of every statement
+ * - `engine.ts`: runs programs in transactions, synchronously; `retry-while-busy.ts` waits for other processes
+ * - `errors.ts`: errors of SQLite as ours
+ * - below the port, for the command: `backup.ts`, `shred.ts`, `inspect.ts`, `recover/` (damaged files)
+ */
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
@@ -12,13 +21,13 @@ import { retryWhileBusy } from './retry-while-busy.ts'
 
 export interface SqliteOptions {
   readonly source?: Source
-  /** `full` (default): an acknowledged append is on the disk. `normal`: it survives a crash of the
-   *  process, but the last ones may be lost with the power. */
+  /** `full` (default): an acknowledged append is on the disk. `normal`: it survives a crash of the process,
+   *  but the last appends may be lost in a power failure. */
   readonly durability?: 'full' | 'normal'
 }
 
-/** Opens a file, or `:memory:`, and owns it: closing the store closes it. Missing folders are made. What
- *  may be read but not written is opened too; writing to it throws ReadOnlyError.
+/** Opens a file or `:memory:` and owns it: closing the store closes the file. Creates missing folders. A
+ *  file that can only be read is opened too; writing to it throws ReadOnlyError.
  *
  * @example
  * ```ts
@@ -44,8 +53,8 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
   }
 }
 
-/** Puts a store on a handle that belongs to the caller, beside its own tables. The caller's settings and
- *  its closing are left alone.
+/** A store on a handle of the caller, next to the caller's own tables. Does not change the settings of the
+ *  handle and does not close it.
  *
  * @example
  * ```ts
@@ -78,7 +87,7 @@ async function open(path: string, durability: 'full' | 'normal'): Promise<Databa
   if (path !== ':memory:') makeFile(path)
   const db = new BetterSqlite3(path, { timeout: 0 })
   try {
-    // SQLite does not wait where two want to switch a new file to a write-ahead log.
+    // SQLite does not wait if two processes switch a new file to a write-ahead log.
     await retryWhileBusy(() => prepareHandle(db, durability))
     return db
   } catch (error) {
@@ -88,13 +97,13 @@ async function open(path: string, durability: 'full' | 'normal'): Promise<Databa
   }
 }
 
-/** Made here, so that nobody else can read it; SQLite gives its other files the same mode. */
+/** Created here, so that only the owner can read it. SQLite gives its other files the same mode. */
 function makeFile(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     closeSync(openSync(path, 'a', 0o600))
   } catch (error) {
-    // It may still be read.
+    // The file may still be readable.
     if (!existsSync(path)) throw error
   }
 }
@@ -104,21 +113,22 @@ function needsFilesBeside(error: unknown): boolean {
   return code === 'SQLITE_READONLY_DIRECTORY' || code === 'SQLITE_CANTOPEN'
 }
 
-/** Whether no write-ahead log holds a part of what the file says. */
+/** Whether the write-ahead log is empty, so that the file is complete without it. */
 function isWholeAlone(path: string): boolean {
   return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0
 }
 
-/** To read a file with a write-ahead log, SQLite makes others beside it. In a folder where it cannot, the
- *  file is read whole. */
+/** SQLite creates other files to read a file with a write-ahead log. In a read-only folder, the file is
+ *  read into memory instead. */
 function readIntoMemory(path: string): Database {
   const file = readFileSync(path)
-  // The header says that there is a log; in memory there is none.
+  // The header says that there is a log. In memory there is none.
   file.fill(1, 18, 20)
   return new BetterSqlite3(file, { readonly: true })
 }
 
-/** All settings in one call: each by itself takes as long as the query of a short command. */
+/** All settings in one call: a separate call for each would take as long as the query of a short
+ *  command. */
 function prepareHandle(db: Database, durability: 'full' | 'normal'): void {
   const isDarwin = process.platform === 'darwin'
   db.exec(`

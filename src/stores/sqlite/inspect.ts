@@ -3,11 +3,11 @@ import type { EngineFault } from '../engine/engine.ts'
 import { isBusy } from './errors.ts'
 import { migrations } from './migrations.ts'
 
-/** More than this says nothing new about a file. */
+/** More faults say nothing new about a file. */
 const mostFaults = 100
 
-/** What SQLite itself finds wrong with the file: its pages, its indexes, its foreign keys, and whether the tables are those
- *  that were made. It does not know what was said in them. */
+/** The faults that SQLite finds in the file: pages, indexes, foreign keys, and tables that differ from the
+ *  schema. It does not check the stored content. */
 export function inspect(db: Database): readonly EngineFault[] {
   return [
     ...attempt('the file', () => structureFaults(db)),
@@ -32,7 +32,7 @@ function structureFaults(db: Database): readonly EngineFault[] {
     .map(line => ({ severity: isOfIndex(line) ? 'repairable' : 'damage', what: `in the file: ${line}` }))
 }
 
-/** An index can be made anew from its table. */
+/** An index can be rebuilt from its table. */
 function isOfIndex(line: string): boolean {
   return /missing from index|wrong # of entries in index|inverted index/.test(line)
 }
@@ -53,7 +53,7 @@ interface Made {
   readonly sql: string | null
 }
 
-/** The tables and indexes are compared with those of a new file. */
+/** Compares the tables and indexes with those of a new file. */
 function schemaFaults(db: Database): readonly EngineFault[] {
   const found = new Map(madeIn(db).map(({ name, sql }) => [name, sql]))
   newest ??= madeAnew()

@@ -6,18 +6,18 @@ import type { Migration } from '../engine/schema.ts'
 import { migrations as released } from './migrations.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
-/** The schema version of a file; 0 if it holds no store. */
+/** The schema version of a file, or 0 if it contains no store. */
 export function schemaVersion(db: Database): number {
   const table = db.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'skein_state'`).get()
   if (!table) return 0
   const value = db.prepare(`SELECT value FROM skein_state WHERE name = 'schema'`).pluck().get()
-  // A handle that was lent to us may give a BigInt.
+  // A borrowed handle may return a BigInt.
   return Number(value ?? 0)
 }
 
-/** Brings a file to the newest version, in one transaction that two starting processes share by waiting.
- *  A file with older contents is copied first. Throws SchemaTooNewError, without writing, if a newer
- *  Skein wrote it. */
+/** Migrates a file to the newest version in one transaction. A second process that starts meanwhile waits
+ *  for it. A file with an older version is copied first. Throws SchemaTooNewError, without writing, if a
+ *  newer version of Skein wrote it. */
 export async function migrate(db: Database, migrations: readonly Migration[] = released): Promise<void> {
   const newest = migrations.at(-1)?.version ?? 0
   const found = await retryWhileBusy(() => schemaVersion(db))
@@ -48,12 +48,12 @@ export async function migrate(db: Database, migrations: readonly Migration[] = r
   }
 }
 
-/** Where the newest copy before a migration is kept. */
+/** The path of the newest copy made before a migration. */
 export function copyPath(file: string): string {
   return `${file}.before-migration`
 }
 
-/** Copies through the backup API, which sees what is still in the WAL. Only the newest copy is kept. */
+/** Copies with the backup API, which includes the write-ahead log. Only the newest copy is kept. */
 async function keepCopy(db: Database, version: number): Promise<void> {
   const file = db.name
   const { bavail, bsize } = statfsSync(dirname(file))
@@ -67,18 +67,18 @@ async function keepCopy(db: Database, version: number): Promise<void> {
   const unfinished = `${copyPath(file)}.${process.pid}`
   rmSync(unfinished, { force: true })
   try {
-    // Made here, so that nobody else can read it.
+    // Created here, so that only the owner can read it.
     closeSync(openSync(unfinished, 'wx', 0o600))
     await db.backup(unfinished)
-    // Otherwise another process has migrated meanwhile, and kept a copy of what was before.
+    // Otherwise another process has migrated meanwhile and kept a copy of the previous version.
     if (schemaVersion(db) === version) renameSync(unfinished, copyPath(file))
   } finally {
     rmSync(unfinished, { force: true })
   }
 }
 
-/** Removes copies that a process was killed over. One that is still being written is touched all the time, also by a
- *  process of another container, whose number says nothing here. */
+/** Removes copies of killed processes. A copy that is still being written is touched all the time, also by
+ *  a process of another container, whose pid is meaningless here. */
 function removeAbandoned(file: string): void {
   const folder = dirname(file)
   const beginning = `${basename(copyPath(file))}.`

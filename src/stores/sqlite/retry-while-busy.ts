@@ -1,12 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isBusy } from './errors.ts'
 
-/** How long one process waits for another before it gives up. */
+/** How long to wait for other processes. */
 const patienceMs = 5_000
 
-/** Does something as soon as no other process is in the way, or throws that one was for too long. */
+/** Runs `work` and retries while another process holds a lock. Throws the last error when the time is
+ *  up. */
 export async function retryWhileBusy<T>(work: () => T, mayRetry: () => boolean = () => true): Promise<T> {
-  // Begins with the first refusal: mostly there is none, and Node's clock is a module of its own to load.
+  // Set at the first conflict: usually there is none, and `performance` would be loaded for nothing.
   let deadline: number | undefined
   for (let tries = 0; ; tries++) {
     try {
@@ -20,8 +21,8 @@ export async function retryWhileBusy<T>(work: () => T, mayRetry: () => boolean =
   }
 }
 
-/** SQLite's own way of waiting starves writers (the slowest of four got next to nothing); pauses of random
- *  length share fairly. Short ones block, as a timer cannot be shorter than a millisecond. */
+/** SQLite's own busy handler starves writers (the slowest of four got next to nothing). Random pauses share
+ *  fairly. Short pauses block the thread, because a timer takes at least a millisecond. */
 async function giveWay(tries: number): Promise<void> {
   const ms = 0.1 + Math.random() * 1.5
   if (tries % 8 < 7) Atomics.wait(sleeper, 0, 0, ms)

@@ -1,12 +1,13 @@
 import { notTrashed } from './columns.ts'
 
-/** The append for the plain case: one statement that checks and writes all. Where something speaks against it,
- *  it writes nothing and returns no row; where that shows only while it writes, `skein.lost_race` undoes it.
+/** The append for the ordinary case: one statement that checks and writes everything. If a check fails, it
+ *  writes nothing and returns no row. If that only shows while it writes, `skein.lost_race` undoes it.
  *
- *  It updates the conversation first, which is the lock that every writer takes. Waiting for it, PostgreSQL
- *  reads the row it updates anew and checks it again, and so for the branch and the turn. What it only reads
- *  (p) is as old as the statement: nothing but what the head's id decides once and for all. That somebody has
- *  opened a turn meanwhile shows in the head. Two racers for one turn key or one id meet at the unique index. */
+ *  It updates the conversation first, which is the lock of every writer. After waiting for the lock,
+ *  PostgreSQL reads the updated row again and checks it again; the same holds for the branch and the turn.
+ *  Rows that are only read (p) are as old as the statement. They contain nothing that the head's id does
+ *  not determine. A turn opened meanwhile shows in the head. Two racers for one turn key or one id meet at
+ *  the unique index. */
 function append({ check = '', turn, step, write, written }: Variant): string {
   return `
 WITH p AS MATERIALIZED (
@@ -57,12 +58,12 @@ SELECT CASE WHEN EXISTS (SELECT FROM ${written}) THEN c.base ELSE skein.lost_rac
 }
 
 interface Variant {
-  /** What must hold besides. */
+  /** Additional conditions. */
   readonly check?: string
   /** The first seq of the turn, and the step. */
   readonly turn: string
   readonly step: string
-  /** What else is written. */
+  /** Additional writes. */
   readonly write: string
   /** The last of the writes that must have happened. */
   readonly written: 'b' | 't'
@@ -101,7 +102,7 @@ t AS (
 const isMine = `t.tenant = @tenant::text AND t.conv = @conv::uuid AND t.key = @key::text AND t.status = 'open'
     AND t.branch = @name::text AND t.last_step < @step::int AND t.holder IS NOT DISTINCT FROM @holder::text`
 
-/** A further step of a turn that is open. Usage adds up kind by kind; one that nobody reported stays absent. */
+/** A further step of an open turn. Usage is added by kind. A kind that was not reported stays absent. */
 export const continueTurnSql = append({
   check: `${nobodyElse(' AND o.key <> @key::text')}
     AND EXISTS (SELECT FROM skein.turns t WHERE ${isMine})`,

@@ -9,25 +9,25 @@ export const pathColumns = `
 
 export const messageColumns = `${pathColumns}, m.parent_seq, m.depth, m.path_tokens`
 
-/** Where a conversation is found by its id. Written so that the planner cannot see in it what a partial index
- *  is about: on a new table it would rather read all of that index than one row by the primary key. */
+/** Finds a conversation by id. Written so that the planner does not recognise the condition of a partial
+ *  index: on a new table it would read all of that index instead of one row by the primary key. */
 export const notTrashed = `coalesce(c.trashed_at, -1) < 0`
 
-/** A message by itself, with the ids around it. */
+/** A message with the ids of its conversation and its parent. */
 export const looseColumns = `${messageColumns},
   m.conv AS conversation_id,
   (SELECT p.id FROM skein.messages p WHERE p.tenant = @tenant::text AND p.conv = m.conv AND p.seq = m.parent_seq)
     AS parent_id`
 
-/** The message at a seq of the conversation, whatever the planner thinks of it. */
+/** The message at a seq of the conversation, with a fixed plan. */
 export const at = (columns: string, seq: string, conv = '@conv::uuid') => `
   LATERAL (
     SELECT ${columns} FROM skein.messages x WHERE x.tenant = @tenant::text AND x.conv = ${conv} AND x.seq = ${seq}
     OFFSET 0)`
 
-/** A stretch of a conversation's messages, or of what hangs on them. */
+/** A range of a conversation's messages, or of rows that belong to them. */
 export const span = `tenant = @tenant::text AND conv = @conv::uuid AND seq BETWEEN @lo::int AND @hi::int`
 
-/** For search entries of a conversation: leaves the planner no use for the index by time, which begins with the
- *  tenant and would be read from end to end. */
+/** For the search entries of a conversation: prevents the use of the index by time, which begins with the
+ *  tenant and would be read completely. */
 export const hiddenTenant = `tenant || '' = @tenant::text`

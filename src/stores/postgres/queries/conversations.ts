@@ -14,23 +14,22 @@ const conversationById = `
   SELECT c.id AS conv, ${shownColumns}, c.next_seq, c.next_event, c.indexed_seq, c.renew_ms, c.purging
   FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.id = @id::uuid`
 
-/** Takes the lock and nothing else. What is read under it is read by a second statement: it then sees
- *  what the writer before us has left, also in other tables, of which a locking read would see an
- *  older state. */
+/** Takes the lock and nothing else. A second statement reads under the lock: it then sees what the previous
+ *  writer wrote, also in other tables. A locking read would see an older state of those. */
 export const lock = `
   SELECT FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid FOR NO KEY UPDATE`
 
 const bytes = (text: string) => `convert_to(${text}, 'UTF8')`
 const pair = (key: string, value: string) => `sha256(${bytes(key)} || '\\x00' || ${bytes(value)})`
 
-/** Asks once and remembers the answer. Without the OR the planner may join instead, and where it takes a table that has
- *  just grown for an empty one, it asks anew for each conversation. */
+/** Evaluates the subquery once. Without the OR, the planner may use a join, and for a table that it still
+ *  considers empty it would run the subquery for each conversation. */
 const once = (conversations: string) => `(false OR c.id IN (${conversations}))`
 
 const filterSql: Record<ListFilter, string> = {
   channel: `c.channel = @channel::text`,
   no_channel: `c.channel IS NULL`,
-  // The index holds the beginning.
+  // The index contains the first 500 characters.
   directory: `c.directory = @directory::text AND left(c.directory, 500) = left(@directory::text, 500)`,
   no_directory: `c.directory IS NULL`,
   project: `c.project = @project::text`,
@@ -59,7 +58,7 @@ function where(filters: readonly ListFilter[]): string {
   return ['c.tenant = @tenant::text', ...filters.map(filter => filterSql[filter])].join(' AND ')
 }
 
-/** Conversations, their branches, and how both are found. */
+/** Conversations, their branches, and the ways to find both. */
 export const conversationQueries = {
   conversationById,
   lockConversation: [
@@ -81,7 +80,7 @@ export const conversationQueries = {
       @renew_ms::bigint, @tags::text)
     ON CONFLICT (tenant, id) DO NOTHING
     RETURNING id AS conv`,
-  // The search entries hold the directory: where it changes, they are made anew.
+  // Search entries contain the directory. If it changes, they are rebuilt.
   updateConversation: `
     UPDATE skein.conversations SET
       title = @title::text, title_folded = @title_folded::text, model = @model::text, label = @label::text,
@@ -129,7 +128,7 @@ export const conversationQueries = {
       WHERE x.tenant = @tenant::text AND x.id = l.conv OFFSET 0) c ON ${notTrashed}
     WHERE l.tenant = @tenant::text AND l.agent = @agent::text AND l.foreign_id = @foreign_id::text
     ORDER BY l.updated_at DESC, c.id LIMIT 1`,
-  // A range of UUIDs for the index; the text decides.
+  // A range of UUIDs for the index. The text decides.
   conversationsByPrefix: `
     SELECT id FROM skein.conversations
     WHERE tenant = @tenant::text

@@ -37,7 +37,7 @@ export const housekeepingQueries = {
     WHERE tenant = @tenant::text AND id = @conv::uuid`,
   beginPurge: `
     UPDATE skein.conversations SET purging = 1 WHERE tenant = @tenant::text AND id = @conv::uuid`,
-  // What belongs to it first, itself last.
+  // The rows of the conversation first, the conversation last.
   deleteConversation: tablesOfConversation
     .map(table => `DELETE FROM skein.${table} WHERE tenant = @tenant::text AND conv = @conv::uuid`)
     .concat(
@@ -87,7 +87,7 @@ export const housekeepingQueries = {
   blobSum: `
     SELECT count(*) AS count, coalesce(sum(b.size), 0)::bigint AS bytes FROM skein.blobs b
     WHERE b.tenant = @tenant::text`,
-  // Of all tenants: the server does not know how much of a table is whose.
+  // For all tenants: the server does not know the share of each tenant in a table.
   sizes: [
     relation('messages', ['messages']),
     relation('blobs', ['blobs', 'blob_refs']),

@@ -7,8 +7,8 @@ import { searchQueries } from './search.ts'
 import { turnQueries } from './turns-summaries-events.ts'
 import { verifyQueries } from './verify.ts'
 
-/** All the SQL the PostgreSQL store runs, and nothing else. Every parameter says its type, and every
- *  statement its tenant: the engine adds `@tenant` to each call. */
+/** All the SQL of the PostgreSQL store, and nothing else. Every parameter has a type, and every statement a
+ *  tenant: the engine adds `@tenant` to each call. */
 export const queries: Queries = {
   ...conversationQueries,
   ...messageQueries,

@@ -1,16 +1,16 @@
 import type { Queries } from '../../engine/statements.ts'
 import { at, looseColumns, messageColumns, pathColumns, span } from './columns.ts'
 
-/** The planner's choices are taken from it with LATERAL … OFFSET 0: on a table that is new or growing it
- *  joins by scanning the whole conversation. */
+/** LATERAL … OFFSET 0 fixes the plan: on a new or growing table, the planner would join by scanning the
+ *  whole conversation. */
 
 const between = (lo: string, hi: string) => `
   LATERAL (
     SELECT * FROM skein.messages x
     WHERE x.tenant = @tenant::text AND x.conv = @conv::uuid AND x.seq BETWEEN ${lo} AND ${hi} OFFSET 0)`
 
-/** From the newest run of a path to its oldest. A path goes down: where damage says otherwise it ends, instead of
- *  going round for ever. */
+/** The runs of a path, newest first. Seqs decrease along a path. If damage says otherwise, the path ends
+ *  there instead of looping. */
 const runsOfPath = `
   r(lo, hi) AS (
     SELECT run, seq FROM skein.messages WHERE tenant = @tenant::text AND conv = @conv::uuid AND seq = @seq::int
@@ -27,11 +27,11 @@ const listMessages = (order: 'ASC' | 'DESC') => `
     AND (@label::text IS NULL OR m.label = @label::text)
   ORDER BY m.seq ${order} LIMIT @limit::bigint OFFSET @offset::bigint`
 
-/** A blob comes in pieces of 16 MiB: as text on the wire it doubles, a string has an end, and what is being read is
- *  held more than once. */
+/** A blob is returned in pieces of 16 MiB: as text on the wire it doubles, a string has a maximum length,
+ *  and data in transit is held more than once. */
 export const blobPiece = 16_777_216
 
-/** Messages and what lies beside them. */
+/** Messages and blobs. */
 const grow = `
     UPDATE skein.conversations SET
       next_seq = @next_seq::int, messages = messages + @added::int, tokens = tokens + @tokens::bigint,
@@ -58,7 +58,7 @@ export const messageQueries = {
     ON CONFLICT (tenant, id) DO NOTHING
     RETURNING seq`,
   grow,
-  // Whether all was in the search index follows from the row here.
+  // The row tells whether all messages were in the search index.
   growIndexed: grow,
   charge: `
     UPDATE skein.conversations SET tokens_used = tokens_used + @tokens_used::bigint, cost = cost + @cost::float8,
@@ -75,12 +75,12 @@ export const messageQueries = {
     SELECT ${looseColumns} FROM unnest(@ids::text[]) AS w(id)
     JOIN LATERAL (
       SELECT * FROM skein.messages x WHERE x.tenant = @tenant::text AND x.id = w.id OFFSET 0) m ON true`,
-  // Unsorted: a server's sort of wide rows spills to disk, the caller's does not.
+  // Unsorted: the server would sort wide rows on disk, the caller sorts in memory.
   path: `
     WITH RECURSIVE ${runsOfPath}
     SELECT ${pathColumns} FROM r JOIN ${between('r.lo', 'r.hi')} m ON true`,
-  // In steps inside a run, so that a long run is not read to its beginning. What stands before the
-  // budget's edge (base) or above the depth (floor) is left out.
+  // In steps within a run, so that a long run is not read to its beginning. Rows before the budget's edge
+  // (base) or above the depth (floor) are left out.
   tail: `
     WITH RECURSIVE w(lo, hi, base, floor) AS (
       SELECT greatest(h.run, h.seq - least(@messages::bigint, 128)::int + 1), h.seq,
@@ -127,7 +127,7 @@ export const messageQueries = {
     WHERE tenant = @tenant::text AND conv = @conv::uuid AND parent_seq = @seq::int AND run = seq
       AND seq <> @seq::int + 1`,
 
-  // Also where it is there already it is locked, so that nobody can find it unused and remove it.
+  // Locks an existing blob too, so that it cannot be found unused and removed.
   putBlob: `
     INSERT INTO skein.blobs (tenant, hash, size, data)
     VALUES (@tenant::text, @hash::text, @size::bigint, @data::bytea)
@@ -135,7 +135,7 @@ export const messageQueries = {
   putBlobRef: `
     INSERT INTO skein.blob_refs (tenant, conv, seq, hash)
     VALUES (@tenant::text, @conv::uuid, @seq::int, @hash::text)`,
-  // Unsorted, as a path is: a sort of pieces spills to disk, and costs more than all the rest.
+  // Unsorted like a path: sorting pieces on disk would cost more than everything else.
   blobs: `
     SELECT b.hash, b.size, n, substr(b.data, n * ${blobPiece} + 1, least(${blobPiece}, @most::int - n * ${blobPiece}))
       AS data
@@ -145,7 +145,7 @@ export const messageQueries = {
     CROSS JOIN LATERAL generate_series(0, greatest(0, (least(b.size, @most::int) - 1) / ${blobPiece})::int) n`,
   deleteBlobRefs: `DELETE FROM skein.blob_refs WHERE ${span}`,
   blobsBetween: `SELECT DISTINCT hash FROM skein.blob_refs WHERE ${span} ORDER BY hash`,
-  // Locked first: a writer that is about to refer to one is waited for, and then seen.
+  // Locks first: waits for a writer that is about to refer to one, and then sees its reference.
   deleteLooseBlobs: [
     `SELECT FROM skein.blobs WHERE tenant = @tenant::text AND hash = any(@hashes::text[])
     ORDER BY hash FOR UPDATE`,

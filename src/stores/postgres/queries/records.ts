@@ -3,7 +3,7 @@ import { at, span } from './columns.ts'
 
 const inConv = `tenant = @tenant::text AND conv = @conv::uuid`
 
-/** The id at a seq: of the message, or of the tombstone that it left. */
+/** The id at a seq, of the message or of its tombstone. */
 const idAt = (seq: string) => `coalesce(
     (SELECT p.id FROM skein.messages p WHERE p.tenant = @tenant::text AND p.conv = @conv::uuid AND p.seq = ${seq}),
     (SELECT d.id FROM skein.tombstones d WHERE d.tenant = @tenant::text AND d.conv = @conv::uuid AND d.seq = ${seq}))`
@@ -11,7 +11,7 @@ const idAt = (seq: string) => `coalesce(
 const turnColumns = `
   key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until, started_at, ended_at`
 
-/** Moving conversations: all that is stored, and writing it as it was. */
+/** Reads and writes records. */
 export const recordQueries = {
   bodySizes: `
     SELECT seq, coalesce(octet_length(body), 0) AS size FROM skein.messages WHERE ${span} ORDER BY seq`,
@@ -47,7 +47,7 @@ export const recordQueries = {
       SELECT * FROM skein.messages x WHERE x.tenant = @tenant::text AND x.id = w.id OFFSET 0) m ON true`,
   buried: `
     SELECT seq, id FROM skein.tombstones WHERE ${inConv} AND id = any(@ids::text[]) ORDER BY seq`,
-  // Whoever would remove one locks it first; in one order, so that two writers do not wait for each other.
+  // A process that removes blobs locks them first. In a fixed order, so that two writers do not deadlock.
   keepBlobs: `
     SELECT hash, size FROM skein.blobs WHERE tenant = @tenant::text AND hash = any(@hashes::text[])
     ORDER BY hash FOR KEY SHARE`,

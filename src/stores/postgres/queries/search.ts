@@ -1,7 +1,7 @@
 import type { Queries } from '../../engine/statements.ts'
 import { at, hiddenTenant, looseColumns } from './columns.ts'
 
-/** The search index: what goes in, and what is asked of it. */
+/** Writes and reads the search index. */
 export const searchQueries = {
   unindexed: `
     SELECT id AS conv, id FROM skein.conversations

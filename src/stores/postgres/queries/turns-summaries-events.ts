@@ -9,7 +9,7 @@ const summaryColumns = `
 
 const inConv = `tenant = @tenant::text AND conv = @conv::uuid`
 
-/** What accompanies the messages: turns and drafts, summaries and events. */
+/** Turns, drafts, summaries and events. */
 export const turnQueries = {
   turn: `SELECT ${turnColumns} FROM skein.turns WHERE ${inConv} AND key = @key::text`,
   turns: `

@@ -11,7 +11,7 @@ const conversation = `
 
 const inConv = `tenant = @tenant::text AND conv = @conv::uuid`
 
-/** For checking. There are no foreign keys here: whether things hang together is asked. */
+/** For `verify`. There are no foreign keys, so it also checks references. */
 export const verifyQueries = {
   rawConversations: `
     ${conversation} AND (@after::uuid IS NULL OR c.id > @after::uuid) ORDER BY c.id LIMIT @limit::bigint`,

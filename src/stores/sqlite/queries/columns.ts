@@ -1,4 +1,4 @@
-/** Columns that several queries read, each in the shape of its row. */
+/** Columns that several queries read, in the shape of their rows. */
 
 export const branchColumns = `
   b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens, b.key, b.former_key, b.trashed_key, b.title,
@@ -9,7 +9,7 @@ export const pathColumns = `
 
 export const messageColumns = `${pathColumns}, m.parent_seq, m.depth, m.path_tokens`
 
-/** A message by itself, with the ids around it. */
+/** A message with the ids of its conversation and its parent. */
 export const looseColumns = `${messageColumns},
   (SELECT c.id FROM skein_conversations c WHERE c.c = m.conv) AS conversation_id,
   (SELECT p.id FROM skein_messages p WHERE p.conv = m.conv AND p.seq = m.parent_seq) AS parent_id`

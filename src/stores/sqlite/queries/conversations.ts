@@ -45,7 +45,7 @@ function where(filters: readonly ListFilter[]): string {
 
 export const conversationQueries = {
   conversationById,
-  // The transaction holds the whole file: there is nothing more to lock.
+  // The transaction locks the whole file, so no further lock is needed.
   lockConversation: `
     SELECT c AS conv, id, title, active_branch, next_seq, next_event, coalesce(unindexed_from, next_seq) AS indexed_seq, trashed_at, purging
     FROM skein_conversations WHERE id = @id`,
@@ -137,7 +137,7 @@ export const conversationQueries = {
   clearSeen: `
     UPDATE skein_agent_links SET seen_seq = NULL, seen_id = NULL
     WHERE conv = @conv AND seen_seq BETWEEN @lo AND @hi`,
-  // By the ids' own indexes, in this order.
+  // CROSS JOIN makes SQLite use the indexes of the ids, in this order.
   insertFork: `
     INSERT INTO skein_branches (
       conv, name, head_seq, head_id, head_run, head_depth, head_path_tokens, title, created_at, updated_at)

@@ -27,7 +27,7 @@ export const housekeepingQueries = {
       version = version + 1
     WHERE c = @conv`,
   beginPurge: `UPDATE skein_conversations SET purging = 1 WHERE c = @conv`,
-  // Named one by one: a borrowed handle may have its foreign keys switched off.
+  // Each table explicitly: foreign keys may be off on a borrowed handle.
   deleteConversation: [
     ...tablesOfConversation.map(table => `DELETE FROM skein_${table} WHERE conv = @conv`),
     `DELETE FROM skein_conversations WHERE c = @conv`,

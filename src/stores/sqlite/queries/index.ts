@@ -7,8 +7,9 @@ import { searchQueries } from './search.ts'
 import { turnQueries } from './turns-summaries-events.ts'
 import { verifyQueries } from './verify.ts'
 
-/** All the SQL the SQLite store runs, and nothing else. `LIMIT +@limit`, because SQLite looks at a bare parameter
- *  there when it plans, and so compiles the statement anew whenever one is bound: half of what a list cost. */
+/** All the SQL of the SQLite store, and nothing else. `LIMIT +@limit`, because SQLite reads a bare
+ *  parameter there when it plans, and compiles the statement again for each binding, which doubled the time
+ *  of a list. */
 export const queries: Queries = {
   ...conversationQueries,
   ...messageQueries,

@@ -1,11 +1,11 @@
 import type { Queries } from '../../engine/statements.ts'
 import { looseColumns, messageColumns, pathColumns } from './columns.ts'
 
-/** Recursive walks say CROSS JOIN, which fixes the order: left to itself the planner scans the whole
+/** Recursive walks use CROSS JOIN, which fixes the order. Otherwise the planner scans the whole
  *  conversation at each step (a thousand times slower at 5,000 messages). */
 
-/** From the newest run of a path to its oldest. A path goes down: where damage says otherwise it ends, instead of
- *  going round for ever. */
+/** The runs of a path, newest first. Seqs decrease along a path. If damage says otherwise, the path ends
+ *  there instead of looping. */
 const runsOfPath = `
   r(lo, hi) AS (
     SELECT run, seq FROM skein_messages WHERE conv = @conv AND seq = @seq
@@ -72,8 +72,8 @@ export const messageQueries = {
   path: `
     WITH RECURSIVE ${runsOfPath}
     SELECT ${pathColumns} FROM r CROSS JOIN skein_messages m ON m.conv = @conv AND m.seq BETWEEN r.lo AND r.hi`,
-  // In steps inside a run, so that a long run is not read to its beginning. What stands before the
-  // budget's edge (base) or above the depth (floor) is left out.
+  // In steps within a run, so that a long run is not read to its beginning. Rows before the budget's edge
+  // (base) or above the depth (floor) are left out.
   tail: `
     WITH RECURSIVE w(lo, hi, base, floor) AS (
       SELECT max(h.run, h.seq - min(@messages, 128) + 1), h.seq, h.path_tokens - @tokens, h.depth - @messages

@@ -1,6 +1,6 @@
 import type { Queries } from '../../engine/statements.ts'
 
-/** The id at a seq: of the message, or of the tombstone that it left. */
+/** The id at a seq, of the message or of its tombstone. */
 const idAt = (conv: string, seq: string) => `coalesce(
     (SELECT p.id FROM skein_messages p WHERE p.conv = ${conv} AND p.seq = ${seq}),
     (SELECT d.id FROM skein_tombstones d WHERE d.conv = ${conv} AND d.seq = ${seq}))`
@@ -8,7 +8,7 @@ const idAt = (conv: string, seq: string) => `coalesce(
 const turnColumns = `
   key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until, started_at, ended_at`
 
-/** Moving conversations: all that is stored, and writing it as it was. */
+/** Reads and writes records. */
 export const recordQueries = {
   bodySizes: `
     SELECT seq, coalesce(octet_length(body), 0) AS size FROM skein_messages
@@ -43,7 +43,7 @@ export const recordQueries = {
   buried: `
     SELECT seq, id FROM skein_tombstones
     WHERE conv = @conv AND id IN (SELECT value FROM json_each(@ids)) ORDER BY seq`,
-  // The transaction holds the whole file: there is nothing more to lock.
+  // The transaction locks the whole file, so no further lock is needed.
   keepBlobs: `
     SELECT b.hash, b.size FROM json_each(@hashes) w CROSS JOIN skein_blobs b ON b.hash = w.value`,
   insertConversationRecord: `

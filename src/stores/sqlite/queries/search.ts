@@ -9,7 +9,7 @@ export const searchQueries = {
   setIndexed: `
     UPDATE skein_conversations
     SET unindexed_from = CASE WHEN @indexed_seq < next_seq THEN @indexed_seq END WHERE c = @conv`,
-  // Times beyond the year 2248 share one millisecond here, so that 63 bits are enough.
+  // Times after the year 2248 share one millisecond, so that 63 bits are enough.
   putSearchEntry: [
     `
     INSERT INTO skein_search_map (r, n)

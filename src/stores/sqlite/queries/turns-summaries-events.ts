@@ -12,7 +12,7 @@ export const turnQueries = {
   turns: `
     SELECT ${turnColumns} FROM skein_turns
     WHERE conv = @conv AND (@status IS NULL OR status = @status) ORDER BY first`,
-  // The index is named: left to itself the planner reads every turn that the conversation ever had.
+  // The index is named, because the planner would otherwise read every turn of the conversation.
   openTurns: `
     SELECT ${turnColumns} FROM skein_turns INDEXED BY skein_turns_open
     WHERE conv = @conv AND status = 'open' ORDER BY first`,

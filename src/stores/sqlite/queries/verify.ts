@@ -7,7 +7,7 @@ const conversation = `
     c.prompt_hash IS NULL OR EXISTS (SELECT 1 FROM skein_prompts p WHERE p.hash = c.prompt_hash) AS prompt_known
   FROM skein_conversations c`
 
-/** For checking: rows are read from their tables, not from the indexes that lead there. */
+/** For `verify`: reads rows from tables, not from their indexes. */
 export const verifyQueries = {
   rawConversations: `${conversation} NOT INDEXED WHERE c.c > coalesce(@after, -1) ORDER BY c.c LIMIT +@limit`,
   rawConversation: `${conversation} WHERE c.id = @id`,

@@ -12,7 +12,7 @@ interface OwnRow {
   readonly body_hash: Uint8Array
 }
 
-/** Whether a message's id is what it has to be in a conversation, below what stands there in its parent's place. */
+/** Whether a message's id is correct in a conversation, given the id at its parent's seq there. */
 export function belongsTo(db: Database, n: number, conv: number): boolean {
   return attempt(() => isIn(db, n, conv)) ?? false
 }

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { sha256Hex } from '../../../core/hash.ts'
 import { attempt, rowKeys, type TableGap } from './readable-rows.ts'
 
-/** The blobs of a damaged file, by their hashes, whatever has become of the index. */
+/** The blobs of a damaged file by hash, independent of the index. */
 export interface BlobShelf {
   isSound(hash: string): boolean
   read(hash: string): Uint8Array | undefined

@@ -13,9 +13,9 @@ interface FoundRow extends SchemaRow {
   readonly rowid: number
 }
 
-/** Gives the list of tables back what it says of each: how a table is made is known, and only where it lies has to be
- *  believed. One changed letter there would take a whole table from everybody. True if something was put right: then the
- *  file has to be opened anew. */
+/** Corrects the list of tables. The SQL of each table is known; only its root page must be taken from the
+ *  file. One changed letter there would make a whole table unreadable. Returns true if something was
+ *  corrected: then the file has to be opened again. */
 export function mendSchemaText(db: Database): boolean {
   const found = attempt(
     () => db.prepare('SELECT rowid, type, name, tbl_name, sql FROM sqlite_schema').all() as FoundRow[],
@@ -42,8 +42,8 @@ export function mendSchemaText(db: Database): boolean {
   }
 }
 
-/** Puts an empty table in the place of each that the list has lost, where its rows lie nobody knows any more. It belongs to
- *  the connection: the list itself may not take it. Gives their names. */
+/** Creates an empty temporary table for each table that is missing in the list. Their rows can no longer be
+ *  located. Returns their names. */
 export function replaceLostTables(db: Database): readonly string[] {
   const lost = knownSchema().filter(({ type, name, sql }) => {
     if (type !== 'table' || sql === null || /_search/.test(name)) return false
@@ -53,7 +53,7 @@ export function replaceLostTables(db: Database): readonly string[] {
   return lost.map(({ name }) => name)
 }
 
-/** As a new store has it. */
+/** The schema of a new store. */
 function knownSchema(): SchemaRow[] {
   const db = new BetterSqlite3(':memory:')
   try {

@@ -11,11 +11,11 @@ import {
 const magic = 'SQLite format 3\0'
 const pageSizes = [4_096, 8_192, 1_024, 2_048, 16_384, 32_768, 65_536, 512]
 
-/** The first bytes of the four kinds of page that hold rows. */
+/** The first bytes of the four kinds of b-tree pages. */
 const pageKinds = [2, 5, 10, 13]
 
-/** Copies a damaged file, with its log if it has one, to where it may be changed, and there mends what would keep SQLite
- *  from opening it at all: the header, the length, the first page. Says what was mended. */
+/** Copies a damaged file, with its log if there is one, and repairs the copy so that SQLite can open it:
+ *  the header, the length, the first page. Returns what was repaired. */
 export function mendedCopy(damaged: string, to: string): readonly string[] {
   copyFileSync(damaged, to, constants.COPYFILE_FICLONE)
   const log = `${damaged}-wal`
@@ -66,8 +66,8 @@ function declaredPageSize(bytes: Buffer): number {
   return size === 1 ? 65_536 : size
 }
 
-/** What the header says if it can be believed, otherwise the smallest size at whose multiples about as many pages begin as
- *  at any other's: at those of its own multiples they begin too. */
+/** The page size from a valid header. Otherwise the smallest size with about as many page beginnings as any
+ *  other: the multiples of a size have page beginnings too. */
 function pageSizeIn(bytes: Buffer): number {
   if (bytes.length >= 100 && isHeader(bytes)) return declaredPageSize(bytes)
   const shares = pageSizes.map(size => ({ size, share: shareOfPages(bytes, size) }))
@@ -100,11 +100,12 @@ function writeHeader(bytes: Buffer, pageSize: number, pages: number, hasLog: boo
   bytes.writeUInt32BE(3_050_000, 96)
 }
 
-/** The list of tables begins on the first page of a file. Where that page is lost, the pages it led to are looked for, and
- *  a new first page is made that leads to them. (File format: sqlite.org/fileformat2.html, 1.6 and 2.1.) */
+/** The list of tables begins on the first page of a file. If that page is lost, the pages below it are
+ *  searched, and a new first page is made that points to them. (File format: sqlite.org/fileformat2.html,
+ *  1.6 and 2.1.) */
 
 export interface SchemaLeaf {
-  /** From 1, as SQLite counts. */
+  /** Counted from 1, as SQLite does. */
   readonly page: number
   readonly firstRow: number
   readonly lastRow: number
@@ -113,7 +114,7 @@ export interface SchemaLeaf {
 const leafOfTable = 13
 const innerOfTable = 5
 
-/** The pages that hold rows of the list of tables, in the order of their rows. */
+/** The pages with rows of the list of tables, in order of their rows. */
 export function schemaLeaves(bytes: Buffer, pageSize: number): readonly SchemaLeaf[] {
   const leaves: SchemaLeaf[] = []
   for (let page = 2; page * pageSize <= bytes.length; page++) {
@@ -136,7 +137,8 @@ function leafAt(page: Buffer, number: number): SchemaLeaf | null {
   return { page: number, firstRow: rows[0]!, lastRow: rows.at(-1)! }
 }
 
-/** The row of a cell, if its record is one of the list of tables: five columns, the first of them a kind of thing. */
+/** The row id of a cell whose record belongs to the list of tables: five columns, the first one a kind of
+ *  object. */
 function rowOfCell(page: Buffer, at: number): number | null {
   if (at < 8 || at >= page.length - 12) return null
   const size = varint(page, at)
@@ -165,13 +167,13 @@ function varint(bytes: Buffer, at: number): { value: number; next: number } {
   return { value: value * 256 + (bytes[at + 8] ?? 0), next: at + 9 }
 }
 
-/** Makes a first page that leads to these. */
+/** Writes a first page that points to these leaves. */
 export function writeSchemaRoot(bytes: Buffer, pageSize: number, leaves: readonly SchemaLeaf[]): void {
   const page = bytes.subarray(0, pageSize)
   page.fill(0, 100)
   const last = leaves.at(-1)
   if (!last) {
-    // An empty list: the file opens, and holds nothing that can be found.
+    // An empty list: the file can be opened, but nothing in it can be found.
     page.set([leafOfTable, 0, 0, 0, 0], 100)
     page.writeUInt16BE(pageSize & 0xffff, 105)
     return

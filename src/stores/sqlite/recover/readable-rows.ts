@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 
-/** A stretch of a table that cannot be read. */
+/** A range of a table that cannot be read. */
 export interface TableGap {
   readonly table: string
   readonly reason: string
@@ -8,7 +8,8 @@ export interface TableGap {
 
 const page = 500
 
-/** The keys of a table's rows, in order, around what cannot be read. Each row is then read for itself. */
+/** The keys of a table's rows in order, without unreadable ranges. Each row is read separately
+ *  afterwards. */
 export function rowKeys(
   db: Database,
   table: string,
@@ -26,14 +27,14 @@ export function rowKeys(
     onGap({ table, reason: (error as Error).message })
     return []
   }
-  // From leaf to leaf first: a key that damage has changed cannot lead astray where nothing is looked up by it.
+  // Scans the leaves first: without lookups, a damaged key cannot lead to a wrong page.
   if (!scan('ASC')) {
     scan('DESC')
     search()
   }
   return [...keys].sort((a, b) => a - b)
 
-  /** Takes rows as they lie, from one end; false where it breaks off. */
+  /** Reads rows in storage order from one end. Returns false if it breaks off. */
   function scan(order: 'ASC' | 'DESC'): boolean {
     try {
       const all = db.prepare(`SELECT ${key} FROM ${table} NOT INDEXED ORDER BY ${key} ${order}`).pluck()
@@ -44,7 +45,7 @@ export function rowKeys(
     }
   }
 
-  /** Looks for what lies between stretches that cannot be read. */
+  /** Searches for rows between unreadable ranges. */
   function search(): void {
     for (let after = Number.MIN_SAFE_INTEGER; ; ) {
       const found = attempt(() => read(after, page)) ?? oneByOne(after)
@@ -62,7 +63,7 @@ export function rowKeys(
     }
   }
 
-  /** Up to the row that cannot be read. */
+  /** Reads one row at a time, up to the unreadable one. */
   function oneByOne(after: number): readonly number[] {
     const found: number[] = []
     while (found.length < page) {
@@ -73,7 +74,7 @@ export function rowKeys(
     return found
   }
 
-  /** The first row behind a stretch that cannot be read: far ahead first, then back to its edge. */
+  /** The first row after an unreadable range: doubles the distance, then searches back to the edge. */
   function firstBehind(after: number): number | null {
     let step = 1
     let lost = Math.max(after, 0)
@@ -94,15 +95,15 @@ export function rowKeys(
   }
 }
 
-/** As many keys as rise. SQLite believes that the rows of a table are in order; where damage has made one small, asking
- *  for those behind it would go round for ever. */
+/** The keys up to the first one that does not rise. SQLite assumes that rows are in order. With a damaged,
+ *  small key, reading the rows after it would loop forever. */
 function rising(keys: readonly number[], after: number): readonly number[] {
   const wrong = keys.findIndex((key, i) => key <= (keys[i - 1] ?? after))
   if (wrong === 0) throw new Error('its rows are not in order')
   return wrong < 0 ? keys : keys.slice(0, wrong)
 }
 
-/** Rows that a statement gives in order, and from the other end if it stops in the middle. */
+/** The rows of a statement in order, and from the other end if it breaks off. */
 export function rowsFromBothEnds<T>(
   db: Database,
   sql: string,
@@ -129,7 +130,7 @@ export function rowsFromBothEnds<T>(
   }
 }
 
-/** What can be read, or undefined. */
+/** The result, or undefined if it cannot be read. */
 export function attempt<T>(read: () => T): T | undefined {
   try {
     return read()

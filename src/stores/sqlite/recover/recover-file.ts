@@ -24,22 +24,22 @@ export interface RecoverOptions {
   readonly onProgress?: (conversations: number, total: number) => void
 }
 
-/** What was copied out of a damaged file, and what was not. */
+/** What was copied from a damaged file, and what was not. */
 export interface RecoverResult {
   readonly conversations: number
   readonly messages: number
-  /** Conversations of which everything was copied as it was. */
+  /** Conversations that were copied completely and unchanged. */
   readonly whole: number
   readonly losses: Readonly<Record<RecoverLoss['kind'], number>>
-  /** What had to be mended before the file could be opened. */
+  /** What had to be repaired before the file could be opened. */
   readonly mended: readonly string[]
-  /** Stretches of tables that cannot be read. */
+  /** Ranges of tables that cannot be read. */
   readonly gaps: readonly TableGap[]
 }
 
-/** Copies what is sound of a damaged file into another store, and says exactly what is not. The file itself is never
- *  written to: a copy is, beside it, while this runs. Indexes are not believed; every message is read for itself, and its
- *  id has to vouch for it. */
+/** Copies the intact data of a damaged file into another store, and reports everything else. The file
+ *  itself is never written; a temporary copy next to it is. Indexes are not trusted: every message is read
+ *  separately and verified by its id. */
 export async function recoverFile(
   damaged: string,
   target: Pick<RecordMover, 'writeRecords'>,
@@ -133,7 +133,7 @@ interface Found {
   readonly lose: (loss: RecoverLoss) => void
 }
 
-/** One conversation, and how many of its messages were found sound. */
+/** Recovers a conversation and returns the number of its intact messages. */
 function* recoverOne(
   db: Database,
   conv: number,
@@ -161,7 +161,7 @@ function* recoverOne(
   return kept.count
 }
 
-/** Opens a file whatever is wrong with its list of tables. */
+/** Opens a file even if its list of tables is damaged. */
 function openDamaged(path: string): Database {
   const db = new BetterSqlite3(path)
   db.unsafeMode(true)
@@ -179,7 +179,7 @@ function mendSchema(path: string): readonly string[] {
   }
 }
 
-/** The rows of all messages that can be read, by the conversation that they say they belong to. */
+/** The row ids of all readable messages, by the conversation that they name. */
 function keysByConversation(
   db: Database,
   onGap: (gap: TableGap) => void,
@@ -193,7 +193,7 @@ function keysByConversation(
     const said = attempt(() => owner.get(n))
     if (typeof said !== 'number') continue
     const other = indexed.get(n)
-    // The table and its index disagree: the one that the message's id agrees with is right.
+    // The table and its index disagree. The one that matches the message's id is right.
     const conv = other !== undefined && other !== said && belongsTo(db, n, other) ? other : said
     const list = byConversation.get(conv)
     if (list) list.push(n)
@@ -202,14 +202,14 @@ function keysByConversation(
   return byConversation
 }
 
-/** Which conversation each message belongs to, as the index of places says. */
+/** The conversation of each message, from the index of seqs. */
 function ownersByIndex(db: Database): ReadonlyMap<number, number> {
   const sql = 'SELECT n, conv FROM skein_messages INDEXED BY skein_messages_seq'
   const rows = attempt(() => db.prepare(sql).all() as { n: number; conv: number }[]) ?? []
   return new Map(rows.map(({ n, conv }) => [n, conv]))
 }
 
-/** The messages that indexes know and the table does not give, by conversation. */
+/** Messages that are in an index but not readable in the table, by conversation. */
 function lostMessages(
   db: Database,
   readable: ReadonlySet<number>,
@@ -235,7 +235,7 @@ function lostMessages(
       const rows = attempt(() => db.prepare(sql).iterate() as IterableIterator<T>)
       for (;;) {
         const next = attempt(() => rows?.next())
-        // Broken off: what lies behind is read from the other end.
+        // Broken off: the rest is read from the other end.
         if (!next) break
         if (next.done) return
         if (!readable.has(next.value.n)) yield next.value
@@ -244,8 +244,7 @@ function lostMessages(
   }
 }
 
-/** The conversations that the table knows, that its index knows, and that messages say they belong to. An id that nobody
- *  knows any more is null. */
+/** The conversations in the table, in its index, and those named by messages. An unknown id is null. */
 function conversationsIn(
   db: Database,
   messages: ReadonlyMap<number, readonly number[]>,
@@ -274,7 +273,7 @@ function conversationsIn(
     if (read && !found.has(c) && !taken.has(read)) found.set(c, read)
   }
   for (const conv of messages.keys()) if (!found.has(conv)) found.set(conv, null)
-  // What was being removed for good stays away.
+  // Conversations that were being purged stay deleted.
   for (const conv of found.keys()) if (attempt(() => isGoing!.get(conv)) === 1) found.delete(conv)
   return found
 }

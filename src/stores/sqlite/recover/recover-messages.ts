@@ -7,17 +7,17 @@ import type { BlobShelf } from './blob-shelf.ts'
 import { attempt, rowsFromBothEnds } from './readable-rows.ts'
 import { vouchFor } from './vouch-for.ts'
 
-/** What became of a message that could not be copied as it was. */
+/** A part of a conversation that could not be copied unchanged. */
 export interface RecoverLoss {
   readonly conversation: string
-  /** Null if not even that can be read. */
+  /** Null if the id cannot be read either. */
   readonly message: string | null
   readonly seq: number | null
-  /** `lost`: it is not in the new file. `emptied`: its place is, its words are not. `rehung`: it is there with a new id,
-   *  because a message before it is lost. `other`: something else of the conversation. */
+  /** `lost`: the message is not in the new store. `emptied`: it is, but without content. `rehung`: it has a
+   *  new id, because an ancestor is lost. `other`: something else of the conversation. */
   readonly kind: 'lost' | 'emptied' | 'rehung' | 'other'
   readonly what: string
-  /** The new id of what was rehung. */
+  /** The new id of a rehung message. */
   readonly now: string | null
 }
 
@@ -35,21 +35,21 @@ interface Row {
   readonly body_hash: Uint8Array
 }
 
-/** Where messages of the damaged file are in the new one. */
+/** Where messages of the damaged file are in the new store. */
 export interface KeptMessages {
-  /** The id that a message has now, by its old seq; if it is lost, that of the nearest before it that is not. */
+  /** The new id of the message with this old seq. If it is lost, that of its nearest kept ancestor. */
   idAt(seq: number): MessageId | null
-  /** The highest seq from `lo` to `hi` at which a message is, or null. */
+  /** The highest seq of a message from `lo` to `hi`, or null. */
   lastIn(lo: number, hi: number): number | null
-  /** The id that stands at this very seq, of a message or of a tombstone; null if it is lost. */
+  /** The id of the message or tombstone at exactly this seq, or null if it is lost. */
   exactlyAt(seq: number): MessageId | null
-  /** Whether the message at a seq is there under the id it had. */
+  /** Whether the message at a seq kept its id. */
   isSame(seq: number, id: string): boolean
   readonly newest: MessageId | null
   readonly count: number
 }
 
-/** A message of which an index knows where it stood, and perhaps its id. */
+/** A lost message whose seq, and perhaps id, an index knows. */
 export interface LostMessage {
   readonly seq: number
   readonly id: string | null
@@ -58,16 +58,16 @@ export interface LostMessage {
 export interface MessageSource {
   readonly db: Database
   readonly conv: number
-  /** The seqs of the first messages of all turns that can be read. */
+  /** The seqs of the first messages of all readable turns. */
   readonly turns: ReadonlySet<number>
-  /** Messages that cannot be read, as far as an index still knows them. */
+  /** Messages that cannot be read, but that an index knows. */
   readonly lost: readonly LostMessage[]
   readonly blobs: BlobShelf
   readonly now: number
 }
 
-/** The messages of a conversation that their ids vouch for, as records in an order in which they can be written, each blob
- *  before its message. */
+/** The messages of a conversation that are verified by their ids, as records in an order in which they can
+ *  be written, each blob before its message. */
 export function* recoverMessages(
   { db, conv, turns, lost, blobs, now }: MessageSource,
   conversation: ConversationId,
@@ -89,16 +89,16 @@ export function* recoverMessages(
   const buriedIds = new Map(buried.map(({ seq, id }) => [seq, id as MessageId]))
   let nextBuried = 0
   const before = new Map(rows.map(row => [row.seq, row]))
-  // By old seq: the ids that were, as far as they are known, and those that are.
+  // By old seq: the original ids, as far as they are known, and the new ids.
   const trueIds = new Map<number, MessageId>()
   for (const { seq, id } of lost) {
-    // An index that is wrong loses nothing.
+    // Only the index is wrong; the message is readable.
     if (before.has(seq)) continue
     if (id !== null) trueIds.set(seq, id as MessageId)
     lose('lost', id, seq, 'the part of the file where it stood cannot be read')
   }
   const newIds = new Map<number, MessageId>()
-  // In order, to look for the nearest.
+  // In order, for binary search.
   const keptSeqs: number[] = []
 
   for (const row of rows) {
@@ -162,7 +162,7 @@ export function* recoverMessages(
     count: newIds.size,
   }
 
-  /** The tombstones below a seq that have not had their turn. */
+  /** The tombstones below a seq that have not been returned yet. */
   function* bury(below: number): Generator<StoreRecord> {
     for (; nextBuried < buried.length && buried[nextBuried]!.seq < below; nextBuried++) {
       const { seq, parent_seq, id, at, reason } = buried[nextBuried]!
@@ -172,7 +172,8 @@ export function* recoverMessages(
     }
   }
 
-  /** The ids that the parent may have had, and where they stood; the conversation's own stands before all. */
+  /** The possible ids of the parent with their seqs. The conversation's own id comes before all
+   *  messages. */
   function parentsOf(row: Row): readonly { readonly seq: number; readonly id: string }[] {
     const root = { seq: -1, id: conversation as string }
     if (row.parent_seq < 0) return [root]
@@ -185,7 +186,7 @@ export function* recoverMessages(
   }
 
   function idAt(seq: number): MessageId | null {
-    // A lost message that says what it hung on leads there; otherwise the nearest before it is taken.
+    // A lost message with a readable parent leads there. Otherwise the nearest message before it is taken.
     for (let at = seq; ; ) {
       const id = newIds.get(at)
       if (id !== undefined) return id
@@ -199,7 +200,7 @@ export function* recoverMessages(
     }
   }
 
-  /** The highest seq not above this one that is kept. Never step by step: damage makes seqs of any size. */
+  /** The highest kept seq up to this one. Binary search, because damage can produce seqs of any size. */
   function nearest(seq: number): number | null {
     let [lo, hi] = [0, keptSeqs.length]
     while (lo < hi) {

@@ -6,7 +6,7 @@ import type { BranchRow, ConversationRow, LinkRow, SummaryRow, TurnRow } from '.
 import { attempt, rowsFromBothEnds } from './readable-rows.ts'
 import type { KeptMessages, RecoverLoss } from './recover-messages.ts'
 
-/** The conversation itself, or as much of it as can be known: its id. */
+/** The record of the conversation, or a default one with its id if the row cannot be read. */
 export function recoverConversation(
   db: Database,
   conv: number,
@@ -36,7 +36,7 @@ const bare = (now: number): Omit<ConversationRecord, 'id'> => ({
   ...{ expiresAt: null, ttlMs: null, renewMs: null, trashedAt: null },
 })
 
-/** What hangs on the messages of a conversation, as far as it can be read and still has something to hang on. */
+/** The readable records that refer to messages, if those messages were kept. */
 export function* recoverRecords(
   db: Database,
   conv: number,
@@ -114,7 +114,7 @@ export function* recoverRecords(
   }
 }
 
-/** The rows of a table that belong to a conversation, as far as they can be read. */
+/** The readable rows of a table that belong to a conversation. */
 export function rowsOf<T>(
   db: Database,
   conv: number,

@@ -3,7 +3,7 @@ import { hashMessage, sha256Hex } from '../../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../../core/ids.ts'
 import { type Role, roles } from '../../../core/message.ts'
 
-/** A message as it was found in a damaged file: any of it may be wrong. */
+/** A message as found in a damaged file. Any field may be wrong. */
 export interface FoundMessage {
   readonly id: string
   readonly seq: number
@@ -15,21 +15,21 @@ export interface FoundMessage {
   readonly body: string | null | undefined
 }
 
-/** What the id of a message vouches for. */
+/** The fields of a message that its id confirms. */
 export interface VouchedMessage {
-  /** Which of the parents fits. */
+  /** The parent that matches. */
   readonly parent: string
   readonly id: MessageId
   readonly role: Role
   readonly at: number
   readonly bodyHash: string
-  /** False if what is found as its words is not what was said. */
+  /** False if the content found is not the original content. */
   readonly hasWords: boolean
 }
 
-/** Finds out what a message was, by its id: with the words that are there and with the hash that is there, under each of
- *  the ids that its parent may have had; and if nothing fits, with one bit of its time turned back, another role, or
- *  one character of the id itself. Null if nothing vouches for it. */
+/** Reconstructs a message from its id. Tries the content found and the hash found with each possible parent
+ *  id. If nothing matches, tries one flipped bit in the time, another role, or one changed character in the
+ *  id. Null if nothing matches. */
 export function vouchFor(found: FoundMessage, parents: readonly string[]): VouchedMessage | null {
   const ofWords = typeof found.body === 'string' ? sha256Hex(found.body) : null
   const hashes = [...new Set([ofWords, found.bodyHash].filter(hash => hash !== null))]
@@ -69,7 +69,7 @@ export function vouchFor(found: FoundMessage, parents: readonly string[]): Vouch
   return null
 }
 
-/** The time itself, and with each of its bits turned. */
+/** The time itself, and the time with each of its bits flipped. */
 function timesNear(at: number): readonly number[] {
   if (!Number.isSafeInteger(at)) return []
   const times = [at]
