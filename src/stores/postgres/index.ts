@@ -1,12 +1,6 @@
 /**
- * `skein/postgres`: the driver for PostgreSQL, over pg.
- *
- * - `migrations.ts`, `migrate.ts`: the tables, and how a database gets them
- * - `queries/`: the SQL of every statement
- * - `engine.ts`: runs programs in transactions and retries lost races
- * - `pool.ts`, `batch.ts`, `prepared.ts`: connections, several statements per round trip, typed parameters
- * - `quick-append.ts`: the ordinary append in one statement
- * - `errors.ts`: errors of pg as ours
+ * `skein/postgres`: the driver for PostgreSQL, over pg. `openPostgresStore` opens a pool and owns it;
+ * `postgresStore` borrows a pool.
  */
 import { checkName } from '../../core/check.ts'
 import { SchemaTooNewError, UnavailableError } from '../../core/errors.ts'
@@ -20,6 +14,14 @@ import type { PostgresPool } from './pool.ts'
 import { withQuickAppend } from './quick-append.ts'
 
 export type { PostgresClient, PostgresPool } from './pool.ts'
+
+// The parts of the driver:
+// - `migrations.ts`, `migrate.ts`: the tables, and how a database gets them
+// - `queries/`: the SQL of every statement
+// - `engine.ts`: runs programs in transactions and retries lost races
+// - `pool.ts`, `batch.ts`, `prepared.ts`: connections, several statements per round trip, typed parameters
+// - `quick-append.ts`: the ordinary append in one statement
+// - `errors.ts`: errors of pg as ours
 
 export interface PostgresOptions {
   readonly source?: Source

@@ -1,11 +1,6 @@
 /**
- * `skein/sqlite`: the driver for SQLite, over better-sqlite3.
- *
- * - `migrations.ts`, `migrate.ts`: the tables, and how a file gets them
- * - `queries/`: the SQL of every statement
- * - `engine.ts`: runs programs in transactions, synchronously; `retry-while-busy.ts` waits for other processes
- * - `errors.ts`: errors of SQLite as ours
- * - below the port, for the command: `backup.ts`, `shred.ts`, `inspect.ts`, `recover/` (damaged files)
+ * `skein/sqlite`: the driver for SQLite, over better-sqlite3. `openSqliteStore` opens a file and owns it;
+ * `sqliteStore` borrows a handle.
  */
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -18,6 +13,13 @@ import { sqliteEngine } from './engine.ts'
 import { translate, translated } from './errors.ts'
 import { migrate, schemaVersion } from './migrate.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
+
+// The parts of the driver:
+// - `migrations.ts`, `migrate.ts`: the tables, and how a file gets them
+// - `queries/`: the SQL of every statement
+// - `engine.ts`: runs programs in transactions, synchronously; `retry-while-busy.ts` waits for other processes
+// - `errors.ts`: errors of SQLite as ours
+// - below the port, for the command: `backup.ts`, `shred.ts`, `inspect.ts`, `recover/` (damaged files)
 
 export interface SqliteOptions {
   readonly source?: Source
