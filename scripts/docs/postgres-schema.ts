@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { migrate } from '../../src/stores/postgres/migrate.ts'
+import { migrateDatabase } from '../../src/stores/postgres/migrate.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
 
 interface Column {
@@ -17,7 +17,7 @@ export async function describePostgres(): Promise<string> {
   // A pool ends before its connections do, so the server may close them first.
   pool.on('error', () => {})
   try {
-    await migrate(pool)
+    await migrateDatabase(pool)
     const columns = await pool.query<Column>(`
       SELECT c.relname AS "table", a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type,
         a.attnotnull AS required, pg_get_expr(d.adbin, d.adrelid) AS fallback

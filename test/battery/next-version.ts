@@ -28,11 +28,11 @@ const postgresNext = next(postgresMigrations, 'skein.', 'SELECT generate_series(
 export async function migrateToNext(target: string): Promise<void> {
   if (target.startsWith('postgres')) {
     const pool = new Pool({ connectionString: target })
-    await postgres.migrate(pool, postgresNext).finally(() => pool.end())
+    await postgres.migrateDatabase(pool, postgresNext).finally(() => pool.end())
     return
   }
   const db = new BetterSqlite3(target)
-  await sqlite.migrate(db, sqliteNext).finally(() => db.close())
+  await sqlite.migrateFile(db, sqliteNext).finally(() => db.close())
 }
 
 /** Its schema version, and the number of rows with the new value. */

@@ -115,12 +115,12 @@ const aMigration: Operation = {
       const pool = new Pool({ connectionString: target })
       await pool.query('SELECT 1')
       arm()
-      await postgres.migrate(pool, postgresNext).finally(() => pool.end())
+      await postgres.migrateDatabase(pool, postgresNext).finally(() => pool.end())
       return
     }
     const db = new BetterSqlite3(target)
     arm()
-    await sqlite.migrate(db, sqliteNext).finally(() => db.close())
+    await sqlite.migrateFile(db, sqliteNext).finally(() => db.close())
   },
   async look(target) {
     const facts = isPostgres(target) ? await postgresFacts(target) : sqliteFacts(target)

@@ -9,7 +9,7 @@ import { type NonEmpty, textOf } from '../../src/core/message.ts'
 import type { StoreRecord } from '../../src/core/record.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { migrations as postgresMigrations } from '../../src/stores/postgres/migrations.ts'
-import { copyPath, migrate } from '../../src/stores/sqlite/migrate.ts'
+import { copyPath, migrateFile } from '../../src/stores/sqlite/migrate.ts'
 import { migrations } from '../../src/stores/sqlite/migrations.ts'
 import { engines, freshTarget } from '../recorder/engines.ts'
 import { loadPostgres, recordsOf, releasedVersions, truthOf, unpackSqlite } from '../released/released.ts'
@@ -141,7 +141,7 @@ it('control: detects a migration that drops a word', async () => {
   const target = await released('sqlite', newest)
   const db = new BetterSqlite3(target)
   const sql = `UPDATE skein_messages SET label = NULL WHERE label = 'question'`
-  await migrate(db, [...migrations, { version: newest + 1, name: 'careless', sql }])
+  await migrateFile(db, [...migrations, { version: newest + 1, name: 'careless', sql }])
   db.close()
   await claimVersion(target, newest)
   await expect(expectTruth(target, newest)).rejects.toThrow('expected')

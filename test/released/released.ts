@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import type { Pool } from 'pg'
 import type { ConversationId } from '../../src/core/ids.ts'
 import type { Store } from '../../src/core/ports.ts'
-import { migrate } from '../../src/stores/postgres/migrate.ts'
+import { migrateDatabase } from '../../src/stores/postgres/migrate.ts'
 import { migrations } from '../../src/stores/postgres/migrations.ts'
 
 /** Stores as each released version has written them, with one record of each kind, and their expected
@@ -39,7 +39,7 @@ export function unpackSqlite(version: number, path: string): void {
 
 /** Turns an empty PostgreSQL database into one of that version. */
 export async function loadPostgres(version: number, pool: Pool): Promise<void> {
-  await migrate(pool, migrations.slice(0, version))
+  await migrateDatabase(pool, migrations.slice(0, version))
   const tables = JSON.parse(unpack(`postgres-${version}.json`).toString()) as Tables
   for (const [name, rows] of Object.entries(tables)) {
     const table = `skein.${name}`

@@ -5,7 +5,7 @@ import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
 import type { SaveItem, Store } from '../../src/core/ports.ts'
 import { compileQuery } from '../../src/stores/sqlite/engine.ts'
-import { migrate } from '../../src/stores/sqlite/migrate.ts'
+import { migrateFile } from '../../src/stores/sqlite/migrate.ts'
 import { queries } from '../../src/stores/sqlite/queries/index.ts'
 import { say } from '../../src/testing/contract/build.ts'
 import { countRows, meterPostgres, meterSqlite, type RowMeter } from '../support/row-meter.ts'
@@ -185,7 +185,7 @@ describe.each(drivers)('on $name', ({ open }) => {
 
 it('on SQLite the counting leaves the plans as they are', async () => {
   const db = new BetterSqlite3(':memory:')
-  await migrate(db)
+  await migrateFile(db)
   db.function('seen', { varargs: true }, () => 1)
   const planOf = (sql: string) => {
     const rows = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]

@@ -9,7 +9,7 @@ import type { Source } from '../../core/source.ts'
 import { systemSource } from '../../system/source.ts'
 import { storeOver } from '../store/store-over.ts'
 import { postgresEngine } from './engine.ts'
-import { migrate, newestVersion, schemaVersion } from './migrate.ts'
+import { migrateDatabase, newestVersion, schemaVersion } from './migrate.ts'
 import type { PostgresPool } from './pool.ts'
 import { withQuickAppend } from './quick-append.ts'
 
@@ -40,7 +40,7 @@ export interface OpenPostgresOptions extends PostgresOptions {
 }
 
 export interface BorrowPostgresOptions extends PostgresOptions {
-  /** `migrate` (default) creates or upgrades the tables. `check` only checks that they exist. */
+  /** `migrateDatabase` (default) creates or upgrades the tables. `check` only checks that they exist. */
   readonly schema?: 'migrate' | 'check'
 }
 
@@ -72,7 +72,7 @@ export async function openPostgresStore(url: string, options: OpenPostgresOption
   // A broken idle connection is replaced when the next one is needed.
   pool.on('error', () => {})
   try {
-    await migrate(pool)
+    await migrateDatabase(pool)
   } catch (error) {
     await pool.end()
     throw error
@@ -100,7 +100,7 @@ export async function openPostgresStore(url: string, options: OpenPostgresOption
 export async function postgresStore(pool: PostgresPool, options: BorrowPostgresOptions = {}): Promise<Store> {
   const tenant = tenantOf(options)
   if (options.schema === 'check') await check(pool)
-  else await migrate(pool)
+  else await migrateDatabase(pool)
   return over(pool, tenant, options, async () => {})
 }
 

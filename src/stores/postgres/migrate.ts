@@ -35,7 +35,7 @@ export async function schemaVersion(pool: PostgresPool): Promise<number> {
 /** Migrates a database to the newest version and returns it. Everything happens in one transaction, and any
  *  number of processes may try at once. Throws SchemaTooNewError, without writing, if a newer version of
  *  Skein wrote it. */
-export async function migrate(
+export async function migrateDatabase(
   pool: PostgresPool,
   migrations: readonly Migration[] = released,
 ): Promise<number> {

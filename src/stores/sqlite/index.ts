@@ -11,7 +11,7 @@ import { systemSource } from '../../system/source.ts'
 import { storeOver } from '../store/store-over.ts'
 import { sqliteEngine } from './engine.ts'
 import { translate, translated } from './errors.ts'
-import { migrate, schemaVersion } from './migrate.ts'
+import { migrateFile, schemaVersion } from './migrate.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
 // The parts of the driver:
@@ -44,7 +44,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
   try {
     const db = await open(path, options.durability ?? 'full')
     try {
-      await migrate(db)
+      await migrateFile(db)
       return over(db, options, true)
     } catch (error) {
       db.close()
@@ -74,7 +74,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
  */
 export async function sqliteStore(db: Database, options: Pick<SqliteOptions, 'source'> = {}): Promise<Store> {
   try {
-    await migrate(db)
+    await migrateFile(db)
   } catch (error) {
     throw translate(error)
   }

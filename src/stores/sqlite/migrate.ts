@@ -18,7 +18,7 @@ export function schemaVersion(db: Database): number {
 /** Migrates a file to the newest version in one transaction. A second process that starts meanwhile waits
  *  for it. A file with an older version is copied first. Throws SchemaTooNewError, without writing, if a
  *  newer version of Skein wrote it. */
-export async function migrate(db: Database, migrations: readonly Migration[] = released): Promise<void> {
+export async function migrateFile(db: Database, migrations: readonly Migration[] = released): Promise<void> {
   const newest = migrations.at(-1)?.version ?? 0
   const found = await retryWhileBusy(() => schemaVersion(db))
   if (found > newest) throw new SchemaTooNewError(found, newest)

@@ -3,13 +3,13 @@ import type { ConversationId } from '../../../src/core/ids.ts'
 import { all, first, type Program, run } from '../../../src/stores/engine/engine.ts'
 import { type PostgresEngine, postgresEngine } from '../../../src/stores/postgres/engine.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
-import { migrate } from '../../../src/stores/postgres/migrate.ts'
+import { migrateDatabase } from '../../../src/stores/postgres/migrate.ts'
 import { systemSource } from '../../../src/system/source.ts'
 import { countTrips, freshDatabase, openPool } from './database.ts'
 
 const url = await freshDatabase()
 const pool = openPool(url)
-beforeAll(() => migrate(pool))
+beforeAll(() => migrateDatabase(pool))
 
 function engineOn(target = pool): PostgresEngine {
   return postgresEngine(target, { tenant: 't', source: systemSource, close: async () => {} })
@@ -102,7 +102,7 @@ describe('a program', () => {
 
   it('that does not wait for the disk says so to the server, for its own transaction only', async () => {
     const own = openPool(await freshDatabase(), { max: 1 })
-    await migrate(own)
+    await migrateDatabase(own)
     await own.query(`
       create table seen (setting text);
       create function note() returns trigger language plpgsql as $$

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { SchemaTooNewError, UnavailableError } from '../../../src/core/errors.ts'
 import type { Migration } from '../../../src/stores/engine/schema.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
-import { migrate, newestVersion, schemaVersion } from '../../../src/stores/postgres/migrate.ts'
+import { migrateDatabase, newestVersion, schemaVersion } from '../../../src/stores/postgres/migrate.ts'
 import { migrations } from '../../../src/stores/postgres/migrations.ts'
 import { freshDatabase, openPool } from './database.ts'
 
@@ -14,9 +14,9 @@ describe('migrating', () => {
   it('makes the tables once, and does nothing the second time', async () => {
     const pool = openPool(await freshDatabase())
     expect(await schemaVersion(pool)).toBe(0)
-    expect(await migrate(pool)).toBe(newestVersion)
+    expect(await migrateDatabase(pool)).toBe(newestVersion)
     const made = await pool.query(tables)
-    expect(await migrate(pool)).toBe(newestVersion)
+    expect(await migrateDatabase(pool)).toBe(newestVersion)
     expect(await schemaVersion(pool)).toBe(newestVersion)
     expect((await pool.query(tables)).rows).toEqual(made.rows)
   })
@@ -33,7 +33,7 @@ describe('migrating', () => {
         { version: 2, name: 'two', sql: 'insert into skein.steps values (2)' },
       ]
       const pools = Array.from({ length: 8 }, () => openPool(url, { max: 1 }))
-      const versions = await Promise.all(pools.map(pool => migrate(pool, counted)))
+      const versions = await Promise.all(pools.map(pool => migrateDatabase(pool, counted)))
       expect(versions).toEqual(Array(8).fill(2))
       const { rows } = await pools[0]!.query('select n from skein.steps order by n')
       expect(rows).toEqual([{ n: 1 }, { n: 2 }])
@@ -47,21 +47,21 @@ describe('migrating', () => {
       ...migrations,
       { version: 99, name: 'bad', sql: 'create table skein.half (n int); select 1/0' },
     ]
-    await expect(migrate(pool, bad)).rejects.toMatchObject({ code: '22012' })
+    await expect(migrateDatabase(pool, bad)).rejects.toMatchObject({ code: '22012' })
     expect((await pool.query(tables)).rows).toEqual([{ names: null }])
-    expect(await migrate(pool)).toBe(newestVersion)
-    await expect(migrate(pool, bad)).rejects.toMatchObject({ code: '22012' })
+    expect(await migrateDatabase(pool)).toBe(newestVersion)
+    await expect(migrateDatabase(pool, bad)).rejects.toMatchObject({ code: '22012' })
     expect(await schemaVersion(pool)).toBe(newestVersion)
   })
 
   it('refuses what a newer program wrote, without writing', async () => {
     const url = await freshDatabase()
     const pool = openPool(url)
-    await migrate(pool)
+    await migrateDatabase(pool)
     await pool.query('update skein.schema_version set version = 1000')
     const before = await pool.query('select xmin::text, * from skein.schema_version')
     const refused = { name: 'SchemaTooNewError', found: 1000, known: newestVersion }
-    await expect(migrate(pool)).rejects.toMatchObject(refused)
+    await expect(migrateDatabase(pool)).rejects.toMatchObject(refused)
     await expect(openPostgresStore(url)).rejects.toBeInstanceOf(SchemaTooNewError)
     await expect(postgresStore(pool, { schema: 'check' })).rejects.toBeInstanceOf(SchemaTooNewError)
     expect((await pool.query('select xmin::text, * from skein.schema_version')).rows).toEqual(before.rows)
@@ -69,17 +69,17 @@ describe('migrating', () => {
 
   it('needs no more than reading where there is nothing to do', async () => {
     const url = await freshDatabase()
-    await migrate(openPool(url))
+    await migrateDatabase(openPool(url))
     const readOnly = new URL(url)
     readOnly.searchParams.set('options', '-c default_transaction_read_only=on')
-    expect(await migrate(openPool(readOnly.href))).toBe(newestVersion)
+    expect(await migrateDatabase(openPool(readOnly.href))).toBe(newestVersion)
   })
 })
 
 describe('the schema', () => {
   it('has no table that takes a row without a tenant, and orders every text by its bytes, whatever the server speaks', async () => {
     const pool = openPool(await freshDatabase())
-    await migrate(pool)
+    await migrateDatabase(pool)
     const { rows } = await pool.query(`
       select c.relname as name, a.attname as first, a.atttypid::regtype::text as type, a.attnotnull as needed
       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum = 1
@@ -100,7 +100,7 @@ describe('the schema', () => {
 
   it('has the tenant in every index, but the one of words that all share', async () => {
     const pool = openPool(await freshDatabase())
-    await migrate(pool)
+    await migrateDatabase(pool)
     const { rows } = await pool.query(`
       select indexname as name, indexdef as text from pg_indexes
       where schemaname = 'skein' and tablename <> 'schema_version'`)

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { listFilters } from '../../../src/stores/engine/list-params.ts'
 import type { StatementName } from '../../../src/stores/engine/statements.ts'
 import { runBatch } from '../../../src/stores/postgres/batch.ts'
-import { migrate } from '../../../src/stores/postgres/migrate.ts'
+import { migrateDatabase } from '../../../src/stores/postgres/migrate.ts'
 import { bind, prepare } from '../../../src/stores/postgres/prepared.ts'
 import {
   appendOutsideTurnsSql,
@@ -17,7 +17,7 @@ import { freshDatabase, openPool } from './database.ts'
 const url = await freshDatabase()
 const client = new Client({ connectionString: url })
 beforeAll(async () => {
-  await migrate(openPool(url))
+  await migrateDatabase(openPool(url))
   await client.connect()
 })
 afterAll(() => client.end())

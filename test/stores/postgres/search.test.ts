@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
-import { migrate } from '../../../src/stores/postgres/migrate.ts'
+import { migrateDatabase } from '../../../src/stores/postgres/migrate.ts'
 import { freshDatabase, openPool } from './database.ts'
 
 const url = await freshDatabase()
 const pool = openPool(url)
-beforeAll(() => migrate(pool))
+beforeAll(() => migrateDatabase(pool))
 
 /** When messages were said: evenly, in a burst long ago and seldom since, in one millisecond, all over. */
 const times = {

@@ -11,7 +11,7 @@ import type { Store } from '../../../src/core/ports.ts'
 import { first, type Program, run } from '../../../src/stores/engine/engine.ts'
 import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
-import { migrate } from '../../../src/stores/sqlite/migrate.ts'
+import { migrateFile } from '../../../src/stores/sqlite/migrate.ts'
 import { storeOver } from '../../../src/stores/store/store-over.ts'
 import { systemSource } from '../../../src/system/source.ts'
 import { holder, say } from '../../../src/testing/contract/build.ts'
@@ -37,7 +37,7 @@ async function openHandle(path = file): Promise<{ db: Database; store: Store; en
   db.pragma('synchronous = FULL')
   // Whatever keeps the log small is not SQLite's own doing.
   db.pragma('wal_autocheckpoint = 0')
-  await migrate(db)
+  await migrateFile(db)
   const engine = sqliteEngine(db, { source: systemSource, owned: true })
   return { db, engine, store: storeOver(engine, async () => 1) }
 }

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sha256Hex } from '../../../src/core/hash.ts'
 import type { Migration } from '../../../src/stores/engine/schema.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
-import { copyPath, migrate, schemaVersion } from '../../../src/stores/sqlite/migrate.ts'
+import { copyPath, migrateFile, schemaVersion } from '../../../src/stores/sqlite/migrate.ts'
 import { migrations } from '../../../src/stores/sqlite/migrations.ts'
 import { startConversation } from '../../../src/testing/contract/build.ts'
 import { startWorker, type Worker } from '../../support/workers.ts'
@@ -80,10 +80,10 @@ describe('the migrations of SQLite', () => {
 
   it('make the same schema step by step as in one go', async () => {
     const stepwise = handle(':memory:')
-    for (let upto = 1; upto <= newest; upto++) await migrate(stepwise, migrations.slice(0, upto))
-    await migrate(stepwise, [...migrations, second])
+    for (let upto = 1; upto <= newest; upto++) await migrateFile(stepwise, migrations.slice(0, upto))
+    await migrateFile(stepwise, [...migrations, second])
     const atOnce = handle(':memory:')
-    await migrate(atOnce, [...migrations, second])
+    await migrateFile(atOnce, [...migrations, second])
     expect(schemaOf(stepwise)).toEqual(schemaOf(atOnce))
     expect(schemaVersion(stepwise)).toBe(newest + 1)
   })
@@ -101,7 +101,7 @@ describe('a file that a newer Skein has written', () => {
   it('is refused by name of both versions, and not a byte of it changes', async () => {
     await fill()
     const db = handle()
-    await migrate(db, [...migrations, second])
+    await migrateFile(db, [...migrations, second])
     db.close()
     rmSync(copyPath(file))
     const before = readFileSync(file)
@@ -120,7 +120,7 @@ describe('a file that a newer Skein has written', () => {
   it('is refused also if it became newer while we made our copy', async () => {
     await fill()
     const late = handle()
-    const migrating = migrate(late, [...migrations, second])
+    const migrating = migrateFile(late, [...migrations, second])
     putVersion(newest + 2)
     await expect(migrating).rejects.toMatchObject({ found: newest + 2, known: newest + 1 })
     expect(late.inTransaction).toBe(false)
@@ -134,7 +134,7 @@ describe('a file of an older version', () => {
     await startConversation(store, { key: 'k' })
     expect(existsSync(`${file}-wal`)).toBe(true)
     const db = handle()
-    await migrate(db, [...migrations, second])
+    await migrateFile(db, [...migrations, second])
     await store.close()
     expect(schemaVersion(db)).toBe(newest + 1)
     expect(messagesIn(db)).toBe(3)
@@ -148,8 +148,8 @@ describe('a file of an older version', () => {
   it('leaves one copy, the newest', async () => {
     await fill()
     const db = handle()
-    await migrate(db, [...migrations, second])
-    await migrate(db, [...migrations, second, third])
+    await migrateFile(db, [...migrations, second])
+    await migrateFile(db, [...migrations, second, third])
     db.close()
     expect(filesHere()).toEqual(['conversations.db', 'conversations.db.before-migration'])
     expect(schemaVersion(handle(copyPath(file)))).toBe(newest + 1)
@@ -158,7 +158,7 @@ describe('a file of an older version', () => {
   it('keeps the copy of the old version when two processes migrate at once', async () => {
     await fill()
     const late = handle()
-    const migrating = migrate(late, [...migrations, second])
+    const migrating = migrateFile(late, [...migrations, second])
     // While it copies, another has copied and migrated.
     writeFileSync(copyPath(file), 'of the quicker one')
     handle().exec(second.sql)
@@ -174,13 +174,13 @@ describe('a file of an older version', () => {
     const db = handle()
     const schema = schemaOf(db)
     const broken = { ...third, sql: `${third.sql}; DELETE FROM skein_messages; SELECT no_such_function()` }
-    await expect(migrate(db, [...migrations, second, broken])).rejects.toThrow('no_such_function')
+    await expect(migrateFile(db, [...migrations, second, broken])).rejects.toThrow('no_such_function')
     expect(db.inTransaction).toBe(false)
     expect(schemaVersion(db)).toBe(newest)
     expect(schemaOf(db)).toEqual(schema)
     expect(messagesIn(db)).toBe(3)
     expect(db.pragma('busy_timeout', { simple: true })).toBe(5_000)
-    await migrate(db, [...migrations, second, third])
+    await migrateFile(db, [...migrations, second, third])
     expect(schemaVersion(db)).toBe(newest + 2)
   })
 
@@ -201,7 +201,7 @@ describe('a file of an older version', () => {
     expect(await store.findByKey('k')).toMatchObject({ conversation: { messages: 3 } })
     await store.close()
     const db = handle()
-    await migrate(db, [...migrations, second])
+    await migrateFile(db, [...migrations, second])
     expect([schemaVersion(db), messagesIn(db)]).toEqual([newest + 1, 3])
   })
 })
@@ -211,7 +211,7 @@ function killedScript(migration: Migration): string {
   return `
     import { createRequire } from 'node:module'
     import { writeSync } from 'node:fs'
-    import { migrate } from ${url('../../../src/stores/sqlite/migrate.ts')}
+    import { migrateFile } from ${url('../../../src/stores/sqlite/migrate.ts')}
     import { migrations } from ${url('../../../src/stores/sqlite/migrations.ts')}
     const Database = createRequire(${url('../../../package.json')})('better-sqlite3')
     const db = new Database(${JSON.stringify(file)})
@@ -219,7 +219,7 @@ function killedScript(migration: Migration): string {
       writeSync(1, 'inside')
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
     })
-    await migrate(db, [...migrations, ${JSON.stringify(migration)}])`
+    await migrateFile(db, [...migrations, ${JSON.stringify(migration)}])`
 }
 
 describe('processes that start at once on a file that is not there', () => {

@@ -6,7 +6,7 @@ import type { Queries, StatementName } from '../../../src/stores/engine/statemen
 import { prepare } from '../../../src/stores/postgres/prepared.ts'
 import { queries as postgresQueries } from '../../../src/stores/postgres/queries/index.ts'
 import { compileQuery, sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
-import { migrate } from '../../../src/stores/sqlite/migrate.ts'
+import { migrateFile } from '../../../src/stores/sqlite/migrate.ts'
 import { queries } from '../../../src/stores/sqlite/queries/index.ts'
 import { storeOver } from '../../../src/stores/store/store-over.ts'
 import { contract, runCase } from '../../../src/testing/index.ts'
@@ -15,7 +15,7 @@ const names = Object.keys(queries) as StatementName[]
 
 async function freshHandle(): Promise<Database> {
   const db = new BetterSqlite3(':memory:')
-  await migrate(db)
+  await migrateFile(db)
   return db
 }
 

@@ -9,7 +9,6 @@ export const knownCycles: readonly string[] = [
   'src/acp ⇄ src/acp/host',
   'src/acp ⇄ src/acp/proxy',
   'src/acp/memory ⇄ src/acp/seat',
-  'src/core ⇄ src/core/search',
 ]
 
 /** Names of several exported types. */
@@ -51,7 +50,6 @@ export const knownValueNames: readonly string[] = [
   'lineSplitter',
   'longestLine',
   'main',
-  'migrate',
   'openSession',
   'outcomeOf',
   'resume',
