@@ -5,6 +5,7 @@ import { ContextLengthError, ModelError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
 import type { Model, ModelAnswer, ToolSpec } from '../core/model.ts'
 import type { TurnRecording } from '../recorder/recording.ts'
+import { modelChannel } from '../system/debug.ts'
 import type { AgentEvent } from './events.ts'
 
 /** What one question to a model needs. */
@@ -33,7 +34,7 @@ export async function ask(path: readonly Message[], asking: Asking): Promise<Mod
     const { tokens, left, cut } = fitted
     emit({ type: 'context', step: asking.step, tokens, left, older: asking.pinned.older ?? 0, cut })
     try {
-      const answer = await answerTo(fitted, asking)
+      const answer = await (modelChannel.hasSubscribers ? traced(fitted, asking) : answerTo(fitted, asking))
       const reported = answer.usage.input ?? 0
       calibration.current = afterUsage(calibration.current, { estimated: tokens.total, reported })
       return answer
@@ -83,6 +84,20 @@ function stillTooLong(model: Model, cause: ContextLengthError): ContextLengthErr
   const advice = 'say less at once, or take a model with a larger window'
   const problem = `${model.id} finds even the last exchange too long: ${advice} (${cause.message})`
   return new ContextLengthError(problem, { ...facts, cause })
+}
+
+async function traced(fitted: Fitted, asking: Asking): Promise<ModelAnswer> {
+  const start = performance.now()
+  const { messages, tokens } = fitted
+  const trace = { model: asking.model.id, messages: messages.length, tokens: tokens.total }
+  try {
+    const answer = await answerTo(fitted, asking)
+    modelChannel.publish({ ...trace, ms: performance.now() - start, usage: answer.usage })
+    return answer
+  } catch (error) {
+    modelChannel.publish({ ...trace, ms: performance.now() - start, error })
+    throw error
+  }
 }
 
 async function answerTo(fitted: Fitted, asking: Asking): Promise<ModelAnswer> {

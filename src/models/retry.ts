@@ -1,5 +1,6 @@
 import { ModelError } from '../core/errors.ts'
 import type { Model, ModelEvent, ModelRequest } from '../core/model.ts'
+import { retryChannel } from '../system/debug.ts'
 import { sleep as realSleep, type Sleep } from '../system/sleep.ts'
 
 export interface RetryPolicy {
@@ -38,6 +39,8 @@ function attempts(model: Model, request: ModelRequest, policy: RetryPolicy): Asy
       } catch (error) {
         const pause = n >= tries || request.signal?.aborted ? null : pauseAfter(error, n, policy)
         if (pause === null) throw error
+        if (retryChannel.hasSubscribers)
+          retryChannel.publish({ what: 'model', attempt: n, pauseMs: pause, error })
         await sleep(pause, request.signal)
       }
     }

@@ -1,5 +1,6 @@
 import { SkeinError, UnavailableError } from '../core/errors.ts'
 import type { NewMessage } from '../core/message.ts'
+import { retryChannel } from '../system/debug.ts'
 import type { RecorderSource } from '../system/source.ts'
 import type { RecorderLimits } from './limits.ts'
 import type { Trouble } from './recording.ts'
@@ -101,6 +102,8 @@ export function writeQueue(options: QueueOptions): WriteQueue {
   let lost = 0
   let toldLost = false
   let pauseMs = firstPauseMs
+  /** Failures since the last write that was stored. */
+  let failures = 0
   let callOffRetry: (() => void) | null = null
   let finished = false
   /** True while a caller waits for `finish`. */
@@ -198,6 +201,7 @@ export function writeQueue(options: QueueOptions): WriteQueue {
       waiting.shift()
       entry.release?.(true)
       pauseMs = firstPauseMs
+      failures = 0
     }
     if (outage && !stopped) await recover(outage)
     running = false
@@ -223,6 +227,9 @@ export function writeQueue(options: QueueOptions): WriteQueue {
     const attended = finishing || waiting.some(entry => entry.patient && entry.release)
     const ms = attended ? Math.min(pauseMs, longestPauseAttendedMs) : pauseMs
     pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+    failures++
+    if (retryChannel.hasSubscribers)
+      retryChannel.publish({ what: 'write', attempt: failures, pauseMs: ms, error, waiting: waiting.length })
     callOffRetry = source.after(ms, retryNow, { idle: true })
   }
 

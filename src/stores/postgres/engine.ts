@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { OutcomeUnknownError, SkeinError } from '../../core/errors.ts'
 import type { Source } from '../../core/source.ts'
+import { retryChannel } from '../../system/debug.ts'
 import type { Engine, Program, StatementCall, StatementResult, TokenMatch } from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
 import type { BatchResult } from './batch.ts'
@@ -67,8 +68,11 @@ export function postgresEngine(
         return await withConnection(pool, link => transact(link, program(), durability === 'relaxed'))
       } catch (error) {
         if (!isLostRace(error) || tries === mostTries) throw translate(error)
+        const pauseMs = Math.random() * 5 * tries
+        if (retryChannel.hasSubscribers)
+          retryChannel.publish({ what: 'race', attempt: tries, pauseMs, error })
+        await pause(pauseMs)
       }
-      await pause(Math.random() * 5 * tries)
     }
   }
 
@@ -159,7 +163,7 @@ function compiler(tenant: string): (call: StatementCall) => BoundStatement[] {
     const made = known.get(key)
     if (made) return made
     const texts = typeof text === 'function' ? [text(filters)] : typeof text === 'string' ? [text] : text
-    const statements = texts.map(prepare)
+    const statements = texts.map(one => prepare(one, name))
     known.set(key, statements)
     return statements
   }

@@ -1,3 +1,4 @@
+import { statementChannel } from '../../system/debug.ts'
 import { type Batch, type BatchResult, runBatch } from './batch.ts'
 import { isBroken, translate } from './errors.ts'
 import type { BoundStatement } from './prepared.ts'
@@ -48,7 +49,8 @@ export async function withConnection<T>(
   client.on('notice', onNotice)
   try {
     return await work({
-      run: statements => runBatch(client, statements),
+      run: statements =>
+        statementChannel.hasSubscribers ? traced(client, statements) : runBatch(client, statements),
       execute: async text => {
         await client.query(text)
       },
@@ -63,6 +65,26 @@ export async function withConnection<T>(
     client.release(spoilt)
     client.removeListener('notice', onNotice)
     client.removeListener('error', onError)
+  }
+}
+
+async function traced(
+  client: PostgresClient,
+  statements: readonly BoundStatement[],
+): Promise<readonly BatchResult[]> {
+  const start = performance.now()
+  const trace = {
+    engine: 'postgres',
+    statements: statements.map(({ statement }) => statement.label),
+  } as const
+  try {
+    const results = await runBatch(client, statements)
+    const rows = results.reduce((sum, { rows, changes }) => sum + Math.max(rows.length, changes), 0)
+    statementChannel.publish({ ...trace, rows, ms: performance.now() - start })
+    return results
+  } catch (error) {
+    statementChannel.publish({ ...trace, rows: 0, ms: performance.now() - start, error })
+    throw error
   }
 }
 

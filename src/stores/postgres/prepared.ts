@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 /** A statement as sent to PostgreSQL: parsed once per connection, under a name made from its text. */
 export interface PreparedStatement {
   readonly name: string
+  /** What people call it: its name in the driver, or its first word. */
+  readonly label: string
   readonly sql: string
   readonly params: readonly Param[]
 }
@@ -24,7 +26,7 @@ export interface BoundStatement {
 
 /** Reads `@name` parameters. All occurrences of a name are the same parameter. The cast of its first
  *  occurrence decides how a list is sent. */
-export function prepare(text: string): PreparedStatement {
+export function prepare(text: string, label = firstWord(text)): PreparedStatement {
   const params: Param[] = []
   // An `@` after another one, or without a letter after it, is an operator.
   const mark = /(?<!@)@([a-z_]+)(?=(?:::(json\b|\w+\[\]))?)/g
@@ -33,7 +35,11 @@ export function prepare(text: string): PreparedStatement {
     if (known >= 0) return `$${known + 1}`
     return `$${params.push({ name, list: (cast?.replace('[]', '') as Param['list'] | undefined) ?? null })}`
   })
-  return { name: `skein_${createHash('sha256').update(sql).digest('hex').slice(0, 20)}`, sql, params }
+  return { name: `skein_${createHash('sha256').update(sql).digest('hex').slice(0, 20)}`, label, sql, params }
+}
+
+function firstWord(text: string): string {
+  return text.trim().split(/\s/, 1)[0] ?? ''
 }
 
 /** Puts values in the order of the parameters. Throws if one is missing, because it would be stored as

@@ -14,11 +14,11 @@ import { appendOutsideTurnsSql, continueTurnSql, openTurnSql } from './queries/a
 
 type Request = ReturnType<typeof appendRequest>
 
-const outside = [prepare(appendOutsideTurnsSql)]
-const opening = [prepare(openTurnSql)]
+const outside = [prepare(appendOutsideTurnsSql, 'appendOutsideTurns')]
+const opening = [prepare(openTurnSql, 'openTurn')]
 // A further step usually continues an open turn, but a turn may begin with any step. Exactly one of the two
 // statements has an effect.
-const further = [prepare(continueTurnSql), prepare(openTurnSql)]
+const further = [prepare(continueTurnSql, 'continueTurn'), prepare(openTurnSql, 'openTurn')]
 
 const kinds: readonly string[] = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'cost']
 

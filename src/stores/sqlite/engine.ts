@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Source } from '../../core/source.ts'
+import { statementChannel } from '../../system/debug.ts'
 import type { Engine, Program, StatementCall, StatementResult, TokenMatch } from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
 import { isBusy, translate } from './errors.ts'
@@ -19,9 +20,9 @@ export interface SqliteEngineOptions {
  *  process runs in between. */
 export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOptions): Engine {
   const call = caller(db)
-  const begin = lazily(() => db.prepare('BEGIN'))
-  const beginImmediate = lazily(() => db.prepare('BEGIN IMMEDIATE'))
-  const commit = lazily(() => db.prepare('COMMIT'))
+  const begin = runner(db, 'BEGIN')
+  const beginImmediate = runner(db, 'BEGIN IMMEDIATE')
+  const commit = runner(db, 'COMMIT')
   let writes = 0
   let checkpointing = false
 
@@ -36,7 +37,7 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
   async function read<T>(program: () => Program<T>): Promise<T> {
     return atOnce(() => {
       if (isTheirs()) return runToEnd(program(), call)
-      begin().run()
+      begin()
       return finish(program)
     }, isOurs)
   }
@@ -69,7 +70,7 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
       const given = durability === 'relaxed' ? relax() : undefined
       try {
         // Take the write lock before reading the head, or two processes could both see the old one.
-        beginImmediate().run()
+        beginImmediate()
         begun = true
         return finish(program)
       } finally {
@@ -81,7 +82,7 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
   function finish<T>(program: () => Program<T>): T {
     try {
       const result = runToEnd(program(), call)
-      commit().run()
+      commit()
       return result
     } catch (error) {
       if (db.inTransaction) db.exec('ROLLBACK')
@@ -145,12 +146,15 @@ function atOnce<T>(work: () => T, mayRetry: () => boolean): T | Promise<T> {
   })
 }
 
-function lazily<T>(make: () => T): () => T {
-  let made: T | undefined
-  return () => {
-    made ??= make()
-    return made
+/** Runs a statement without parameters, which is prepared when it is first needed. */
+function runner(db: Database, sql: string): () => void {
+  let statement: Statement | undefined
+  const run = () => {
+    statement ??= db.prepare(sql)
+    statement.run()
+    return none
   }
+  return () => void (statementChannel.hasSubscribers ? traced(sql, run) : run())
 }
 
 /** The query in the language of FTS5. Tokens contain no quotes, so quoting them is enough. */
@@ -179,7 +183,9 @@ const none: StatementResult = { rows: nothing, changes: 0 }
 function caller(db: Database): (call: StatementCall) => StatementResult {
   const prepared = new Map<string, readonly Prepared[]>()
 
-  return call => {
+  return call => (statementChannel.hasSubscribers ? traced(call.name, () => perform(call)) : perform(call))
+
+  function perform(call: StatementCall): StatementResult {
     const params = call.params as Record<string, unknown>
     let answer = none
     for (const { statement, names, isReader } of prepare(call)) {
@@ -206,6 +212,21 @@ function caller(db: Database): (call: StatementCall) => StatementResult {
     })
     prepared.set(key, made)
     return made
+  }
+}
+
+/** Runs a statement and publishes how long it took. */
+function traced(name: string, run: () => StatementResult): StatementResult {
+  const start = performance.now()
+  const trace = { engine: 'sqlite', statements: [name] } as const
+  try {
+    const result = run()
+    const rows = result.rows.length + result.changes
+    statementChannel.publish({ ...trace, rows, ms: performance.now() - start })
+    return result
+  } catch (error) {
+    statementChannel.publish({ ...trace, rows: 0, ms: performance.now() - start, error })
+    throw error
   }
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { retryChannel } from '../../system/debug.ts'
 import { isBusy } from './errors.ts'
 
 /** How long to wait for other processes. */
@@ -16,9 +17,16 @@ export async function retryWhileBusy<T>(work: () => T, mayRetry: () => boolean =
       if (!isBusy(error) || !mayRetry()) throw error
       deadline ??= performance.now() + patienceMs
       if (performance.now() >= deadline) throw error
+      if (retryChannel.hasSubscribers) publishRetry(tries + 1, error)
     }
     await giveWay(tries)
   }
+}
+
+/** Publishes attempts 1, 8, 64, 512 …: a wait of seconds has thousands of attempts. */
+function publishRetry(attempt: number, error: unknown): void {
+  if (Number.isInteger(Math.log2(attempt) / 3))
+    retryChannel.publish({ what: 'lock', attempt, pauseMs: 1, error })
 }
 
 /** SQLite's own busy handler starves writers (the slowest of four got next to nothing). Random pauses share
