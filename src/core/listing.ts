@@ -75,7 +75,9 @@ export interface SearchOptions {
 
 /** A range of a text, as UTF-16 offsets [start, end). */
 export interface TextHit {
+  /** Where it begins, in UTF-16 units. */
   readonly start: number
+  /** Where it ends: the unit behind its last one. */
   readonly end: number
 }
 
