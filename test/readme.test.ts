@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { parse } from '../src/cli/command-line/parse-args.ts'
+import { parseArgs } from '../src/cli/command-line/parse-args.ts'
 import { findCommand } from '../src/cli/find-command.ts'
 
 const readme = readFileSync('README.md', 'utf8')
@@ -22,7 +22,7 @@ it('shows only commands that the command line accepts', () => {
   for (const line of typed) {
     const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!)
     const { command, rest } = findCommand(words)
-    expect(() => parse(command, rest)).not.toThrow()
+    expect(() => parseArgs(command, rest)).not.toThrow()
   }
 })
 

@@ -1,7 +1,7 @@
-import type { Command, Option } from '../../src/cli/command-line/command.ts'
+import type { Command, CommandOption } from '../../src/cli/command-line/command.ts'
 import { commonOptions } from '../../src/cli/command-line/parse-args.ts'
 import { commands, prompt } from '../../src/cli/commands/index.ts'
-import { usageOf } from '../../src/cli/help.ts'
+import { usageLine } from '../../src/cli/help.ts'
 
 /** The reference of the command line, from the declarations. */
 export function describeCli(): string {
@@ -32,7 +32,7 @@ function section(command: Command): string {
 ${summary.charAt(0).toUpperCase()}${summary.slice(1)}.
 
 \`\`\`sh
-${usageOf(command)}
+${usageLine(command)}
 
 ${examples.map(([typed, what]) => `${typed.padEnd(width)}# ${what}`).join('\n')}
 \`\`\`
@@ -41,7 +41,7 @@ ${aliases.length > 0 ? `\nAlso: ${aliases.map(alias => `\`skein ${alias}\``).joi
 }`
 }
 
-function optionTable(options: Readonly<Record<string, Option>>): string {
+function optionTable(options: Readonly<Record<string, CommandOption>>): string {
   const rows = Object.entries(options)
     .filter(([, option]) => !option.hidden)
     .map(([name, { short, value, equals, help }]) => {

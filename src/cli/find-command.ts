@@ -1,11 +1,11 @@
 import type { Command } from './command-line/command.ts'
 import { commonOptions } from './command-line/parse-args.ts'
-import { near } from './command-line/similar-words.ts'
+import { similarWords } from './command-line/similar-words.ts'
 import { UsageError } from './command-line/usage-error.ts'
 import { commands, prompt } from './commands/index.ts'
 
 /** A command, and the words that are left for it. */
-export interface Found {
+export interface FoundCommand {
   readonly command: Command
   readonly rest: readonly string[]
   /** `--help`, or `help` before it: it is told about, not run. */
@@ -13,7 +13,7 @@ export interface Found {
 }
 
 /** Which command a line means, or is about: `help`, and `help` before a command, tell of it, while `help me` is a prompt. */
-export function findCommand(argv: readonly string[]): Found {
+export function findCommand(argv: readonly string[]): FoundCommand {
   const [first, ...about] = argv
   if (first === 'help') {
     const name = about.map(noun).join(' ')
@@ -27,7 +27,7 @@ export function findCommand(argv: readonly string[]): Found {
 
 /** Nouns of the origin documents (`conversation`, `convo`, `sessions`) may stand before a verb. What is no command is a
  *  prompt, unless it is one word that looks like a misspelt command. */
-function commandIn(argv: readonly string[]): Omit<Found, 'wantsHelp'> {
+function commandIn(argv: readonly string[]): Omit<FoundCommand, 'wantsHelp'> {
   const at = lengthOfCommon(argv)
   const [first, second] = argv.slice(at)
   if (first === undefined || first.startsWith('-')) return { command: prompt, rest: argv }
@@ -41,7 +41,7 @@ function commandIn(argv: readonly string[]): Omit<Found, 'wantsHelp'> {
   if (one) return { command: one, rest: without(1) }
   if (nouns.has(first) && second === '--help') return { command: prompt, rest: without(1) }
   if (nouns.has(first)) throw new UsageError(`${first} needs a verb`, `skein ${first} list`)
-  const [meant] = first.includes(' ') ? [] : near(first, commands.flatMap(namesOf))
+  const [meant] = first.includes(' ') ? [] : similarWords(first, commands.flatMap(namesOf))
   const isAlone = argv.slice(at + 1).every(word => word.startsWith('-'))
   if (meant && isAlone) {
     throw new UsageError(

@@ -1,15 +1,15 @@
-import type { Argument, Command, Group, Option } from './command-line/command.ts'
+import type { Command, CommandArgument, CommandGroup, CommandOption } from './command-line/command.ts'
 import { commonOptions } from './command-line/parse-args.ts'
 import { commands, prompt } from './commands/index.ts'
 import { wrap } from './output/wrap.ts'
 
-const groups: readonly Group[] = ['Talk', 'Look', 'Keep', 'Set up']
+const groups: readonly CommandGroup[] = ['Talk', 'Look', 'Keep', 'Set up']
 
 /** Help is as wide as the narrowest of usual terminals: it is read in pagers, mails and pages too. */
 const width = 80
 
 /** `skein --help`: the map. Only what exists is on it. */
-export function overview(): string {
+export function helpOverview(): string {
   const listed = groups.flatMap(group => {
     const names = commands.filter(command => command.group === group).map(({ name }) => name)
     return names.length === 0 ? [] : hanging(`${group.padEnd(8)}`, names.join('  '))
@@ -31,14 +31,14 @@ export function overview(): string {
 }
 
 /** The help of one command. It opens with examples. */
-export function helpOf(command: Command): string {
+export function commandHelp(command: Command): string {
   const also = alsoTyped(command.aliases ?? [])
   return [
     ...wrap(`${capital(command.summary)}.`, width),
     '',
     ...exampleLines(command.examples, 2),
     '',
-    `Usage: ${usageOf(command)}`,
+    `Usage: ${usageLine(command)}`,
     ...(also === '' ? [] : hanging('Also:  ', also)),
     '',
     ...optionLines(optionsOf(command)),
@@ -57,13 +57,13 @@ function alsoTyped(aliases: readonly string[]): string {
 }
 
 /** The options of a command, those that every command has among them. */
-function optionsOf({ options, noJson }: Command): Readonly<Record<string, Option>> {
+function optionsOf({ options, noJson }: Command): Readonly<Record<string, CommandOption>> {
   const { json, ...others } = commonOptions
   return { ...options, ...(noJson ? others : commonOptions) }
 }
 
-export function usageOf({ name, arguments: args, options }: Command): string {
-  const shown = ({ name, optional, many, literal, behind }: Argument) => {
+export function usageLine({ name, arguments: args, options }: Command): string {
+  const shown = ({ name, optional, many, literal, behind }: CommandArgument) => {
     const word = `${behind ? '-- ' : ''}${literal ? name : `<${name}>`}${many || behind ? '…' : ''}`
     return optional ? `[${word}]` : word
   }
@@ -84,11 +84,11 @@ function exampleLines(examples: Command['examples'], gap: number): readonly stri
   )
 }
 
-function optionLines(options: Readonly<Record<string, Option>>): readonly string[] {
+function optionLines(options: Readonly<Record<string, CommandOption>>): readonly string[] {
   const shown = Object.entries(options).filter(([, option]) => !option.hidden)
   const flags = shown.map(([name, { short, value, equals }]) => {
-    const given = value ? ` ${value}` : equals ? `[=${equals}]` : ''
-    return `  ${short ? `-${short}, ` : '    '}--${name}${given}`
+    const valueText = value ? ` ${value}` : equals ? `[=${equals}]` : ''
+    return `  ${short ? `-${short}, ` : '    '}--${name}${valueText}`
   })
   const column = Math.max(...flags.map(flag => flag.length)) + 2
   return shown.flatMap(([, { help }], i) => hanging(flags[i]!.padEnd(column), help))

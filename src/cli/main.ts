@@ -1,13 +1,13 @@
 import type { Store } from '../core/ports.ts'
 import { hasOption, textOption } from './command-line/command.ts'
-import type { World } from './command-line/command-context.ts'
-import { exit } from './command-line/exit-code.ts'
-import { parse } from './command-line/parse-args.ts'
-import { type ReportOptions, report, tellProblem } from './command-line/report.ts'
+import type { CommandContext } from './command-line/command-context.ts'
+import { printErrorReport, type ReportOptions, reportError } from './command-line/error-report.ts'
+import { exitCode } from './command-line/exit-code.ts'
+import { parseArgs } from './command-line/parse-args.ts'
 import { UsageError } from './command-line/usage-error.ts'
 import { findCommand } from './find-command.ts'
-import { isTerminalAt, type Paper, paperOn } from './output/output.ts'
-import { findPlace, type StoreLocation } from './store/store-location.ts'
+import { isTerminalAt, type Output, openOutput } from './output/output.ts'
+import { findStore, type StoreLocation } from './store/store-location.ts'
 
 /** Runs the command line of this process. Sets the exit code; never throws. */
 export async function main(): Promise<void> {
@@ -18,14 +18,14 @@ export async function main(): Promise<void> {
   try {
     process.exitCode = await run(argv, { json, debug })
   } catch (error) {
-    const err = paperOn(2, process.env, { noColor: ours.includes('--no-color'), onLost })
-    process.exitCode = report(error, err, { json, debug })
+    const err = openOutput(2, process.env, { noColor: ours.includes('--no-color'), onLost })
+    process.exitCode = reportError(error, err, { json, debug })
   }
 }
 
 /** A reader that has seen enough, such as head, is no failure. */
 function onLost(error: Error): void {
-  process.exit('code' in error && error.code === 'EPIPE' ? exit.ok : exit.failure)
+  process.exit('code' in error && error.code === 'EPIPE' ? exitCode.ok : exitCode.failure)
 }
 
 /** How long keeping an answer may take that nobody reads any more. */
@@ -34,19 +34,19 @@ const patienceMs = 3_000
 async function run(argv: readonly string[], how: ReportOptions): Promise<number> {
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
     const { version } = await import('./command-line/version.ts')
-    paperOn(1, process.env, { onLost }).line(`skein ${version()}`)
-    return exit.ok
+    openOutput(1, process.env, { onLost }).line(`skein ${version()}`)
+    return exitCode.ok
   }
   const { command, rest, wantsHelp } = findCommand(argv)
   if (wantsHelp) {
-    const { helpOf, overview } = await import('./help.ts')
-    paperOn(1, process.env, { onLost }).write(command.name === '' ? overview() : helpOf(command))
-    return exit.ok
+    const { commandHelp: helpOf, helpOverview: overview } = await import('./help.ts')
+    openOutput(1, process.env, { onLost }).write(command.name === '' ? overview() : helpOf(command))
+    return exitCode.ok
   }
-  const given = parse(command, rest)
+  const args = parseArgs(command, rest)
   let isLost = false
-  const paper = {
-    noColor: hasOption(given, 'no-color'),
+  const outputOptions = {
+    noColor: hasOption(args, 'no-color'),
     onLost(error: Error): void {
       // Whoever only looks has nothing to keep; of an answer, what has arrived is kept first.
       if (isLost) return
@@ -56,13 +56,13 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
       setTimeout(() => onLost(error), patienceMs).unref()
     },
   }
-  let place: StoreLocation | undefined
+  let found: StoreLocation | undefined
   let opening: Promise<Store> | undefined
   const stop = makeStop()
   const end = () => stop.now()
   process.once('SIGTERM', end)
-  const err = paperOn(2, process.env, paper)
-  const world: World = {
+  const err = openOutput(2, process.env, outputOptions)
+  const context: CommandContext = {
     env: process.env,
     cwd: process.cwd(),
     now: () => Date.now(),
@@ -70,32 +70,32 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
     get stdin() {
       return process.stdin
     },
-    out: withFields(paperOn(1, process.env, paper), textOption(given, 'json')),
+    out: withFields(openOutput(1, process.env, outputOptions), textOption(args, 'json')),
     err,
     canAsk: err.isTerminal && isTerminalAt(0),
-    json: hasOption(given, 'json'),
-    quiet: hasOption(given, 'quiet'),
+    json: hasOption(args, 'json'),
+    quiet: hasOption(args, 'quiet'),
     get signal() {
       return stop.signal
     },
-    place() {
-      place ??= findPlace(textOption(given, 'db'), process.env, process.cwd())
-      return place
+    location() {
+      found ??= findStore(textOption(args, 'db'), process.env, process.cwd())
+      return found
     },
     store() {
-      opening ??= import('../stores/open.ts').then(({ openStore }) => openStore(world.place().target))
+      opening ??= import('../stores/open.ts').then(({ openStore }) => openStore(context.location().target))
       return opening
     },
   }
   try {
     const runCommand = await command.load()
-    const code = await runCommand(given, world)
-    return isLost ? exit.ok : code
+    const code = await runCommand(args, context)
+    return isLost ? exitCode.ok : code
   } catch (error) {
     const store = await opening?.catch(() => undefined)
     if (!store) throw error
-    const { explain } = await import('./target/explain-error.ts')
-    return tellProblem(await explain(error, given.arguments, store, world), error, world.err, how)
+    const { explainError: explain } = await import('./target/explain-error.ts')
+    return printErrorReport(await explain(error, args.arguments, store, context), error, context.err, how)
   } finally {
     process.removeListener('SIGTERM', end)
     const store = await opening?.catch(() => undefined)
@@ -132,19 +132,19 @@ function makeStop(): Stop {
 type Fields = { readonly [name: string]: unknown }
 
 /** Paper on which only some fields of each JSON value are written: `--json=id,title`. The same paper if none are named. */
-function withFields(paper: Paper, named: string | undefined): Paper {
-  if (named === undefined) return paper
+function withFields(output: Output, named: string | undefined): Output {
+  if (named === undefined) return output
   const names = named
     .split(',')
     .map(name => name.trim())
     .filter(name => name !== '')
   // Only how lines are written differs: what is asked of the paper is still asked of it.
-  return Object.create(paper, {
+  return Object.create(output, {
     line: {
       value: (text = '') =>
-        paper.line(JSON.stringify(picked(JSON.parse(text), names), null, paper.isTerminal ? 2 : undefined)),
+        output.line(JSON.stringify(picked(JSON.parse(text), names), null, output.isTerminal ? 2 : undefined)),
     },
-  }) as Paper
+  }) as Output
 }
 
 /** Fields of an object, or of each object of a list. Throws UsageError for one that is not there, with those that are. */

@@ -1,23 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import type { Command } from '../../src/cli/command-line/command.ts'
 import { commands } from '../../src/cli/commands/index.ts'
-import { helpOf, overview } from '../../src/cli/help.ts'
+import { commandHelp, helpOverview } from '../../src/cli/help.ts'
 
 const named = (name: string): Command => commands.find(command => command.name === name)!
 
 describe('the help', () => {
   it('fits 80 columns, all of it', () => {
-    for (const text of [overview(), ...commands.map(helpOf)]) {
+    for (const text of [helpOverview(), ...commands.map(commandHelp)]) {
       expect(text.split('\n').filter(line => line.length > 80)).toEqual([])
     }
   })
 
   it('maps every command once, and has the exit codes and the version', () => {
-    const groups = overview().split('\n\n')[2]!
+    const groups = helpOverview().split('\n\n')[2]!
     const listed = groups.replace(/^(Talk|Look|Keep|Set up)/gm, '').split(/\s+/)
     expect(listed.filter(Boolean).sort()).toEqual(commands.map(({ name }) => name).sort())
-    expect(overview()).toContain('Exit: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 130 interrupted\n')
-    expect(overview()).toMatch(/^ {2}-V, --version/m)
+    expect(helpOverview()).toContain(
+      'Exit: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 130 interrupted\n',
+    )
+    expect(helpOverview()).toMatch(/^ {2}-V, --version/m)
   })
 
   it('opens with two examples at least, each of which begins with what it is about', () => {
@@ -31,9 +33,10 @@ describe('the help', () => {
   })
 
   it('promises no --json where there is none, and tells other names by their nouns', () => {
-    for (const name of ['chat', 'resume', 'completion']) expect(helpOf(named(name))).not.toContain('--json')
-    expect(helpOf(named('ls'))).toContain('--json')
-    expect(helpOf(named('show'))).toContain('\nAlso:  skein conversation print|show|view, skein ')
-    expect(helpOf(named('config'))).toContain('\nUsage: skein config [models]\n')
+    for (const name of ['chat', 'resume', 'completion'])
+      expect(commandHelp(named(name))).not.toContain('--json')
+    expect(commandHelp(named('ls'))).toContain('--json')
+    expect(commandHelp(named('show'))).toContain('\nAlso:  skein conversation print|show|view, skein ')
+    expect(commandHelp(named('config'))).toContain('\nUsage: skein config [models]\n')
   })
 })

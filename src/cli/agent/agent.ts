@@ -11,82 +11,86 @@ import { defaultTelling, mostTold } from '../../acp/memory/telling.ts'
 import type { Agent } from '../../agent/agent.ts'
 import { readConfig } from '../../config/read-config.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
-import { leftBehind } from '../answer/agent-notes.ts'
+import { notCarriedOver } from '../answer/agent-notes.ts'
 import { startChat } from '../chat/chat.ts'
-import type { Stroke } from '../chat/input/keyboard.ts'
+import type { KeyStroke } from '../chat/input/keyboard.ts'
 import type { Chat } from '../chat/state/chat-state.ts'
-import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
+import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import type { Speaker } from '../model/model-setup.ts'
-import { folded } from '../output/cut.ts'
+import type { ModelSetup } from '../model/model-setup.ts'
+import { collapseSpaces } from '../output/cut.ts'
 import { modelName } from '../output/model-name.ts'
-import { firstPlace } from '../store/store-location.ts'
-import { type Chosen, chooseConversation } from '../target/choose-conversation.ts'
+import { newStorePath } from '../store/store-location.ts'
+import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
 
 /** `skein agent -- <command>`: a chat with an agent of another program, whose conversations live in our store. */
-export const agent: Run = async (given, world) => {
-  if (world.json) throw new UsageError('agent has no --json', 'What was said as JSON: skein show --json')
-  const [command, ...args] = given.arguments as readonly [string, ...string[]]
-  const tell = tellOf(given)
-  const name = nameOf(given, { command, args })
+export const agentCommand: CommandHandler = async (args, context) => {
+  if (context.json) throw new UsageError('agent has no --json', 'What was said as JSON: skein show --json')
+  const [command, ...rest] = args.arguments as readonly [string, ...string[]]
+  const tell = tellOf(args)
+  const name = nameOf(args, { command, args: rest })
   let chat: Chat | null = null
-  const keptIn = firstPlace(world)
-  const chosen = await chooseConversation(given, world)
-  if (chosen.word !== null) throw new NotFoundError('id', chosen.word)
+  const keptIn = newStorePath(context)
+  const chosen = await chooseConversation(args, context)
+  if (chosen.promptWord !== null) throw new NotFoundError('id', chosen.promptWord)
   await using host = createHost({
-    store: await world.store(),
-    command: { command, args, cwd: world.cwd },
+    store: await context.store(),
+    command: { command, args: rest, cwd: context.cwd },
     name,
-    directory: world.cwd,
+    directory: context.cwd,
     tell,
-    onPermission: permissionFor(() => chat, hasOption(given, 'allow')),
+    onPermission: permissionFor(() => chat, hasOption(args, 'allow')),
   })
-  const speaker = await foreignSpeaker(host, name, world)
+  const setup = await foreignSpeaker(host, name, context)
   // A person takes a moment to type, and some agents take longer to start.
-  if (world.canAsk) host.wake()
-  return await startChat(await withOrigin(chosen, name, world), world, {
-    speaker,
+  if (context.canAsk) host.wake()
+  return await startChat(await withOrigin(chosen, name, context), context, {
+    setup,
     keptIn,
     system: null,
-    name: textOption(given, 'session') ?? null,
+    name: textOption(args, 'session') ?? null,
     onChat(begun) {
       chat = begun
     },
   })
 }
 
-function nameOf(given: Given, command: Parameters<typeof agentName>[0]): string {
-  const name = textOption(given, 'name') ?? agentName(command)
+function nameOf(args: Args, command: Parameters<typeof agentName>[0]): string {
+  const name = textOption(args, 'name') ?? agentName(command)
   if (name.trim() === '') throw new UsageError('--name must not be empty')
   return name
 }
 
-function tellOf(given: Given): number {
-  const text = textOption(given, 'tell') ?? String(defaultTelling.messages)
+function tellOf(args: Args): number {
+  const text = textOption(args, 'tell') ?? String(defaultTelling.messages)
   const tell = /^\d+$/.test(text) ? Number(text) : 0
   if (tell >= 1 && tell <= mostTold) return tell
   throw new UsageError(`--tell needs a number of messages from 1 to ${mostTold}`, '--tell 50')
 }
 
 /** Whoever goes on with a conversation of another agent should know what comes along, and what does not. */
-async function withOrigin(chosen: Chosen, name: string, world: World): Promise<Chosen> {
-  const { standing } = chosen
-  const origin = standing?.conversation.model ?? null
-  if (!standing?.head || origin === null || origin === name) return chosen
-  const store = await world.store()
+async function withOrigin(
+  chosen: ChosenConversation,
+  name: string,
+  context: CommandContext,
+): Promise<ChosenConversation> {
+  const { status } = chosen
+  const origin = status?.conversation.model ?? null
+  if (!status?.head || origin === null || origin === name) return chosen
+  const store = await context.store()
   const { conversationId, name: branch } = {
-    conversationId: standing.conversation.id,
-    name: standing.branch.name,
+    conversationId: status.conversation.id,
+    name: status.branch.name,
   }
   const links = await store.listAgentLinks({ conversationId, name: branch })
-  if (links.some(link => link.agent === name && link.directory === world.cwd)) return chosen
-  const note = `began with ${modelName(origin)}: ${name} is told what was said and which tools were used; ${leftBehind}`
+  if (links.some(link => link.agent === name && link.directory === context.cwd)) return chosen
+  const note = `began with ${modelName(origin)}: ${name} is told what was said and which tools were used; ${notCarriedOver}`
   return { ...chosen, notes: [...chosen.notes, note] }
 }
 
 /** One who answers by being another program, under this name. */
-async function foreignSpeaker(agent: Agent, name: string, world: World): Promise<Speaker> {
+async function foreignSpeaker(agent: Agent, name: string, context: CommandContext): Promise<ModelSetup> {
   return {
     model: {
       id: name,
@@ -95,7 +99,7 @@ async function foreignSpeaker(agent: Agent, name: string, world: World): Promise
       },
     },
     choice: { id: name, from: 'flag', aliases: {} },
-    config: await readConfig(world.cwd, world.env),
+    config: await readConfig(context.cwd, context.env),
     isForeign: true,
     window: 0,
     options: {},
@@ -108,17 +112,18 @@ async function foreignSpeaker(agent: Agent, name: string, world: World): Promise
 function permissionFor(chat: () => Chat | null, allowsAll: boolean): AskPermission {
   return async (request, signal) => {
     if (allowsAll) return allowPermission(request, signal)
-    const { keyboard = null, world } = chat() ?? {}
-    if (keyboard === null || !world || request.options.length === 0) return refusePermission(request, signal)
+    const { keyboard = null, context } = chat() ?? {}
+    if (keyboard === null || !context || request.options.length === 0)
+      return refusePermission(request, signal)
     // What was said before the question is on the screen first.
     await shown()
-    const { err } = world
+    const { err } = context
     const { style } = err
     const offered = request.options.slice(0, 9)
-    err.line(`${style.note('?')} ${style.safe(folded(request.title))}`)
-    const keys = offered.map(({ name }, i) => `${i + 1} ${style.safe(folded(name))}`)
+    err.line(`${style.note('?')} ${style.safe(collapseSpaces(request.title))}`)
+    const keys = offered.map(({ name }, i) => `${i + 1} ${style.safe(collapseSpaces(name))}`)
     err.line(`  ${[...keys, 'esc refuses'].join(` ${style.symbols.dot} `)}`)
-    const calledOff = new Promise<Stroke>(resolve => {
+    const calledOff = new Promise<KeyStroke>(resolve => {
       signal.addEventListener('abort', () => resolve({ type: 'closed' }), { once: true })
     })
     for (;;) {
@@ -130,7 +135,7 @@ function permissionFor(chat: () => Chat | null, allowsAll: boolean): AskPermissi
 }
 
 /** By its number, or y and n for what is allowed or refused once; null for a key that says nothing. */
-function choiceBy(stroke: Stroke, offered: readonly PermissionOption[]): PermissionOption | 'none' | null {
+function choiceBy(stroke: KeyStroke, offered: readonly PermissionOption[]): PermissionOption | 'none' | null {
   if (stroke.type === 'closed') return 'none'
   if (stroke.type === 'key') return stroke.name === 'escape' ? 'none' : null
   if (stroke.type !== 'text') return null

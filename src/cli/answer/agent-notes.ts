@@ -1,12 +1,12 @@
 import type { AgentEvent } from '../../agent/events.ts'
 import type { Json } from '../../core/json.ts'
-import { plural, whole } from '../output/number.ts'
+import { formatInteger, plural } from '../output/number.ts'
 
 type MemoryEvent = Extract<AgentEvent, { type: 'memory' }>
 type AskedEvent = Extract<AgentEvent, { type: 'asked' }>
 
 /** What becomes of things that are told in words. */
-export const leftBehind = 'tool results, files and thoughts stay behind'
+export const notCarriedOver = 'tool results, files and thoughts stay behind'
 
 /** How an agent came to know the conversation, and what was tried before: `loaded, and told 2 messages that it had lost`. */
 export function memoryText(event: MemoryEvent): string {
@@ -24,8 +24,10 @@ function cameToKnow({ outcome, injected, untold }: MemoryEvent): string {
     case 'injected': {
       const all = injected + untold
       const told =
-        untold === 0 ? plural(injected, 'message') : `the last ${whole(injected)} of ${whole(all)} messages`
-      return `told ${told}; ${leftBehind}`
+        untold === 0
+          ? plural(injected, 'message')
+          : `the last ${formatInteger(injected)} of ${formatInteger(all)} messages`
+      return `told ${told}; ${notCarriedOver}`
     }
     case 'fresh':
       return 'new to this conversation'
@@ -51,7 +53,7 @@ function planLine(entry: Json): readonly string[] {
 }
 
 /** `allowed: Run npm test` */
-export function askedText({ title }: AskedEvent): string {
+export function allowedText({ title }: AskedEvent): string {
   return `allowed: ${firstLine(title)}`
 }
 

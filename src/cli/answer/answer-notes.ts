@@ -1,6 +1,6 @@
 import type { AgentEvent } from '../../agent/events.ts'
 import type { Trouble } from '../../recorder/recording.ts'
-import { count, plural, whole } from '../output/number.ts'
+import { formatCount, formatInteger, plural } from '../output/number.ts'
 
 type ContextEvent = Extract<AgentEvent, { type: 'context' }>
 
@@ -24,18 +24,18 @@ export function contextFacts({ tokens, left, older }: ContextEvent): ContextFact
 export function summaryText(messages: number, tokens: number, outcome: string): string {
   const by = outcome === 'extractive' ? ' in their own words' : ''
   const are = messages === 1 ? 'is' : 'are'
-  return `summary: ${plural(messages, 'message')} ${are} now ${count(tokens)} tokens${by}. All are kept.`
+  return `summary: ${plural(messages, 'message')} ${are} now ${formatCount(tokens)} tokens${by}. All are kept.`
 }
 
 /** `window: 14 older messages were left out of this call. All are kept.` */
 export function windowText(messages: number): string {
   const were = messages === 1 ? 'message was' : 'messages were'
-  return `window: ${whole(messages)} older ${were} left out of this call. All are kept.`
+  return `window: ${formatInteger(messages)} older ${were} left out of this call. All are kept.`
 }
 
-export function cutText(messages: number): string {
+export function shortenedText(messages: number): string {
   const were = messages === 1 ? 'message was' : 'messages were'
-  return `window: ${whole(messages)} long ${were} shortened for this call. All are kept.`
+  return `window: ${formatInteger(messages)} long ${were} shortened for this call. All are kept.`
 }
 
 /** What became of looking through earlier conversations; nothing is said where there was nothing. */

@@ -1,27 +1,27 @@
 import type { AgentEvent, Reply } from '../../agent/events.ts'
 import type { Run } from '../../agent/run.ts'
 import type { Json } from '../../core/json.ts'
-import type { World } from '../command-line/command-context.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { modelName } from '../output/model-name.ts'
-import { money, plural } from '../output/number.ts'
+import { formatMoney, plural } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
-import { shortened } from '../output/short-id.ts'
+import { shortenId } from '../output/short-id.ts'
+import { createSpinner } from '../output/spinner.ts'
 import { stdoutSink, type TextSink } from '../output/text-sink.ts'
 import { toolLine } from '../output/tool-line.ts'
-import { waitingLine } from '../output/waiting-line.ts'
-import { askedText, memoryText, planLines, refusedText } from './agent-notes.ts'
+import { allowedText, memoryText, planLines, refusedText } from './agent-notes.ts'
 import {
   type ContextFacts,
   contextFacts,
-  cutText,
   recalledLines,
+  shortenedText,
   summaryText,
   troubleText,
   windowText,
 } from './answer-notes.ts'
-import { stopOnCtrlC } from './interrupts.ts'
 
-export interface AnswerOptions {
+export interface PrintAnswerOptions {
   /** The model's id: shown while one waits. */
   readonly model: string
   /** Where the words go; to stdout, made harmless, unless given. */
@@ -33,7 +33,7 @@ export interface AnswerOptions {
 }
 
 /** What became of a run. */
-export interface Answered {
+export interface PrintedAnswer {
   readonly reply: Reply
   readonly tookMs: number
   /** Of the last call. */
@@ -44,11 +44,15 @@ export interface Answered {
 
 /** Shows a run while it goes on: the words on stdout, everything about them on stderr. Ctrl+C stops it and keeps what
  *  was said. Throws what the run throws, after the line is ended. */
-export async function printAnswer(run: Run, world: World, options: AnswerOptions): Promise<Answered> {
-  const { err, quiet, json } = world
-  const sink = options.sink ?? (json ? silent : stdoutSink(world))
-  const waiting = waitingLine(world)
-  const began = world.now()
+export async function printAnswer(
+  run: Run,
+  context: CommandContext,
+  options: PrintAnswerOptions,
+): Promise<PrintedAnswer> {
+  const { err, quiet, json } = context
+  const sink = options.sink ?? (json ? silent : stdoutSink(context))
+  const waiting = createSpinner(context)
+  const began = context.now()
   const calls = new Map<string, { readonly input: Json; readonly at: number }>()
   const seen: Seen = { context: null, summary: null, leftOut: 0, cut: 0, movedAside: false, plan: new Set() }
   const stopListening = stopOnCtrlC(run)
@@ -77,7 +81,7 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
   }
   return {
     reply: await run.result(),
-    tookMs: world.now() - began,
+    tookMs: context.now() - began,
     context: seen.context,
     movedAside: seen.movedAside,
   }
@@ -95,12 +99,12 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
         sink.pause()
         return []
       case 'tool_started':
-        calls.set(event.callId, { input: event.input, at: world.now() })
+        calls.set(event.callId, { input: event.input, at: context.now() })
         return []
       case 'tool_ended': {
-        const { input = null, at = world.now() } = calls.get(event.callId) ?? {}
+        const { input = null, at = context.now() } = calls.get(event.callId) ?? {}
         const call = { name: event.name, input }
-        return [toolLine({ call, result: event, tookMs: world.now() - at }, err)]
+        return [toolLine({ call, result: event, tookMs: context.now() - at }, err)]
       }
       case 'summary':
         if (event.outcome === 'made' || event.outcome === 'extractive') seen.summary = event
@@ -126,9 +130,11 @@ export async function printAnswer(run: Run, world: World, options: AnswerOptions
         sink.pause()
         return []
       case 'asked':
-        return [event.isAllowed ? faintly(askedText(event)) : noteLine(refusedText(event, world.canAsk), err)]
+        return [
+          event.isAllowed ? faintly(allowedText(event)) : noteLine(refusedText(event, context.canAsk), err),
+        ]
       case 'subagent':
-        return event.event.type === 'ended' ? [subagentLine(event, event.event.reply, world)] : []
+        return event.event.type === 'ended' ? [subagentLine(event, event.event.reply, context)] : []
       default:
         return []
     }
@@ -158,7 +164,7 @@ function contextLines(
   const lines: string[] = []
   if (seen.summary) lines.push(summaryText(seen.summary.messages, event.tokens.summary, seen.summary.outcome))
   if (facts.leftOut > seen.leftOut) lines.push(windowText(facts.leftOut))
-  if (event.cut.length > seen.cut) lines.push(cutText(event.cut.length))
+  if (event.cut.length > seen.cut) lines.push(shortenedText(event.cut.length))
   seen.context = facts
   seen.summary = null
   seen.leftOut = Math.max(seen.leftOut, facts.leftOut)
@@ -170,13 +176,25 @@ function contextLines(
 function subagentLine(
   { name, conversationId }: Extract<AgentEvent, { type: 'subagent' }>,
   reply: Reply,
-  { err }: World,
+  { err }: CommandContext,
 ): string {
   const { style } = err
   const parts = [`${style.safe(name)} (subagent)`, plural(reply.steps, 'step')]
-  if (reply.usage.cost !== undefined) parts.push(money(reply.usage.cost))
-  if (conversationId !== null) parts.push(`skein show ${shortened(conversationId)}`)
+  if (reply.usage.cost !== undefined) parts.push(formatMoney(reply.usage.cost))
+  if (conversationId !== null) parts.push(`skein show ${shortenId(conversationId)}`)
   return `  ${parts.join(` ${style.symbols.dot} `)}`
 }
 
 const silent: TextSink = { push: () => undefined, pause: () => undefined }
+
+/** While a run goes on: Ctrl+C stops it and keeps what was said, a second one leaves at once. Returns how to end this. */
+function stopOnCtrlC(run: Run, leave: () => void = () => process.exit(exitCode.interrupted)): () => void {
+  let pressed = 0
+  const onInterrupt = () => {
+    pressed++
+    if (pressed === 1) run.abort(new DOMException('interrupted', 'AbortError'))
+    else leave()
+  }
+  process.on('SIGINT', onInterrupt)
+  return () => process.removeListener('SIGINT', onInterrupt)
+}

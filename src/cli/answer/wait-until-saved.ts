@@ -1,5 +1,5 @@
 import { allSaved, unsavedIn } from '../../recorder/waiting-turns.ts'
-import type { World } from '../command-line/command-context.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
 import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { plural } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
@@ -10,18 +10,18 @@ const withoutTerminalMs = 60_000
 /** How long one waits that was told to end. */
 const whenEndedMs = 3_000
 
-/** Waits until the messages of ended turns are stored: on a terminal until Ctrl+C, elsewhere for a minute.
- *  Says what it waits for, and what was not stored. True if everything is. */
-export async function waitUntilSaved(store: object | null, world: World): Promise<boolean> {
+/** Waits until the messages of ended turns are stored: on a terminal until Ctrl+C, elsewhere for a minute. Says what it
+ *  waits for, and what was not stored. True if everything is. */
+export async function waitUntilSaved(store: object | null, context: CommandContext): Promise<boolean> {
   if (store === null) return true
   const { messages, reason } = unsavedIn(store)
   if (reason === null) return true
-  const { err, quiet, json } = world
+  const { err, quiet, json } = context
   const say = (text: string) => {
     if (!quiet && !json) err.line(noteLine(text, err))
   }
-  using stop = stopOnInterrupt(world)
-  const signal = world.signal.aborted
+  using stop = stopOnInterrupt(context)
+  const signal = context.signal.aborted
     ? AbortSignal.timeout(whenEndedMs)
     : err.isTerminal
       ? stop.signal

@@ -3,78 +3,77 @@ import type { BranchRef } from '../../core/branch.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 import { unsavedIn } from '../../recorder/waiting-turns.ts'
-import { type Answered, printAnswer } from '../answer/print-answer.ts'
+import { type PrintedAnswer, printAnswer } from '../answer/print-answer.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
-import { type Given, hasOption, type Run } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { type Args, type CommandHandler, hasOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { demoNote } from '../model/choose-model.ts'
-import { openSpeaker, type Speaker } from '../model/model-setup.ts'
+import { type ModelSetup, openModelSetup } from '../model/model-setup.ts'
 import { turnCost } from '../output/cost.ts'
 import { markdownSink } from '../output/markdown-sink.ts'
 import { noteLine } from '../output/print.ts'
-import { shortIdIn } from '../output/short-id.ts'
-import { duration } from '../output/time.ts'
-import { firstPlace } from '../store/store-location.ts'
-import { type Chosen, chooseConversation } from '../target/choose-conversation.ts'
+import { uniqueShortId } from '../output/short-id.ts'
+import { formatDuration } from '../output/time.ts'
+import { newStorePath } from '../store/store-location.ts'
+import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
 import { headerLines } from '../target/header-lines.ts'
-import { wishesOf } from '../target/target-flags.ts'
-import { answerJson } from './answer-json.ts'
-import { messageOf, readAsked } from './prompt-message.ts'
-import { receiptLine } from './receipt-line.ts'
+import { targetFlags } from '../target/target-flags.ts'
+import { promptMessage, readPromptParts } from './prompt-message.ts'
+import { answerJson, receiptLine } from './receipt.ts'
 
 /** `skein [prompt…]`: one question, one answer. Without one, on a terminal, it is `skein chat`. */
-export const ask: Run = async (given, world) => {
-  const wishes = wishesOf(given)
-  const asked = await readAsked(given, world)
-  const isBare = messageOf(asked) === null
+export const askCommand: CommandHandler = async (args, context) => {
+  const wishes = targetFlags(args)
+  const asked = await readPromptParts(args, context)
+  const isBare = promptMessage(asked) === null
   // The word after -c may still turn out to be the prompt.
-  if (isBare && !wishes.goOn) return chatInstead(given, world)
-  const speaker = await openSpeaker(given, world)
-  const keptIn = wishes.incognito ? null : firstPlace(world)
-  const chosen = await chooseConversation(given, world)
-  const message = messageOf(asked, chosen.word)
-  if (message === null) return chatInstead(given, world)
-  return talk({ message, speaker, chosen, keptIn, world })
+  if (isBare && !wishes.continueWith) return chatInstead(args, context)
+  const setup = await openModelSetup(args, context)
+  const keptIn = wishes.incognito ? null : newStorePath(context)
+  const chosen = await chooseConversation(args, context)
+  const message = promptMessage(asked, chosen.promptWord)
+  if (message === null) return chatInstead(args, context)
+  return askModel({ message, setup, chosen, keptIn, context })
 }
 
 /** Nothing was asked: on a terminal there is somebody to talk with. */
-async function chatInstead(given: Given, world: World): Promise<number> {
-  if (!world.stdin.isTTY || world.json || hasOption(given, 'attach'))
+async function chatInstead(args: Args, context: CommandContext): Promise<number> {
+  if (!context.stdin.isTTY || context.json || hasOption(args, 'attach'))
     throw new UsageError('there is nothing to ask', 'Ask with skein "…", or pipe the question in')
-  const { chat } = await import('../chat/chat.ts')
-  return chat(given, world)
+  const { chatCommand: chat } = await import('../chat/chat.ts')
+  return chat(args, context)
 }
 
-interface Talk {
+interface AskRequest {
   readonly message: NewMessage
-  readonly speaker: Speaker
-  readonly chosen: Chosen
+  readonly setup: ModelSetup
+  readonly chosen: ChosenConversation
   readonly keptIn: string | null
-  readonly world: World
+  readonly context: CommandContext
 }
 
-async function talk({ message, speaker, chosen, keptIn, world }: Talk): Promise<number> {
-  const { err, out, quiet, json } = world
-  const store = chosen.how === 'incognito' ? null : await world.store()
-  const target = await chosen.enter(speaker.model.id)
+async function askModel({ message, setup, chosen, keptIn, context }: AskRequest): Promise<number> {
+  const { err, out, quiet, json } = context
+  const store = chosen.how === 'incognito' ? null : await context.store()
+  const target = await chosen.enter(setup.model.id)
   const say = (line = '') => {
     if (!quiet && !json) err.line(line)
   }
   const gap = () => {
     if (out.isTerminal && err.isTerminal) say()
   }
-  if (speaker.choice.from === 'nothing') say(noteLine(demoNote, err))
-  for (const line of headerLines(chosen, err, { now: world.now(), keptIn, ...branchOf(target) })) say(line)
+  if (setup.choice.from === 'nothing') say(noteLine(demoNote, err))
+  for (const line of headerLines(chosen, err, { now: context.now(), keptIn, ...branchOf(target) })) say(line)
   gap()
 
-  await using agent = await speaker.agentOn(store)
+  await using agent = await setup.agentOn(store)
   const heard: Heard = { branch: null, forked: false, text: '' }
-  const run = agent.send(target, message, { onBusy: 'fork', signal: world.signal })
+  const run = agent.send(target, message, { onBusy: 'fork', signal: context.signal })
   try {
-    const printed = await printAnswer(run, world, {
-      model: speaker.model.id,
+    const printed = await printAnswer(run, context, {
+      model: setup.model.id,
       ...(out.isTerminal && !json ? { sink: markdownSink(out) } : {}),
       observe: event => {
         if (event.type === 'started') Object.assign(heard, { branch: event.branch, forked: event.forked })
@@ -82,25 +81,29 @@ async function talk({ message, speaker, chosen, keptIn, world }: Talk): Promise<
         if (event.type === 'text') heard.text += event.text
       },
     })
-    const answered = await afterWaiting(printed, store, world)
-    if (json) await printJson(answered, heard, { chosen, speaker, store, world })
+    const answered = await afterWaiting(printed, store, context)
+    if (json) await printJson(answered, heard, { chosen, setup, store, context })
     else {
       gap()
-      for (const line of endLines(answered, await shortOf(answered, store), speaker, world)) say(line)
+      for (const line of endLines(answered, await shortOf(answered, store), setup, context)) say(line)
     }
-    return exitCode(answered)
+    return exitCodeFor(answered)
   } catch (error) {
     // The question may still wait for the store: nothing is said about it before that is known.
-    await waitUntilSaved(store, world)
-    await afterFailure(heard, { chosen, speaker, store, world })
+    await waitUntilSaved(store, context)
+    await afterFailure(heard, { chosen, setup, store, context })
     throw error
   }
 }
 
 /** What became of a run once its messages are stored, or the person has stopped waiting for that. */
-async function afterWaiting(answered: Answered, store: object | null, world: World): Promise<Answered> {
+async function afterWaiting(
+  answered: PrintedAnswer,
+  store: object | null,
+  context: CommandContext,
+): Promise<PrintedAnswer> {
   const { reply } = answered
-  if (!reply.whenSaved || !(await waitUntilSaved(store, world))) return answered
+  if (!reply.whenSaved || !(await waitUntilSaved(store, context))) return answered
   const { saved, unsaved, branch, head } = await reply.whenSaved
   return { ...answered, reply: { ...reply, saved, unsaved, branch, head } }
 }
@@ -118,35 +121,35 @@ function branchOf(target: Target): { readonly branch?: string } {
 
 /** The answer's id as it can be pasted; null where nothing is kept. */
 async function shortOf(
-  { reply }: Answered,
+  { reply }: PrintedAnswer,
   store: Pick<ConversationReader, 'resolve'> | null,
 ): Promise<string | null> {
-  return store && reply.head ? shortIdIn(store, reply.head) : null
+  return store && reply.head ? uniqueShortId(store, reply.head) : null
 }
 
 /** The receipt, and what a person has to know beside it. */
 function endLines(
-  answered: Answered,
+  answered: PrintedAnswer,
   message: string | null,
-  speaker: Speaker,
-  world: World,
+  setup: ModelSetup,
+  context: CommandContext,
 ): readonly string[] {
-  const { err } = world
-  const { reply, tookMs, context } = answered
+  const { err } = context
+  const { reply, tookMs, context: facts } = answered
   const { style } = err
   const note = (text: string) => noteLine(text, err)
   if (reply.status === 'interrupted') {
     const kept = message === null ? '' : `, kept as ${style.id(message)}. Go on: skein -c "…"`
-    return [`${style.note(style.symbols.note)} stopped after ${duration(tookMs)}${kept}`]
+    return [`${style.note(style.symbols.note)} stopped after ${formatDuration(tookMs)}${kept}`]
   }
   const lines = [
     receiptLine(
       {
         message,
-        model: speaker.model.id,
+        model: setup.model.id,
         usage: reply.usage,
-        cost: turnCost(speaker.model.id, reply.usage),
-        context: context && { used: context.used, window: speaker.window },
+        cost: turnCost(setup.model.id, reply.usage),
+        context: facts && { used: facts.used, window: setup.window },
       },
       err,
     ),
@@ -160,53 +163,53 @@ function endLines(
   return lines
 }
 
-function exitCode({ reply, movedAside }: Answered): number {
-  if (reply.status === 'interrupted') return exit.interrupted
-  if (!reply.saved) return exit.failure
-  return movedAside ? exit.conflict : exit.ok
+function exitCodeFor({ reply, movedAside }: PrintedAnswer): number {
+  if (reply.status === 'interrupted') return exitCode.interrupted
+  if (!reply.saved) return exitCode.failure
+  return movedAside ? exitCode.conflict : exitCode.ok
 }
 
-interface Around {
-  readonly chosen: Chosen
-  readonly speaker: Speaker
+interface AnswerContext {
+  readonly chosen: ChosenConversation
+  readonly setup: ModelSetup
   readonly store: (ConversationReader & MessageReader) | null
-  readonly world: World
+  readonly context: CommandContext
 }
 
-async function printJson(answered: Answered, heard: Heard, around: Around): Promise<void> {
-  const { chosen, speaker, store, world } = around
-  const { reply, context } = answered
+async function printJson(answered: PrintedAnswer, heard: Heard, around: AnswerContext): Promise<void> {
+  const { chosen, setup, store, context } = around
+  const { reply } = answered
   const facts = {
     chosen,
     forked: heard.forked,
     status: reply.status,
     reply,
-    model: speaker.model.id,
-    window: speaker.window,
-    context,
+    model: setup.model.id,
+    window: setup.window,
+    context: answered.context,
   }
-  world.out.line(JSON.stringify(await answerJson(facts, store)))
+  context.out.line(JSON.stringify(await answerJson(facts, store)))
 }
 
 /** The person's words are kept, whatever became of the answer: they are told so. */
-async function afterFailure({ branch, forked, text }: Heard, around: Around): Promise<void> {
-  const { chosen, speaker, store, world } = around
+async function afterFailure({ branch, forked, text }: Heard, around: AnswerContext): Promise<void> {
+  const { chosen, setup, store, context } = around
   if (branch === null && store !== null) return
   if (store && unsavedIn(store).messages.length > 0) return
   const { head } = store && branch ? await store.getBranch(branch) : { head: null }
-  if (world.json) {
+  if (context.json) {
     const facts = {
       chosen,
       forked,
       status: 'failed',
       reply: { text, usage: {}, branch, head, saved: true },
-      model: speaker.model.id,
-      window: speaker.window,
+      model: setup.model.id,
+      window: setup.window,
       context: null,
     } as const
-    world.out.line(JSON.stringify(await answerJson(facts, store)))
-  } else if (!world.quiet && store && head !== null) {
-    const short = await shortIdIn(store, head)
-    world.err.line(noteLine(`your message is kept as ${short}. To ask it again: skein chat`, world.err))
+    context.out.line(JSON.stringify(await answerJson(facts, store)))
+  } else if (!context.quiet && store && head !== null) {
+    const short = await uniqueShortId(store, head)
+    context.err.line(noteLine(`your message is kept as ${short}. To ask it again: skein chat`, context.err))
   }
 }

@@ -1,15 +1,17 @@
+import { readFile, stat } from 'node:fs/promises'
+import { basename, extname, resolve } from 'node:path'
 import { type Block, isMedia, type MediaBlock } from '../../core/block.ts'
+import { errorText } from '../../core/error-text.ts'
 import type { NewMessage } from '../../core/message.ts'
 import { estimateTokens } from '../../core/tokens.ts'
-import { type Given, textOptions } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
+import { type Args, textOptions } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { bytes } from '../output/number.ts'
+import { formatBytes } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
-import { attachFile, blockOf, charactersIn, largestFile, largestText, textIn } from './attachments.ts'
 
 /** What was given to be asked, before it is known whether the word after `-c` belongs to it. */
-export interface Asked {
+export interface PromptParts {
   readonly prompt: string
   readonly files: readonly MediaBlock[]
   /** What was piped in. */
@@ -17,17 +19,20 @@ export interface Asked {
 }
 
 /** Reads the arguments, the attachments and what is piped in. Throws UsageError. */
-export async function readAsked(given: Given, world: World): Promise<Asked> {
+export async function readPromptParts(args: Args, context: CommandContext): Promise<PromptParts> {
   const files: MediaBlock[] = []
-  for (const path of textOptions(given, 'attach')) files.push(await attachFile(path, world.cwd))
-  return { prompt: given.arguments.join(' '), files, input: await readInput(world) }
+  for (const path of textOptions(args, 'attach')) files.push(await attachFile(path, context.cwd))
+  return { prompt: args.arguments.join(' '), files, input: await readStdin(context) }
 }
 
 /** The message: what is piped in is the prompt if there is no other, and a file beside it otherwise. Null if nothing is
  *  asked. `word` goes before the prompt. */
-export function messageOf({ prompt, files, input }: Asked, word: string | null = null): NewMessage | null {
+export function promptMessage(
+  { prompt, files, input }: PromptParts,
+  word: string | null = null,
+): NewMessage | null {
   const said = [word ?? '', prompt].filter(part => part.trim() !== '').join(' ')
-  const piped = input === null ? null : said === '' ? promptIn(input) : blockOf('stdin', input)
+  const piped = input === null ? null : said === '' ? promptIn(input) : attachmentBlock('stdin', input)
   const words = typeof piped === 'string' ? piped : said
   const media = typeof piped === 'object' && piped !== null ? [...files, piped] : files
   if (words === '' && media.length === 0) return null
@@ -38,17 +43,19 @@ export function messageOf({ prompt, files, input }: Asked, word: string | null =
 
 /** A text file is shown to the model as its text, and has to be counted as such. */
 function tokensOf(blocks: readonly Block[]): number {
-  const isTextFile = (block: Block): block is MediaBlock => isMedia(block) && charactersIn(block) > 0
-  const characters = blocks.filter(isTextFile).reduce((sum, block) => sum + charactersIn(block), 0)
+  const isTextFile = (block: Block): block is MediaBlock => isMedia(block) && textLength(block) > 0
+  const characters = blocks.filter(isTextFile).reduce((sum, block) => sum + textLength(block), 0)
   return estimateTokens(blocks.filter(block => !isTextFile(block))) + Math.ceil(characters / 4)
 }
 
 function promptIn(input: Buffer): string {
-  const text = textIn(input)
+  const text = decodeText(input)
   if (text === null)
     throw new UsageError('what was piped in is no text', 'Say what to do with it: … | skein "…"')
-  if (input.length > largestText)
-    throw new UsageError(`the prompt has ${bytes(input.length)}, at most ${bytes(largestText)} can be sent`)
+  if (input.length > maxTextBytes)
+    throw new UsageError(
+      `the prompt has ${formatBytes(input.length)}, at most ${formatBytes(maxTextBytes)} can be sent`,
+    )
   return text.trim() === '' ? '' : text.replace(/\s+$/, '')
 }
 
@@ -57,8 +64,8 @@ const patienceMs = 3_000
 
 /** What is piped in, to its end; null on a terminal, and if there is nothing. A program that starts this one and forgets to
  *  close its pipe would wait for ever without knowing why: it is told. */
-async function readInput(world: World): Promise<Buffer | null> {
-  const { stdin, err, quiet, json } = world
+async function readStdin(context: CommandContext): Promise<Buffer | null> {
+  const { stdin, err, quiet, json } = context
   if (stdin.isTTY) return null
   const reminder = setTimeout(() => {
     if (!quiet && !json)
@@ -70,8 +77,8 @@ async function readInput(world: World): Promise<Buffer | null> {
     for await (const chunk of stdin) {
       const piece = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk))
       size += piece.length
-      if (size > largestFile)
-        throw new UsageError(`stdin has more than ${bytes(largestFile)}`, 'Send a part of it')
+      if (size > maxFileBytes)
+        throw new UsageError(`stdin has more than ${formatBytes(maxFileBytes)}`, 'Send a part of it')
       chunks.push(piece)
     }
     const all = Buffer.concat(chunks)
@@ -79,4 +86,99 @@ async function readInput(world: World): Promise<Buffer | null> {
   } finally {
     clearTimeout(reminder)
   }
+}
+
+/** No provider takes more in one request. */
+const maxFileBytes = 20_000_000
+
+/** What a model can read of a text at all: about half a million tokens. */
+const maxTextBytes = 2_000_000
+
+/** How the bytes of files begin that are not text. */
+const beginnings: readonly (readonly [mime: string, test: (bytes: Buffer) => boolean])[] = [
+  ['image/png', data => data.subarray(0, 8).equals(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'))],
+  ['image/jpeg', data => data.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))],
+  ['image/gif', data => /^GIF8[79]a/.test(data.toString('latin1', 0, 6))],
+  ['image/webp', data => /^RIFF....WEBP/s.test(data.toString('latin1', 0, 12))],
+  ['application/pdf', data => data.toString('latin1', 0, 5) === '%PDF-'],
+  ['audio/wav', data => /^RIFF....WAVE/s.test(data.toString('latin1', 0, 12))],
+  ['audio/mpeg', data => data.toString('latin1', 0, 3) === 'ID3' || (data[0] === 0xff && data[1] === 0xfb)],
+  ['audio/ogg', data => data.toString('latin1', 0, 4) === 'OggS'],
+  ['audio/flac', data => data.toString('latin1', 0, 4) === 'fLaC'],
+  ['video/mp4', data => data.toString('latin1', 4, 8) === 'ftyp'],
+  ['video/webm', data => data.subarray(0, 4).equals(Buffer.from([0x1a, 0x45, 0xdf, 0xa3]))],
+]
+
+/** Kinds of text that have a name of their own; all others are plain. */
+const texts: Readonly<Record<string, string>> = {
+  '.md': 'text/markdown',
+  '.json': 'application/json',
+  '.csv': 'text/csv',
+  '.html': 'text/html',
+  '.xml': 'application/xml',
+  '.yaml': 'application/yaml',
+  '.yml': 'application/yaml',
+}
+
+/** Reads a file that is to be sent along. Throws UsageError if it is not there, too large, or of no kind that any model takes. */
+export async function attachFile(path: string, cwd: string): Promise<MediaBlock> {
+  const file = resolve(cwd, path)
+  try {
+    const { size } = await stat(file)
+    if (size > maxFileBytes) throw tooLarge(path, size, maxFileBytes)
+    return attachmentBlock(basename(file), await readFile(file))
+  } catch (error) {
+    throw error instanceof UsageError ? error : unreadable(path, error)
+  }
+}
+
+/** Bytes as a block: an image, a sound, a video, or a file, whose text every model is shown. */
+export function attachmentBlock(name: string, data: Buffer): MediaBlock {
+  if (data.length === 0) throw new UsageError(`${name} is empty`)
+  if (data.length > maxFileBytes) throw tooLarge(name, data.length, maxFileBytes)
+  const mime = beginnings.find(([, test]) => test(data))?.[0] ?? textKind(name, data)
+  if (mime === null)
+    throw new UsageError(
+      `${name} is neither text nor a picture, a sound, a video or a PDF`,
+      'Convert it first',
+    )
+  const family = mime.split('/')[0]
+  const type = family === 'image' || family === 'audio' || family === 'video' ? family : 'file'
+  return { type, mime, name, data: data.toString('base64') }
+}
+
+/** The text of bytes, or null if they are none. */
+function decodeText(data: Buffer): string | null {
+  if (data.includes(0)) return null
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(data)
+  } catch {
+    return null
+  }
+}
+
+/** Characters that a model is shown of a block as text. */
+function textLength({ type, mime, data = '' }: MediaBlock): number {
+  return type === 'file' && mime !== 'application/pdf' ? Buffer.byteLength(data, 'base64') : 0
+}
+
+function textKind(name: string, data: Buffer): string | null {
+  if (decodeText(data) === null) return null
+  if (data.length > maxTextBytes) throw tooLarge(name, data.length, maxTextBytes)
+  return texts[extname(name).toLowerCase()] ?? 'text/plain'
+}
+
+function tooLarge(name: string, size: number, limit: number): UsageError {
+  return new UsageError(
+    `${name} has ${formatBytes(size)}, at most ${formatBytes(limit)} can be sent`,
+    'Send a part of it',
+  )
+}
+
+function unreadable(path: string, error: unknown): UsageError {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'ENOENT' || code === 'ENOTDIR') return new UsageError(`there is no file ${path}`)
+  if (code === 'EISDIR') return new UsageError(`${path} is a directory`, 'Attach files one by one: -a <file>')
+  if (code === 'EACCES' || code === 'EPERM') return new UsageError(`${path} may not be read`)
+  return new UsageError(`${path} cannot be read: ${errorText(error)}`)
 }

@@ -2,41 +2,41 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { NotFoundError } from '../../core/errors.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
-import { hasOption, type Run, textOption } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { demoNote } from '../model/choose-model.ts'
-import { openSpeaker, type Speaker } from '../model/model-setup.ts'
+import { type ModelSetup, openModelSetup } from '../model/model-setup.ts'
 import { noteLine } from '../output/print.ts'
-import { dataFolder, firstPlace } from '../store/store-location.ts'
-import { type Chosen, chooseConversation } from '../target/choose-conversation.ts'
+import { dataFolder, newStorePath } from '../store/store-location.ts'
+import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
+import { chatOnTerminal } from './chat-on-terminal.ts'
+import { openInputHistory } from './input/input-history.ts'
 import { openKeyboard } from './input/keyboard.ts'
-import { typedBefore } from './input/typed-before.ts'
 import { runSlash } from './slash/run-slash.ts'
-import { createTalker } from './state/chat-controller.ts'
+import { createChatController } from './state/chat-controller.ts'
 import type { Chat } from './state/chat-state.ts'
-import { sayHeader } from './state/say-header.ts'
+import { printHeader } from './state/print-header.ts'
 import { takeTurn } from './take-turn.ts'
-import { talkOnTerminal } from './talk-on-terminal.ts'
 
 /** `skein chat`: talking until one leaves. */
-export const chat: Run = async (given, world) => {
-  if (world.json) throw new UsageError('chat has no --json', 'One answer as JSON: skein ask --json "…"')
-  const speaker = await openSpeaker(given, world)
-  const keptIn = hasOption(given, 'incognito') ? null : firstPlace(world)
-  const chosen = await chooseConversation(given, world)
-  if (chosen.word !== null) throw new NotFoundError('id', chosen.word)
-  return startChat(chosen, world, {
-    speaker,
+export const chatCommand: CommandHandler = async (args, context) => {
+  if (context.json) throw new UsageError('chat has no --json', 'One answer as JSON: skein ask --json "…"')
+  const setup = await openModelSetup(args, context)
+  const keptIn = hasOption(args, 'incognito') ? null : newStorePath(context)
+  const chosen = await chooseConversation(args, context)
+  if (chosen.promptWord !== null) throw new NotFoundError('id', chosen.promptWord)
+  return startChat(chosen, context, {
+    setup,
     keptIn,
-    system: textOption(given, 'system') ?? null,
-    name: textOption(given, 'session') ?? null,
+    system: textOption(args, 'system') ?? null,
+    name: textOption(args, 'session') ?? null,
   })
 }
 
 export interface ChatOptions {
-  readonly speaker: Speaker
+  readonly setup: ModelSetup
   /** Where things will be kept, on the first run. */
   readonly keptIn?: string | null
   readonly system: string | null
@@ -47,22 +47,26 @@ export interface ChatOptions {
 }
 
 /** Talks in a conversation that was chosen. Returns the exit code. */
-export async function startChat(chosen: Chosen, world: World, options: ChatOptions): Promise<number> {
-  const { err, quiet } = world
-  const { speaker } = options
+export async function startChat(
+  chosen: ChosenConversation,
+  context: CommandContext,
+  options: ChatOptions,
+): Promise<number> {
+  const { err, quiet } = context
+  const { setup } = options
   const isIncognito = chosen.how === 'incognito'
   const say = (line: string) => {
     if (!quiet) err.line(line)
   }
-  const store = isIncognito ? null : await world.store()
-  const talker = createTalker({ world, store, chosen, speaker, system: options.system })
+  const store = isIncognito ? null : await context.store()
+  const controller = createChatController({ context, store, chosen, setup, system: options.system })
   // First of all: what is typed ahead should be read as it is meant.
-  const keyboard = world.canAsk ? openKeyboard(world, err) : null
+  const keyboard = context.canAsk ? openKeyboard(context, err) : null
   const parts: Chat = {
-    world,
-    talker,
+    context,
+    controller,
     keyboard,
-    typed: typedBefore(isIncognito || !keyboard ? null : join(dataFolder(world.env), 'typed-lines')),
+    history: openInputHistory(isIncognito || !keyboard ? null : join(dataFolder(context.env), 'typed-lines')),
     name: options.name,
     later: [],
     say,
@@ -70,46 +74,50 @@ export async function startChat(chosen: Chosen, world: World, options: ChatOptio
   }
   options.onChat?.(parts)
   try {
-    if (speaker.choice.from === 'nothing') say(noteLine(demoNote, err))
-    sayHeader(chosen, world, options.keptIn)
-    const code = await (keyboard ? talkOnTerminal(parts, keyboard, chosen) : talkInLines(parts))
+    if (setup.choice.from === 'nothing') say(noteLine(demoNote, err))
+    printHeader(chosen, context, options.keptIn)
+    const code = await (keyboard ? chatOnTerminal(parts, keyboard, chosen) : chatInLines(parts))
     keyboard?.close()
-    return (await waitUntilSaved(store, world)) ? code : exit.failure
+    return (await waitUntilSaved(store, context)) ? code : exitCode.failure
   } catch (error) {
-    if (!world.signal.aborted) throw error
-    return exit.interrupted
+    if (!context.signal.aborted) throw error
+    return exitCode.interrupted
   } finally {
     keyboard?.close()
-    await talker.close()
+    await controller.close()
   }
 }
 
 /** Lines in, answers out, until the input ends. Somebody else's answer on the branch is gone beside, as nobody can be
  *  asked. A line that fails does not keep the next one from being said; the exit code tells. */
-async function talkInLines(chat: Chat): Promise<number> {
-  const { world } = chat
-  let code: number = exit.ok
-  const lines = createInterface({ input: world.stdin, crlfDelay: Number.POSITIVE_INFINITY, terminal: false })
+async function chatInLines(chat: Chat): Promise<number> {
+  const { context } = chat
+  let code: number = exitCode.ok
+  const lines = createInterface({
+    input: context.stdin,
+    crlfDelay: Number.POSITIVE_INFINITY,
+    terminal: false,
+  })
   const stop = () => lines.close()
-  world.signal.addEventListener('abort', stop)
+  context.signal.addEventListener('abort', stop)
   try {
     for await (const line of lines) {
-      if (world.signal.aborted) break
+      if (context.signal.aborted) break
       if (line.trim() === '') continue
       const done = await runSlash(chat, line)
       if (done.type === 'leave') break
       const words = done.type === 'send' ? done.words : null
       if (words === null) {
-        if (done.type === 'failed') code = exit.failure
+        if (done.type === 'failed') code = exitCode.failure
         continue
       }
       const ending = await takeTurn(chat, words, 'fork')
-      if (ending === 'failed') code = exit.failure
-      if (ending === 'interrupted' || ending === 'left') return exit.interrupted
+      if (ending === 'failed') code = exitCode.failure
+      if (ending === 'interrupted' || ending === 'left') return exitCode.interrupted
     }
   } finally {
-    world.signal.removeEventListener('abort', stop)
+    context.signal.removeEventListener('abort', stop)
     lines.close()
   }
-  return world.signal.aborted ? exit.interrupted : code
+  return context.signal.aborted ? exitCode.interrupted : code
 }

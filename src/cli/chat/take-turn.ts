@@ -2,55 +2,55 @@ import type { Reply } from '../../agent/events.ts'
 import type { Run } from '../../agent/run.ts'
 import { BusyError } from '../../core/errors.ts'
 import type { NewMessage } from '../../core/message.ts'
-import { type Answered, printAnswer } from '../answer/print-answer.ts'
-import { exit } from '../command-line/exit-code.ts'
-import { report } from '../command-line/report.ts'
+import { type PrintedAnswer, printAnswer } from '../answer/print-answer.ts'
+import { reportError } from '../command-line/error-report.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { markdownSink } from '../output/markdown-sink.ts'
 import { plural } from '../output/number.ts'
-import { shortened } from '../output/short-id.ts'
+import { shortenId } from '../output/short-id.ts'
 import { stdoutSink } from '../output/text-sink.ts'
-import { duration } from '../output/time.ts'
+import { formatDuration } from '../output/time.ts'
 import type { Chat } from './state/chat-state.ts'
 
 /** How a turn ended for the person. */
-export type TurnEnding = 'answered' | 'interrupted' | 'failed' | 'busy' | 'left'
+export type ChatTurnEnding = 'answered' | 'interrupted' | 'failed' | 'busy' | 'left'
 
 /** Says something, or asks again for an answer that never came (null), and shows what comes. */
 export async function takeTurn(
   chat: Chat,
   words: string | NewMessage | null,
   onBusy: 'refuse' | 'wait' | 'fork' = 'refuse',
-): Promise<TurnEnding> {
-  const { talker, world } = chat
+): Promise<ChatTurnEnding> {
+  const { controller, context } = chat
   try {
-    const run = words === null ? await talker.resume() : await talker.send(words, onBusy)
+    const run = words === null ? await controller.resume() : await controller.send(words, onBusy)
     const answered = await shown(run, chat)
     const { reply } = answered
-    talker.follow(reply.branch)
-    if (words !== null) talker.heard(words, reply.text)
+    controller.follow(reply.branch)
+    if (words !== null) controller.remember(words, reply.text)
     followUnsaved(chat, reply)
     if (reply.status === 'complete') return 'answered'
     chat.note(stoppedText(answered, chat))
-    return world.signal.aborted ? 'left' : 'interrupted'
+    return context.signal.aborted ? 'left' : 'interrupted'
   } catch (error) {
     if (error instanceof BusyError && words !== null && onBusy === 'refuse') return 'busy'
     // Stopped before anything was said: while waiting for somebody else.
     if (error instanceof DOMException && error.name === 'AbortError') {
       chat.note('stopped: nothing was said')
-      return world.signal.aborted ? 'left' : 'busy'
+      return context.signal.aborted ? 'left' : 'busy'
     }
-    report(error, world.err)
+    reportError(error, context.err)
     return 'failed'
   }
 }
 
 /** Says that messages wait for the store, and later, before the next prompt, what became of them. */
 function followUnsaved(chat: Chat, { saved, unsaved, branch, whenSaved }: Reply): void {
-  const { talker, later } = chat
+  const { controller, later } = chat
   if (!saved) chat.note(whenSaved ? waitingText(unsaved.length) : lostText(unsaved.length))
   void whenSaved?.then(final => {
     // They may have had to go to a branch of their own: the chat goes where they are.
-    talker.followFrom(branch, final.branch)
+    controller.followFrom(branch, final.branch)
     later.push(final.saved ? 'saved now: nothing was lost' : lostText(final.unsaved.length))
   })
 }
@@ -64,10 +64,10 @@ function lostText(messages: number): string {
   return `${plural(messages, 'message')} could not be saved: copy what you need`
 }
 
-/** Shows a run; the first Ctrl+C stops it, a second one leaves at once, whatever the provider does. What had
- *  arrived is on the disk, and the next one who comes finds it. */
-async function shown(run: Run, { world, keyboard, talker }: Chat): Promise<Answered> {
-  const { out } = world
+/** Shows a run; the first Ctrl+C stops it, a second one leaves at once, whatever the provider does. What had arrived
+ *  is on the disk, and the next one who comes finds it. */
+async function shown(run: Run, { context, keyboard, controller }: Chat): Promise<PrintedAnswer> {
+  const { out } = context
   const markdown = out.isTerminal ? markdownSink(out) : null
   let pressed = 0
   const stopListening = keyboard?.onInterrupt(() => {
@@ -77,18 +77,18 @@ async function shown(run: Run, { world, keyboard, talker }: Chat): Promise<Answe
       run.abort(new DOMException('interrupted', 'AbortError'))
       return
     }
-    world.err.line()
+    context.err.line()
     keyboard.close()
-    process.exit(exit.interrupted)
+    process.exit(exitCode.interrupted)
   })
   try {
-    return await printAnswer(run, world, {
-      model: talker.model.id,
-      sink: markdown ?? stdoutSink(world),
+    return await printAnswer(run, context, {
+      model: controller.model.id,
+      sink: markdown ?? stdoutSink(context),
       more: ' /context',
       // At once, not at the end: a turn that fails has been said all the same.
       observe: event => {
-        if (event.type === 'started') talker.follow(event.branch)
+        if (event.type === 'started') controller.follow(event.branch)
       },
     })
   } finally {
@@ -96,11 +96,11 @@ async function shown(run: Run, { world, keyboard, talker }: Chat): Promise<Answe
   }
 }
 
-function stoppedText({ reply, tookMs }: Answered, { keyboard, talker }: Chat): string {
-  const after = `stopped after ${duration(Math.max(1_000, Math.round(tookMs / 1_000) * 1_000))}`
+function stoppedText({ reply, tookMs }: PrintedAnswer, { keyboard, controller }: Chat): string {
+  const after = `stopped after ${formatDuration(Math.max(1_000, Math.round(tookMs / 1_000) * 1_000))}`
   const again = keyboard ? ' Ctrl+C again leaves.' : ''
-  if (talker.store === null) return `${after}.${again}`
+  if (controller.store === null) return `${after}.${again}`
   if (reply.text.trim() === '' || reply.head === null)
     return `${after}, before anything was said.${keyboard ? ' Enter asks again.' : ''}${again}`
-  return `${after}, kept as ${shortened(reply.head)}. Say anything to go on.${again}`
+  return `${after}, kept as ${shortenId(reply.head)}. Say anything to go on.${again}`
 }

@@ -2,7 +2,7 @@ import type { Outputs } from '../output/output.ts'
 import type { StoreAccess } from '../store/with-store.ts'
 
 /** What a command sees of the world: everything that a test wants to decide. */
-export interface World extends Outputs, StoreAccess {
+export interface CommandContext extends Outputs, StoreAccess {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   /** Milliseconds since 1970. */

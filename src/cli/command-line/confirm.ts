@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline/promises'
-import type { World } from './command-context.ts'
+import type { CommandContext } from './command-context.ts'
 
 /** Asks a question that is answered with y or n, on stderr; anything but yes is no. Ctrl+C throws AbortError. */
-export async function confirm(question: string, world: World): Promise<boolean> {
+export async function confirm(question: string, context: CommandContext): Promise<boolean> {
   const lines = createInterface({
-    input: world.stdin,
-    output: world.err.stream,
+    input: context.stdin,
+    output: context.err.stream,
     terminal: true,
     historySize: 0,
   })
@@ -14,11 +14,11 @@ export async function confirm(question: string, world: World): Promise<boolean> 
   // The end of the input is an answer too: no.
   const ended = new Promise<string>(resolve => lines.on('close', () => resolve('')))
   try {
-    const signal = AbortSignal.any([stop.signal, world.signal])
+    const signal = AbortSignal.any([stop.signal, context.signal])
     const answer = await Promise.race([lines.question(`${question} y/N `, { signal }), ended])
     return /^\s*y(es)?\s*$/i.test(answer)
   } catch (error) {
-    world.err.line()
+    context.err.line()
     throw error
   } finally {
     lines.close()

@@ -1,9 +1,9 @@
-import type { Command, Given, Option } from './command.ts'
-import { near } from './similar-words.ts'
+import type { Args, Command, CommandOption } from './command.ts'
+import { similarWords } from './similar-words.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Options that every command has. */
-export const commonOptions: Readonly<Record<string, Option>> = {
+export const commonOptions: Readonly<Record<string, CommandOption>> = {
   db: { value: '<file|url>', help: 'store; default .skein/ above you, else your data folder' },
   json: { equals: 'fields', help: 'JSON for machines, errors too; =id,title picks fields' },
   quiet: { short: 'q', help: 'nothing but the answer or the data, and errors' },
@@ -13,9 +13,9 @@ export const commonOptions: Readonly<Record<string, Option>> = {
 }
 
 /** Takes a command line apart by what the command declares. Throws UsageError. */
-export function parse(command: Command, argv: readonly string[]): Given {
+export function parseArgs(command: Command, argv: readonly string[]): Args {
   const options = { ...command.options, ...commonOptions }
-  const given: Record<string, string | true | string[]> = {}
+  const values: Record<string, string | true | string[]> = {}
   const words: string[] = []
   let behind: readonly string[] = []
 
@@ -31,7 +31,7 @@ export function parse(command: Command, argv: readonly string[]): Given {
   }
   if (command.arguments.at(-1)?.behind) checkBehind(command, words, behind)
   else checkCount(command, [...words, ...behind])
-  return { arguments: [...words, ...behind], options: given }
+  return { arguments: [...words, ...behind], options: values }
 
   function take(word: string, at: number): number {
     const equals = word.indexOf('=')
@@ -57,7 +57,7 @@ export function parse(command: Command, argv: readonly string[]): Given {
     return at
   }
 
-  function takeValue(name: string, option: Option, at: number): number {
+  function takeValue(name: string, option: CommandOption, at: number): number {
     if (!option.value) return set(name, option, true, at)
     const next = argv[at + 1]
     const follows = next !== undefined && next !== '--' && !(next.startsWith('-') && next.length > 1)
@@ -66,20 +66,20 @@ export function parse(command: Command, argv: readonly string[]): Given {
     throw new UsageError(`--${name} needs ${option.value}`, helpHint(command))
   }
 
-  function set(name: string, option: Option, value: string | true, at: number): number {
+  function set(name: string, option: CommandOption, value: string | true, at: number): number {
     if (option.value && value === true) throw new UsageError(`--${name} needs ${option.value}`)
     if (!option.value && !option.equals && value !== true) throw new UsageError(`--${name} takes no value`)
-    const before = given[name]
+    const before = values[name]
     if (option.many && typeof value === 'string') {
-      given[name] = [...(Array.isArray(before) ? before : []), value]
+      values[name] = [...(Array.isArray(before) ? before : []), value]
     } else if (before !== undefined && before !== value) {
       throw new UsageError(`--${name} was given twice`)
-    } else given[name] = value
+    } else values[name] = value
     return at
   }
 
   function unknown(word: string, known: readonly string[]): UsageError {
-    const [meant] = near(word, known)
+    const [meant] = similarWords(word, known)
     return new UsageError(`there is no option ${word}`, meant ? `Did you mean ${meant}?` : helpHint(command))
   }
 }

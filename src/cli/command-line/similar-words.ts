@@ -3,16 +3,16 @@
 const shortWord = 4
 
 /** Words within two edits of what was typed, short ones within one, nearest first: what a person may have meant. */
-export function near(typed: string, known: readonly string[]): readonly string[] {
+export function similarWords(typed: string, known: readonly string[]): readonly string[] {
   return known
-    .map(word => ({ word, edits: editsBetween(typed.toLowerCase(), word.toLowerCase()) }))
+    .map(word => ({ word, edits: editDistance(typed.toLowerCase(), word.toLowerCase()) }))
     .filter(({ word, edits }) => edits <= (word.length <= shortWord ? 1 : 2))
     .sort((a, b) => a.edits - b.edits)
     .map(({ word }) => word)
 }
 
 /** How many letters have to be added, removed, changed or swapped with the next one. */
-export function editsBetween(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, i) => i)]
   for (let i = 1; i <= a.length; i++) {
     const row = [i]

@@ -17,7 +17,7 @@ export const acpCommands: readonly Command[] = [
       ['skein acp', 'our own agent: docs/acp.md says how to tell an editor'],
       ['skein acp -m sonnet', 'with this model, until another is chosen'],
     ],
-    load: async () => (await import('../acp/acp.ts')).acp,
+    load: async () => (await import('../acp/acp.ts')).acpCommand,
   },
   {
     name: 'agent',
@@ -40,6 +40,6 @@ export const acpCommands: readonly Command[] = [
       ['skein agent --resume a7xk5f -- opencode acp', 'with what began in another agent'],
       ['skein agent -n --allow -- codex-acp < task.txt', 'lines in, answers out; it may do anything'],
     ],
-    load: async () => (await import('../agent/agent.ts')).agent,
+    load: async () => (await import('../agent/agent.ts')).agentCommand,
   },
 ]

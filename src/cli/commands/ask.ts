@@ -1,7 +1,7 @@
-import type { Command, Option } from '../command-line/command.ts'
+import type { Command, CommandOption } from '../command-line/command.ts'
 
 /** Which conversation is gone on with, and who answers: the same for a prompt and for a chat. */
-const talkOptions: Readonly<Record<string, Option>> = {
+const talkOptions: Readonly<Record<string, CommandOption>> = {
   continue: { short: 'c', value: '[id]', help: 'go on with a conversation, or from a message' },
   new: { short: 'n', help: 'start a new conversation' },
   incognito: { short: 'G', help: 'open nothing, keep nothing' },
@@ -31,7 +31,7 @@ export const prompt: Command = {
     ['skein search "secure context"', 'find anything said by you, models or tools'],
     ['skein fork q2w6nb', 'go another way from any message'],
   ],
-  load: async () => (await import('../ask/ask.ts')).ask,
+  load: async () => (await import('../ask/ask.ts')).askCommand,
 }
 
 export const askCommands: readonly Command[] = [
@@ -47,7 +47,7 @@ export const askCommands: readonly Command[] = [
       ['skein chat -c q2w6nb', 'go on from a message; a branch if it was answered'],
       ['skein chat < questions.txt', 'lines in, answers out'],
     ],
-    load: async () => (await import('../chat/chat.ts')).chat,
+    load: async () => (await import('../chat/chat.ts')).chatCommand,
   },
   {
     name: 'resume',
@@ -64,7 +64,7 @@ export const askCommands: readonly Command[] = [
       ['skein resume', 'a list to pick from; type to find'],
       ['skein resume a7xk5f', 'chat in this conversation'],
     ],
-    load: async () => (await import('../chat/resume.ts')).resume,
+    load: async () => (await import('../chat/resume.ts')).resumeCommand,
   },
   {
     name: 'fork',
@@ -80,6 +80,6 @@ export const askCommands: readonly Command[] = [
       ['skein fork q2w6nb', 'a branch at this message'],
       ['skein fork m3x5td --name sse', 'by a name: skein -c sse "…" goes on there'],
     ],
-    load: async () => (await import('../manage/fork.ts')).fork,
+    load: async () => (await import('../manage/fork.ts')).forkCommand,
   },
 ]

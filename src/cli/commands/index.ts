@@ -4,7 +4,7 @@ import { askCommands, prompt } from './ask.ts'
 import { manageCommands } from './manage.ts'
 import { readCommands } from './read.ts'
 import { repairCommands } from './repair.ts'
-import { completionCommand, setUpCommands } from './set-up.ts'
+import { completionDeclaration, setUpCommands } from './set-up.ts'
 import { exportDeclaration, transferCommands } from './transfer.ts'
 
 export { prompt }
@@ -19,5 +19,5 @@ export const commands: readonly Command[] = [
   ...repairCommands,
   ...transferCommands,
   ...setUpCommands,
-  completionCommand(() => [prompt, ...commands]),
+  completionDeclaration(() => [prompt, ...commands]),
 ]

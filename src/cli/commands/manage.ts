@@ -12,7 +12,7 @@ export const manageCommands: readonly Command[] = [
       ['skein rename a7xk5f "Reconnect storm"', 'another title'],
       ['skein rename a7xk5f:main-2 full-jitter', 'another name for a branch'],
     ],
-    load: async () => (await import('../manage/rename.ts')).rename,
+    load: async () => (await import('../manage/rename.ts')).renameCommand,
   },
   {
     name: 'label',
@@ -26,7 +26,7 @@ export const manageCommands: readonly Command[] = [
       ['skein label q2w6nb', 'show it'],
       ['skein label q2w6nb --remove', 'take it away'],
     ],
-    load: async () => (await import('../manage/label.ts')).label,
+    load: async () => (await import('../manage/label.ts')).labelCommand,
   },
   {
     name: 'rm',
@@ -51,7 +51,7 @@ export const manageCommands: readonly Command[] = [
       ['skein rm --cascade m3x5td', 'delete a message and all that follows it'],
       ['skein rm --older-than 30d --dry-run', 'what has rested for a month?'],
     ],
-    load: async () => (await import('../manage/rm.ts')).rm,
+    load: async () => (await import('../manage/rm.ts')).rmCommand,
   },
   {
     name: 'trash',
@@ -64,7 +64,7 @@ export const manageCommands: readonly Command[] = [
       ['skein trash', 'what was removed, and until when it can come back'],
       ['skein trash --json', 'the same, for machines'],
     ],
-    load: async () => (await import('../manage/trash.ts')).trash,
+    load: async () => (await import('../manage/trash.ts')).trashCommand,
   },
   {
     name: 'restore',
@@ -77,7 +77,7 @@ export const manageCommands: readonly Command[] = [
       ['skein restore a7xk5f', 'as if it had never been removed'],
       ['skein trash', 'shows the ids'],
     ],
-    load: async () => (await import('../manage/restore.ts')).restore,
+    load: async () => (await import('../manage/restore.ts')).restoreCommand,
   },
   {
     name: 'gc',
@@ -90,6 +90,6 @@ export const manageCommands: readonly Command[] = [
       ['skein gc --dry-run', 'what would go, and why'],
       ['skein gc', 'do it'],
     ],
-    load: async () => (await import('../manage/gc.ts')).gc,
+    load: async () => (await import('../manage/gc.ts')).gcCommand,
   },
 ]

@@ -1,7 +1,7 @@
-import type { Command, Option } from '../command-line/command.ts'
+import type { Command, CommandOption } from '../command-line/command.ts'
 
-const all: Option = { short: 'a', help: 'of every directory, not of this one alone' }
-const traces: Option = { help: 'the runs of subagents' }
+const all: CommandOption = { short: 'a', help: 'of every directory, not of this one alone' }
+const traces: CommandOption = { help: 'the runs of subagents' }
 
 export const readCommands: readonly Command[] = [
   {
@@ -26,7 +26,7 @@ export const readCommands: readonly Command[] = [
       ['skein ls --all --title flaky', 'from everywhere, by a word of the title'],
       ['skein ls --json', 'for programs, newest first'],
     ],
-    load: async () => (await import('../read/ls.ts')).ls,
+    load: async () => (await import('../read/ls.ts')).lsCommand,
   },
   {
     name: 'show',
@@ -46,7 +46,7 @@ export const readCommands: readonly Command[] = [
       ['skein show v5c4zr > storm.md', 'the way to a message, as Markdown'],
       ['skein show -x > fix.ts', 'the last code block that was said'],
     ],
-    load: async () => (await import('../read/show.ts')).show,
+    load: async () => (await import('../read/show.ts')).showCommand,
   },
   {
     name: 'tree',
@@ -64,7 +64,7 @@ export const readCommands: readonly Command[] = [
       ['skein tree a7xk5f', 'one conversation, or what follows a message'],
       ['skein tree a7xk5f --compact', 'only where it forks'],
     ],
-    load: async () => (await import('../read/tree.ts')).tree,
+    load: async () => (await import('../read/tree.ts')).treeCommand,
   },
   {
     name: 'branches',
@@ -77,7 +77,7 @@ export const readCommands: readonly Command[] = [
       ['skein branches a7xk5f', 'with own messages of each, and what was asked last'],
       ['skein branches', 'of what skein would go on with; * is the active one'],
     ],
-    load: async () => (await import('../read/branches.ts')).branches,
+    load: async () => (await import('../read/branches.ts')).branchesCommand,
   },
   {
     name: 'search',
@@ -95,7 +95,7 @@ export const readCommands: readonly Command[] = [
       [`skein search '"secure context" -grep role:assistant'`, 'a phrase, without a word, by who said it'],
       [`skein search --all 'jitt*'`, 'of every directory, by the beginning of a word'],
     ],
-    load: async () => (await import('../read/search.ts')).search,
+    load: async () => (await import('../read/search.ts')).searchCommand,
   },
   {
     name: 'stats',
@@ -108,6 +108,6 @@ export const readCommands: readonly Command[] = [
       ['skein stats', 'the last 30 days and all, by day and by model'],
       ['skein stats --json', 'the same, for machines'],
     ],
-    load: async () => (await import('../read/stats.ts')).stats,
+    load: async () => (await import('../read/stats.ts')).statsCommand,
   },
 ]

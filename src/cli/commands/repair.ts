@@ -12,7 +12,7 @@ export const repairCommands: readonly Command[] = [
       ['skein verify', 'every word, every place, every blob, the trash included'],
       ['skein verify a7xk5f', 'one conversation'],
     ],
-    load: async () => (await import('../repair/verify.ts')).verify,
+    load: async () => (await import('../repair/verify.ts')).verifyCommand,
   },
   {
     name: 'recover',
@@ -28,7 +28,7 @@ export const repairCommands: readonly Command[] = [
       ['skein recover', 'the store in use, into a new file beside it; it is left as it is'],
       ['skein recover broken.db -o sound.db --json', 'and say exactly what was lost'],
     ],
-    load: async () => (await import('../repair/recover.ts')).recover,
+    load: async () => (await import('../repair/recover.ts')).recoverCommand,
   },
   {
     name: 'backup',
@@ -44,7 +44,7 @@ export const repairCommands: readonly Command[] = [
       ['skein backup talk-monday.db', 'all of one moment; open it with --db'],
       ['skein backup /mnt/nightly.db --force -q', 'from a timer'],
     ],
-    load: async () => (await import('../repair/backup.ts')).backup,
+    load: async () => (await import('../repair/backup.ts')).backupCommand,
   },
   {
     name: 'erase',
@@ -61,6 +61,6 @@ export const repairCommands: readonly Command[] = [
       ['skein erase q2w6nb --reason "a password"', 'one message; asks first'],
       ['skein erase q2w6nb m3x5td --reason "asked to" --by anna --yes', 'two, without asking'],
     ],
-    load: async () => (await import('../repair/erase.ts')).erase,
+    load: async () => (await import('../repair/erase.ts')).eraseCommand,
   },
 ]

@@ -11,7 +11,7 @@ export const setUpCommands: readonly Command[] = [
       ['skein init', 'make .skein/ here, out of git, readable by you alone'],
       ['skein config', 'says which store is used, and why'],
     ],
-    load: async () => (await import('../set-up/init.ts')).init,
+    load: async () => (await import('../set-up/init.ts')).initCommand,
   },
   {
     name: 'config',
@@ -35,7 +35,7 @@ export const setUpCommands: readonly Command[] = [
       ['skein doctor', 'what works, what does not, and what to do'],
       ['skein doctor --json', 'the same, for machines; exit 1 if something does not work'],
     ],
-    load: async () => (await import('../set-up/doctor.ts')).doctor,
+    load: async () => (await import('../set-up/doctor.ts')).doctorCommand,
   },
   {
     name: 'migrate',
@@ -47,12 +47,12 @@ export const setUpCommands: readonly Command[] = [
       ['skein migrate', 'as opening it does; a copy of before is kept'],
       ['skein migrate --db old.db', 'another store'],
     ],
-    load: async () => (await import('../set-up/migrate.ts')).migrate,
+    load: async () => (await import('../set-up/migrate.ts')).migrateCommand,
   },
 ]
 
 /** `all` returns every command, this one among them: the script completes them. */
-export function completionCommand(all: () => readonly Command[]): Command {
+export function completionDeclaration(all: () => readonly Command[]): Command {
   return {
     name: 'completion',
     group: 'Set up',
@@ -65,6 +65,6 @@ export function completionCommand(all: () => readonly Command[]): Command {
       ['source <(skein completion zsh)', 'in ~/.zshrc, after compinit'],
       ['skein completion fish | source', 'in ~/.config/fish/config.fish'],
     ],
-    load: async () => (await import('../set-up/completion.ts')).completionOf(all()),
+    load: async () => (await import('../set-up/completion.ts')).completionCommand(all()),
   }
 }

@@ -48,6 +48,6 @@ export const transferCommands: readonly Command[] = [
       ['skein copy .skein/conversations.db postgres://db/team', 'all of a file into a server'],
       ['skein copy postgres://db/team mine.db --only a7xk5f', 'one conversation, the other way'],
     ],
-    load: async () => (await import('../transfer/copy.ts')).copy,
+    load: async () => (await import('../transfer/copy.ts')).copyCommand,
   },
 ]

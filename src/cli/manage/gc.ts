@@ -2,29 +2,29 @@ import { encodeBody } from '../../core/body.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import { contentOf } from '../../core/message.ts'
 import type { ConversationReader, Lister, SweepReceipt } from '../../core/ports.ts'
-import { hasOption, type Run } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { type CommandHandler, hasOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { padEnd, padStart } from '../output/cut.ts'
-import { bytes, plural, whole } from '../output/number.ts'
-import { localTime } from '../output/time.ts'
+import { formatBytes, formatInteger, plural } from '../output/number.ts'
+import { formatTime } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 import { allConversations } from './all-conversations.ts'
 
 /** Moves what has expired to the trash, and empties the trash of what has lain there for long. */
-export const gc: Run = (given, world) =>
-  withStore(world, async store => {
-    const dryRun = hasOption(given, 'dry-run')
+export const gcCommand: CommandHandler = (args, context) =>
+  withStore(context, async store => {
+    const dryRun = hasOption(args, 'dry-run')
     // Counted before it is done: afterwards nobody can count it. To weigh it takes reading all of it.
     const planned = await store.sweep({ dryRun: true })
-    const isWeighed = dryRun || world.json
+    const isWeighed = dryRun || context.json
     const amounts = await amountsOf(store, [...planned.trashed, ...planned.purged], { measure: isWeighed })
     const receipt = dryRun ? planned : await store.sweep()
-    const kept = isWeighed ? await keptBy(receipt, store, world.now()) : []
-    const swept: Swept = { receipt, amounts, kept, at: world.now() }
-    if (world.json) world.out.line(JSON.stringify(jsonOf(swept)))
-    else tell(world, swept)
-    return exit.ok
+    const kept = isWeighed ? await keptBy(receipt, store, context.now()) : []
+    const swept: Swept = { receipt, amounts, kept, at: context.now() }
+    if (context.json) context.out.line(JSON.stringify(jsonOf(swept)))
+    else tell(context, swept)
+    return exitCode.ok
   })
 
 interface Swept {
@@ -53,13 +53,13 @@ function jsonOf({ receipt, amounts, kept, at }: Swept) {
   }
 }
 
-function tell(world: World, { receipt, amounts, kept }: Swept): void {
-  if (world.quiet) return
-  const { err } = world
+function tell(context: CommandContext, { receipt, amounts, kept }: Swept): void {
+  if (context.quiet) return
+  const { err } = context
   const { dot, note } = err.style.symbols
   const { dryRun, trashed, purged, clockJumped } = receipt
   if (clockJumped) {
-    const from = localTime(clockJumped.from)
+    const from = formatTime(clockJumped.from)
     err.line(
       `${err.style.note(note)} the clock has moved by more than a day since ${from}, so nothing is thrown away now`,
     )
@@ -78,7 +78,7 @@ function tell(world: World, { receipt, amounts, kept }: Swept): void {
   for (const { verb, ids, why } of lines) {
     const count = padStart(plural(ids.length, 'conversation'), 17)
     const { messages, bytes: size } = sumOf(ids, amounts)
-    const weight = size === null ? '' : `, ${bytes(size)}`
+    const weight = size === null ? '' : `, ${formatBytes(size)}`
     err.line(`${padEnd(verb, width)}  ${count}, ${plural(messages, 'message')}${weight}   (${why})`)
   }
   if (kept.length > 0) err.line(keptLine(kept, dryRun ? 'would keep' : 'kept', width))
@@ -95,8 +95,8 @@ function keptLine(kept: readonly Kept[], verb: string, width: number): string {
   const of = (reason: Kept['reason']) => kept.filter(one => one.reason === reason).length
   const [own, live] = [of('no task'), of('someone is answering')]
   const why = [
-    ...(own > 0 ? [`${whole(own)} ${own === 1 ? 'is no task' : 'are no tasks'}`] : []),
-    ...(live > 0 ? [`someone is answering in ${whole(live)}`] : []),
+    ...(own > 0 ? [`${formatInteger(own)} ${own === 1 ? 'is no task' : 'are no tasks'}`] : []),
+    ...(live > 0 ? [`someone is answering in ${formatInteger(live)}`] : []),
   ]
   const count = padStart(plural(kept.length, 'conversation'), 17)
   return `${padEnd(verb, width)}  ${count}   (expired: ${why.join(', ')})`

@@ -14,7 +14,7 @@ export interface Removal {
 }
 
 /** Finds everything that was named before anything is touched. */
-export async function removalOf(
+export async function findRemoval(
   store: ConversationReader & MessageReader,
   named: readonly string[],
 ): Promise<Removal> {

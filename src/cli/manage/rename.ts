@@ -1,15 +1,15 @@
-import type { Run } from '../command-line/command.ts'
-import { exit } from '../command-line/exit-code.ts'
+import type { CommandHandler } from '../command-line/command.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { shortIdIn } from '../output/short-id.ts'
+import { uniqueShortId } from '../output/short-id.ts'
 import { withStore } from '../store/with-store.ts'
 
 /** Gives a conversation another title, or a branch (`id:branch`) another name. Nothing else changes. */
-export const rename: Run = (given, world) => {
-  const [text, ...words] = given.arguments as [string, ...string[]]
+export const renameCommand: CommandHandler = (args, context) => {
+  const [text, ...words] = args.arguments as [string, ...string[]]
   const name = words.join(' ').trim()
   if (name === '') throw new UsageError('rename needs a name', 'skein rename --help')
-  return withStore(world, async store => {
+  return withStore(context, async store => {
     const { conversation, branch, message } = await store.resolve(text)
     if (message !== null) {
       throw new UsageError(`${text} is a message, and messages have labels`, `skein label ${text} "${name}"`)
@@ -17,17 +17,19 @@ export const rename: Run = (given, world) => {
     const isBranch = text.includes(':') && branch.key !== text
     if (isBranch) await store.renameBranch(branch, name)
     else await store.updateConversation(conversation.id, { title: name })
-    if (world.json) {
+    if (context.json) {
       const { id } = conversation
-      world.out.line(
+      context.out.line(
         JSON.stringify({ conversation: id, branch: isBranch ? name : null, name, before: before() }),
       )
-    } else if (!world.quiet) {
-      const { style } = world.err
-      const short = style.id(await shortIdIn(store, conversation.id))
-      world.err.line(`renamed ${short}: "${style.safe(before() ?? 'untitled')}" is "${style.safe(name)}" now`)
+    } else if (!context.quiet) {
+      const { style } = context.err
+      const short = style.id(await uniqueShortId(store, conversation.id))
+      context.err.line(
+        `renamed ${short}: "${style.safe(before() ?? 'untitled')}" is "${style.safe(name)}" now`,
+      )
     }
-    return exit.ok
+    return exitCode.ok
 
     function before(): string | null {
       return isBranch ? branch.name : conversation.title

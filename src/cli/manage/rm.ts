@@ -2,64 +2,69 @@ import { parseDuration } from '../../config/duration.ts'
 import { trashGraceMs } from '../../core/conversation.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { ConversationReader, DeletedMessages, Deleter, Lister, MessageReader } from '../../core/ports.ts'
-import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
+import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
 import { confirm } from '../command-line/confirm.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { plural, whole } from '../output/number.ts'
-import { progressLine } from '../output/progress-line.ts'
-import { shortIdIn } from '../output/short-id.ts'
-import { dayAndMonth } from '../output/time.ts'
+import { formatInteger, plural } from '../output/number.ts'
+import { createProgressBar } from '../output/progress-bar.ts'
+import { uniqueShortId } from '../output/short-id.ts'
+import { formatDay } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
-import { type Scope, scopeOf } from '../target/scope.ts'
+import { type ConversationScope, conversationScope } from '../target/scope.ts'
 import { allConversations } from './all-conversations.ts'
-import { type Removal, removalOf, subtreeSize } from './removal.ts'
-import { restore } from './restore.ts'
+import { findRemoval, type Removal, subtreeSize } from './removal.ts'
+import { restoreCommand } from './restore.ts'
 
 /** Moves conversations to the trash, and deletes single messages. */
-export const rm: Run = async (given, world) => {
-  const olderThan = olderThanOf(given)
-  if (hasOption(given, 'undo')) return undo(given, world)
-  return withStore(world, store => removeFrom(store, given, world, olderThan))
+export const rmCommand: CommandHandler = async (args, context) => {
+  const olderThan = olderThanOf(args)
+  if (hasOption(args, 'undo')) return undo(args, context)
+  return withStore(context, store => removeFrom(store, args, context, olderThan))
 }
 
 async function removeFrom(
   store: ConversationReader & MessageReader & Lister & Deleter,
-  given: Given,
-  world: World,
+  args: Args,
+  context: CommandContext,
   olderThan: number | null,
 ): Promise<number> {
   const removal =
     olderThan === null
-      ? await removalOf(store, given.arguments)
-      : await idle(store, olderThan, scopeOf(world.place(), world.cwd, hasOption(given, 'all')), world.now())
-  const gone = await messagesGone(store, removal, hasOption(given, 'cascade'))
+      ? await findRemoval(store, args.arguments)
+      : await idle(
+          store,
+          olderThan,
+          conversationScope(context.location(), context.cwd, hasOption(args, 'all')),
+          context.now(),
+        )
+  const gone = await messagesGone(store, removal, hasOption(args, 'cascade'))
 
-  if (hasOption(given, 'dry-run')) return dryRun(store, removal, gone, world)
+  if (hasOption(args, 'dry-run')) return dryRun(store, removal, gone, context)
   if (removal.conversations.length + removal.messages.length > 0) {
     const question = await questionOf(store, removal, gone)
-    if (!(await mayGoOn(question, hasOption(given, 'yes'), world))) {
-      if (!world.quiet) world.err.line('nothing was changed')
-      return exit.ok
+    if (!(await isConfirmed(question, hasOption(args, 'yes'), context))) {
+      if (!context.quiet) context.err.line('nothing was changed')
+      return exitCode.ok
     }
   }
-  const deleted = await remove(store, removal, hasOption(given, 'cascade'), world)
-  await receipt(store, removal, deleted, world)
-  return exit.ok
+  const deleted = await remove(store, removal, hasOption(args, 'cascade'), context)
+  await receipt(store, removal, deleted, context)
+  return exitCode.ok
 }
 
-function olderThanOf(given: Given): number | null {
-  const text = textOption(given, 'older-than')
-  const named = given.arguments.length > 0
+function olderThanOf(args: Args): number | null {
+  const text = textOption(args, 'older-than')
+  const named = args.arguments.length > 0
   if (text === undefined) {
     if (!named) throw new UsageError('rm needs an id, or --older-than', 'skein rm --help')
-    if (hasOption(given, 'all')) throw new UsageError('--all is for --older-than', 'skein rm --help')
+    if (hasOption(args, 'all')) throw new UsageError('--all is for --older-than', 'skein rm --help')
     return null
   }
   if (named) throw new UsageError('--older-than and an id contradict each other', 'Drop one.')
   for (const other of ['undo', 'cascade']) {
-    if (hasOption(given, other))
+    if (hasOption(args, other))
       throw new UsageError(`--older-than and --${other} contradict each other`, 'Drop one.')
   }
   const ms = parseDuration(text)
@@ -68,15 +73,15 @@ function olderThanOf(given: Given): number | null {
   return ms
 }
 
-async function undo(given: Given, world: World): Promise<number> {
+async function undo(args: Args, context: CommandContext): Promise<number> {
   for (const other of ['cascade', 'dry-run']) {
-    if (hasOption(given, other))
+    if (hasOption(args, other))
       throw new UsageError(`--undo and --${other} contradict each other`, 'Drop one.')
   }
-  return restore(given, world)
+  return restoreCommand(args, context)
 }
 
-async function idle(store: Lister, ms: number, scope: Scope, now: number): Promise<Removal> {
+async function idle(store: Lister, ms: number, scope: ConversationScope, now: number): Promise<Removal> {
   const filter = { ...scope.filter, updatedBefore: new Date(now - ms) }
   const { items } = await allConversations(store, filter)
   return { conversations: items, messages: [], missing: [] }
@@ -97,7 +102,7 @@ async function messagesGone(
       named.map(({ seq }) => seq),
     )
     if (size > named.length && !cascade) {
-      const ids = await Promise.all(named.map(message => shortIdIn(store, message.id)))
+      const ids = await Promise.all(named.map(message => uniqueShortId(store, message.id)))
       const after = plural(size - named.length, 'message')
       const has = named.length === 1 ? `${ids[0]} has` : 'these have'
       throw new UsageError(
@@ -122,16 +127,16 @@ async function questionOf(
     const what =
       conversations.length === 1
         ? `${plural(messages, 'message')} on ${plural((await store.listBranches(only!.id)).length, 'branch', 'branches')}`
-        : `${whole(conversations.length)} conversations with ${plural(messages, 'message')}`
+        : `${formatInteger(conversations.length)} conversations with ${plural(messages, 'message')}`
     parts.push(`move ${what} to trash`)
   }
   if (gone > 0) parts.push(`delete ${plural(gone, 'message')} for good`)
   return `${parts.join(', ')}?`
 }
 
-async function mayGoOn(question: string, yes: boolean, world: World): Promise<boolean> {
+async function isConfirmed(question: string, yes: boolean, context: CommandContext): Promise<boolean> {
   if (yes) return true
-  if (world.canAsk) return confirm(question, world)
+  if (context.canAsk) return confirm(question, context)
   throw new UsageError(
     `rm asks first, and nobody is here to answer`,
     'Add --yes; --dry-run shows what would go',
@@ -142,12 +147,12 @@ async function remove(
   store: Deleter,
   removal: Removal,
   cascade: boolean,
-  world: World,
+  context: CommandContext,
 ): Promise<DeletedMessages> {
-  const progress = progressLine(world, 'moving', 'conversations')
+  const progress = createProgressBar(context, 'moving', 'conversations')
   try {
     for (const [i, { id }] of removal.conversations.entries()) {
-      world.signal.throwIfAborted()
+      context.signal.throwIfAborted()
       progress.show(i, removal.conversations.length)
       await store.trash(id)
     }
@@ -172,44 +177,44 @@ async function dryRun(
   store: ConversationReader,
   removal: Removal,
   gone: number,
-  world: World,
+  context: CommandContext,
 ): Promise<number> {
   const { conversations, missing } = removal
-  const { style } = world.out
-  if (world.json) {
-    world.out.line(JSON.stringify(jsonOf(true, removal, { deleted: gone, moved: [], summaries: 0 })))
-    return exit.ok
+  const { style } = context.out
+  if (context.json) {
+    context.out.line(JSON.stringify(jsonOf(true, removal, { deleted: gone, moved: [], summaries: 0 })))
+    return exitCode.ok
   }
   for (const { id, title, messages } of conversations) {
-    const short = world.out.isTerminal ? await shortIdIn(store, id) : id
+    const short = context.out.isTerminal ? await uniqueShortId(store, id) : id
     const name = style.title(style.safe(title ?? 'untitled').replace(/\s+/g, ' '))
-    world.out.line(
+    context.out.line(
       `would move to trash  ${style.id(short)}  ${name} ${style.symbols.dot} ${plural(messages, 'message')}`,
     )
   }
-  if (gone > 0) world.out.line(`would delete for good  ${plural(gone, 'message')}`)
-  sayMissing(missing, world)
-  if (!world.quiet)
-    world.err.line(
+  if (gone > 0) context.out.line(`would delete for good  ${plural(gone, 'message')}`)
+  sayMissing(missing, context)
+  if (!context.quiet)
+    context.err.line(
       `nothing was changed${conversations.length + gone > 0 ? '. Do it: the same without --dry-run' : ''}`,
     )
-  return exit.ok
+  return exitCode.ok
 }
 
 async function receipt(
   store: ConversationReader,
   removal: Removal,
   deleted: DeletedMessages,
-  world: World,
+  context: CommandContext,
 ): Promise<void> {
-  if (world.json) return world.out.line(JSON.stringify(jsonOf(false, removal, deleted)))
-  if (world.quiet) return
-  const { err } = world
+  if (context.json) return context.out.line(JSON.stringify(jsonOf(false, removal, deleted)))
+  if (context.quiet) return
+  const { err } = context
   const { dot } = err.style.symbols
   const { conversations, messages, missing } = removal
   if (conversations.length > 0) {
-    const ids = await Promise.all(conversations.slice(0, 10).map(({ id }) => shortIdIn(store, id)))
-    const until = dayAndMonth(new Date(world.now() + trashGraceMs))
+    const ids = await Promise.all(conversations.slice(0, 10).map(({ id }) => uniqueShortId(store, id)))
+    const until = formatDay(new Date(context.now() + trashGraceMs))
     const count = conversations.length === 1 ? '' : `${plural(conversations.length, 'conversation')} `
     const way = conversations.length > 10 ? 'skein trash has the ids' : `skein rm --undo ${ids.join(' ')}`
     err.line(`${count}in the trash until ${until} ${dot} undo: ${err.style.id(way)}`)
@@ -219,18 +224,19 @@ async function receipt(
       `deleted ${plural(deleted.deleted, 'message')} for good${deleted.summaries > 0 ? ` and ${plural(deleted.summaries, 'summary', 'summaries')}` : ''}`,
     )
     for (const { branch, to } of deleted.moved) {
-      const where = to === null ? 'is empty now' : `ends with ${err.style.id(await shortIdIn(store, to))} now`
+      const where =
+        to === null ? 'is empty now' : `ends with ${err.style.id(await uniqueShortId(store, to))} now`
       err.line(`  ${err.style.branch(err.style.safe(branch.name))} ${where}`)
     }
   }
-  sayMissing(missing, world)
+  sayMissing(missing, context)
   if (conversations.length + messages.length + missing.length === 0) err.line('nothing is that old')
 }
 
-function sayMissing(missing: readonly string[], world: World): void {
-  if (world.quiet || world.json || missing.length === 0) return
-  const names = missing.map(text => world.err.style.safe(text)).join(', ')
-  world.err.line(`not there, or in the trash already: ${names}`)
+function sayMissing(missing: readonly string[], context: CommandContext): void {
+  if (context.quiet || context.json || missing.length === 0) return
+  const names = missing.map(text => context.err.style.safe(text)).join(', ')
+  context.err.line(`not there, or in the trash already: ${names}`)
 }
 
 function jsonOf(dry_run: boolean, removal: Removal, { deleted, moved, summaries }: DeletedMessages) {

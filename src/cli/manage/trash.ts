@@ -1,23 +1,23 @@
 import { trashGraceMs } from '../../core/conversation.ts'
 import type { ListedConversation } from '../../core/listing.ts'
-import type { Run } from '../command-line/command.ts'
-import { exit } from '../command-line/exit-code.ts'
-import { plural, whole } from '../output/number.ts'
+import type { CommandHandler } from '../command-line/command.ts'
+import { exitCode } from '../command-line/exit-code.ts'
+import { formatInteger, plural } from '../output/number.ts'
 import { shortIds } from '../output/short-id.ts'
-import { table } from '../output/table.ts'
-import { age, dayAndMonth } from '../output/time.ts'
+import { tableLines } from '../output/table.ts'
+import { formatAge, formatDay } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 import { allConversations } from './all-conversations.ts'
 
 /** Lists what is in the trash, of all directories: it is the way back. */
-export const trash: Run = (_given, world) => {
-  return withStore(world, async store => {
+export const trashCommand: CommandHandler = (_given, context) => {
+  return withStore(context, async store => {
     const { items } = await allConversations(store, { trashed: true })
     const newest = items.toSorted((a, b) => b.trashedAt!.getTime() - a.trashedAt!.getTime())
-    const { out, err } = world
-    if (world.json) {
+    const { out, err } = context
+    if (context.json) {
       out.line(JSON.stringify(newest.map(jsonOf)))
-      return exit.ok
+      return exitCode.ok
     }
     const oneLine = (text: string | null) => out.style.safe(text ?? '').replace(/\s+/g, ' ')
     if (!out.isTerminal) {
@@ -25,11 +25,11 @@ export const trash: Run = (_given, world) => {
         const until = new Date(trashedAt!.getTime() + trashGraceMs)
         out.line([id, oneLine(title), trashedAt!.toISOString(), messages, until.toISOString()].join('\t'))
       }
-      return exit.ok
+      return exitCode.ok
     }
     if (newest.length === 0) {
-      if (!world.quiet) err.line('the trash is empty')
-      return exit.ok
+      if (!context.quiet) err.line('the trash is empty')
+      return exitCode.ok
     }
     const ids = shortIds(newest.map(({ id }) => id))
     const rows = newest
@@ -37,9 +37,9 @@ export const trash: Run = (_given, world) => {
       .map(({ id, title, trashedAt, messages }) => [
         ids.get(id)!,
         oneLine(title) || 'untitled',
-        age(trashedAt!, world.now()),
-        dayAndMonth(new Date(trashedAt!.getTime() + trashGraceMs)),
-        whole(messages),
+        formatAge(trashedAt!, context.now()),
+        formatDay(new Date(trashedAt!.getTime() + trashGraceMs)),
+        formatInteger(messages),
       ])
     const columns = [
       { header: 'ID', paint: out.style.id },
@@ -49,12 +49,12 @@ export const trash: Run = (_given, world) => {
       { header: 'MSGS', align: 'right' },
     ] as const
     const options = { dots: out.style.symbols.dots, paintHeader: out.style.faint }
-    for (const line of table(rows, columns, out.width, options)) out.line(line)
-    if (!world.quiet)
+    for (const line of tableLines(rows, columns, out.width, options)) out.line(line)
+    if (!context.quiet)
       err.line(
         `${plural(newest.length, 'conversation')} in the trash ${err.style.symbols.dot} back: skein restore <id>`,
       )
-    return exit.ok
+    return exitCode.ok
   })
 }
 

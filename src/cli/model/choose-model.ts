@@ -1,8 +1,8 @@
 import type { Config } from '../../config/config.ts'
 import type { Model } from '../../core/model.ts'
-import { type Given, textOption } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { near } from '../command-line/similar-words.ts'
+import { type Args, textOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { similarWords } from '../command-line/similar-words.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 
 /** Which model is asked, and why that one. */
@@ -37,13 +37,17 @@ export const demoNote = 'no key set: this is the built-in demo model. For a real
 
 /** Chooses a model: `-m`, SKEIN_MODEL, the configuration, the first provider whose key is set, the built-in one. */
 export function chooseModel(
-  given: Given,
-  env: World['env'],
+  args: Args,
+  env: CommandContext['env'],
   { model, models: aliases }: Pick<Config, 'model' | 'models'>,
 ): ModelChoice {
-  const named = textOption(given, 'model')
+  const named = textOption(args, 'model')
   if (named?.trim() === '') throw new UsageError('--model must not be empty', '-m scripted needs no key')
-  const pick = (name: string, from: ModelChoice['from']) => ({ id: fullName(name, aliases), from, aliases })
+  const pick = (name: string, from: ModelChoice['from']) => ({
+    id: fullModelName(name, aliases),
+    from,
+    aliases,
+  })
   if (named !== undefined) return pick(named, 'flag')
   if (env.SKEIN_MODEL?.trim()) return pick(env.SKEIN_MODEL, 'environment')
   if (model !== null) return pick(model, 'configuration')
@@ -52,41 +56,41 @@ export function chooseModel(
 }
 
 /** Chooses and opens. Throws MissingKeyError, and InvalidError for a name that says nothing. */
-export async function modelFor(
-  given: Given,
-  world: World,
+export async function openChosenModel(
+  args: Args,
+  context: CommandContext,
 ): Promise<{ readonly model: Model; readonly choice: ModelChoice; readonly config: Config }> {
   const { readConfig } = await import('../../config/read-config.ts')
-  const config = await readConfig(world.cwd, world.env)
-  const choice = chooseModel(given, world.env, config)
-  return { model: await openNamed(choice.id, world, choice.aliases), choice, config }
+  const config = await readConfig(context.cwd, context.env)
+  const choice = chooseModel(args, context.env, config)
+  return { model: await openNamedModel(choice.id, context, choice.aliases), choice, config }
 }
 
 /** Opens a model by the name that a person typed. */
-export async function openNamed(
+export async function openNamedModel(
   name: string,
-  world: World,
+  context: CommandContext,
   aliases: Readonly<Record<string, string>> = {},
 ): Promise<Model> {
   const { openModel } = await import('../../models/open.ts')
-  const id = fullName(name, aliases)
+  const id = fullModelName(name, aliases)
   if (!id.includes('/') && id !== 'scripted') throw noModel(name, aliases)
-  return openModel(id, { env: world.env })
+  return openModel(id, { env: context.env })
 }
 
 /** `no model sonet-4.5. Near: sonnet-4.5. All: skein config models` */
 function noModel(name: string, aliases: Readonly<Record<string, string>>): UsageError {
   const [, family = name, version = ''] = /^([a-z]+)(-?[\d.].*)?$/i.exec(name) ?? []
   const known = [...Object.keys(aliases), ...Object.keys(knownAliases), 'scripted']
-  const [whole] = near(name, known)
-  const [meant] = near(family, known)
+  const [whole] = similarWords(name, known)
+  const [meant] = similarWords(family, known)
   const suggested = whole ?? (meant === undefined ? undefined : `${meant}${version}`)
   const hint = suggested === undefined ? 'By its provider: -m openai/gpt-5.5' : `Near: ${suggested}`
   return new UsageError(`no model ${name}`, `${hint}. All: skein config models`)
 }
 
 /** Provider and name for what a person typed: an alias, a name without its provider, or `sonnet-4.5`. */
-export function fullName(typed: string, aliases: Readonly<Record<string, string>> = {}): string {
+export function fullModelName(typed: string, aliases: Readonly<Record<string, string>> = {}): string {
   const name = typed.trim()
   const lower = name.toLowerCase()
   for (const known of [aliases, knownAliases]) {

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import type { McpServer, McpTools } from '../../agent/mcp.ts'
 import type { Config } from '../../config/config.ts'
 import { configFolder } from '../../config/folder.ts'
-import type { World } from '../command-line/command-context.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
 import { noteLine } from '../output/print.ts'
 
 /** Tools of the MCP servers that the configuration names, and how to end the servers. */
@@ -14,28 +14,28 @@ const none: ConfiguredTools = { tools: {}, close: async () => undefined }
 const opened = new WeakMap<Config, Promise<ConfiguredTools>>()
 
 /** Starts the servers. One that fails is told of, and the others are there. */
-export function toolsOf(config: Config, world: World): Promise<ConfiguredTools> {
+export function configuredTools(config: Config, context: CommandContext): Promise<ConfiguredTools> {
   const before = opened.get(config)
   if (before) return before
-  const opening = openTools(config, world)
+  const opening = openTools(config, context)
   opened.set(config, opening)
   return opening
 }
 
-async function openTools(config: Config, world: World): Promise<ConfiguredTools> {
-  const servers = serversOf(config, world)
+async function openTools(config: Config, context: CommandContext): Promise<ConfiguredTools> {
+  const servers = serversOf(config, context)
   if (Object.keys(servers).length === 0) return none
   const { openMcpTools } = await import('../../agent/mcp.ts')
   return openMcpTools(servers, {
-    signal: world.signal,
-    onProblem: ({ error }) => say(error.message, world),
+    signal: context.signal,
+    onProblem: ({ error }) => say(error.message, context),
   })
 }
 
 /** Only what the person's own file names is started: a directory that was cloned from somewhere must not start programs
  *  because somebody asks a question in it. */
-function serversOf(config: Config, world: World): Readonly<Record<string, McpServer>> {
-  const own = configFolder(world.env)
+function serversOf(config: Config, context: CommandContext): Readonly<Record<string, McpServer>> {
+  const own = configFolder(context.env)
   const servers: Record<string, McpServer> = {}
   for (const [name, server] of Object.entries(config.mcp)) {
     const foreign = filesOf(`mcp.${name}`, config).find(file => dirname(file) !== own)
@@ -43,7 +43,7 @@ function serversOf(config: Config, world: World): Readonly<Record<string, McpSer
     else
       say(
         `${foreign} names the MCP server ${name}, which is started only from your own ${own}/skein.yaml`,
-        world,
+        context,
       )
   }
   return servers
@@ -65,6 +65,6 @@ function filesOf(path: string, { sources }: Config): readonly string[] {
   )
 }
 
-function say(note: string, { err, quiet, json }: World): void {
+function say(note: string, { err, quiet, json }: CommandContext): void {
   if (!quiet && !json) err.line(noteLine(note, err))
 }

@@ -5,14 +5,14 @@ import { windowOf } from '../../context/fit/model-windows.ts'
 import type { Window } from '../../context/fit/window.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { Model } from '../../core/model.ts'
-import { type Given, hasOption, textOption } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
+import { type Args, hasOption, textOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { type ModelChoice, modelFor } from './choose-model.ts'
-import { type ConfiguredTools, toolsOf } from './configured-tools.ts'
+import { type ModelChoice, openChosenModel } from './choose-model.ts'
+import { type ConfiguredTools, configuredTools } from './configured-tools.ts'
 
 /** Who answers: the model that was chosen, and how much it may be given. */
-export interface Speaker {
+export interface ModelSetup {
   readonly model: Model
   readonly choice: ModelChoice
   readonly config: Config
@@ -21,7 +21,7 @@ export interface Speaker {
   /** The model's window, in tokens. */
   readonly window: number
   /** What it was made with besides: for another one like it. */
-  readonly options: SpeakerOptions
+  readonly options: ModelSetupOptions
   /** How much of it is used, by the settings. */
   readonly contextWindow: Window
   /** An agent that keeps what is said in the store; without one it keeps nothing, and knows what it is told
@@ -29,19 +29,18 @@ export interface Speaker {
   agentOn(store: AgentStore | null, said?: readonly NewMessage[]): Promise<Agent>
 }
 
-/** Opens the model and reads the settings. Touches no store. Throws MissingKeyError, InvalidError,
- *  UsageError. */
-export async function openSpeaker(given: Given, world: World): Promise<Speaker> {
-  const system = textOption(given, 'system')
+/** Opens the model and reads the settings. Touches no store. Throws MissingKeyError, InvalidError, UsageError. */
+export async function openModelSetup(args: Args, context: CommandContext): Promise<ModelSetup> {
+  const system = textOption(args, 'system')
   if (system?.trim() === '') throw new UsageError('--system must not be empty')
-  const { model, choice, config } = await modelFor(given, world)
-  return speakerFor(model, choice, config, system, {
-    recall: hasOption(given, 'with-context'),
-    tools: () => toolsOf(config, world),
+  const { model, choice, config } = await openChosenModel(args, context)
+  return createModelSetup(model, choice, config, system, {
+    recall: hasOption(args, 'with-context'),
+    tools: () => configuredTools(config, context),
   })
 }
 
-export interface SpeakerOptions {
+export interface ModelSetupOptions {
   /** New conversations begin with what earlier ones say of them. */
   readonly recall?: boolean
   /** Starts what gives tools. It is ended with the agent. */
@@ -49,13 +48,13 @@ export interface SpeakerOptions {
 }
 
 /** The same with another model: what `/model` does. */
-export function speakerFor(
+export function createModelSetup(
   model: Model,
   choice: ModelChoice,
   config: Config,
   system: string | undefined,
-  { recall = false, tools = null }: SpeakerOptions = {},
-): Speaker {
+  { recall = false, tools = null }: ModelSetupOptions = {},
+): ModelSetup {
   return {
     model,
     choice,
@@ -63,22 +62,22 @@ export function speakerFor(
     isForeign: false,
     window: windowOf(model.id).limit,
     options: { recall, tools },
-    contextWindow: { limit: windowOf(model.id).limit, ...settingsOf(config).window },
+    contextWindow: { limit: windowOf(model.id).limit, ...agentSettings(config).window },
     async agentOn(store, said = []) {
       const { createAgent } = await import('../../agent/agent.ts')
-      const given = await tools?.()
+      const opened = await tools?.()
       const agent = createAgent({
         model,
-        ...settingsOf(config),
+        ...agentSettings(config),
         ...(store ? { store } : { history: said }),
         ...(system === undefined ? {} : { system }),
-        ...(given ? { tools: given.tools } : {}),
+        ...(opened ? { tools: opened.tools } : {}),
         recall,
       })
       const close = async () => {
         // The command waits for the store by itself, and says so: see wait-until-saved.ts.
         await agent.close({ withinMs: 0 })
-        await given?.close()
+        await opened?.close()
       }
       return { ...agent, close, [Symbol.asyncDispose]: close }
     },
@@ -86,7 +85,7 @@ export function speakerFor(
 }
 
 /** What the settings say of every agent. */
-export function settingsOf({ conversation }: Config): Pick<AgentOptions, 'window' | 'strategy'> {
+export function agentSettings({ conversation }: Config): Pick<AgentOptions, 'window' | 'strategy'> {
   const { maxTokens, keepRecentMessages, maxMessages, tokenStrategy } = conversation
   return {
     strategy: tokenStrategy,

@@ -1,7 +1,7 @@
-import type { World } from '../command-line/command-context.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
 
 /** A provider, and the variables that may hold its key; the first is the one to set. */
-export interface Provider {
+export interface ModelProvider {
   readonly name: string
   readonly variables: readonly [string, ...string[]]
   /** False if it answers without a key too. */
@@ -9,7 +9,7 @@ export interface Provider {
   readonly example: string
 }
 
-export const providers: readonly Provider[] = [
+export const providers: readonly ModelProvider[] = [
   {
     name: 'anthropic',
     variables: ['ANTHROPIC_API_KEY'],
@@ -28,12 +28,17 @@ export const providers: readonly Provider[] = [
 ]
 
 /** Which variable holds the provider's key, or null. The key itself is looked at, and never kept. */
-export function keyVariable({ variables }: Provider, env: World['env']): string | null {
+function keyVariable({ variables }: ModelProvider, env: CommandContext['env']): string | null {
   return variables.find(variable => env[variable]?.trim()) ?? null
 }
 
 /** The variable that a model lacks, or null if it can be asked. */
-export function missingKey(model: string, env: World['env']): string | null {
+export function missingKey(model: string, env: CommandContext['env']): string | null {
   const provider = providers.find(({ name }) => model.toLowerCase().startsWith(`${name}/`))
   return provider?.needsKey && keyVariable(provider, env) === null ? provider.variables[0] : null
+}
+
+/** The variables of all keys that are set. */
+export function presentKeys(env: CommandContext['env']): readonly string[] {
+  return providers.flatMap(provider => keyVariable(provider, env) ?? [])
 }

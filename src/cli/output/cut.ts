@@ -25,21 +25,21 @@ function segments(text: string): Iterable<{ readonly segment: string }> {
 export function cut(text: string, width: number, dots = '…'): string {
   if (fits(text, width)) return text
   const room = width - widthOf(dots)
-  if (room <= 0) return start(dots, width)
-  return start(text, room).trimEnd() + dots
+  if (room <= 0) return fittingStart(dots, width)
+  return fittingStart(text, room).trimEnd() + dots
 }
 
 /** Cuts a line in its middle: both ends of a path tell what it is. */
 export function cutMiddle(text: string, width: number, dots = '…'): string {
   if (fits(text, width)) return text
   const room = width - widthOf(dots)
-  if (room <= 0) return start(dots, width)
-  const head = start(text, Math.floor(room / 2))
+  if (room <= 0) return fittingStart(dots, width)
+  const head = fittingStart(text, Math.floor(room / 2))
   return head + dots + end(text, room - widthOf(head))
 }
 
 /** White space of any kind becomes one space: what was written in lines, on one. */
-export function folded(text: string, most = 2000): string {
+export function collapseSpaces(text: string, most = 2000): string {
   // A message can be megabytes long; no line shows more than its beginning.
   const beginning = text.length > most * 4 ? text.slice(0, most * 4) : text
   return beginning.replace(/\s+/gu, ' ').trim()
@@ -56,7 +56,7 @@ export function padStart(text: string, width: number): string {
 }
 
 /** The longest beginning that fits. */
-export function start(text: string, width: number): string {
+export function fittingStart(text: string, width: number): string {
   if (isSimple(text)) return text.slice(0, Math.max(0, width))
   let used = 0
   let at = 0
@@ -85,7 +85,7 @@ function end(text: string, width: number): string {
 function fits(text: string, width: number): boolean {
   // A grapheme has at least one cell for all that counts here, so a long text need not be measured to its end.
   if (text.length <= width && isSimple(text)) return true
-  return start(text, width).length === text.length
+  return fittingStart(text, width).length === text.length
 }
 
 /** Letters of Latin, Greek and Cyrillic scripts, and the usual signs: one cell each, and none joins with another. */

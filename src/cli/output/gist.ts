@@ -1,7 +1,7 @@
 import { type Block, isKnown } from '../../core/block.ts'
 import type { Json } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
-import { folded } from './cut.ts'
+import { collapseSpaces } from './cut.ts'
 
 /** What a message says, in one line: its first text, or what stands in its place. White space is folded; control
  *  characters are still in it. */
@@ -9,7 +9,7 @@ export function gistOf(message: Pick<Message, 'blocks' | 'erased'>): string {
   if (message.erased) return '(erased)'
   let other = ''
   for (const block of message.blocks) {
-    const text = block.type === 'text' ? folded(String(block.text ?? '')) : ''
+    const text = block.type === 'text' ? collapseSpaces(String(block.text ?? '')) : ''
     if (text !== '') return text
     other ||= blockGist(block)
   }
@@ -17,16 +17,16 @@ export function gistOf(message: Pick<Message, 'blocks' | 'erased'>): string {
 }
 
 function blockGist(block: Block): string {
-  if (!isKnown(block)) return `(${folded(block.type)})`
+  if (!isKnown(block)) return `(${collapseSpaces(block.type)})`
   switch (block.type) {
     case 'text':
       return ''
     case 'thinking':
-      return folded(block.text)
+      return collapseSpaces(block.text)
     case 'tool_call':
-      return folded(`${block.name} ${argumentOf(block.input)}`)
+      return collapseSpaces(`${block.name} ${mainArgument(block.input)}`)
     case 'tool_result':
-      return folded(outputText(block.output))
+      return collapseSpaces(outputText(block.output))
     default:
       return `(${block.name ?? block.mime})`
   }
@@ -47,18 +47,18 @@ const telling = [
 ]
 
 /** The argument of a call that a person would want to see, on one line. */
-export function argumentOf(input: Json): string {
-  if (typeof input === 'string') return folded(input)
+export function mainArgument(input: Json): string {
+  if (typeof input === 'string') return collapseSpaces(input)
   if (input === null || typeof input !== 'object') return input === null ? '' : String(input)
   if (!Array.isArray(input)) {
     const fields = input as { readonly [name: string]: Json }
     const name = telling.find(one => typeof fields[one] === 'string')
-    if (name !== undefined) return folded(String(fields[name]))
+    if (name !== undefined) return collapseSpaces(String(fields[name]))
     const texts = Object.values(fields).filter(value => typeof value === 'string')
-    if (texts.length === 1) return folded(String(texts[0]))
+    if (texts.length === 1) return collapseSpaces(String(texts[0]))
     if (Object.keys(fields).length === 0) return ''
   }
-  return folded(JSON.stringify(input))
+  return collapseSpaces(JSON.stringify(input))
 }
 
 /** A tool's output as text: its texts if it is made of pieces, otherwise JSON. */

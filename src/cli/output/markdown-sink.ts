@@ -1,5 +1,5 @@
 import { markdownPrinter } from './markdown-printer.ts'
-import type { Paper } from './output.ts'
+import type { Output } from './output.ts'
 import type { TextSink } from './text-sink.ts'
 
 export interface MarkdownSink extends TextSink {
@@ -8,7 +8,7 @@ export interface MarkdownSink extends TextSink {
 }
 
 /** Words of an answer on a terminal, as Markdown that is made readable. */
-export function markdownSink(out: Paper): MarkdownSink {
+export function markdownSink(out: Output): MarkdownSink {
   const printer = markdownPrinter(out.style, () => out.width - 1)
   let isFirst = true
   let inLine = false

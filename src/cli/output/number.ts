@@ -1,30 +1,30 @@
 /** A number of tokens or the like, in at most four characters or so: `812`, `8.1k`, `74k`, `1.2M`. */
-export function count(n: number): string {
+export function formatCount(n: number): string {
   return scaled(n, 1000, ['', 'k', 'M', 'G', 'T'])
 }
 
 /** A whole number with its thousands apart: `1,204`. */
-export function whole(n: number): string {
+export function formatInteger(n: number): string {
   return String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
 /** `1 message`, `1,204 messages`. */
 export function plural(n: number, one: string, many = `${one}s`): string {
-  return `${whole(n)} ${n === 1 ? one : many}`
+  return `${formatInteger(n)} ${n === 1 ? one : many}`
 }
 
 /** A size: `0 B`, `148 kB`, `4.2 MB`. */
-export function bytes(n: number): string {
+export function formatBytes(n: number): string {
   return scaled(n, 1000, [' B', ' kB', ' MB', ' GB', ' TB'])
 }
 
 /** `$0.04`, `<$0.01`, `free`; a price that nobody knows is `?`, never `$0.00`. */
-export function money(dollars: number | null): string {
+export function formatMoney(dollars: number | null): string {
   if (dollars === null) return '?'
   if (dollars === 0) return 'free'
   if (dollars < 0.005) return '<$0.01'
   const [integer = '0', cents] = dollars.toFixed(2).split('.')
-  return `$${whole(Number(integer))}.${cents}`
+  return `$${formatInteger(Number(integer))}.${cents}`
 }
 
 /** Up to 999 as it is; above, two digits of it at least: 8.1k and 74k, never 8k for 8,100. */

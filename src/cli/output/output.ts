@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream'
 import { type Style, styleFor } from './style.ts'
 
 /** One of the two streams, and what can be seen on it. Each is a terminal or not, by itself. */
-export interface Paper {
+export interface Output {
   readonly isTerminal: boolean
   /** Columns of the terminal, 80 elsewhere. Asked for each time: people resize. */
   readonly width: number
@@ -21,16 +21,16 @@ export interface Paper {
 /** The two streams of a command, and what the user wants on them. */
 export interface Outputs {
   /** The answer or the data. */
-  readonly out: Paper
+  readonly out: Output
   /** Everything about it: headers, notes, progress, receipts, errors. */
-  readonly err: Paper
+  readonly err: Output
   readonly json: boolean
   readonly quiet: boolean
 }
 
 type Env = Readonly<Record<string, string | undefined>>
 
-export interface PaperOptions {
+export interface OutputOptions {
   readonly noColor?: boolean
   /** Called when nobody can read what is written: a pipe that was closed, a disk that is full. */
   onLost(error: Error): void
@@ -38,7 +38,7 @@ export interface PaperOptions {
 
 /** Standard output (1) or error (2). Node's stream for it, and all of `net` behind it, is made when something asks for
  *  it; a pipe or a file is written without, because making it takes longer than the query of a short command. */
-export function paperOn(fd: 1 | 2, env: Env, { noColor = false, onLost }: PaperOptions): Paper {
+export function openOutput(fd: 1 | 2, env: Env, { noColor = false, onLost }: OutputOptions): Output {
   const isTerminal = isTerminalAt(fd)
   let made: NodeJS.WriteStream | undefined
   let style: Style | undefined

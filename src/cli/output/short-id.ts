@@ -2,7 +2,7 @@ import { AmbiguousIdError, SkeinError } from '../../core/errors.ts'
 import type { ConversationReader } from '../../core/ports.ts'
 
 /** No id is shown shorter than this: the store takes no shorter one. */
-export const shortestId = 6
+export const shortestIdLength = 6
 
 /** The shortest beginning of each id that fits no other of them, of at least six characters. Ids of conversations and
  *  of messages may be mixed. */
@@ -11,14 +11,14 @@ export function shortIds<Id extends string>(ids: Iterable<Id>): ReadonlyMap<Id, 
   return new Map(
     sorted.map((id, i) => {
       const shared = Math.max(sharedStart(id, sorted[i - 1]), sharedStart(id, sorted[i + 1]))
-      return [id, shortened(id, shared + 1)]
+      return [id, shortenId(id, shared + 1)]
     }),
   )
 }
 
 /** So many characters of an id, six at least; a dash is not left hanging at the end. */
-export function shortened(id: string, length: number = shortestId): string {
-  const short = id.slice(0, Math.max(shortestId, length))
+export function shortenId(id: string, length: number = shortestIdLength): string {
+  const short = id.slice(0, Math.max(shortestIdLength, length))
   return short.endsWith('-') ? id.slice(0, short.length + 1) : short
 }
 
@@ -30,9 +30,9 @@ function sharedStart(a: string, b: string | undefined): number {
 }
 
 /** The shortest beginning of an id that the store takes for it alone: what is printed can be pasted. */
-export async function shortIdIn(store: Pick<ConversationReader, 'resolve'>, id: string): Promise<string> {
-  for (let length = shortestId; length < id.length; length++) {
-    const short = shortened(id, length)
+export async function uniqueShortId(store: Pick<ConversationReader, 'resolve'>, id: string): Promise<string> {
+  for (let length = shortestIdLength; length < id.length; length++) {
+    const short = shortenId(id, length)
     try {
       await store.resolve(short)
       return short

@@ -13,13 +13,13 @@ export interface Style {
   note(text: string): string
   /** A found word: inverse, or in brackets without colour. */
   match(text: string): string
-  readonly symbols: Symbols
+  readonly symbols: StyleSymbols
   /** Stored or streamed text, so that it cannot drive the terminal: control bytes are shown, never sent. Line breaks
    *  and tabs stay. */
   safe(text: string): string
 }
 
-export interface Symbols {
+export interface StyleSymbols {
   readonly dot: string
   readonly dots: string
   readonly ok: string
@@ -32,7 +32,7 @@ export interface Symbols {
   readonly escape: string
 }
 
-const fancy: Symbols = {
+const fancy: StyleSymbols = {
   dot: '·',
   dots: '…',
   ok: '✓',
@@ -45,7 +45,7 @@ const fancy: Symbols = {
   escape: '␛',
 }
 
-const plain: Symbols = {
+const plain: StyleSymbols = {
   dot: '-',
   dots: '...',
   ok: 'ok',
@@ -58,13 +58,13 @@ const plain: Symbols = {
   escape: '^[',
 }
 
-export interface StyleWishes {
+export interface StyleOptions {
   readonly isTerminal: boolean
   readonly env: Readonly<Record<string, string | undefined>>
   readonly noColor: boolean
 }
 
-export function styleFor({ isTerminal, env, noColor }: StyleWishes): Style {
+export function styleFor({ isTerminal, env, noColor }: StyleOptions): Style {
   const colour = isTerminal && !noColor && !env.NO_COLOR && env.TERM !== 'dumb'
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || ''
   const unicode = !isTerminal || (/utf-?8/i.test(locale) && env.TERM !== 'dumb' && env.TERM !== 'linux')

@@ -1,7 +1,7 @@
 import { cut, padEnd, padStart, widthOf } from './cut.ts'
 
 /** A column of a table. */
-export interface Column {
+export interface TableColumn {
   readonly header?: string
   readonly align?: 'left' | 'right'
   /** Gives way when the line is too wide, down to this many cells. All others are never cut. */
@@ -25,9 +25,9 @@ export interface TableOptions {
 
 /** Lines of a table that fits the width: a header if a column has one, then a line for each row. Cells hold no colours
  *  and no line breaks. */
-export function table(
+export function tableLines(
   rows: readonly (readonly string[])[],
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
   width: number,
   { dots = '…', paintHeader = text => text }: TableOptions = {},
 ): readonly string[] {
@@ -59,7 +59,7 @@ export function table(
 
 function columnWidths(
   rows: readonly (readonly string[])[],
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
   width: number,
 ): readonly number[] {
   const widths = columns.map((column, i) => {

@@ -6,7 +6,7 @@ const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 
 /** How long ago, as short as it can be said: `now`, `4m`, `3h`, `2d`, from 7 days `9 Nov`, in another year `Nov 2025`.
  *  What lies ahead, by a clock that runs fast elsewhere, is `now`. */
-export function age(date: Date, now: Date | number): string {
+export function formatAge(date: Date, now: Date | number): string {
   const today = new Date(now)
   const past = today.getTime() - date.getTime()
   if (past < minute) return 'now'
@@ -20,14 +20,14 @@ export function age(date: Date, now: Date | number): string {
 }
 
 /** `2026-11-14 17:42`, in the time zone of whoever reads. */
-export function localTime(date: Date): string {
+export function formatTime(date: Date): string {
   const two = (n: number) => String(n).padStart(2, '0')
   const ymd = `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
   return `${ymd} ${two(date.getHours())}:${two(date.getMinutes())}`
 }
 
 /** How long something took: `4 ms`, `1.8 s`, `2m 5s`, `3h 20m`. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
   if (ms < 9950) return `${(ms / 1000).toFixed(1).replace(/\.0$/, '')} s`
   const seconds = Math.round(ms / 1000)
@@ -37,6 +37,6 @@ export function duration(ms: number): string {
 }
 
 /** `15 Dec`, in the time zone of whoever reads. */
-export function dayAndMonth(date: Date): string {
+export function formatDay(date: Date): string {
   return `${date.getDate()} ${months[date.getMonth()]}`
 }

@@ -1,10 +1,10 @@
 import type { ToolCallBlock, ToolResultBlock } from '../../core/block.ts'
 import type { Message } from '../../core/message.ts'
-import { cut, folded, widthOf } from './cut.ts'
-import { argumentOf, outputText } from './gist.ts'
+import { collapseSpaces, cut, widthOf } from './cut.ts'
+import { mainArgument, outputText } from './gist.ts'
 import { plural } from './number.ts'
-import type { Paper } from './output.ts'
-import { duration } from './time.ts'
+import type { Output } from './output.ts'
+import { formatDuration } from './time.ts'
 
 /** A call of a tool, and what came of it. */
 export interface ShownCall {
@@ -19,32 +19,32 @@ export interface ShownCall {
  *  called with gives way first. The same while it runs and when it is looked at later. */
 export function toolLine(
   { call, result, tookMs }: ShownCall,
-  { style, width }: Pick<Paper, 'style' | 'width'>,
+  { style, width }: Pick<Output, 'style' | 'width'>,
 ): string {
   const { failed, dot, dots } = style.symbols
   const isError = result?.isError === true
   const sign = isError ? `${failed}${' '.repeat(Math.max(1, 2 - widthOf(failed)))}` : '  '
-  const name = style.safe(folded(call.name))
-  const outcome = cut(style.safe(outcomeOf(result)), Math.max(12, Math.floor(width / 2)), dots)
-  const facts = [outcome, tookMs === null ? '' : duration(tookMs)].filter(fact => fact !== '')
+  const name = style.safe(collapseSpaces(call.name))
+  const outcome = cut(style.safe(outcomeText(result)), Math.max(12, Math.floor(width / 2)), dots)
+  const facts = [outcome, tookMs === null ? '' : formatDuration(tookMs)].filter(fact => fact !== '')
   const tail = facts.map(fact => ` ${dot} ${fact}`).join('')
   const room = width - widthOf(`${sign}${name}  ${tail}`)
-  const argument = cut(style.safe(argumentOf(call.input)), Math.max(12, room), dots)
+  const argument = cut(style.safe(mainArgument(call.input)), Math.max(12, room), dots)
   const painted = isError ? style.failed(sign) : sign
   return `${painted}${style.branch(name)}${argument === '' ? '' : `  ${argument}`}${style.faint(tail)}`
 }
 
 /** One line of output is shown, of more there is a count; of a failure the end, where it says why. */
-export function outcomeOf(result: ShownCall['result']): string {
+export function outcomeText(result: ShownCall['result']): string {
   if (result === null) return 'no result'
   const text = outputText(result.output).trim()
   const lines = text === '' ? 0 : text.split('\n').length
-  if (lines > 1 && result.isError === true) return folded(text.slice(text.lastIndexOf('\n')))
-  return lines > 1 ? plural(lines, 'line') : folded(text)
+  if (lines > 1 && result.isError === true) return collapseSpaces(text.slice(text.lastIndexOf('\n')))
+  return lines > 1 ? plural(lines, 'line') : collapseSpaces(text)
 }
 
 /** Results by the id of their call, for calls that are on the path before them. */
-export function resultsOf(
+export function toolResults(
   path: readonly Message[],
 ): ReadonlyMap<string, { readonly block: ToolResultBlock; readonly message: Message }> {
   const called = new Set<string>()

@@ -1,4 +1,4 @@
-import { start, widthOf } from './cut.ts'
+import { fittingStart, widthOf } from './cut.ts'
 
 /** Prose is read best when it is no wider than this. */
 export const proseWidth = 100
@@ -33,7 +33,7 @@ function wrapLine(line: string, width: number): readonly string[] {
     let rest = piece
     while (widthOf(rest) > width - margin.length) {
       // A character that is wider than the line stands alone, or nothing would ever get shorter.
-      const part = start(rest, width - margin.length) || [...rest][0]!
+      const part = fittingStart(rest, width - margin.length) || [...rest][0]!
       lines.push(margin + part)
       rest = rest.slice(part.length)
     }

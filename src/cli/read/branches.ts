@@ -2,46 +2,47 @@ import type { BranchInfo } from '../../core/branch.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'
-import type { Run } from '../command-line/command.ts'
-import { exit } from '../command-line/exit-code.ts'
+import type { CommandHandler } from '../command-line/command.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { cut, folded } from '../output/cut.ts'
+import { collapseSpaces, cut } from '../output/cut.ts'
 import { gistOf } from '../output/gist.ts'
-import { field, note, writeJson } from '../output/print.ts'
-import { shortIdIn } from '../output/short-id.ts'
+import { printJson, printNote, tsvField } from '../output/print.ts'
+import { uniqueShortId } from '../output/short-id.ts'
 import type { Style } from '../output/style.ts'
-import { table } from '../output/table.ts'
-import { age } from '../output/time.ts'
+import { tableLines } from '../output/table.ts'
+import { formatAge } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 import { newestHere } from '../target/newest-here.ts'
-import { forksOf } from './forks.ts'
+import { findForks } from './branch-forks.ts'
 
 /** `skein branches`: the branches of a conversation, the most recently active last. */
-export const branches: Run = (given, world) =>
-  withStore(world, async store => {
-    const [text] = given.arguments
-    const newest = text === undefined ? (await newestHere(store, world)).place?.conversation : undefined
+export const branchesCommand: CommandHandler = (args, context) =>
+  withStore(context, async store => {
+    const [text] = args.arguments
+    const newest = text === undefined ? (await newestHere(store, context)).newest?.conversation : undefined
     if (text === undefined && !newest) {
       throw new UsageError('branches needs an id here', 'skein ls --all lists them')
     }
     const id = newest?.id ?? (await store.resolve(text!)).conversation.id
     const rows = await readBranches(store, id)
-    if (world.json) writeJson(world, rows.map(branchJson))
-    else if (world.out.isTerminal) {
-      const { style, width } = world.out
-      if (newest) note(world, cut(folded(newest.title ?? newest.id), width, style.symbols.dots))
+    if (context.json) printJson(context, rows.map(branchJson))
+    else if (context.out.isTerminal) {
+      const { style, width } = context.out
+      if (newest)
+        printNote(context, cut(collapseSpaces(newest.title ?? newest.id), width, style.symbols.dots))
       const short = new Map<string, string>()
-      for (const { head } of rows) if (head) short.set(head.id, await shortIdIn(store, head.id))
-      for (const line of branchLines(rows, short, width, world.now(), style)) world.out.line(line)
+      for (const { head } of rows) if (head) short.set(head.id, await uniqueShortId(store, head.id))
+      for (const line of branchLines(rows, short, width, context.now(), style)) context.out.line(line)
     } else {
       for (const { info, head, own, prompt } of rows) {
         const path = head === null ? 0 : head.depth + 1
         const words = prompt === null ? '' : gistOf(prompt)
         const fields = [info.name, head?.id ?? '', `${own}`, `${path}`, info.updatedAt.toISOString(), words]
-        world.out.line(fields.map(one => field(world, one)).join('\t'))
+        context.out.line(fields.map(one => tsvField(context, one)).join('\t'))
       }
     }
-    return exit.ok
+    return exitCode.ok
   })
 
 /** A branch, and what is shown of it. */
@@ -72,7 +73,7 @@ async function readBranches(
       prompt: messages.findLast(one => one.role === 'user') ?? null,
     })
   }
-  const { own } = forksOf(
+  const { own } = findForks(
     await store.structure(id),
     read.map(({ info, head }) => ({ name: info.name, head })),
   )
@@ -94,10 +95,10 @@ function branchLines(
     style.safe(info.title ?? info.name).replace(/\s+/g, ' '),
     head === null ? '' : (short.get(head.id) ?? head.id),
     head === null ? 'empty' : `${own} of ${head.depth + 1}`,
-    age(info.updatedAt, now),
+    formatAge(info.updatedAt, now),
     style.safe(prompt === null ? '' : gistOf(prompt)),
   ])
-  return table(
+  return tableLines(
     cells,
     [
       {},

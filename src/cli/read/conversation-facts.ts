@@ -16,7 +16,7 @@ export interface ConversationFacts {
 }
 
 /** Reads what a list shows of each. */
-export async function readFacts(
+export async function readConversationFacts(
   store: ConversationReader & MessageReader,
   conversations: readonly ListedConversation[],
   now: number,

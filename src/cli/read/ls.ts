@@ -1,58 +1,64 @@
 import type { ConversationFilter, ListedConversation } from '../../core/listing.ts'
 import type { ConversationReader, Lister } from '../../core/ports.ts'
-import { type Given, hasOption, limitOption, type Run, textOption } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import {
+  type Args,
+  type CommandHandler,
+  hasOption,
+  limitOption,
+  textOption,
+} from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { cut, folded } from '../output/cut.ts'
+import { collapseSpaces, cut } from '../output/cut.ts'
 import { gistOf } from '../output/gist.ts'
 import { modelName } from '../output/model-name.ts'
-import { whole } from '../output/number.ts'
-import { field, note, printLines, writeJson } from '../output/print.ts'
-import { shortIdIn, shortIds } from '../output/short-id.ts'
+import { formatInteger } from '../output/number.ts'
+import { printJson, printLines, printNote, tsvField } from '../output/print.ts'
+import { shortIds, uniqueShortId } from '../output/short-id.ts'
 import type { Style } from '../output/style.ts'
-import { type Column, table } from '../output/table.ts'
-import { age } from '../output/time.ts'
+import { type TableColumn, tableLines } from '../output/table.ts'
+import { formatAge } from '../output/time.ts'
 import { wrap } from '../output/wrap.ts'
 import { withStore } from '../store/with-store.ts'
 import { newestHere } from '../target/newest-here.ts'
-import { type Scope, scopeOf } from '../target/scope.ts'
-import { type ConversationFacts, readFacts } from './conversation-facts.ts'
+import { type ConversationScope, conversationScope } from '../target/scope.ts'
+import { type ConversationFacts, readConversationFacts } from './conversation-facts.ts'
 import { conversationJson } from './conversation-json.ts'
 
 /** `skein ls`: the conversations here, newest last for people and first for programs. */
-export const ls: Run = (given, world) => {
-  if (hasOption(given, 'trash') && hasOption(given, 'traces')) {
+export const lsCommand: CommandHandler = (args, context) => {
+  if (hasOption(args, 'trash') && hasOption(args, 'traces')) {
     throw new UsageError('--trash and --traces contradict each other', 'Drop one')
   }
-  const limit = limitOption(given, 20, 10_000)
-  return withStore(world, async store => {
-    const scope = scopeOf(world.place(), world.cwd, hasOption(given, 'all'))
-    const filter: ConversationFilter = { ...filterOf(given), ...scope.filter }
+  const limit = limitOption(args, 20, 10_000)
+  return withStore(context, async store => {
+    const scope = conversationScope(context.location(), context.cwd, hasOption(args, 'all'))
+    const filter: ConversationFilter = { ...filterOf(args), ...scope.filter }
     const { items, skipped } = await listed(store, filter, limit)
-    const facts = await readFacts(store, items, world.now())
-    for (const { id, reason } of skipped) note(world, `! ${id} cannot be read: ${reason}`)
-    if (world.json) {
+    const facts = await readConversationFacts(store, items, context.now())
+    for (const { id, reason } of skipped) printNote(context, `! ${id} cannot be read: ${reason}`)
+    if (context.json) {
       const list = []
       for (const one of facts) list.push(await conversationJson(store, one))
-      writeJson(world, list)
-    } else if (world.out.isTerminal) {
-      await forPeople(store, world, facts)
-      await countLine(store, world, given, scope, filter, { shown: facts.length, limit })
+      printJson(context, list)
+    } else if (context.out.isTerminal) {
+      await printTable(store, context, facts)
+      await countLine(store, context, args, scope, filter, { shown: facts.length, limit })
     } else
       await printLines(
-        world.out,
-        facts.map(one => tabbed(world, one)),
+        context.out,
+        facts.map(one => tabbed(context, one)),
       )
-    if (facts.length === 0 && !world.out.isTerminal && !world.json)
-      await countLine(store, world, given, scope, filter, { shown: 0, limit })
-    return exit.ok
+    if (facts.length === 0 && !context.out.isTerminal && !context.json)
+      await countLine(store, context, args, scope, filter, { shown: 0, limit })
+    return exitCode.ok
   })
 }
 
-function filterOf(given: Given): ConversationFilter {
+function filterOf(args: Args): ConversationFilter {
   const text = (name: string) => {
-    const value = textOption(given, name)
+    const value = textOption(args, name)
     return value === undefined ? {} : { [name]: value }
   }
   return {
@@ -61,8 +67,8 @@ function filterOf(given: Given): ConversationFilter {
     ...text('task'),
     ...text('tag'),
     ...text('title'),
-    ...(hasOption(given, 'trash') ? { trashed: true as const } : {}),
-    ...(hasOption(given, 'trash') ? {} : { kind: hasOption(given, 'traces') ? 'subagent' : 'main' }),
+    ...(hasOption(args, 'trash') ? { trashed: true as const } : {}),
+    ...(hasOption(args, 'trash') ? {} : { kind: hasOption(args, 'traces') ? 'subagent' : 'main' }),
   }
 }
 
@@ -83,30 +89,30 @@ async function listed(store: Lister, filter: ConversationFilter, limit: number) 
   return { items, skipped }
 }
 
-async function forPeople(
+async function printTable(
   store: ConversationReader & Lister,
-  world: World,
+  context: CommandContext,
   facts: readonly ConversationFacts[],
 ): Promise<void> {
-  const { style, width } = world.out
-  const { place: next } = await newestHere(store, world)
+  const { style, width } = context.out
+  const { newest } = await newestHere(store, context)
   const among = shortIds(facts.map(({ conversation }) => conversation.id))
   const rows: ListRow[] = []
   for (const { conversation: one, last, pathMessages, branches, isLive } of facts) {
     rows.push({
       // Asking the store costs something, and nobody pastes from a list of thousands.
-      id: facts.length <= 100 ? await shortIdIn(store, one.id) : among.get(one.id)!,
-      isNext: one.id === next?.conversation.id,
+      id: facts.length <= 100 ? await uniqueShortId(store, one.id) : among.get(one.id)!,
+      isNext: one.id === newest?.conversation.id,
       isLive,
       title: style.safe(titleOf(one)),
       lastWords: last === null ? '' : style.safe(gistOf(last)),
       at: one.trashedAt ?? one.updatedAt,
       messages: pathMessages,
       branches,
-      model: one.model === null ? null : style.safe(folded(one.model)),
+      model: one.model === null ? null : style.safe(collapseSpaces(one.model)),
     })
   }
-  for (const line of listLines(rows.reverse(), width, world.now(), style)) world.out.line(line)
+  for (const line of listLines(rows.reverse(), width, context.now(), style)) context.out.line(line)
 }
 
 function titleOf({ title, label }: ListedConversation): string {
@@ -116,9 +122,9 @@ function titleOf({ title, label }: ListedConversation): string {
 /** What is not seen is counted: nothing is hidden in silence. */
 async function countLine(
   store: Lister,
-  world: World,
-  given: Given,
-  scope: Scope,
+  context: CommandContext,
+  args: Args,
+  scope: ConversationScope,
   filter: ConversationFilter,
   { shown, limit }: { readonly shown: number; readonly limit: number },
 ): Promise<void> {
@@ -126,22 +132,27 @@ async function countLine(
   const { directory: _, ...everywhere } = filter
   const all = scope.isAll ? here : await store.countConversations(everywhere)
   const traces = filter.kind === 'main' ? await store.countConversations({ ...filter, kind: 'subagent' }) : 0
-  const kind = hasOption(given, 'trash') ? ' in the trash' : hasOption(given, 'traces') ? ' traces' : ''
+  const kind = hasOption(args, 'trash') ? ' in the trash' : hasOption(args, 'traces') ? ' traces' : ''
   const more = Math.min(here, limit < 20 ? 20 : limit * 5)
   const parts =
     here === 0
       ? [`no conversations${kind} ${scope.words}`]
-      : [`${whole(here)}${kind} ${scope.words}${shown < here ? `, ${whole(shown)} shown` : ''}`]
-  if (all > here) parts.push(`--all: ${whole(all)}`)
-  if (traces > 0) parts.push(`--traces: ${whole(traces)}`)
+      : [
+          `${formatInteger(here)}${kind} ${scope.words}${shown < here ? `, ${formatInteger(shown)} shown` : ''}`,
+        ]
+  if (all > here) parts.push(`--all: ${formatInteger(all)}`)
+  if (traces > 0) parts.push(`--traces: ${formatInteger(traces)}`)
   if (shown < here) parts.push(`-l ${more} for more`)
   if (here === 0 && all === 0 && kind === '') parts.push('begin one: skein "…"')
-  if (world.quiet) return
-  const { faint, symbols } = world.err.style
-  for (const line of wrap(parts.join(` ${symbols.dot} `), world.err.width)) world.err.line(faint(line))
+  if (context.quiet) return
+  const { faint, symbols } = context.err.style
+  for (const line of wrap(parts.join(` ${symbols.dot} `), context.err.width)) context.err.line(faint(line))
 }
 
-function tabbed(world: World, { conversation: one, pathMessages, branches }: ConversationFacts): string {
+function tabbed(
+  context: CommandContext,
+  { conversation: one, pathMessages, branches }: ConversationFacts,
+): string {
   const fields = [
     one.id,
     titleOf(one),
@@ -151,7 +162,7 @@ function tabbed(world: World, { conversation: one, pathMessages, branches }: Con
     one.model ?? '',
     one.activeBranch,
   ]
-  return fields.map(text => field(world, text)).join('\t')
+  return fields.map(text => tsvField(context, text)).join('\t')
 }
 
 /** A row of `skein ls`. */
@@ -180,7 +191,7 @@ export function listLines(
   const { dot, dots } = style.symbols
   if (width < 44) return rows.flatMap(row => twoLines(row))
   const shown = fields.filter(({ from }) => width >= from)
-  return table(
+  return tableLines(
     rows.map(row => shown.map(({ cell }) => cell(row, now))),
     shown.map(({ column, paint }) => ({ ...column, ...(paint && { paint: style[paint] }) })),
     width,
@@ -188,7 +199,7 @@ export function listLines(
   )
 
   function twoLines(row: ListRow): readonly string[] {
-    const facts = `${age(row.at, now)} ${dot} ${whole(row.messages)}`
+    const facts = `${formatAge(row.at, now)} ${dot} ${formatInteger(row.messages)}`
     return [`${marks(row)}${style.id(row.id)}  ${facts}`, `  ${style.title(cut(row.title, width - 2, dots))}`]
   }
 }
@@ -196,7 +207,7 @@ export function listLines(
 interface Field {
   /** The narrowest terminal it is seen on. */
   readonly from: number
-  readonly column: Column
+  readonly column: TableColumn
   readonly cell: (row: ListRow, now: number) => string
   readonly paint?: 'id' | 'title' | 'faint'
 }
@@ -211,9 +222,17 @@ const fields: readonly Field[] = [
     cell: row => row.lastWords,
     paint: 'faint',
   },
-  { from: 0, column: { header: 'AGE', align: 'right', least: 6 }, cell: (row, now) => age(row.at, now) },
-  { from: 50, column: { header: 'MSGS', align: 'right', least: 5 }, cell: row => whole(row.messages) },
-  { from: 56, column: { header: 'BR', align: 'right' }, cell: row => whole(row.branches) },
+  {
+    from: 0,
+    column: { header: 'AGE', align: 'right', least: 6 },
+    cell: (row, now) => formatAge(row.at, now),
+  },
+  {
+    from: 50,
+    column: { header: 'MSGS', align: 'right', least: 5 },
+    cell: row => formatInteger(row.messages),
+  },
+  { from: 56, column: { header: 'BR', align: 'right' }, cell: row => formatInteger(row.branches) },
   {
     from: 64,
     column: { header: 'MODEL', shrinksTo: 12 },

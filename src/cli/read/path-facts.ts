@@ -1,9 +1,12 @@
 import type { Message } from '../../core/message.ts'
 import type { Usage } from '../../core/turn.ts'
-import type { Shown } from './read-shown.ts'
+import type { ShownPath } from './shown-path.ts'
 
 /** What a turn has cost, at its last answer on the path. */
-export function usageAt(message: Message, { path, turns }: Pick<Shown, 'path' | 'turns'>): Usage | null {
+export function turnUsageAt(
+  message: Message,
+  { path, turns }: Pick<ShownPath, 'path' | 'turns'>,
+): Usage | null {
   if (message.role !== 'assistant' || message.turn === null) return null
   const turn = turns.get(message.turn)
   if (!turn || (turn.usage.input === undefined && turn.usage.output === undefined)) return null
@@ -14,14 +17,18 @@ export function usageAt(message: Message, { path, turns }: Pick<Shown, 'path' | 
   return turn.usage
 }
 
-export interface Ending {
+export interface PathEnding {
   readonly status: 'interrupted' | 'failed' | 'not finished' | 'live'
   /** How long the turn had been running, where that is known. */
   readonly ms: number | null
 }
 
 /** How a turn ended, at its last message, if it did not end well. */
-export function endingOf(message: Message, { turns }: Pick<Shown, 'turns'>, now: number): Ending | null {
+export function endingAt(
+  message: Message,
+  { turns }: Pick<ShownPath, 'turns'>,
+  now: number,
+): PathEnding | null {
   const turn = message.turn === null ? undefined : turns.get(message.turn)
   if (!turn || turn.last !== message.seq) return markedEnding(message)
   switch (turn.status) {
@@ -40,7 +47,7 @@ export function endingOf(message: Message, { turns }: Pick<Shown, 'turns'>, now:
 }
 
 /** An answer that was cut off says so itself, also where its turn went on after it. */
-function markedEnding({ meta }: Message): Ending | null {
+function markedEnding({ meta }: Message): PathEnding | null {
   if (meta?.interrupted === true) return { status: 'interrupted', ms: null }
   return meta?.failed === true ? { status: 'failed', ms: null } : null
 }

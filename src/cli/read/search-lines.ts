@@ -1,21 +1,21 @@
 import type { MediaBlock } from '../../core/block.ts'
 import type { SearchHit } from '../../core/listing.ts'
 import { fileText } from '../../core/search/file-text.ts'
-import { cut, folded, padEnd, widthOf } from '../output/cut.ts'
+import { collapseSpaces, cut, padEnd, widthOf } from '../output/cut.ts'
 import { outputText } from '../output/gist.ts'
 import { plural } from '../output/number.ts'
 import type { Style } from '../output/style.ts'
-import { age } from '../output/time.ts'
+import { formatAge } from '../output/time.ts'
 
 /** Hits of one conversation, in the order in which they were found. */
 export interface HitGroup {
   readonly title: string
   /** As short as it can be. */
   readonly id: string
-  readonly hits: readonly FoundHit[]
+  readonly hits: readonly ShownHit[]
 }
 
-export interface FoundHit {
+export interface ShownHit {
   readonly id: string
   readonly at: Date
   /** Who said it: `You`, a model, `tool`, `thinking`. */
@@ -32,10 +32,10 @@ export function searchLines(
 ): readonly string[] {
   const { dot, dots } = style.symbols
   const hits = groups.flatMap(group => group.hits)
-  const widest = (cell: (hit: FoundHit) => string, least: number) =>
+  const widest = (cell: (hit: ShownHit) => string, least: number) =>
     hits.reduce((most, hit) => Math.max(most, widthOf(cell(hit))), least)
   const idWidth = widest(hit => hit.id, 6)
-  const ageWidth = widest(hit => age(hit.at, now), 5)
+  const ageWidth = widest(hit => formatAge(hit.at, now), 5)
   // On a narrow terminal what was found is worth more than who said it.
   const whoWidth =
     width < 56
@@ -49,19 +49,19 @@ export function searchLines(
   function headOf({ title, id, hits: found }: HitGroup): string {
     const tail = ` ${dot} ${id} ${dot} ${plural(found.length, 'hit')}`
     const room = Math.max(12, width - widthOf(tail))
-    const shown = cut(style.safe(folded(title)), room, dots)
+    const shown = cut(style.safe(collapseSpaces(title)), room, dots)
     return `${style.title(shown)} ${dot} ${style.id(id)} ${dot} ${plural(found.length, 'hit')}`
   }
 
-  function lineOf({ id, at, who, snippet }: FoundHit): string {
+  function lineOf({ id, at, who, snippet }: ShownHit): string {
     const named = whoWidth === 0 ? '' : `${padEnd(cut(style.safe(who), whoWidth, dots), whoWidth)}  `
-    const lead = `  ${style.id(padEnd(id, idWidth))}  ${style.faint(padEnd(age(at, now), ageWidth))}  ${named}`
-    return lead + marked(snippet, Math.max(12, width - widthOf(lead)), style)
+    const lead = `  ${style.id(padEnd(id, idWidth))}  ${style.faint(padEnd(formatAge(at, now), ageWidth))}  ${named}`
+    return lead + markSnippet(snippet, Math.max(12, width - widthOf(lead)), style)
   }
 }
 
 /** A snippet cut to fit, with its marks. Brackets take room where there is no colour. */
-export function marked({ text, marks }: SearchHit['snippet'], width: number, style: Style): string {
+export function markSnippet({ text, marks }: SearchHit['snippet'], width: number, style: Style): string {
   const { dots } = style.symbols
   const brackets = style.colour ? 0 : 2 * marks.length
   const room = Math.max(8, width - brackets - (style.unicode ? 0 : 4))
@@ -82,7 +82,7 @@ export function marked({ text, marks }: SearchHit['snippet'], width: number, sty
 export type HitKind = 'text' | 'thinking' | 'tool_call' | 'tool_result' | 'file'
 
 /** The kind of block that holds the snippet; what the role suggests if that cannot be seen. */
-export function kindOf({ message, snippet }: SearchHit): HitKind {
+export function hitKind({ message, snippet }: SearchHit): HitKind {
   const suggested = message.role === 'tool_result' ? 'tool_result' : 'text'
   const said = message.blocks.flatMap(block => saidIn(block) ?? [])
   if (said.every(({ kind }) => kind === suggested)) return suggested

@@ -1,54 +1,58 @@
 import type { SearchHit, SearchOptions } from '../../core/listing.ts'
 import type { ConversationReader, MessageReader, Searcher } from '../../core/ports.ts'
-import { hasOption, limitOption, type Run } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { type CommandHandler, hasOption, limitOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { folded } from '../output/cut.ts'
+import { collapseSpaces } from '../output/cut.ts'
 import { modelName } from '../output/model-name.ts'
-import { plural, whole } from '../output/number.ts'
-import { field, note, printLines, writeJson } from '../output/print.ts'
-import { shortIdIn } from '../output/short-id.ts'
+import { formatInteger, plural } from '../output/number.ts'
+import { printJson, printLines, printNote, tsvField } from '../output/print.ts'
+import { uniqueShortId } from '../output/short-id.ts'
 import { wrap } from '../output/wrap.ts'
 import { withStore } from '../store/with-store.ts'
-import { scopeOf } from '../target/scope.ts'
-import { type HitGroup, kindOf, searchLines } from './search-lines.ts'
+import { conversationScope } from '../target/scope.ts'
+import { type HitGroup, hitKind, searchLines } from './search-lines.ts'
 
 /** As many as the store gives at once, and as many as are counted elsewhere. */
 const mostHits = 200
 
 /** `skein search`: finds anything that was said here, by people, models or tools. */
-export const search: Run = (given, world) => {
-  const query = given.arguments.join(' ')
-  const limit = limitOption(given, 20, mostHits)
+export const searchCommand: CommandHandler = (args, context) => {
+  const query = args.arguments.join(' ')
+  const limit = limitOption(args, 20, mostHits)
   if (query.trim() === '') throw new UsageError('search needs a word to look for', 'skein search --help')
-  return withStore(world, async store => {
-    const scope = scopeOf(world.place(), world.cwd, hasOption(given, 'all'))
-    const wide: SearchOptions = hasOption(given, 'ranked') ? { order: 'ranked' } : {}
+  return withStore(context, async store => {
+    const scope = conversationScope(context.location(), context.cwd, hasOption(args, 'all'))
+    const wide: SearchOptions = hasOption(args, 'ranked') ? { order: 'ranked' } : {}
     const { directory } = scope.filter
     const narrow: SearchOptions = directory ? { ...wide, directory } : wide
     const { items, next } = await store.search(query, {
       ...narrow,
       limit,
-      snippetLength: snippetLength(world),
+      snippetLength: snippetLength(context),
     })
-    if (world.json) writeJson(world, items.map(hitJson))
-    else if (world.out.isTerminal) await forPeople(store, world, items)
+    if (context.json) printJson(context, items.map(hitJson))
+    else if (context.out.isTerminal) await printHits(store, context, items)
     else
       await printLines(
-        world.out,
-        items.map(hit => tabbed(world, hit)),
+        context.out,
+        items.map(hit => tabbed(context, hit)),
       )
-    if (items.length > 0 && !world.out.isTerminal) return exit.ok
+    if (items.length > 0 && !context.out.isTerminal) return exitCode.ok
     const elsewhere = scope.isAll ? null : await countHits(store, query, wide)
-    if (items.length === 0) note(world, nothingFound(scope.isAll, elsewhere))
+    if (items.length === 0) printNote(context, nothingFound(scope.isAll, elsewhere))
     else
-      await countLine(store, world, items, { more: next !== null, elsewhere, isAll: hasOption(given, 'all') })
-    return exit.ok
+      await countLine(store, context, items, {
+        more: next !== null,
+        elsewhere,
+        isAll: hasOption(args, 'all'),
+      })
+    return exitCode.ok
   })
 }
 
-function snippetLength({ out }: World): number {
+function snippetLength({ out }: CommandContext): number {
   return out.isTerminal ? Math.max(40, Math.min(200, out.width - 30)) : 160
 }
 
@@ -63,7 +67,7 @@ async function countHits(store: Searcher, query: string, options: SearchOptions)
 }
 
 function countWords({ hits, isMore }: Counted): string {
-  return `${whole(hits)}${isMore ? ' and more' : ''}`
+  return `${formatInteger(hits)}${isMore ? ' and more' : ''}`
 }
 
 function nothingFound(isAll: boolean, elsewhere: Counted | null): string {
@@ -71,12 +75,12 @@ function nothingFound(isAll: boolean, elsewhere: Counted | null): string {
   return `nothing found here${elsewhere && elsewhere.hits > 0 ? `. --all finds ${countWords(elsewhere)}` : ''}`
 }
 
-async function forPeople(
+async function printHits(
   store: ConversationReader & MessageReader,
-  world: World,
+  context: CommandContext,
   hits: readonly SearchHit[],
 ): Promise<void> {
-  const { style, width } = world.out
+  const { style, width } = context.out
   const groups: HitGroup[] = []
   for (const [id, found] of Map.groupBy(hits, hit => hit.conversation.id)) {
     const { title } = found[0]!.conversation
@@ -86,27 +90,27 @@ async function forPeople(
     for (const hit of found) {
       const { message, snippet } = hit
       const answeredBy = (message.turn === null ? null : turns.get(message.turn)) ?? model
-      const shortId = await shortIdIn(store, message.id)
+      const shortId = await uniqueShortId(store, message.id)
       lines.push({ id: shortId, at: message.createdAt, who: whoIn(hit, answeredBy), snippet })
     }
-    groups.push({ title: title ?? '(no title)', id: await shortIdIn(store, id), hits: lines })
+    groups.push({ title: title ?? '(no title)', id: await uniqueShortId(store, id), hits: lines })
   }
-  for (const line of searchLines(groups, width, world.now(), style)) world.out.line(line)
+  for (const line of searchLines(groups, width, context.now(), style)) context.out.line(line)
 }
 
 function whoIn(hit: SearchHit, model: string | null): string {
-  const kind = kindOf(hit)
+  const kind = hitKind(hit)
   if (kind === 'thinking') return 'thinking'
   const isTool = kind === 'tool_call' || kind === 'tool_result' || hit.message.role === 'tool_result'
   if (isTool) return 'tool'
   if (hit.message.role === 'user') return 'You'
   if (hit.message.role === 'system') return 'system'
-  return model === null ? 'assistant' : modelName(folded(model))
+  return model === null ? 'assistant' : modelName(collapseSpaces(model))
 }
 
 async function countLine(
   store: ConversationReader,
-  world: World,
+  context: CommandContext,
   hits: readonly SearchHit[],
   { more, elsewhere, isAll }: { more: boolean; elsewhere: Counted | null; isAll: boolean },
 ): Promise<void> {
@@ -117,10 +121,10 @@ async function countLine(
   if (more) parts.push(`-l ${Math.min(mostHits, hits.length * 5)} for more`)
   if (elsewhere && (elsewhere.isMore || elsewhere.hits > hits.length))
     parts.push(`--all: ${countWords(elsewhere)}`)
-  parts.push(`read one: skein show ${await shortIdIn(store, hits[0]!.message.id)}`)
-  const { faint, symbols } = world.err.style
-  if (world.quiet || world.json) return
-  for (const line of wrap(parts.join(` ${symbols.dot} `), world.err.width)) world.err.line(faint(line))
+  parts.push(`read one: skein show ${await uniqueShortId(store, hits[0]!.message.id)}`)
+  const { faint, symbols } = context.err.style
+  if (context.quiet || context.json) return
+  for (const line of wrap(parts.join(` ${symbols.dot} `), context.err.width)) context.err.line(faint(line))
 }
 
 function hitJson(hit: SearchHit) {
@@ -131,7 +135,7 @@ function hitJson(hit: SearchHit) {
     branch: branches[0] ?? null,
     title: conversation.title,
     role: message.role,
-    kind: kindOf(hit),
+    kind: hitKind(hit),
     created_at: message.createdAt.toISOString(),
     snippet: snippet.text,
     marks: snippet.marks.map(({ start, end }) => [start, end]),
@@ -139,7 +143,7 @@ function hitJson(hit: SearchHit) {
   }
 }
 
-function tabbed(world: World, hit: SearchHit): string {
+function tabbed(context: CommandContext, hit: SearchHit): string {
   const { message, conversation, branches, snippet } = hit
   const fields = [
     message.id,
@@ -147,8 +151,8 @@ function tabbed(world: World, hit: SearchHit): string {
     branches[0] ?? '',
     message.createdAt.toISOString(),
     message.role,
-    kindOf(hit),
+    hitKind(hit),
     snippet.text,
   ]
-  return fields.map(text => field(world, text)).join('\t')
+  return fields.map(text => tsvField(context, text)).join('\t')
 }

@@ -3,13 +3,13 @@ import type { Message } from '../../core/message.ts'
 import type { ConversationReader, Lister } from '../../core/ports.ts'
 import type { Usage } from '../../core/turn.ts'
 import { conversationJson } from './conversation-json.ts'
-import { endingOf, usageAt } from './path-facts.ts'
-import type { Shown } from './read-shown.ts'
+import { endingAt, turnUsageAt } from './path-facts.ts'
+import type { ShownPath } from './shown-path.ts'
 
 /** A path as `--json` prints it. Fields are only ever added. */
 export async function showJson(
   store: ConversationReader & Lister,
-  shown: Shown,
+  shown: ShownPath,
   path: readonly Message[],
   now: number,
 ) {
@@ -32,10 +32,10 @@ export async function showJson(
   }
 }
 
-function messageJson(message: Message, shown: Shown, now: number) {
+function messageJson(message: Message, shown: ShownPath, now: number) {
   const turn = message.turn === null ? undefined : shown.turns.get(message.turn)
-  const ending = endingOf(message, shown, now)
-  const usage = usageAt(message, shown)
+  const ending = endingAt(message, shown, now)
+  const usage = turnUsageAt(message, shown)
   return {
     id: message.id,
     parent: message.parentId,

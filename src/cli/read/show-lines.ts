@@ -4,20 +4,20 @@ import type { Message } from '../../core/message.ts'
 import type { Summary } from '../../core/summary.ts'
 import type { Usage } from '../../core/turn.ts'
 import { conversationCost, turnCost } from '../output/cost.ts'
-import { cut, cutMiddle, folded, widthOf } from '../output/cut.ts'
+import { collapseSpaces, cut, cutMiddle, widthOf } from '../output/cut.ts'
 import { outputText } from '../output/gist.ts'
 import { markdownPrinter } from '../output/markdown-printer.ts'
 import { modelName } from '../output/model-name.ts'
-import { bytes, count, money, plural } from '../output/number.ts'
+import { formatBytes, formatCount, formatMoney, plural } from '../output/number.ts'
 import type { Style } from '../output/style.ts'
-import { homely } from '../output/tildify.ts'
-import { duration, localTime } from '../output/time.ts'
-import { resultsOf, toolLine } from '../output/tool-line.ts'
+import { tildify } from '../output/tildify.ts'
+import { formatDuration, formatTime } from '../output/time.ts'
+import { toolLine, toolResults } from '../output/tool-line.ts'
 import { proseWidth, wrap } from '../output/wrap.ts'
-import { endingOf, usageAt } from './path-facts.ts'
-import type { Draft, Shown } from './read-shown.ts'
+import { endingAt, turnUsageAt } from './path-facts.ts'
+import type { ShownDraft, ShownPath } from './shown-path.ts'
 
-export interface ShowLook {
+export interface ShowOptions {
   readonly width: number
   readonly style: Style
   /** Opens tools, thinking and summaries. */
@@ -30,10 +30,10 @@ export interface ShowLook {
 }
 
 /** A path for people: who, when, which, and what was said; calls of tools on a line each. */
-export function* showLines(shown: Shown, path: readonly Message[], look: ShowLook): Generator<string> {
+export function* showLines(shown: ShownPath, path: readonly Message[], look: ShowOptions): Generator<string> {
   const { style, short, width, full } = look
   const prose = Math.min(width, proseWidth)
-  const results = resultsOf(shown.path)
+  const results = toolResults(shown.path)
   yield* head(shown, look)
   for (const message of path) {
     yield* messageLines(message)
@@ -43,9 +43,9 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
   }
   if (shown.draft) yield* draftLines(shown.draft)
 
-  function* draftLines({ turn, text }: Draft): Generator<string> {
+  function* draftLines({ turn, text }: ShownDraft): Generator<string> {
     const model = turn.model ?? shown.facts.conversation.model
-    const who = model === null ? 'Assistant' : style.safe(modelName(folded(model)))
+    const who = model === null ? 'Assistant' : style.safe(modelName(collapseSpaces(model)))
     const isHeld = turn.leaseUntil === null || turn.leaseUntil.getTime() > look.now
     const state = isHeld ? style.ok('+ live') : style.note(`${style.symbols.note} not finished`)
     yield `${style.title(who)}  ${state}`
@@ -61,7 +61,7 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
     yield headingOf(message)
     if (message.erased) {
       const { by, at, reason } = message.erased
-      yield style.faint(style.safe(folded(`(erased by ${by} on ${localTime(at)}: ${reason})`)))
+      yield style.faint(style.safe(collapseSpaces(`(erased by ${by} on ${formatTime(at)}: ${reason})`)))
     }
     let isText = message.erased !== null
     for (const block of blocks) {
@@ -81,25 +81,25 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
 
   function headingOf(message: Message): string {
     const parts = [
-      style.title(style.safe(whoSaid(message, shown))),
-      style.faint(localTime(message.createdAt)),
+      style.title(style.safe(speakerName(message, shown))),
+      style.faint(formatTime(message.createdAt)),
     ]
     parts.push(style.id(short.get(message.id) ?? message.id))
     const siblings = shown.siblings.get(message.id)
     if (siblings) {
-      const names = siblings.names.map(name => style.safe(folded(name))).join(', ')
+      const names = siblings.names.map(name => style.safe(collapseSpaces(name))).join(', ')
       parts.push(style.branch(`(${siblings.at} of ${siblings.names.length}: ${names})`))
     }
-    if (message.label !== null) parts.push(style.faint(style.safe(folded(message.label))))
-    const usage = usageAt(message, shown)
+    if (message.label !== null) parts.push(style.faint(style.safe(collapseSpaces(message.label))))
+    const usage = turnUsageAt(message, shown)
     const words = usage ? usageWords(usage, modelOf(message, shown)) : ''
     // What it took leaves first.
     const fits = widthOf([...parts, words].join('  ')) <= width
     if (words !== '' && fits) parts.push(style.faint(words))
-    const ending = endingOf(message, shown, look.now)
+    const ending = endingAt(message, shown, look.now)
     if (ending !== null) {
       const { status, ms } = ending
-      const after = ms === null ? '' : ` after ${duration(ms)}`
+      const after = ms === null ? '' : ` after ${formatDuration(ms)}`
       parts.push(
         status === 'live' ? style.ok('+ live') : style.note(`${style.symbols.note} ${status}${after}`),
       )
@@ -108,7 +108,7 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
   }
 
   function* blockLines(block: Block, message: Message): Generator<string> {
-    if (!isKnown(block)) return void (yield style.faint(`  (${style.safe(folded(block.type))})`))
+    if (!isKnown(block)) return void (yield style.faint(`  (${style.safe(collapseSpaces(block.type))})`))
     switch (block.type) {
       case 'text':
         return yield* textLines(block.text, message)
@@ -116,7 +116,7 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
         if (full) yield* indented('thinking', block.text)
         else
           yield style.faint(
-            `  ${cut(`thinking  ${style.safe(folded(block.text))}`, width - 2, style.symbols.dots)}`,
+            `  ${cut(`thinking  ${style.safe(collapseSpaces(block.text))}`, width - 2, style.symbols.dots)}`,
           )
         return
       case 'tool_call': {
@@ -130,9 +130,9 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
       case 'tool_result':
         return yield* orphan(block)
       default: {
-        const size = block.data === undefined ? [] : [bytes(Buffer.byteLength(block.data, 'base64'))]
+        const size = block.data === undefined ? [] : [formatBytes(Buffer.byteLength(block.data, 'base64'))]
         const facts = [block.name ?? block.type, block.mime, ...size, ...(block.url ? [block.url] : [])]
-        yield `  ${cut(style.safe(folded(facts.join(` ${style.symbols.dot} `))), width - 2, style.symbols.dots)}`
+        yield `  ${cut(style.safe(collapseSpaces(facts.join(` ${style.symbols.dot} `))), width - 2, style.symbols.dots)}`
       }
     }
   }
@@ -169,7 +169,7 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
     const [first, last] = [short.get(summary.first), short.get(summary.last)]
     const facts = [
       `summary for ${plural(covered, 'message')}, ${first} to ${last}`,
-      `${count(summary.tokens)} tokens`,
+      `${formatCount(summary.tokens)} tokens`,
     ]
     if (summary.model !== null) facts.push(style.safe(modelName(summary.model)))
     const line = facts.join(` ${dot} `)
@@ -182,23 +182,26 @@ export function* showLines(shown: Shown, path: readonly Message[], look: ShowLoo
     const { dot, dots } = style.symbols
     const name = trace.label?.split(':')[1] || trace.title || 'run'
     const facts = [' (subagent)', plural(trace.messages, 'message')]
-    if (trace.tokensUsed > 0) facts.push(money(conversationCost(trace)))
+    if (trace.tokensUsed > 0) facts.push(formatMoney(conversationCost(trace)))
     facts.push(`skein show ${short.get(trace.id) ?? trace.id}`)
     const tail = facts.join(` ${dot} `)
-    return `  ${cut(style.safe(folded(name)), Math.max(12, width - 2 - widthOf(tail)), dots)}${style.faint(tail)}`
+    return `  ${cut(style.safe(collapseSpaces(name)), Math.max(12, width - 2 - widthOf(tail)), dots)}${style.faint(tail)}`
   }
 }
 
-function* head({ facts, branch, turns }: Shown, { width, style, short, env }: ShowLook): Generator<string> {
+function* head(
+  { facts, branch, turns }: ShownPath,
+  { width, style, short, env }: ShowOptions,
+): Generator<string> {
   const { conversation: one, pathMessages, isLive } = facts
   const { dot, dots } = style.symbols
-  yield style.title(cut(style.safe(folded(one.title ?? one.label ?? '(no title)')), width, dots))
+  yield style.title(cut(style.safe(collapseSpaces(one.title ?? one.label ?? '(no title)')), width, dots))
   const parts = [style.safe(branch), plural(pathMessages, 'message')]
-  if (one.directory !== null) parts.push(cutMiddle(style.safe(homely(one.directory, env)), 40, dots))
+  if (one.directory !== null) parts.push(cutMiddle(style.safe(tildify(one.directory, env)), 40, dots))
   // The built-in model is the only one that is known to take nothing.
   const isFree = turns.size > 0 && [...turns.values()].every(({ model }) => model === 'scripted')
   if (one.tokensUsed > 0)
-    parts.push(`${count(one.tokensUsed)} tokens`, money(isFree ? 0 : conversationCost(one)))
+    parts.push(`${formatCount(one.tokensUsed)} tokens`, formatMoney(isFree ? 0 : conversationCost(one)))
   if (isLive) parts.push('live')
   if (one.trashedAt !== null) parts.push('in the trash')
   const line = wrap(parts.join(` ${dot} `), Math.max(20, width - 9))
@@ -208,14 +211,14 @@ function* head({ facts, branch, turns }: Shown, { width, style, short, env }: Sh
 }
 
 /** Who said it: you, the model by its name, the system, a tool. */
-export function whoSaid(message: Message, { facts, turns }: Pick<Shown, 'facts' | 'turns'>): string {
+export function speakerName(message: Message, { facts, turns }: Pick<ShownPath, 'facts' | 'turns'>): string {
   if (message.role === 'user') return 'You'
   if (message.role !== 'assistant') return message.role === 'system' ? 'System' : 'Tool'
   const model = modelOf(message, { facts, turns })
-  return model === null ? 'Assistant' : modelName(folded(model))
+  return model === null ? 'Assistant' : modelName(collapseSpaces(model))
 }
 
-function modelOf(message: Message, { facts, turns }: Pick<Shown, 'facts' | 'turns'>): string | null {
+function modelOf(message: Message, { facts, turns }: Pick<ShownPath, 'facts' | 'turns'>): string | null {
   return (message.turn === null ? null : turns.get(message.turn)?.model) ?? facts.conversation.model
 }
 
@@ -223,10 +226,10 @@ function modelOf(message: Message, { facts, turns }: Pick<Shown, 'facts' | 'turn
 function usageWords(usage: Usage, model: string | null): string {
   const { input, output } = usage
   const tokens = [
-    ...(input === undefined ? [] : [`${count(input)} in`]),
-    ...(output === undefined ? [] : [`${count(output)} out`]),
+    ...(input === undefined ? [] : [`${formatCount(input)} in`]),
+    ...(output === undefined ? [] : [`${formatCount(output)} out`]),
   ]
-  return [...tokens, money(turnCost(model ?? '', usage))].join(', ')
+  return [...tokens, formatMoney(turnCost(model ?? '', usage))].join(', ')
 }
 
 function asText(input: unknown): string {

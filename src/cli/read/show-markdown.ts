@@ -1,34 +1,38 @@
 import { type Block, isKnown, type ToolResultBlock } from '../../core/block.ts'
 import type { Message } from '../../core/message.ts'
-import { folded } from '../output/cut.ts'
-import { argumentOf, outputText } from '../output/gist.ts'
+import { collapseSpaces } from '../output/cut.ts'
+import { mainArgument, outputText } from '../output/gist.ts'
 import { plural } from '../output/number.ts'
 import type { Style } from '../output/style.ts'
-import { duration } from '../output/time.ts'
-import { outcomeOf, resultsOf } from '../output/tool-line.ts'
-import { endingOf } from './path-facts.ts'
-import type { Shown } from './read-shown.ts'
-import { whoSaid } from './show-lines.ts'
+import { formatDuration } from '../output/time.ts'
+import { outcomeText, toolResults } from '../output/tool-line.ts'
+import { endingAt } from './path-facts.ts'
+import { speakerName } from './show-lines.ts'
+import type { ShownPath } from './shown-path.ts'
 
-export interface MarkdownLook {
+export interface ShowMarkdownOptions {
   readonly style: Pick<Style, 'safe'>
   readonly full: boolean
   readonly now: number
 }
 
 /** A path for a file or the next program: Markdown, ids and times in full, nothing cut. */
-export function* showMarkdown(shown: Shown, path: readonly Message[], look: MarkdownLook): Generator<string> {
+export function* showMarkdown(
+  shown: ShownPath,
+  path: readonly Message[],
+  look: ShowMarkdownOptions,
+): Generator<string> {
   const { full } = look
   const safe = (text: string) => look.style.safe(text)
-  const results = resultsOf(shown.path)
-  yield `# ${safe(folded(shown.facts.conversation.title ?? '(no title)'))}`
+  const results = toolResults(shown.path)
+  yield `# ${safe(collapseSpaces(shown.facts.conversation.title ?? '(no title)'))}`
   for (const message of path) {
     const blocks = message.blocks.filter(block => !isFolded(block))
     if (message.role === 'tool_result' && blocks.length === 0 && message.erased === null) continue
     yield ''
-    yield `## ${safe(whoSaid(message, shown))} (${message.createdAt.toISOString()}, ${message.id})`
-    const ending = endingOf(message, shown, look.now)
-    if (message.erased) yield* ['', `(erased: ${safe(folded(message.erased.reason))})`]
+    yield `## ${safe(speakerName(message, shown))} (${message.createdAt.toISOString()}, ${message.id})`
+    const ending = endingAt(message, shown, look.now)
+    if (message.erased) yield* ['', `(erased: ${safe(collapseSpaces(message.erased.reason))})`]
     let wasLine = false
     for (const block of blocks) {
       const isLine = block.type !== 'text'
@@ -50,7 +54,7 @@ export function* showMarkdown(shown: Shown, path: readonly Message[], look: Mark
   }
 
   function* blockLines(block: Block, message: Message): Generator<string> {
-    if (!isKnown(block)) return void (yield `- (${safe(folded(block.type))})`)
+    if (!isKnown(block)) return void (yield `- (${safe(collapseSpaces(block.type))})`)
     switch (block.type) {
       case 'text':
         yield safe(block.text.trimEnd())
@@ -62,23 +66,23 @@ export function* showMarkdown(shown: Shown, path: readonly Message[], look: Mark
       case 'tool_call': {
         const result = results.get(block.callId)?.block ?? null
         const ms = shown.toolTimes(message.id, block.callId)
-        const took = ms === null ? '' : ` · ${duration(ms)}`
-        yield `- ${safe(folded(block.name))}: ${safe(argumentOf(block.input))}${outcome(result)}${took}`
+        const took = ms === null ? '' : ` · ${formatDuration(ms)}`
+        yield `- ${safe(collapseSpaces(block.name))}: ${safe(mainArgument(block.input))}${outcome(result)}${took}`
         if (full) yield* fenced(JSON.stringify(block.input, null, 2), 'json')
         if (full && result) yield* fenced(outputText(result.output))
         return
       }
       case 'tool_result':
-        yield `- ${safe(folded(block.name ?? 'tool'))}${outcome(block)}`
+        yield `- ${safe(collapseSpaces(block.name ?? 'tool'))}${outcome(block)}`
         if (full) yield* fenced(outputText(block.output))
         return
       default:
-        yield `- ${block.type}: ${safe(folded([block.name, block.mime, block.url].filter(Boolean).join(', ')))}`
+        yield `- ${block.type}: ${safe(collapseSpaces([block.name, block.mime, block.url].filter(Boolean).join(', ')))}`
     }
   }
 
   function outcome(result: ToolResultBlock | null): string {
-    const words = safe(outcomeOf(result))
+    const words = safe(outcomeText(result))
     return `${words === '' ? '' : ` · ${words}`}${result?.isError ? ' (failed)' : ''}`
   }
 

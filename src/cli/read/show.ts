@@ -1,62 +1,66 @@
 import { spawn } from 'node:child_process'
 import type { Message } from '../../core/message.ts'
 import type { ConversationReader, Lister, Resolved } from '../../core/ports.ts'
-import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { cut, padEnd, widthOf } from '../output/cut.ts'
 import { gistOf } from '../output/gist.ts'
-import { field, printLines, writeJson } from '../output/print.ts'
-import { shortIdIn, shortIds } from '../output/short-id.ts'
-import { localTime } from '../output/time.ts'
+import { printJson, printLines, tsvField } from '../output/print.ts'
+import { shortIds, uniqueShortId } from '../output/short-id.ts'
+import { formatTime } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 import { newestHere } from '../target/newest-here.ts'
-import { readShown, type Shown } from './read-shown.ts'
 import { showJson } from './show-json.ts'
-import { showLines, whoSaid } from './show-lines.ts'
+import { showLines, speakerName } from './show-lines.ts'
 import { showMarkdown } from './show-markdown.ts'
+import { readShownPath, type ShownPath } from './shown-path.ts'
 
 /** `skein show`: what was said on the way to a message, or on a branch. */
-export const show: Run = (given, world) => {
-  checkOptions(given, world)
-  return withStore(world, async store => {
-    const shown = await readShown(store, await resolved(store, given, world), world.now())
-    const path = await fromOn(store, shown.path, textOption(given, 'from'))
-    if (hasOption(given, 'code')) {
+export const showCommand: CommandHandler = (args, context) => {
+  checkOptions(args, context)
+  return withStore(context, async store => {
+    const shown = await readShownPath(store, await resolved(store, args, context), context.now())
+    const path = await fromOn(store, shown.path, textOption(args, 'from'))
+    if (hasOption(args, 'code')) {
       const code = lastCode(path)
       if (code === null) {
-        world.err.line(`${world.err.style.failed('skein:')} there is no code block on this path`)
-        return exit.notFound
+        context.err.line(`${context.err.style.failed('skein:')} there is no code block on this path`)
+        return exitCode.notFound
       }
-      world.out.write(world.out.style.safe(code))
-    } else if (world.json) writeJson(world, await showJson(store, shown, path, world.now()))
-    else if (hasOption(given, 'path')) await printLines(world.out, outline(shown, path, world))
-    else if (world.out.isTerminal) await forPeople(store, shown, path, given, world)
+      context.out.write(context.out.style.safe(code))
+    } else if (context.json) printJson(context, await showJson(store, shown, path, context.now()))
+    else if (hasOption(args, 'path')) await printLines(context.out, outline(shown, path, context))
+    else if (context.out.isTerminal) await printPath(store, shown, path, args, context)
     else {
-      const { style } = world.out
-      const look = { style, full: hasOption(given, 'full'), now: world.now() }
-      await printLines(world.out, showMarkdown(shown, path, look))
+      const { style } = context.out
+      const look = { style, full: hasOption(args, 'full'), now: context.now() }
+      await printLines(context.out, showMarkdown(shown, path, look))
     }
-    return exit.ok
+    return exitCode.ok
   })
 }
 
-function checkOptions(given: Given, { json }: World): void {
-  const asked = ['code', 'path', 'full'].filter(name => hasOption(given, name)).map(name => `--${name}`)
+function checkOptions(args: Args, { json }: CommandContext): void {
+  const asked = ['code', 'path', 'full'].filter(name => hasOption(args, name)).map(name => `--${name}`)
   if (json && asked.length > 0) asked.push('--json')
   if (asked.length > 1) throw new UsageError(`${asked.join(' and ')} contradict each other`, 'Drop one')
 }
 
 /** What was asked for; without an id, what a bare `skein` would go on with. */
-async function resolved(store: ConversationReader & Lister, given: Given, world: World): Promise<Resolved> {
-  const [text] = given.arguments
+async function resolved(
+  store: ConversationReader & Lister,
+  args: Args,
+  context: CommandContext,
+): Promise<Resolved> {
+  const [text] = args.arguments
   if (text !== undefined) return store.resolve(text)
-  const from = textOption(given, 'from')
+  const from = textOption(args, 'from')
   if (from !== undefined) return { ...(await store.resolve(from)), message: null }
-  const { place } = await newestHere(store, world)
-  if (place === null) throw new UsageError('show needs an id here', 'skein ls --all lists them')
-  return { ...place, message: null }
+  const { newest } = await newestHere(store, context)
+  if (newest === null) throw new UsageError('show needs an id here', 'skein ls --all lists them')
+  return { ...newest, message: null }
 }
 
 /** The path from a message on. */
@@ -73,39 +77,43 @@ async function fromOn(
   return path.slice(at)
 }
 
-async function forPeople(
+async function printPath(
   store: ConversationReader,
-  shown: Shown,
+  shown: ShownPath,
   path: readonly Message[],
-  given: Given,
-  world: World,
+  args: Args,
+  context: CommandContext,
 ): Promise<void> {
-  const { style, width } = world.out
+  const { style, width } = context.out
   const { id } = shown.facts.conversation
   const short = new Map<string, string>(shortIds(shown.path.map(message => message.id)))
-  short.set(id, await shortIdIn(store, id))
-  for (const trace of [...shown.traces.values()].flat()) short.set(trace.id, await shortIdIn(store, trace.id))
-  const full = hasOption(given, 'full')
-  const look = { width, style, full, short, env: world.env, now: world.now() }
-  await printPaged(world, [...showLines(shown, path, look)])
+  short.set(id, await uniqueShortId(store, id))
+  for (const trace of [...shown.traces.values()].flat())
+    short.set(trace.id, await uniqueShortId(store, trace.id))
+  const full = hasOption(args, 'full')
+  const look = { width, style, full, short, env: context.env, now: context.now() }
+  await printPaged(context, [...showLines(shown, path, look)])
 }
 
 /** `--path`: a line for each message; in a pipe its full id, time, who, and its first words. */
-function* outline(shown: Shown, path: readonly Message[], world: World): Generator<string> {
-  const { style, width, isTerminal } = world.out
+function* outline(shown: ShownPath, path: readonly Message[], context: CommandContext): Generator<string> {
+  const { style, width, isTerminal } = context.out
   const short = shortIds(shown.path.map(message => message.id))
-  const names = path.map(message => cut(style.safe(whoSaid(message, shown)), 16, style.symbols.dots))
+  const names = path.map(message => cut(style.safe(speakerName(message, shown)), 16, style.symbols.dots))
   const widest = names.reduce((most, name) => Math.max(most, widthOf(name)), 0)
   for (const [i, message] of path.entries()) {
     const who = padEnd(names[i]!, widest)
     if (!isTerminal) {
-      yield [message.id, message.createdAt.toISOString(), message.role, field(world, gistOf(message))].join(
-        '\t',
-      )
+      yield [
+        message.id,
+        message.createdAt.toISOString(),
+        message.role,
+        tsvField(context, gistOf(message)),
+      ].join('\t')
       continue
     }
     const id = short.get(message.id)!
-    const time = localTime(message.createdAt)
+    const time = formatTime(message.createdAt)
     const room = Math.max(12, width - widthOf(`${id}  ${time}  ${who}  `))
     const gist = cut(style.safe(gistOf(message)), room, style.symbols.dots)
     yield `${style.id(id)}  ${style.faint(time)}  ${style.title(who)}  ${gist}`
@@ -152,14 +160,14 @@ function joined(lines: readonly string[]): string {
 }
 
 /** Prints lines; on a terminal with fewer rows than there are lines, through a pager: PAGER, else `less -FIRX`. */
-async function printPaged(world: World, lines: readonly string[]): Promise<void> {
-  const { out, env } = world
+async function printPaged(context: CommandContext, lines: readonly string[]): Promise<void> {
+  const { out, env } = context
   const isPlain = !out.isTerminal || env.TERM === 'dumb' || /^\s*(cat)?\s*$/.test(env.PAGER ?? 'less')
   if (isPlain || lines.length < out.rows || !(await readWith(env, lines))) await printLines(out, lines)
 }
 
 /** False if there is no such pager. */
-function readWith(env: World['env'], lines: readonly string[]): Promise<boolean> {
+function readWith(env: CommandContext['env'], lines: readonly string[]): Promise<boolean> {
   // Ctrl+C is for the pager: it stops a search there, and must not end us before it.
   const ignore = () => undefined
   process.on('SIGINT', ignore)

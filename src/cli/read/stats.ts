@@ -1,14 +1,14 @@
 import { statSync } from 'node:fs'
 import type { Measured, UsageSum } from '../../core/measure.ts'
 import type { Meter } from '../../core/ports.ts'
-import type { Run } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import type { CommandHandler } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { bar } from '../output/bar.ts'
 import { padEnd, padStart, widthOf } from '../output/cut.ts'
 import { modelName } from '../output/model-name.ts'
-import { bytes, count, money, plural, whole } from '../output/number.ts'
-import { dayAndMonth } from '../output/time.ts'
+import { formatBytes, formatCount, formatInteger, formatMoney, plural } from '../output/number.ts'
+import { formatDay } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 
 const monthMs = 30 * 86_400_000
@@ -29,19 +29,19 @@ interface Stats {
 }
 
 /** What was said, used and paid, in the last 30 days and in all. */
-export const stats: Run = (_given, world) =>
-  withStore(world, async store => {
-    const found = await readStats(store, world)
-    if (world.json) world.out.line(JSON.stringify(jsonOf(found)))
-    else if (world.out.isTerminal) tell(world, found)
-    else for (const row of summary(found)) world.out.line(row.join('\t'))
-    return exit.ok
+export const statsCommand: CommandHandler = (_given, context) =>
+  withStore(context, async store => {
+    const found = await readStats(store, context)
+    if (context.json) context.out.line(JSON.stringify(jsonOf(found)))
+    else if (context.out.isTerminal) tell(context, found)
+    else for (const row of summary(found)) context.out.line(row.join('\t'))
+    return exitCode.ok
   })
 
 /** Usage counts once: a fork shares the turns of its conversation, a subagent has its own. What is in the trash was
  *  paid all the same. */
-async function readStats(store: Meter, world: World): Promise<Stats> {
-  const measured = await store.measure(new Date(world.now() - monthMs))
+async function readStats(store: Meter, context: CommandContext): Promise<Stats> {
+  const measured = await store.measure(new Date(context.now() - monthMs))
   let [recent, all] = [noUsage, noUsage]
   const days = new Map<string, UsageTotals>()
   const models = new Map<string, UsageTotals>()
@@ -63,13 +63,13 @@ async function readStats(store: Meter, world: World): Promise<Stats> {
     models,
     trashed: measured.trashed,
     blobs: measured.blobs,
-    sizes: [...sizesOf(measured.sizes, world)],
+    sizes: [...sizesOf(measured.sizes, context)],
   }
 }
 
 /** What takes how much room: as the engine says, and what stands beside the file. */
-function* sizesOf(sizes: Measured['sizes'], world: World): Generator<Measured['sizes'][number]> {
-  const { target } = world.place()
+function* sizesOf(sizes: Measured['sizes'], context: CommandContext): Generator<Measured['sizes'][number]> {
+  const { target } = context.location()
   const log = statSync(`${target}-wal`, { throwIfNoEntry: false })?.size
   for (const size of sizes) {
     yield size
@@ -78,18 +78,18 @@ function* sizesOf(sizes: Measured['sizes'], world: World): Generator<Measured['s
 }
 
 function summary({ conversations, messages, recent, all }: Stats): readonly (readonly string[])[] {
-  const tokens = ({ input, output }: UsageTotals) => `${count(input)} / ${count(output)}`
+  const tokens = ({ input, output }: UsageTotals) => `${formatCount(input)} / ${formatCount(output)}`
   return [
     ['', '30 days', 'all'],
-    ['conversations', whole(conversations.recent), whole(conversations.all)],
-    ['messages', whole(messages.recent), whole(messages.all)],
+    ['conversations', formatInteger(conversations.recent), formatInteger(conversations.all)],
+    ['messages', formatInteger(messages.recent), formatInteger(messages.all)],
     ['tokens in/out', tokens(recent), tokens(all)],
-    ['cost', money(costOf(recent)), money(costOf(all))],
+    ['cost', formatMoney(costOf(recent)), formatMoney(costOf(all))],
   ]
 }
 
-function tell(world: World, found: Stats): void {
-  const { out } = world
+function tell(context: CommandContext, found: Stats): void {
+  const { out } = context
   const { style } = out
   const rows = summary(found)
   const widths = [0, 1, 2].map(i => Math.max(...rows.map(row => widthOf(row[i]!))))
@@ -103,7 +103,9 @@ function tell(world: World, found: Stats): void {
   if (unpriced.length > 0) {
     const tokens = unpriced.reduce((sum, totals) => sum + totals.unpriced, 0)
     const have = unpriced.length === 1 ? 'has' : 'have'
-    out.line(style.faint(`${plural(unpriced.length, 'model')} ${have} no price (${count(tokens)} tokens)`))
+    out.line(
+      style.faint(`${plural(unpriced.length, 'model')} ${have} no price (${formatCount(tokens)} tokens)`),
+    )
   }
   out.line(style.faint(sizesLine(found, style.symbols.dot)))
   if (found.all.turns === 0) return
@@ -111,16 +113,16 @@ function tell(world: World, found: Stats): void {
   const cells = Math.max(4, Math.min(30, out.width - 20))
   out.line()
   bars(
-    world,
-    [...found.days].slice(-14).map(([day, totals]) => [dayAndMonth(new Date(`${day}T12:00:00`)), totals]),
+    context,
+    [...found.days].slice(-14).map(([day, totals]) => [formatDay(new Date(`${day}T12:00:00`)), totals]),
     cells,
-    totals => (byCost ? money(costOf(totals)) : `${count(totals.input + totals.output)} tokens`),
+    totals => (byCost ? formatMoney(costOf(totals)) : `${formatCount(totals.input + totals.output)} tokens`),
     byCost,
   )
   out.line()
   const total = [...found.models.values()].reduce((sum, totals) => sum + weight(totals, byCost), 0)
   bars(
-    world,
+    context,
     [...found.models]
       .map(([model, totals]) => [style.safe(modelName(model)), totals] as const)
       .toSorted(([, a], [, b]) => weight(b, byCost) - weight(a, byCost))
@@ -134,14 +136,14 @@ function tell(world: World, found: Stats): void {
 /** `file 41 MB · log 2 MB · search index 9 MB · 12 blobs, 3 MB · 2 in the trash` */
 function sizesLine({ sizes, blobs, trashed }: Stats, dot: string): string {
   return [
-    ...sizes.map(size => `${size.name} ${bytes(size.bytes)}`),
-    ...(blobs.count > 0 ? [`${plural(blobs.count, 'blob')}, ${bytes(blobs.bytes)}`] : []),
-    ...(trashed > 0 ? [`${whole(trashed)} in the trash`] : []),
+    ...sizes.map(size => `${size.name} ${formatBytes(size.bytes)}`),
+    ...(blobs.count > 0 ? [`${plural(blobs.count, 'blob')}, ${formatBytes(blobs.bytes)}`] : []),
+    ...(trashed > 0 ? [`${formatInteger(trashed)} in the trash`] : []),
   ].join(` ${dot} `)
 }
 
 function bars(
-  world: World,
+  context: CommandContext,
   rows: readonly (readonly [name: string, totals: UsageTotals])[],
   cells: number,
   figure: (totals: UsageTotals) => string,
@@ -151,8 +153,8 @@ function bars(
   const width = Math.max(6, ...rows.map(([name]) => widthOf(name)))
   const figures = Math.max(...rows.map(([, totals]) => figure(totals).length), 0)
   for (const [name, totals] of rows) {
-    const drawn = padEnd(bar(weight(totals, byCost) / most, cells, world.out.style.unicode), cells)
-    world.out.line(`${padStart(name, width)}  ${drawn}  ${padStart(figure(totals), figures)}`)
+    const drawn = padEnd(bar(weight(totals, byCost) / most, cells, context.out.style.unicode), cells)
+    context.out.line(`${padStart(name, width)}  ${drawn}  ${padStart(figure(totals), figures)}`)
   }
 }
 

@@ -4,12 +4,12 @@ import { byActivity, type Tree, walkForest } from '../../core/tree.ts'
 import { cut, widthOf } from '../output/cut.ts'
 import { gistOf } from '../output/gist.ts'
 import type { Style } from '../output/style.ts'
-import { localTime } from '../output/time.ts'
+import { formatTime } from '../output/time.ts'
 
 /** However deep a line stands, so much of what was said is seen. */
 const shortestSnippet = 12
 
-export interface TreeLook {
+export interface TreeOptions {
   readonly width: number
   readonly style: Style
   /** Ids as they are printed. */
@@ -18,7 +18,7 @@ export interface TreeLook {
 
 /** The lines of trees of messages (S3-60 … S3-64): children 4 spaces further in, `------` where a branch ends, the
  *  most recently active last. */
-export function* treeLines(forest: readonly Tree<Message>[], look: TreeLook): Generator<string> {
+export function* treeLines(forest: readonly Tree<Message>[], look: TreeOptions): Generator<string> {
   for (const { tree, depth } of walkForest(byActivity(forest))) {
     yield messageLine(tree.node, depth, look)
     if (tree.children.length === 0) yield endLine(depth, look)
@@ -26,7 +26,7 @@ export function* treeLines(forest: readonly Tree<Message>[], look: TreeLook): Ge
 }
 
 /** A stretch without a fork, with its two ends. */
-interface TreeStretch {
+interface FoldedStretch {
   readonly id: string
   readonly parentId: string | null
   readonly seq: number
@@ -37,10 +37,10 @@ interface TreeStretch {
 }
 
 /** Stretches that make a tree: each hangs on the one that its parent ends. */
-export function stretchesOf(
+export function foldStretches(
   runs: readonly Stretch[],
   messages: ReadonlyMap<string, Message>,
-): readonly TreeStretch[] {
+): readonly FoldedStretch[] {
   return runs.flatMap(run => {
     const first = messages.get(run.first)
     const last = messages.get(run.last)
@@ -52,7 +52,7 @@ export function stretchesOf(
 }
 
 /** The same with every stretch folded to its ends: one further in for each line. */
-export function* compactLines(forest: readonly Tree<TreeStretch>[], look: TreeLook): Generator<string> {
+export function* compactLines(forest: readonly Tree<FoldedStretch>[], look: TreeOptions): Generator<string> {
   const depths = new Map<string, number>()
   for (const { tree } of walkForest(byActivity(forest))) {
     const { node, children } = tree
@@ -69,10 +69,10 @@ export function* compactLines(forest: readonly Tree<TreeStretch>[], look: TreeLo
   }
 }
 
-function messageLine(message: Message, depth: number, { width, style, short }: TreeLook): string {
+function messageLine(message: Message, depth: number, { width, style, short }: TreeOptions): string {
   const indent = ' '.repeat(4 * depth)
   const id = short.get(message.id) ?? message.id
-  const time = `(${localTime(message.createdAt)})`
+  const time = `(${formatTime(message.createdAt)})`
   const role = `[${message.role.toUpperCase()}]`
   const room = width - widthOf(`${indent}${id} ${time} ${role} `)
   // Tabs and line breaks are folded by the gist, so no line is broken by what is in it.
@@ -81,6 +81,6 @@ function messageLine(message: Message, depth: number, { width, style, short }: T
   return `${indent}${style.id(id)} ${style.faint(time)} ${painted} ${snippet}`
 }
 
-function endLine(depth: number, { style }: TreeLook): string {
+function endLine(depth: number, { style }: TreeOptions): string {
   return ' '.repeat(4 * depth) + style.faint('------')
 }

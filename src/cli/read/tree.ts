@@ -2,38 +2,42 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { Lister, MessageReader } from '../../core/ports.ts'
 import { buildForest, subtreeOf, type Tree, walkForest } from '../../core/tree.ts'
-import { hasOption, type Run } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { type CommandHandler, hasOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { gistOf } from '../output/gist.ts'
 import { plural } from '../output/number.ts'
-import { note, printLines, writeJson } from '../output/print.ts'
+import { printJson, printLines, printNote } from '../output/print.ts'
 import { shortIds } from '../output/short-id.ts'
 import { withStore } from '../store/with-store.ts'
-import { scopeOf } from '../target/scope.ts'
-import { compactLines, stretchesOf, treeLines } from './tree-lines.ts'
+import { conversationScope } from '../target/scope.ts'
+import { compactLines, foldStretches, treeLines } from './tree-lines.ts'
 
 /** `skein tree`, `skein conversation list`: every message of the conversations here, or of one. */
-export const tree: Run = (given, world) => {
-  const [id] = given.arguments
-  const isCompact = hasOption(given, 'compact')
-  if (isCompact && world.json) throw new UsageError('--compact and --json contradict each other', 'Drop one')
-  if (id !== undefined && (hasOption(given, 'all') || hasOption(given, 'traces'))) {
+export const treeCommand: CommandHandler = (args, context) => {
+  const [id] = args.arguments
+  const isCompact = hasOption(args, 'compact')
+  if (isCompact && context.json)
+    throw new UsageError('--compact and --json contradict each other', 'Drop one')
+  if (id !== undefined && (hasOption(args, 'all') || hasOption(args, 'traces'))) {
     throw new UsageError('an id and --all or --traces contradict each other', 'Drop one')
   }
-  return withStore(world, async store => {
-    const printed = isCompact ? printCompact : world.json ? printJson : printTrees
+  return withStore(context, async store => {
+    const printed = isCompact ? printCompact : context.json ? printTreesJson : printTrees
     if (id !== undefined) {
       const { conversation, message } = await store.resolve(id)
-      await printed(world, store, [{ id: conversation.id, root: null }], message)
-      return exit.ok
+      await printed(context, store, [{ id: conversation.id, root: null }], message)
+      return exitCode.ok
     }
-    const roots = await rootsHere(world, store, hasOption(given, 'all'), hasOption(given, 'traces'))
-    await printed(world, store, roots, null)
+    const roots = await rootsHere(context, store, hasOption(args, 'all'), hasOption(args, 'traces'))
+    await printed(context, store, roots, null)
     if (roots.length === 0)
-      note(world, `no conversations ${scopeOf(world.place(), world.cwd, hasOption(given, 'all')).words}`)
-    return exit.ok
+      printNote(
+        context,
+        `no conversations ${conversationScope(context.location(), context.cwd, hasOption(args, 'all')).words}`,
+      )
+    return exitCode.ok
   })
 }
 
@@ -45,12 +49,12 @@ interface Root {
 
 /** Every tree of the scope, the most recently active last. */
 async function rootsHere(
-  world: World,
+  context: CommandContext,
   store: MessageReader & Lister,
   all: boolean,
   traces: boolean,
 ): Promise<readonly Root[]> {
-  const { filter } = scopeOf(world.place(), world.cwd, all)
+  const { filter } = conversationScope(context.location(), context.cwd, all)
   const roots: (Root & { readonly newest: number })[] = []
   for (let after: string | null | undefined; after !== null; ) {
     const page: Awaited<ReturnType<Lister['listConversations']>> = await store.listConversations({
@@ -62,36 +66,36 @@ async function rootsHere(
     for (const { id } of page.items) {
       for (const [root, newest] of await newestByRoot(store, id)) roots.push({ id, root, newest })
     }
-    for (const { id, reason } of page.skipped) note(world, `! ${id} cannot be read: ${reason}`)
+    for (const { id, reason } of page.skipped) printNote(context, `! ${id} cannot be read: ${reason}`)
     after = page.next
   }
-  if (!traces && world.out.isTerminal) {
+  if (!traces && context.out.isTerminal) {
     const hidden = await store.countConversations({ ...filter, kind: 'subagent' })
-    if (hidden > 0) note(world, `${plural(hidden, 'trace')} of subagents left out: --traces`)
+    if (hidden > 0) printNote(context, `${plural(hidden, 'trace')} of subagents left out: --traces`)
   }
   return roots.sort((a, b) => a.newest - b.newest || (a.root! < b.root! ? -1 : 1))
 }
 
 async function printTrees(
-  world: World,
+  context: CommandContext,
   store: Lister,
   roots: readonly Root[],
   from: MessageId | null,
 ): Promise<void> {
-  const { width, style } = world.out
-  for await (const { forest, short } of forests(world, store, roots, from)) {
-    await printLines(world.out, treeLines(forest, { width, style, short }))
+  const { width, style } = context.out
+  for await (const { forest, short } of forests(context, store, roots, from)) {
+    await printLines(context.out, treeLines(forest, { width, style, short }))
   }
 }
 
-async function printJson(
-  world: World,
+async function printTreesJson(
+  context: CommandContext,
   store: Lister,
   roots: readonly Root[],
   from: MessageId | null,
 ): Promise<void> {
   const list = []
-  for await (const { forest } of forests(world, store, roots, from)) {
+  for await (const { forest } of forests(context, store, roots, from)) {
     for (const {
       tree: { node: message },
     } of walkForest(forest)) {
@@ -107,7 +111,7 @@ async function printJson(
       })
     }
   }
-  writeJson(world, list)
+  printJson(context, list)
 }
 
 interface Forest {
@@ -123,7 +127,7 @@ interface Held extends Forest {
 
 /** Tree by tree, each conversation read once: those with several trees are kept until the last was printed. */
 async function* forests(
-  world: World,
+  context: CommandContext,
   store: Lister,
   roots: readonly Root[],
   from: MessageId | null,
@@ -139,7 +143,7 @@ async function* forests(
 
   async function hold(id: ConversationId): Promise<Held> {
     const { messages, unreadable } = await readMessages(store, id)
-    for (const bad of unreadable) note(world, `! ${bad} cannot be read`)
+    for (const bad of unreadable) printNote(context, `! ${bad} cannot be read`)
     const shown = from === null ? messages : subtreeOf(messages, from)
     const forest = buildForest(shown)
     const byRoot = new Map(forest.map(one => [one.node.id as string, one]))
@@ -151,13 +155,13 @@ async function* forests(
 }
 
 async function printCompact(
-  world: World,
+  context: CommandContext,
   store: MessageReader,
   roots: readonly Root[],
   from: MessageId | null,
 ): Promise<void> {
   if (from !== null) throw new UsageError('--compact takes a conversation, not a message')
-  const { width, style } = world.out
+  const { width, style } = context.out
   for (const { id, root } of roots) {
     const runs = await store.structure(id)
     const ends = [...new Set(runs.flatMap(({ first, last }) => [first, last]))]
@@ -166,10 +170,10 @@ async function printCompact(
       const part = await store.getMessages(ends.slice(i, i + 500), { blobs: 'preview' })
       for (const message of part) messages.set(message.id, message)
     }
-    const forest = buildForest(stretchesOf(runs, messages))
+    const forest = buildForest(foldStretches(runs, messages))
     const shown = root === null ? forest : forest.filter(one => one.node.first.id === root)
     const look = { width, style, short: shortIds(ends) }
-    await printLines(world.out, compactLines(shown, look))
+    await printLines(context.out, compactLines(shown, look))
   }
 }
 

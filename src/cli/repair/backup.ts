@@ -3,19 +3,19 @@ import { resolve } from 'node:path'
 import { CorruptError } from '../../core/errors.ts'
 import { openStore } from '../../stores/open.ts'
 import { backupFile } from '../../stores/sqlite/backup.ts'
-import { hasOption, type Run } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { type CommandHandler, hasOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { bytes, plural } from '../output/number.ts'
-import { progressLine } from '../output/progress-line.ts'
-import { duration } from '../output/time.ts'
+import { formatBytes, plural } from '../output/number.ts'
+import { createProgressBar } from '../output/progress-bar.ts'
+import { formatDuration } from '../output/time.ts'
 import { isServerUrl } from '../store/store-location.ts'
 
 /** Copies the store into a file while others write to it, and checks the copy. */
-export const backup: Run = async (given, world) => {
-  const { target } = world.place()
-  const to = resolve(world.cwd, given.arguments[0]!)
+export const backupCommand: CommandHandler = async (args, context) => {
+  const { target } = context.location()
+  const to = resolve(context.cwd, args.arguments[0]!)
   if (isServerUrl(target)) {
     throw new UsageError(
       'a backup of one moment is for the server to make',
@@ -23,27 +23,27 @@ export const backup: Run = async (given, world) => {
     )
   }
   if (!existsSync(target)) throw new UsageError(`there is no store at ${target} yet`, 'Say something first')
-  refuseToReplace(target, to, hasOption(given, 'force'))
+  refuseToReplace(target, to, hasOption(args, 'force'))
   const began = performance.now()
-  const isChecked = !hasOption(given, 'no-verify')
-  const progress = progressLine(world, 'copying', 'pages')
+  const isChecked = !hasOption(args, 'no-verify')
+  const progress = createProgressBar(context, 'copying', 'pages')
   let messages: number | null = null
   try {
     const size = await backupFile(target, to, {
-      signal: world.signal,
+      signal: context.signal,
       onProgress: (done, total) => progress.show(done, total),
       ...(isChecked && {
         check: async unfinished => {
-          messages = await check(unfinished, world)
+          messages = await check(unfinished, context)
         },
       }),
     })
     progress.end()
-    tell(world, { file: to, bytes: size, verified: isChecked, messages, ms: performance.now() - began })
+    tell(context, { file: to, bytes: size, verified: isChecked, messages, ms: performance.now() - began })
   } finally {
     progress.end()
   }
-  return exit.ok
+  return exitCode.ok
 }
 
 function refuseToReplace(target: string, to: string, force: boolean): void {
@@ -54,9 +54,9 @@ function refuseToReplace(target: string, to: string, force: boolean): void {
 }
 
 /** A copy of something damaged is damaged: whoever makes a backup wants to know. */
-async function check(unfinished: string, world: World): Promise<number> {
+async function check(unfinished: string, context: CommandContext): Promise<number> {
   await using copy = await openStore(unfinished)
-  const { findings, messages } = await copy.verify({ signal: world.signal })
+  const { findings, messages } = await copy.verify({ signal: context.signal })
   if (findings.damage > 0) {
     throw new CorruptError(
       `the store is damaged, and so is its copy, which was not kept. See: skein verify. To copy it all the same: --no-verify`,
@@ -73,13 +73,13 @@ interface Receipt {
   readonly ms: number
 }
 
-function tell(world: World, receipt: Receipt): void {
-  if (world.json) world.out.line(JSON.stringify({ ...receipt, ms: Math.round(receipt.ms) }))
-  if (world.json || world.quiet) return
-  const { dot } = world.err.style.symbols
+function tell(context: CommandContext, receipt: Receipt): void {
+  if (context.json) context.out.line(JSON.stringify({ ...receipt, ms: Math.round(receipt.ms) }))
+  if (context.json || context.quiet) return
+  const { dot } = context.err.style.symbols
   const { file, verified, messages, ms } = receipt
   const checked = verified ? `${plural(messages ?? 0, 'message')} checked` : 'not checked'
-  world.err.line(
-    `backed up to ${world.err.style.safe(file)} ${dot} ${bytes(receipt.bytes)} ${dot} ${checked} ${dot} ${duration(ms)}`,
+  context.err.line(
+    `backed up to ${context.err.style.safe(file)} ${dot} ${formatBytes(receipt.bytes)} ${dot} ${checked} ${dot} ${formatDuration(ms)}`,
   )
 }

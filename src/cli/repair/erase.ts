@@ -1,42 +1,42 @@
 import { userInfo } from 'node:os'
 import { type Message, textOf } from '../../core/message.ts'
 import type { ConversationReader, Deleter, MessageReader } from '../../core/ports.ts'
-import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
+import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
 import { confirm } from '../command-line/confirm.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { cut, folded } from '../output/cut.ts'
+import { collapseSpaces, cut } from '../output/cut.ts'
 import { plural } from '../output/number.ts'
-import { shortIdIn } from '../output/short-id.ts'
+import { uniqueShortId } from '../output/short-id.ts'
 import { withStore } from '../store/with-store.ts'
 
 /** Removes the words of messages for good and keeps their places. */
-export const erase: Run = async (given, world) => {
-  const reason = textOption(given, 'reason')
+export const eraseCommand: CommandHandler = async (args, context) => {
+  const reason = textOption(args, 'reason')
   if (reason === undefined || reason.trim() === '')
     throw new UsageError('erase needs --reason, which stays in the place of the words', 'skein erase --help')
-  return withStore(world, store => eraseIn(store, given, world, reason))
+  return withStore(context, store => eraseIn(store, args, context, reason))
 }
 
 async function eraseIn(
   store: ConversationReader & MessageReader & Deleter,
-  given: Given,
-  world: World,
+  args: Args,
+  context: CommandContext,
   reason: string,
 ): Promise<number> {
-  const messages = await named(store, given.arguments)
+  const messages = await named(store, args.arguments)
   const waiting = messages.filter(({ erased }) => erased === null)
-  if (waiting.length > 0 && !(await mayGoOn(store, waiting, hasOption(given, 'yes'), world))) {
-    if (!world.quiet) world.err.line('nothing was changed')
-    return exit.ok
+  if (waiting.length > 0 && !(await isConfirmed(store, waiting, hasOption(args, 'yes'), context))) {
+    if (!context.quiet) context.err.line('nothing was changed')
+    return exitCode.ok
   }
-  const by = textOption(given, 'by') ?? userInfo().username
+  const by = textOption(args, 'by') ?? userInfo().username
   const ids = waiting.map(({ id }) => id)
   const erased = ids.length > 0 ? await store.eraseMessages(ids, { by, reason }) : 0
-  const traces = erased > 0 ? await removeTraces(world) : null
-  tell(world, { erased, already: messages.length - waiting.length, ids, by, reason, traces })
-  return exit.ok
+  const traces = erased > 0 ? await removeTraces(context) : null
+  tell(context, { erased, already: messages.length - waiting.length, ids, by, reason, traces })
+  return exitCode.ok
 }
 
 /** Only messages: a word less on the command line must not erase a conversation. */
@@ -54,26 +54,26 @@ async function named(
   return messages
 }
 
-async function mayGoOn(
+async function isConfirmed(
   store: ConversationReader,
   messages: readonly Message[],
   isSure: boolean,
-  world: World,
+  context: CommandContext,
 ): Promise<boolean> {
   if (isSure) return true
-  if (!world.canAsk) throw new UsageError('erase asks first, and nobody is here to answer', 'Add --yes')
-  const { style } = world.err
+  if (!context.canAsk) throw new UsageError('erase asks first, and nobody is here to answer', 'Add --yes')
+  const { style } = context.err
   for (const message of messages.slice(0, 10)) {
-    const text = cut(folded(style.safe(textOf(message))), world.err.width - 20, style.symbols.dots)
-    world.err.line(`  ${style.id(await shortIdIn(store, message.id))}  ${message.role}: ${text}`)
+    const text = cut(collapseSpaces(style.safe(textOf(message))), context.err.width - 20, style.symbols.dots)
+    context.err.line(`  ${style.id(await uniqueShortId(store, message.id))}  ${message.role}: ${text}`)
   }
-  if (messages.length > 10) world.err.line(`  and ${messages.length - 10} more`)
-  return confirm(`erase the words of ${plural(messages.length, 'message')} for good?`, world)
+  if (messages.length > 10) context.err.line(`  and ${messages.length - 10} more`)
+  return confirm(`erase the words of ${plural(messages.length, 'message')} for good?`, context)
 }
 
 /** Whether the words are gone from the bytes of the file too; null where that is not ours to say. */
-async function removeTraces(world: World): Promise<boolean | null> {
-  const { target, isFile } = world.place()
+async function removeTraces(context: CommandContext): Promise<boolean | null> {
+  const { target, isFile } = context.location()
   if (!isFile) return null
   const { shredErased } = await import('../../stores/sqlite/shred.ts')
   return shredErased(target)
@@ -88,25 +88,25 @@ interface Receipt {
   readonly traces: boolean | null
 }
 
-function tell(world: World, receipt: Receipt): void {
+function tell(context: CommandContext, receipt: Receipt): void {
   const { erased, already, ids, by, reason, traces } = receipt
-  if (world.json) {
+  if (context.json) {
     const places = { messages: ids, by, reason }
-    world.out.line(JSON.stringify({ erased, already_erased: already, ...places, gone_from_file: traces }))
+    context.out.line(JSON.stringify({ erased, already_erased: already, ...places, gone_from_file: traces }))
     return
   }
-  if (world.quiet) return
-  const { dot, note } = world.err.style.symbols
+  if (context.quiet) return
+  const { dot, note } = context.err.style.symbols
   const rest = already > 0 ? ` ${dot} ${plural(already, 'message')} had none left` : ''
-  world.err.line(`erased ${plural(erased, 'message')}${rest} ${dot} by ${world.err.style.safe(by)}`)
+  context.err.line(`erased ${plural(erased, 'message')}${rest} ${dot} by ${context.err.style.safe(by)}`)
   if (erased === 0) return
   if (traces === false)
-    world.err.line(
-      `${world.err.style.note(note)} another process is at the file: traces may be left in it. Again, when nobody is: skein erase`,
+    context.err.line(
+      `${context.err.style.note(note)} another process is at the file: traces may be left in it. Again, when nobody is: skein erase`,
     )
   if (traces === null)
-    world.err.line(
-      `${world.err.style.note(note)} PostgreSQL keeps old versions of rows until its next VACUUM`,
+    context.err.line(
+      `${context.err.style.note(note)} PostgreSQL keeps old versions of rows until its next VACUUM`,
     )
-  world.err.line(`backups, exports and copies still hold the words, and so does whoever has read them`)
+  context.err.line(`backups, exports and copies still hold the words, and so does whoever has read them`)
 }

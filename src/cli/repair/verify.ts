@@ -2,35 +2,37 @@ import { CorruptError, SkeinError } from '../../core/errors.ts'
 import { countDependents, type Finding, type Severity, type Verified } from '../../core/finding.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { ConversationReader, Verifier } from '../../core/ports.ts'
-import { hasOption, type Run } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
-import { folded } from '../output/cut.ts'
-import { plural, whole } from '../output/number.ts'
-import { progressLine } from '../output/progress-line.ts'
-import { shortIdIn } from '../output/short-id.ts'
-import { duration } from '../output/time.ts'
+import { type CommandHandler, hasOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
+import { collapseSpaces } from '../output/cut.ts'
+import { formatInteger, plural } from '../output/number.ts'
+import { createProgressBar } from '../output/progress-bar.ts'
+import { uniqueShortId } from '../output/short-id.ts'
+import { formatDuration } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 
 /** How many messages a quick check looks at. */
 const sample = 1_000
 
 /** Checks that everything is as it was stored. Exit 1 if something is damaged. */
-export const verify: Run = async (given, world) => {
+export const verifyCommand: CommandHandler = async (args, context) => {
   try {
-    return await withStore(world, store => verifyIn(store, world, given.arguments, hasOption(given, 'quick')))
+    return await withStore(context, store =>
+      verifyIn(store, context, args.arguments, hasOption(args, 'quick')),
+    )
   } catch (error) {
     if (!isDamage(error)) throw error
     const what = `it cannot be opened: ${error.message}`
     const findings = [{ ...nowhere, severity: 'damage' as const, what }]
-    await tell(null, world, { ...nothing, findings: { damage: 1, repairable: 0, note: 0 } }, findings, 0)
-    return exit.failure
+    await tell(null, context, { ...nothing, findings: { damage: 1, repairable: 0, note: 0 } }, findings, 0)
+    return exitCode.failure
   }
 }
 
 async function verifyIn(
   store: ConversationReader & Verifier,
-  world: World,
+  context: CommandContext,
   named: readonly string[],
   isQuick: boolean,
 ): Promise<number> {
@@ -38,18 +40,18 @@ async function verifyIn(
   const conversations: ConversationId[] = []
   for (const text of named) conversations.push((await store.resolve(text)).conversation.id)
   const findings: Finding[] = []
-  const progress = progressLine(world, 'checking', 'messages')
+  const progress = createProgressBar(context, 'checking', 'messages')
   try {
     const verified = await store.verify({
       ...(named.length > 0 && { conversations }),
       ...(isQuick && { newest: sample }),
-      signal: world.signal,
+      signal: context.signal,
       onFinding: finding => findings.push(finding),
       onProgress: ({ messages, total }) => progress.show(messages, total),
     })
     progress.end()
-    await tell(store, world, verified, findings, performance.now() - began)
-    return verified.findings.damage > 0 ? exit.failure : exit.ok
+    await tell(store, context, verified, findings, performance.now() - began)
+    return verified.findings.damage > 0 ? exitCode.failure : exitCode.ok
   } finally {
     progress.end()
   }
@@ -57,15 +59,15 @@ async function verifyIn(
 
 async function tell(
   store: ConversationReader | null,
-  world: World,
+  context: CommandContext,
   verified: Verified,
   findings: readonly Finding[],
   ms: number,
 ): Promise<void> {
-  if (!world.json) return tellFindings(store, world, verified, findings, ms)
+  if (!context.json) return tellFindings(store, context, verified, findings, ms)
   const { messages, erased, conversations, blobs, damaged } = verified
   const of = (severity: Severity) => findings.filter(finding => finding.severity === severity).map(jsonOf)
-  world.out.line(
+  context.out.line(
     JSON.stringify({
       checked: messages,
       erased,
@@ -110,71 +112,73 @@ const mostListed = 50
 /** What was found, for people: what is damaged first, then what can be repaired; what is only odd is counted. */
 async function tellFindings(
   store: ConversationReader | null,
-  world: World,
+  context: CommandContext,
   verified: Verified,
   findings: readonly Finding[],
   ms: number,
 ): Promise<void> {
-  const { style } = world.out
+  const { style } = context.out
   const { dot, ok, failed, note } = style.symbols
   const { messages, erased, conversations, damaged } = verified
-  const erasedPart = erased > 0 ? ` ${dot} ${whole(erased)} erased on purpose` : ''
-  if (!world.quiet && store) {
+  const erasedPart = erased > 0 ? ` ${dot} ${formatInteger(erased)} erased on purpose` : ''
+  if (!context.quiet && store) {
     const what = `${plural(messages, 'message')} in ${plural(conversations, 'conversation')}`
-    world.err.line(`checked ${what}${erasedPart} ${dot} ${duration(ms)}`)
+    context.err.line(`checked ${what}${erasedPart} ${dot} ${formatDuration(ms)}`)
   }
   const { damage, repairable, note: odd } = verified.findings
   if (damage > 0) {
-    world.out.line(
+    context.out.line(
       `${style.failed(failed)} ${damage > 0 && damaged > 0 ? damagedLine(verified) : 'the store is damaged'}`,
     )
     await list('damage', damage)
-    world.out.line(`  save what is sound: ${style.id('skein recover')} ${dot} the file itself is left alone`)
-  } else if (!world.quiet) world.out.line(`${style.ok(ok)} all are sound`)
+    context.out.line(
+      `  save what is sound: ${style.id('skein recover')} ${dot} the file itself is left alone`,
+    )
+  } else if (!context.quiet) context.out.line(`${style.ok(ok)} all are sound`)
   if (repairable > 0) {
     const what = `${plural(repairable, 'thing')} can be computed anew, no words are lost`
-    world.out.line(
+    context.out.line(
       `${style.note(note)} ${what}. ${style.id('skein recover')} writes a file where they are right`,
     )
     await list('repairable', repairable)
   }
-  if (odd > 0 && !world.quiet)
-    world.err.line(`${plural(odd, 'thing')} odd but lawful ${dot} skein verify --json has them`)
+  if (odd > 0 && !context.quiet)
+    context.err.line(`${plural(odd, 'thing')} odd but lawful ${dot} skein verify --json has them`)
 
   async function list(severity: Finding['severity'], total: number): Promise<void> {
     const listed = findings.filter(finding => finding.severity === severity).slice(0, mostListed)
     for (const finding of listed) {
-      world.out.line(`  ${await lineOf(finding)}`)
+      context.out.line(`  ${await lineOf(finding)}`)
       const standing = countDependents(finding)
       if (finding.before === null || standing === null) continue
       const stand = standing === 1 ? 'stands' : 'stand'
-      world.out.line(
-        `          ${plural(finding.before, 'message')} before it, ${whole(standing)} after it ${stand} on it`,
+      context.out.line(
+        `          ${plural(finding.before, 'message')} before it, ${formatInteger(standing)} after it ${stand} on it`,
       )
     }
     if (total > listed.length)
-      world.out.line(`  and ${whole(total - listed.length)} more: skein verify --json`)
+      context.out.line(`  and ${formatInteger(total - listed.length)} more: skein verify --json`)
   }
 
   async function lineOf({ conversation, message, branch, seq, what }: Finding): Promise<string> {
     if (conversation === null || !store) return style.safe(what)
-    const title = folded(style.safe((await titleOf(store, conversation)) ?? 'untitled'))
+    const title = collapseSpaces(style.safe((await titleOf(store, conversation)) ?? 'untitled'))
     const where =
       branch !== null
         ? `${style.branch(style.safe(branch))}: `
         : message !== null
-          ? `${style.id(await shortIdIn(store, message))}: `
+          ? `${style.id(await uniqueShortId(store, message))}: `
           : seq !== null
             ? `seq ${seq}: `
             : ''
-    return `${style.id(await shortIdIn(store, conversation))}  ${style.title(title)} ${dot} ${where}${style.safe(what)}`
+    return `${style.id(await uniqueShortId(store, conversation))}  ${style.title(title)} ${dot} ${where}${style.safe(what)}`
   }
 }
 
 function damagedLine({ conversations, damaged }: Verified): string {
   const sound = Math.max(0, conversations - damaged)
   const isOrAre = (count: number) => (count === 1 ? 'is' : 'are')
-  return `${plural(damaged, 'conversation')} ${isOrAre(damaged)} damaged, ${whole(sound)} ${isOrAre(sound)} sound`
+  return `${plural(damaged, 'conversation')} ${isOrAre(damaged)} damaged, ${formatInteger(sound)} ${isOrAre(sound)} sound`
 }
 
 /** Null if it has none, or cannot be read: that is what this is about. */

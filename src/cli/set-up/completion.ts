@@ -1,21 +1,19 @@
-import type { Command, Run } from '../command-line/command.ts'
-import { exit } from '../command-line/exit-code.ts'
+import type { Command, CommandHandler } from '../command-line/command.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { bashScript } from './completion-bash.ts'
-import { fishScript } from './completion-fish.ts'
-import { completedCommands } from './completion-words.ts'
-import { zshScript } from './completion-zsh.ts'
+import { completableCommands } from './completable-commands.ts'
+import { bashScript, fishScript, zshScript } from './completion-scripts.ts'
 
 const shells = { bash: bashScript, zsh: zshScript, fish: fishScript }
 
 /** Prints a script that makes a shell complete these commands, their flags and the ids of conversations. */
-export function completionOf(commands: readonly Command[]): Run {
-  return async (given, world) => {
-    const name = given.arguments[0]!
+export function completionCommand(commands: readonly Command[]): CommandHandler {
+  return async (args, context) => {
+    const name = args.arguments[0]!
     if (!Object.hasOwn(shells, name)) {
       throw new UsageError(`completion knows bash, zsh and fish; not "${name}"`, 'skein completion --help')
     }
-    world.out.write(shells[name as keyof typeof shells](completedCommands(commands)))
-    return exit.ok
+    context.out.write(shells[name as keyof typeof shells](completableCommands(commands)))
+    return exitCode.ok
   }
 }

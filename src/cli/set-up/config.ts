@@ -2,43 +2,43 @@ import type { Config, ValueSource } from '../../config/config.ts'
 import { readConfig, shownPath } from '../../config/read-config.ts'
 import { conversationSettings } from '../../config/sections.ts'
 import { windowOf } from '../../context/fit/model-windows.ts'
-import type { Run } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import type { CommandHandler } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { chooseModel, fullName } from '../model/choose-model.ts'
-import { keyVariable, missingKey, providers } from '../model/provider-keys.ts'
+import { chooseModel, fullModelName } from '../model/choose-model.ts'
+import { missingKey, providers } from '../model/provider-keys.ts'
 import { padEnd, widthOf } from '../output/cut.ts'
-import { count } from '../output/number.ts'
-import { table } from '../output/table.ts'
+import { formatCount } from '../output/number.ts'
+import { tableLines } from '../output/table.ts'
 import { wrap } from '../output/wrap.ts'
-import { shownTarget } from '../store/store-location.ts'
+import { shownLocation } from '../store/store-location.ts'
 
 /** Shows what is set, and where each value comes from. Keys are said to be there, never shown. */
-export const configCommand: Run = async (given, world) => {
-  const [what] = given.arguments
+export const configCommand: CommandHandler = async (args, context) => {
+  const [what] = args.arguments
   if (what !== undefined && what !== 'models') {
     throw new UsageError(`config shows models, or everything; not "${what}"`, 'skein config --help')
   }
-  const config = await readConfig(world.cwd, world.env)
-  if (what === 'models') showModels(config, world)
-  else showSettings(config, world)
-  return exit.ok
+  const config = await readConfig(context.cwd, context.env)
+  if (what === 'models') showModels(config, context)
+  else showSettings(config, context)
+  return exitCode.ok
 }
 
-function showSettings(config: Config, world: World): void {
-  const { out, err } = world
+function showSettings(config: Config, context: CommandContext): void {
+  const { out, err } = context
   const { safe } = out.style
-  const settings = settingsOf(config, world)
+  const settings = settingsOf(config, context)
   const keys = providers.flatMap(({ variables }) =>
-    variables.map(name => ({ name, set: Boolean(world.env[name]?.trim()) })),
+    variables.map(name => ({ name, set: Boolean(context.env[name]?.trim()) })),
   )
-  const store = shownTarget(world)
-  if (world.json) {
+  const store = shownLocation(context)
+  if (context.json) {
     out.line(
       JSON.stringify({
         store,
-        store_from: world.place().kind,
+        store_from: context.location().kind,
         files: config.files,
         ignored: config.ignored,
         settings,
@@ -48,14 +48,14 @@ function showSettings(config: Config, world: World): void {
     return
   }
   const rows: Row[] = [
-    ['', 'store', store, storeSource(world)],
+    ['', 'store', store, storeSource(context)],
     ...settings.map(({ path, value, source }): Row => {
       const dot = path.indexOf('.')
       return [path.slice(0, Math.max(0, dot)), path.slice(dot + 1), shown(path, value), source]
     }),
     ...keys.map(({ name, set }): Row => ['keys', name, set ? 'set' : 'not set', 'environment']),
   ]
-  if (out.isTerminal) tellSections(rows, world)
+  if (out.isTerminal) tellSections(rows, context)
   else {
     const line = ([section, name, ...rest]: Row) => [
       section && section !== 'keys' ? `${section}.${name}` : name,
@@ -68,7 +68,7 @@ function showSettings(config: Config, world: World): void {
           .join('\t'),
       )
   }
-  if (world.quiet) return
+  if (context.quiet) return
   for (const reason of config.ignored) err.line(`${err.style.note('!')} not read: ${err.style.safe(reason)}`)
   if (!keys.some(({ set }) => set)) {
     const { dots } = err.style.symbols
@@ -87,7 +87,7 @@ type Row = readonly [section: string, name: string, value: string, source: strin
 const narrow = 64
 
 /** Section by section, as in the file; what is longer than the line goes on below. */
-function tellSections(rows: readonly Row[], { out }: World): void {
+function tellSections(rows: readonly Row[], { out }: CommandContext): void {
   const { safe, faint, title, symbols } = out.style
   const cell = (text: string) => safe(text).replace(/\s+/g, ' ')
   for (const [section, members] of Map.groupBy(rows, ([name]) => name)) {
@@ -116,26 +116,26 @@ function shown(path: string, value: string | number | boolean | null): string {
   return path === 'model' ? 'by the key that is set, else the built-in one' : 'off'
 }
 
-function storeSource(world: World): string {
-  const { kind } = world.place()
+function storeSource(context: CommandContext): string {
+  const { kind } = context.location()
   if (kind === 'project') return '.skein/ above you'
   if (kind === 'user') return 'your data folder'
-  return world.env.SKEIN_DB ? '--db or SKEIN_DB' : '--db'
+  return context.env.SKEIN_DB ? '--db or SKEIN_DB' : '--db'
 }
 
 /** Short names that need no configuration. */
 const shortNames = ['sonnet', 'opus', 'haiku', 'gpt', 'gemini']
 
-function showModels(config: Config, world: World): void {
-  const { out } = world
-  const chosen = chooseModel({ arguments: [], options: {} }, world.env, config)
+function showModels(config: Config, context: CommandContext): void {
+  const { out } = context
+  const chosen = chooseModel({ arguments: [], options: {} }, context.env, config)
   const named = new Map<string, string>()
   for (const name of [...shortNames, ...Object.keys(config.models)])
-    named.set(name, fullName(name, config.models))
+    named.set(name, fullModelName(name, config.models))
   const models = [...named].map(([name, id]) => entryOf(name, id))
   const others = providers.map(({ example }) => example).filter(id => !models.some(model => model.id === id))
   models.push(...others.map(id => entryOf(id, id)), entryOf('scripted', 'scripted'))
-  if (world.json) {
+  if (context.json) {
     out.line(JSON.stringify(models))
     return
   }
@@ -145,7 +145,7 @@ function showModels(config: Config, world: World): void {
       is_default ? '*' : '',
       name === id && out.isTerminal ? '' : name,
       id,
-      count(window),
+      formatCount(window),
       missing_key === null ? '' : `needs ${missing_key}`,
     ].map(safe),
   )
@@ -159,20 +159,15 @@ function showModels(config: Config, world: World): void {
       { header: 'KEY', shrinksTo: 12 },
     ] as const
     const options = { dots: out.style.symbols.dots, paintHeader: out.style.faint }
-    for (const line of table(rows, columns, out.width, options)) out.line(line)
+    for (const line of tableLines(rows, columns, out.width, options)) out.line(line)
   }
-  if (world.quiet || !out.isTerminal) return
-  world.err.line(`* is asked when none is named. Any other: -m ${providers[0]!.example}`)
+  if (context.quiet || !out.isTerminal) return
+  context.err.line(`* is asked when none is named. Any other: -m ${providers[0]!.example}`)
 
   function entryOf(name: string, id: string) {
     const { limit } = windowOf(id)
-    return { name, id, window: limit, missing_key: missingKey(id, world.env), is_default: id === chosen.id }
+    return { name, id, window: limit, missing_key: missingKey(id, context.env), is_default: id === chosen.id }
   }
-}
-
-/** Whether a provider's key is there, for messages. */
-export function keysPresent(env: World['env']): readonly string[] {
-  return providers.flatMap(provider => keyVariable(provider, env) ?? [])
 }
 
 /** A setting as it counts now. */
@@ -185,7 +180,7 @@ interface Setting {
 
 /** All settings, with what each comes from. Of programs and servers only the command and the address are shown: their
  *  arguments, variables and headers are where people put secrets. */
-function settingsOf(config: Config, world: Pick<World, 'cwd' | 'env'>): readonly Setting[] {
+function settingsOf(config: Config, context: Pick<CommandContext, 'cwd' | 'env'>): readonly Setting[] {
   const { model, models, conversation, channels, projects, mcp, agents } = config
   const settings: [path: string, value: Setting['value'], sourcePath?: string][] = [['model', model]]
   for (const [name, id] of Object.entries(models)) settings.push([`models.${name}`, id])
@@ -207,11 +202,11 @@ function settingsOf(config: Config, world: Pick<World, 'cwd' | 'env'>): readonly
   }
   for (const [name, { command }] of Object.entries(agents)) settings.push([`agents.${name}`, command])
   return settings.map(([path, value, from]) => {
-    return { path, value, source: sourceText(config.sources[from ?? path] ?? { kind: 'default' }, world) }
+    return { path, value, source: sourceText(config.sources[from ?? path] ?? { kind: 'default' }, context) }
   })
 }
 
-function sourceText(source: ValueSource, { cwd, env }: Pick<World, 'cwd' | 'env'>): string {
+function sourceText(source: ValueSource, { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>): string {
   switch (source.kind) {
     case 'default':
       return 'default'

@@ -3,17 +3,16 @@ import { dirname } from 'node:path'
 import { inspectConfig } from '../../config/read-config.ts'
 import type { Verified } from '../../core/finding.ts'
 import type { Verifier } from '../../core/ports.ts'
-import type { Run } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
-import { problemOf } from '../command-line/report.ts'
-import { chooseModel, fullName } from '../model/choose-model.ts'
-import { missingKey } from '../model/provider-keys.ts'
+import type { CommandHandler } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { errorReport } from '../command-line/error-report.ts'
+import { exitCode } from '../command-line/exit-code.ts'
+import { chooseModel, fullModelName } from '../model/choose-model.ts'
+import { missingKey, presentKeys } from '../model/provider-keys.ts'
 import { modelName } from '../output/model-name.ts'
-import { bytes, plural, whole } from '../output/number.ts'
-import { progressLine } from '../output/progress-line.ts'
-import { shownTarget } from '../store/store-location.ts'
-import { keysPresent } from './config.ts'
+import { formatBytes, formatInteger, plural } from '../output/number.ts'
+import { createProgressBar } from '../output/progress-bar.ts'
+import { shownLocation } from '../store/store-location.ts'
 
 interface Check {
   readonly name: 'node' | 'store' | 'verify' | 'keys' | 'config'
@@ -22,24 +21,24 @@ interface Check {
 }
 
 /** Looks at everything that Skein stands on, and says what to do. Exit 1 if something does not work. */
-export const doctor: Run = async (_given, world) => {
-  const checks = [checkNode(), ...(await checkStore(world)), ...(await checkSettings(world))]
+export const doctorCommand: CommandHandler = async (_given, context) => {
+  const checks = [checkNode(), ...(await checkStore(context)), ...(await checkSettings(context))]
   const problems = checks.filter(({ status }) => status === 'failed').length
   const notes = checks.filter(({ status }) => status === 'note').length
-  if (world.json) world.out.line(JSON.stringify({ checks, problems, notes }))
+  if (context.json) context.out.line(JSON.stringify({ checks, problems, notes }))
   else {
-    const { style } = world.out
+    const { style } = context.out
     for (const { name, status, message } of checks) {
-      if (world.quiet && status === 'ok') continue
-      world.out.line(`${style[status](style.symbols[status])} ${name.padEnd(8)} ${style.safe(message)}`)
+      if (context.quiet && status === 'ok') continue
+      context.out.line(`${style[status](style.symbols[status])} ${name.padEnd(8)} ${style.safe(message)}`)
     }
     const counts = [
       ...(problems > 0 ? [plural(problems, 'problem')] : []),
       ...(notes > 0 ? [plural(notes, 'note')] : []),
     ]
-    if (!world.quiet) world.out.line(counts.length > 0 ? counts.join(', ') : 'all is well')
+    if (!context.quiet) context.out.line(counts.length > 0 ? counts.join(', ') : 'all is well')
   }
-  return problems > 0 ? exit.failure : exit.ok
+  return problems > 0 ? exitCode.failure : exitCode.ok
 }
 
 /** The oldest version that this program runs on. */
@@ -57,22 +56,22 @@ function checkNode(): Check {
   }
 }
 
-async function checkStore(world: World): Promise<readonly Check[]> {
-  const { target, isFile } = world.place()
-  const shown = shownTarget(world)
+async function checkStore(context: CommandContext): Promise<readonly Check[]> {
+  const { target, isFile } = context.location()
+  const shown = shownLocation(context)
   if (isFile && !existsSync(target)) return [newPlace(target, shown)]
   try {
-    const store = await world.store()
+    const store = await context.store()
     const facts = [
       shown,
       `schema ${await store.schemaVersion()}`,
       ...(isFile ? [sizeOf(target), modeOf(target)] : []),
     ]
-    const { dot } = world.out.style.symbols
+    const { dot } = context.out.style.symbols
     const about: Check = { name: 'store', status: 'ok', message: facts.join(` ${dot} `) }
-    return [about, ...(isFile ? accessNotes(target, shown) : []), await checkSample(store, world)]
+    return [about, ...(isFile ? accessNotes(target, shown) : []), await checkSample(store, context)]
   } catch (error) {
-    const { message, hint } = problemOf(error)
+    const { message, hint } = errorReport(error)
     return [{ name: 'store', status: 'failed', message: `${shown}: ${message}${hint ? `. ${hint}` : ''}` }]
   }
 }
@@ -116,7 +115,7 @@ function isWritable(path: string): boolean {
 
 function sizeOf(target: string): string {
   const log = statSync(`${target}-wal`, { throwIfNoEntry: false })?.size ?? 0
-  return bytes(statSync(target).size + log)
+  return formatBytes(statSync(target).size + log)
 }
 
 function modeOf(target: string): string {
@@ -125,13 +124,13 @@ function modeOf(target: string): string {
 
 const sample = 1_000
 
-async function checkSample(store: Verifier, world: World): Promise<Check> {
-  const progress = progressLine(world, 'checking', 'messages')
+async function checkSample(store: Verifier, context: CommandContext): Promise<Check> {
+  const progress = createProgressBar(context, 'checking', 'messages')
   let verified: Verified
   try {
     verified = await store.verify({
       newest: sample,
-      signal: world.signal,
+      signal: context.signal,
       onProgress: ({ messages }) => progress.show(messages, sample),
     })
   } finally {
@@ -142,10 +141,11 @@ async function checkSample(store: Verifier, world: World): Promise<Check> {
     return {
       name: 'verify',
       status: 'failed',
-      message: `${plural(findings.damage, 'message')} damaged among the newest ${whole(checked)}. All of them: skein verify`,
+      message: `${plural(findings.damage, 'message')} damaged among the newest ${formatInteger(checked)}. All of them: skein verify`,
     }
   }
-  const which = checked < sample ? `all ${plural(checked, 'message')}` : `newest ${whole(checked)} messages`
+  const which =
+    checked < sample ? `all ${plural(checked, 'message')}` : `newest ${formatInteger(checked)} messages`
   return {
     name: 'verify',
     status: 'ok',
@@ -153,14 +153,14 @@ async function checkSample(store: Verifier, world: World): Promise<Check> {
   }
 }
 
-async function checkSettings(world: World): Promise<readonly Check[]> {
-  const { config, problems } = await inspectConfig(world.cwd, world.env)
-  const present = keysPresent(world.env)
+async function checkSettings(context: CommandContext): Promise<readonly Check[]> {
+  const { config, problems } = await inspectConfig(context.cwd, context.env)
+  const present = presentKeys(context.env)
   const wanted = new Set([
-    chooseModel({ arguments: [], options: {} }, world.env, config).id,
-    ...Object.values(config.models).map(name => fullName(name)),
+    chooseModel({ arguments: [], options: {} }, context.env, config).id,
+    ...Object.values(config.models).map(name => fullModelName(name)),
   ])
-  const lacking = Map.groupBy([...wanted], model => missingKey(model, world.env))
+  const lacking = Map.groupBy([...wanted], model => missingKey(model, context.env))
   lacking.delete(null)
   const set =
     present.length === 0

@@ -1,14 +1,14 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hasOption, type Run } from '../command-line/command.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { type CommandHandler, hasOption } from '../command-line/command.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 
 /** Makes a store of this directory's own. A second time it changes nothing. */
-export const init: Run = async (given, world) => {
-  if (hasOption(given, 'db'))
+export const initCommand: CommandHandler = async (args, context) => {
+  if (hasOption(args, 'db'))
     throw new UsageError('init makes .skein/ here, and --db names another place', 'Drop it.')
-  const folder = join(world.cwd, '.skein')
+  const folder = join(context.cwd, '.skein')
   const file = join(folder, 'conversations.db')
   const created = !existsSync(file)
   const there = lstatSync(folder, { throwIfNoEntry: false })
@@ -23,14 +23,14 @@ export const init: Run = async (given, world) => {
     const { openStore } = await import('../../stores/open.ts')
     await (await openStore(file)).close()
   }
-  if (world.json) world.out.line(JSON.stringify({ folder, file, created }))
-  else if (!world.quiet) {
-    const { style } = world.err
+  if (context.json) context.out.line(JSON.stringify({ folder, file, created }))
+  else if (!context.quiet) {
+    const { style } = context.err
     const { dot, note } = style.symbols
     if (created)
-      world.err.line(`made .skein/ ${dot} conversations of this directory are kept in it now, out of git`)
-    else world.err.line('.skein/ is here already. Nothing was changed')
-    if (world.env.SKEIN_DB) world.err.line(`${style.note(note)} SKEIN_DB is set, and wins over it`)
+      context.err.line(`made .skein/ ${dot} conversations of this directory are kept in it now, out of git`)
+    else context.err.line('.skein/ is here already. Nothing was changed')
+    if (context.env.SKEIN_DB) context.err.line(`${style.note(note)} SKEIN_DB is set, and wins over it`)
   }
-  return exit.ok
+  return exitCode.ok
 }

@@ -1,32 +1,33 @@
 import { existsSync } from 'node:fs'
-import type { Run } from '../command-line/command.ts'
-import { exit } from '../command-line/exit-code.ts'
-import { shownTarget } from '../store/store-location.ts'
+import type { CommandHandler } from '../command-line/command.ts'
+import { exitCode } from '../command-line/exit-code.ts'
+import { shownLocation } from '../store/store-location.ts'
 
 /** Brings the store to this version's schema, and says which that is. Opening a store does the same. */
-export const migrate: Run = async (_given, world) => {
-  const { target, isFile } = world.place()
+export const migrateCommand: CommandHandler = async (_given, context) => {
+  const { target, isFile } = context.location()
   if (isFile && !existsSync(target)) {
-    if (world.json) world.out.line(JSON.stringify({ store: shownTarget(world), before: null, schema: null }))
-    else if (!world.quiet)
-      world.err.line(`there is no store at ${shownTarget(world)} yet, and so nothing to migrate`)
-    return exit.ok
+    if (context.json)
+      context.out.line(JSON.stringify({ store: shownLocation(context), before: null, schema: null }))
+    else if (!context.quiet)
+      context.err.line(`there is no store at ${shownLocation(context)} yet, and so nothing to migrate`)
+    return exitCode.ok
   }
   const before = isFile ? await versionBefore(target) : null
-  const store = await world.store()
+  const store = await context.store()
   const schema = await store.schemaVersion()
-  if (world.json) world.out.line(JSON.stringify({ store: shownTarget(world), before, schema }))
-  else if (!world.quiet) {
-    const { dot } = world.err.style.symbols
+  if (context.json) context.out.line(JSON.stringify({ store: shownLocation(context), before, schema }))
+  else if (!context.quiet) {
+    const { dot } = context.err.style.symbols
     const changed = before !== null && before < schema
     const was = changed
       ? `migrated from schema ${before} to ${schema}`
       : `schema ${schema}, the newest that I know`
     const copy =
-      changed && before > 0 ? ` ${dot} a copy of before: ${shownTarget(world)}.before-migration` : ''
-    world.err.line(`${shownTarget(world)} ${dot} ${was}${copy}`)
+      changed && before > 0 ? ` ${dot} a copy of before: ${shownLocation(context)}.before-migration` : ''
+    context.err.line(`${shownLocation(context)} ${dot} ${was}${copy}`)
   }
-  return exit.ok
+  return exitCode.ok
 }
 
 /** The version in the file, read without changing it. */

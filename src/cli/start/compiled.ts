@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { constants, Script } from 'node:vm'
 
 /** What the bundle of the command exports. */
-export interface Bundle {
+export interface CommandBundle {
   main(): Promise<void>
 }
 
@@ -26,11 +26,11 @@ export function compiledScript(bundle: string, code?: Buffer): Script {
 }
 
 /** Runs it in the place of the bundle: the bundle's other files, which ask for that by its path, get this. */
-export function runCompiled(bundle: string, script: Script): Bundle {
+export function runCompiled(bundle: string, script: Script): CommandBundle {
   const module = new Module(bundle)
   const require = createRequire(bundle)
   require.cache[bundle] = module
   script.runInThisContext()(module.exports, require, module, bundle, dirname(bundle))
   module.loaded = true
-  return module.exports as Bundle
+  return module.exports as CommandBundle
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { homely } from '../output/tildify.ts'
+import { tildify } from '../output/tildify.ts'
 
 /** Where the store of a command is, and why there. */
 export interface StoreLocation {
@@ -15,7 +15,7 @@ export interface StoreLocation {
 }
 
 /** Finds the store: `--db`, SKEIN_DB, the nearest `.skein/conversations.db` above, the user's data folder. */
-export function findPlace(
+export function findStore(
   given: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
   cwd: string,
@@ -43,16 +43,16 @@ export function dataFolder(env: Readonly<Record<string, string | undefined>>): s
 }
 
 /** Where things will be kept from now on; null if something is kept there already. */
-export function firstPlace({ place, env }: Located): string | null {
-  const { target, isFile } = place()
-  return !isFile || existsSync(target) ? null : homely(target, env)
+export function newStorePath({ location, env }: Located): string | null {
+  const { target, isFile } = location()
+  return !isFile || existsSync(target) ? null : tildify(target, env)
 }
 
 /** The location of the store as it is shown: a URL without its password, a file with `~` for people and in full
  *  for programs. */
-export function shownTarget({ place, env, json }: Located & { readonly json: boolean }): string {
-  const { target } = place()
-  if (!URL.canParse(target) || !target.includes('://')) return json ? target : homely(target, env)
+export function shownLocation({ location, env, json }: Located & { readonly json: boolean }): string {
+  const { target } = location()
+  if (!URL.canParse(target) || !target.includes('://')) return json ? target : tildify(target, env)
   const url = new URL(target)
   if (url.password) url.password = '***'
   for (const name of [...url.searchParams.keys()]) {
@@ -62,6 +62,6 @@ export function shownTarget({ place, env, json }: Located & { readonly json: boo
 }
 
 interface Located {
-  place(): StoreLocation
+  location(): StoreLocation
   readonly env: Readonly<Record<string, string | undefined>>
 }

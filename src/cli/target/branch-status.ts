@@ -6,21 +6,21 @@ import type { BranchInConversation, ConversationReader, MessageReader, TurnWrite
 import { takeOver } from '../../recorder/take-over.ts'
 
 /** Where a conversation stands: what a person is told before anything is asked. */
-export interface Standing {
+export interface BranchStatus {
   readonly conversation: Conversation
   readonly branch: Branch
   /** The message that is gone on from; null in an empty conversation. */
   readonly head: MessageId | null
   /** Messages from the root to there. */
   readonly messages: number
-  readonly last: LastWords | null
+  readonly last: LastText | null
   /** Somebody is answering on this branch right now. */
   readonly live: boolean
   /** The person's last message has no answer, and nobody is working on one. */
   readonly unanswered: boolean
 }
 
-export interface LastWords {
+export interface LastText {
   readonly text: string
   readonly role: Role
   readonly at: Date
@@ -31,22 +31,25 @@ export type StatusStore = ConversationReader & MessageReader & Pick<TurnWriter, 
 
 /** Looks at the end of a branch. An answer whose process died is closed first: what had arrived of it is kept, and
  *  is what the person sees. */
-export async function standingOn(store: StatusStore, place: BranchInConversation): Promise<Standing> {
-  const { conversation } = place
-  const ended = await takeOver(store, conversation.id, place.branch.name)
-  const branch = ended.length > 0 ? await store.getBranch(place.branch) : place.branch
+export async function readBranchStatus(
+  store: StatusStore,
+  found: BranchInConversation,
+): Promise<BranchStatus> {
+  const { conversation } = found
+  const ended = await takeOver(store, conversation.id, found.branch.name)
+  const branch = ended.length > 0 ? await store.getBranch(found.branch) : found.branch
   const open = await store.listTurns(conversation.id, { status: 'open' })
   const live = open.some(turn => turn.branch === branch.name)
-  return standingAt(store, { conversation, branch }, branch.head, live)
+  return readStatusAt(store, { conversation, branch }, branch.head, live)
 }
 
 /** The same for any message: a fork begins there, whatever the branch does. */
-export async function standingAt(
+export async function readStatusAt(
   store: Pick<MessageReader, 'getMessages'>,
   { conversation, branch }: BranchInConversation,
   head: MessageId | null,
   live = false,
-): Promise<Standing> {
+): Promise<BranchStatus> {
   const newest = head === null ? [] : await newestOf(store, head)
   const last = newest.at(-1)
   return {
@@ -76,7 +79,7 @@ async function newestOf(
   return messages
 }
 
-function lastWordsOf(messages: readonly Message[]): LastWords | null {
+function lastWordsOf(messages: readonly Message[]): LastText | null {
   const spoken = messages.findLast(message => textOf(message).trim() !== '')
   return spoken ? { text: textOf(spoken), role: spoken.role, at: spoken.createdAt } : null
 }

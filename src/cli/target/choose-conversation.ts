@@ -8,31 +8,31 @@ import type {
   Lister,
   Resolved,
 } from '../../core/ports.ts'
-import type { Given } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
+import type { Args } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { shortened } from '../output/short-id.ts'
-import { homely } from '../output/tildify.ts'
-import { age } from '../output/time.ts'
+import { shortenId } from '../output/short-id.ts'
+import { tildify } from '../output/tildify.ts'
+import { formatAge } from '../output/time.ts'
 import type { StoreLocation } from '../store/store-location.ts'
-import { type Standing, type StatusStore, standingAt, standingOn } from './branch-status.ts'
+import { type BranchStatus, readBranchStatus, readStatusAt, type StatusStore } from './branch-status.ts'
 import { findNamed, looksLikeId } from './find-named.ts'
 import { moveKey } from './move-key.ts'
 import { newestHere } from './newest-here.ts'
-import { type Fork, forkAt, isAnswered, makeFork } from './planned-fork.ts'
-import { type Wishes, wishesOf } from './target-flags.ts'
+import { createFork, isAnswered, type PlannedFork, planFork } from './planned-fork.ts'
+import { type TargetFlags, targetFlags } from './target-flags.ts'
 
 /** Which conversation is talked in, and how it was found: said before the model is called. */
-export interface Chosen {
+export interface ChosenConversation {
   /** `fresh`: a conversation was to be gone on with, and there is none. */
   readonly how: 'continued' | 'new' | 'forked' | 'fresh' | 'incognito'
   /** Where it stands; null if there is nothing yet. */
-  readonly standing: Standing | null
-  readonly fork: Fork | null
+  readonly status: BranchStatus | null
+  readonly fork: PlannedFork | null
   /** What else a person has to know, without the `!`. */
   readonly notes: readonly string[]
   /** The word after `-c`, if it is no id: then it is the beginning of the prompt. */
-  readonly word: string | null
+  readonly promptWord: string | null
   /** Makes what has to be made, and says whom to send to. Called right before the first message: whoever looks
    *  and leaves, leaves nothing behind. */
   enter(model: string): Promise<Target>
@@ -40,54 +40,54 @@ export interface Chosen {
 
 /** Chooses by the flags. Without any: the newest main conversation of this directory, and a new one where there is none.
  *  With `--incognito` no store is opened. Throws UsageError, NotFoundError and AmbiguousIdError. */
-export async function chooseConversation(given: Given, world: World): Promise<Chosen> {
-  const wishes = wishesOf(given)
+export async function chooseConversation(args: Args, context: CommandContext): Promise<ChosenConversation> {
+  const wishes = targetFlags(args)
   if (wishes.incognito) return incognito
-  const store = await world.store()
-  if (wishes.isNew) return startNew(wishes.name, store, world)
-  if (wishes.name !== null) return byName(wishes.name, store, world)
-  const id = wishes.resume ?? wishes.goOn
-  if (id === null || id === '') return newest(wishes, store, world, null)
-  const found = await findNamed(id, store, world)
-  if (found) return goOnWith(id, found, wishes, store, world)
+  const store = await context.store()
+  if (wishes.isNew) return startNew(wishes.name, store, context)
+  if (wishes.name !== null) return byName(wishes.name, store, context)
+  const id = wishes.resume ?? wishes.continueWith
+  if (id === null || id === '') return newest(wishes, store, context, null)
+  const found = await findNamed(id, store, context)
+  if (found) return chooseNamed(id, found, wishes, store, context)
   if (wishes.resume !== null || looksLikeId(id)) throw new NotFoundError('id', id)
-  return newest(wishes, store, world, id)
+  return newest(wishes, store, context, id)
 }
 
-const incognito: Chosen = {
+const incognito: ChosenConversation = {
   how: 'incognito',
-  standing: null,
+  status: null,
   fork: null,
   notes: [],
-  word: null,
+  promptWord: null,
   enter: async () => 'incognito',
 }
 
 /** What was named: a conversation at one of its branches, or a message. */
-export async function goOnWith(
+export async function chooseNamed(
   named: string,
   found: Resolved,
-  { force }: Pick<Wishes, 'force'>,
+  { force }: Pick<TargetFlags, 'force'>,
   store: StatusStore & ConversationWriter,
-  world: World,
-): Promise<Chosen> {
-  checkOurs(named, found.conversation, force, world)
-  const notes = expiryNotes(found.conversation, world)
+  context: CommandContext,
+): Promise<ChosenConversation> {
+  checkOwnership(named, found.conversation, force, context)
+  const notes = expiryNotes(found.conversation, context)
   if (found.message === null) return continued(store, found, notes)
   const branches = await store.listBranches(found.conversation.id)
   const ending = branches.filter(branch => branch.head === found.message)
   const branch = ending.find(one => one.active) ?? ending[0]
   if (branch && !(await isAnswered(store, found.message)))
     return continued(store, { ...found, branch }, notes)
-  const fork = await forkAt(store, found.conversation, found.message)
+  const fork = await planFork(store, found.conversation, found.message)
   return {
     how: 'forked',
-    standing: await standingAt(store, found, found.message),
+    status: await readStatusAt(store, found, found.message),
     fork,
     notes,
-    word: null,
+    promptWord: null,
     async enter() {
-      const made = await makeFork(store, fork)
+      const made = await createFork(store, fork)
       await store.activateBranch(made)
       return made
     },
@@ -95,11 +95,11 @@ export async function goOnWith(
 }
 
 /** A conversation of another directory, or of another program, is not gone on with by mistake (C16). */
-export function checkOurs(
+export function checkOwnership(
   named: string,
   { directory, owner }: Conversation,
   force: boolean,
-  { cwd, env }: World,
+  { cwd, env }: CommandContext,
 ): void {
   if (owner !== null)
     throw new UsageError(
@@ -107,27 +107,27 @@ export function checkOurs(
       `skein show ${named} reads it`,
     )
   if (directory !== null && directory !== cwd && !force)
-    throw new UsageError(`${named} belongs to ${homely(directory, env)}`, 'Go there, or add --force')
+    throw new UsageError(`${named} belongs to ${tildify(directory, env)}`, 'Go there, or add --force')
 }
 
-function expiryNotes({ expiresAt }: Conversation, world: World): readonly string[] {
-  const expired = expiresAt !== null && expiresAt.getTime() <= world.now()
-  return expired ? [`expired ${since(expiresAt, world)}, going on`] : []
+function expiryNotes({ expiresAt }: Conversation, context: CommandContext): readonly string[] {
+  const expired = expiresAt !== null && expiresAt.getTime() <= context.now()
+  return expired ? [`expired ${since(expiresAt, context)}, going on`] : []
 }
 
 async function continued(
   store: StatusStore & ConversationWriter,
-  place: BranchInConversation,
+  found: BranchInConversation,
   notes: readonly string[] = [],
-): Promise<Chosen> {
-  const standing = await standingOn(store, place)
-  const { conversation, branch } = standing
+): Promise<ChosenConversation> {
+  const status = await readBranchStatus(store, found)
+  const { conversation, branch } = status
   return {
-    how: standing.head === null ? 'new' : 'continued',
-    standing,
+    how: status.head === null ? 'new' : 'continued',
+    status,
     fork: null,
     notes,
-    word: null,
+    promptWord: null,
     async enter() {
       // Whoever talks on a branch goes on with it next time.
       if (conversation.activeBranch !== branch.name) await store.activateBranch(branch)
@@ -137,23 +137,29 @@ async function continued(
 }
 
 /** The conversation with a name: whoever gives the name gets the one of this directory, made if there is none. */
-async function byName(name: string, store: StatusStore & ConversationWriter, world: World): Promise<Chosen> {
-  const key = keyOf(name, world.place(), world.cwd)
-  const place = await store.findByKey(key)
-  if (place) return continued(store, place)
-  return fresh('new', await formerNotes(key, store, world), async () => ({ key, ...wanted(world) }))
+async function byName(
+  name: string,
+  store: StatusStore & ConversationWriter,
+  context: CommandContext,
+): Promise<ChosenConversation> {
+  const key = keyOf(name, context.location(), context.cwd)
+  const found = await store.findByKey(key)
+  if (found) return continued(store, found)
+  return fresh('new', await formerNotes(key, store, context), async () => ({ key, ...wanted(context) }))
 }
 
 /** The key's last holder has expired: what was said is not gone, and nobody should think so. */
 async function formerNotes(
   key: string,
   store: Pick<ConversationReader, 'resolve'>,
-  world: World,
+  context: CommandContext,
 ): Promise<readonly string[]> {
   try {
     const { conversation } = await store.resolve(key)
     const { expiresAt } = conversation
-    return expiresAt === null || expiresAt.getTime() > world.now() ? [] : [expiredNote(conversation, world)]
+    return expiresAt === null || expiresAt.getTime() > context.now()
+      ? []
+      : [expiredNote(conversation, context)]
   } catch (error) {
     if (error instanceof NotFoundError) return []
     throw error
@@ -161,58 +167,62 @@ async function formerNotes(
 }
 
 async function newest(
-  wishes: Wishes,
+  wishes: TargetFlags,
   store: StatusStore & ConversationWriter & Lister,
-  world: World,
+  context: CommandContext,
   word: string | null,
-): Promise<Chosen> {
-  const { place, expired } = await newestHere(store, world)
-  if (place) return { ...(await continued(store, place)), word }
-  const key = keyOf('default', world.place(), world.cwd)
-  const notes = expired ? [expiredNote(expired, world)] : []
-  const how = wishes.goOn !== null || expired ? 'fresh' : 'new'
+): Promise<ChosenConversation> {
+  const { newest: found, expired } = await newestHere(store, context)
+  if (found) return { ...(await continued(store, found)), promptWord: word }
+  const key = keyOf('default', context.location(), context.cwd)
+  const notes = expired ? [expiredNote(expired, context)] : []
+  const how = wishes.continueWith !== null || expired ? 'fresh' : 'new'
   const made = await fresh(how, notes, async model => {
     const holder = await store.findByKey(key)
     // In a project's store another directory of the project may have it. In this directory, somebody has just begun.
-    const isTaken = holder !== null && holder.conversation.directory !== world.cwd
-    return isTaken ? begin(store, key, world, model) : { key, ...wanted(world) }
+    const isTaken = holder !== null && holder.conversation.directory !== context.cwd
+    return isTaken ? begin(store, key, context, model) : { key, ...wanted(context) }
   })
-  return { ...made, word }
+  return { ...made, promptWord: word }
 }
 
-function startNew(name: string | null, store: KeyStore, world: World): Promise<Chosen> {
-  const key = keyOf(name ?? 'default', world.place(), world.cwd)
-  return fresh('new', [], model => begin(store, key, world, model))
+function startNew(
+  name: string | null,
+  store: KeyStore,
+  context: CommandContext,
+): Promise<ChosenConversation> {
+  const key = keyOf(name ?? 'default', context.location(), context.cwd)
+  return fresh('new', [], model => begin(store, key, context, model))
 }
 
 async function fresh(
   how: 'new' | 'fresh',
   notes: readonly string[],
   enter: (model: string) => Promise<Target>,
-): Promise<Chosen> {
-  return { how, standing: null, fork: null, notes, word: null, enter }
+): Promise<ChosenConversation> {
+  return { how, status: null, fork: null, notes, promptWord: null, enter }
 }
 
 type KeyStore = Pick<ConversationReader, 'findByKey'> & Pick<ConversationWriter, 'create' | 'setKey'>
 
 /** A new conversation takes the key; the one that had it keeps its id. */
-async function begin(store: KeyStore, key: string, world: World, model: string): Promise<Target> {
-  const { branch } = await store.create({ ...wanted(world), model })
+async function begin(store: KeyStore, key: string, context: CommandContext, model: string): Promise<Target> {
+  const { branch } = await store.create({ ...wanted(context), model })
   await moveKey(store, key, branch)
   return { conversationId: branch.conversationId, name: branch.name }
 }
 
-function wanted({ cwd }: World): Pick<NewConversation, 'directory' | 'channel'> {
+function wanted({ cwd }: CommandContext): Pick<NewConversation, 'directory' | 'channel'> {
   return { directory: cwd, channel: 'cli' }
 }
 
-function expiredNote({ id, title, expiresAt }: Conversation, world: World): string {
-  const what = title === null ? shortened(id) : `"${title}"`
-  return `${what} expired ${since(expiresAt!, world)}. Go on with it: skein -c ${shortened(id)}`
+function expiredNote({ id, title, expiresAt }: Conversation, context: CommandContext): string {
+  const what = title === null ? shortenId(id) : `"${title}"`
+  return `${what} expired ${since(expiresAt!, context)}. Go on with it: skein -c ${shortenId(id)}`
 }
 
-function since(date: Date, world: World): string {
-  const text = age(date, world.now())
+function since(date: Date, context: CommandContext): string {
+  const text = formatAge(date, context.now())
   return text === 'now' ? 'just now' : /^\d+[mhd]$/.test(text) ? `${text} ago` : `on ${text}`
 }
 

@@ -1,28 +1,28 @@
 import { AmbiguousIdError, type IdCandidate, InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { ConversationReader, Lister, MessageReader } from '../../core/ports.ts'
-import type { World } from '../command-line/command-context.ts'
-import { type Problem, problemOf } from '../command-line/report.ts'
-import { editsBetween } from '../command-line/similar-words.ts'
-import { cut, folded, padEnd, padStart, widthOf } from '../output/cut.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { type ErrorReport, errorReport } from '../command-line/error-report.ts'
+import { editDistance } from '../command-line/similar-words.ts'
+import { collapseSpaces, cut, padEnd, padStart, widthOf } from '../output/cut.ts'
 import { gistOf } from '../output/gist.ts'
 import { modelName } from '../output/model-name.ts'
-import { shortestId, shortIdIn } from '../output/short-id.ts'
-import { age } from '../output/time.ts'
+import { shortestIdLength, uniqueShortId } from '../output/short-id.ts'
+import { formatAge } from '../output/time.ts'
 
 type ReadStore = ConversationReader & MessageReader & Lister
 
 /** An error, and if it is about an id, what may have been meant. `typed` are the words that were given: an error about
  *  an id that is too short does not say which. */
-export async function explain(
+export async function explainError(
   error: unknown,
   typed: readonly string[],
   store: ReadStore,
-  world: World,
-): Promise<Problem> {
-  const problem = problemOf(error)
+  context: CommandContext,
+): Promise<ErrorReport> {
+  const problem = errorReport(error)
   try {
-    return await explained(problem, error, typed, store, world)
+    return await explained(problem, error, typed, store, context)
   } catch {
     // A store that cannot be read has no more to say: what went wrong first is what counts.
     return problem
@@ -30,20 +30,20 @@ export async function explain(
 }
 
 async function explained(
-  problem: Problem,
+  problem: ErrorReport,
   error: unknown,
   typed: readonly string[],
   store: ReadStore,
-  world: World,
-): Promise<Problem> {
+  context: CommandContext,
+): Promise<ErrorReport> {
   if (error instanceof AmbiguousIdError) {
-    return { ...problem, lines: await candidateLines(error.candidates, store, world) }
+    return { ...problem, lines: await candidateLines(error.candidates, store, context) }
   }
   const word = unknownId(error, typed)
-  const near = word === undefined ? [] : await nearIds(word, store, world)
+  const near = word === undefined ? [] : await nearIds(word, store, context)
   if (near.length === 0) return problem
   const short: string[] = []
-  for (const id of near) short.push(await shortIdIn(store, id))
+  for (const id of near) short.push(await uniqueShortId(store, id))
   return { ...problem, hint: `Near: ${short.join(', ')}. Or: skein search`, candidates: near, lines: [] }
 }
 
@@ -57,11 +57,11 @@ function unknownId(error: unknown, typed: readonly string[]): string | undefined
 async function candidateLines(
   candidates: readonly IdCandidate[],
   store: ReadStore,
-  world: World,
+  context: CommandContext,
 ): Promise<readonly string[]> {
   const rows: (readonly [id: string, who: string, when: string, words: string])[] = []
-  for (const candidate of candidates) rows.push(await rowOf(candidate, store, world))
-  const { style, width } = world.err
+  for (const candidate of candidates) rows.push(await rowOf(candidate, store, context))
+  const { style, width } = context.err
   const widest = (at: 0 | 1 | 2) => Math.max(...rows.map(row => widthOf(row[at])))
   return rows.map(([id, who, when, words]) => {
     const lead = `${padEnd(id, widest(0))}  ${padEnd(who, widest(1))}  ${padStart(when, widest(2))}  `
@@ -70,15 +70,15 @@ async function candidateLines(
   })
 }
 
-async function rowOf({ kind, id }: IdCandidate, store: ReadStore, world: World) {
-  const { style } = world.err
-  const short = await shortIdIn(store, id)
+async function rowOf({ kind, id }: IdCandidate, store: ReadStore, context: CommandContext) {
+  const { style } = context.err
+  const short = await uniqueShortId(store, id)
   const { conversation, message } = await store.resolve(id)
   const [said] = message === null ? [] : await store.getMessages([message], { blobs: 'preview' })
-  const when = age(said?.createdAt ?? conversation.updatedAt, world.now())
-  if (!said) return [short, kind, when, style.safe(folded(conversation.title ?? 'untitled'))] as const
+  const when = formatAge(said?.createdAt ?? conversation.updatedAt, context.now())
+  if (!said) return [short, kind, when, style.safe(collapseSpaces(conversation.title ?? 'untitled'))] as const
   const who = { user: 'You', system: 'system', tool_result: 'tool', assistant: null }[said.role]
-  const model = conversation.model === null ? 'assistant' : modelName(folded(conversation.model))
+  const model = conversation.model === null ? 'assistant' : modelName(collapseSpaces(conversation.model))
   return [short, style.safe(who ?? model), when, style.safe(gistOf(said))] as const
 }
 
@@ -97,7 +97,7 @@ const messagesRead = 100
 async function nearIds(
   typed: string,
   store: ConversationReader & Lister,
-  { cwd }: Pick<World, 'cwd'>,
+  { cwd }: Pick<CommandContext, 'cwd'>,
 ): Promise<readonly string[]> {
   const id = typed.split(':', 1)[0]!.toLowerCase()
   if (id.length < 3) return []
@@ -116,7 +116,7 @@ async function idsBeginningLike(
   store: Pick<ConversationReader, 'resolve'>,
   typed: string,
 ): Promise<readonly string[]> {
-  for (let length = typed.length - 1; length >= shortestId; length--) {
+  for (let length = typed.length - 1; length >= shortestIdLength; length--) {
     try {
       const { message, conversation } = await store.resolve(typed.slice(0, length))
       return [message ?? conversation.id]
@@ -147,8 +147,10 @@ async function idsSeen(
 
 /** Edits between what was typed and the same length of an id. Of few letters the first three have to be right. */
 function distanceBetween(typed: string, id: string): number {
-  const edits = editsBetween(typed, id.slice(0, typed.length))
-  return typed.length >= shortestId || typed.slice(0, 3) === id.slice(0, 3) ? edits : Number.POSITIVE_INFINITY
+  const edits = editDistance(typed, id.slice(0, typed.length))
+  return typed.length >= shortestIdLength || typed.slice(0, 3) === id.slice(0, 3)
+    ? edits
+    : Number.POSITIVE_INFINITY
 }
 
 function titled(listed: readonly ListedConversation[], typed: string): readonly string[] {

@@ -1,6 +1,6 @@
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { BranchInConversation, ConversationReader, Lister, Resolved } from '../../core/ports.ts'
-import type { World } from '../command-line/command-context.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
 
 /** How many conversations of this directory are looked through for the name of a branch. */
 const mostLookedAt = 50
@@ -11,7 +11,7 @@ const mostLookedAt = 50
 export async function findNamed(
   word: string,
   store: ConversationReader & Lister,
-  world: Pick<World, 'cwd'>,
+  context: Pick<CommandContext, 'cwd'>,
 ): Promise<Resolved | null> {
   if (word === '' || /\s/.test(word)) return null
   try {
@@ -23,15 +23,15 @@ export async function findNamed(
     const isUnknown = error instanceof InvalidError || (error instanceof NotFoundError && !error.trashed)
     if (!isUnknown) throw error
   }
-  const place = (await byOwnKey(word, store, world)) ?? (await byBranch(word, store, world))
-  return place && { ...place, message: null }
+  const found = (await byOwnKey(word, store, context)) ?? (await byBranch(word, store, context))
+  return found && { ...found, message: null }
 }
 
 /** A key as people say it: in the user's store it goes on with the directory. */
 async function byOwnKey(
   word: string,
   store: Pick<ConversationReader, 'findByKey'>,
-  { cwd }: Pick<World, 'cwd'>,
+  { cwd }: Pick<CommandContext, 'cwd'>,
 ): Promise<BranchInConversation | null> {
   return word.startsWith('cli:') ? store.findByKey(`${word}@${cwd}`) : null
 }
@@ -39,7 +39,7 @@ async function byOwnKey(
 async function byBranch(
   name: string,
   store: Pick<ConversationReader & Lister, 'listBranches' | 'listConversations'>,
-  { cwd }: Pick<World, 'cwd'>,
+  { cwd }: Pick<CommandContext, 'cwd'>,
 ): Promise<BranchInConversation | null> {
   const { items } = await store.listConversations({ directory: cwd, limit: mostLookedAt })
   for (const { branch, ...conversation } of items) {

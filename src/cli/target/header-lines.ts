@@ -1,11 +1,11 @@
-import { cut, folded, widthOf } from '../output/cut.ts'
+import { collapseSpaces, cut, widthOf } from '../output/cut.ts'
 import { plural } from '../output/number.ts'
-import type { Paper } from '../output/output.ts'
+import type { Output } from '../output/output.ts'
 import { noteLine } from '../output/print.ts'
-import { shortened } from '../output/short-id.ts'
-import { age } from '../output/time.ts'
-import type { Standing } from './branch-status.ts'
-import type { Chosen } from './choose-conversation.ts'
+import { shortenId } from '../output/short-id.ts'
+import { formatAge } from '../output/time.ts'
+import type { BranchStatus } from './branch-status.ts'
+import type { ChosenConversation } from './choose-conversation.ts'
 
 /** After so long, a person may have something else in mind. */
 const longAgoMs = 12 * 3_600_000
@@ -19,19 +19,23 @@ export interface HeaderOptions {
 }
 
 /** What this run takes hold of, before the model is called. */
-export function headerLines(chosen: Chosen, paper: Paper, options: HeaderOptions): readonly string[] {
-  const lines = headLines(chosen, paper, options)
+export function headerLines(
+  chosen: ChosenConversation,
+  output: Output,
+  options: HeaderOptions,
+): readonly string[] {
+  const lines = headLines(chosen, output, options)
   const notes = [
     ...chosen.notes,
-    ...(chosen.standing?.unanswered && chosen.how === 'continued'
+    ...(chosen.status?.unanswered && chosen.how === 'continued'
       ? ['your last message has no answer yet']
       : []),
   ]
-  return [...lines, ...notes.map(note => noteLine(note, paper))]
+  return [...lines, ...notes.map(note => noteLine(note, output))]
 }
 
-function headLines(chosen: Chosen, paper: Paper, options: HeaderOptions): readonly string[] {
-  const { style } = paper
+function headLines(chosen: ChosenConversation, output: Output, options: HeaderOptions): readonly string[] {
+  const { style } = output
   const dot = ` ${style.symbols.dot} `
   const kept = options.keptIn ? `${dot}kept in ${style.safe(options.keptIn)}` : ''
   switch (chosen.how) {
@@ -45,29 +49,29 @@ function headLines(chosen: Chosen, paper: Paper, options: HeaderOptions): readon
       const { at, name, answers } = chosen.fork!
       const had = answers === 0 ? '' : ` (it had ${plural(answers, 'answer')} already)`
       const branch = style.branch(style.safe(options.branch ?? name))
-      return [`forked at ${style.id(shortened(at))} as ${branch}${had}`]
+      return [`forked at ${style.id(shortenId(at))} as ${branch}${had}`]
     }
     case 'continued':
-      return continuedLines(chosen.standing!, paper, options.now)
+      return continuedLines(chosen.status!, output, options.now)
     default:
       return chosen.how satisfies never
   }
 }
 
 /** The title from the first prompt, and the last words: either alone is not enough to know a conversation again. */
-function continuedLines(standing: Standing, paper: Paper, now: number): readonly string[] {
-  const { style, width } = paper
+function continuedLines(status: BranchStatus, output: Output, now: number): readonly string[] {
+  const { style, width } = output
   const { dot, dots } = style.symbols
-  const { conversation, branch, messages, last } = standing
+  const { conversation, branch, messages, last } = status
   const tail = ` ${dot} ${style.safe(branch.name)} ${dot} ${messages}`
   const room = Math.max(12, width - widthOf(`continuing ""${tail}`))
-  const title = cut(folded(style.safe(conversation.title ?? 'without a title')), room, dots)
+  const title = cut(collapseSpaces(style.safe(conversation.title ?? 'without a title')), room, dots)
   const head = `continuing "${style.title(title)}" ${dot} ${style.branch(style.safe(branch.name))} ${dot} ${messages}`
   if (!last) return [head]
   const wayOut = now - last.at.getTime() >= longAgoMs ? '   (-n for new)' : ''
   const when = whenOf(last.at, now)
   const words = cut(
-    folded(style.safe(last.text)),
+    collapseSpaces(style.safe(last.text)),
     Math.max(12, width - widthOf(`  ${when}: ${wayOut}`)),
     dots,
   )
@@ -75,6 +79,6 @@ function continuedLines(standing: Standing, paper: Paper, now: number): readonly
 }
 
 function whenOf(date: Date, now: number): string {
-  const text = age(date, now)
+  const text = formatAge(date, now)
   return /^\d+[mhd]$/.test(text) ? `${text} ago` : text
 }

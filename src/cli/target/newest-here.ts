@@ -1,10 +1,10 @@
 import type { ListedConversation } from '../../core/listing.ts'
 import type { BranchInConversation, Lister } from '../../core/ports.ts'
-import type { World } from '../command-line/command-context.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
 
 /** What a bare `skein` goes on with. */
 export interface NewestHere {
-  readonly place: BranchInConversation | null
+  readonly newest: BranchInConversation | null
   /** A newer one that was passed over because it has expired. */
   readonly expired: ListedConversation | null
 }
@@ -13,7 +13,7 @@ export interface NewestHere {
  *  owns; an expired one goes on only when it is named. */
 export async function newestHere(
   store: Pick<Lister, 'listConversations'>,
-  { cwd, now }: Pick<World, 'cwd' | 'now'>,
+  { cwd, now }: Pick<CommandContext, 'cwd' | 'now'>,
 ): Promise<NewestHere> {
   let expired: ListedConversation | null = null
   for (let after: string | null | undefined; after !== null; ) {
@@ -27,10 +27,10 @@ export async function newestHere(
       if (listed.owner !== null) continue
       const { branch, ...conversation } = listed
       if (listed.expiresAt === null || listed.expiresAt.getTime() > now())
-        return { place: { conversation, branch }, expired }
+        return { newest: { conversation, branch }, expired }
       expired ??= listed
     }
     after = page.next
   }
-  return { place: null, expired }
+  return { newest: null, expired }
 }

@@ -6,7 +6,7 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { ConversationReader, ConversationWriter, MessageReader } from '../../core/ports.ts'
 
 /** A branch that is about to be created. */
-export interface Fork {
+export interface PlannedFork {
   readonly conversationId: ConversationId
   readonly at: MessageId
   readonly name: string
@@ -15,25 +15,25 @@ export interface Fork {
 }
 
 /** Plans a fork at a message. Its name is the next free one after the active branch: `main-2`, `main-3` … */
-export async function forkAt(
+export async function planFork(
   store: ConversationReader & MessageReader,
   conversation: Conversation,
   at: MessageId,
-): Promise<Fork> {
+): Promise<PlannedFork> {
   const name = freeSiblingName(conversation.activeBranch, await namesIn(store, conversation.id))
   return { conversationId: conversation.id, at, name, answers: await countAnswers(store, at) }
 }
 
 /** Creates the planned branch, under the next free name if another process has taken its name. */
-export async function makeFork(
+export async function createFork(
   store: Pick<ConversationWriter, 'createBranch'>,
-  { conversationId, at, name }: Fork,
+  { conversationId, at, name }: PlannedFork,
 ): Promise<BranchRef> {
   return createFree(store, conversationId, at, name)
 }
 
 /** Creates a branch at a message, or at the root, with the next free name after `sibling`: `main-2`. */
-export async function branchAt(
+export async function createSiblingBranch(
   store: Pick<ConversationReader & ConversationWriter, 'listBranches' | 'createBranch'>,
   id: ConversationId,
   at: MessageId | null,

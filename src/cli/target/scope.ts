@@ -2,7 +2,7 @@ import type { ConversationFilter } from '../../core/listing.ts'
 import type { StoreLocation } from '../store/store-location.ts'
 
 /** Which conversations "here" means. */
-export interface Scope {
+export interface ConversationScope {
   readonly filter: Pick<ConversationFilter, 'directory'>
   /** As it stands in a sentence: `in this directory`. */
   readonly words: string
@@ -11,8 +11,8 @@ export interface Scope {
 }
 
 /** A project's store is all of one piece; elsewhere a directory has its own. */
-export function scopeOf(place: StoreLocation, cwd: string, all: boolean): Scope {
+export function conversationScope(location: StoreLocation, cwd: string, all: boolean): ConversationScope {
   if (all) return { filter: {}, words: 'in this store', isAll: true }
-  if (place.kind === 'project') return { filter: {}, words: 'in this project', isAll: true }
+  if (location.kind === 'project') return { filter: {}, words: 'in this project', isAll: true }
   return { filter: { directory: cwd }, words: 'in this directory', isAll: false }
 }

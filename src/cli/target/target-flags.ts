@@ -1,10 +1,10 @@
-import { type Given, hasOption, textOption } from '../command-line/command.ts'
+import { type Args, hasOption, textOption } from '../command-line/command.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 
 /** Which conversation a person asks for by flags. */
-export interface Wishes {
+export interface TargetFlags {
   /** The word after `--continue`, '' if there was none; null without the flag. */
-  readonly goOn: string | null
+  readonly continueWith: string | null
   readonly isNew: boolean
   readonly incognito: boolean
   /** The name after `--session`. */
@@ -27,22 +27,22 @@ const contradictions: readonly (readonly [string, string])[] = [
 ]
 
 /** Reads the flags. Throws UsageError where they contradict each other. */
-export function wishesOf(given: Given): Wishes {
+export function targetFlags(args: Args): TargetFlags {
   for (const [one, other] of contradictions) {
-    if (hasOption(given, one) && hasOption(given, other))
+    if (hasOption(args, one) && hasOption(args, other))
       throw new UsageError(`--${one} and --${other} contradict each other`, 'Drop one.')
   }
-  if (hasOption(given, 'with-context') && !hasOption(given, 'new'))
+  if (hasOption(args, 'with-context') && !hasOption(args, 'new'))
     throw new UsageError('--with-context is for a new conversation', 'Add -n')
   for (const name of ['session', 'resume']) {
-    if (textOption(given, name)?.trim() === '') throw new UsageError(`--${name} must not be empty`)
+    if (textOption(args, name)?.trim() === '') throw new UsageError(`--${name} must not be empty`)
   }
   return {
-    goOn: textOption(given, 'continue') ?? null,
-    isNew: hasOption(given, 'new'),
-    incognito: hasOption(given, 'incognito'),
-    name: textOption(given, 'session') ?? null,
-    resume: textOption(given, 'resume') ?? null,
-    force: hasOption(given, 'force'),
+    continueWith: textOption(args, 'continue') ?? null,
+    isNew: hasOption(args, 'new'),
+    incognito: hasOption(args, 'incognito'),
+    name: textOption(args, 'session') ?? null,
+    resume: textOption(args, 'resume') ?? null,
+    force: hasOption(args, 'force'),
   }
 }

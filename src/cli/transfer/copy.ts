@@ -4,18 +4,18 @@ import type { ConversationReader, Lister, RecordMover } from '../../core/ports.t
 import type { UnreadableRecord } from '../../core/record.ts'
 import { type RecordTally, type SourcedRecord, takeIn } from '../../core/take-in.ts'
 import { openStore } from '../../stores/open.ts'
-import { type Run, textOptions } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { type CommandHandler, textOptions } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { progressLine } from '../output/progress-line.ts'
-import { duration } from '../output/time.ts'
+import { createProgressBar } from '../output/progress-bar.ts'
+import { formatDuration } from '../output/time.ts'
 import { isServerUrl } from '../store/store-location.ts'
-import { conversationsOf } from './conversations-of.ts'
-import { nameOf } from './import.ts'
-import { movedText, tallyJson, tellSome, tellUnreadable } from './moved-text.ts'
-import { breathing } from './yield-to-event-loop.ts'
+import { conversationIds } from './conversation-ids.ts'
+import { recordName } from './import.ts'
+import { printSomeNotes, printUnreadable, tallyJson, transferText } from './transfer-text.ts'
+import { yieldToEventLoop } from './yield-to-event-loop.ts'
 
 interface Copied {
   readonly tally: RecordTally
@@ -27,39 +27,39 @@ interface Copied {
 }
 
 /** Copies conversations from one store into another, of either kind. What is there already is left alone. */
-export const copy: Run = async (given, world) => {
-  const [from, to] = given.arguments.map(name => targetOf(name, world.cwd)) as [string, string]
+export const copyCommand: CommandHandler = async (args, context) => {
+  const [from, to] = args.arguments.map(name => targetOf(name, context.cwd)) as [string, string]
   if (!isServerUrl(from) && !existsSync(from))
-    throw new UsageError(`there is no store at ${given.arguments[0]}`)
+    throw new UsageError(`there is no store at ${args.arguments[0]}`)
   if (isSame(from, to)) throw new UsageError('that is one store, not two', 'Name another to copy to')
-  using stop = stopOnInterrupt(world)
+  using stop = stopOnInterrupt(context)
   await using source = await openStore(from)
   await using target = await openStore(to)
-  const copied = await copyAll(world, source, target, textOptions(given, 'only'), stop.signal)
-  if (world.json) world.out.line(JSON.stringify(jsonOf(copied)))
-  else tell(world, copied)
-  return copied.refused.length + copied.unreadable.length > 0 ? exit.failure : exit.ok
+  const copied = await copyAll(context, source, target, textOptions(args, 'only'), stop.signal)
+  if (context.json) context.out.line(JSON.stringify(jsonOf(copied)))
+  else tell(context, copied)
+  return copied.refused.length + copied.unreadable.length > 0 ? exitCode.failure : exitCode.ok
 }
 
 async function copyAll(
-  world: World,
+  context: CommandContext,
   source: ConversationReader & Lister & RecordMover,
   target: RecordMover,
   only: readonly string[],
   signal: AbortSignal,
 ): Promise<Copied> {
   const began = performance.now()
-  const ids = await conversationsOf(source, only)
+  const ids = await conversationIds(source, only)
   const unreadable: UnreadableRecord[] = []
   const refused: string[] = []
   const notes: string[] = []
   let done = 0
-  const progress = progressLine(world, 'copying', 'conversations')
+  const progress = createProgressBar(context, 'copying', 'conversations')
   try {
     const tally = await takeIn(target, records(), {
       signal,
       onSpecial: ({ record }, written) => {
-        if (written.outcome === 'refused') refused.push(`${nameOf(record)}: ${written.reason}`)
+        if (written.outcome === 'refused') refused.push(`${recordName(record)}: ${written.reason}`)
         else if (written.note !== null) notes.push(written.note)
       },
       onProgress: () => progress.show(done, ids.length),
@@ -71,7 +71,7 @@ async function copyAll(
 
   async function* records(): AsyncGenerator<SourcedRecord> {
     for (const id of ids) {
-      for await (const record of breathing(source.readRecords(id))) {
+      for await (const record of yieldToEventLoop(source.readRecords(id))) {
         signal.throwIfAborted()
         if (record.kind === 'unreadable') unreadable.push(record)
         else yield { record, file: '', line: 0 }
@@ -105,10 +105,10 @@ function jsonOf({ tally, conversations, unreadable, refused, notes, ms }: Copied
   }
 }
 
-function tell(world: World, { tally, refused, notes, unreadable, ms }: Copied): void {
-  if (world.quiet) return
-  const { dot } = world.err.style.symbols
-  world.err.line(`${movedText(tally, 'copied', 'there')} ${dot} ${duration(ms)}`)
-  tellSome(world, [...notes, ...refused])
-  tellUnreadable(world, unreadable)
+function tell(context: CommandContext, { tally, refused, notes, unreadable, ms }: Copied): void {
+  if (context.quiet) return
+  const { dot } = context.err.style.symbols
+  context.err.line(`${transferText(tally, 'copied', 'there')} ${dot} ${formatDuration(ms)}`)
+  printSomeNotes(context, [...notes, ...refused])
+  printUnreadable(context, unreadable)
 }

@@ -4,16 +4,15 @@ import type { Message } from '../../core/message.ts'
 import { cut } from '../output/cut.ts'
 import { gistOf } from '../output/gist.ts'
 import { plural } from '../output/number.ts'
-import { resultsOf } from '../output/tool-line.ts'
+import { toolResults } from '../output/tool-line.ts'
 import { escapeHtml } from './escape-html.ts'
-import type { Exported, Line } from './exported.ts'
+import type { ExportedConversation, ExportedLine } from './exported-conversation.ts'
 import { markdownToHtml } from './markdown-html.ts'
-import { blockHtml, oneLine, type Result } from './page-blocks.ts'
-import { pageStyle } from './page-style.ts'
+import { blockHtml, type CallResult, oneLine } from './page-blocks.ts'
 
 /** A conversation as one page: every branch, readable offline and without a script. Nothing that was said can become
  *  a tag, and should it ever, the page's own policy lets nothing run and nothing be fetched. */
-export function toHtml(exported: Exported): string {
+export function exportHtml(exported: ExportedConversation): string {
   const { conversation, lines, branches } = exported
   const title = escapeHtml(oneLine(conversation.title ?? 'Untitled'))
   const leaving = Map.groupBy(lines.slice(1), line => line.from)
@@ -58,7 +57,7 @@ ${lines.map((line, i) => lineHtml(line, i)).join('\n')}
 </html>
 `
 
-  function lineHtml(line: Line, i: number): string {
+  function lineHtml(line: ExportedLine, i: number): string {
     const heading =
       i === 0
         ? ''
@@ -67,7 +66,7 @@ ${lines.map((line, i) => lineHtml(line, i)).join('\n')}
               ? 'Another beginning'
               : `Leaves from <a href="#m-${line.from}">${line.from.slice(0, 6)}</a>`
           } · ${plural(line.messages.length, 'message')}</p>`
-    const results = resultsOf(line.messages)
+    const results = toolResults(line.messages)
     const articles = line.messages.map(message => messageHtml(message, results))
     return `<section class="${i === 0 ? 'path' : 'line'}">${heading}
 ${articles.filter(article => article !== '').join('\n')}
@@ -102,7 +101,7 @@ ${waysFrom(id)}</article>${summariesAt(id)}`
   }
 }
 
-type Results = ReturnType<typeof resultsOf>
+type Results = ReturnType<typeof toolResults>
 
 /** Whether all that a message says is the result of a call, and shown there. */
 function isFolded({ role, blocks, erased, label }: Message, results: Results): boolean {
@@ -117,7 +116,7 @@ function isShownWithCall(block: Message['blocks'][number], results: Results): bo
 function bodyOf({ erased, blocks }: Message, results: Results): string {
   if (erased) return `<p class="facts">Erased on ${timeOf(erased.at)}: ${escapeHtml(erased.reason)}</p>`
   const anchored = new Set<string>()
-  const resultOf = (callId: string): Result | null => {
+  const resultOf = (callId: string): CallResult | null => {
     const found = results.get(callId)
     if (!found) return null
     const { id } = found.message
@@ -132,16 +131,16 @@ function bodyOf({ erased, blocks }: Message, results: Results): string {
 }
 
 /** The ways through the conversation, where there is more than one. */
-function contents(lines: readonly Line[]): string {
+function contents(lines: readonly ExportedLine[]): string {
   if (lines.length < 2) return ''
   return `<nav class="ways">Ways through it: ${lines.map(linkTo).join(' · ')}</nav>`
 }
 
-function linkTo(line: Line): string {
+function linkTo(line: ExportedLine): string {
   return `<a href="#m-${line.messages[0]!.id}">${nameOf(line)}</a>`
 }
 
-function nameOf({ branches, messages }: Line): string {
+function nameOf({ branches, messages }: ExportedLine): string {
   return escapeHtml(branches.length > 0 ? branches.join(', ') : cut(gistOf(messages[0]!), 60))
 }
 
@@ -149,3 +148,50 @@ function nameOf({ branches, messages }: Line): string {
 function timeOf(date: Date): string {
   return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
+
+/** How an exported page looks: the colours of the viewer, light and dark. No font, picture or script is fetched. */
+const pageStyle = `
+:root { color-scheme: light dark; --bg: #fbfaf7; --surface: #f4f2ed; --line: #e2ded5; --text: #1b1e22; --text-2: #49515a;
+  --text-3: #5e666f; --accent: #0a6f63; --danger: #b3261e; --code: #f6f4ef; }
+@media (prefers-color-scheme: dark) { :root { --bg: #0f1216; --surface: #151a20; --line: #2a323c; --text: #e8ebef;
+  --text-2: #aeb7c2; --text-3: #8b96a3; --accent: #4fc4b2; --danger: #f28b82; --code: #12161b; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--bg); color: var(--text); font: 15px/1.6 Inter, system-ui, sans-serif; }
+body > header, main, footer { max-width: 780px; margin: 0 auto; padding: 24px 16px; }
+body > header { padding-bottom: 0; } main { padding-top: 4px; }
+h1 { font-size: 22px; line-height: 1.3; margin: 0 0 4px; }
+h2 { font-size: 17px; margin: 0 0 4px; }
+h3, h4, h5, h6 { font-size: 15px; margin: 16px 0 4px; }
+a { color: var(--accent); }
+.facts, .ways, footer { color: var(--text-3); font-size: 13px; }
+.line { border-top: 1px solid var(--line); margin-top: 40px; padding-top: 24px; }
+article { border-left: 2px solid var(--line); padding: 4px 0 4px 16px; margin: 20px 0; overflow-wrap: anywhere; }
+article:target { border-left-color: var(--accent); background: var(--surface); }
+article.user { border-left-color: var(--accent); }
+article.user > .body { font-size: 16px; font-weight: 480; }
+article > header { display: flex; flex-wrap: wrap; gap: 0 12px; align-items: baseline; font-size: 13px; color: var(--text-3); }
+article > header > :not(span) { white-space: nowrap; }
+article > header b { color: var(--text); }
+article > header a { margin-left: auto; text-decoration: none; font-family: monospace; }
+.body, summary { unicode-bidi: plaintext; }
+p { margin: 8px 0; }
+pre, code { font: 13px/1.5 "JetBrains Mono", ui-monospace, monospace; background: var(--code); border-radius: 6px; }
+code { padding: 1px 4px; overflow-wrap: anywhere; }
+pre { padding: 12px; overflow-x: auto; }
+pre code { padding: 0; background: none; overflow-wrap: normal; }
+pre.raw { white-space: pre-wrap; max-height: 480px; overflow-y: auto; margin: 8px 0; }
+pre.raw code { overflow-wrap: anywhere; }
+details { margin: 8px 0; border: 1px solid var(--line); border-radius: 6px; }
+details.tool > summary, details.failed > summary { font-family: "JetBrains Mono", ui-monospace, monospace; font-size: 12px; }
+details:target { border-color: var(--accent); }
+details > summary { cursor: pointer; padding: 4px 12px; font-size: 13px; color: var(--text-2); }
+details > :not(summary) { margin: 8px 12px; }
+details.failed > summary { color: var(--danger); }
+details.summary-card { border-style: dashed; }
+blockquote { margin: 8px 0; padding-left: 12px; border-left: 3px solid var(--line); color: var(--text-2); }
+img { max-width: 100%; max-height: 420px; }
+.wide { overflow-x: auto; margin: 12px 0; } table { border-collapse: collapse; overflow-wrap: normal; }
+th, td { border: 1px solid var(--line); padding: 4px 8px; text-align: left; vertical-align: top; min-width: 72px; }
+.right { text-align: right; font-variant-numeric: tabular-nums; } .middle { text-align: center; }
+@media print { article, pre { break-inside: avoid; } }
+`

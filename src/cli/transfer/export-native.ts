@@ -5,71 +5,73 @@ import type { ConversationId } from '../../core/ids.ts'
 import type { ConversationReader, Lister, RecordMover } from '../../core/ports.ts'
 import type { StoreRecord, UnreadableRecord } from '../../core/record.ts'
 import { nativeEncoder } from '../../formats/native/encode.ts'
-import { type Given, hasOption, textOption } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { type Args, hasOption, textOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { version } from '../command-line/version.ts'
-import { bytes, plural } from '../output/number.ts'
-import { progressLine } from '../output/progress-line.ts'
-import { conversationsOf } from './conversations-of.ts'
-import { type Amounts, amountsText, noAmounts, tellUnreadable } from './moved-text.ts'
-import { newFile } from './new-file.ts'
+import { formatBytes, plural } from '../output/number.ts'
+import { createProgressBar } from '../output/progress-bar.ts'
+import { conversationIds } from './conversation-ids.ts'
+import { createNewFile } from './new-file.ts'
 import { slugOf } from './slug.ts'
-import { breathing } from './yield-to-event-loop.ts'
+import { countsText, printUnreadable, type TransferCounts } from './transfer-text.ts'
+import { yieldToEventLoop } from './yield-to-event-loop.ts'
 
 /** Writes conversations with all that is stored of them, to a file or to stdout, in little memory. */
 export async function exportNative(
-  given: Given,
-  world: World,
+  args: Args,
+  context: CommandContext,
   store: ConversationReader & Lister & RecordMover,
 ): Promise<number> {
-  if (hasOption(given, 'html'))
+  if (hasOption(args, 'html'))
     throw new UsageError('--html and the native format are two things', 'Choose one')
-  const all = hasOption(given, 'all')
-  if (all === given.arguments.length > 0) {
+  const all = hasOption(args, 'all')
+  if (all === args.arguments.length > 0) {
     throw new UsageError(
       all ? '--all and an id are two things' : 'no conversation is named',
       'Name one, or: --all',
     )
   }
-  const ids = await conversationsOf(store, given.arguments)
-  const file = await fileOf(given, world, store, all ? null : (ids[0] ?? null))
-  if (file === null && world.json) {
+  const ids = await conversationIds(store, args.arguments)
+  const file = await fileOf(args, context, store, all ? null : (ids[0] ?? null))
+  if (file === null && context.json) {
     throw new UsageError('--json needs -o <file> here', 'Without it, the records themselves go to stdout')
   }
-  using stop = stopOnInterrupt(world)
-  using made = file === null ? null : newFile(file, hasOption(given, 'force'))
-  const write = made ? chunked(async text => made.write(text)) : chunked(async text => toStdout(world, text))
-  const written = await writeAll(world, store, ids, write, stop.signal)
+  using stop = stopOnInterrupt(context)
+  using made = file === null ? null : createNewFile(file, hasOption(args, 'force'))
+  const write = made
+    ? chunked(async text => made.write(text))
+    : chunked(async text => toStdout(context, text))
+  const written = await writeAll(context, store, ids, write, stop.signal)
   made?.finish()
-  if (world.json) world.out.line(JSON.stringify(jsonOf(written, file, made?.bytes ?? 0)))
-  else if (made && file !== null && !world.quiet) receipt(world, file, written, made.bytes)
-  if (!world.json) tellUnreadable(world, written.unreadable)
-  return written.unreadable.length > 0 ? exit.failure : exit.ok
+  if (context.json) context.out.line(JSON.stringify(jsonOf(written, file, made?.bytes ?? 0)))
+  else if (made && file !== null && !context.quiet) receipt(context, file, written, made.bytes)
+  if (!context.json) printUnreadable(context, written.unreadable)
+  return written.unreadable.length > 0 ? exitCode.failure : exitCode.ok
 }
 
 interface WrittenFile {
-  readonly amounts: Amounts
+  readonly amounts: TransferCounts
   readonly unreadable: readonly UnreadableRecord[]
 }
 
 async function writeAll(
-  world: World,
+  context: CommandContext,
   store: RecordMover,
   ids: readonly ConversationId[],
   write: Chunks,
   signal: AbortSignal,
 ): Promise<WrittenFile> {
   const encoder = nativeEncoder()
-  const amounts = noAmounts()
+  const amounts: TransferCounts = {}
   const unreadable: UnreadableRecord[] = []
-  const progress = progressLine(world, 'exporting', 'conversations')
+  const progress = createProgressBar(context, 'exporting', 'conversations')
   try {
-    await write.line(encoder.header(world.now(), `skein ${version()}`))
+    await write.line(encoder.header(context.now(), `skein ${version()}`))
     for (const [done, id] of ids.entries()) {
-      for await (const record of breathing(stillThere(store, id))) {
+      for await (const record of yieldToEventLoop(stillThere(store, id))) {
         signal.throwIfAborted()
         if (record.kind === 'unreadable') unreadable.push(record)
         else amounts[record.kind] = (amounts[record.kind] ?? 0) + 1
@@ -120,21 +122,21 @@ function chunked(put: (text: string) => Promise<void>): Chunks {
 }
 
 /** Waits for a slow reader: the data may be larger than the memory. */
-async function toStdout({ out }: World, text: string): Promise<void> {
+async function toStdout({ out }: CommandContext, text: string): Promise<void> {
   out.write(text)
   await out.drained()
 }
 
 /** In a folder, and on a terminal, the name is made from the title. Null: stdout. */
 async function fileOf(
-  given: Given,
-  world: World,
+  args: Args,
+  context: CommandContext,
   store: ConversationReader,
   only: ConversationId | null,
 ): Promise<string | null> {
-  const output = textOption(given, 'output')
-  if (output === '-' || (output === undefined && !world.out.isTerminal)) return null
-  const file = resolve(world.cwd, output ?? '.')
+  const output = textOption(args, 'output')
+  if (output === '-' || (output === undefined && !context.out.isTerminal)) return null
+  const file = resolve(context.cwd, output ?? '.')
   const isFolder =
     output === undefined || /[/\\]$/.test(output) || statSync(file, { throwIfNoEntry: false })?.isDirectory()
   if (!isFolder) return file
@@ -160,10 +162,10 @@ function jsonOf({ amounts, unreadable }: WrittenFile, file: string | null, size:
   }
 }
 
-function receipt(world: World, file: string, { amounts }: WrittenFile, size: number): void {
-  const { style } = world.err
-  const name = style.safe(dirname(file) === world.cwd ? basename(file) : file)
+function receipt(context: CommandContext, file: string, { amounts }: WrittenFile, size: number): void {
+  const { style } = context.err
+  const name = style.safe(dirname(file) === context.cwd ? basename(file) : file)
   const blobs = amounts.blob ? [plural(amounts.blob, 'large part')] : []
-  const what = [amountsText(amounts), ...blobs].join(', ')
-  world.err.line([`exported ${what}`, name, bytes(size)].join(` ${style.symbols.dot} `))
+  const what = [countsText(amounts), ...blobs].join(', ')
+  context.err.line([`exported ${what}`, name, formatBytes(size)].join(` ${style.symbols.dot} `))
 }

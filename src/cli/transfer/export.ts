@@ -2,66 +2,70 @@ import { statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type Block, isKnown, isMedia } from '../../core/block.ts'
 import type { Message } from '../../core/message.ts'
-import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { argumentOf, gistOf, outputText } from '../output/gist.ts'
-import { bytes, plural } from '../output/number.ts'
+import { gistOf, mainArgument, outputText } from '../output/gist.ts'
+import { formatBytes, plural } from '../output/number.ts'
 import { withStore } from '../store/with-store.ts'
-import { type Exported, type Line, readExported } from './exported.ts'
-import { writeNew } from './new-file.ts'
+import {
+  type ExportedConversation,
+  type ExportedLine,
+  readExportedConversation,
+} from './exported-conversation.ts'
+import { writeNewFile } from './new-file.ts'
 import { slugOf } from './slug.ts'
 
 /** Writes a conversation as Markdown or as a page, or conversations in the native format, to a file or to stdout. */
-export const exportCommand: Run = async (given, world) => {
-  if (isNative(given)) {
+export const exportCommand: CommandHandler = async (args, context) => {
+  if (isNative(args)) {
     const { exportNative } = await import('./export-native.ts')
-    return withStore(world, store => exportNative(given, world, store))
+    return withStore(context, store => exportNative(args, context, store))
   }
-  const html = hasOption(given, 'html')
-  if (given.arguments.length !== 1) {
+  const html = hasOption(args, 'html')
+  if (args.arguments.length !== 1) {
     throw new UsageError('one conversation is needed', 'One at a time, or in the native format: --native')
   }
-  if (html && hasOption(given, 'all')) {
+  if (html && hasOption(args, 'all')) {
     throw new UsageError('--all is for Markdown', 'A page has all branches anyway')
   }
-  return withStore(world, async store => {
-    const resolved = await store.resolve(given.arguments[0]!)
-    const exported = await readExported(store, resolved)
-    const file = fileOf(given, world, exported, html)
-    if (file === null && world.json) {
+  return withStore(context, async store => {
+    const resolved = await store.resolve(args.arguments[0]!)
+    const exported = await readExportedConversation(store, resolved)
+    const file = fileOf(args, context, exported, html)
+    if (file === null && context.json) {
       throw new UsageError('--json needs -o <file> here', 'The data: skein show --json')
     }
     const text = html
-      ? (await import('./export-html.ts')).toHtml(exported)
-      : world.out.style.safe(toMarkdown(exported, hasOption(given, 'all')))
-    if (file === null) world.out.write(text)
-    else writeNew(file, text, hasOption(given, 'force'))
-    const path = html || hasOption(given, 'all')
+      ? (await import('./export-html.ts')).exportHtml(exported)
+      : context.out.style.safe(toMarkdown(exported, hasOption(args, 'all')))
+    if (file === null) context.out.write(text)
+    else writeNewFile(file, text, hasOption(args, 'force'))
+    const path = html || hasOption(args, 'all')
     const counts = countsOf(path ? exported : { ...exported, lines: exported.lines.slice(0, 1) })
-    if (world.json) {
+    if (context.json) {
       const format = html ? 'html' : 'markdown'
       const size = Buffer.byteLength(text)
-      world.out.line(
+      context.out.line(
         JSON.stringify({ conversation: resolved.conversation.id, format, file, ...counts, bytes: size }),
       )
-    } else if (!world.quiet && file !== null) {
-      receipt(world, file, counts, Buffer.byteLength(text), html)
+    } else if (!context.quiet && file !== null) {
+      receipt(context, file, counts, Buffer.byteLength(text), html)
     }
-    if (exported.unreadable.length > 0 && !world.quiet) {
+    if (exported.unreadable.length > 0 && !context.quiet) {
       const count = plural(exported.unreadable.length, 'message')
-      world.err.line(
+      context.err.line(
         `! ${count} cannot be read and ${exported.unreadable.length === 1 ? 'is' : 'are'} left out. skein verify names them`,
       )
     }
-    return exit.ok
+    return exitCode.ok
   })
 }
 
 /** Whether the native format is asked for: by its flag, or by the name of the file. */
-function isNative(given: Given): boolean {
-  return hasOption(given, 'native') || /\.jsonl$/i.test(textOption(given, 'output') ?? '')
+function isNative(args: Args): boolean {
+  return hasOption(args, 'native') || /\.jsonl$/i.test(textOption(args, 'output') ?? '')
 }
 
 interface Counts {
@@ -70,7 +74,7 @@ interface Counts {
   readonly images: number
 }
 
-function countsOf({ lines }: Pick<Exported, 'lines'>): Counts {
+function countsOf({ lines }: Pick<ExportedConversation, 'lines'>): Counts {
   const messages = lines.flatMap(line => line.messages)
   return {
     messages: messages.length,
@@ -80,25 +84,30 @@ function countsOf({ lines }: Pick<Exported, 'lines'>): Counts {
   }
 }
 
-function receipt(world: World, file: string, counts: Counts, size: number, html: boolean): void {
-  const { style } = world.err
+function receipt(context: CommandContext, file: string, counts: Counts, size: number, html: boolean): void {
+  const { style } = context.err
   const what = [
     plural(counts.messages, 'message'),
     ...(counts.branches > 1 ? [plural(counts.branches, 'branch', 'branches')] : []),
     ...(counts.images > 0 ? [plural(counts.images, 'image')] : []),
   ]
-  const name = style.safe(dirname(file) === world.cwd ? basename(file) : file)
-  const parts = [`exported ${what.join(', ')}`, name, bytes(size), ...(html ? ['opens offline'] : [])]
-  world.err.line(parts.join(` ${style.symbols.dot} `))
+  const name = style.safe(dirname(file) === context.cwd ? basename(file) : file)
+  const parts = [`exported ${what.join(', ')}`, name, formatBytes(size), ...(html ? ['opens offline'] : [])]
+  context.err.line(parts.join(` ${style.symbols.dot} `))
 }
 
 /** The file that is meant: in a folder, and for a page on a terminal, its name is made from the title. Null: stdout. */
-function fileOf(given: Given, world: World, { conversation }: Exported, html: boolean): string | null {
-  const output = textOption(given, 'output')
+function fileOf(
+  args: Args,
+  context: CommandContext,
+  { conversation }: ExportedConversation,
+  html: boolean,
+): string | null {
+  const output = textOption(args, 'output')
   const name = `${slugOf(conversation.title)}-${conversation.id.slice(0, 8)}.${html ? 'html' : 'md'}`
-  if (output === undefined) return html && world.out.isTerminal ? join(world.cwd, name) : null
+  if (output === undefined) return html && context.out.isTerminal ? join(context.cwd, name) : null
   if (output === '-') return null
-  const file = resolve(world.cwd, output)
+  const file = resolve(context.cwd, output)
   return /[/\\]$/.test(output) || statSync(file, { throwIfNoEntry: false })?.isDirectory()
     ? join(file, name)
     : file
@@ -106,7 +115,7 @@ function fileOf(given: Given, world: World, { conversation }: Exported, html: bo
 
 /** A conversation as Markdown: the first line of it, or all of them one after another. Control characters are still
  *  in it. */
-function toMarkdown(exported: Exported, all: boolean): string {
+function toMarkdown(exported: ExportedConversation, all: boolean): string {
   const { conversation, lines } = exported
   const facts = [
     `Conversation ${conversation.id}`,
@@ -125,7 +134,7 @@ function toMarkdown(exported: Exported, all: boolean): string {
   return `${parts.join('\n\n')}\n`
 }
 
-function headingOf({ from, branches, messages }: Line): string {
+function headingOf({ from, branches, messages }: ExportedLine): string {
   const name =
     branches.length > 0 ? `Branch ${branches.join(', ')}` : oneLine(gistOf(messages[0]!)).slice(0, 80)
   return from === null ? name : `${name} (from ${from})`
@@ -149,7 +158,7 @@ function partOf(block: Block): string {
         .map(line => `> ${line}`)
         .join('\n')
     case 'tool_call': {
-      const about = oneLine(argumentOf(block.input))
+      const about = oneLine(mainArgument(block.input))
       const input = typeof block.input === 'string' ? block.input : JSON.stringify(block.input, null, 2)
       return `**${oneLine(block.name)}** ${about}\n\n${fenced(input, typeof block.input === 'string' ? '' : 'json')}`
     }

@@ -1,16 +1,16 @@
 import { resolve } from 'node:path'
 import type { StoreRecord } from '../../core/record.ts'
 import { type RecordTally, type SourcedRecord, takeIn } from '../../core/take-in.ts'
-import { type Given, hasOption, type Run, textOption } from '../command-line/command.ts'
-import type { World } from '../command-line/command-context.ts'
-import { exit } from '../command-line/exit-code.ts'
+import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
 import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
-import { plural, whole } from '../output/number.ts'
-import { progressLine } from '../output/progress-line.ts'
-import { duration } from '../output/time.ts'
-import { movedText, tallyJson, tellSome } from './moved-text.ts'
-import { writeNew } from './new-file.ts'
-import { type NativeSource, recordsIn, sourceOf } from './read-native.ts'
+import { formatInteger, plural } from '../output/number.ts'
+import { createProgressBar } from '../output/progress-bar.ts'
+import { formatDuration } from '../output/time.ts'
+import { writeNewFile } from './new-file.ts'
+import { type NativeSource, nativeSource, readNativeRecords } from './read-native.ts'
+import { printSomeNotes, tallyJson, transferText } from './transfer-text.ts'
 
 /** A line of a file about which there is something to say. */
 interface Remark {
@@ -33,24 +33,24 @@ interface Imported {
 const mostHeld = 1_000
 
 /** Takes files of the native format in. What is bad is left out and told; exit 1 if there was any. */
-export const importCommand: Run = async (given, world) => {
-  const sources = given.arguments.map(name => sourceOf(name, world))
-  const report = textOption(given, 'report')
-  using stop = stopOnInterrupt(world)
-  const imported = await importAll(world, sources, stop.signal)
-  if (report !== undefined) writeReport(given, world, report, imported)
-  if (world.json) world.out.line(JSON.stringify(jsonOf(sources, imported)))
-  else tell(world, imported, sources, report)
-  return imported.badCount > 0 ? exit.failure : exit.ok
+export const importCommand: CommandHandler = async (args, context) => {
+  const sources = args.arguments.map(name => nativeSource(name, context))
+  const report = textOption(args, 'report')
+  using stop = stopOnInterrupt(context)
+  const imported = await importAll(context, sources, stop.signal)
+  if (report !== undefined) writeReport(args, context, report, imported)
+  if (context.json) context.out.line(JSON.stringify(jsonOf(sources, imported)))
+  else tell(context, imported, sources, report)
+  return imported.badCount > 0 ? exitCode.failure : exitCode.ok
 }
 
 async function importAll(
-  world: World,
+  context: CommandContext,
   sources: readonly NativeSource[],
   signal: AbortSignal,
 ): Promise<Imported> {
   const began = performance.now()
-  const store = await world.store()
+  const store = await context.store()
   const bad: Remark[] = []
   const notes: Remark[] = []
   let badCount = 0
@@ -60,13 +60,13 @@ async function importAll(
     0,
   )
   const branches = activeBranches()
-  const progress = progressLine(world, 'importing', 'messages')
+  const progress = createProgressBar(context, 'importing', 'messages')
   try {
     const tally = await takeIn(store, counted(), {
       signal,
       onSpecial: ({ file, line, record }, written) => {
         if (written.outcome === 'refused') {
-          refuse(file, line, `${nameOf(record)}: ${written.reason}`)
+          refuse(file, line, `${recordName(record)}: ${written.reason}`)
           branches.refused(record, line)
         } else note(file, line, written.note ?? '')
       },
@@ -84,7 +84,7 @@ async function importAll(
   /** One stream for all files, so that what is small is written together. */
   async function* counted(): AsyncGenerator<SourcedRecord> {
     for (const source of sources) {
-      const records = recordsIn(source, trouble => {
+      const records = readNativeRecords(source, trouble => {
         if (trouble.type === 'fault') refuse(source.name, trouble.line, trouble.reason)
         else note(source.name, trouble.line, trouble.text)
       })
@@ -113,7 +113,7 @@ function lookFor({ conversation, branch }: MissingBranch): string {
 }
 
 /** A record as people are told of it. */
-export function nameOf(record: StoreRecord): string {
+export function recordName(record: StoreRecord): string {
   switch (record.kind) {
     case 'conversation':
     case 'message':
@@ -132,9 +132,9 @@ export function nameOf(record: StoreRecord): string {
   }
 }
 
-function writeReport(given: Given, world: World, report: string, { bad }: Imported): void {
+function writeReport(args: Args, context: CommandContext, report: string, { bad }: Imported): void {
   const lines = bad.map(({ file, line, text }) => `${JSON.stringify({ file, line, reason: text })}\n`)
-  writeNew(resolve(world.cwd, report), lines.join(''), hasOption(given, 'force'))
+  writeNewFile(resolve(context.cwd, report), lines.join(''), hasOption(args, 'force'))
 }
 
 function jsonOf(sources: readonly NativeSource[], { tally, bad, badCount, notes, ms }: Imported) {
@@ -149,29 +149,29 @@ function jsonOf(sources: readonly NativeSource[], { tally, bad, badCount, notes,
 }
 
 function tell(
-  world: World,
+  context: CommandContext,
   { tally, bad, badCount, notes, ms }: Imported,
   sources: readonly NativeSource[],
   report: string | undefined,
 ): void {
-  if (world.quiet) return
-  const { style } = world.err
+  if (context.quiet) return
+  const { style } = context.err
   const { dot } = style.symbols
-  world.err.line(`${movedText(tally, 'imported', 'here')} ${dot} ${duration(ms)}`)
-  tellSome(
-    world,
+  context.err.line(`${transferText(tally, 'imported', 'here')} ${dot} ${formatDuration(ms)}`)
+  printSomeNotes(
+    context,
     notes.map(({ file, line, text }) => `${where(file, line)}: ${text}`),
   )
   if (badCount === 0) return
   const [first] = bad
   const mark = style.note(style.symbols.note)
   const lines = [...new Set(bad.map(({ line }) => line))]
-  const more = badCount > 3 ? ` and ${whole(badCount - 3)} more` : ''
+  const more = badCount > 3 ? ` and ${formatInteger(badCount - 3)} more` : ''
   const hint =
     report === undefined ? `--report <file> says what is wrong with each` : `${style.safe(report)} has them`
   const skipped = `${plural(badCount, 'bad line')} skipped: ${lines.slice(0, 3).join(', ')}${more}`
-  world.err.line(`${mark} ${skipped} ${dot} ${hint}`)
-  if (first) world.err.line(style.safe(`  ${where(first.file, first.line)}: ${first.text}`))
+  context.err.line(`${mark} ${skipped} ${dot} ${hint}`)
+  if (first) context.err.line(style.safe(`  ${where(first.file, first.line)}: ${first.text}`))
 
   function where(file: string, line: number): string {
     return sources.length === 1 ? `line ${line}` : `${file}, line ${line}`

@@ -14,7 +14,7 @@ export interface NewFile {
 
 /** Begins a file beside the one that is meant. What has the name stays, unless forced; then it is replaced, not written
  *  into, so that a link leads nowhere. What is no plain file is never replaced. Only its owner can read it. */
-export function newFile(file: string, force: boolean): NewFile {
+export function createNewFile(file: string, force: boolean): NewFile {
   const there = explained(file, () => lstatSync(file, { throwIfNoEntry: false }))
   if (there && !there.isFile() && !there.isSymbolicLink()) {
     throw new UsageError(`${file} is no plain file`, 'Name another')
@@ -58,8 +58,8 @@ export function newFile(file: string, force: boolean): NewFile {
 }
 
 /** Writes a text as a new file, whole or not at all. */
-export function writeNew(file: string, text: string, force: boolean): void {
-  using made = newFile(file, force)
+export function writeNewFile(file: string, text: string, force: boolean): void {
+  using made = createNewFile(file, force)
   made.write(text)
   made.finish()
 }

@@ -7,27 +7,27 @@ import {
 } from '../../core/block.ts'
 import { fileText } from '../../core/search/file-text.ts'
 import { cut } from '../output/cut.ts'
-import { argumentOf, outputText } from '../output/gist.ts'
-import { bytes } from '../output/number.ts'
-import { outcomeOf } from '../output/tool-line.ts'
+import { mainArgument, outputText } from '../output/gist.ts'
+import { formatBytes } from '../output/number.ts'
+import { outcomeText } from '../output/tool-line.ts'
 import { escapeHtml } from './escape-html.ts'
 import { markdownToHtml } from './markdown-html.ts'
 
 /** What came of a call, and the message that says so, where it stands with the call. */
-export interface Result {
+export interface CallResult {
   readonly block: ToolResultBlock
   /** Set where nothing else is left of that message: links to it lead here. */
   readonly anchor: string | null
 }
 
 /** A block of a message as HTML. Calls stand with their results, folded to a line. */
-export function blockHtml(block: Block, resultOf: (callId: string) => Result | null): string {
-  if (!isKnown(block)) return folded(`${block.type}, kept as it came`, pre(JSON.stringify(block, null, 2)))
+export function blockHtml(block: Block, resultOf: (callId: string) => CallResult | null): string {
+  if (!isKnown(block)) return details(`${block.type}, kept as it came`, pre(JSON.stringify(block, null, 2)))
   switch (block.type) {
     case 'text':
       return markdownToHtml(block.text)
     case 'thinking':
-      return folded('Thought', markdownToHtml(block.text))
+      return details('Thought', markdownToHtml(block.text))
     case 'tool_call':
       return callHtml(block, resultOf(block.callId))
     case 'tool_result':
@@ -37,17 +37,17 @@ export function blockHtml(block: Block, resultOf: (callId: string) => Result | n
   }
 }
 
-function callHtml({ name, input }: Pick<ToolCallBlock, 'name' | 'input'>, result: Result | null): string {
+function callHtml({ name, input }: Pick<ToolCallBlock, 'name' | 'input'>, result: CallResult | null): string {
   const isFailed = result?.block.isError === true
-  const argument = cut(argumentOf(input), 120)
-  const outcome = result === null ? '' : cut(outcomeOf(result.block), 80)
+  const argument = cut(mainArgument(input), 120)
+  const outcome = result === null ? '' : cut(outcomeText(result.block), 80)
   const line = [`${isFailed ? '✗ ' : ''}${name}${argument === '' ? '' : `  ${argument}`}`, outcome]
-  const given = typeof input === 'string' ? input : JSON.stringify(input, null, 2)
+  const inputText = typeof input === 'string' ? input : JSON.stringify(input, null, 2)
   const parts = [
-    ...(input === null ? [] : [pre(given)]),
+    ...(input === null ? [] : [pre(inputText)]),
     ...(result === null ? [] : [pre(outputText(result.block.output))]),
   ]
-  return folded(line.filter(part => part !== '').join(' · '), parts.join(''), {
+  return details(line.filter(part => part !== '').join(' · '), parts.join(''), {
     kind: isFailed ? 'failed' : 'tool',
     anchor: result?.anchor ?? null,
   })
@@ -70,9 +70,9 @@ function mediaHtml(block: MediaBlock): string {
     if (type === 'image') return `<p><img src="${source}" alt="${escapeHtml(label)}"></p>`
     return `<p><${type} controls src="${source}"></${type}></p>`
   }
-  const size = base64 === null ? '' : ` · ${bytes(Buffer.byteLength(base64, 'base64'))}`
+  const size = base64 === null ? '' : ` · ${formatBytes(Buffer.byteLength(base64, 'base64'))}`
   const text = fileText(block)
-  if (text !== '') return folded(`${label}${size}`, pre(text))
+  if (text !== '') return details(`${label}${size}`, pre(text))
   // Nothing is fetched from elsewhere: whoever reads the page decides.
   const where =
     url !== undefined && /^https?:\/\//i.test(url) ? ` · ${markdownToHtml(url).replace(/<\/?p>/g, '')}` : ''
@@ -85,7 +85,7 @@ interface Fold {
 }
 
 /** What is read by whoever wants to. */
-function folded(summary: string, body: string, { kind = '', anchor = null }: Fold = {}): string {
+function details(summary: string, body: string, { kind = '', anchor = null }: Fold = {}): string {
   const attributes = `${kind === '' ? '' : ` class="${kind}"`}${anchor === null ? '' : ` id="m-${anchor}"`}`
   return `<details${attributes}><summary>${escapeHtml(oneLine(summary))}</summary><div>${body}</div></details>`
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { StoreRecord } from '../../core/record.ts'
 import { type Decoded, nativeDecoder } from '../../formats/native/decode.ts'
 import { lineSplitter } from '../../formats/native/split-lines.ts'
-import type { World } from '../command-line/command-context.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 
 /** A file to be read, or stdin. */
@@ -16,7 +16,7 @@ export interface NativeSource {
 }
 
 /** Finds what was named before anything is read: one that is missing keeps all of them out. */
-export function sourceOf(name: string, { cwd, stdin }: World): NativeSource {
+export function nativeSource(name: string, { cwd, stdin }: CommandContext): NativeSource {
   if (name === '-') {
     if (stdin.isTTY) throw new UsageError('- is stdin, and that is a terminal', 'Name a file, or pipe one in')
     return { name, messages: null, chunks: () => stdin as AsyncIterable<Uint8Array> }
@@ -47,7 +47,7 @@ function messagesIn(file: string): number | null {
 }
 
 /** The records of a file. What is wrong with it, or is not known, goes to `onTrouble`. */
-export async function* recordsIn(
+export async function* readNativeRecords(
   source: NativeSource,
   onTrouble: (trouble: Exclude<Decoded, { type: 'record' }>) => void,
 ): AsyncGenerator<{ readonly record: StoreRecord; readonly line: number }> {

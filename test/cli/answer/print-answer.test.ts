@@ -3,15 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type AgentOptions, createAgent, tool } from '../../../src/agent/index.ts'
 import { printAnswer } from '../../../src/cli/answer/print-answer.ts'
-import type { World } from '../../../src/cli/command-line/command-context.ts'
+import type { CommandContext } from '../../../src/cli/command-line/command-context.ts'
 import { styleFor } from '../../../src/cli/output/style.ts'
 import { scripted } from '../../../src/models/index.ts'
 import { openStore } from '../../../src/stores/open.ts'
 
-/** A world without a process; both streams in one text, as on a terminal, each line with its stream. */
-function world(given: Partial<World> = {}) {
+/** A context without a process; both streams in one text, as on a terminal, each line with its stream. */
+function testContext(overrides: Partial<CommandContext> = {}) {
   const written: string[] = []
-  const paper = (mark: string) => ({
+  const output = (mark: string) => ({
     isTerminal: false,
     width: 80,
     rows: 24,
@@ -21,28 +21,32 @@ function world(given: Partial<World> = {}) {
     drained: async () => undefined,
     stream: new Writable(),
   })
-  const here: World = {
+  const here: CommandContext = {
     env: {},
     cwd: '/',
     now: () => 0,
     stdin: Readable.from([]) as never,
-    out: paper(''),
-    err: paper('# '),
+    out: output(''),
+    err: output('# '),
     canAsk: false,
     json: false,
     quiet: false,
     signal: new AbortController().signal,
-    place: () => ({ target: ':memory:', isFile: false, kind: 'given', project: null }),
+    location: () => ({ target: ':memory:', isFile: false, kind: 'given', project: null }),
     store: () => openStore(':memory:'),
-    ...given,
+    ...overrides,
   }
   return { here, text: () => written.join('') }
 }
 
-async function shown(options: Partial<AgentOptions>, words: readonly string[], given: Partial<World> = {}) {
+async function shown(
+  options: Partial<AgentOptions>,
+  words: readonly string[],
+  overrides: Partial<CommandContext> = {},
+) {
   await using store = await openStore(':memory:')
   await using agent = createAgent({ model: scripted(), store, ...options })
-  const { here, text } = world(given)
+  const { here, text } = testContext(overrides)
   let last: Awaited<ReturnType<typeof printAnswer>> | undefined
   for (const one of words)
     last = await printAnswer(agent.send('k', one), here, { model: 'scripted', more: ' /context' })
@@ -99,7 +103,7 @@ describe('an answer', () => {
 
   it('ends its line before an error is told', async () => {
     const model = scripted({ script: [{ text: 'half an answer', breakAfter: 2 }] })
-    const { here, text } = world()
+    const { here, text } = testContext()
     await using agent = createAgent({ model })
     await expect(printAnswer(agent.send('k', 'x'), here, { model: 'scripted' })).rejects.toThrow('broke off')
     expect(text()).toBe('half an\n')

@@ -2,15 +2,21 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { attachFile, blockOf } from '../../../src/cli/ask/attachments.ts'
+import { attachFile, attachmentBlock } from '../../../src/cli/ask/prompt-message.ts'
 
 describe('an attached file', () => {
   it('a file is what its bytes say, whatever it is called', () => {
-    expect(blockOf('x.txt', Buffer.from('%PDF-1.7'))).toMatchObject({ type: 'file', mime: 'application/pdf' })
-    expect(blockOf('x.png', Buffer.from('text'))).toMatchObject({ type: 'file', mime: 'text/plain' })
-    expect(blockOf('x', Buffer.from('GIF89a..'))).toMatchObject({ type: 'image', mime: 'image/gif' })
-    expect(blockOf('x', Buffer.from('RIFF1234WEBPVP8'))).toMatchObject({ type: 'image', mime: 'image/webp' })
-    expect(() => blockOf('x', Buffer.from([0xff, 0xfe, 0x00]))).toThrow('neither text')
+    expect(attachmentBlock('x.txt', Buffer.from('%PDF-1.7'))).toMatchObject({
+      type: 'file',
+      mime: 'application/pdf',
+    })
+    expect(attachmentBlock('x.png', Buffer.from('text'))).toMatchObject({ type: 'file', mime: 'text/plain' })
+    expect(attachmentBlock('x', Buffer.from('GIF89a..'))).toMatchObject({ type: 'image', mime: 'image/gif' })
+    expect(attachmentBlock('x', Buffer.from('RIFF1234WEBPVP8'))).toMatchObject({
+      type: 'image',
+      mime: 'image/webp',
+    })
+    expect(() => attachmentBlock('x', Buffer.from([0xff, 0xfe, 0x00]))).toThrow('neither text')
   })
 
   it('a file that cannot be sent is refused in words', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Command } from '../../../src/cli/command-line/command.ts'
-import { parse } from '../../../src/cli/command-line/parse-args.ts'
-import { usageOf } from '../../../src/cli/help.ts'
+import { parseArgs } from '../../../src/cli/command-line/parse-args.ts'
+import { usageLine } from '../../../src/cli/help.ts'
 
 function command(argument: Command['arguments'][number]): Command {
   return {
@@ -19,7 +19,7 @@ const before = command({ name: 'command', optional: true, behind: true })
 
 describe('what stands behind --', () => {
   it('arrives untouched, options and a second -- among it', () => {
-    const { arguments: words, options } = parse(before, [
+    const { arguments: words, options } = parseArgs(before, [
       '-m',
       'x',
       '--',
@@ -36,17 +36,17 @@ describe('what stands behind --', () => {
   })
 
   it('may be left out where it is optional, and only there', () => {
-    expect(parse(before, []).arguments).toEqual([])
-    expect(parse(before, ['--']).arguments).toEqual([])
+    expect(parseArgs(before, []).arguments).toEqual([])
+    expect(parseArgs(before, ['--']).arguments).toEqual([])
     const needed = command({ name: 'command', behind: true })
-    expect(() => parse(needed, ['-m', 'x'])).toThrow('stand needs a command behind --')
+    expect(() => parseArgs(needed, ['-m', 'x'])).toThrow('stand needs a command behind --')
   })
 
   it('is no place for words that stand before it', () => {
-    expect(() => parse(before, ['npx', '--', 'agent'])).toThrow('does not know what to do with "npx"')
+    expect(() => parseArgs(before, ['npx', '--', 'agent'])).toThrow('does not know what to do with "npx"')
   })
 
   it('is shown with its sign in the help', () => {
-    expect(usageOf(before)).toBe('skein stand [options] [-- <command>…]')
+    expect(usageLine(before)).toBe('skein stand [options] [-- <command>…]')
   })
 })

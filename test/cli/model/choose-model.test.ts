@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'vitest'
-import { chooseModel, fullName } from '../../../src/cli/model/choose-model.ts'
+import { chooseModel, fullModelName } from '../../../src/cli/model/choose-model.ts'
 import { modelName } from '../../../src/cli/output/model-name.ts'
 
 describe('which model', () => {
   const none = { model: null, models: {} }
-  const given = (model?: string) => ({ arguments: [], options: model === undefined ? {} : { model } })
+  const args = (model?: string) => ({ arguments: [], options: model === undefined ? {} : { model } })
 
   it('is the flag’s, SKEIN_MODEL’s, the configuration’s, that of a key, or the built-in one', () => {
     const env = { SKEIN_MODEL: 'gpt-5.2', ANTHROPIC_API_KEY: 'k', OPENAI_API_KEY: 'k' }
     const config = { model: 'fast', models: { fast: 'ollama/llama3.2' } }
-    expect(chooseModel(given('fast'), env, config)).toMatchObject({ id: 'ollama/llama3.2', from: 'flag' })
-    expect(chooseModel(given(), env, config)).toMatchObject({ id: 'openai/gpt-5.2', from: 'environment' })
+    expect(chooseModel(args('fast'), env, config)).toMatchObject({ id: 'ollama/llama3.2', from: 'flag' })
+    expect(chooseModel(args(), env, config)).toMatchObject({ id: 'openai/gpt-5.2', from: 'environment' })
     const keys = { ANTHROPIC_API_KEY: ' ', OPENAI_API_KEY: 'k' }
-    expect(chooseModel(given(), keys, config)).toMatchObject({ id: 'ollama/llama3.2', from: 'configuration' })
-    expect(chooseModel(given(), keys, none)).toMatchObject({
+    expect(chooseModel(args(), keys, config)).toMatchObject({ id: 'ollama/llama3.2', from: 'configuration' })
+    expect(chooseModel(args(), keys, none)).toMatchObject({
       id: expect.stringMatching(/^openai\//),
       from: 'key',
     })
-    expect(chooseModel(given(), {}, none)).toMatchObject({ id: 'scripted', from: 'nothing' })
-    expect(() => chooseModel(given(' '), {}, none)).toThrow('must not be empty')
+    expect(chooseModel(args(), {}, none)).toMatchObject({ id: 'scripted', from: 'nothing' })
+    expect(() => chooseModel(args(' '), {}, none)).toThrow('must not be empty')
   })
 
   it('may be called by a short name', () => {
@@ -31,7 +31,7 @@ describe('which model', () => {
       'scripted',
       'x/y',
       'what',
-    ].map(name => fullName(name))
+    ].map(name => fullModelName(name))
     expect(full).toEqual([
       'anthropic/claude-sonnet-4-5',
       'anthropic/claude-opus-4-5',
@@ -42,8 +42,8 @@ describe('which model', () => {
       'x/y',
       'what',
     ])
-    expect(fullName('sonnet', { sonnet: 'compatible/mine' })).toBe('compatible/mine')
-    expect(fullName('constructor')).toBe('constructor')
+    expect(fullModelName('sonnet', { sonnet: 'compatible/mine' })).toBe('compatible/mine')
+    expect(fullModelName('constructor')).toBe('constructor')
     expect(modelName('anthropic/claude-sonnet-4-5-20250929')).toBe('sonnet-4.5')
   })
 })

@@ -1,12 +1,18 @@
 import fc from 'fast-check'
 import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
-import { cut, cutMiddle, folded, padEnd, widthOf } from '../../../src/cli/output/cut.ts'
-import { bytes, count, money, plural, whole } from '../../../src/cli/output/number.ts'
+import { collapseSpaces, cut, cutMiddle, padEnd, widthOf } from '../../../src/cli/output/cut.ts'
+import {
+  formatBytes,
+  formatCount,
+  formatInteger,
+  formatMoney,
+  plural,
+} from '../../../src/cli/output/number.ts'
 import { shortIds } from '../../../src/cli/output/short-id.ts'
 import { styleFor } from '../../../src/cli/output/style.ts'
-import { table } from '../../../src/cli/output/table.ts'
-import { age, duration, localTime } from '../../../src/cli/output/time.ts'
+import { tableLines } from '../../../src/cli/output/table.ts'
+import { formatAge, formatDuration, formatTime } from '../../../src/cli/output/time.ts'
 import { wrap } from '../../../src/cli/output/wrap.ts'
 
 const seed = 41
@@ -23,10 +29,10 @@ describe('times', () => {
     [2 * 86_400_000, '2d'],
     [7 * 86_400_000, '9 Nov'],
     [365 * 86_400_000, 'Nov 2025'],
-  ])('%d ms ago is %s', (ms, said) => expect(age(new Date(now.getTime() - ms), now)).toBe(said))
+  ])('%d ms ago is %s', (ms, said) => expect(formatAge(new Date(now.getTime() - ms), now)).toBe(said))
 
   test('a time of day is local and sorts as text', () =>
-    expect(localTime(new Date(2026, 0, 4, 7, 2))).toBe('2026-01-04 07:02'))
+    expect(formatTime(new Date(2026, 0, 4, 7, 2))).toBe('2026-01-04 07:02'))
 
   test.each([
     [4, '4 ms'],
@@ -35,7 +41,7 @@ describe('times', () => {
     [9990, '10 s'],
     [125_000, '2m 5s'],
     [12_000_000, '3h 20m'],
-  ])('%d ms take %s', (ms, said) => expect(duration(ms)).toBe(said))
+  ])('%d ms take %s', (ms, said) => expect(formatDuration(ms)).toBe(said))
 })
 
 describe('numbers', () => {
@@ -49,11 +55,19 @@ describe('numbers', () => {
     [999_499, '999k'],
     [999_500, '1M'],
     [1_200_000, '1.2M'],
-  ])('%d tokens are %s', (n, said) => expect(count(n)).toBe(said))
+  ])('%d tokens are %s', (n, said) => expect(formatCount(n)).toBe(said))
 
   test('sizes, whole numbers and plurals', () => {
-    expect([bytes(0), bytes(148_000), bytes(4_200_000)]).toEqual(['0 B', '148 kB', '4.2 MB'])
-    expect([whole(1204), whole(12), whole(1_000_000)]).toEqual(['1,204', '12', '1,000,000'])
+    expect([formatBytes(0), formatBytes(148_000), formatBytes(4_200_000)]).toEqual([
+      '0 B',
+      '148 kB',
+      '4.2 MB',
+    ])
+    expect([formatInteger(1204), formatInteger(12), formatInteger(1_000_000)]).toEqual([
+      '1,204',
+      '12',
+      '1,000,000',
+    ])
     expect([plural(1, 'message'), plural(0, 'message'), plural(2, 'branch', 'branches')]).toEqual([
       '1 message',
       '0 messages',
@@ -62,14 +76,14 @@ describe('numbers', () => {
   })
 
   test('an unknown price is never shown as nothing', () =>
-    expect([money(null), money(0), money(0.001), money(0.0049), money(0.04), money(1402.1)]).toEqual([
-      '?',
-      'free',
-      '<$0.01',
-      '<$0.01',
-      '$0.04',
-      '$1,402.10',
-    ]))
+    expect([
+      formatMoney(null),
+      formatMoney(0),
+      formatMoney(0.001),
+      formatMoney(0.0049),
+      formatMoney(0.04),
+      formatMoney(1402.1),
+    ]).toEqual(['?', 'free', '<$0.01', '<$0.01', '$0.04', '$1,402.10']))
 })
 
 describe('cutting', () => {
@@ -78,7 +92,7 @@ describe('cutting', () => {
     expect(cut('fives', 4)).toBe('fiv…')
     expect(cut('No problem! What about', 12, '...')).toBe('No proble...')
     expect(cutMiddle('/home/ada/src/harbor/gateway', 15)).toBe('/home/a…gateway')
-    expect(folded(' one\n\n two\tthree ')).toBe('one two three')
+    expect(collapseSpaces(' one\n\n two\tthree ')).toBe('one two three')
   })
 
   test('a family, a flag and an accent are never split', () => {
@@ -154,16 +168,16 @@ describe('tables', () => {
   ]
 
   test.each([40, 44, 64, 80, 100, 120])('fits %d columns and stands in line', width => {
-    const lines = table(rows, columns, width)
+    const lines = tableLines(rows, columns, width)
     expect(lines.every(line => widthOf(line) === width)).toBe(true)
     expect(lines[2]).toContain('Ports 漢字')
   })
 
   test('only what may give way does', () =>
-    expect(table(rows, columns, 10)[1]).toBe('a7xk5f  Reconne…    now    58'))
+    expect(tableLines(rows, columns, 10)[1]).toBe('a7xk5f  Reconne…    now    58'))
 
   test('colours do not move anything', () => {
-    const painted = table(rows, [{ paint: text => `\x1b[36m${text}\x1b[39m` }, ...columns.slice(1)], 60)
+    const painted = tableLines(rows, [{ paint: text => `\x1b[36m${text}\x1b[39m` }, ...columns.slice(1)], 60)
     expect(painted[1]!.startsWith('\x1b[36ma7xk5f\x1b[39m  Reconnect')).toBe(true)
     expect(widthOf(padEnd(painted[1]!, 60))).toBe(60)
   })

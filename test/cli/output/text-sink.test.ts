@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { styleFor } from '../../../src/cli/output/style.ts'
 import { safeStream, stdoutSink } from '../../../src/cli/output/text-sink.ts'
-import { paper } from '../paper.ts'
+import { memoryOutput } from '../memory-output.ts'
 
 const style = styleFor({ isTerminal: false, env: {}, noColor: true })
 
@@ -43,7 +43,7 @@ describe('an answer in pieces (R17)', () => {
   })
 
   it('ends its line before anything else is written, and goes on in a new paragraph', () => {
-    const out = paper()
+    const out = memoryOutput()
     const sink = stdoutSink({ out })
     sink.pause()
     sink.push('I will ')

@@ -13,7 +13,7 @@ const plain = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8' }, noColor: tr
 
 describe('the lines of ls', () => {
   const now = new Date(2026, 10, 16, 12).getTime()
-  const row = (given: Partial<ListRow>): ListRow => ({
+  const row = (args: Partial<ListRow>): ListRow => ({
     id: 'a7xk5f',
     isNext: false,
     isLive: false,
@@ -23,7 +23,7 @@ describe('the lines of ls', () => {
     messages: 58,
     branches: 3,
     model: 'anthropic/claude-sonnet-4-5',
-    ...given,
+    ...args,
   })
   const rows = [
     row({ id: 'hq3m5a', title: 'Flaky test hunt', at: new Date(2026, 10, 9), messages: 1340, model: null }),

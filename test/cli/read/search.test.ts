@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { widthOf } from '../../../src/cli/output/cut.ts'
 import { styleFor } from '../../../src/cli/output/style.ts'
-import { marked, searchLines } from '../../../src/cli/read/search-lines.ts'
+import { markSnippet, searchLines } from '../../../src/cli/read/search-lines.ts'
 import { home } from '../skein.ts'
 import { terminal } from '../terminal.ts'
 import { drivesTerminal, tellStories } from './stories.ts'
@@ -40,13 +40,13 @@ describe('the lines of search', () => {
   })
 
   test('a mark that is cut off takes nothing with it, and what was stored stays harmless', () => {
-    expect(marked({ text: 'abcdefghijklmnop', marks: [{ start: 6, end: 16 }] }, 12, plain)).toBe(
+    expect(markSnippet({ text: 'abcdefghijklmnop', marks: [{ start: 6, end: 16 }] }, 12, plain)).toBe(
       'abcdef[ghi]…',
     )
-    expect(marked({ text: 'a\u202eb secure', marks: [{ start: 4, end: 10 }] }, 40, plain)).toBe(
+    expect(markSnippet({ text: 'a\u202eb secure', marks: [{ start: 4, end: 10 }] }, 40, plain)).toBe(
       'a\\u202eb [secure]',
     )
-    expect(marked({ text: '…ab', marks: [{ start: 1, end: 2 }] }, 40, ascii)).toBe('...[a]b')
+    expect(markSnippet({ text: '…ab', marks: [{ start: 1, end: 2 }] }, 40, ascii)).toBe('...[a]b')
   })
 })
 

@@ -4,10 +4,10 @@ import { widthOf } from '../../../src/cli/output/cut.ts'
 import { shortIds } from '../../../src/cli/output/short-id.ts'
 import { styleFor } from '../../../src/cli/output/style.ts'
 import { toolLine } from '../../../src/cli/output/tool-line.ts'
-import { forksOf } from '../../../src/cli/read/forks.ts'
-import { readShown } from '../../../src/cli/read/read-shown.ts'
+import { findForks } from '../../../src/cli/read/branch-forks.ts'
 import { showLines } from '../../../src/cli/read/show-lines.ts'
 import { showMarkdown } from '../../../src/cli/read/show-markdown.ts'
+import { readShownPath } from '../../../src/cli/read/shown-path.ts'
 import type { BranchInConversation, Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { home } from '../skein.ts'
@@ -21,7 +21,7 @@ describe('the lines of show', () => {
   const linesAt = async (width: number, full = false) => {
     await using store = await openStore(':memory:')
     const story = await fill(store, '/home/ada/harbor', now)
-    const shown = await readShown(store, await store.resolve(story.storm), now)
+    const shown = await readShownPath(store, await store.resolve(story.storm), now)
     const ids = [...shown.path.map(message => message.id as string), story.storm, story.trace]
     const short = shortIds(ids)
     const look = { width, style: plain, full, short, env: { HOME: '/home/ada' }, now }
@@ -91,7 +91,7 @@ describe('what a path can hold', () => {
     await using store = await openStore(':memory:')
     const place = await store.create({ title: 'All kinds' })
     await fillIn(store, place)
-    const shown = await readShown(store, await store.resolve(place.conversation.id), Date.now())
+    const shown = await readShownPath(store, await store.resolve(place.conversation.id), Date.now())
     const look = {
       width: 80,
       style: plain,
@@ -196,7 +196,7 @@ describe('where branches lie', () => {
     const d = await store.append(beside, b.head, say('d'))
     const e = await store.append(beside, d.head, say('e'))
     const read = async (id: typeof a.head) => (await store.getMessages([id]))[0]!
-    const forks = forksOf(await store.structure(branch.conversationId), [
+    const forks = findForks(await store.structure(branch.conversationId), [
       { name: 'main', head: await read(c.head) },
       { name: inside.name, head: await read(b.head) },
       { name: 'beside', head: await read(e.head) },

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { shortIds } from '../../../src/cli/output/short-id.ts'
 import { styleFor } from '../../../src/cli/output/style.ts'
-import { localTime } from '../../../src/cli/output/time.ts'
+import { formatTime } from '../../../src/cli/output/time.ts'
 import { newestByRoot } from '../../../src/cli/read/tree.ts'
-import { compactLines, stretchesOf, treeLines } from '../../../src/cli/read/tree-lines.ts'
+import { compactLines, foldStretches, treeLines } from '../../../src/cli/read/tree-lines.ts'
 import { buildForest } from '../../../src/core/tree.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { home } from '../skein.ts'
@@ -86,7 +86,7 @@ describe('the lines of a tree', () => {
     const { items } = await store.listMessages({ conversationId: story.storm })
     const messages = new Map(items.map(message => [message.id as string, message]))
     const look = { width: 200, style: plain, short: shortIds([...messages.keys()]) }
-    const lines = [...compactLines(buildForest(stretchesOf(runs, messages)), look)]
+    const lines = [...compactLines(buildForest(foldStretches(runs, messages)), look)]
     expect(lines.map(line => line.replace(/\S+ \(.*?\) /, ''))).toEqual([
       '[USER] Staging drops every websocket at 02:00. Why?',
       '    [ASSISTANT] The certificate reload. ```ts server.reload() ``` And then: ~~~sh make storm ~~~',
@@ -172,7 +172,7 @@ describe('skein tree', () => {
 
   test('speaks in the time zone of who reads', async () => {
     const { stdout } = await here.skein(['tree', story.said.both], { env: { TZ: 'UTC' } })
-    expect(stdout).not.toContain(localTime(new Date(0)))
+    expect(stdout).not.toContain(formatTime(new Date(0)))
     const here2 = await here.skein(['tree', story.said.both], { env: { TZ: 'Asia/Tokyo' } })
     expect(here2.stdout).not.toBe(stdout)
   })

@@ -51,8 +51,8 @@ export async function build(): Promise<Built> {
   const compiled = spawnSync(process.execPath, [join(root, 'scripts/build/compile.ts'), main])
   if (compiled.status !== 0) throw new Error(String(compiled.stderr))
   // What these tests have set for Node would be one more thing that is loaded.
-  const { NODE_OPTIONS: _, NODE_COMPILE_CACHE: __, ...given } = process.env
-  const env = { ...strangeEnvironment(place, given), LANG: 'C.UTF-8' }
+  const { NODE_OPTIONS: _, NODE_COMPILE_CACHE: __, ...args } = process.env
+  const env = { ...strangeEnvironment(place, args), LANG: 'C.UTF-8' }
   return {
     place,
     cwd,

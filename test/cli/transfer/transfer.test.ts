@@ -12,12 +12,12 @@ import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { moveShapes } from '../../../scripts/docs/json-move.ts'
 import { hasOption } from '../../../src/cli/command-line/command.ts'
-import type { World } from '../../../src/cli/command-line/command-context.ts'
-import { parse } from '../../../src/cli/command-line/parse-args.ts'
+import type { CommandContext } from '../../../src/cli/command-line/command-context.ts'
+import { parseArgs } from '../../../src/cli/command-line/parse-args.ts'
 import { findCommand } from '../../../src/cli/find-command.ts'
-import type { Paper } from '../../../src/cli/output/output.ts'
+import type { Output } from '../../../src/cli/output/output.ts'
 import { exportNative } from '../../../src/cli/transfer/export-native.ts'
-import { newFile } from '../../../src/cli/transfer/new-file.ts'
+import { createNewFile } from '../../../src/cli/transfer/new-file.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { fileOf, recordsOf } from '../../formats/native-file.ts'
 import { fillWithEverything, steadySource } from '../../stores/everything.ts'
@@ -160,7 +160,7 @@ test('nothing is written but the file that was named, whole, and over nothing th
   }
   expect((await here.skein(['export', '--all', '-o', 'kept.jsonl'])).code).toBe(2)
   // No command line can hold it.
-  expect(() => newFile('nul\0', true)).toThrow('cannot contain NUL')
+  expect(() => createNewFile('nul\0', true)).toThrow('cannot contain NUL')
   expect(readFileSync(kept, 'utf8')).toBe('mine')
   // A link is replaced, and not written through.
   expect((await here.skein(['export', '--all', '-o', 'link.jsonl', '--force'])).code).toBe(0)
@@ -186,18 +186,21 @@ test('an export that is stopped leaves no file, whole or half, and none that was
   const made = await furnished(here)
   writeFileSync(join(here.cwd, 'old.jsonl'), 'mine')
   await stocked(here, async store => {
-    const quiet = { isTerminal: false } as unknown as Paper
-    const world = { cwd: here.cwd, out: quiet, err: quiet, json: false, quiet: true, now: Date.now }
-    const stopped = { ...world, signal: AbortSignal.abort(new DOMException('stop', 'AbortError')) } as World
+    const quiet = { isTerminal: false } as unknown as Output
+    const context = { cwd: here.cwd, out: quiet, err: quiet, json: false, quiet: true, now: Date.now }
+    const stopped = {
+      ...context,
+      signal: AbortSignal.abort(new DOMException('stop', 'AbortError')),
+    } as CommandContext
     for (const output of ['new.jsonl', 'old.jsonl']) {
-      const given = { arguments: [made.talk], options: { output, force: true } } as const
-      await expect(exportNative(given, stopped, store)).rejects.toThrow('stop')
+      const args = { arguments: [made.talk], options: { output, force: true } } as const
+      await expect(exportNative(args, stopped, store)).rejects.toThrow('stop')
     }
   })
   expect(readdirSync(here.cwd)).toEqual(['old.jsonl'])
   expect(readFileSync(join(here.cwd, 'old.jsonl'), 'utf8')).toBe('mine')
   // Somebody else takes the name while the file is being made.
-  using file = newFile(join(here.cwd, 'race.jsonl'), false)
+  using file = createNewFile(join(here.cwd, 'race.jsonl'), false)
   file.write('ours')
   writeFileSync(join(here.cwd, 'race.jsonl'), 'theirs')
   expect(() => file.finish()).toThrow('is there already')
@@ -228,16 +231,16 @@ test('contradictions are refused before anything is written', async () => {
 
 /** Runs a command in this process, on the home's store: it must say that it was called wrongly. */
 async function refusesUsage(here: Home, argv: readonly string[], why = ''): Promise<void> {
-  const paper = { isTerminal: false, write: unexpected, line: unexpected } as unknown as Paper
+  const output = { isTerminal: false, write: unexpected, line: unexpected } as unknown as Output
   const attempt = async () => {
     const { command, rest } = findCommand(argv)
-    const given = parse(command, rest)
+    const args = parseArgs(command, rest)
     const run = await command.load()
     await using store = await openStore(storeFile(here))
-    return await run(given, {
-      ...{ cwd: here.cwd, env: {}, now: Date.now, out: paper, err: paper, canAsk: false, quiet: false },
-      ...{ json: hasOption(given, 'json'), signal: new AbortController().signal, stdin: process.stdin },
-      place: () => ({ target: storeFile(here), isFile: true, kind: 'user', project: null }),
+    return await run(args, {
+      ...{ cwd: here.cwd, env: {}, now: Date.now, out: output, err: output, canAsk: false, quiet: false },
+      ...{ json: hasOption(args, 'json'), signal: new AbortController().signal, stdin: process.stdin },
+      location: () => ({ target: storeFile(here), isFile: true, kind: 'user', project: null }),
       store: async () => store,
     })
   }

@@ -1,9 +1,9 @@
-import type { World } from '../../command-line/command-context.ts'
-import type { Paper } from '../../output/output.ts'
-import { type Key, keyReader } from './keys.ts'
+import type { CommandContext } from '../../command-line/command-context.ts'
+import type { Output } from '../../output/output.ts'
+import { type Key, keyReader } from './key-reader.ts'
 
 /** A key, a window of another size, the way back from a shell, or nothing more to come. */
-export type Stroke =
+export type KeyStroke =
   | Key
   | { readonly type: 'resize' }
   | { readonly type: 'woken' }
@@ -11,9 +11,9 @@ export type Stroke =
 
 /** The keyboard, in raw mode for as long as it is open. What is typed while nobody asks waits. */
 export interface Keyboard {
-  next(): Promise<Stroke>
+  next(): Promise<KeyStroke>
   /** The first key from now on: what was typed before the question cannot have been meant for it, and goes on waiting. */
-  nextFresh(): Promise<Stroke>
+  nextFresh(): Promise<KeyStroke>
   /** Calls for every Ctrl+C until the returned function is called; all other keys wait for the next prompt. */
   onInterrupt(listener: () => void): () => void
   /** Gives the terminal to something else for a while: to a pager, say. */
@@ -26,16 +26,16 @@ export interface Keyboard {
 const escapeMs = 50
 
 /** Opens the keyboard. `paper` is the terminal that shows what is typed. */
-export function openKeyboard(world: World, paper: Paper): Keyboard {
-  const { stdin } = world
+export function openKeyboard(context: CommandContext, output: Output): Keyboard {
+  const { stdin } = context
   const reader = keyReader()
-  const strokes: Stroke[] = []
-  let waiting: ((stroke: Stroke) => void) | null = null
+  const strokes: KeyStroke[] = []
+  let waiting: ((stroke: KeyStroke) => void) | null = null
   let interrupted: (() => void) | null = null
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
-  function push(stroke: Stroke): void {
+  function push(stroke: KeyStroke): void {
     const name = stroke.type === 'key' ? stroke.name : null
     if (interrupted && name === 'interrupt') interrupted()
     else if (name === 'suspend') suspend()
@@ -61,14 +61,14 @@ export function openKeyboard(world: World, paper: Paper): Keyboard {
 
   function raw(on: boolean): void {
     stdin.setRawMode?.(on)
-    paper.write(on ? '\x1b[?2004h' : '\x1b[?2004l')
+    output.write(on ? '\x1b[?2004h' : '\x1b[?2004l')
   }
 
   /** As Ctrl+Z does everywhere: the shell takes over, and on return the prompt is drawn anew. Where there is no shell
    *  that could wake it, the process does not fall asleep: then it goes on after a moment. */
   function suspend(): void {
     raw(false)
-    paper.write('\n')
+    output.write('\n')
     const wake = () => {
       clearTimeout(moment)
       process.removeListener('SIGCONT', wake)
@@ -100,12 +100,12 @@ export function openKeyboard(world: World, paper: Paper): Keyboard {
   const onExit = () => raw(false)
   process.once('exit', onExit)
   stdin.setEncoding('utf8')
-  paper.stream.on('resize', onResize)
-  world.signal.addEventListener('abort', onEnd)
+  output.stream.on('resize', onResize)
+  context.signal.addEventListener('abort', onEnd)
   attach()
 
-  function nextFresh(): Promise<Stroke> {
-    if (closed || world.signal.aborted) return Promise.resolve({ type: 'closed' })
+  function nextFresh(): Promise<KeyStroke> {
+    if (closed || context.signal.aborted) return Promise.resolve({ type: 'closed' })
     return new Promise(resolve => {
       waiting = resolve
     })
@@ -142,8 +142,8 @@ export function openKeyboard(world: World, paper: Paper): Keyboard {
       closed = true
       detach()
       process.removeListener('exit', onExit)
-      paper.stream.off('resize', onResize)
-      world.signal.removeEventListener('abort', onEnd)
+      output.stream.off('resize', onResize)
+      context.signal.removeEventListener('abort', onEnd)
       waiting?.({ type: 'closed' })
     },
   }

@@ -1,11 +1,11 @@
-import { cut, folded, padEnd, padStart, widthOf } from '../../output/cut.ts'
+import { collapseSpaces, cut, padEnd, padStart, widthOf } from '../../output/cut.ts'
 import type { Style } from '../../output/style.ts'
-import type { Key } from './keys.ts'
-import type { Laid } from './layout.ts'
-import { edited, emptyLine, type Line, textOfLine } from './line.ts'
+import { applyKey, emptyInput, type InputLine, inputText } from './input-line.ts'
+import type { Key } from './key-reader.ts'
+import type { ScreenLayout } from './screen-layout.ts'
 
 /** Something to pick. */
-export interface Choice<T> {
+export interface PickerChoice<T> {
   readonly value: T
   readonly title: string
   /** Short facts at the right: age, a number, a name. The last leave first if there is no room. */
@@ -21,8 +21,8 @@ export interface Choice<T> {
 /** A list that gets shorter as one types. */
 export interface Picker<T> {
   readonly question: string
-  readonly choices: readonly Choice<T>[]
-  readonly typed: Line
+  readonly choices: readonly PickerChoice<T>[]
+  readonly typed: InputLine
   /** The row under the cursor, among those that fit. */
   readonly at: number
   /** What is listed, at the right: `this directory`. */
@@ -38,19 +38,19 @@ export interface Picker<T> {
 /** The key that ended picking. */
 export type PickerEnd = 'enter' | 'escape' | 'tab' | 'forward' | 'read'
 
-export type Picked<T> =
+export type PickerStep<T> =
   | { readonly type: 'going'; readonly picker: Picker<T> }
-  | { readonly type: 'ended'; readonly by: PickerEnd; readonly choice: Choice<T> | null }
+  | { readonly type: 'ended'; readonly by: PickerEnd; readonly choice: PickerChoice<T> | null }
 
 export function newPicker<T>(
   about: Pick<Picker<T>, 'question' | 'choices' | 'scope' | 'keys' | 'ends'> & { readonly total?: number },
 ): Picker<T> {
-  return { ...about, total: about.total ?? about.choices.length, typed: emptyLine, at: 0 }
+  return { ...about, total: about.total ?? about.choices.length, typed: emptyInput, at: 0 }
 }
 
 /** The choices that have all typed words somewhere, whatever their case. */
-export function fitting<T>({ choices, typed }: Picker<T>): readonly Choice<T>[] {
-  const words = textOfLine(typed).toLowerCase().split(/\s+/).filter(Boolean)
+export function matchingChoices<T>({ choices, typed }: Picker<T>): readonly PickerChoice<T>[] {
+  const words = inputText(typed).toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return choices
   return choices.filter(({ title, alsoFinds }) => {
     const text = [title, ...alsoFinds].join('\n').toLowerCase()
@@ -59,10 +59,13 @@ export function fitting<T>({ choices, typed }: Picker<T>): readonly Choice<T>[] 
 }
 
 /** The picker after a key. */
-export function pressed<T>(picker: Picker<T>, key: Key): Picked<T> {
-  const found = fitting(picker)
-  const go = (change: Partial<Picker<T>>): Picked<T> => ({ type: 'going', picker: { ...picker, ...change } })
-  const end = (by: PickerEnd): Picked<T> => ({ type: 'ended', by, choice: found[picker.at] ?? null })
+export function pressKey<T>(picker: Picker<T>, key: Key): PickerStep<T> {
+  const found = matchingChoices(picker)
+  const go = (change: Partial<Picker<T>>): PickerStep<T> => ({
+    type: 'going',
+    picker: { ...picker, ...change },
+  })
+  const end = (by: PickerEnd): PickerStep<T> => ({ type: 'ended', by, choice: found[picker.at] ?? null })
   const move = (to: number) => go({ at: Math.max(0, Math.min(found.length - 1, to)) })
   if (key.type === 'key') {
     const { name } = key
@@ -78,18 +81,21 @@ export function pressed<T>(picker: Picker<T>, key: Key): Picked<T> {
     if (name === 'page-down') return move(picker.at + 10)
     if (name === 'newline' || name === 'tab' || name === 'read') return go({})
   }
-  const typed = edited(picker.typed, key.type === 'paste' ? { type: 'text', text: folded(key.text) } : key)
+  const typed = applyKey(
+    picker.typed,
+    key.type === 'paste' ? { type: 'text', text: collapseSpaces(key.text) } : key,
+  )
   return typed === picker.typed
     ? go({})
     : go({ typed, at: typed.cells === picker.typed.cells ? picker.at : 0 })
 }
 
 /** The picker as rows: the question and what was typed, the rows around the cursor, what the keys do. */
-export function pickerRows<T>(picker: Picker<T>, width: number, height: number, style: Style): Laid {
-  const found = fitting(picker)
+export function pickerRows<T>(picker: Picker<T>, width: number, height: number, style: Style): ScreenLayout {
+  const found = matchingChoices(picker)
   const { dots } = style.symbols
   const room = Math.max(20, width - 1)
-  const typed = style.safe(textOfLine(picker.typed))
+  const typed = style.safe(inputText(picker.typed))
   const head = `${picker.question}  ${typed}`
   const count = `${picker.scope}  ${found.length}/${picker.total}`
   const gap = room - widthOf(head) - widthOf(count)
@@ -99,7 +105,7 @@ export function pickerRows<T>(picker: Picker<T>, width: number, height: number, 
 
   const chosen = found[picker.at]
   const details = (chosen?.details ?? []).map(([name, text]) =>
-    style.faint(`    ${cut(`${padEnd(name, 7)}${folded(style.safe(text))}`, room - 4, dots)}`),
+    style.faint(`    ${cut(`${padEnd(name, 7)}${collapseSpaces(style.safe(text))}`, room - 4, dots)}`),
   )
   const most = Math.max(1, Math.min(10, height - 3 - details.length))
   const from = Math.max(0, Math.min(picker.at - Math.floor(most / 2), found.length - most))
@@ -116,7 +122,7 @@ export function pickerRows<T>(picker: Picker<T>, width: number, height: number, 
 }
 
 /** The widths of the facts that have a place beside a title. */
-function factColumns<T>(choices: readonly Choice<T>[], room: number): readonly number[] {
+function factColumns<T>(choices: readonly PickerChoice<T>[], room: number): readonly number[] {
   const most = Math.max(0, ...choices.map(({ facts }) => facts.length))
   const widths = Array.from({ length: most }, (_, i) =>
     Math.max(...choices.map(({ facts }) => widthOf(facts[i] ?? ''))),
@@ -126,14 +132,14 @@ function factColumns<T>(choices: readonly Choice<T>[], room: number): readonly n
 }
 
 function rowOf<T>(
-  { title, facts }: Choice<T>,
+  { title, facts }: PickerChoice<T>,
   columns: readonly number[],
   room: number,
   style: Style,
   isChosen: boolean,
 ): string {
   const left = Math.max(4, room - 2 - sum(columns))
-  const words = padEnd(cut(folded(style.safe(title)), left, style.symbols.dots), left)
+  const words = padEnd(cut(collapseSpaces(style.safe(title)), left, style.symbols.dots), left)
   const right = columns.map((cells, i) => {
     const fact = style.safe(facts[i] ?? '')
     return `  ${i === 2 ? padEnd(fact, cells) : padStart(fact, cells)}`
@@ -147,7 +153,7 @@ function sum(columns: readonly number[]): number {
   return columns.reduce((total, cells) => total + cells + 2, 0)
 }
 
-function widthBefore({ cells, at }: Line, style: Style): number {
+function widthBefore({ cells, at }: InputLine, style: Style): number {
   const before = cells.slice(0, at).map(({ value }) => value)
   return widthOf(style.safe(before.join('')))
 }

@@ -1,48 +1,56 @@
 import { cut } from '../../output/cut.ts'
-import type { Paper } from '../../output/output.ts'
+import type { Output } from '../../output/output.ts'
 import { wrap } from '../../output/wrap.ts'
-import { type Completer, completed } from './complete.ts'
+import { type Completer, completeLine } from './complete-line.ts'
+import type { InputHistory } from './input-history.ts'
+import {
+  applyKey,
+  continueLine,
+  emptyInput,
+  type InputLine,
+  inputLine,
+  inputText,
+  moveByRow,
+} from './input-line.ts'
 import type { Keyboard } from './keyboard.ts'
-import { type Laid, layOut, within } from './layout.ts'
-import { continued, edited, emptyLine, type Line, lineOf, movedByRow, textOfLine } from './line.ts'
-import { regionOn } from './region.ts'
-import type { TypedBefore } from './typed-before.ts'
+import { clipLayout, layOutLine, type ScreenLayout } from './screen-layout.ts'
+import { createScreenRegion } from './screen-region.ts'
 
 /** What came of asking for a line. `interrupt`: Ctrl+C on an empty line; `leave`: Ctrl+D, or nobody is there any more. */
-export type LineRead =
+export type ReadLineResult =
   | { readonly type: 'line'; readonly text: string }
   | { readonly type: 'interrupt' }
   | { readonly type: 'leave' }
 
-export interface Reading {
+export interface ReadLineOptions {
   readonly keyboard: Keyboard
-  readonly paper: Paper
+  readonly output: Output
   /** The line above the prompt, made for a width. */
   status?(width: number): string
   /** What stands in the line already. */
   readonly initial?: string
-  readonly typed?: TypedBefore
+  readonly history?: InputHistory
   readonly complete?: Completer
 }
 
 /** Reads a line, or several: `\` at the end, Alt+Enter and pastes go on in the next one. */
-export async function readLine(reading: Reading): Promise<LineRead> {
-  const { keyboard, paper, typed } = reading
-  const region = regionOn(paper)
-  let line: Line = reading.initial ? lineOf(reading.initial) : emptyLine
+export async function readLine(reading: ReadLineOptions): Promise<ReadLineResult> {
+  const { keyboard, output, history } = reading
+  const region = createScreenRegion(output)
+  let line: InputLine = reading.initial ? inputLine(reading.initial) : emptyInput
   let offered: readonly string[] = []
-  const lines = typed?.lines ?? []
+  const lines = history?.lines ?? []
   let at = lines.length
-  const drafts = new Map<number, Line>()
+  const drafts = new Map<number, InputLine>()
 
   const paint = () => region.paint(laidOut(reading, line, offered))
   const recall = (to: number) => {
     if (to < 0 || to > lines.length) return
     drafts.set(at, line)
     at = to
-    line = drafts.get(to) ?? lineOf(lines[to] ?? '')
+    line = drafts.get(to) ?? inputLine(lines[to] ?? '')
   }
-  const end = (read: LineRead): LineRead => {
+  const end = (read: ReadLineResult): ReadLineResult => {
     offered = []
     paint()
     region.leave()
@@ -59,40 +67,44 @@ export async function readLine(reading: Reading): Promise<LineRead> {
     const name = stroke.type === 'key' ? stroke.name : null
     const isEmpty = line.cells.length === 0
     if (name === 'enter') {
-      const longer = continued(line)
-      if (longer === null) return end({ type: 'line', text: textOfLine(line) })
+      const longer = continueLine(line)
+      if (longer === null) return end({ type: 'line', text: inputText(line) })
       line = longer
     } else if (name === 'interrupt') {
       if (isEmpty) return end({ type: 'interrupt' })
       end({ type: 'interrupt' })
-      line = emptyLine
+      line = emptyInput
       at = lines.length
     } else if (name === 'end-of-input' && isEmpty) return end({ type: 'leave' })
     else if (name === 'up') {
-      const above = movedByRow(line, -1)
+      const above = moveByRow(line, -1)
       if (above) line = above
       else recall(at - 1)
     } else if (name === 'down') {
-      const below = movedByRow(line, 1)
+      const below = moveByRow(line, 1)
       if (below) line = below
       else recall(at + 1)
     } else if (name === 'tab') {
-      const found = reading.complete ? await completed(line, reading.complete) : { line, offered: [] }
+      const found = reading.complete ? await completeLine(line, reading.complete) : { line, offered: [] }
       line = found.line
       offered = found.offered
     } else if (name === 'redraw') {
       region.erase()
-      paper.write('\x1b[H\x1b[2J')
-    } else line = edited(line, stroke)
+      output.write('\x1b[H\x1b[2J')
+    } else line = applyKey(line, stroke)
   }
 }
 
-function laidOut({ paper, status }: Reading, line: Line, offered: readonly string[]): Laid {
-  const { width, rows, style } = paper
+function laidOut(
+  { output, status }: ReadLineOptions,
+  line: InputLine,
+  offered: readonly string[],
+): ScreenLayout {
+  const { width, rows, style } = output
   const above = status ? [status(Math.max(20, width - 1))] : []
-  const below = offeredRows(offered, paper)
+  const below = offeredRows(offered, output)
   const most = Math.max(1, rows - above.length - below.length)
-  const written = within(layOut(line, width, style), most)
+  const written = clipLayout(layOutLine(line, width, style), most)
   return {
     rows: [...above, ...written.rows, ...below],
     cursor: { ...written.cursor, row: written.cursor.row + above.length },
@@ -100,7 +112,7 @@ function laidOut({ paper, status }: Reading, line: Line, offered: readonly strin
 }
 
 /** What Tab offers, in three rows at most. */
-function offeredRows(offered: readonly string[], { width, style }: Paper): readonly string[] {
+function offeredRows(offered: readonly string[], { width, style }: Output): readonly string[] {
   if (offered.length === 0) return []
   const rows = wrap(style.safe(offered.join('  ')), width - 3)
   const shown = rows.length > 3 ? [...rows.slice(0, 2), `${rows[2]} ${style.symbols.dots}`] : rows

@@ -1,28 +1,28 @@
-import { edit, fork, retry, undo } from './back.ts'
-import { compact, exportHere, model, title } from './keep.ts'
-import { help, quit } from './leave.ts'
-import { context, history, search, tree } from './look.ts'
+import { slashEdit, slashFork, slashRetry, slashUndo } from './fork-commands.ts'
+import { slashHelp, slashQuit } from './help-commands.ts'
+import { slashCompact, slashExport, slashModel, slashTitle } from './manage-commands.ts'
+import { slashContext, slashHistory, slashSearch, slashTree } from './read-commands.ts'
 import type { SlashCommand } from './slash-command.ts'
-import { clear, resume, startAnew, switchBranch } from './where.ts'
+import { slashClear, slashNew, slashResume, slashSwitch } from './switch-commands.ts'
 
 /** All commands of a chat, in the order of its help. */
 export const slashCommands: readonly SlashCommand[] = [
-  startAnew,
-  clear,
-  resume,
-  switchBranch,
-  fork,
-  retry,
-  edit,
-  undo,
-  history,
-  tree,
-  search,
-  title,
-  exportHere,
-  model,
-  context,
-  compact,
-  help,
-  quit,
+  slashNew,
+  slashClear,
+  slashResume,
+  slashSwitch,
+  slashFork,
+  slashRetry,
+  slashEdit,
+  slashUndo,
+  slashHistory,
+  slashTree,
+  slashSearch,
+  slashTitle,
+  slashExport,
+  slashModel,
+  slashContext,
+  slashCompact,
+  slashHelp(() => slashCommands),
+  slashQuit,
 ]

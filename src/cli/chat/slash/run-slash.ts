@@ -1,12 +1,12 @@
-import { problemOf, tellProblem } from '../../command-line/report.ts'
-import { near } from '../../command-line/similar-words.ts'
-import { explain } from '../../target/explain-error.ts'
-import type { Completer } from '../input/complete.ts'
-import type { Chat, Next } from '../state/chat-state.ts'
+import { errorReport, printErrorReport } from '../../command-line/error-report.ts'
+import { similarWords } from '../../command-line/similar-words.ts'
+import { explainError } from '../../target/explain-error.ts'
+import type { Completer } from '../input/complete-line.ts'
+import type { Chat, NextStep } from '../state/chat-state.ts'
 import { slashCommands } from './index.ts'
 
 /** What came of a line: a command's outcome, or words to be said. */
-type Done = Next | { readonly type: 'failed' }
+type Done = NextStep | { readonly type: 'failed' }
 
 /** Runs the `/` command that a line is; any other line is words to be said, as they are. `//` says something that
  *  begins with a slash; a path such as /usr/bin is no command either, unless it looks like a misspelt one. */
@@ -16,7 +16,7 @@ export async function runSlash(chat: Chat, line: string): Promise<Done> {
   if (name === undefined) return { type: 'send', words: line }
   const command = slashCommands.find(one => [one.name, ...(one.aliases ?? [])].includes(name.toLowerCase()))
   if (!command) {
-    const [meant] = near(
+    const [meant] = similarWords(
       name,
       slashCommands.map(one => one.name),
     )
@@ -24,8 +24,8 @@ export async function runSlash(chat: Chat, line: string): Promise<Done> {
     chat.note(`there is no command /${name}. Did you mean /${meant}? To say it: /${line.trim()}`)
     return { type: 'failed' }
   }
-  if (command.ofModels && chat.talker.isForeign) {
-    chat.note(`/${command.name}: here ${chat.talker.model.id} answers, and its model is its own affair`)
+  if (command.ofModels && chat.controller.isForeign) {
+    chat.note(`/${command.name}: here ${chat.controller.model.id} answers, and its model is its own affair`)
     return { type: 'failed' }
   }
   try {
@@ -43,19 +43,21 @@ export async function runSlash(chat: Chat, line: string): Promise<Done> {
   }
 }
 
-async function tell(error: unknown, argument: string, { world, talker }: Chat): Promise<void> {
+async function tell(error: unknown, argument: string, { context, controller }: Chat): Promise<void> {
   const words = argument.split(/\s+/)
-  const problem = talker.store ? await explain(error, words, talker.store, world) : problemOf(error)
-  tellProblem(problem, error, world.err)
+  const problem = controller.store
+    ? await explainError(error, words, controller.store, context)
+    : errorReport(error)
+  printErrorReport(problem, error, context.err)
 }
 
-async function whatIsMissing({ talker }: Chat): Promise<string | null> {
-  if (talker.store === null) return 'incognito: nothing is kept, so there is nothing to look at'
-  return (await talker.spot()) === null ? 'nothing has been said here yet' : null
+async function whatIsMissing({ controller }: Chat): Promise<string | null> {
+  if (controller.store === null) return 'incognito: nothing is kept, so there is nothing to look at'
+  return (await controller.position()) === null ? 'nothing has been said here yet' : null
 }
 
 /** What Tab offers: `/` commands, and behind them branches and ids. Nothing in the middle of prose. */
-export function chatCompleter(chat: Chat): Completer {
+export function slashCompleter(chat: Chat): Completer {
   return async (before, word) => {
     if (before === '' && word.startsWith('/')) return slashCommands.map(({ name }) => `/${name}`)
     const name = /^\/([a-z]+)\s+$/i.exec(before)?.[1]

@@ -1,5 +1,5 @@
-import type { ChatStore, Spot } from '../state/chat-controller.ts'
-import type { Chat, Next } from '../state/chat-state.ts'
+import type { ChatPosition, ChatStore } from '../state/chat-controller.ts'
+import type { Chat, NextStep } from '../state/chat-state.ts'
 
 /** A command of a chat. */
 export interface SlashCommand {
@@ -12,13 +12,15 @@ export interface SlashCommand {
   readonly needs?: 'nothing'
   /** Set if it is about a model of ours: where another program answers, there is nothing that it could do. */
   readonly ofModels?: true
-  run(chat: Chat, argument: string): Promise<Next>
+  run(chat: Chat, argument: string): Promise<NextStep>
   /** What may stand behind it. */
   complete?(chat: Chat): Promise<readonly string[]>
 }
 
 /** Where the chat is. Only for commands that need something to be there: it is checked before they run. */
-export async function here({ talker }: Chat): Promise<Spot & { readonly store: ChatStore }> {
-  const spot = await talker.spot()
-  return { ...spot!, store: talker.store! }
+export async function currentPosition({
+  controller,
+}: Chat): Promise<ChatPosition & { readonly store: ChatStore }> {
+  const position = await controller.position()
+  return { ...position!, store: controller.store! }
 }

@@ -11,30 +11,30 @@ import type { MessageId } from '../../../core/ids.ts'
 import type { NewMessage } from '../../../core/message.ts'
 import type { Model } from '../../../core/model.ts'
 import type { Deleter, Lister, MessageReader } from '../../../core/ports.ts'
-import type { World } from '../../command-line/command-context.ts'
-import { openNamed } from '../../model/choose-model.ts'
-import { type Speaker, speakerFor } from '../../model/model-setup.ts'
+import type { CommandContext } from '../../command-line/command-context.ts'
+import { openNamedModel } from '../../model/choose-model.ts'
+import { createModelSetup, type ModelSetup } from '../../model/model-setup.ts'
 import { turnCost } from '../../output/cost.ts'
-import { homely } from '../../output/tildify.ts'
-import type { Chosen } from '../../target/choose-conversation.ts'
+import { tildify } from '../../output/tildify.ts'
+import type { ChosenConversation } from '../../target/choose-conversation.ts'
 import type { StatusFacts } from './status-line.ts'
 
 /** What a chat needs of a store. */
 export type ChatStore = AgentStore & Lister & Pick<Deleter, 'trash'>
 
 /** Where a chat is in its conversation. */
-export interface Spot {
+export interface ChatPosition {
   readonly conversation: Conversation
   readonly branch: BranchRef
   readonly head: MessageId | null
 }
 
 /** The one who answers in a chat, and the place where this is kept. Both can be changed in the middle. */
-export interface Talker {
+export interface ChatController {
   readonly model: Model
   /** True if another program answers. */
   readonly isForeign: boolean
-  /** How much the model may be given. */
+  /** How much the model may be initial. */
   readonly window: Window
   /** Null where nothing is kept. */
   readonly store: ChatStore | null
@@ -45,14 +45,14 @@ export interface Talker {
   /** Asks again for the answer that never came. */
   resume(): Promise<Run>
   /** What was said and answered, for those who keep nothing. */
-  heard(words: string | NewMessage, answer: string): void
+  remember(words: string | NewMessage, answer: string): void
   /** Goes elsewhere. Nothing is made there before something is said. */
-  goTo(chosen: Chosen): void
+  goTo(chosen: ChosenConversation): void
   goToBranch(branch: BranchRef): void
   /** Another model, by the name a person types. Throws if there is none, and changes nothing then. */
   useModel(name: string): Promise<void>
   /** Where the chat is; null before the first message, and where nothing is kept. */
-  spot(): Promise<Spot | null>
+  position(): Promise<ChatPosition | null>
   status(): Promise<StatusFacts>
   /** Follows the branch that a turn went to. */
   follow(branch: BranchRef | null): void
@@ -61,33 +61,38 @@ export interface Talker {
   close(): Promise<void>
 }
 
-export interface TalkerOptions {
-  readonly world: World
+export interface ChatControllerOptions {
+  readonly context: CommandContext
   readonly store: ChatStore | null
-  readonly chosen: Chosen
-  readonly speaker: Speaker
+  readonly chosen: ChosenConversation
+  readonly setup: ModelSetup
   readonly system: string | null
 }
 
-export function createTalker({ world, store, system, ...given }: TalkerOptions): Talker {
-  let { speaker } = given
-  let chosen: Chosen | null = given.chosen
+export function createChatController({
+  context,
+  store,
+  system,
+  ...initial
+}: ChatControllerOptions): ChatController {
+  let { setup } = initial
+  let chosen: ChosenConversation | null = initial.chosen
   let target: Target | null = null
-  let branch: BranchRef | null = branchOf(given.chosen)
+  let branch: BranchRef | null = branchOf(initial.chosen)
   const said: NewMessage[] = []
   let agent: Promise<Agent> | null = null
 
   function answering(): Promise<Agent> {
-    agent ??= speaker.agentOn(store, [...said])
+    agent ??= setup.agentOn(store, [...said])
     return agent
   }
 
   async function entered(): Promise<Target> {
-    target ??= await chosen!.enter(speaker.model.id)
+    target ??= await chosen!.enter(setup.model.id)
     return target
   }
 
-  async function spot(): Promise<Spot | null> {
+  async function position(): Promise<ChatPosition | null> {
     if (store === null || branch === null) return null
     const conversation = await store.getConversation(branch.conversationId)
     const planned = target === null ? chosen?.fork : null
@@ -102,25 +107,25 @@ export function createTalker({ world, store, system, ...given }: TalkerOptions):
 
   return {
     get model() {
-      return speaker.model
+      return setup.model
     },
     get isForeign() {
-      return speaker.isForeign
+      return setup.isForeign
     },
     get window() {
-      return speaker.contextWindow
+      return setup.contextWindow
     },
     store,
     system,
     async send(words, onBusy = 'refuse') {
       const to = await entered()
-      return (await answering()).send(to, words, { onBusy, signal: world.signal })
+      return (await answering()).send(to, words, { onBusy, signal: context.signal })
     },
     async resume() {
       const to = await entered()
-      return (await answering()).resume(to, { onBusy: 'refuse', signal: world.signal })
+      return (await answering()).resume(to, { onBusy: 'refuse', signal: context.signal })
     },
-    heard(words, answer) {
+    remember(words, answer) {
       if (store !== null) return
       said.push(typeof words === 'string' ? { role: 'user', blocks: words } : words)
       if (answer !== '') said.push({ role: 'assistant', blocks: answer })
@@ -138,27 +143,27 @@ export function createTalker({ world, store, system, ...given }: TalkerOptions):
       target = branch
     },
     async useModel(name) {
-      const { choice, config } = speaker
-      const model = await openNamed(name, world, choice.aliases)
-      speaker = speakerFor(
+      const { choice, config } = setup
+      const model = await openNamedModel(name, context, choice.aliases)
+      setup = createModelSetup(
         model,
         { ...choice, id: model.id, from: 'flag' },
         config,
         system ?? undefined,
-        speaker.options,
+        setup.options,
       )
       agent = null
     },
-    spot,
+    position,
     follow,
     followFrom(from, to) {
       if (from?.conversationId === branch?.conversationId && from?.name === branch?.name) follow(to)
     },
     async status() {
-      const at = await spot()
-      const { model, isForeign } = speaker
-      const window = isForeign ? null : speaker.window
-      const directory = homely(world.cwd, world.env)
+      const at = await position()
+      const { model, isForeign } = setup
+      const window = isForeign ? null : setup.window
+      const directory = tildify(context.cwd, context.env)
       if (at === null || store === null) {
         const used = said.reduce((sum, { blocks }) => sum + Math.ceil(String(blocks).length / 4), 0)
         const name = store === null ? null : (branch?.name ?? 'main')
@@ -172,12 +177,7 @@ export function createTalker({ world, store, system, ...given }: TalkerOptions):
           cost: isForeign ? null : 0,
         }
       }
-      const { used, messages } = await fillAt(
-        store,
-        at.head,
-        isForeign ? null : speaker.contextWindow,
-        system,
-      )
+      const { used, messages } = await fillAt(store, at.head, isForeign ? null : setup.contextWindow, system)
       const { cost } = at.conversation
       const known = cost > 0 || (messages === 0 && !isForeign) ? cost : turnCost(model.id, {})
       return {
@@ -196,12 +196,12 @@ export function createTalker({ world, store, system, ...given }: TalkerOptions):
   }
 }
 
-function branchOf({ standing, fork }: Chosen): BranchRef | null {
-  if (standing === null) return null
-  return { conversationId: standing.conversation.id, name: fork?.name ?? standing.branch.name }
+function branchOf({ status, fork }: ChosenConversation): BranchRef | null {
+  if (status === null) return null
+  return { conversationId: status.conversation.id, name: fork?.name ?? status.branch.name }
 }
 
-/** What the next call would be given, as far as we decide that, and how many messages the path has. */
+/** What the next call would be initial, as far as we decide that, and how many messages the path has. */
 async function fillAt(
   store: MessageReader,
   head: MessageId | null,

@@ -1,16 +1,16 @@
 import type { NewMessage } from '../../../core/message.ts'
-import type { World } from '../../command-line/command-context.ts'
+import type { CommandContext } from '../../command-line/command-context.ts'
+import type { InputHistory } from '../input/input-history.ts'
 import type { Keyboard } from '../input/keyboard.ts'
-import type { TypedBefore } from '../input/typed-before.ts'
-import type { Talker } from './chat-controller.ts'
+import type { ChatController } from './chat-controller.ts'
 
 /** A chat that is going on: what `/` commands see of it. */
 export interface Chat {
-  readonly world: World
-  readonly talker: Talker
+  readonly context: CommandContext
+  readonly controller: ChatController
   /** Null where nobody can be asked: lines come from a pipe. */
   readonly keyboard: Keyboard | null
-  readonly typed: TypedBefore
+  readonly history: InputHistory
   /** The name after `--session`, if there was one: `/new` stays under it. */
   readonly name: string | null
   /** Notes that came up while a line was being typed: shown before the next one. */
@@ -22,7 +22,7 @@ export interface Chat {
 }
 
 /** What follows a `/` command. */
-export type Next =
+export type NextStep =
   | { readonly type: 'ask' }
   /** The next line begins with these words. */
   | { readonly type: 'edit'; readonly text: string }
@@ -30,4 +30,4 @@ export type Next =
   | { readonly type: 'send'; readonly words: string | NewMessage }
   | { readonly type: 'leave' }
 
-export const ask: Next = { type: 'ask' }
+export const nextLine: NextStep = { type: 'ask' }

@@ -1,7 +1,7 @@
 import type { MessageId } from '../../../core/ids.ts'
 import { textOf } from '../../../core/message.ts'
 import type { MessageReader } from '../../../core/ports.ts'
-import type { Paper } from '../../output/output.ts'
+import type { Output } from '../../output/output.ts'
 import { proseWidth, wrap } from '../../output/wrap.ts'
 import type { Chat } from './chat-state.ts'
 
@@ -11,7 +11,7 @@ const most = { asked: 3, answered: 8 } as const
 async function lastExchange(
   reader: Pick<MessageReader, 'tail'>,
   head: MessageId,
-  { style, width }: Paper,
+  { style, width }: Output,
 ): Promise<readonly string[]> {
   const { messages } = await reader.tail(head, { messages: 1 }, { blobs: 'preview' })
   const question = messages.findLast(message => message.role === 'user')
@@ -31,9 +31,9 @@ async function lastExchange(
 }
 
 /** The end of what was said before, for whoever comes back. */
-export async function showLastExchange({ talker, world }: Chat): Promise<void> {
-  const spot = await talker.spot()
-  if (!spot?.head || !talker.store || world.quiet) return
-  world.err.line()
-  for (const line of await lastExchange(talker.store, spot.head, world.err)) world.err.line(line)
+export async function printLastExchange({ controller, context }: Chat): Promise<void> {
+  const position = await controller.position()
+  if (!position?.head || !controller.store || context.quiet) return
+  context.err.line()
+  for (const line of await lastExchange(controller.store, position.head, context.err)) context.err.line(line)
 }

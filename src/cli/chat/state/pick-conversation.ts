@@ -1,30 +1,30 @@
 import type { ConversationId } from '../../../core/ids.ts'
 import type { ListedConversation } from '../../../core/listing.ts'
 import type { Lister, MessageReader } from '../../../core/ports.ts'
-import type { World } from '../../command-line/command-context.ts'
+import type { CommandContext } from '../../command-line/command-context.ts'
 import { gistOf } from '../../output/gist.ts'
 import { modelName } from '../../output/model-name.ts'
-import { count } from '../../output/number.ts'
-import { homely } from '../../output/tildify.ts'
-import { age } from '../../output/time.ts'
-import { show } from '../../read/show.ts'
-import { branchAt } from '../../target/planned-fork.ts'
+import { formatCount } from '../../output/number.ts'
+import { tildify } from '../../output/tildify.ts'
+import { formatAge } from '../../output/time.ts'
+import { showCommand } from '../../read/show.ts'
+import { createSiblingBranch } from '../../target/planned-fork.ts'
 import type { Keyboard } from '../input/keyboard.ts'
-import { pick } from '../input/pick.ts'
-import { type Choice, newPicker } from '../input/picker.ts'
+import { newPicker, type PickerChoice } from '../input/picker.ts'
+import { runPicker } from '../input/run-picker.ts'
 import type { ChatStore } from './chat-controller.ts'
-import { lastWords } from './last-words.ts'
+import { messageGists } from './message-gists.ts'
 
 /** What a person wants with a conversation from the list; null for none of them. */
 interface PickedConversation {
-  readonly wish: 'go on' | 'fork' | 'read'
+  readonly action: 'continue' | 'fork' | 'read'
   readonly conversation: ListedConversation
 }
 
 interface PickConversation {
   readonly store: Lister & MessageReader
   readonly keyboard: Keyboard
-  readonly world: World
+  readonly context: CommandContext
   /** What Escape does, as the last row says it. */
   readonly escapeMeans: string
   /** Whether to begin with those of all directories. */
@@ -39,15 +39,15 @@ const mostFound = 50
 
 /** Lets a person pick a conversation: the newest first, searched by title, first and last words, directory, branch
  *  and label as one types. */
-async function pickConversation(options: PickConversation): Promise<PickedConversation | null> {
-  const { store, keyboard, world, escapeMeans } = options
+async function pickFromList(options: PickConversation): Promise<PickedConversation | null> {
+  const { store, keyboard, context, escapeMeans } = options
   let all = options.all ?? false
   for (;;) {
-    const filter = all ? {} : { directory: world.cwd }
+    const filter = all ? {} : { directory: context.cwd }
     const page = await store.listConversations({ ...filter, kind: 'main', limit: most })
     const picker = newPicker({
       question: 'Go on with which conversation?',
-      choices: await choicesOf(page.items, store, world),
+      choices: await choicesOf(page.items, store, context),
       total:
         page.next === null ? page.items.length : await store.countConversations({ ...filter, kind: 'main' }),
       scope: all ? 'all directories' : 'this directory',
@@ -55,7 +55,7 @@ async function pickConversation(options: PickConversation): Promise<PickedConver
       ends: ['tab', 'forward', 'read'],
     })
     const listed = new Set<string>(page.items.map(({ id }) => id))
-    const { by, choice } = await pick(picker, keyboard, world.err, {
+    const { by, choice } = await runPicker(picker, keyboard, context.err, {
       tellMore: ({ id }) => firstWords(id, store),
       async findMore(typed) {
         // The title has all of the words if it has the longest, and then some: the picker sees to the rest.
@@ -63,7 +63,7 @@ async function pickConversation(options: PickConversation): Promise<PickedConver
         const found = await store.listConversations({ ...filter, kind: 'main', title, limit: mostFound })
         const others = found.items.filter(({ id }) => !listed.has(id))
         for (const { id } of others) listed.add(id)
-        return choicesOf(others, store, world)
+        return choicesOf(others, store, context)
       },
     })
     if (by === 'tab') {
@@ -71,39 +71,39 @@ async function pickConversation(options: PickConversation): Promise<PickedConver
       continue
     }
     if (by === 'escape' || !choice) return null
-    const wish = by === 'enter' ? 'go on' : by === 'forward' ? 'fork' : 'read'
-    return { wish, conversation: choice.value }
+    const action = by === 'enter' ? 'continue' : by === 'forward' ? 'fork' : 'read'
+    return { action, conversation: choice.value }
   }
 }
 
 async function choicesOf(
   listed: readonly ListedConversation[],
   store: MessageReader,
-  world: World,
-): Promise<readonly Choice<ListedConversation>[]> {
-  const lasts = await lastWords(
+  context: CommandContext,
+): Promise<readonly PickerChoice<ListedConversation>[]> {
+  const lasts = await messageGists(
     store,
     listed.map(({ branch }) => branch.head),
   )
-  const now = world.now()
+  const now = context.now()
   return listed.map((conversation, i) => {
     const { id, title, updatedAt, messages, model, directory, branch, label } = conversation
     const last = lasts[i] ?? ''
-    const place = directory !== null && directory !== world.cwd ? homely(directory, world.env) : null
+    const elsewhere = directory !== null && directory !== context.cwd ? tildify(directory, context.env) : null
     return {
       value: conversation,
       title: title ?? (last || shortTitle(id)),
-      facts: [age(updatedAt, now), count(messages), model === null ? '' : modelName(model)],
+      facts: [formatAge(updatedAt, now), formatCount(messages), model === null ? '' : modelName(model)],
       alsoFinds: [last, directory ?? '', branch.name, label ?? '', id],
       details: [
         ...(last === '' ? [] : [['last', last] as const]),
-        ...(place === null ? [] : [['in', place] as const]),
+        ...(elsewhere === null ? [] : [['in', elsewhere] as const]),
       ],
     }
   })
 }
 
-async function firstWords(id: ConversationId, store: Lister): Promise<Choice<unknown>['details']> {
+async function firstWords(id: ConversationId, store: Lister): Promise<PickerChoice<unknown>['details']> {
   const first = await store.listMessages({
     conversationId: id,
     order: 'ascending',
@@ -120,21 +120,21 @@ function shortTitle(id: ConversationId): string {
 
 /** Lets a person pick a conversation, and returns what names the branch to go on with: `id:branch`. Null if they picked
  *  none. `escapeMeans` is what that means. */
-export async function chooseByHand(
+export async function pickConversation(
   store: ChatStore,
   keyboard: Keyboard,
-  world: World,
+  context: CommandContext,
   escapeMeans: string,
 ): Promise<string | null> {
   for (;;) {
-    const picked = await pickConversation({ store, keyboard, world, escapeMeans })
+    const picked = await pickFromList({ store, keyboard, context, escapeMeans })
     if (picked === null) return null
     const { id, branch } = picked.conversation
-    if (picked.wish === 'go on') return `${id}:${branch.name}`
-    if (picked.wish === 'fork') {
-      const { name } = await branchAt(store, id, branch.head, branch.name)
+    if (picked.action === 'continue') return `${id}:${branch.name}`
+    if (picked.action === 'fork') {
+      const { name } = await createSiblingBranch(store, id, branch.head, branch.name)
       return `${id}:${name}`
     }
-    await keyboard.lend(() => show({ arguments: [id], options: {} }, world))
+    await keyboard.lend(() => showCommand({ arguments: [id], options: {} }, context))
   }
 }

@@ -1,6 +1,6 @@
 import { widthOf } from '../../output/cut.ts'
 import { modelName } from '../../output/model-name.ts'
-import { count, money } from '../../output/number.ts'
+import { formatCount, formatMoney } from '../../output/number.ts'
 import type { Style } from '../../output/style.ts'
 
 /** What the line above the prompt tells. */
@@ -20,28 +20,27 @@ export interface StatusFacts {
 }
 
 /** Where one stands, in one line that fits: directory, number of messages, bar and cost leave in this order. */
-export function statusLine(standing: StatusFacts, width: number, style: Style): string {
+export function statusLine(facts: StatusFacts, width: number, style: Style): string {
   const dot = ` ${style.symbols.dot} `
   for (const dropped of [0, 1, 2, 3, 4]) {
-    const parts = partsOf(standing, dropped, width, style)
+    const parts = partsOf(facts, dropped, width, style)
     const line = parts.join(dot)
     if (widthOf(line) <= width || dropped === 4) return parts.join(style.faint(dot))
   }
   return ''
 }
 
-function partsOf(standing: StatusFacts, dropped: number, width: number, style: Style): readonly string[] {
-  const { directory, branch, messages, model, cost } = standing
+function partsOf(facts: StatusFacts, dropped: number, width: number, style: Style): readonly string[] {
+  const { directory, branch, messages, model, cost } = facts
   const wide = width >= 100
   const parts: string[] = []
   if (dropped < 1 && wide) parts.push(style.faint(style.safe(directory)))
   parts.push(branch === null ? 'incognito' : style.branch(style.safe(branch)))
   if (dropped < 2 && wide) parts.push(`${messages} ${messages === 1 ? 'message' : 'messages'}`)
   parts.push(style.safe(modelName(model)))
-  if (standing.window !== null)
-    parts.push(fill(standing.used, standing.window, dropped < 3, wide ? 24 : 16, style))
-  const isKnown = cost !== null || standing.window !== null
-  if (dropped < 4 && isKnown) parts.push(money(cost))
+  if (facts.window !== null) parts.push(fill(facts.used, facts.window, dropped < 3, wide ? 24 : 16, style))
+  const isKnown = cost !== null || facts.window !== null
+  if (dropped < 4 && isKnown) parts.push(formatMoney(cost))
   if (wide && dropped < 1) parts.push(style.faint('/help'))
   return parts
 }
@@ -54,7 +53,7 @@ function fill(used: number, window: number, hasBar: boolean, cells: number, styl
     ? `${style.symbols.full.repeat(full)}${style.faint(style.symbols.empty.repeat(cells - full))} `
     : ''
   const percent = Math.round(share * 100)
-  const words = `${percent}% of ${count(window)}${percent >= 90 ? ' nearly full' : ''}`
+  const words = `${percent}% of ${formatCount(window)}${percent >= 90 ? ' nearly full' : ''}`
   if (percent >= 90) return style.failed(`${bar}${words}`)
   return percent >= 70 ? style.note(`${bar}${words}`) : `${bar}${words}`
 }

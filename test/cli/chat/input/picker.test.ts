@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { Key, KeyName } from '../../../../src/cli/chat/input/keys.ts'
+import type { Key, KeyName } from '../../../../src/cli/chat/input/key-reader.ts'
 import {
-  type Choice,
-  fitting,
+  matchingChoices,
   newPicker,
   type Picker,
+  type PickerChoice,
   pickerRows,
-  pressed,
+  pressKey,
 } from '../../../../src/cli/chat/input/picker.ts'
 import { widthOf } from '../../../../src/cli/output/cut.ts'
 import { styleFor } from '../../../../src/cli/output/style.ts'
@@ -14,7 +14,7 @@ import { styleFor } from '../../../../src/cli/output/style.ts'
 const plain = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8', NO_COLOR: '1' }, noColor: false })
 const ascii = styleFor({ isTerminal: true, env: { LANG: 'C', NO_COLOR: '1' }, noColor: false })
 
-const choice = (title: string, last: string, facts = ['now', '58', 'sonnet-4.5']): Choice<string> => ({
+const choice = (title: string, last: string, facts = ['now', '58', 'sonnet-4.5']): PickerChoice<string> => ({
   value: title,
   title,
   facts,
@@ -39,14 +39,14 @@ const some = newPicker({
 
 function typing(picker: Picker<string>, ...keys: readonly (KeyName | Key)[]): Picker<string> {
   return keys.reduce((now, one) => {
-    const next = pressed(now, typeof one === 'string' ? { type: 'key', name: one } : one)
+    const next = pressKey(now, typeof one === 'string' ? { type: 'key', name: one } : one)
     if (next.type === 'ended') throw new Error(`ended by ${next.by}`)
     return next.picker
   }, picker)
 }
 
 const type = (text: string): Key => ({ type: 'text', text })
-const titles = (picker: Picker<string>) => fitting(picker).map(({ value }) => value)
+const titles = (picker: Picker<string>) => matchingChoices(picker).map(({ value }) => value)
 
 describe('a picker', () => {
   it('gets shorter as one types: title, last words, directory, in any case and order', () => {
@@ -57,11 +57,11 @@ describe('a picker', () => {
   })
 
   it('opens the row under the cursor', () => {
-    expect(pressed(typing(some, 'down'), { type: 'key', name: 'enter' })).toMatchObject({
+    expect(pressKey(typing(some, 'down'), { type: 'key', name: 'enter' })).toMatchObject({
       by: 'enter',
       choice: maths,
     })
-    expect(pressed(typing(some, 'down', 'down', 'up'), { type: 'key', name: 'forward' })).toMatchObject({
+    expect(pressKey(typing(some, 'down', 'down', 'up'), { type: 'key', name: 'forward' })).toMatchObject({
       by: 'forward',
       choice: storm,
     })
@@ -71,9 +71,9 @@ describe('a picker', () => {
 
   it('ends with Escape and Ctrl+C, and not with Enter on nothing', () => {
     for (const name of ['escape', 'interrupt', 'end-of-input'] as const)
-      expect(pressed(some, { type: 'key', name })).toMatchObject({ by: 'escape' })
+      expect(pressKey(some, { type: 'key', name })).toMatchObject({ by: 'escape' })
     expect(typing(some, type('nothing like it'), 'enter', 'forward').at).toBe(0)
-    expect(pressed(some, { type: 'key', name: 'read' }).type).toBe('going')
+    expect(pressKey(some, { type: 'key', name: 'read' }).type).toBe('going')
   })
 
   it('looks like this', () => {

@@ -1,0 +1,131 @@
+import type { Reply } from '../../agent/events.ts'
+import type { MessageId } from '../../core/ids.ts'
+import type { MessageReader } from '../../core/ports.ts'
+import type { Usage } from '../../core/turn.ts'
+import type { ContextFacts } from '../answer/answer-notes.ts'
+import { turnCost } from '../output/cost.ts'
+import { widthOf } from '../output/cut.ts'
+import { modelName } from '../output/model-name.ts'
+import { formatCount, formatMoney } from '../output/number.ts'
+import type { Output } from '../output/output.ts'
+import type { ChosenConversation } from '../target/choose-conversation.ts'
+
+/** What `--json` prints for a prompt. Fields are only ever added. */
+export interface AnswerJson {
+  readonly conversation: string | null
+  readonly branch: string | null
+  readonly message: string | null
+  readonly parent: string | null
+  readonly resumed: 'continued' | 'new' | 'forked' | 'fresh'
+  readonly status: 'complete' | 'interrupted' | 'failed'
+  readonly text: string
+  readonly model: string
+  readonly usage: Readonly<
+    Record<'input' | 'output' | 'cache_read' | 'cache_write' | 'reasoning', number | null>
+  >
+  readonly cost_usd: number | null
+  readonly context: {
+    readonly used: number
+    readonly window: number
+    readonly left_out: number
+    readonly summarised: number
+  } | null
+  readonly saved: boolean
+}
+
+export interface AnswerFacts {
+  readonly chosen: ChosenConversation
+  /** True if somebody else was answering, so that this went beside it. */
+  readonly forked: boolean
+  readonly status: AnswerJson['status']
+  readonly reply: Pick<Reply, 'text' | 'usage' | 'branch' | 'head' | 'saved'>
+  readonly model: string
+  readonly window: number
+  readonly context: ContextFacts | null
+}
+
+export async function answerJson(facts: AnswerFacts, store: MessageReader | null): Promise<AnswerJson> {
+  const { chosen, forked, status, reply, model, context, window } = facts
+  const { how } = chosen
+  return {
+    conversation: reply.branch?.conversationId ?? null,
+    branch: reply.branch?.name ?? null,
+    message: reply.head,
+    parent: store && reply.head ? await parentOf(store, reply.head) : null,
+    resumed: forked ? 'forked' : how === 'incognito' ? 'new' : how,
+    status,
+    text: reply.text,
+    model,
+    usage: usageJson(reply.usage),
+    cost_usd: turnCost(model, reply.usage),
+    context: context && {
+      used: context.used,
+      window,
+      left_out: context.leftOut,
+      summarised: context.summarised,
+    },
+    saved: store !== null && reply.saved,
+  }
+}
+
+function usageJson(usage: Usage): AnswerJson['usage'] {
+  return {
+    input: usage.input ?? null,
+    output: usage.output ?? null,
+    cache_read: usage.cacheRead ?? null,
+    cache_write: usage.cacheWrite ?? null,
+    reasoning: usage.reasoning ?? null,
+  }
+}
+
+async function parentOf(store: MessageReader, id: MessageId): Promise<string | null> {
+  const [message] = await store.getMessages([id], { blobs: 'preview' })
+  return message?.parentId ?? null
+}
+
+/** What a receipt tells. */
+export interface ReceiptFacts {
+  /** The stored answer, by an id that can be pasted; null if nothing is kept. */
+  readonly message: string | null
+  readonly model: string
+  readonly usage: Usage
+  /** Dollars; null if nobody knows the price. */
+  readonly cost: number | null
+  /** How full the window is; null if that is not known. */
+  readonly context: { readonly used: number; readonly window: number } | null
+}
+
+/** `saved t4m6xe · sonnet-4.5 · 74k in (69k cached), 1.2k out · $0.05 · context 37%`. Where that is too wide, the model
+ *  leaves first, then the context, then the tokens. */
+export function receiptLine(facts: ReceiptFacts, { style, width }: Output): string {
+  const { message, model, usage, cost, context } = facts
+  const parts = [
+    { text: message === null ? 'not kept' : `saved ${style.id(message)}`, leaves: 9 },
+    { text: style.safe(modelName(model)), leaves: 1 },
+    { text: usageText(usage), leaves: 3 },
+    { text: formatMoney(cost), leaves: 9 },
+    { text: contextText(context), leaves: 2 },
+  ]
+  const lines = [0, 1, 2, 3].map(dropped =>
+    parts
+      .filter(({ text, leaves }) => text !== '' && leaves > dropped)
+      .map(({ text }) => text)
+      .join(` ${style.symbols.dot} `),
+  )
+  return lines.find(line => widthOf(line) <= width) ?? lines.at(-1)!
+}
+
+/** `74k in (69k cached), 1.2k out`; '' if nobody counted. */
+function usageText({ input, output, cacheRead }: Usage): string {
+  const cached = cacheRead ? ` (${formatCount(cacheRead)} cached)` : ''
+  const parts = [
+    input === undefined ? '' : `${formatCount(input)} in${cached}`,
+    output === undefined ? '' : `${formatCount(output)} out`,
+  ]
+  return parts.filter(part => part !== '').join(', ')
+}
+
+function contextText(context: ReceiptFacts['context']): string {
+  const percent = context === null ? 0 : Math.round((100 * context.used) / context.window)
+  return percent < 1 ? '' : `context ${percent}%`
+}

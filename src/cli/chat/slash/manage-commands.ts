@@ -1,0 +1,122 @@
+import { windowOf } from '../../../context/fit/model-windows.ts'
+import { summarize } from '../../../context/summary/summarize.ts'
+import { systemRecorderSource } from '../../../system/source.ts'
+import { summaryText } from '../../answer/answer-notes.ts'
+import { modelName } from '../../output/model-name.ts'
+import { createSpinner } from '../../output/spinner.ts'
+import { exportCommand } from '../../transfer/export.ts'
+import { type Chat, type NextStep, nextLine } from '../state/chat-state.ts'
+import { currentPosition, type SlashCommand } from './slash-command.ts'
+
+export const slashTitle: SlashCommand = {
+  name: 'title',
+  argument: '[words]',
+  help: 'show or change the title',
+  async run(chat, words) {
+    const { store, conversation } = await currentPosition(chat)
+    const { style } = chat.context.err
+    if (words === '') {
+      chat.context.out.line(chat.context.out.style.safe(conversation.title ?? 'without a title'))
+      return nextLine
+    }
+    const changed = await store.updateConversation(conversation.id, { title: words.replace(/\s+/g, ' ') })
+    chat.say(`the title is "${style.title(style.safe(changed.title ?? ''))}" now`)
+    return nextLine
+  },
+}
+
+export const slashExport: SlashCommand = {
+  name: 'export',
+  argument: '[file]',
+  help: 'write it as Markdown, or as a page (.html)',
+  async run(chat, file) {
+    const { conversation, branch } = await currentPosition(chat)
+    const html = file.endsWith('.html') ? { html: true as const } : {}
+    await exportCommand(
+      { arguments: [`${conversation.id}:${branch.name}`], options: { output: file || '.', ...html } },
+      chat.context,
+    )
+    return nextLine
+  },
+}
+
+export const slashModel: SlashCommand = {
+  name: 'model',
+  argument: '[name]',
+  needs: 'nothing',
+  ofModels: true,
+  help: 'show or change the model',
+  async run(chat, name) {
+    const { controller, context } = chat
+    const { style } = context.err
+    if (name === '') {
+      context.out.line(context.out.style.safe(controller.model.id))
+      return nextLine
+    }
+    await controller.useModel(name)
+    chat.say(`${style.safe(modelName(controller.model.id))} answers from here on`)
+    return nextLine
+  },
+}
+
+export const slashCompact: SlashCommand = {
+  name: 'compact',
+  argument: '[what to mind]',
+  ofModels: true,
+  help: 'let a summary stand for what is old; all is kept',
+  async run(chat, instructions) {
+    const { store, conversation, head } = await currentPosition(chat)
+    const { controller } = chat
+    if (head === null) return nothingOld(chat.say)
+    const made = await untilStopped(chat, 'summary', signal =>
+      summarize(
+        store,
+        { conversationId: conversation.id, head },
+        {
+          model: controller.model,
+          window: { limit: windowOf(controller.model.id).limit },
+          holder: systemRecorderSource.holder(),
+          after: systemRecorderSource.after,
+          signal,
+          ...(instructions === '' ? {} : { instructions }),
+        },
+      ),
+    )
+    if (made === null) return nextLine
+    const { outcome, summary, messages, error } = made
+    if (outcome === 'busy') chat.note('somebody else is making a summary here. Try again in a moment')
+    else if (messages === 0 || summary === null) return nothingOld(chat.say)
+    else chat.say(`${summaryText(messages, summary.tokens, outcome)} /context`)
+    if (outcome === 'extractive' && error instanceof Error) chat.note(`the model failed: ${error.message}`)
+    return nextLine
+  },
+}
+
+function nothingOld(say: (line: string) => void): NextStep {
+  say('nothing is old enough for a summary: the newest messages stay word for word')
+  return nextLine
+}
+
+/** Does something that takes a while, until it is done or Ctrl+C stops it: then null, and the person is told. */
+async function untilStopped<T>(
+  chat: Chat,
+  what: string,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T | null> {
+  const { context, keyboard } = chat
+  const stop = new AbortController()
+  const waiting = createSpinner(context)
+  const stopListening = keyboard?.onInterrupt(() => stop.abort(new DOMException('interrupted', 'AbortError')))
+  waiting.start(what)
+  try {
+    return await work(AbortSignal.any([context.signal, stop.signal]))
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+    waiting.stop()
+    chat.note('stopped: nothing was changed')
+    return null
+  } finally {
+    waiting.stop()
+    stopListening?.()
+  }
+}

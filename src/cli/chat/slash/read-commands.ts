@@ -1,0 +1,118 @@
+import { windowOf } from '../../../context/fit/model-windows.ts'
+import { type ReadContext, readContext } from '../../../context/read-context.ts'
+import type { CommandHandler } from '../../command-line/command.ts'
+import { UsageError } from '../../command-line/usage-error.ts'
+import { openNamedModel } from '../../model/choose-model.ts'
+import { bar } from '../../output/bar.ts'
+import { padEnd, padStart } from '../../output/cut.ts'
+import { modelName } from '../../output/model-name.ts'
+import { formatCount, plural } from '../../output/number.ts'
+import type { Output } from '../../output/output.ts'
+import { shortenId } from '../../output/short-id.ts'
+import { searchCommand } from '../../read/search.ts'
+import { showCommand } from '../../read/show.ts'
+import { treeCommand } from '../../read/tree.ts'
+import { type Chat, type NextStep, nextLine } from '../state/chat-state.ts'
+import { currentPosition, type SlashCommand } from './slash-command.ts'
+
+/** A command of the command line, in the middle of a chat. It may bring its own pager. */
+async function runCommand(chat: Chat, run: CommandHandler, argument: string): Promise<NextStep> {
+  const command = () => run({ arguments: [argument], options: {} }, chat.context)
+  await (chat.keyboard ? chat.keyboard.lend(command) : command())
+  return nextLine
+}
+
+export const slashHistory: SlashCommand = {
+  name: 'history',
+  help: 'what was said so far',
+  async run(chat) {
+    const { conversation, branch, head } = await currentPosition(chat)
+    return runCommand(chat, showCommand, head ?? `${conversation.id}:${branch.name}`)
+  },
+}
+
+export const slashTree: SlashCommand = {
+  name: 'tree',
+  help: 'all branches of this conversation',
+  async run(chat) {
+    return runCommand(chat, treeCommand, (await currentPosition(chat)).conversation.id)
+  },
+}
+
+export const slashSearch: SlashCommand = {
+  name: 'search',
+  argument: '<words>',
+  needs: 'nothing',
+  help: 'find anything said in this directory',
+  async run(chat, words) {
+    if (chat.controller.store === null) throw new UsageError('incognito: nothing is opened')
+    if (words === '') throw new UsageError('/search needs words', '/search certificate')
+    return runCommand(chat, searchCommand, words)
+  },
+}
+
+export const slashContext: SlashCommand = {
+  name: 'context',
+  argument: '[model]',
+  ofModels: true,
+  help: 'what the next call sees',
+  async run(chat, name) {
+    const { store, head } = await currentPosition(chat)
+    const { context, controller } = chat
+    const model = name === '' ? controller.model.id : (await openNamedModel(name, context)).id
+    const { limit } = windowOf(model)
+    const window = { ...controller.window, limit }
+    const pinned = { system: controller.system }
+    const read = await readContext(store, head, window, pinned, { toolResults: 'preview' })
+    for (const line of contextLines(read, { model: modelName(model), limit }, context.out))
+      context.out.line(line)
+    return nextLine
+  },
+}
+
+/** Cells of the longest bar. */
+const barCells = 16
+
+/** What the next call sees, in words first and then in figures: pinned, summary, kept, left out. */
+function contextLines(
+  { fitted, summary, messages, older }: ReadContext,
+  { model, limit }: { readonly model: string; readonly limit: number },
+  { style }: Pick<Output, 'style'>,
+): readonly string[] {
+  const { tokens, left } = fitted
+  const kept = fitted.messages.filter(({ id }) => id !== undefined)
+  const covered = Math.max(0, messages.length + older - kept.length - leftOut())
+  const first = kept[0]?.id
+  const pinned = tokens.system + tokens.notes + tokens.overhead
+  const percent = Math.round((100 * tokens.total) / limit)
+  const most = Math.max(1, pinned, tokens.summary, tokens.messages)
+  const row = (name: string, n: number, what: string) =>
+    `  ${padEnd(name, 11)}${padEnd(visibleBar(n / most, style.unicode), barCells + 2)}${padStart(formatCount(n), 6)}  ${what}`.trimEnd()
+  const from = first === undefined ? '' : `, from ${style.id(shortenId(first))} on`
+  return [
+    `what the next call sees: ${formatCount(tokens.total)} of ${formatCount(limit)} (${percent}%), ${style.safe(model)}`,
+    row('pinned', pinned, pinned > 0 ? 'system prompt' : 'no system prompt'),
+    row('summary', tokens.summary, summary ? `stands for ${plural(covered, 'message')}` : 'none'),
+    row('kept', tokens.messages, `${plural(kept.length, 'message')} word for word${from}`),
+    row(
+      'left out',
+      tokensLeft(),
+      `${plural(leftOut(), 'message')} ${style.symbols.dot} all are kept in the store`,
+    ),
+  ]
+
+  function leftOut(): number {
+    const counted = left.reduce((sum, one) => sum + (one.reason === 'summarised' ? 0 : one.messages), 0)
+    return counted + (summary ? 0 : older)
+  }
+
+  function tokensLeft(): number {
+    return left.reduce((sum, one) => sum + (one.reason === 'summarised' ? 0 : one.tokens), 0)
+  }
+}
+
+/** What is there at all is seen. */
+function visibleBar(share: number, unicode: boolean): string {
+  const least = 1 / (unicode ? barCells * 8 : barCells)
+  return share <= 0 ? '' : bar(Math.max(share, least), barCells, unicode)
+}

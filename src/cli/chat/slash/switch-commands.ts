@@ -1,0 +1,140 @@
+import { NotFoundError } from '../../../core/errors.ts'
+import { UsageError } from '../../command-line/usage-error.ts'
+import { plural } from '../../output/number.ts'
+import { shortenId } from '../../output/short-id.ts'
+import { formatAge } from '../../output/time.ts'
+import { chooseConversation, chooseNamed } from '../../target/choose-conversation.ts'
+import { findNamed } from '../../target/find-named.ts'
+import { newPicker } from '../input/picker.ts'
+import { readLine } from '../input/read-line.ts'
+import { runPicker } from '../input/run-picker.ts'
+import { type Chat, type NextStep, nextLine } from '../state/chat-state.ts'
+import { printLastExchange } from '../state/last-exchange.ts'
+import { messageGists } from '../state/message-gists.ts'
+import { pickConversation as choose } from '../state/pick-conversation.ts'
+import { printHeader } from '../state/print-header.ts'
+import { currentPosition, type SlashCommand } from './slash-command.ts'
+
+async function startNew(chat: Chat): Promise<NextStep> {
+  const { context, controller, name } = chat
+  const wish = controller.store === null ? { incognito: true as const } : { new: true as const }
+  const options = { ...wish, ...(name === null ? {} : { session: name }) }
+  const chosen = await chooseConversation({ arguments: [], options }, context)
+  controller.goTo(chosen)
+  printHeader(chosen, context)
+  return nextLine
+}
+
+export const slashNew: SlashCommand = {
+  name: 'new',
+  needs: 'nothing',
+  help: 'start a new conversation; this one stays',
+  run: startNew,
+}
+
+export const slashClear: SlashCommand = {
+  name: 'clear',
+  argument: '[--yes]',
+  help: 'move this one to the trash, and start a new one',
+  async run(chat, argument) {
+    const { store, conversation } = await currentPosition(chat)
+    const branches = await store.listBranches(conversation.id)
+    const what = `${plural(conversation.messages, 'message')} on ${plural(branches.length, 'branch', 'branches')}`
+    if (argument !== '--yes' && !(await isSure(chat, what))) {
+      chat.say('nothing was changed')
+      return nextLine
+    }
+    await store.trash(conversation.id)
+    chat.say(`moved to trash: ${what}. Undo: skein restore ${shortenId(conversation.id)}`)
+    return startNew(chat)
+  },
+}
+
+async function isSure(chat: Chat, what: string): Promise<boolean> {
+  if (!chat.keyboard) throw new UsageError('/clear deletes, so it needs --yes here', '/new keeps everything')
+  const { err } = chat.context
+  err.line(`move ${what} to trash? y/N   (/new starts a new conversation and keeps this one)`)
+  const read = await readLine({ keyboard: chat.keyboard, output: err })
+  return read.type === 'line' && /^\s*y(es)?\s*$/i.test(read.text)
+}
+
+export const slashSwitch: SlashCommand = {
+  name: 'switch',
+  argument: '[branch]',
+  help: 'go on with another branch of this conversation',
+  async run(chat, name) {
+    const { store, conversation } = await currentPosition(chat)
+    const target = name === '' ? await pickBranch(chat) : name
+    if (target === null) return nextLine
+    const branch = await store.getBranch({ conversationId: conversation.id, name: target })
+    await store.activateBranch(branch)
+    chat.controller.goToBranch(branch)
+    const { style } = chat.context.err
+    chat.say(`now on ${style.branch(style.safe(branch.name))}`)
+    if (chat.keyboard) await printLastExchange(chat)
+    return nextLine
+  },
+  async complete(chat) {
+    const { store, conversation } = await currentPosition(chat)
+    return (await store.listBranches(conversation.id)).map(({ name }) => name)
+  },
+}
+
+async function pickBranch(chat: Chat): Promise<string | null> {
+  const { keyboard, context } = chat
+  if (!keyboard) throw new UsageError('/switch needs a branch here', 'skein branches lists them')
+  const { store, conversation, branch: current } = await currentPosition(chat)
+  const branches = await store.listBranches(conversation.id)
+  const newestFirst = branches.toSorted((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime())
+  const lasts = await messageGists(
+    store,
+    newestFirst.map(({ head }) => head),
+  )
+  const picker = newPicker({
+    question: 'Go on with which branch?',
+    choices: newestFirst.map((branch, i) => ({
+      value: branch.name,
+      title: branch.name === current.name ? `${branch.name} (here)` : branch.name,
+      facts: [formatAge(branch.updatedAt, context.now()), `+${branch.messagesSinceBase}`],
+      alsoFinds: [lasts[i] ?? '', branch.title ?? ''],
+      details: lasts[i] ? [['last', lasts[i]] as const] : [],
+    })),
+    scope: shortenId(conversation.id),
+    keys: 'enter go on · esc stay',
+    ends: [],
+  })
+  const { by, choice } = await runPicker(picker, keyboard, context.err)
+  return by === 'enter' && choice ? choice.value : null
+}
+
+export const slashResume: SlashCommand = {
+  name: 'resume',
+  argument: '[id]',
+  needs: 'nothing',
+  help: 'go on with another conversation',
+  async run(chat, id) {
+    const { context, controller } = chat
+    const { store } = controller
+    if (store === null)
+      throw new UsageError('incognito: nothing is opened', 'Leave with /quit, then: skein resume')
+    if (id === '' && !chat.keyboard) throw new UsageError('/resume needs an id here', 'skein ls lists them')
+    const named = id === '' ? await choose(store, chat.keyboard!, context, 'stay here') : id
+    if (named === null) return nextLine
+    const found = await findNamed(named, store, context)
+    if (!found) throw new NotFoundError('id', named)
+    const chosen = await chooseNamed(named, found, { force: id === '' }, store, context)
+    controller.goTo(chosen)
+    printHeader(chosen, context)
+    if (chat.keyboard) await printLastExchange(chat)
+    return nextLine
+  },
+  async complete({ context, controller }) {
+    if (controller.store === null) return []
+    const { items } = await controller.store.listConversations({
+      directory: context.cwd,
+      kind: 'main',
+      limit: 50,
+    })
+    return items.map(({ id }) => shortenId(id))
+  },
+}

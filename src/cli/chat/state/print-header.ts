@@ -1,0 +1,19 @@
+import type { CommandContext } from '../../command-line/command-context.ts'
+import { noteLine } from '../../output/print.ts'
+import type { ChosenConversation } from '../../target/choose-conversation.ts'
+import { headerLines } from '../../target/header-lines.ts'
+
+/** What is gone on with; and if nobody has answered there yet, how to ask again. */
+export function printHeader(
+  chosen: ChosenConversation,
+  context: CommandContext,
+  keptIn: string | null = null,
+): void {
+  const { err, canAsk, quiet } = context
+  if (quiet) return
+  const { status } = chosen
+  const quietly = { ...chosen, status: status && { ...status, unanswered: false } }
+  for (const line of headerLines(quietly, err, { now: context.now(), keptIn })) err.line(line)
+  if (!status?.unanswered || chosen.how !== 'continued') return
+  err.line(noteLine(`your last message has no answer yet${canAsk ? ': Enter asks it again' : ''}`, err))
+}

@@ -1,0 +1,105 @@
+import { errorText } from '../../core/error-text.ts'
+import { AmbiguousIdError, NotFoundError, SkeinError } from '../../core/errors.ts'
+import type { Output } from '../output/output.ts'
+import { exitCode, exitCodeOf } from './exit-code.ts'
+import { UsageError } from './usage-error.ts'
+
+/** What went wrong, in one line, and what to do. */
+export interface ErrorReport {
+  readonly code: string
+  readonly message: string
+  readonly hint: string
+  /** Ids that may have been meant, in full. */
+  readonly candidates: readonly string[]
+  /** The same for people, a line each; the ids alone unless more is known of them. */
+  readonly lines?: readonly string[]
+  readonly exit: number
+}
+
+/** An error as people and programs are told of it. */
+export function errorReport(error: unknown): ErrorReport {
+  if (error instanceof UsageError) {
+    return { code: 'usage', message: error.message, hint: error.hint, candidates: [], exit: exitCode.usage }
+  }
+  if (error instanceof SkeinError) {
+    const { code } = error
+    const message = messageOf(error)
+    return { code, message, hint: hintFor(error), candidates: candidatesOf(error), exit: exitCodeOf[code] }
+  }
+  if (error instanceof Error && error.name === 'AbortError') {
+    return {
+      code: 'interrupted',
+      message: 'interrupted',
+      hint: '',
+      candidates: [],
+      exit: exitCode.interrupted,
+    }
+  }
+  return { code: 'failure', message: errorText(error), hint: '', candidates: [], exit: exitCode.failure }
+}
+
+function messageOf(error: SkeinError): string {
+  const isUnknownId = error instanceof NotFoundError && error.kind === 'id'
+  if (isUnknownId) return `no message or conversation ${error.id.slice(0, 100)}`
+  return error instanceof AmbiguousIdError
+    ? `${error.prefix} is ${error.candidates.length} things`
+    : error.message
+}
+
+function hintFor(error: SkeinError): string {
+  switch (error.code) {
+    case 'not_found':
+      return 'skein ls lists what is there, skein search finds what was said'
+    case 'ambiguous_id':
+      return 'Say more of it'
+    case 'missing_key':
+      return 'Without a key: -m scripted'
+    case 'busy':
+    case 'unavailable':
+      return 'Try again, or: skein doctor'
+    case 'read_only':
+      return 'Reading works'
+    case 'schema_too_new':
+      return 'Nothing was changed'
+    default:
+      return ''
+  }
+}
+
+function candidatesOf(error: SkeinError): readonly string[] {
+  return error instanceof AmbiguousIdError ? error.candidates.map(({ id }) => id) : []
+}
+
+/** Says an error on stderr: `skein: what happened. what to do`. Returns the exit code. */
+export function reportError(error: unknown, err: Output, how: ReportOptions = {}): number {
+  return printErrorReport(errorReport(error), error, err, how)
+}
+
+export interface ReportOptions {
+  readonly json?: boolean
+  /** Also the stack. */
+  readonly debug?: boolean
+}
+
+/** The same for a problem about which more was found out than its error says. */
+export function printErrorReport(
+  problem: ErrorReport,
+  error: unknown,
+  err: Output,
+  { json = false, debug = false }: ReportOptions = {},
+): number {
+  const { code, message, hint, candidates, lines = candidates } = problem
+  if (json) {
+    err.line(JSON.stringify({ error: { code, message, hint: hint || null, candidates } }))
+    return problem.exit
+  }
+  // Whoever stops a program knows that it has stopped.
+  if (problem.exit === exitCode.interrupted && !debug) return problem.exit
+  const { style } = err
+  const sentence = style.safe(message).replace(/[.:]$/, '')
+  const next = hint === '' ? '' : `. ${hint}${lines.length > 0 ? ':' : ''}`
+  err.line(`${style.failed('skein:')} ${sentence}${next}`)
+  for (const line of lines) err.line(`  ${line}`)
+  if (debug && error instanceof Error && error.stack) err.line(style.safe(error.stack))
+  return problem.exit
+}

@@ -1,0 +1,100 @@
+import type { Message } from '../../core/message.ts'
+import type { Stretch } from '../../core/runs.ts'
+
+/** A branch, and where its head stands. */
+export interface BranchEnd {
+  readonly name: string
+  /** Null for a branch on which nothing was said. */
+  readonly head: Pick<Message, 'seq' | 'depth'> | null
+}
+
+/** How the branches of a conversation lie in its tree. */
+export interface BranchForks {
+  /** How many messages of its path are on no other branch's, by the branch's name. */
+  readonly own: ReadonlyMap<string, number>
+  /** The stretches that begin beside the one that begins with this message, itself among them, in the order in which
+   *  they were begun; empty if it has no siblings. */
+  siblings(messageId: string): readonly ForkSibling[]
+  /** Branches whose path has the message with this seq, in the order given. */
+  through(seq: number): readonly string[]
+}
+
+export interface ForkSibling {
+  /** Its first message. */
+  readonly id: string
+  /** Branches that go through it, in the order given. */
+  readonly branches: readonly string[]
+}
+
+/** Reads it off the structure, without a single body. */
+export function findForks(runs: readonly Stretch[], branches: readonly BranchEnd[]): BranchForks {
+  const byEnd = new Map<string, Stretch>(runs.map(run => [run.last, run]))
+  const passing = new Map<Stretch, Passing[]>()
+  for (const { name, head } of branches) {
+    for (const step of head === null ? [] : chain(head.seq)) {
+      const list = passing.get(step.run) ?? []
+      list.push({ name, upto: step.upto })
+      passing.set(step.run, list)
+    }
+  }
+  const byParent = Map.groupBy(runs, ({ parent }) => parent)
+  const byFirst = new Map<string, Stretch>(runs.map(run => [run.first, run]))
+  return {
+    own: new Map(branches.map(({ name, head }) => [name, head === null ? 0 : own(name, head.seq)])),
+    siblings(messageId) {
+      const run = byFirst.get(messageId)
+      const beside = run ? byParent.get(run.parent)! : []
+      if (beside.length < 2) return []
+      return beside.map(one => ({
+        id: one.first,
+        branches: (passing.get(one) ?? []).map(({ name }) => name),
+      }))
+    },
+    through(seq) {
+      const run = runWith(runs, seq)
+      const list = run ? (passing.get(run) ?? []) : []
+      return list.filter(({ upto }) => upto >= seq).map(({ name }) => name)
+    },
+  }
+
+  /** The stretches from a message up to its root, and how far each is followed. */
+  function* chain(seq: number): Generator<{ readonly run: Stretch; readonly upto: number }> {
+    let run = runWith(runs, seq)
+    let upto = seq
+    while (run) {
+      yield { run, upto }
+      upto = run.parentSeq ?? -1
+      run = run.parent === null ? undefined : byEnd.get(run.parent)
+    }
+  }
+
+  function own(name: string, seq: number): number {
+    let sum = 0
+    for (const { run, upto } of chain(seq)) {
+      const others = passing.get(run)!.filter(one => one.name !== name)
+      const shared = others.reduce((most, one) => Math.max(most, one.upto), run.firstSeq - 1)
+      sum += Math.max(0, upto - shared)
+      // Where another goes along, it does so all the way up.
+      if (others.length > 0) break
+    }
+    return sum
+  }
+}
+
+interface Passing {
+  readonly name: string
+  readonly upto: number
+}
+
+/** Runs are in order of seq and do not overlap. */
+function runWith(runs: readonly Stretch[], seq: number): Stretch | undefined {
+  let [low, high] = [0, runs.length - 1]
+  while (low <= high) {
+    const middle = (low + high) >> 1
+    const run = runs[middle]!
+    if (seq < run.firstSeq) high = middle - 1
+    else if (seq > run.lastSeq) low = middle + 1
+    else return run
+  }
+  return undefined
+}

@@ -1,0 +1,29 @@
+import type { ConversationId } from '../../core/ids.ts'
+import type { ConversationReader, Lister } from '../../core/ports.ts'
+
+/** The conversations that were named, or all, those in the trash included. Only their ids are held: there may be many. */
+export async function conversationIds(
+  store: Pick<Lister & ConversationReader, 'listConversations' | 'resolve'>,
+  named: readonly string[],
+): Promise<readonly ConversationId[]> {
+  const ids = new Set<ConversationId>()
+  if (named.length > 0) {
+    for (const text of named) ids.add((await store.resolve(text)).conversation.id)
+    return [...ids]
+  }
+  for (const filter of [{}, { trashed: true }] as const) {
+    for (let after: string | undefined, more = true; more; ) {
+      const page = await store.listConversations({
+        ...filter,
+        limit: 1_000,
+        ...(after !== undefined && { after }),
+      })
+      for (const { id } of page.items) ids.add(id)
+      // What a list cannot show may still be read piece by piece.
+      for (const { id } of page.skipped) ids.add(id as ConversationId)
+      after = page.next ?? undefined
+      more = after !== undefined
+    }
+  }
+  return [...ids]
+}

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import { completeLine } from '../../../../src/cli/chat/input/complete-line.ts'
+import {
+  applyKey,
+  continueLine,
+  emptyInput,
+  type InputLine,
+  inputLine,
+  inputText,
+  moveByRow,
+} from '../../../../src/cli/chat/input/input-line.ts'
+import type { Key, KeyName } from '../../../../src/cli/chat/input/key-reader.ts'
+import { clipLayout, layOutLine } from '../../../../src/cli/chat/input/screen-layout.ts'
+import { widthOf } from '../../../../src/cli/output/cut.ts'
+import { styleFor } from '../../../../src/cli/output/style.ts'
+
+const plain = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8', NO_COLOR: '1' }, noColor: false })
+
+const key = (name: KeyName): Key => ({ type: 'key', name })
+const type = (text: string): Key => ({ type: 'text', text })
+const paste = (text: string): Key => ({ type: 'paste', text })
+
+function typed(...keys: readonly (Key | KeyName)[]): InputLine {
+  return keys.reduce<InputLine>(
+    (line, one) => applyKey(line, typeof one === 'string' ? key(one) : one),
+    emptyInput,
+  )
+}
+
+/** The text with the cursor in it. */
+function shown({ cells, at }: InputLine): string {
+  const values = cells.map(({ value }) => value)
+  return `${values.slice(0, at).join('')}|${values.slice(at).join('')}`
+}
+
+describe('a line that is being written', () => {
+  it('takes text where the cursor stands', () => {
+    expect(shown(typed(type('helo'), 'left', type('l')))).toBe('hell|o')
+  })
+
+  it('steps over what a reader sees as one character', () => {
+    expect(shown(typed(type('a👩‍👩‍👧e\u0301'), 'left', 'left'))).toBe('a|👩‍👩‍👧e\u0301')
+    expect(inputText(typed(type('a👩‍👩‍👧'), 'backspace'))).toBe('a')
+  })
+
+  it('moves and cuts by words and rows', () => {
+    expect(shown(typed(type('one two three'), 'word-left', 'word-left'))).toBe('one |two three')
+    expect(shown(typed(type('one two'), 'kill-word'))).toBe('one |')
+    expect(shown(typed(type('one two'), 'kill-word', 'home', 'yank'))).toBe('two|one ')
+    expect(shown(typed(type('one'), 'newline', type('two'), 'home'))).toBe('one\n|two')
+    expect(shown(typed(type('one'), 'newline', type('two'), 'kill-before'))).toBe('one\n|')
+    expect(shown(typed(type('one'), 'home', 'kill-after'))).toBe('|')
+    expect(shown(typed('backspace', 'delete', 'left', 'right', 'up'))).toBe('|')
+  })
+
+  it('moves between rows, and says where there is none', () => {
+    const two = typed(type('long row'), 'newline', type('ab'))
+    expect(shown(moveByRow(two, -1)!)).toBe('lo|ng row\nab')
+    expect(shown(moveByRow(moveByRow(two, -1)!, 1)!)).toBe('long row\nab|')
+    expect(moveByRow(two, 1)).toBeNull()
+    expect(moveByRow(inputLine('x'), -1)).toBeNull()
+  })
+
+  it('goes on after a backslash at its end', () => {
+    expect(shown(continueLine(inputLine('one \\'))!)).toBe('one \n|')
+    expect(continueLine(inputLine('one'))).toBeNull()
+    expect(continueLine(typed(type('a\\'), 'left'))).toBeNull()
+  })
+
+  it('shows a long paste by its size, keeps its words, and takes it away as one', () => {
+    const words = Array.from({ length: 214 }, (_, n) => `line ${n}`).join('\n')
+    const line = typed(type('see '), paste(words), type(' there'))
+    expect(layOutLine(line, 80, plain).rows).toEqual(['› see [pasted 214 lines] there'])
+    expect(inputText(line)).toBe(`see ${words} there`)
+    expect(inputText(typed(type('see '), paste(words), 'backspace'))).toBe('see ')
+    expect(layOutLine(typed(paste('x'.repeat(2_000))), 80, plain).rows).toEqual([
+      '› [pasted 2000 characters]',
+    ])
+    expect(layOutLine(typed(paste('a\nb')), 80, plain).rows).toEqual(['› a', '  b'])
+  })
+})
+
+describe('its rows', () => {
+  it('fit the width, wide characters included, and never touch the last column', () => {
+    const { rows, cursor } = layOutLine(
+      inputLine('漢字かな交じり文 and words, quite a lot of them'),
+      20,
+      plain,
+    )
+    expect(rows.every(row => widthOf(row) <= 19)).toBe(true)
+    expect(cursor.row).toBe(rows.length - 1)
+    expect(cursor.column).toBe(widthOf(rows.at(-1)!))
+  })
+
+  it('put the cursor where the next character goes', () => {
+    expect(layOutLine(typed(type('ab'), 'newline'), 20, plain).cursor).toEqual({ row: 1, column: 2 })
+    expect(layOutLine(typed(type('ab'), 'left'), 20, plain).cursor).toEqual({ row: 0, column: 3 })
+  })
+
+  it('show what would drive the terminal, and send none of it (R17)', () => {
+    const { rows } = layOutLine(typed(paste('a\x1b]52;c;x\x07\u202eb')), 80, plain)
+    expect(rows.join('')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
+  })
+
+  it('are those around the cursor where the terminal has fewer', () => {
+    const laid = layOutLine(inputLine('1\n2\n3\n4\n5\n6'), 20, plain)
+    expect(clipLayout(laid, 3).rows.map(row => row.trim())).toEqual(['4', '5', '6'])
+    expect(clipLayout({ ...laid, cursor: { row: 0, column: 2 } }, 3).rows[0]).toContain('1')
+  })
+})
+
+describe('Tab', () => {
+  const names = async () => ['/tree', '/title', '/fork']
+  it('completes the one word that fits', async () => {
+    expect(shown((await completeLine(inputLine('/fo'), names)).line)).toBe('/fork |')
+  })
+  it('goes as far as all that fit, and offers them', async () => {
+    const { line, offered } = await completeLine(inputLine('/'), names)
+    expect(shown(line)).toBe('/|')
+    expect(offered).toEqual(['/tree', '/title', '/fork'])
+    expect((await completeLine(inputLine('/t'), names)).offered).toEqual(['/tree', '/title'])
+  })
+  it('changes nothing where nothing fits', async () => {
+    expect(await completeLine(inputLine('/x'), names)).toEqual({ line: inputLine('/x'), offered: [] })
+  })
+})
