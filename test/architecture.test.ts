@@ -10,7 +10,7 @@ import {
 } from './support/rules/known.ts'
 import { type SharedName, sharedNames } from './support/rules/names.ts'
 import { purity } from './support/rules/purity.ts'
-import { layout, namedExports, shortFiles, tellingNames } from './support/rules/shape.ts'
+import { layout, namedExports, narrowPorts, shortFiles, tellingNames } from './support/rules/shape.ts'
 import { type Rule, readSources } from './support/rules/source.ts'
 import { foreignWord } from './support/rules/words.ts'
 
@@ -67,6 +67,8 @@ describe('the repository keeps its rules', () => {
   it('has only the folders of the layout (S0-39, S3-67)', () => expect(layout(product)).toEqual([]))
   it('uses the word "session" only for the sessions of other programs', () =>
     expect(foreignWord(everything)).toEqual([]))
+  it('gives each consumer of a store the narrowest port (S3-37)', () =>
+    expect(narrowPorts(product)).toEqual([]))
   it('keeps files below 400 lines', () => expect(shortFiles(everything)).toEqual([]))
   it('exports by name', () => expect(namedExports(everything)).toEqual([]))
   it('names files after their contents', () => expect(tellingNames(everything)).toEqual([]))
@@ -314,6 +316,12 @@ describe('the word "session"', () => {
 })
 
 describe('the shape of files', () => {
+  it('has no consumer of the whole Store', () => {
+    const text = `import type { MessageReader, Store } from '../../core/ports.ts'`
+    expect(faults(narrowPorts, 'src/cli/read/show.ts', text)).toHaveLength(1)
+    expect(faults(narrowPorts, 'src/cli/read/show.ts', text.replace(', Store', ''))).toEqual([])
+    expect(faults(narrowPorts, 'src/stores/open.ts', text)).toEqual([])
+  })
   it('limits files to 400 lines', () => {
     expect(faults(shortFiles, 'src/a.ts', 'x\n'.repeat(400))).toEqual([])
     expect(faults(shortFiles, 'src/a.ts', 'x\n'.repeat(401))).toEqual(['has 401 lines, 400 are allowed'])

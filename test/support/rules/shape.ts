@@ -1,5 +1,5 @@
 import { folders } from './arrows.ts'
-import { type Rule, visit } from './source.ts'
+import { importsOf, type Rule, visit } from './source.ts'
 
 const lineLimit = 400
 
@@ -35,3 +35,17 @@ export const layout: Rule = files =>
     const known = rest.length === 0 ? folder === 'index.ts' : folders.includes(folder ?? '')
     return top === 'src' && !known ? [`${path}: is not in the layout of src/`] : []
   })
+
+/** These open a store and hand it to commands. */
+const storeOpeners = ['src/cli/main.ts', 'src/cli/store/with-store.ts']
+
+/** A consumer names the narrowest port that it needs, and not the whole `Store`. Drivers implement all of it, and
+ *  the contract tests all of it. */
+export const narrowPorts: Rule = files =>
+  files
+    .filter(({ path }) => path.startsWith('src/') && !/^src\/(core|stores|testing|index\.ts)/.test(path))
+    .filter(({ path }) => !storeOpeners.includes(path))
+    .filter(file =>
+      importsOf(file).some(({ from, names }) => from?.endsWith('core/ports.ts') && names.includes('Store')),
+    )
+    .map(({ path }) => `${path}: uses the whole Store instead of a port`)
