@@ -4,39 +4,38 @@ import type { Window } from '../context/fit/window.ts'
 import type { Block } from '../core/block.ts'
 import { InvalidError } from '../core/errors.ts'
 import type { NewMessage } from '../core/message.ts'
+import { createSerialQueue, type SerialQueue } from '../core/wait.ts'
 import { savedWithin } from '../recorder/waiting-turns.ts'
-import { type Conversing, converse, goOn } from './converse.ts'
-import type { Reply } from './events.ts'
-import type { Target } from './journal.ts'
-import { createLanes } from './lane.ts'
-import { memoryJournal, targetName } from './memory-journal.ts'
+import { type Target, targetName } from './history/history.ts'
+import { memoryHistory } from './history/memory-history.ts'
+import { storedHistory } from './history/stored-history.ts'
 import type { AgentOptions, SendOptions } from './options.ts'
-import { readResult } from './read-result.ts'
-import { createRecollection } from './recollection.ts'
-import { type Run, startRun } from './run.ts'
-import { createShown } from './shown.ts'
-import { storedJournal } from './stored-journal.ts'
-import { checkTools, readResultName } from './tool.ts'
+import { createRecollection } from './recall/recollection.ts'
+import type { Reply } from './run/events.ts'
+import { type Run, startRun } from './run/run.ts'
+import { type AgentState, resumeTurn, runTurn } from './run-turn.ts'
+import { readResult, shortenToolResults } from './tools/shorten-tool-results.ts'
+import { checkTools, readResultName } from './tools/tool.ts'
 
-/** Answers people, and keeps what was said. */
+/** A model with tools and a memory. */
 export interface Agent {
-  /** Says something in a conversation. Messages of one conversation are taken one at a time, in the order
-   *  they were sent; those of different conversations side by side. */
+  /** Sends a message to a conversation. Turns of one conversation run one after the other, in the order of
+   *  the calls; those of different conversations run in parallel. */
   send(target: Target, words: string | NewMessage, options?: SendOptions): Run
-  /** The same for those who only want the reply. Throws if the turn fails. */
+  /** The same, for callers that need only the reply. Throws if the turn fails. */
   ask(target: Target, words: string | NewMessage, options?: SendOptions): Promise<Reply>
-  /** Goes on where a conversation was interrupted: asks the model again, and runs the tools that nobody had
-   *  started, but none a second time unless it is repeatable. Throws InvalidError if its last turn came to
-   *  its end. */
+  /** Continues an interrupted turn: calls the model again, and runs the tools that had not started; a tool
+   *  that had started is run again only if it is repeatable. Throws InvalidError if the last turn is
+   *  complete. */
   resume(target: Target, options?: SendOptions): Run
-  /** Stops what is running, keeps what was said, and takes nothing more. Waits up to `withinMs` (default
-   *  30,000) for messages that the store has not taken yet. A store that was lent stays open. */
+  /** Stops running turns, keeps their messages, and refuses new ones. Waits up to `withinMs` (default 30,000)
+   *  for messages that are queued because storage failed. The store stays open. */
   close(options?: { readonly withinMs?: number }): Promise<void>
   /** The same, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** An agent: a model, its tools, and a store that remembers.
+/** Creates an agent: a model, its tools, and a store for its conversations.
  *
  * @example
  * ```ts
@@ -54,14 +53,14 @@ export interface Agent {
  * ```
  */
 export function createAgent(options: AgentOptions): Agent {
-  const conversing = conversingOf(options)
-  const lanes = createLanes()
+  const state = stateOf(options)
+  const queue = createKeyedQueue()
   const running = new Set<Run>()
   let closed = false
 
   function start(target: Target, outer: AbortSignal | undefined, work: Parameters<typeof startRun>[0]): Run {
     if (closed) throw new InvalidError('agent', 'it has been closed')
-    const run = startRun((emit, signal) => lanes(targetName(target), () => work(emit, signal)), outer)
+    const run = startRun((emit, signal) => queue(targetName(target), () => work(emit, signal)), outer)
     running.add(run)
     const leave = () => running.delete(run)
     run.result().then(leave, leave)
@@ -72,7 +71,7 @@ export function createAgent(options: AgentOptions): Agent {
     const message = typeof words === 'string' ? ({ role: 'user', blocks: words } as const) : words
     checkWords(message)
     return start(target, sending.signal, (emit, signal) =>
-      converse(conversing, { target, words: [message], sending, emit, signal }),
+      runTurn(state, { target, words: [message], options: sending, emit, signal }),
     )
   }
 
@@ -88,7 +87,7 @@ export function createAgent(options: AgentOptions): Agent {
     ask: (target, words, sending) => send(target, words, sending).result(),
     resume: (target, sending = {}) =>
       start(target, sending.signal, (emit, signal) =>
-        goOn(conversing, { target, words: [], sending, emit, signal }),
+        resumeTurn(state, { target, words: [], options: sending, emit, signal }),
       ),
     close,
     [Symbol.asyncDispose]: () => close(),
@@ -96,23 +95,23 @@ export function createAgent(options: AgentOptions): Agent {
 }
 
 /** The options with their defaults. */
-function conversingOf(options: AgentOptions): Conversing {
+function stateOf(options: AgentOptions): AgentState {
   const { model, store = null, tools = {}, largeResult = 8_000, system = null } = options
   checkTools(tools)
   const { limit } = windowOf(model.id)
   const window: Window = { limit, reserveOutput: options.maxOutput ?? 0, ...options.window }
   return {
     store,
-    journal: store
-      ? storedJournal(store, { prompt: system, model: model.id })
-      : memoryJournal(options.history),
+    histories: store
+      ? storedHistory(store, { prompt: system, model: model.id })
+      : memoryHistory(options.history),
     mode: options.mode ?? 'live',
     strategy: options.strategy ?? 'sliding_window',
     summarizer: summarizerOf(options, window),
     recollection: store && options.recall ? createRecollection(store) : null,
     lastSeen: new Map(),
     system,
-    parts: {
+    loop: {
       model,
       tools,
       readResult: { [readResultName]: readResult(store, largeResult) },
@@ -121,18 +120,18 @@ function conversingOf(options: AgentOptions): Conversing {
       maxSteps: options.maxSteps ?? 50,
       maxOutput: options.maxOutput,
       calibration: { current: uncalibrated },
-      shown: createShown(largeResult, options.count),
+      shortenResults: shortenToolResults(largeResult, options.count),
     },
   }
 }
 
-/** The agent's own model has the agent's window; another one has its own. */
-function summarizerOf({ summarizer, model }: AgentOptions, window: Window): Conversing['summarizer'] {
+/** The agent's own model has the agent's window; another model has its own. */
+function summarizerOf({ summarizer, model }: AgentOptions, window: Window): AgentState['summarizer'] {
   if (!summarizer || summarizer === model) return { model, window }
   return { model: summarizer, window: { limit: windowOf(summarizer.id).limit } }
 }
 
-/** A message without words is no question: no provider takes one. */
+/** No provider accepts an empty message. */
 function checkWords({ blocks }: NewMessage): void {
   const isEmpty = typeof blocks === 'string' ? blocks.trim() === '' : blocks.every(isBlank)
   if (isEmpty) throw new InvalidError('words', 'must not be empty')
@@ -140,4 +139,20 @@ function checkWords({ blocks }: NewMessage): void {
 
 function isBlank(block: Block): boolean {
   return block.type === 'text' && String(block.text).trim() === ''
+}
+
+/** Runs work of the same name one after the other, in the order of the calls; work of other names in
+ *  parallel. */
+function createKeyedQueue() {
+  const queues = new Map<string, { readonly queue: SerialQueue; waiting: number }>()
+  return async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const own = queues.get(name) ?? { queue: createSerialQueue(), waiting: 0 }
+    queues.set(name, own)
+    own.waiting++
+    try {
+      return await own.queue(work)
+    } finally {
+      if (--own.waiting === 0) queues.delete(name)
+    }
+  }
 }

@@ -1,13 +1,23 @@
+/**
+ * The agent: the loop of model, tools and stored conversations.
+ *
+ * - `agent.ts`: `createAgent`. `run-turn.ts` runs one turn and explains its order; `run-steps.ts` alternates
+ *   between `call-model.ts` and tools; `interruption.ts` finds where an interrupted turn continues.
+ * - `run/`: a turn in progress and its events.
+ * - `history/`: where conversations are kept, in a store or in memory.
+ * - `tools/`: tools, and how their calls run.
+ * - `mcp/`: tools of MCP servers. `recall/`: earlier conversations. `subagent.ts`: an agent as a tool.
+ */
 export type { Agent } from './agent.ts'
 export { createAgent } from './agent.ts'
-export type { AgentEvent, Reply } from './events.ts'
-export type { Target } from './journal.ts'
-export type { McpOptions, McpProblem, McpServer, McpTools } from './mcp.ts'
-export { openMcpTools } from './mcp.ts'
+export type { Target } from './history/history.ts'
+export type { McpOptions, McpProblem, McpServer, McpTools } from './mcp/open-mcp-tools.ts'
+export { openMcpTools } from './mcp/open-mcp-tools.ts'
 export type { AgentOptions, AgentStore, SendOptions } from './options.ts'
-export { recallTools } from './recall-tools.ts'
-export type { Run } from './run.ts'
+export { recallTools } from './recall/recall-tools.ts'
+export type { AgentEvent, Reply } from './run/events.ts'
+export type { Run } from './run/run.ts'
 export type { SubagentOptions } from './subagent.ts'
 export { subagent } from './subagent.ts'
-export type { AgentTool, ToolContext, ToolDefinition, ToolOutcome, Tools } from './tool.ts'
-export { tool } from './tool.ts'
+export type { AgentTool, ToolContext, ToolDefinition, ToolOutcome, Tools } from './tools/tool.ts'
+export { tool } from './tools/tool.ts'

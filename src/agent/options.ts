@@ -3,46 +3,48 @@ import type { NewMessage } from '../core/message.ts'
 import type { Model } from '../core/model.ts'
 import type { Searcher } from '../core/ports.ts'
 import type { BeginTurn, RecordStore } from '../recorder/recording.ts'
-import type { Tools } from './tool.ts'
+import type { Tools } from './tools/tool.ts'
 
-/** What an agent needs of a store. */
+/** The ports of a store that an agent needs. */
 export type AgentStore = RecordStore & Searcher
 
 export interface AgentOptions {
   readonly model: Model
-  /** Where everything is kept. The agent borrows it: whoever opened it closes it. Without one it remembers for
-   *  as long as it lives. */
+  /** Where conversations are stored. The agent borrows it; the opener closes it. Without a store, the agent
+   *  keeps its conversations in memory. */
   readonly store?: AgentStore
   readonly system?: string
   readonly tools?: Tools
-  /** How much the model may be given. The limit is what is known of the model, unless it is given here. */
+  /** How much the model may be given. Default limit: the known window of the model. */
   readonly window?: Partial<Window>
-  /** What happens to what no longer fits: it is left out (`sliding_window`, default), or a summary stands for it. */
+  /** What to do with older messages that do not fit: leave them out (`sliding_window`, the default), or
+   *  summarize them. */
   readonly strategy?: 'sliding_window' | 'summarization'
-  /** Who makes the summaries; the agent's own model unless given. */
+  /** The model that writes summaries. Default: the agent's own. */
   readonly summarizer?: Model
-  /** Begins new conversations with a digest of earlier ones that have to do with the first words. It is sent, and
-   *  never stored as said. */
+  /** Sends a digest of earlier conversations that are relevant to the first message. It is not stored as a
+   *  message. */
   readonly recall?: boolean
-  /** Counts tokens exactly; characters / 4 unless given. */
+  /** Counts tokens. Default: characters / 4. */
   readonly count?: CountTokens
-  /** Model calls a turn may take; 50 unless said otherwise. */
+  /** Most model calls of a turn. Default: 50. */
   readonly maxSteps?: number
-  /** Tokens an answer may have. */
+  /** Most tokens of an answer. */
   readonly maxOutput?: number
-  /** Characters from which on the model is shown only the beginning of a tool result; 8,000 unless said otherwise. */
+  /** The model gets only the beginning of tool results with more characters than this. Default: 8,000. */
   readonly largeResult?: number
-  /** `live` (default) keeps each step as it ends, `at_once` the whole turn in one transaction at its end: then a
-   *  crash in the middle leaves nothing of it, and nothing to resume. */
+  /** `live` (default) stores each step as it ends, `at_once` the whole turn in one transaction at its end: a
+   *  crash before that leaves nothing of the turn, and nothing to resume. */
   readonly mode?: NonNullable<BeginTurn['mode']>
-  /** What every conversation begins with, where there is no store. */
+  /** The beginning of every conversation, if there is no store. */
   readonly history?: readonly NewMessage[]
 }
 
 export interface SendOptions {
-  /** Names the turn: sent twice with the same words, it is stored once. */
+  /** Names the turn: sent twice with the same message, it is stored once. */
   readonly key?: string
-  /** Where another process is in the middle of a turn: wait for it (default), throw BusyError, or go on beside it. */
+  /** If another process has a turn in progress: wait for it (default), throw BusyError, or continue on a new
+   *  sibling branch. */
   readonly onBusy?: NonNullable<BeginTurn['onBusy']>
   readonly signal?: AbortSignal
 }

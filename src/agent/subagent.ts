@@ -3,14 +3,14 @@ import type { Source } from '../core/source.ts'
 import { addUsage, type Usage } from '../core/turn.ts'
 import { systemRecorderSource } from '../system/source.ts'
 import { createAgent } from './agent.ts'
-import type { AgentEvent } from './events.ts'
 import type { AgentOptions } from './options.ts'
-import { type AgentTool, inputBy, type ToolOutcome } from './tool.ts'
+import type { AgentEvent } from './run/events.ts'
+import { type AgentTool, inputBy, type ToolOutcome } from './tools/tool.ts'
 
 export interface SubagentOptions extends Omit<AgentOptions, 'history' | 'recall'> {
-  /** Names it in labels. */
+  /** Its name in labels. */
   readonly name: string
-  /** What it is good for, in words for the model that may ask it. */
+  /** What it does, in a text for the model that calls it. */
   readonly description: string
 }
 
@@ -18,31 +18,21 @@ const input = z.object({
   task: z.string().min(1).describe('What is to be done, with all that has to be known for it'),
 })
 
-/** A tool that hands a task to another agent. With a store, each run is a conversation of its own: of kind
- *  `subagent`, labelled `subagent:<name>:<run id>`, linked to the message that asked for it. What it uses is
- *  counted there, and in the reply of whoever asked; not in the stored totals of both.
+/** A tool that gives a task to another agent. With a store, each run is a conversation of its own: of kind
+ *  `subagent`, labelled `subagent:<name>:<run id>`, and linked to the message with the call. Its usage is
+ *  stored there, and is part of the reply of the calling agent, but not of that agent's stored totals.
  *
- * @example
- * ```ts
- * import { openStore } from 'skein'
- * import { createAgent, subagent } from 'skein/agent'
- * import { scripted } from 'skein/models'
+ *  @example ```ts import { openStore } from 'skein' import { createAgent, subagent } from 'skein/agent'
+ *  import { scripted } from 'skein/models'
  *
- * await using store = await openStore(':memory:')
- * const reader = subagent({
- *   name: 'reader',
- *   description: 'Reads long texts',
- *   model: scripted({ script: ['It is about a whale.'] }),
- *   store,
- * })
- * const script = [{ calls: [{ name: 'reader', input: { task: 'Read Moby Dick' } }] }, 'A whale.']
- * await using agent = createAgent({ store, model: scripted({ script }), tools: { reader } })
- * await agent.ask('books', 'What is Moby Dick about?')
+ *  await using store = await openStore(':memory:') const reader = subagent({ name: 'reader', description:
+ *  'Reads long texts', model: scripted({ script: ['It is about a whale.'] }), store, }) const script = [{
+ *  calls: [{ name: 'reader', input: { task: 'Read Moby Dick' } }] }, 'A whale.'] await using agent =
+ *  createAgent({ store, model: scripted({ script }), tools: { reader } }) await agent.ask('books', 'What is
+ *  Moby Dick about?')
  *
- * const { items } = await store.listConversations({ kind: 'subagent' })
- * console.log(items[0]?.label) // subagent:reader:…
- * ```
- */
+ *  const { items } = await store.listConversations({ kind: 'subagent' }) console.log(items[0]?.label) //
+ *  subagent:reader:… ``` */
 export function subagent(
   options: SubagentOptions,
   source: Pick<Source, 'uuid'> = systemRecorderSource,
@@ -66,7 +56,7 @@ export function subagent(
       let failure: unknown = null
       try {
         for await (const event of run) {
-          usage = addUsage(usage, chargedBy(event))
+          usage = addUsage(usage, usageIn(event))
           emit({ type: 'subagent', name, conversationId: conversation, event })
         }
       } catch (error) {
@@ -80,8 +70,8 @@ export function subagent(
   }
 }
 
-/** What this event says was charged, by the subagent or by one of its own. */
-function chargedBy(event: AgentEvent): Usage {
-  if (event.type === 'subagent') return chargedBy(event.event)
+/** The usage in this event, of the subagent or of its own subagents. */
+function usageIn(event: AgentEvent): Usage {
+  if (event.type === 'subagent') return usageIn(event.event)
   return event.type === 'answered' ? event.usage : {}
 }

@@ -33,7 +33,7 @@ const patienceMs = 3_000
 
 async function run(argv: readonly string[], how: ReportOptions): Promise<number> {
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
-    const { version } = await import('./command-line/version.ts')
+    const { version } = await import('../system/version.ts')
     openOutput(1, process.env, { onLost }).line(`skein ${version()}`)
     return exitCode.ok
   }

@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { z } from 'zod'
 import { createAgent } from '../../src/agent/agent.ts'
-import { type AgentTool, tool } from '../../src/agent/tool.ts'
+import { type AgentTool, tool } from '../../src/agent/tools/tool.ts'
 import { openStore, type Store } from '../../src/index.ts'
 import { scripted } from '../../src/models/scripted.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { tool } from '../../src/agent/tool.ts'
+import { tool } from '../../src/agent/tools/tool.ts'
 import type { Holder } from '../../src/core/errors.ts'
 import type { NewEvent } from '../../src/core/event.ts'
 import type { NewMessage, NonEmpty } from '../../src/core/message.ts'

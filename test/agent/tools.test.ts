@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createAgent } from '../../src/agent/agent.ts'
-import { tool } from '../../src/agent/tool.ts'
+import { tool } from '../../src/agent/tools/tool.ts'
 import { scripted } from '../../src/models/scripted.ts'
 import { adder, eventsOf, said, told, world } from './build.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { tool } from '../../src/agent/tool.ts'
+import { tool } from '../../src/agent/tools/tool.ts'
 import { ContextLengthError } from '../../src/core/errors.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
 import { textOf } from '../../src/index.ts'

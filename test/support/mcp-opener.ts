@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openMcpTools } from '../../src/agent/mcp.ts'
+import { openMcpTools } from '../../src/agent/mcp/open-mcp-tools.ts'
 
 /** A process that opens an MCP server, reports it, and exits on request without closing anything. */
 const args = [join(import.meta.dirname, 'mcp-stdio.ts'), ...process.argv.slice(2)]

@@ -1,9 +1,9 @@
 import type { Agent } from '../../agent/agent.ts'
-import type { AgentEvent, Reply } from '../../agent/events.ts'
-import type { Meeting, Target } from '../../agent/journal.ts'
+import type { ResolvedTarget, Target } from '../../agent/history/history.ts'
+import { storedHistory } from '../../agent/history/stored-history.ts'
 import type { SendOptions } from '../../agent/options.ts'
-import { type Run, startRun } from '../../agent/run.ts'
-import { storedJournal } from '../../agent/stored-journal.ts'
+import type { AgentEvent, Reply } from '../../agent/run/events.ts'
+import { type Run, startRun } from '../../agent/run/run.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -98,7 +98,7 @@ export function createHost(options: HostOptions): Host {
   const { store, command, source = systemRecorderSource, onPermission = refusePermission } = options
   const name = options.name ?? agentName(command)
   const directory = options.directory ?? process.cwd()
-  const journal = storedJournal(store, { prompt: null, model: name })
+  const journal = storedHistory(store, { prompt: null, model: name })
   const seats = new Map<string, Hosted>()
   const bySession = new Map<string, Hosted>()
   const outcomes: Record<Outcome, number> = { resumed: 0, loaded: 0, completed: 0, injected: 0, fresh: 0 }
@@ -185,7 +185,7 @@ export function createHost(options: HostOptions): Host {
   /** The seat of a conversation, if anybody has talked there. */
   async function seatOf(target: Target): Promise<Seat | null> {
     try {
-      const { branch } = await journal.meet(target, 'find')
+      const { branch } = await journal.resolve(target, 'find')
       return seats.get(idOf(branch!))?.seat ?? null
     } catch (error) {
       if (error instanceof NotFoundError) return null
@@ -194,7 +194,7 @@ export function createHost(options: HostOptions): Host {
   }
 
   async function hostedAt(target: Target, otherwise: 'make' | 'find'): Promise<Hosted> {
-    const { branch } = (await journal.meet(target, otherwise)) as Meeting & { branch: BranchRef }
+    const { branch } = (await journal.resolve(target, otherwise)) as ResolvedTarget & { branch: BranchRef }
     const id = idOf(branch)
     const known = seats.get(id)
     if (known) return known

@@ -1,4 +1,4 @@
-import type { AgentEvent, Reply } from '../../agent/events.ts'
+import type { AgentEvent, Reply } from '../../agent/run/events.ts'
 import { ModelError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'

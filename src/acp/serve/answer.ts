@@ -1,5 +1,5 @@
 import type { PromptResponse, StopReason, Usage as UsageShown } from '@agentclientprotocol/sdk/unstable'
-import type { Reply } from '../../agent/events.ts'
+import type { Reply } from '../../agent/run/events.ts'
 import type { Usage } from '../../core/turn.ts'
 
 /** Why a turn ended, in the protocol's words. What a provider held back is no `refusal`: that would say that the prompt is

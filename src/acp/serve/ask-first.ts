@@ -1,4 +1,4 @@
-import type { ToolContext, Tools } from '../../agent/tool.ts'
+import type { ToolContext, Tools } from '../../agent/tools/tool.ts'
 import type { Json } from '../../core/json.ts'
 
 /** A call that is about to be run. */

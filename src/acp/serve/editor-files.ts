@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { AgentContext, ClientCapabilities } from '@agentclientprotocol/sdk/unstable'
 import { z } from 'zod'
-import { type Tools, tool } from '../../agent/tool.ts'
+import { type Tools, tool } from '../../agent/tools/tool.ts'
 
 /** What a client lets us do with its files. */
 export type FileAbilities = NonNullable<ClientCapabilities['fs']>

@@ -1,5 +1,5 @@
 import type { McpServer as ServerGiven } from '@agentclientprotocol/sdk/unstable'
-import { type McpServer, type McpTools, openMcpTools } from '../../agent/mcp.ts'
+import { type McpServer, type McpTools, openMcpTools } from '../../agent/mcp/open-mcp-tools.ts'
 
 /** Tools of the MCP servers that a client gives with a session; null without any. A server that cannot be started is told
  *  of in the log, and the session goes on without it. */

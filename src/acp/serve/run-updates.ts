@@ -1,5 +1,5 @@
 import type { SessionUpdate, ToolCall } from '@agentclientprotocol/sdk/unstable'
-import type { AgentEvent } from '../../agent/events.ts'
+import type { AgentEvent } from '../../agent/run/events.ts'
 import { loneResultUpdate } from '../transcript/call-update.ts'
 import { toolKind, toolTitle } from './tool-shown.ts'
 

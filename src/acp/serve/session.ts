@@ -6,7 +6,7 @@ import type {
   SessionUpdate,
 } from '@agentclientprotocol/sdk/unstable'
 import { type Agent, createAgent } from '../../agent/agent.ts'
-import type { AgentEvent } from '../../agent/events.ts'
+import type { AgentEvent } from '../../agent/run/events.ts'
 import { windowOf } from '../../context/fit/model-windows.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { conversationId } from '../../core/ids.ts'

@@ -1,6 +1,6 @@
 import type { PromptResponse, SessionUpdate } from '@agentclientprotocol/sdk/unstable'
 import type { Agent } from '../../agent/agent.ts'
-import type { AgentEvent, Reply } from '../../agent/events.ts'
+import type { AgentEvent, Reply } from '../../agent/run/events.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { ConversationReader } from '../../core/ports.ts'

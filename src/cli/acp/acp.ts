@@ -1,12 +1,12 @@
 import type { OfferedModel } from '../../acp/serve/served.ts'
 import { isNonEmpty, type NonEmpty } from '../../core/message.ts'
+import { version } from '../../system/version.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { version } from '../command-line/version.ts'
 import {
   chooseModel,
   demoNote,

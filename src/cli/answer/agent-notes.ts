@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../../agent/events.ts'
+import type { AgentEvent } from '../../agent/run/events.ts'
 import type { Json } from '../../core/json.ts'
 import { formatInteger, plural } from '../output/number.ts'
 

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../../agent/events.ts'
+import type { AgentEvent } from '../../agent/run/events.ts'
 import type { Trouble } from '../../recorder/recording.ts'
 import { formatCount, formatInteger, plural } from '../output/number.ts'
 

@@ -1,5 +1,5 @@
-import type { AgentEvent, Reply } from '../../agent/events.ts'
-import type { Run } from '../../agent/run.ts'
+import type { AgentEvent, Reply } from '../../agent/run/events.ts'
+import type { Run } from '../../agent/run/run.ts'
 import type { Json } from '../../core/json.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'

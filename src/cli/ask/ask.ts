@@ -1,4 +1,4 @@
-import type { Target } from '../../agent/journal.ts'
+import type { Target } from '../../agent/history/history.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'

@@ -1,4 +1,4 @@
-import type { Reply } from '../../agent/events.ts'
+import type { Reply } from '../../agent/run/events.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { MessageReader } from '../../core/ports.ts'
 import type { Usage } from '../../core/turn.ts'

@@ -1,5 +1,5 @@
-import type { Reply } from '../../agent/events.ts'
-import type { Run } from '../../agent/run.ts'
+import type { Reply } from '../../agent/run/events.ts'
+import type { Run } from '../../agent/run/run.ts'
 import { BusyError } from '../../core/errors.ts'
 import type { NewMessage } from '../../core/message.ts'
 import { type PrintedAnswer, printAnswer } from '../answer/print-answer.ts'

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import type { McpServer, McpTools } from '../../agent/mcp.ts'
+import type { McpServer, McpTools } from '../../agent/mcp/open-mcp-tools.ts'
 import type { Config } from '../../config/config.ts'
 import { configFolder } from '../../config/folder.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
@@ -25,7 +25,7 @@ export function configuredTools(config: Config, context: CommandContext): Promis
 async function openTools(config: Config, context: CommandContext): Promise<ConfiguredTools> {
   const servers = serversOf(config, context)
   if (Object.keys(servers).length === 0) return none
-  const { openMcpTools } = await import('../../agent/mcp.ts')
+  const { openMcpTools } = await import('../../agent/mcp/open-mcp-tools.ts')
   return openMcpTools(servers, {
     signal: context.signal,
     onProblem: ({ error }) => say(error.message, context),

@@ -1,4 +1,4 @@
-import type { Target } from '../../agent/journal.ts'
+import type { Target } from '../../agent/history/history.ts'
 import type { Conversation, NewConversation } from '../../core/conversation.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { PermissionRequest } from '../../../src/acp/host/permission.ts'
-import type { AgentEvent } from '../../../src/agent/events.ts'
+import type { AgentEvent } from '../../../src/agent/run/events.ts'
 import { textOf } from '../../../src/core/message.ts'
 import { agentCommand } from '../agents/harness.ts'
 import { answerMarker, marker, slowly, timesGiven } from '../agents/model-server.ts'

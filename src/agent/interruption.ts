@@ -1,0 +1,65 @@
+import { isCall, isResult } from '../context/view/pairs.ts'
+import type { ToolCallBlock } from '../core/block.ts'
+import type { Message } from '../core/message.ts'
+import type { MessageReader } from '../core/ports.ts'
+import type { UnansweredCalls } from './run-steps.ts'
+import type { Tools } from './tools/tool.ts'
+
+/** Where a turn was interrupted, which decides how it continues. */
+export interface Interruption {
+  /** `question`: there is no answer yet; `results`: the model has not seen its tools' results, or not all of
+   *  them ran; `answer`: in the middle of an answer. */
+  readonly at: 'question' | 'results' | 'answer'
+  /** Calls that have not run, or that may run again. */
+  readonly unanswered: UnansweredCalls | null
+  /** Calls that had started. Their outcome is unknown, so they are not run again. */
+  readonly unknown: readonly ToolCallBlock[]
+}
+
+/** Finds the interruption at the end of a path; null if the last turn is complete. A tool that had started is
+ *  not run again, unless it is repeatable, because it may have done its work before the crash. */
+export async function findInterruption(
+  path: readonly Message[],
+  tools: Tools,
+  reader: Pick<MessageReader, 'listEvents'> | null,
+): Promise<Interruption | null> {
+  const last = path.at(-1)
+  if (!last) return null
+  if (last.role === 'user' || last.role === 'system') return interruptedAt('question')
+  const asked = path.findLast(message => message.role !== 'tool_result')
+  const open = asked?.role === 'assistant' ? openCalls(asked, path) : []
+  if (asked && open.length > 0) {
+    const started = await startedCalls(asked, reader)
+    const may = (call: ToolCallBlock) => !started.has(call.callId) || tools[call.name]?.repeatable === true
+    const calls = open.filter(may)
+    return {
+      at: 'results',
+      unanswered: calls.length > 0 ? { message: asked.id, calls } : null,
+      unknown: open.filter(call => !may(call)),
+    }
+  }
+  if (last.role === 'tool_result') return interruptedAt('results')
+  return last.meta?.interrupted === true || last.meta?.failed === true ? interruptedAt('answer') : null
+}
+
+function interruptedAt(at: Interruption['at']): Interruption {
+  return { at, unanswered: null, unknown: [] }
+}
+
+function openCalls(asked: Message, path: readonly Message[]): readonly ToolCallBlock[] {
+  const after = path.slice(path.indexOf(asked) + 1)
+  const answered = new Set(
+    after.flatMap(message => message.blocks.filter(isResult).map(block => block.callId)),
+  )
+  return asked.blocks.filter(isCall).filter(call => !answered.has(call.callId))
+}
+
+/** Ids of calls come from the provider and may recur in other messages. */
+async function startedCalls(
+  asked: Message,
+  reader: Pick<MessageReader, 'listEvents'> | null,
+): Promise<ReadonlySet<string>> {
+  const listing = { types: ['tool_started'], newest: true, limit: 1_000 } as const
+  const events = reader ? await reader.listEvents(asked.conversationId, listing) : []
+  return new Set(events.filter(({ data }) => data.message === asked.id).map(({ data }) => String(data.call)))
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import type { ConversationKind } from '../../core/conversation.ts'
+import { InvalidError } from '../../core/errors.ts'
+import type { SearchHit } from '../../core/listing.ts'
+import { type AgentTool, type Tools, tool } from '../tools/tool.ts'
+import { readPage } from './read-page.ts'
+import type { RecallStore } from './recall-digest.ts'
+
+export interface RecallToolsOptions {
+  /** Searches only conversations of this directory. */
+  readonly directory?: string
+  /** The kind of conversations to search. Default: `main`. */
+  readonly kind?: ConversationKind
+  /** Most characters of a page of a conversation. Default: 6,000. */
+  readonly maxChars?: number
+}
+
+/** Tools with which a model reads earlier conversations: `search_conversations` and `read_conversation`. They
+ *  do not write. An invalid query returns an error text that explains the syntax. */
+export function recallTools(store: RecallStore, options: RecallToolsOptions = {}): Tools {
+  return {
+    search_conversations: searchTool(store, options),
+    read_conversation: readTool(store, options.maxChars ?? 6_000),
+  }
+}
+
+const syntax =
+  'words (all must occur in one message), "a phrase", pre*, -without, role:user, in:<conversation id>, since:2026-08-14, before:7d'
+
+function searchTool(store: RecallStore, { directory, kind = 'main' }: RecallToolsOptions): AgentTool {
+  return tool({
+    description: `Searches everything that was said in earlier conversations, newest words included. A query has ${syntax}. Use few, rare words; read more of what is found with read_conversation.`,
+    input: z.object({
+      query: z.string().min(1),
+      limit: z.int().min(1).max(20).default(10),
+      order: z.enum(['ranked', 'newest']).default('ranked'),
+      after: z.string().optional().describe('What the page before gave as next'),
+    }),
+    repeatable: true,
+    async run({ query, limit, order, after }, { conversationId }) {
+      const narrow = { kind, order, limit, ...(directory === undefined ? {} : { directory }) }
+      const page = await store
+        .search(query, after === undefined ? narrow : { ...narrow, after })
+        .catch(explainQuery)
+      const hits = page.items.map(hit => ({
+        ...shownHit(hit),
+        ...(hit.conversation.id === conversationId ? { here: true } : {}),
+      }))
+      if (hits.length === 0) return { hits, hint: 'nothing was found: try fewer or other words' }
+      return page.next === null ? { hits } : { hits, next: page.next }
+    },
+  })
+}
+
+function explainQuery(error: unknown): never {
+  if (!(error instanceof InvalidError) || error.field !== 'query') throw error
+  throw new InvalidError('query', `${error.message.replace(/^query: /, '')}. It may have ${syntax}`)
+}
+
+function shownHit({ conversation, message, snippet }: SearchHit) {
+  return {
+    conversation: conversation.id,
+    title: conversation.title,
+    time: message.createdAt.toISOString(),
+    message: message.id,
+    role: message.role,
+    snippet: snippet.text,
+  }
+}
+
+function readTool(store: RecallStore, maxChars: number): AgentTool {
+  return tool({
+    description:
+      'Reads a conversation: its newest messages, those around a message, or those from a place on. Long texts are cut; how to read on is said.',
+    input: z.object({
+      id: z
+        .string()
+        .min(1)
+        .describe('A conversation or message id, or the beginning of one, a key, or <id>:<branch>'),
+      from: z.int().min(0).optional().describe('The number of the first message; the oldest is 0'),
+      limit: z.int().min(1).max(100).default(20).describe('How many messages'),
+      offset: z.int().min(0).default(0).describe('Characters to leave out of the first message'),
+    }),
+    repeatable: true,
+    run: page => readPage(store, page, maxChars),
+  })
+}

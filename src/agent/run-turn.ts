@@ -1,0 +1,311 @@
+import { budgetOf, type Window } from '../context/fit/window.ts'
+import { summarize } from '../context/summary/summarize.ts'
+import { needsSummary } from '../context/summary/summary-plan.ts'
+import { InvalidError, UnavailableError } from '../core/errors.ts'
+import { type NewMessage, textOf } from '../core/message.ts'
+import type { Model } from '../core/model.ts'
+import { addUsage } from '../core/turn.ts'
+import type { TurnReport } from '../recorder/recording.ts'
+import { systemRecorderSource } from '../system/source.ts'
+import {
+  type BegunTurn,
+  type History,
+  type HistoryStore,
+  type ResolvedTarget,
+  type Target,
+  targetName,
+} from './history/history.ts'
+import { localMessage } from './history/local-message.ts'
+import { findInterruption, type Interruption } from './interruption.ts'
+import type { AgentOptions, AgentStore, SendOptions } from './options.ts'
+import type { Recollection } from './recall/recollection.ts'
+import type { AgentEvent, Reply } from './run/events.ts'
+import {
+  type LoopSettings,
+  pinnedTokens,
+  runSteps,
+  type TurnProgress,
+  type UnansweredCalls,
+  withTokens,
+} from './run-steps.ts'
+
+/**
+ * The order of a turn, from `agent.send` to the model and back:
+ *
+ * 1. `agent.ts` queues turns of the same conversation, and starts `runTurn` (or `resumeTurn`).
+ * 2. `withTurn` finds or creates the conversation (`history/`), and begins the turn (`recorder/`): the
+ *    message of the user is stored before the model is called. A second turn of the same key is recognized
+ *    here.
+ * 3. `readHistory` reads as many messages as the window needs, and makes a summary first, if one is due.
+ * 4. `runSteps` alternates between `callModel` and `runCalls`. Each answer and each tool result is stored as
+ *    it comes.
+ * 5. `withTurn` ends the turn as complete, interrupted or failed, and returns the reply.
+ *
+ * While storage fails, the turn continues: the recorder queues its writes, and `lastSeen` replaces the
+ * history.
+ */
+
+/** An agent's options with their defaults, and what it keeps between turns. */
+export interface AgentState {
+  readonly store: AgentStore | null
+  readonly histories: HistoryStore
+  readonly mode: NonNullable<AgentOptions['mode']>
+  readonly strategy: NonNullable<AgentOptions['strategy']>
+  readonly summarizer: { readonly model: Model; readonly window: Window }
+  /** Null without the option `recall`. */
+  readonly recollection: Recollection | null
+  readonly system: string | null
+  readonly loop: LoopSettings
+  /** The last known state of each conversation, for when storage cannot be read. */
+  readonly lastSeen: Map<string, { readonly resolved: ResolvedTarget; readonly history: History }>
+}
+
+/** The input of a turn. `words` is empty to resume one. */
+export interface TurnInput {
+  readonly target: Target
+  readonly words: readonly NewMessage[]
+  readonly options: SendOptions
+  readonly signal: AbortSignal
+  emit(event: AgentEvent): void
+}
+
+/** Runs the turn of a new message. A message that was sent before with the same key is not stored again: its
+ *  turn is continued, or its answer is returned. */
+export function runTurn(agent: AgentState, input: TurnInput): Promise<Reply> {
+  return withTurn(agent, input, 'make', async turn => {
+    const history = await readHistory(turn)
+    const { replayed } = turn.begun.recording
+    if (replayed === undefined) return continueTurn(turn, history, null)
+    const interruption = await findInterruption(history.messages, agent.loop.tools, agent.store)
+    if (replayed !== 'complete' && interruption) return continueFrom(turn, history, interruption)
+    turn.progress.text = await earlierAnswer(turn, history)
+    turn.progress.stop = 'stop'
+  })
+}
+
+/** Continues an interrupted turn. A turn whose last answer was complete is ended, and its answer is
+ *  returned. */
+export function resumeTurn(agent: AgentState, input: TurnInput): Promise<Reply> {
+  return withTurn(agent, input, 'find', async turn => {
+    const history = await readHistory(turn)
+    const interruption = await findInterruption(history.messages, agent.loop.tools, agent.store)
+    if (interruption) return continueFrom(turn, history, interruption)
+    if (!turn.begun.recording.reopened) {
+      throw new InvalidError('conversation', 'there is nothing to resume: its last turn has come to its end')
+    }
+    const answer = history.messages.at(-1)
+    turn.progress.text = answer ? textOf(answer) : ''
+    turn.progress.stop = 'stop'
+  })
+}
+
+/** Reports where the turn continues, and runs its steps. */
+async function continueFrom(turn: OpenTurn, history: History, interruption: Interruption): Promise<void> {
+  const { at, unanswered, unknown } = interruption
+  const run = unanswered?.calls ?? []
+  const data = { at, run: run.map(call => call.name), unknown: unknown.map(call => call.name) }
+  await turn.begun.recording.trace([{ type: 'resume', data }])
+  turn.input.emit({ type: 'resumed', at, run, unknown })
+  await continueTurn(turn, at === 'answer' ? withNudge(history) : history, unanswered)
+}
+
+/** The last answer of the earlier turn with the same key. */
+async function earlierAnswer({ agent, resolved, input }: OpenTurn, { messages }: History): Promise<string> {
+  const turns = (await agent.store?.listTurns(resolved.conversation!.id)) ?? []
+  const earlier = turns.find(turn => turn.key === input.options.key)
+  const answer = messages.findLast(message => message.turn === earlier?.first && message.role === 'assistant')
+  return answer ? textOf(answer) : ''
+}
+
+/** A turn in progress. */
+interface OpenTurn {
+  readonly agent: AgentState
+  readonly input: TurnInput
+  readonly resolved: ResolvedTarget
+  readonly begun: BegunTurn
+  readonly progress: TurnProgress
+}
+
+async function continueTurn(
+  turn: OpenTurn,
+  history: History,
+  unanswered: UnansweredCalls | null,
+): Promise<void> {
+  const { agent, resolved, begun, progress, input } = turn
+  const { emit, signal } = input
+  progress.path.push(...history.messages)
+  const notes = (await agent.recollection?.notesFor(resolved.conversation, history, emit)) ?? []
+  const { recording } = begun
+  await runSteps(
+    agent.loop,
+    { resolved, recording, history, system: systemOf(agent, resolved), notes, unanswered, signal, emit },
+    progress,
+  )
+}
+
+/** Begins a turn, runs `work` in it, and ends it in every case. */
+async function withTurn(
+  agent: AgentState,
+  input: TurnInput,
+  otherwise: 'make' | 'find',
+  work: (turn: OpenTurn) => Promise<void>,
+): Promise<Reply> {
+  const resolved = await resolve(agent, input.target, otherwise)
+  const begun = await begin(agent, resolved, input)
+  const progress: TurnProgress = {
+    path: [],
+    text: '',
+    steps: 0,
+    usage: {},
+    unrecorded: {},
+    stop: 'aborted',
+  }
+  let failure: { readonly error: unknown } | null = null
+  try {
+    await work({ agent, input, resolved, begun, progress })
+  } catch (error) {
+    failure = { error }
+  }
+  const aborted = failure !== null && input.signal.aborted
+  const status = failure === null ? 'complete' : aborted ? 'interrupted' : 'failed'
+  const report = await begun.recording.end(status, { usage: progress.unrecorded })
+  // Also of a failed turn: its question may be queued while storage cannot be read.
+  keepLastSeen(agent, resolved, input.target, progress)
+  if (failure !== null && !aborted) throw failure.error
+  return replyOf(progress, resolved, begun, report)
+}
+
+/** The system prompt of a turn: the agent's own, unless the conversation keeps the one that it began with. */
+function systemOf(agent: AgentState, { conversation }: ResolvedTarget): string | null {
+  const { promptPolicy = 'rebuild', prompt = null } = conversation ?? {}
+  return promptPolicy === 'rebuild' ? agent.system : (prompt?.text ?? agent.system)
+}
+
+async function begin(agent: AgentState, resolved: ResolvedTarget, input: TurnInput): Promise<BegunTurn> {
+  const { loop, mode } = agent
+  const system = systemOf(agent, resolved)
+  const { key, onBusy = 'wait' } = input.options
+  const begun = await agent.histories.beginTurn(resolved, {
+    words: input.words.map(message => withTokens(message, loop.count)),
+    mode,
+    onBusy,
+    model: loop.model.id,
+    signal: input.signal,
+    onTrouble: trouble => input.emit({ type: 'trouble', trouble }),
+    ...(key === undefined ? {} : { key }),
+    ...(system === null ? {} : { prompt: system }),
+  })
+  const { recording } = begun
+  const branch = resolved.branch === null ? null : recording.branch
+  input.emit({ type: 'started', turn: recording.key, branch, forked: recording.forked })
+  return begun
+}
+
+async function readHistory(turn: OpenTurn): Promise<History> {
+  const { agent, begun, input } = turn
+  const { window } = agent.loop
+  try {
+    const history = await begun.read(window)
+    return (await summarizeIfDue(turn, history)) ? await begun.read(window) : history
+  } catch (error) {
+    const seen = agent.lastSeen.get(targetName(input.target))?.history
+    if (!(error instanceof UnavailableError) || !seen) throw error
+    return withWords(seen, input.words)
+  }
+}
+
+/** Makes a summary if one is due. Returns true if there is a new one to read. */
+async function summarizeIfDue(turn: OpenTurn, history: History): Promise<boolean> {
+  const { agent, resolved, begun, progress, input } = turn
+  const { store, strategy, loop, summarizer } = agent
+  const { head } = begun.recording
+  if (strategy !== 'summarization' || !store || !resolved.conversation || head === null) return false
+  if (!needsSummary(history, loop.window, pinnedTokens(systemOf(agent, resolved), loop.tools))) return false
+  const result = await summarize(
+    store,
+    { conversationId: resolved.conversation.id, head },
+    {
+      ...summarizer,
+      // Sized by the window of the agent's model, which reads the summary; another model may write it.
+      maxTokens: Math.max(1, Math.floor(budgetOf(loop.window) / 10)),
+      holder: systemRecorderSource.holder(),
+      after: systemRecorderSource.after,
+      signal: input.signal,
+      ...(loop.window.keepRecent === undefined ? {} : { keepRecent: loop.window.keepRecent }),
+    },
+  )
+  progress.usage = addUsage(progress.usage, result.usage)
+  progress.unrecorded = addUsage(progress.unrecorded, result.usage)
+  if (result.outcome === 'nothing') return false
+  input.emit({ type: 'summary', outcome: result.outcome, messages: result.messages })
+  return result.outcome !== 'busy'
+}
+
+/** Finds the conversation of a target. While storage is unavailable, returns the last known state. */
+async function resolve(
+  agent: AgentState,
+  target: Target,
+  otherwise: 'make' | 'find',
+): Promise<ResolvedTarget> {
+  try {
+    return await agent.histories.resolve(target, otherwise)
+  } catch (error) {
+    const seen = agent.lastSeen.get(targetName(target))
+    if (!(error instanceof UnavailableError) || !seen) throw error
+    return seen.resolved
+  }
+}
+
+/** Most conversations in `lastSeen`. */
+const mostSeen = 100
+
+function keepLastSeen(
+  { lastSeen, store }: AgentState,
+  resolved: ResolvedTarget,
+  target: Target,
+  { path }: TurnProgress,
+): void {
+  if (!store || path.length === 0) return
+  const name = targetName(target)
+  lastSeen.delete(name)
+  const older = path[0]!.depth
+  const history = { messages: path, older, missing: older, summary: null, uncovered: null }
+  lastSeen.set(name, { resolved, history })
+  if (lastSeen.size > mostSeen) lastSeen.delete(lastSeen.keys().next().value!)
+}
+
+function withWords(history: History, words: readonly NewMessage[]): History {
+  const messages = [...history.messages]
+  for (const message of words) messages.push(localMessage(message, messages.at(-1), null))
+  return { ...history, messages }
+}
+
+/** Asks the model to continue its interrupted answer. The message is in this context only and is not
+ *  stored. */
+function withNudge(history: History): History {
+  return withWords(history, [
+    { role: 'user', blocks: '[Your last answer was interrupted. Go on where it stops.]' },
+  ])
+}
+
+function replyOf(
+  progress: TurnProgress,
+  resolved: ResolvedTarget,
+  begun: BegunTurn,
+  report: TurnReport,
+): Reply {
+  const complete = report.status === 'complete'
+  return {
+    text: progress.text,
+    status: complete ? 'complete' : 'interrupted',
+    stop: complete ? progress.stop : 'aborted',
+    steps: progress.steps,
+    usage: progress.usage,
+    turn: begun.recording.key,
+    branch: resolved.branch === null ? null : report.branch,
+    head: report.head,
+    saved: report.saved,
+    unsaved: report.unsaved,
+    ...(report.whenSaved && { whenSaved: report.whenSaved }),
+  }
+}

@@ -1,0 +1,128 @@
+import { type ZodType, z } from 'zod'
+import { InvalidError } from '../../core/errors.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { Message } from '../../core/message.ts'
+import type { ToolSpec } from '../../core/model.ts'
+import type { Usage } from '../../core/turn.ts'
+import type { AgentEvent } from '../run/events.ts'
+
+/** The setting in which a tool runs. */
+export interface ToolContext {
+  readonly callId: string
+  readonly name: string
+  /** Aborted with the run. A tool that takes long should listen to it. */
+  readonly signal: AbortSignal
+  /** The conversation, and the message with the call; null if nothing is stored. */
+  readonly conversationId: ConversationId | null
+  readonly messageId: MessageId | null
+  /** The messages that the agent knows, oldest first. Large results may have only their beginning. */
+  readonly messages: readonly Message[]
+  /** Reports to the reader of the run's events. */
+  emit(event: AgentEvent): void
+}
+
+/** The outcome of a tool. */
+export interface ToolOutcome {
+  readonly output: Json
+  readonly isError?: boolean
+  /** The usage of models that it called, such as a subagent's. */
+  readonly usage?: Usage
+  /** Facts for the trace. They are not sent to a model. */
+  readonly trace?: JsonObject
+}
+
+/** A tool of an agent. */
+export interface AgentTool {
+  readonly description: string
+  /** The JSON schema of the input, an object. */
+  readonly schema: JsonObject
+  /** True if it may run twice: then it is run again after a crash during its run. */
+  readonly repeatable: boolean
+  /** Called only with an input that `check` accepts. */
+  run(input: Json, context: ToolContext): Promise<ToolOutcome>
+  /** What is wrong with an input, in a text for the model; null if it is valid. */
+  check(input: Json): string | null | Promise<string | null>
+}
+
+export interface ToolDefinition<Input> {
+  readonly description: string
+  readonly input: ZodType<Input>
+  readonly repeatable?: boolean
+  /** Its return value becomes the result: any JSON value. An error that it throws becomes an error result. */
+  readonly run: (input: Input, context: ToolContext) => unknown
+}
+
+/** A tool whose input has a zod schema.
+ *
+ * @example
+ * ```ts
+ * import { createAgent, tool } from 'skein/agent'
+ * import { scripted } from 'skein/models'
+ * import { z } from 'zod'
+ *
+ * const add = tool({
+ *   description: 'Adds two numbers',
+ *   input: z.object({ a: z.number(), b: z.number() }),
+ *   repeatable: true,
+ *   run: ({ a, b }) => a + b,
+ * })
+ * const script = [{ calls: [{ name: 'add', input: { a: 1, b: 2 } }] }, 'It is 3.']
+ * await using agent = createAgent({ model: scripted({ script }), tools: { add } })
+ * for await (const event of agent.send('sums', 'What is 1 + 2?')) {
+ *   if (event.type === 'tool_ended') console.log(event.name, event.output) // add 3
+ *   if (event.type === 'ended') console.log(event.reply.text) // It is 3.
+ * }
+ * ```
+ */
+export function tool<Input>(definition: ToolDefinition<Input>): AgentTool {
+  const { description, input, repeatable = false, run } = definition
+  return {
+    description,
+    ...inputBy(input),
+    repeatable,
+    run: async (given, context) => ({ output: jsonOf(await run(await input.parseAsync(given), context)) }),
+  }
+}
+
+/** The parts of a tool that follow from the schema of its input. */
+export function inputBy(schema: ZodType): Pick<AgentTool, 'schema' | 'check'> {
+  return {
+    schema: schemaOf(schema),
+    async check(input) {
+      const parsed = await schema.safeParseAsync(input)
+      return parsed.success ? null : z.prettifyError(parsed.error)
+    },
+  }
+}
+
+function schemaOf(schema: ZodType): JsonObject {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' }) as JsonObject
+  if (rest.type !== 'object') throw new InvalidError('input', 'the input of a tool must be an object')
+  return rest
+}
+
+/** A value as JSON; undefined becomes null. */
+export function jsonOf(value: unknown): Json {
+  return value === undefined ? null : (JSON.parse(JSON.stringify(value) ?? 'null') as Json)
+}
+
+/** The name of the tool that reads the rest of large results. */
+export const readResultName = 'read_result'
+
+export type Tools = Readonly<Record<string, AgentTool>>
+
+/** The descriptions of the tools for a model. */
+export function specsOf(tools: Tools): readonly ToolSpec[] {
+  return Object.entries(tools).map(([name, { description, schema }]) => ({ name, description, schema }))
+}
+
+/** Refuses names that no provider accepts. */
+export function checkTools(tools: Tools): void {
+  for (const name of Object.keys(tools)) {
+    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name))
+      throw new InvalidError('tools', `${JSON.stringify(name)} cannot be the name of a tool`)
+    if (name === readResultName)
+      throw new InvalidError('tools', `${name} is a tool that every agent has: give yours another name`)
+  }
+}
