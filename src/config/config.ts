@@ -1,11 +1,11 @@
-/** Where a value comes from. The last of these that says something counts: defaults, the user's file, the project's
- *  file, the environment. Flags come after all of them, and belong to the command. */
+/** The source of a value. The last source with a value wins: defaults, the user's file, the project's file,
+ *  the environment. Flags override all of them and belong to the command. */
 export type ValueSource =
   | { readonly kind: 'default' }
   | { readonly kind: 'file'; readonly file: string; readonly line: number }
   | { readonly kind: 'environment'; readonly variable: string }
 
-/** The section `conversation`. What is null is off. */
+/** The section `conversation`. Null means off. */
 export interface ConversationSettings {
   readonly sessionExpirationMs: number
   readonly cleanupIntervalMs: number
@@ -17,7 +17,7 @@ export interface ConversationSettings {
   readonly loadLimit: number | null
 }
 
-/** A program that is started and talked to over its standard streams. */
+/** A program that is started and used over its standard streams. */
 export interface ProgramSettings {
   readonly command: string
   readonly args: readonly string[]
@@ -31,25 +31,25 @@ export interface AddressSettings {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Everything that can be set, with what is so by default where nothing was. */
+/** All settings. A setting that was not given has its default. */
 export interface Config {
-  /** The model that is asked when none is named: a name or an alias. Null: the built-in one. */
+  /** The default model: a name or an alias. Null: the built-in model. */
   readonly model: string | null
   /** Aliases: a short name for `provider/model`. */
   readonly models: Readonly<Record<string, string>>
   readonly conversation: ConversationSettings
-  /** By channel: for how long a conversation is continued by itself; null for ever. */
+  /** By channel: how long a conversation is continued automatically; null means without a limit. */
   readonly channels: Readonly<Record<string, { readonly expirationMs: number | null }>>
   /** By project: whether its tasks have conversations. */
   readonly projects: Readonly<Record<string, { readonly conversations: boolean }>>
   /** MCP servers by name. */
   readonly mcp: Readonly<Record<string, ProgramSettings | AddressSettings>>
-  /** Agents by name: programs that speak ACP. */
+  /** Agents by name: programs that use ACP. */
   readonly agents: Readonly<Record<string, ProgramSettings>>
-  /** By path, as in the file (`conversation.max_tokens`, `models.fast`): where a value comes from. What is not named
-   *  here has its default. */
+  /** The source of a value, by its path in the file (`conversation.max_tokens`, `models.fast`). A setting
+   *  without an entry has its default. */
   readonly sources: Readonly<Record<string, ValueSource>>
-  /** The files that were read, the weaker first. */
+  /** The files that were read, in ascending order of precedence. */
   readonly files: readonly string[]
   /** Files that were found and not read, with the reason. */
   readonly ignored: readonly string[]
@@ -66,7 +66,7 @@ export const conversationDefaults: ConversationSettings = {
   loadLimit: null,
 }
 
-/** What a name stands for: `provider/model` if it is an alias, itself if not. */
+/** Resolves a name: an alias becomes its `provider/model`, any other name stays as it is. */
 export function modelNamed(config: Pick<Config, 'models'>, name: string): string {
   return Object.hasOwn(config.models, name) ? config.models[name]! : name
 }

@@ -7,7 +7,7 @@ const units: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** Reads a length of time as people write it: `30d`, `24h`, `90m`, `1.5h`. Null if it is none. */
+/** Parses a duration: `30d`, `24h`, `90m`, `1.5h`. Null if the text is not a duration. */
 export function parseDuration(text: string): number | null {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text.trim()) ?? []
   if (amount === undefined || unit === undefined) return null

@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path'
 import { configFolder, type Environment } from './folder.ts'
 
 export interface FoundFiles {
-  /** The weaker first: the user's, then the project's. */
+  /** In ascending order of precedence: the user's file, then the project's. */
   readonly files: readonly string[]
   readonly ignored: readonly string[]
 }
 
 const names = ['skein.yaml', 'skein.yml']
 
-/** Finds the user's file, and the nearest one in or above the working directory. */
+/** Finds the user's file, and the nearest file in or above the working directory. */
 export function findFiles(cwd: string, env: Environment): FoundFiles {
   const ignored: string[] = []
   const users = inFolder(configFolder(env), ignored)
@@ -33,7 +33,8 @@ function inFolder(folder: string, ignored: string[]): string | undefined {
   return undefined
 }
 
-/** A file names programs to be started: one that somebody else has put above us, in /tmp say, is not followed. */
+/** A file names programs to start, so a file of another user above the working directory (in /tmp, for
+ *  example) is ignored. */
 function isOurs(uid: number): boolean {
   const own = process.getuid?.()
   return own === undefined || own === 0 || uid === own || uid === 0

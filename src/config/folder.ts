@@ -1,10 +1,10 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** What a process is told by whoever starts it. */
+/** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** `~/.config/skein`, or what XDG_CONFIG_HOME says. */
+/** `~/.config/skein`, or the folder in XDG_CONFIG_HOME. */
 export function configFolder(env: Environment): string {
   return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'skein')
 }

@@ -7,21 +7,21 @@ import type { Environment } from './folder.ts'
 import { type Findings, sectionOf } from './section.ts'
 import { conversationSettings, type Draft, defaultText, takeSections } from './sections.ts'
 
-/** A configuration, and what is wrong with it: what is wrong has its default. */
+/** A configuration and its problems. A setting with a problem has its default. */
 export interface InspectedConfig {
   readonly config: Config
   readonly problems: readonly InvalidError[]
 }
 
-/** Reads what was set: the user's file, then the project's (the nearest `skein.yaml` in or above the working
- *  directory), then the environment; the later wins. Throws InvalidError with the offending line. */
+/** Reads the settings: the user's file, then the project's (the nearest `skein.yaml` in or above the working
+ *  directory), then the environment; the later source wins. Throws InvalidError with the offending line. */
 export async function readConfig(cwd: string, env: Environment): Promise<Config> {
   const { config, problems } = await inspectConfig(cwd, env)
   if (problems.length > 0) throw problems[0]!
   return config
 }
 
-/** The same, with all that is wrong instead of an error for the first. */
+/** The same, but returns all problems instead of throwing the first. */
 export async function inspectConfig(cwd: string, env: Environment): Promise<InspectedConfig> {
   const { files, ignored } = findFiles(cwd, env)
   const draft: Draft = {
@@ -52,7 +52,8 @@ export async function inspectConfig(cwd: string, env: Environment): Promise<Insp
   return { config: { ...draft, sources, files, ignored }, problems }
 }
 
-/** `SKEIN_MODEL`, and `SKEIN_` with the name of a conversation's setting. An empty variable counts as unset. */
+/** `SKEIN_MODEL`, and `SKEIN_` followed by the name of a conversation setting. An empty variable counts as
+ *  unset. */
 function takeEnvironment(
   env: Environment,
   draft: Draft,
@@ -79,7 +80,7 @@ function takeEnvironment(
   }
 }
 
-/** A path as a person standing in `cwd` would write it: `./skein.yaml`, `../skein.yaml`, `~/.config/skein/…`. */
+/** A path as seen from `cwd`: `./skein.yaml`, `../skein.yaml`, `~/.config/skein/…`. */
 export function shownPath(file: string, cwd: string, env: Environment): string {
   const near = relative(cwd, file)
   const levels = relative(dirname(file), cwd).split(sep).filter(Boolean).length

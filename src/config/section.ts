@@ -3,24 +3,25 @@ import type { ValueSource } from './config.ts'
 import type { Reader } from './values.ts'
 import type { Entry } from './yaml-file.ts'
 
-/** Where a reading of a file writes what it finds. */
+/** The output of reading a file. */
 export interface Findings {
-  /** How the file is called in messages. */
+  /** The file's name in messages. */
   readonly shown: string
   readonly file: string
   readonly problems: { readonly line: number; readonly error: InvalidError }[]
   readonly sources: Record<string, ValueSource>
 }
 
-/** A mapping of a file, read member by member. What is wrong becomes a problem with its line, and is left out. */
+/** A mapping of a file, read member by member. An invalid member is left out and becomes a problem with its
+ *  line. */
 export interface Section {
   has(name: string): boolean
   /** Every other name is a problem. */
   only(...names: readonly string[]): void
   value<T>(name: string, reader: Reader<T>, standard?: string): T | undefined
-  /** The same, and a problem if it is not there. */
+  /** The same, and a problem if it is missing. */
   needed<T>(name: string, reader: Reader<T>): T | undefined
-  /** A list of texts; empty if it is not there. */
+  /** A list of texts; empty if it is missing. */
   list(name: string): readonly string[]
   /** A mapping of names to texts. */
   texts(name: string): readonly (readonly [string, string])[]

@@ -2,14 +2,14 @@ import type { AddressSettings, Config, ConversationSettings, ProgramSettings } f
 import type { Section } from './section.ts'
 import { address, duration, oneOf, onOrOff, orOff, positive, type Reader, text } from './values.ts'
 
-/** One setting of the section `conversation`: its name in the file is the one of the origin documents. */
+/** One setting of the section `conversation`, under the name that the origin documents use. */
 export interface ConversationSetting<K extends keyof ConversationSettings = keyof ConversationSettings> {
   readonly field: K
   readonly name: string
   readonly reader: Reader<ConversationSettings[K]>
 }
 
-/** All settings of the section, in the order of the documents. */
+/** All settings of the section, in the order of the origin documents. */
 export const conversationSettings: readonly ConversationSetting[] = [
   { field: 'sessionExpirationMs', name: 'session_expiration', reader: duration },
   { field: 'cleanupIntervalMs', name: 'cleanup_interval', reader: duration },
@@ -23,10 +23,10 @@ export const conversationSettings: readonly ConversationSetting[] = [
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** What files say so far: later ones write over earlier ones, setting by setting. */
+/** The settings of the files so far: later files overwrite earlier ones, setting by setting. */
 export type Draft = Mutable<Omit<Config, 'sources' | 'files' | 'ignored'>>
 
-/** Takes a file's settings over. Everything that is wrong is told to the section; the rest counts all the same. */
+/** Adds a file's settings. Every problem is reported to the section; valid settings count all the same. */
 export function takeSections(root: Section, draft: Draft): void {
   root.only('model', 'models', 'conversation', 'channels', 'projects', 'mcp', 'agents')
   draft.model = root.value('model', text, 'the built-in one') ?? draft.model
@@ -60,7 +60,7 @@ function takeConversation(section: Section | null, draft: Draft): void {
   }
 }
 
-/** The defaults as one would write them. */
+/** The defaults in the notation of the file. */
 export const defaultText: Readonly<Record<keyof ConversationSettings, string>> = {
   sessionExpirationMs: '24h',
   cleanupIntervalMs: '1h',

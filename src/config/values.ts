@@ -1,12 +1,12 @@
 import { parseDuration } from './duration.ts'
 
-/** Reads one value. Returns what is wrong with it as an Error, in words that follow the value: `is not a number`. */
+/** Parses one value. Returns a problem as an Error whose text follows the value: `is not a number`. */
 export type Reader<T> = (value: unknown) => T | Error
 
 export const text: Reader<string> = value =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : new Error('is no text')
 
-/** A whole number above 0; a text that holds one will do, as in the environment. */
+/** An integer above 0; a text that contains one is accepted too, as in the environment. */
 export const positive: Reader<number> = value => {
   const number =
     typeof value === 'string' && /^[\d_]+$/.test(value) ? Number(value.replaceAll('_', '')) : value
@@ -20,7 +20,7 @@ export const duration: Reader<number> = value => {
   return ms > 0 ? ms : new Error('is no time at all')
 }
 
-/** `off` and nothing at all switch it off. */
+/** `off` or an empty value switches it off. */
 export function orOff<T>(reader: Reader<T>): Reader<T | null> {
   return value => (value === null || value === false || value === 'off' ? null : reader(value))
 }
@@ -35,7 +35,7 @@ export function oneOf<const T extends string>(...choices: readonly T[]): Reader<
     choices.includes(value as T) ? (value as T) : new Error(`is none of ${choices.join(', ')}`)
 }
 
-/** The address of a server. */
+/** The URL of a server. */
 export const address: Reader<string> = value =>
   typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
     ? value

@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs'
 import type { Node, Pair, YAMLMap } from 'yaml'
 import { InvalidError } from '../core/errors.ts'
 
-/** A value of a file, and the line it stands on. */
+/** A value of a file, and its line. */
 export interface Entry {
   readonly line: number
   readonly value: string | number | boolean | null | readonly Entry[] | ReadonlyMap<string, Entry>
 }
 
-/** Settings are few. What is larger, or nested deeper, is something else. */
+/** Limits on size and depth: a settings file is small and flat. */
 const mostBytes = 1_000_000
 const deepest = 12
 const mostEntries = 10_000
 
-/** Reads a file of settings. The package that parses it is loaded only here: most runs have no such file. Throws
- *  InvalidError with the line. `shown` is how the file is called in messages. */
+/** Reads a settings file. The YAML parser is loaded only here, because most runs have no such file. Throws
+ *  InvalidError with the line. `shown` is the file's name in messages. */
 export async function readYamlFile(file: string, shown: string): Promise<Entry> {
   const text = readText(file, shown)
   const { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } = await import('yaml')
@@ -33,7 +33,7 @@ export async function readYamlFile(file: string, shown: string): Promise<Entry> 
     const node = given as Node | null
     const line = node?.range ? lineAt(node.range[0]) : above
     if (depth > deepest) throw new InvalidError(`${shown}:${line}`, 'is nested too deeply')
-    // Aliases within aliases make many of few.
+    // Guards against YAML alias bombs.
     if (++entries > mostEntries) throw new InvalidError(`${shown}:${line}`, 'has too many values')
     if (node === null) return { line, value: null }
     if (isAlias(node)) return { line, value: entryOf(node.resolve(document) ?? null, line, depth + 1).value }
@@ -50,7 +50,7 @@ export async function readYamlFile(file: string, shown: string): Promise<Entry> 
         const key = pair.key as Node
         const line = key?.range ? lineAt(key.range[0]) : above
         const entry = entryOf(pair.value, line, depth + 1)
-        // A setting is looked for where its name stands.
+        // The line of a setting is the line of its name.
         return [isScalar(key) ? String(key.value) : String(key), { ...entry, line }]
       }),
     )

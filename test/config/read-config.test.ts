@@ -6,7 +6,7 @@ import { modelNamed } from '../../src/config/config.ts'
 import { parseDuration } from '../../src/config/duration.ts'
 import { inspectConfig, readConfig } from '../../src/config/read-config.ts'
 
-/** A home with a project in it, and files by their path below. */
+/** A home with a project, and files by their path below it. */
 function place(files: Readonly<Record<string, string>>) {
   const root = mkdtempSync(join(tmpdir(), 'skein-config-'))
   const cwd = join(root, 'work', 'src')
@@ -25,7 +25,7 @@ async function problemsOf(yaml: string): Promise<readonly string[]> {
   return problems.map(({ message }) => message)
 }
 
-test('without a file and without variables, everything has the defaults of the documents', async () => {
+test('uses the documented defaults without a file and without variables', async () => {
   using here = place({})
   expect(await readConfig(here.cwd, here.env)).toEqual({
     model: null,
@@ -50,7 +50,7 @@ test('without a file and without variables, everything has the defaults of the d
   })
 })
 
-test('the project wins over the user, the environment over both, setting by setting, and each has its source', async () => {
+test('lets the project override the user, and the environment both, setting by setting, with the source of each', async () => {
   using here = place({
     '.config/skein/skein.yaml': [
       'model: slow',
@@ -107,7 +107,7 @@ test('the project wins over the user, the environment over both, setting by sett
   expect(modelNamed(config, 'toString')).toBe('toString')
 })
 
-test('whatever is wrong is named with its file, line, value and default, all at once', async () => {
+test('reports all problems at once, with file, line, value and default', async () => {
   const yaml = [
     'model: 7',
     'conversation:',
@@ -138,7 +138,7 @@ test('whatever is wrong is named with its file, line, value and default, all at 
   ])
 })
 
-test('a file that is no YAML, or that is built to explode, is refused with its line', async () => {
+test('refuses invalid YAML and alias bombs, with the line', async () => {
   expect(await problemsOf('model: scripted\nmodels: {a: [')).toEqual([
     expect.stringMatching(/^\.\/skein\.yaml:\d+: is no YAML: /),
   ])
@@ -157,7 +157,7 @@ test('a file that is no YAML, or that is built to explode, is refused with its l
   ])
 })
 
-test('lengths of time are read as people write them', () => {
+test('parses durations with units', () => {
   expect(['30d', '24h', '90m', '1.5h', '2w', '250ms', ' 10 s '].map(parseDuration)).toEqual([
     2_592_000_000, 86_400_000, 5_400_000, 5_400_000, 1_209_600_000, 250, 10_000,
   ])

@@ -9,7 +9,7 @@ import { fileOf, recordsOf, takeFile } from './native-file.ts'
 const page = readFileSync(join(import.meta.dirname, '../../docs/native-format.md'), 'utf8')
 const example = /```jsonl\n([\s\S]*?)```/.exec(page)![1]!
 
-it('the example in the documentation goes in, and comes out again as it stands there', async () => {
+it('imports the documented example, and exports it again unchanged', async () => {
   await using store = await openSqliteStore(':memory:')
   const { bad, notes, tally } = await takeFile(store, example)
   expect([bad, notes]).toEqual([[], []])
@@ -21,7 +21,7 @@ it('the example in the documentation goes in, and comes out again as it stands t
   expect(example).toContain(`"version":"${nativeVersion.major}.${nativeVersion.minor}"`)
 })
 
-it('every kind of record is described with each of its fields', () => {
+it('documents every kind of record with each of its fields', () => {
   const rows = new Map(
     Array.from(page.matchAll(/^\| `(\w+)` \| (.*) \|$/gm), ([, kind, text]) => [kind!, text!]),
   )

@@ -6,7 +6,7 @@ import { nativeDecoder } from '../../src/formats/native/decode.ts'
 import { nativeEncoder } from '../../src/formats/native/encode.ts'
 import { lineSplitter } from '../../src/formats/native/split-lines.ts'
 
-/** All that is stored of these conversations. What cannot be read fails the test. */
+/** All records of these conversations. Unreadable data fails the test. */
 export async function recordsOf(
   mover: Pick<RecordMover, 'readRecords'>,
   ids: readonly ConversationId[],
@@ -34,12 +34,12 @@ export function fileOf(records: readonly StoreRecord[]): string {
 
 export interface Taken {
   readonly tally: RecordTally
-  /** Lines that did not go in, with the reason. */
+  /** Refused lines, with the reason. */
   readonly bad: readonly { readonly line: number; readonly reason: string }[]
   readonly notes: readonly string[]
 }
 
-/** Takes a file in as the command does, from pieces of a size that cuts lines and characters in two. */
+/** Imports a file as the command does, from chunks of a size that splits lines and characters. */
 export async function takeFile(
   mover: Pick<RecordMover, 'writeRecords'>,
   file: Uint8Array | string,

@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 const openEmpty = () => openSqliteStore(':memory:', { source: steadySource(Date.UTC(2026, 5, 1)) })
 
-/** Takes a file in, and again: the second time nothing may change. */
+/** Imports a file twice: the second import may change nothing. */
 async function take(text: string | Uint8Array, into?: Store) {
   const own = into ? null : await openEmpty()
   const store = into ?? own!
@@ -43,11 +43,11 @@ async function known(store: Store) {
 const lineOf = (text: string, part: string) => text.split('\n').findIndex(line => line.includes(part)) + 1
 
 describe('a file of the native format', () => {
-  it('gives back all records as they were', async () => {
+  it('returns all records unchanged', async () => {
     expect(await take(file)).toMatchObject({ bad: [], notes: [], records: truth })
   })
 
-  it('is one JSON object a line, of printable UTF-8', () => {
+  it('is one JSON object per line, of printable UTF-8', () => {
     const lines = file.trimEnd().split('\n')
     expect(lines.length).toBe(truth.length + 2)
     for (const line of lines) expect(JSON.parse(line)).toHaveProperty('kind')
@@ -55,7 +55,7 @@ describe('a file of the native format', () => {
     expect(Buffer.from(file).toString()).toBe(file)
   })
 
-  it('writes large blobs in parts, text as text where it is whole', async () => {
+  it('writes large blobs in parts, as text if they are UTF-8', async () => {
     const text = Buffer.from('a語👋'.repeat(1_100_000))
     const bytes = Buffer.alloc(blobPartBytes + 1, 0xff)
     const encoder = nativeEncoder()
@@ -78,9 +78,10 @@ describe('a file of the native format', () => {
     const large = await recordsOf(store, [conversation.id])
     await using other = await openEmpty()
     expect((await takeFile(other, fileOf(large), { chunk: 65_536 })).bad).toEqual([])
-    // As text: comparing millions of bytes one by one takes its time.
+    // As text: comparing millions of bytes one by one is slow.
     expect(fileOf(await recordsOf(other, [conversation.id])) === fileOf(large)).toBe(true)
-    // Without its second part the blob is lost, and the messages that need it; told once each, with their lines.
+    // Without its second part the blob is lost, and so are the messages that need it; each is reported once,
+    // with its line.
     const torn = fileOf(large)
       .split('\n')
       .filter(line => !line.includes('"part":1,'))
@@ -102,13 +103,13 @@ describe('a file of the native format', () => {
   })
 })
 
-describe('what has happened to a file on its way (R26)', () => {
-  it('is no matter if it is a byte order mark, CRLF, empty lines or no last line break', async () => {
+describe('a damaged or edited file (R26)', () => {
+  it('is accepted with a byte order mark, CRLF, empty lines or no last line break', async () => {
     const changed = `\ufeff${file.replaceAll('\n', '\r\n\r\n  \n')}`.trimEnd()
     expect(await take(changed)).toMatchObject({ bad: [], records: truth })
   })
 
-  it('is told with its line: a torn line, and what hangs on it', async () => {
+  it('has torn lines, and the records that depend on them, reported with their lines', async () => {
     const lines = file.split('\n')
     const at = lineOf(file, '"body":"{\\"blocks\\":\\"a1\\"}"')
     lines[at - 1] = lines[at - 1]!.slice(0, 90)
@@ -122,7 +123,7 @@ describe('what has happened to a file on its way (R26)', () => {
     )
   })
 
-  it('loses nothing where two lines were glued, or NUL stands between them', async () => {
+  it('loses nothing if two lines were joined, with or without NUL between them', async () => {
     const first = lineOf(file, '"kind":"message"')
     for (const glue of ['', '\0'.repeat(4_096)]) {
       const lines = file.split('\n')
@@ -134,7 +135,7 @@ describe('what has happened to a file on its way (R26)', () => {
     }
   })
 
-  it('keeps the whole one where half a line stands before it, and takes no record out of a text', async () => {
+  it('keeps a whole line after half of another, and takes no record out of a text', async () => {
     const first = lineOf(file, '"kind":"message"')
     const lines = file.split('\n')
     const half = lines[first]!.slice(0, 200)
@@ -142,12 +143,12 @@ describe('what has happened to a file on its way (R26)', () => {
     const { bad, records } = await take(lines.join('\n'))
     expect(records).toEqual(truth)
     expect(bad).toEqual([{ line: first, reason: 'the line is torn, one record in it was whole' }])
-    // Metadata may look like a record; in a torn line it is still none.
+    // Metadata may look like a record; even in a torn line it must not become one.
     const inner = `{"kind":"conversation","metadata":{"kind":"conversation","id":"${sample.talk}"},"title":`
     expect((await take(`${lines[0]}\n${inner}\n`)).records).toEqual([])
   })
 
-  it('is told if the end is missing, or the beginning, or all of it', async () => {
+  it('is reported if its end, its beginning or all of it is missing', async () => {
     const lines = file.trimEnd().split('\n')
     const reasons = async (text: string) => (await take(text)).bad.map(({ reason }) => reason)
     expect(await reasons(lines.slice(0, -1).join('\n'))).toEqual([
@@ -163,7 +164,7 @@ describe('what has happened to a file on its way (R26)', () => {
     expect(html.bad.map(({ line }) => line)).toEqual([1, 2, 3, 3])
   })
 
-  it('does no harm if it is a line of any length, or not UTF-8', async () => {
+  it('does no harm with a line of any length, or one that is not UTF-8', async () => {
     await using store = await openEmpty()
     const lines = file.split('\n')
     lines.splice(2, 0, 'x'.repeat(300_000))
@@ -175,14 +176,14 @@ describe('what has happened to a file on its way (R26)', () => {
     expect(taken.bad[0]!.reason).toBe('the line is not UTF-8')
   })
 
-  it('is no matter if lines stand there twice, or files one behind the other', async () => {
+  it('is accepted with duplicate lines, and with several files in one', async () => {
     const lines = file.trimEnd().split('\n')
     const twice = [...lines.slice(0, -1).flatMap(line => [line, line]), lines.at(-1)].join('\n')
     const { records, tally, bad } = await take(twice)
     expect(records).toEqual(truth)
     expect(tally.present.message).toBe(tally.added.message)
     expect(bad.map(({ reason }) => reason)).toEqual([
-      // The header stands there twice too.
+      // The header occurs twice too.
       'the file before this line is cut off',
       `${truth.length} records were written, ${truth.length * 2} are here`,
     ])
@@ -200,17 +201,17 @@ describe('a file of another version', () => {
     return [header('1.9'), ...extra, '{"kind":"dream","of":"sheep"}', end].join('\n')
   }
 
-  it('is read without what it adds, if it is newer by a minor one, and that is said', async () => {
+  it('is read without its additions if its minor version is newer, and they are reported', async () => {
     const { records, bad, notes } = await take(future())
     expect([records, bad]).toEqual([truth, []])
     expect(notes).toContain('records of kind "dream" are not known: passed over')
     expect(notes).toContain('the field "mood" of a message is not known: passed over')
-    // Of our own version that would be a fault.
+    // In our own version this would be a fault.
     const same = await take(future().replace('"1.9"', '"1.0"'))
     expect(same.bad.map(({ reason }) => reason)).toEqual(['there is no kind "dream"'])
   })
 
-  it('is refused if it is newer by a major one, with what to do', async () => {
+  it('is refused with advice if its major version is newer', async () => {
     await using store = await openEmpty()
     await expect(takeFile(store, file.replace('"1.0"', '"2.0"'))).rejects.toThrow(
       'the file has format 2.0, this program reads 1: use a newer skein',

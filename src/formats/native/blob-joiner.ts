@@ -1,7 +1,7 @@
 import type { BlobRecord } from '../../core/record.ts'
 import { largestBlob } from './format.ts'
 
-/** A line of a blob, as it stands in the file. */
+/** A line of a blob, as parsed. */
 export interface BlobLine {
   readonly hash: unknown
   readonly bytes: unknown
@@ -11,10 +11,10 @@ export interface BlobLine {
   readonly base64?: unknown
 }
 
-/** Puts the parts of a blob together, which stand in lines one behind the other. */
+/** Joins the parts of a blob, which are in consecutive lines. */
 export interface BlobJoiner {
   take(line: BlobLine): { readonly blob: BlobRecord | null; readonly fault: string | null }
-  /** Called before any other line: says that a blob was not whole, or null. */
+  /** Called before any other line: reports an incomplete blob, or returns null. */
   end(): string | null
 }
 

@@ -6,23 +6,23 @@ import { fieldsOf, nativeFormat, nativeVersion } from './format.ts'
 import { objectsIn } from './objects-in.ts'
 import type { Line } from './split-lines.ts'
 
-/** What a line gave. */
+/** The result of a line. */
 export type Decoded =
-  /** As it stands there, unchecked: `writeRecords` checks. */
+  /** A record as written in the file, unchecked: `writeRecords` checks it. */
   | { readonly type: 'record'; readonly line: number; readonly record: StoreRecord }
-  /** Something is lost. */
+  /** Data is lost. */
   | { readonly type: 'fault'; readonly line: number; readonly reason: string }
-  /** Something that a newer version has added was passed over. */
+  /** An addition of a newer version was ignored. */
   | { readonly type: 'note'; readonly line: number; readonly text: string }
 
 export interface NativeDecoder {
   take(line: Line): Decoded[]
-  /** Whether the file was whole. */
+  /** Reports whether the file was complete. */
   end(): Decoded[]
 }
 
-/** Reads lines, good and bad, in any number of files one behind the other. Throws InvalidError for a file of a newer major
- *  version: to guess at its meaning would be worse than to stop. */
+/** Decodes lines, valid and damaged, of any number of concatenated files. Throws InvalidError for a file of a
+ *  newer major version, whose meaning is unknown. */
 export function nativeDecoder(): NativeDecoder {
   const blobs = blobJoiner()
   const noted = new Set<string>()
@@ -108,7 +108,7 @@ export function nativeDecoder(): NativeDecoder {
   }
 
   function fault(reason: string): Decoded[] {
-    // What was lost is said once, and not again by the count.
+    // A loss is reported once, and not again by the count.
     section.lost = true
     return [{ type: 'fault', line: last, reason }]
   }
@@ -135,16 +135,16 @@ export function nativeDecoder(): NativeDecoder {
   }
 }
 
-/** What is told apart of what is not known; a file can be made that says something else in each line. */
+/** The most distinct notes about unknown data: a file could contain another unknown name in each line. */
 const mostNotes = 100
 
-/** One file among those that were given. */
+/** One of the concatenated files. */
 interface Section {
   begun: boolean
   ended: boolean
   readonly minor: number
   records: number
-  /** Whether something of it could not be read. */
+  /** Whether a part of it could not be read. */
   lost: boolean
 }
 

@@ -8,10 +8,10 @@ import {
   nativeVersion,
 } from './format.ts'
 
-/** Writes the lines of one file, in order, each without its line break, and counts what they hold. */
+/** Encodes the lines of one file, in order, without line breaks, and counts the records. */
 export interface NativeEncoder {
   header(writtenAt: number, by: string): string
-  /** One line; several for a large blob. What could not be read is noted, so that the file tells of it. */
+  /** One line; several for a large blob. Unreadable data gets a line too, so that the file reports it. */
   record(record: StoreRecord | UnreadableRecord): Generator<string>
   end(): string
 }
@@ -41,7 +41,7 @@ export function nativeEncoder(): NativeEncoder {
       else yield JSON.stringify(record)
     },
     end: () => {
-      // In one order, so that the same records make the same line.
+      // In a fixed order, so that the same records make the same line.
       const inOrder = Object.fromEntries(kinds.flatMap(kind => (counts[kind] ? [[kind, counts[kind]]] : [])))
       return JSON.stringify({ kind: 'end', records, counts: inOrder } satisfies EndLine)
     },
@@ -65,7 +65,7 @@ function* blobLines({ hash, data }: BlobRecord): Generator<string> {
   }
 }
 
-/** Where the parts end. A cut steps back to where a character begins, so that text stays text. */
+/** The ends of the parts. A cut moves back to the start of a character, so that text stays text. */
 function cutsOf(data: Uint8Array): number[] {
   const cuts: number[] = []
   for (let at = blobPartBytes; at < data.length; at = cuts.at(-1)! + blobPartBytes) {
@@ -76,7 +76,7 @@ function cutsOf(data: Uint8Array): number[] {
   return [...cuts, data.length]
 }
 
-/** As text where it is UTF-8, so that people and their tools can read it. */
+/** As text if it is UTF-8, so that it is readable. */
 function contentOf(data: Uint8Array): { readonly text: string } | { readonly base64: string } {
   try {
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data) }

@@ -1,20 +1,21 @@
 import type { RecordKind } from '../../core/record.ts'
 
-/** The name that a file of the native format begins with, and the version that we write. A reader takes every minor
- *  version of its major one: what a newer one adds is passed over. Described in `docs/native-format.md`. */
+/** The name at the start of a file of the native format, and the version that we write. A reader accepts
+ *  every minor version of its major version and ignores additions of newer ones. Specified in
+ *  `docs/native-format.md`. */
 export const nativeFormat = 'skein'
 export const nativeVersion = { major: 1, minor: 0 } as const
 
-/** The longest line that is read, in bytes. */
+/** The longest accepted line, in bytes. */
 export const longestLine = 268_435_456
 
-/** The largest blob that is read, in bytes: three for each UTF-16 unit of the longest string. */
+/** The largest accepted blob, in bytes: three for each UTF-16 unit of the longest string. */
 export const largestBlob = 402_653_184
 
-/** Blobs with more bytes are written in several lines, so that no line is too long to be held twice. */
+/** Larger blobs are split into several lines, so that two copies of a line fit into memory. */
 export const blobPartBytes = 4_194_304
 
-/** How many records of each kind there are. */
+/** The number of records of each kind. */
 export type RecordCounts = Partial<Readonly<Record<RecordKind, number>>>
 
 /** The first line. */
@@ -29,14 +30,14 @@ export interface HeaderLine {
   readonly by: string
 }
 
-/** The last line: a file without it was cut. */
+/** The last line. A file without it was cut off. */
 export interface EndLine {
   readonly kind: 'end'
   readonly records: number
   readonly counts: RecordCounts
 }
 
-/** The fields of each kind of line, for telling what is not known. */
+/** The fields of each kind of line, to detect unknown ones. */
 export const fieldsOf: Readonly<Record<RecordKind, ReadonlySet<string>>> = {
   conversation: new Set([
     ...[

@@ -1,20 +1,20 @@
 import { isPlainObject, type JsonObject } from '../../core/json.ts'
 
-/** What one line holds: mostly one object. */
+/** The contents of one line: normally one object. */
 export interface Objects {
   readonly objects: readonly JsonObject[]
-  /** What is wrong with the line, if something is. */
+  /** The fault of the line, if it has one. */
   readonly torn: string | null
 }
 
-/** Where a record begins. In a string its quotes would stand behind backslashes. */
+/** The start of a record. Inside a string, its quotes would be escaped. */
 const beginning = '{"kind":"'
 
-/** Beginnings that are tried in a line that is torn. */
+/** The most starts that are tried in a torn line. */
 const mostBeginnings = 16
 
-/** Reads a line, also one that a crash has left: runs of NUL where blocks were never written, two lines glued together, the
- *  end of one behind half of another. What is whole in it comes out. */
+/** Reads a line, including one that a crash damaged: runs of NUL where blocks were never written, two lines
+ *  joined together, the end of one line after half of another. Returns every whole object in it. */
 export function objectsIn(text: string): Objects {
   if (!text.includes('\0')) {
     const whole = parsed(text)
@@ -31,7 +31,8 @@ export function objectsIn(text: string): Objects {
   return { objects, torn: `the line has ${nuls} NUL bytes${found(objects.length)}` }
 }
 
-/** Takes the first beginning from which a whole object reaches to the next beginning, or to the end; and so on. */
+/** Takes the first start from which a whole object reaches to the next start or to the end, and repeats from
+ *  there. */
 function salvage(text: string): { readonly objects: JsonObject[] } {
   const starts: number[] = []
   for (let at = text.indexOf(beginning); at >= 0 && starts.length < mostBeginnings; ) {

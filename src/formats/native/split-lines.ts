@@ -1,21 +1,21 @@
 import { longestLine } from './format.ts'
 
-/** A line of a file, from 1; or why it cannot be read. */
+/** A line of a file, numbered from 1; or the reason why it cannot be read. */
 export type Line =
   | { readonly number: number; readonly text: string }
   | { readonly number: number; readonly fault: string }
 
-/** Cuts bytes into lines as they come. */
+/** Splits bytes into lines as they arrive. */
 export interface LineSplitter {
   push(chunk: Uint8Array): Line[]
-  /** What stands behind the last line break. */
+  /** The rest after the last line break. */
   end(): Line[]
 }
 
 const newline = 0x0a
 
-/** Holds one line at most, and of one that is too long nothing. A mark of byte order, carriage returns and empty lines are
- *  passed over without a word, as editors and mail put them there. */
+/** Buffers at most one line, and drops a line that is too long. Ignores a byte order mark, carriage returns
+ *  and empty lines, which editors and mail programs add. */
 export function lineSplitter(limit = longestLine): LineSplitter {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let held: Uint8Array[] = []
