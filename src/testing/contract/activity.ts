@@ -15,16 +15,16 @@ const titleOf = async (store: Store, place: BranchInConversation) =>
 const expiryOf = async (store: Store, id: ConversationId) =>
   (await store.getConversation(id)).expiresAt?.getTime()
 
-/** The title that a first append leaves behind. */
+/** The title after a first append. */
 async function titled(store: Store, ...messages: NonEmpty<NewMessage>): Promise<string | null> {
   const place = await store.create()
   await store.append(place.branch, null, messages)
   return titleOf(store, place)
 }
 
-/** What saying things does to the conversation they are said in. */
+/** The effects of new messages on their conversation. */
 export const activityCases: readonly ContractCase[] = [
-  it('takes the title from the first words of the person (S1-3, S1-6)', async ({ store }) => {
+  it('takes the title from the first text of a user message (S1-3, S1-6)', async ({ store }) => {
     assert.equal(await titled(store, say('Why is the build red?')), 'Why is the build red?')
     assert.equal(await titled(store, say('  two\n\n lines\t and\u00a0more ')), 'two lines and more')
     assert.equal(await titled(store, say('hello', 'assistant')), null)
@@ -33,13 +33,13 @@ export const activityCases: readonly ContractCase[] = [
     const blocks = [{ type: 'text', text: 'a' } as const, { type: 'text', text: 'b' } as const]
     assert.equal(await titled(store, { role: 'user', blocks }), 'a b')
   }),
-  it('cuts a long title at 60 characters as a reader counts them', async ({ store }) => {
+  it('cuts a long title at 60 graphemes', async ({ store }) => {
     assert.equal(await titled(store, say('a'.repeat(60))), 'a'.repeat(60))
     assert.equal(await titled(store, say('a'.repeat(61))), `${'a'.repeat(59)}…`)
     assert.equal(await titled(store, say(family.repeat(60))), family.repeat(60))
     assert.equal(await titled(store, say(family.repeat(70))), `${family.repeat(59)}…`)
   }),
-  it('waits for words: an image or white space gives no title', async ({ store }) => {
+  it('takes no title from an image or from white space', async ({ store }) => {
     const place = await store.create()
     const image = { type: 'image', mime: 'image/png', url: 'https://example.org/a.png' } as const
     const first = await store.append(place.branch, null, [{ role: 'user', blocks: [image] }, say(' \n ')])
@@ -47,9 +47,7 @@ export const activityCases: readonly ContractCase[] = [
     await store.append(place.branch, first.head, [say('what is this?')])
     assert.equal(await titleOf(store, place), 'what is this?')
   }),
-  it('keeps a title that was given, and one that was found, whatever is said later (S1-25)', async ({
-    store,
-  }) => {
+  it('keeps a given or a found title when later messages arrive (S1-25)', async ({ store }) => {
     const given = await startConversation(store, { title: 'mine' })
     assert.equal(given.conversation.title, 'mine')
     const found = await startConversation(store)
@@ -81,7 +79,7 @@ export const activityCases: readonly ContractCase[] = [
       { messages: 4, tokens: 74, tokensUsed: 0, cost: 0 },
     )
   }),
-  it('adds up what providers charged over all turns (S1-33, S2-9)', async ({ store }) => {
+  it('adds up the usage of all turns (S1-33, S2-9)', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const step = (key: string, usage: object) => ({ turn: { key, step: 0, usage } })
     const first = await store.append(
@@ -99,7 +97,7 @@ export const activityCases: readonly ContractCase[] = [
     const { tokensUsed, cost } = await store.getConversation(conversation.id)
     assert.deepEqual({ tokensUsed, cost }, { tokensUsed: 22, cost: 0.5 })
   }),
-  it('moves the time of last activity with every append, save and change, never back (S0-35, S1-10, S1-33)', async ({
+  it('moves updatedAt with every append, save and change, never back (S0-35, S1-10, S1-33)', async ({
     store,
     clock,
   }) => {
@@ -118,7 +116,7 @@ export const activityCases: readonly ContractCase[] = [
     assert.equal(await updated(), made + 2_000)
     assert.equal((await store.getConversation(conversation.id)).createdAt.getTime(), made)
   }),
-  it('raises the version with every change, and versionOf tells it', async ({ store }) => {
+  it('increments the version with every change and returns it from versionOf', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const { id } = conversation
     const side = { conversationId: id, name: 'side' }
@@ -157,7 +155,7 @@ export const activityCases: readonly ContractCase[] = [
       assert.equal((await store.getConversation(id)).version, after, name)
     }
   }),
-  it('leaves the version alone when nothing changes: refusals, repeats, reads, others at work', async ({
+  it('keeps the version when nothing changes: refusals, repeats, reads, other conversations', async ({
     store,
   }) => {
     const { conversation, branch, ids } = await startConversation(store)
@@ -175,10 +173,7 @@ export const activityCases: readonly ContractCase[] = [
     await startConversation(store)
     assert.equal(await store.versionOf(id), before)
   }),
-  it('sets the expiry from the time to live, and moves it on with each append (S2-8)', async ({
-    store,
-    clock,
-  }) => {
+  it('sets the expiry from ttlMs and moves it with each append (S2-8)', async ({ store, clock }) => {
     const { conversation, branch } = await store.create({ ttlMs: day })
     const { id } = conversation
     assert.equal(await expiryOf(store, id), clock.now + day)
@@ -190,7 +185,7 @@ export const activityCases: readonly ContractCase[] = [
     assert.equal(await expiryOf(store, id), clock.now + day)
     assert.equal((await store.getConversation(id)).ttlMs, day)
   }),
-  it('without a time to live, leaves the expiry until it has passed, then renews it by its first span', async ({
+  it('keeps the expiry without ttlMs until it has passed, then renews it by its first span', async ({
     store,
     clock,
   }) => {
@@ -201,14 +196,14 @@ export const activityCases: readonly ContractCase[] = [
     await appendTexts(store, branch, 'in time')
     assert.equal(await expiryOf(store, id), made + 5 * day)
     clock.now = made + 8 * day
-    await appendTexts(store, branch, 'expired 3 days ago, going on')
+    await appendTexts(store, branch, 'expired 3 days ago, continued')
     assert.equal(await expiryOf(store, id), made + 13 * day)
     clock.now = made + 20 * day
     await appendTexts(store, branch, 'and once more, for as long as at first')
     assert.equal(await expiryOf(store, id), made + 25 * day)
     assert.equal((await store.getConversation(id)).ttlMs, null)
   }),
-  it('an expired conversation is read and continued by its id all the same', async ({ store, clock }) => {
+  it('reads and continues an expired conversation by its id', async ({ store, clock }) => {
     const { conversation, branch, ids } = await startConversation(store, {
       expiresAt: new Date(clock.now + 1_000),
     })
@@ -217,7 +212,7 @@ export const activityCases: readonly ContractCase[] = [
     assert.equal((await store.path(ids[2])).length, 3)
     assert.equal((await appendTexts(store, branch, 'four')).outcome, 'appended')
   }),
-  it('no expiry means none: nothing that is said sets one', async ({ store, clock }) => {
+  it('sets no expiry if none was given', async ({ store, clock }) => {
     const { conversation, branch } = await startConversation(store)
     clock.now += 1_000 * day
     await appendTexts(store, branch, 'years later')

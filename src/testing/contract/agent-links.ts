@@ -17,12 +17,15 @@ const link = (fields: Partial<NewAgentLink> = {}): NewAgentLink => ({
 
 const at = (place: BranchInConversation | null) => place && [place.conversation.id, place.branch.name]
 
-/** The foreign ids of a branch, in an order of their own: a list of links has none. */
+/** The foreign ids of a branch, sorted, because a list of links has no order. */
 const foreignIds = async (store: Store, ref: BranchRef) =>
   (await store.listAgentLinks(ref)).map(one => one.foreignId).sort()
 
 export const agentLinkCases: readonly ContractCase[] = [
-  it('remembers what an agent calls a branch and what it has seen of it (S4-9)', async ({ store, clock }) => {
+  it("stores the agent's own id for a branch and the last message that it has seen (S4-9)", async ({
+    store,
+    clock,
+  }) => {
     const { conversation, branch, ids } = await startConversation(store)
     assert.deepEqual(await store.listAgentLinks(branch), [])
     clock.now += 5_000
@@ -36,7 +39,7 @@ export const agentLinkCases: readonly ContractCase[] = [
       },
     ])
   }),
-  it('keeps one link for each agent and directory of a branch: the newest replaces (S4-9)', async ({
+  it('keeps one link for each agent and directory of a branch and replaces it (S4-9)', async ({
     store,
     clock,
   }) => {
@@ -53,7 +56,7 @@ export const agentLinkCases: readonly ContractCase[] = [
     await store.setAgentLink(branch, link({ foreignId: 'theirs-2', seen: null }))
     assert.equal((await store.listAgentLinks(branch))[0]?.seen, null)
   }),
-  it('keeps links of other agents, directories and branches apart (S4-12, S4-27)', async ({ store }) => {
+  it('keeps the links of other agents, directories and branches apart (S4-12, S4-27)', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
     const elsewhere = await startConversation(store)
@@ -66,7 +69,7 @@ export const agentLinkCases: readonly ContractCase[] = [
     assert.deepEqual(await foreignIds(store, side), ['d'])
     assert.deepEqual(await foreignIds(store, elsewhere.branch), ['e'])
   }),
-  it('finds the branch that an agent knows by its own id (S4-27)', async ({ store }) => {
+  it("finds a branch by an agent's own id (S4-27)", async ({ store }) => {
     const one = await startConversation(store)
     const two = await startConversation(store)
     const side = await store.createBranch(two.conversation.id, two.ids[1], { name: 'side' })
@@ -89,7 +92,7 @@ export const agentLinkCases: readonly ContractCase[] = [
       assert.equal(await store.findByAgentLink(agent, id), null, `${agent} ${id}`)
     }
   }),
-  it('removes a link, and only that one', async ({ store }) => {
+  it('removes one link and keeps the others', async ({ store }) => {
     const { branch } = await startConversation(store)
     await store.setAgentLink(branch, link({ foreignId: 'a' }))
     await store.setAgentLink(branch, link({ foreignId: 'b', agent: 'gemini' }))
@@ -100,7 +103,7 @@ export const agentLinkCases: readonly ContractCase[] = [
     await store.setAgentLink(branch, link({ foreignId: 'again' }))
     assert.deepEqual(await foreignIds(store, branch), ['again', 'b', 'c'])
   }),
-  it('refuses links of a branch that is not there, and links without names', async ({ store }) => {
+  it('refuses links of a missing branch and links without names', async ({ store }) => {
     const { conversation, branch } = await startConversation(store)
     const nowhere = { conversationId: conversation.id, name: 'nowhere' }
     const error = await rejects<NotFoundError>(store.setAgentLink(nowhere, link()), 'not_found')
@@ -115,7 +118,7 @@ export const agentLinkCases: readonly ContractCase[] = [
     await rejects(store.findByAgentLink('copilot', ''), 'invalid')
     assert.deepEqual(await store.listAgentLinks(branch), [])
   }),
-  it('what the agent has seen stays where it was while the branch goes on', async ({ store }) => {
+  it('keeps the seen message of a link while the branch continues', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
     await store.setAgentLink(branch, link({ seen: ids[2] }))
     const { head } = await appendTexts(store, branch, 'four', 'five')
@@ -125,7 +128,7 @@ export const agentLinkCases: readonly ContractCase[] = [
       [true, false],
     )
   }),
-  it('finds an expired conversation by its agent, but not one in the trash', async ({ store, clock }) => {
+  it('finds an expired conversation by its agent link, but not a trashed one', async ({ store, clock }) => {
     const place = await startConversation(store, { ttlMs: 1_000 })
     await store.setAgentLink(place.branch, link())
     clock.now += 5_000

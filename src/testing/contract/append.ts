@@ -20,7 +20,7 @@ import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('append')
 
-/** What an append that fails must leave as it was. */
+/** The state that a failed append must not change. */
 async function stateOf(store: Store, id: ConversationId) {
   const { version, messages, tokens, updatedAt } = await store.getConversation(id)
   const branches = (await store.listBranches(id)).map(branch => [branch.name, branch.head])
@@ -48,7 +48,7 @@ export const appendCases: readonly ContractCase[] = [
       ],
     )
   }),
-  it('goes on at the head, and a branch moves no other branch (S1-32, S3-2)', async ({ store }) => {
+  it('appends at the head and moves no other branch (S1-32, S3-2)', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
     const { head } = await appendTexts(store, side, 'beside')
@@ -73,7 +73,7 @@ export const appendCases: readonly ContractCase[] = [
     const other = await startConversation(store)
     assert.equal((await store.getMessages([other.ids[0]]))[0]?.seq, 0)
   }),
-  it('gives each message its depth and the token sum of its own path', async ({ store }) => {
+  it('sets the depth of each message and the token sum of its path', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const counted = (text: string, tokens: number): NewMessage => ({ ...say(text), tokens })
     const main = await store.append(branch, null, [counted('a', 10), counted('b', 0), counted('c', 7)])
@@ -94,7 +94,9 @@ export const appendCases: readonly ContractCase[] = [
     const { tokens, messages: count } = await store.getConversation(conversation.id)
     assert.deepEqual([count, tokens], [5, 118])
   }),
-  it('counts characters / 4, rounded up, where the caller gives no tokens (S2-40)', async ({ store }) => {
+  it('estimates tokens as characters / 4, rounded up, if the caller gives none (S2-40)', async ({
+    store,
+  }) => {
     const { conversation, branch } = await store.create()
     const { ids } = await store.append(branch, null, [say('12345'), say(''), say('x'.repeat(400))])
     const messages = await store.getMessages(ids)
@@ -105,7 +107,7 @@ export const appendCases: readonly ContractCase[] = [
     const { tokens, tokensUsed, cost } = await store.getConversation(conversation.id)
     assert.deepEqual([tokens, tokensUsed, cost], [102, 0, 0])
   }),
-  it('raises the version and moves updatedAt with the messages (S0-35, S0-37, S1-33)', async ({
+  it('increments the version and moves updatedAt with the messages (S0-35, S0-37, S1-33)', async ({
     store,
     clock,
   }) => {
@@ -132,7 +134,7 @@ export const appendCases: readonly ContractCase[] = [
     assert.equal((await store.getMessages([head]))[0]?.createdAt.getTime(), before - 3_600_000)
     assert.equal((await store.getConversation(conversation.id)).updatedAt.getTime(), before)
   }),
-  it('takes the times that a caller brings, and orders by seq all the same', async ({ store, clock }) => {
+  it("accepts the caller's times and still orders by seq", async ({ store, clock }) => {
     const { branch } = await store.create()
     const at = (time: number): NewMessage => ({ ...say(`at ${time}`), at: new Date(time) })
     const { ids } = await store.append(branch, null, [at(2_000), at(0), at(253_402_300_799_999)])
@@ -148,7 +150,7 @@ export const appendCases: readonly ContractCase[] = [
     const { head } = await appendTexts(store, branch, 'now')
     assert.equal((await store.getMessages([head]))[0]?.createdAt.getTime(), clock.now)
   }),
-  it('names a message by the hash of its place, role, time and body, and keeps the order of its blocks (S3-43)', async ({
+  it('computes the id from parent, role, time and body, and keeps the order of blocks (S3-43)', async ({
     store,
     clock,
   }) => {
@@ -169,10 +171,7 @@ export const appendCases: readonly ContractCase[] = [
     assert.equal(ids[1], hashMessage(first, 'tool_result', clock.now, body.hash))
     assert.deepEqual((await store.getMessages([ids[1]!]))[0]?.blocks, blocks)
   }),
-  it('stores the same words twice as two messages, the later one a millisecond on (S2-65)', async ({
-    store,
-    clock,
-  }) => {
+  it('stores equal messages twice, the second one a millisecond later (S2-65)', async ({ store, clock }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const words = 'Continue investigation'
     const made: MessageId[] = [(await appendTexts(store, branch, words)).head]
@@ -206,7 +205,7 @@ export const appendCases: readonly ContractCase[] = [
       ['user', 'assistant', 'tool_result', 'tool_result', 'system', 'system'],
     )
   }),
-  it('keeps the history of a work item, system messages included, with its owners and expiry (S2-3, S2-7, S2-11)', async ({
+  it('keeps the history of a work item with its system messages, owners and expiry (S2-3, S2-7, S2-11)', async ({
     store,
     clock,
   }) => {
@@ -253,7 +252,7 @@ export const appendCases: readonly ContractCase[] = [
     )
     assert.equal((await store.getConversation(conversation.id)).messages, 300)
   }),
-  it('writes all messages or none: a bad second one leaves nothing (S0-36, S0-37, S3-41, S3-80)', async ({
+  it('writes no message if the second one is invalid (S0-36, S0-37, S3-41, S3-80)', async ({
     store,
     clock,
   }) => {
@@ -279,20 +278,20 @@ export const appendCases: readonly ContractCase[] = [
     }
     assert.deepEqual(await stateOf(store, conversation.id), before)
   }),
-  it('refuses a head on an empty branch, even one of another conversation', async ({ store }) => {
+  it('refuses an expected head on an empty branch, even one of another conversation', async ({ store }) => {
     const other = await startConversation(store)
     const { conversation, branch } = await store.create()
     const error = await rejects<ConflictError>(store.append(branch, other.ids[2], [say('x')]), 'conflict')
     assert.deepEqual([error.expected, error.actual], [other.ids[2], null])
     assert.equal((await store.getConversation(conversation.id)).messages, 0)
   }),
-  it('refuses a conversation that is not there (S1-50)', async ({ store }) => {
+  it('refuses a missing conversation (S1-50)', async ({ store }) => {
     const ref = { conversationId: noConversation, name: 'main' }
     const error = await rejects<NotFoundError>(store.append(ref, null, [say('x')]), 'not_found')
     assert.deepEqual([error.kind, error.id, error.trashed], ['conversation', noConversation, false])
     await rejects(store.getConversation(noConversation), 'not_found')
   }),
-  it('refuses a branch that is not there', async ({ store }) => {
+  it('refuses a missing branch', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const before = await stateOf(store, conversation.id)
     const ref = { conversationId: conversation.id, name: 'nowhere' }
@@ -300,7 +299,7 @@ export const appendCases: readonly ContractCase[] = [
     assert.deepEqual([error.kind, error.id], ['branch', 'nowhere'])
     assert.deepEqual(await stateOf(store, conversation.id), before)
   }),
-  it('refuses a conversation in the trash and says so, before it looks at the head', async ({ store }) => {
+  it('refuses a trashed conversation before it checks the head, and says so', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     await store.trash(conversation.id)
     for (const head of [ids[2], ids[0]]) {
@@ -312,7 +311,7 @@ export const appendCases: readonly ContractCase[] = [
     await appendTexts(store, branch, 'back')
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'back'])
   }),
-  it('sets the label that comes with a message (S3-80)', async ({ store }) => {
+  it('stores the label of a message (S3-80)', async ({ store }) => {
     const { branch } = await store.create()
     const label = 'subagent:code-review:a1b2c3d4'
     const { ids } = await store.append(branch, null, [say('plain'), { ...say('labelled'), label }])

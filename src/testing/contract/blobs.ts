@@ -24,14 +24,14 @@ async function roundTrip(store: Store, message: NewMessage, options?: ReadOption
 
 const call = (input: Json): Block => ({ type: 'tool_call', callId: 'c1', name: 'run', input })
 
-/** Bytes that are no text, and their base64. */
+/** Binary data, and its base64. */
 function noise(length: number): { bytes: Uint8Array; base64: string } {
   const bytes = Uint8Array.from({ length }, (_, i) => (i * 31 + (i >> 8)) & 255)
   return { bytes, base64: Buffer.from(bytes).toString('base64') }
 }
 
 export const blobCases: readonly ContractCase[] = [
-  it('keeps a text of 16,384 bytes in its message, and a longer one beside it (S0-10, C15)', async ({
+  it('keeps a text of 16,384 bytes in the body and moves a longer one to a blob (S0-10, C15)', async ({
     store,
   }) => {
     for (const text of ['x'.repeat(limit), 'é'.repeat(limit / 2), '€'.repeat(5_461)]) {
@@ -45,7 +45,7 @@ export const blobCases: readonly ContractCase[] = [
       assert.deepEqual(read.blobs, [{ hash: sha256Hex(text), bytes, pointer: '/blocks', whole: true }])
     }
   }),
-  it('keeps base64 of 16,384 bytes in its message, and more as bytes beside it (S3-19, S3-85)', async ({
+  it('keeps base64 of 16,384 bytes in the body and moves longer data to a blob as bytes (S3-19, S3-85)', async ({
     store,
   }) => {
     const image = (data: string): Block => ({ type: 'image', mime: 'image/png', data, name: 'x.png' })
@@ -59,9 +59,7 @@ export const blobCases: readonly ContractCase[] = [
     assert.deepEqual(read.blobs, [{ hash, bytes: limit + 1, pointer: '/blocks/0/data', whole: true }])
     assert.ok(Buffer.from(await store.readBlob(hash)).equals(bytes))
   }),
-  it('gives base64 back as it was written, also where it is not written as we would write it (R13)', async ({
-    store,
-  }) => {
+  it('returns base64 unchanged, even if it is not in canonical form (R13)', async ({ store }) => {
     const { base64 } = noise(20_001)
     const odd = [
       base64.replaceAll('=', ''),
@@ -76,7 +74,7 @@ export const blobCases: readonly ContractCase[] = [
       assert.ok((read.blocks[0] as { data: string }).data === data, `changed: ${data.slice(0, 20)}`)
     }
   }),
-  it('finds large strings wherever they stand, and names the place (S1-47)', async ({ store }) => {
+  it('finds large strings at any depth and returns their JSON pointers (S1-47)', async ({ store }) => {
     const big = (letter: string) => letter.repeat(limit + 10)
     const blocks: Block[] = [
       { type: 'text', text: 'small' },
@@ -103,9 +101,7 @@ export const blobCases: readonly ContractCase[] = [
     )
     assert.ok(read.blobs.every(blob => blob.whole && blob.bytes === limit + 10))
   }),
-  it('shows the beginning of a text and none of a file to a reader of previews, with the size', async ({
-    store,
-  }) => {
+  it('returns the beginning of a text, no file data, and the sizes in a preview', async ({ store }) => {
     const { base64, bytes } = noise(30_000)
     const text = 'abcdefgh'.repeat(5_000)
     const blocks: Block[] = [
@@ -132,7 +128,7 @@ export const blobCases: readonly ContractCase[] = [
     assert.deepEqual((await store.listMessages({ conversationId })).items, [whole])
     assert.equal(Buffer.from(await store.readBlob(sha256Hex(text))).toString(), text)
   }),
-  it('tears no character apart in a preview', async ({ store }) => {
+  it('cuts a preview between characters', async ({ store }) => {
     for (const letter of ['é', '€', '😀']) {
       for (const before of ['', 'a', 'ab', 'abc']) {
         const text = before + letter.repeat(10_000)
@@ -144,7 +140,7 @@ export const blobCases: readonly ContractCase[] = [
       }
     }
   }),
-  it('keeps a large text to the last byte: byte order marks, NUL and lone surrogates included (R13)', async ({
+  it('keeps every byte of a large text, including byte order marks, NUL and lone surrogates (R13)', async ({
     store,
   }) => {
     const filler = 'lorem ipsum 🧵\0\r\n'.repeat(2_000)
@@ -155,7 +151,7 @@ export const blobCases: readonly ContractCase[] = [
       assert.ok(read.meta?.text === text)
     }
   }),
-  it('tells a caller’s own $blob keys from its own references (R13)', async ({ store }) => {
+  it("tells a caller's own $blob keys from its own references (R13)", async ({ store }) => {
     const big = 'x'.repeat(limit + 1)
     const hash = sha256Hex(big)
     const input = { z: 1, $blob: hash, bytes: 5, $$blob: hash, $$$blob: { $blob: hash, bytes: limit + 1 } }
@@ -174,7 +170,7 @@ export const blobCases: readonly ContractCase[] = [
       assert.equal(JSON.stringify(read.meta), JSON.stringify(meta))
     }
   }),
-  it('names a place by the caller’s own keys, also where they are called $blob', async ({ store }) => {
+  it("uses the caller's own keys in pointers, even if they are called $blob", async ({ store }) => {
     const meta = { $blob: 'x'.repeat(limit + 1), $$blob: { text: 'y'.repeat(limit + 1) } }
     const { blobs } = await roundTrip(store, { ...say('x'), meta })
     assert.deepEqual(
@@ -182,7 +178,7 @@ export const blobCases: readonly ContractCase[] = [
       ['/meta/$blob', '/meta/$$blob/text'],
     )
   }),
-  it('keeps keys that mean something to JavaScript beside large strings (R13)', async ({ store }) => {
+  it('keeps keys with a meaning in JavaScript next to large strings (R13)', async ({ store }) => {
     const big = 'x'.repeat(limit + 1)
     const hostile = JSON.parse(`{"__proto__":{"big":"${big}"},"constructor":"${big}","a":1}`) as JsonObject
     const block = JSON.parse(`{"type":"image","mime":"m","__proto__":{"x":1},"url":"${big}"}`) as Block
@@ -191,7 +187,10 @@ export const blobCases: readonly ContractCase[] = [
     assert.equal(JSON.stringify(read.meta), JSON.stringify(hostile))
     assert.equal(({} as { big?: string }).big, undefined)
   }),
-  it('shares what recurs, and keeps it while one message still has it (S1-20)', async ({ store, clock }) => {
+  it('stores equal data once and keeps it as long as a message refers to it (S1-20)', async ({
+    store,
+    clock,
+  }) => {
     const text = 'said twice '.repeat(3_000)
     const output: Block = { type: 'tool_result', callId: 'c1', output: text }
     const a = await store.create()
@@ -206,14 +205,14 @@ export const blobCases: readonly ContractCase[] = [
     await store.deleteMessages([made.ids[0]], { recursive: true })
     await store.trash(a.conversation.id)
     assert.ok(await store.purge(a.conversation.id))
-    // Long enough for every grace; the first sweep of a store knows of no jump of the clock.
+    // Longer than any grace period. The first sweep of a store cannot see a clock jump.
     clock.now += 30 * 86_400_000
     await store.sweep()
     const [left] = await store.getMessages([head])
     assert.ok(contentOf(left!) === text)
     assert.equal(Buffer.from(await store.readBlob(sha256Hex(text))).toString(), text)
   }),
-  it('reads a blob by its hash, and knows none that was never stored', async ({ store }) => {
+  it('reads a blob by its hash and does not find one that was never stored', async ({ store }) => {
     const missing = sha256Hex('never stored')
     const error = await rejects<NotFoundError>(store.readBlob(missing), 'not_found')
     assert.deepEqual([error.kind, error.id], ['blob', missing])
@@ -221,9 +220,7 @@ export const blobCases: readonly ContractCase[] = [
       await rejects<InvalidError>(store.readBlob(hash), 'invalid')
     }
   }),
-  it('replays a large message like any other, and refuses another under the same step (P4)', async ({
-    store,
-  }) => {
+  it('replays a large message and refuses another one under the same step (P4)', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const options = { turn: { key: 't1', step: 0 } }
     const text = 'x'.repeat(50_000)
@@ -234,7 +231,7 @@ export const blobCases: readonly ContractCase[] = [
     assert.equal(await store.versionOf(conversation.id), version)
     await rejects(store.readBlob(sha256Hex(`${text}y`)), 'not_found')
   }),
-  it('keeps and counts a message of four megabytes (R11)', async ({ store }) => {
+  it('stores and counts a message of four megabytes (R11)', async ({ store }) => {
     const text = 'All work and no play. '.repeat(190_000)
     const read = await roundTrip(store, say(text))
     assert.ok(contentOf(read) === text)

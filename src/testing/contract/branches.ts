@@ -26,7 +26,7 @@ const it = casesOf('branches')
 const badMessage = 'not-an-id' as MessageId
 const link = { agent: 'copilot', directory: '/', foreignId: 'theirs', seen: null }
 
-/** What a list says of each branch, besides times and keys. */
+/** The listed fields of each branch, without times and keys. */
 const outline = (branches: readonly BranchInfo[]) =>
   branches.map(({ name, head, base, messagesSinceBase, active }) => [
     name,
@@ -37,7 +37,7 @@ const outline = (branches: readonly BranchInfo[]) =>
   ])
 
 export const branchCases: readonly ContractCase[] = [
-  it('forks at any message, and copies nothing (S3-2, S3-31)', async ({ store, clock }) => {
+  it('forks at any message and copies nothing (S3-2, S3-31)', async ({ store, clock }) => {
     const { conversation, branch, ids } = await startConversation(store)
     clock.now += 1_000
     for (const [i, id] of ids.entries()) {
@@ -57,7 +57,7 @@ export const branchCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).messages, 3)
     assert.deepEqual(await store.getBranch(branch), branch)
   }),
-  it('goes on from a fork without touching the branch it came from (S3-2, S3-31)', async ({ store }) => {
+  it('continues a fork without changing the original branch (S3-2, S3-31)', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
     await appendTexts(store, side, 'other two')
@@ -65,7 +65,7 @@ export const branchCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, side), ['one', 'other two'])
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'four'])
   }),
-  it('makes an empty branch, whose first message is a new root (S3-8)', async ({ store }) => {
+  it('creates an empty branch, whose first message is a new root (S3-8)', async ({ store }) => {
     const { conversation } = await startConversation(store)
     const empty = await store.createBranch(conversation.id, null, { name: 'empty' })
     assert.equal(empty.head, null)
@@ -73,7 +73,7 @@ export const branchCases: readonly ContractCase[] = [
     const [root] = await store.getMessages(ids)
     assert.deepEqual([root?.parentId, root?.depth, root?.seq], [null, 0, 3])
   }),
-  it('keeps key and title of a branch', async ({ store }) => {
+  it('stores the key and the title of a branch', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const thread = { name: 'thread', key: 'discord:thread:1', title: 'A side-talk — 日本' }
     const made = await store.createBranch(conversation.id, ids[1], thread)
@@ -82,7 +82,7 @@ export const branchCases: readonly ContractCase[] = [
     assert.deepEqual(found?.branch, made)
     assert.equal(found?.conversation.id, conversation.id)
   }),
-  it('refuses names and keys that are taken, and makes nothing', async ({ store }) => {
+  it('refuses taken names and keys and creates nothing', async ({ store }) => {
     const { conversation, ids } = await startConversation(store, { key: 'k' })
     const other = await startConversation(store)
     const taken = store.createBranch(conversation.id, ids[0], { name: 'main' })
@@ -99,7 +99,7 @@ export const branchCases: readonly ContractCase[] = [
       )
     }
   }),
-  it('refuses to fork at a message that is not of this conversation', async ({ store }) => {
+  it('refuses to fork at a message of another conversation', async ({ store }) => {
     const { conversation } = await startConversation(store)
     const other = await startConversation(store)
     for (const id of [other.ids[1], noMessage]) {
@@ -111,7 +111,7 @@ export const branchCases: readonly ContractCase[] = [
     const nowhere = store.createBranch(noConversation, null, { name: 'side' })
     assert.equal((await rejects<NotFoundError>(nowhere, 'not_found')).kind, 'conversation')
   }),
-  it('says which branch is not there', async ({ store }) => {
+  it('names the missing branch', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const ref = { conversationId: conversation.id, name: 'nowhere' }
     const calls = [
@@ -128,7 +128,7 @@ export const branchCases: readonly ContractCase[] = [
     await rejects(store.getBranch({ conversationId: conversation.id, name: 'MAIN' }), 'not_found')
     assert.equal((await store.listBranches(conversation.id)).length, 1)
   }),
-  it('lists branches, oldest first, with where each leaves the oldest and how far it has gone', async ({
+  it('lists branches, oldest first, with their base and the number of messages since', async ({
     store,
     clock,
   }) => {
@@ -157,7 +157,7 @@ export const branchCases: readonly ContractCase[] = [
       ['nested', nested, ids[1], 3, false],
     ])
   }),
-  it('lists the whole of each branch, with the time of its last activity', async ({ store, clock }) => {
+  it('lists all fields of each branch, with the time of its last activity', async ({ store, clock }) => {
     const { conversation, branch } = await startConversation(store, { key: 'k' })
     clock.now += 7_000
     await appendTexts(store, branch, 'four')
@@ -169,7 +169,7 @@ export const branchCases: readonly ContractCase[] = [
     assert.deepEqual(rest.updatedAt, new Date(clock.now))
     assert.deepEqual(rest.createdAt, branch.createdAt)
   }),
-  it('counts from main even where other branches are of the same millisecond', async ({ store }) => {
+  it('measures from main even if other branches have the same millisecond', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     for (const name of ['zeta', 'alpha', 'Main']) await store.createBranch(conversation.id, ids[1], { name })
     const [main, ...others] = outline(await store.listBranches(conversation.id))
@@ -177,7 +177,7 @@ export const branchCases: readonly ContractCase[] = [
     assert.deepEqual(others.map(([name]) => name).sort(), ['Main', 'alpha', 'zeta'])
     for (const other of others) assert.deepEqual(other.slice(1), [ids[1], ids[1], 0, false])
   }),
-  it('renames a branch; its head, key, links and being active follow', async ({ store }) => {
+  it('renames a branch and keeps its head, key, links and active state', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store, { key: 'k' })
     await store.setAgentLink(branch, link)
     const renamed = await store.renameBranch(branch, 'trunk')
@@ -191,7 +191,7 @@ export const branchCases: readonly ContractCase[] = [
     await appendTexts(store, renamed, 'four')
     assert.deepEqual(await said(store, renamed), ['one', 'two', 'three', 'four'])
   }),
-  it('renames a branch that is not active, and refuses a name that is taken or none', async ({ store }) => {
+  it('renames an inactive branch and refuses taken and invalid names', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
     await rejects(store.renameBranch(side, 'main'), 'key_reused')
@@ -205,7 +205,7 @@ export const branchCases: readonly ContractCase[] = [
     ])
     await store.createBranch(conversation.id, null, { name: 'side' })
   }),
-  it('deletes a branch and keeps its messages; its key and links are free again', async ({ store }) => {
+  it('deletes a branch, keeps its messages and frees its key and links', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side', key: 'k' })
     const { head } = await appendTexts(store, side, 'aside')
@@ -224,7 +224,7 @@ export const branchCases: readonly ContractCase[] = [
     const again = await store.createBranch(conversation.id, head, { name: 'side' })
     assert.deepEqual([again.head, again.key, await store.listAgentLinks(again)], [head, null, []])
   }),
-  it('refuses to delete the active branch, or one that an open turn holds', async ({ store, clock }) => {
+  it('refuses to delete the active branch or one that an open turn holds', async ({ store, clock }) => {
     const { conversation, branch, ids } = await startConversation(store)
     await rejects<InvalidError>(store.deleteBranch(branch), 'invalid')
     assert.deepEqual(await store.getBranch(branch), branch)
@@ -257,7 +257,7 @@ export const branchCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, side), ['one', 'aside'])
     assert.equal((await store.path(ids[2])).length, 3)
   }),
-  it('moves a branch only from where the caller saw it', async ({ store }) => {
+  it('moves a branch only if its head is the expected one', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
     for (const expected of [ids[1], null, noMessage]) {
       const error = await rejects<ConflictError>(store.moveBranch(branch, expected, ids[0]), 'conflict')
@@ -272,7 +272,7 @@ export const branchCases: readonly ContractCase[] = [
     assert.deepEqual(await store.getBranch(branch), branch)
   }),
   it(
-    'lets one of many moves through two handles win (S3-77)',
+    'lets exactly one of many moves through two handles win (S3-77)',
     async ({ store, second }) => {
       const other = await second()
       const { branch, ids } = await startConversation(store)
@@ -290,7 +290,7 @@ export const branchCases: readonly ContractCase[] = [
     },
     'second handle',
   ),
-  it('makes a branch the one for callers that name none', async ({ store }) => {
+  it('activates the branch for callers that name none', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     const active = async () =>
@@ -304,7 +304,7 @@ export const branchCases: readonly ContractCase[] = [
     await rejects(store.deleteBranch(side), 'invalid')
     assert.deepEqual(await active(), ['side'])
   }),
-  it('changes no branch of a conversation in the trash, and says so', async ({ store }) => {
+  it('changes no branch of a trashed conversation, and says so', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     await store.trash(conversation.id)

@@ -7,7 +7,7 @@ import { type Message, type NewMessage, type NonEmpty, type RoleInput, textOf } 
 import type { Appended, BranchInConversation, SaveItem, Store } from '../../core/ports.ts'
 import type { CaseContext, ContractCase } from './contract-case.ts'
 
-/** A conversation id and a message id of the right shape that no store has. */
+/** A valid conversation id and a valid message id that no store has. */
 export const noConversation = 'ffffffff-ffff-4fff-bfff-ffffffffffff' as ConversationId
 export const noMessage = 'z'.repeat(32) as MessageId
 
@@ -15,12 +15,12 @@ export function say(text: string, role: RoleInput = 'user'): NewMessage {
   return { role, blocks: text }
 }
 
-/** A process that may hold a turn; another pid is another process. */
+/** A process that may hold a turn. Another pid is another process. */
 export function holder(pid = 1): Holder {
   return { host: 'contract', boot: 'boot-1', pid, startedAt: 1_000 }
 }
 
-/** Asserts that a promise fails with a SkeinError of this code, and returns the error for its fields. */
+/** Asserts that a promise rejects with a SkeinError of this code, and returns the error. */
 export async function rejects<E extends SkeinError = SkeinError>(
   promise: Promise<unknown>,
   code: E['code'] & ErrorCode,
@@ -35,7 +35,7 @@ export async function rejects<E extends SkeinError = SkeinError>(
   return assert.fail(`expected an error with code ${code}, but it went through`)
 }
 
-/** Appends texts at the branch's present head, user and assistant in turn, beginning with user. */
+/** Appends texts at the current head of the branch, alternating user and assistant, beginning with user. */
 export async function appendTexts(
   store: Store,
   at: BranchRef | BranchInConversation,
@@ -61,18 +61,18 @@ export async function startConversation(
   }
 }
 
-/** What was said, in the order given. */
+/** The texts of messages, in order. */
 export function texts(messages: readonly Message[]): string[] {
   return messages.map(textOf)
 }
 
-/** What was said on the path of a branch. */
+/** The texts on the path of a branch. */
 export async function said(store: Store, ref: BranchRef): Promise<string[]> {
   const { head } = await store.getBranch(ref)
   return head === null ? [] : texts(await store.path(head))
 }
 
-/** Stores a tree given as child → parent, in the order written; each message says its own name. */
+/** Stores a tree given as child → parent, in the given order. The text of each message is its name. */
 export async function grow<Name extends string>(
   store: Store,
   id: ConversationId,
@@ -87,19 +87,19 @@ export async function grow<Name extends string>(
   return Object.fromEntries(names.map((name, i) => [name, ids[i]])) as Record<Name, MessageId>
 }
 
-/** Names an area once for all its cases. */
+/** Creates the cases of an area. */
 export function casesOf(area: string) {
   return (name: string, run: ContractCase['run'], needs?: ContractCase['needs']): ContractCase =>
     needs === undefined ? { area, name, run } : { area, name, needs, run }
 }
 
-/** Eight writers on four handles. Two writers in one round do not notice a missing lock. */
+/** Eight writers on four handles. Two writers in one round would not detect a missing lock. */
 export async function writers(world: CaseContext): Promise<readonly Store[]> {
   const handles = [world.store, await world.second(), await world.second(), await world.second()]
   return [...handles, ...handles]
 }
 
-/** Two branches that grew in turns: main ends at a3, side at b3, and both hang on the root. */
+/** Two branches that were written alternately: main ends at a3, side at b3, and both start at the root. */
 export async function interleave(store: Store) {
   const { conversation, branch } = await store.create()
   const ids = await grow(store, conversation.id, {
@@ -116,7 +116,7 @@ export async function interleave(store: Store) {
   return { id: conversation.id, ids, main, side }
 }
 
-/** Makes a summary of each range, as one holder would. */
+/** Stores a summary of each range, with one holder. */
 export async function summarise(
   store: Store,
   id: ConversationId,
@@ -128,7 +128,7 @@ export async function summarise(
   }
 }
 
-/** Asserts that these ranges have a summary, and no others. */
+/** Asserts that exactly these ranges have a summary. */
 export async function assertSummarised(
   store: Store,
   id: ConversationId,

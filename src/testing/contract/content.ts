@@ -8,7 +8,7 @@ import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('content')
 
-/** Stores a message and reads it back in every way there is; all must agree. */
+/** Stores a message and reads it in every possible way. All results must agree. */
 async function roundTrip(store: Store, message: NewMessage): Promise<Message> {
   const { branch } = await store.create()
   const { head } = await store.append(branch, null, [message])
@@ -19,7 +19,7 @@ async function roundTrip(store: Store, message: NewMessage): Promise<Message> {
   return read!
 }
 
-/** Asserts that blocks come back equal to the last byte, the order of keys included. */
+/** Asserts that blocks come back unchanged, including the order of keys. */
 async function keeps(store: Store, blocks: readonly Block[], meta?: JsonObject): Promise<Message> {
   const read = await roundTrip(store, { role: 'assistant', blocks, ...(meta === undefined ? {} : { meta }) })
   assert.deepEqual(read.blocks, blocks)
@@ -28,7 +28,7 @@ async function keeps(store: Store, blocks: readonly Block[], meta?: JsonObject):
   return read
 }
 
-/** A tool call with this input: the place for any JSON. */
+/** A tool call with this input, which may be any JSON. */
 const call = (input: Json): Block => ({ type: 'tool_call', callId: 'c1', name: 'run', input })
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+M8AAAMBAQAY3Y2wAAAAAElFTkSuQmCC'
@@ -70,7 +70,7 @@ export const contentCases: readonly ContractCase[] = [
       },
     ])
   }),
-  it('keeps the metadata of blocks, and the error flag and role of a tool result (S3-11, S3-20, S3-24, S3-29, S3-81)', async ({
+  it('keeps the metadata of blocks and the error flag and role of a tool result (S3-11, S3-20, S3-24, S3-29, S3-81)', async ({
     store,
   }) => {
     const blocks: Block[] = [
@@ -84,9 +84,7 @@ export const contentCases: readonly ContractCase[] = [
     assert.equal((await store.getMessages([head]))[0]?.parentId, read.id)
     await rejects(store.getMessages([read.id, noMessage]), 'not_found')
   }),
-  it('gives a plain string back as a plain string, and one text block as a block (S0-24)', async ({
-    store,
-  }) => {
+  it('returns a plain string as a plain string and one text block as a block (S0-24)', async ({ store }) => {
     const plain = await roundTrip(store, say('hello'))
     assert.deepEqual([plain.plain, contentOf(plain)], [true, 'hello'])
     assert.deepEqual(plain.blocks, [{ type: 'text', text: 'hello' }])
@@ -95,7 +93,7 @@ export const contentCases: readonly ContractCase[] = [
     assert.deepEqual([block.plain, contentOf(block)], [false, blocks])
     assert.notEqual(plain.id, block.id)
   }),
-  it('takes no plain string for the JSON that it looks like (S0-24, S1-19)', async ({ store }) => {
+  it('does not parse a plain string that looks like JSON (S0-24, S1-19)', async ({ store }) => {
     for (const text of [
       '[{"type":"text","text":"x"}]',
       '{"blocks":"x"}',
@@ -107,14 +105,14 @@ export const contentCases: readonly ContractCase[] = [
       assert.deepEqual([read.plain, contentOf(read)], [true, text])
     }
   }),
-  it('keeps an empty string, an empty text, and no blocks at all', async ({ store }) => {
+  it('keeps an empty string, an empty text and an empty list of blocks', async ({ store }) => {
     const empty = await roundTrip(store, say(''))
     assert.deepEqual([empty.plain, contentOf(empty), empty.tokens], [true, '', 0])
     const none = await keeps(store, [])
     assert.deepEqual([none.plain, none.tokens], [false, 0])
     await keeps(store, [{ type: 'text', text: '' }])
   }),
-  it('keeps blocks of kinds it does not know, whatever they are called (S1-42)', async ({ store }) => {
+  it('keeps blocks of unknown types, whatever their names (S1-42)', async ({ store }) => {
     await keeps(store, [
       { type: 'citation', source: { url: 'https://example.org', spans: [[0, 5]] }, cited: true, rank: 0.5 },
       { type: 'toString', text: 7 },
@@ -123,11 +121,11 @@ export const contentCases: readonly ContractCase[] = [
       { type: 'redacted_thinking', data: 'EmwKAhgBEgy3' },
     ])
   }),
-  it('keeps fields of a known block that it does not know (S1-42)', async ({ store }) => {
+  it('keeps unknown fields of known blocks (S1-42)', async ({ store }) => {
     const block = { type: 'text', text: 'x', cache_control: { type: 'ephemeral' }, id: 'blk_1' } as Block
     await keeps(store, [block])
   }),
-  it('keeps the meta of a message apart from the message’s own fields (S3-25, C10)', async ({ store }) => {
+  it("keeps the meta of a message apart from the message's own fields (S3-25, C10)", async ({ store }) => {
     const meta = { id: 'mine', parentId: 'mine', createdAt: 'mine', blocks: [], role: 'mine', seq: -1 }
     const read = await keeps(store, [{ type: 'text', text: 'x' }], meta)
     assert.deepEqual(read.meta, meta)
@@ -136,11 +134,11 @@ export const contentCases: readonly ContractCase[] = [
     assert.deepEqual((await roundTrip(store, { ...say('x'), meta: {} })).meta, {})
     assert.equal((await roundTrip(store, say('x'))).meta, null)
   }),
-  it('keeps the order of keys, and empty and odd ones', async ({ store }) => {
+  it('keeps the order of keys, and empty and unusual keys', async ({ store }) => {
     const input = { z: 1, a: 2, '': 3, ' ': 4, 'a.b': 5, 'a/b~c': 6, '"': 7, '\\': 8, m: { y: 1, b: 2 } }
     await keeps(store, [{ text: 'late type', metadata: { z: 1, a: 2 }, type: 'text' }, call(input)], input)
   }),
-  it('keeps keys that mean something to JavaScript, and is not changed by them (R13)', async ({ store }) => {
+  it('keeps keys with a meaning in JavaScript and is not changed by them (R13)', async ({ store }) => {
     const hostile = JSON.parse(
       '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"toString":1,' +
         '"hasOwnProperty":null,"valueOf":[],"length":-1,"then":"x","toJSON":{"a":1}}',
@@ -152,7 +150,7 @@ export const contentCases: readonly ContractCase[] = [
     assert.equal(read.blocks[1]!.type, 'other')
     assert.equal(({} as { polluted?: boolean }).polluted, undefined)
   }),
-  it('keeps text in every script and every odd character, NUL and lone surrogates included (R13)', async ({
+  it('keeps text in every script with all characters, including NUL and lone surrogates (R13)', async ({
     store,
   }) => {
     const texts = [
@@ -179,7 +177,7 @@ export const contentCases: readonly ContractCase[] = [
     )
     await keeps(store, [call(Object.fromEntries(texts.map((text, i) => [text, [i, text]])))])
   }),
-  it('keeps every number that JSON can carry', async ({ store }) => {
+  it('keeps every number that JSON can represent', async ({ store }) => {
     const input = [
       0,
       1,
@@ -197,7 +195,7 @@ export const contentCases: readonly ContractCase[] = [
     await keeps(store, [call(input)], { input })
     await keeps(store, [call(true), call(null), call('text'), call([]), call({}), call(0)])
   }),
-  it('keeps deep nesting, up to 250 levels', async ({ store }) => {
+  it('keeps up to 250 levels of nesting', async ({ store }) => {
     let list: Json = 'bottom'
     let object: Json = 'bottom'
     for (let i = 0; i < 250; i++) {
@@ -206,7 +204,7 @@ export const contentCases: readonly ContractCase[] = [
     }
     await keeps(store, [call(list), call(object)], { object })
   }),
-  it('reads a member that is undefined as absent', async ({ store }) => {
+  it('treats an undefined member as absent', async ({ store }) => {
     const block = { type: 'text', text: 'x', mime: undefined, metadata: { a: undefined, b: 1 } }
     const read = await roundTrip(store, {
       role: 'user',
@@ -216,7 +214,7 @@ export const contentCases: readonly ContractCase[] = [
     assert.deepEqual(read.blocks, [{ type: 'text', text: 'x', metadata: { b: 1 } }])
     assert.deepEqual(read.meta, { here: 1 })
   }),
-  it('takes objects without a prototype, and leaves what it was given as it was', async ({ store }) => {
+  it('accepts objects without a prototype and does not change its input', async ({ store }) => {
     const input = Object.freeze(Object.assign(Object.create(null), { a: 1, big: 'x'.repeat(20_000) }))
     const block = Object.freeze({ type: 'tool_call', callId: 'c1', name: 'run', input }) as Block
     const given = Object.freeze([block])

@@ -12,10 +12,10 @@ const later = 60_000
 
 const ownId = 'c0ffee00-1234-4abc-8def-0123456789ab' as ConversationId
 
-/** Text that has broken a store somewhere: quotes, wildcards, line ends, both directions, joined emoji. */
+/** Text that has broken stores: quotes, wildcards, line ends, both directions, joined emoji. */
 const hostile = `it's "100%" _\\ \r\n\t عربى 👨‍👩‍👧‍👦 e\u0301 \u2028 -- ; drop table`
 
-/** Metadata that JSON can say and databases have stumbled over. */
+/** Valid JSON that has broken databases. */
 const oddMetadata: JsonObject = {
   agent_id: 'a-1',
   nul: 'a\u0000b',
@@ -28,7 +28,7 @@ const oddMetadata: JsonObject = {
   small: -1.5e-9,
 }
 
-/** Every field that a caller may give, none of them the default. */
+/** Every field that a caller may set, without default values. */
 const full = {
   id: ownId,
   key: 'cli:all-fields',
@@ -51,7 +51,8 @@ const full = {
   ttlMs: 86_400_000,
 } satisfies NewConversation
 
-/** Each field of a patch: what is given, and what must be read back. Tags are a set: in order, once each. */
+/** Each field of a patch, with its input and the expected value. Tags are a set: sorted, without
+ *  duplicates. */
 const patches: readonly [keyof ConversationPatch, unknown, unknown][] = [
   ['title', 'New title', 'New title'],
   ['title', hostile, hostile],
@@ -80,7 +81,7 @@ const patches: readonly [keyof ConversationPatch, unknown, unknown][] = [
   ['project', null, null],
   ['task', 'bead-8', 'bead-8'],
   ['task', null, null],
-  ['owner', 'somebody', 'somebody'],
+  ['owner', 'codex', 'codex'],
   ['owner', null, null],
   ['ttlMs', 1_000, 1_000],
   ['ttlMs', null, null],
@@ -89,7 +90,7 @@ const patches: readonly [keyof ConversationPatch, unknown, unknown][] = [
 ]
 
 export const conversationCases: readonly ContractCase[] = [
-  it('creates an empty conversation with one branch, main, and nothing said of it (S1-5, S1-23, S1-41, S1-48, S2-13)', async ({
+  it('creates an empty conversation with the branch main and default fields (S1-5, S1-23, S1-41, S1-48, S2-13)', async ({
     store,
     clock,
   }) => {
@@ -138,12 +139,12 @@ export const conversationCases: readonly ContractCase[] = [
     assert.deepEqual(await store.getBranch(branch), branch)
     assert.deepEqual((await store.listMessages({ conversationId: conversation.id })).items, [])
   }),
-  it('gives each conversation an id of its own (S1-5, S2-4)', async ({ store }) => {
+  it('gives each conversation its own id (S1-5, S2-4)', async ({ store }) => {
     const made = await Promise.all([store.create(), store.create(), store.create()])
     assert.equal(new Set(made.map(place => place.conversation.id)).size, 3)
     assert.equal(await store.countConversations(), 3)
   }),
-  it('brings back every field it was given (S0-21, S1-3, S1-6, S1-7, S1-8, S1-9, S1-10, S2-5, S2-6, S2-8, S2-10, S2-13, S3-32)', async ({
+  it('returns every field that was given (S0-21, S1-3, S1-6, S1-7, S1-8, S1-9, S1-10, S2-5, S2-6, S2-8, S2-10, S2-13, S3-32)', async ({
     store,
   }) => {
     const { conversation: caller, ids } = await startConversation(store)
@@ -163,7 +164,7 @@ export const conversationCases: readonly ContractCase[] = [
     assert.deepEqual(await store.getBranch(branch), branch)
   }),
   it(
-    'shows a second handle what the first has written',
+    'shows the writes of one handle to another',
     async ({ store, second }) => {
       const other = await second()
       const { conversation } = await store.create(full)
@@ -179,7 +180,9 @@ export const conversationCases: readonly ContractCase[] = [
     const run = await store.create({ kind: 'subagent', parent })
     assert.deepEqual((await store.getConversation(run.conversation.id)).parent, parent)
   }),
-  it('keeps one prompt for many conversations, and to each its own (S1-9)', async ({ store }) => {
+  it('stores one prompt for many conversations and returns the right one to each (S1-9)', async ({
+    store,
+  }) => {
     const one = await store.create({ prompt: 'shared' })
     const two = await store.create({ prompt: 'shared' })
     await store.updateConversation(one.conversation.id, { prompt: 'my own' })
@@ -189,14 +192,14 @@ export const conversationCases: readonly ContractCase[] = [
     await store.updateConversation(two.conversation.id, { prompt: null })
     assert.equal((await store.create({ prompt: 'shared' })).conversation.prompt?.text, 'shared')
   }),
-  it('refuses an id that is taken and leaves the first as it was', async ({ store }) => {
+  it('refuses a taken id and keeps the first conversation unchanged', async ({ store }) => {
     const { conversation } = await store.create({ id: ownId, title: 'first' })
     const error = await rejects<KeyReusedError>(store.create({ id: ownId, title: 'second' }), 'key_reused')
     assert.equal(error.key, ownId)
     assert.deepEqual(await store.getConversation(ownId), conversation)
     assert.equal(await store.countConversations(), 1)
   }),
-  it('refuses ids that are no UUIDs, and says which are not there', async ({ store }) => {
+  it('refuses ids that are not UUIDs and names missing conversations', async ({ store }) => {
     for (const id of ['', 'cli:default', `${ownId}0`, '1', "' or 1=1 --"] as ConversationId[]) {
       await rejects(store.create({ id }), 'invalid')
       await rejects(store.getConversation(id), 'invalid')
@@ -227,7 +230,7 @@ export const conversationCases: readonly ContractCase[] = [
     assert.equal((await store.findByKey(hostile))?.conversation.id, conversation.id)
     assert.equal((await store.findByTask(hostile))?.conversation.id, conversation.id)
   }),
-  it('takes names of 512 bytes and refuses longer, empty and broken ones, creating nothing', async ({
+  it('accepts names of 512 bytes, refuses longer, empty and malformed ones, and creates nothing', async ({
     store,
   }) => {
     const longest = 'é'.repeat(256)
@@ -242,7 +245,7 @@ export const conversationCases: readonly ContractCase[] = [
     assert.equal(await store.countConversations(), 1)
     assert.deepEqual(await store.getConversation(conversation.id), conversation)
   }),
-  it('refuses fields it cannot keep, names them, and creates nothing', async ({ store }) => {
+  it('refuses invalid fields, names them and creates nothing', async ({ store }) => {
     const bad: readonly [string, object][] = [
       ['kind', { kind: 'side' }],
       ['promptPolicy', { promptPolicy: 'forget' }],
@@ -257,7 +260,7 @@ export const conversationCases: readonly ContractCase[] = [
       ['createdAt', { createdAt: new Date(Number.NaN) }],
       ['expiresAt', { expiresAt: '2026-01-01' }],
       ['ttlMs', { ttlMs: -1 }],
-      ['parent', { parent: { conversationId: 'nobody', messageId: null } }],
+      ['parent', { parent: { conversationId: 'not a UUID', messageId: null } }],
     ]
     for (const [field, conversation] of bad) {
       const error = await rejects<InvalidError>(store.create(conversation as NewConversation), 'invalid')
@@ -265,7 +268,7 @@ export const conversationCases: readonly ContractCase[] = [
     }
     assert.equal(await store.countConversations(), 0)
   }),
-  it('changes one field and leaves the others alone; null clears (S1-24, S1-25, S1-44)', async ({
+  it('changes one field and keeps the others, and clears a field with null (S1-24, S1-25, S1-44)', async ({
     store,
     clock,
   }) => {
@@ -280,7 +283,7 @@ export const conversationCases: readonly ContractCase[] = [
       assert.deepEqual(await store.getConversation(ownId), after)
     }
   }),
-  it('changes several fields at once, and none of them if one cannot be kept', async ({ store }) => {
+  it('changes several fields at once, or none if one is invalid', async ({ store }) => {
     const { conversation } = await store.create(full)
     const bad = { title: 'changed', promptPolicy: 'forget' } as unknown as ConversationPatch
     await rejects(store.updateConversation(ownId, bad), 'invalid')
@@ -300,7 +303,7 @@ export const conversationCases: readonly ContractCase[] = [
       updatedAt: after.updatedAt,
     })
   }),
-  it('changes only the conversation it was asked to change (S2-62)', async ({ store }) => {
+  it('changes only the given conversation (S2-62)', async ({ store }) => {
     const one = await startConversation(store, { title: 'one', tags: ['same'], metadata: { n: 1 } })
     const two = await startConversation(store, { title: 'two', tags: ['same'], metadata: { n: 1 } })
     await store.updateConversation(one.conversation.id, {
@@ -313,7 +316,7 @@ export const conversationCases: readonly ContractCase[] = [
     assert.deepEqual(await store.getConversation(two.conversation.id), two.conversation)
     assert.deepEqual(await store.getBranch(two.branch), two.branch)
   }),
-  it('does not change what is in the trash, and says so', async ({ store }) => {
+  it('refuses to change a trashed conversation, and says so', async ({ store }) => {
     await store.create({ id: ownId, title: 'kept' })
     await store.trash(ownId)
     const error = await rejects<NotFoundError>(store.updateConversation(ownId, { title: 'x' }), 'not_found')

@@ -16,9 +16,9 @@ import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('deleting')
 
-/** What a deletion does to all that is not a message. */
+/** The effects of a deletion on everything but messages. */
 export const deletingEffectsCases: readonly ContractCase[] = [
-  it('drops summaries that touch what is deleted, keeps the others and says how many', async world => {
+  it('removes summaries that overlap the deleted messages, keeps the others and returns the number', async world => {
     const { store } = world
     const { conversation, ids } = await startConversation(store)
     const [one, two, three] = ids
@@ -27,7 +27,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     await assertSummarised(store, conversation.id, [one, two])
   }),
 
-  it('keeps the summary of a branch when messages in between, of another, are deleted', async world => {
+  it('keeps the summary of a branch when messages of another branch in between are deleted', async world => {
     const { store } = world
     const { id, ids } = await interleave(store)
     await summarise(store, id, [ids.a1, ids.a3], [ids.root, ids.b2])
@@ -35,7 +35,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     await assertSummarised(store, id, [ids.a1, ids.a3])
   }),
 
-  it('lets a range be summarised again after it has changed', async ({ store }) => {
+  it('allows a range to be summarized again after it has changed', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     await summarise(store, conversation.id, [ids[0], ids[2]])
     await store.deleteMessages([ids[2]])
@@ -44,7 +44,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     assert.deepEqual(await store.claimSummary(conversation.id, range, holder(2)), { claimed: true })
   }),
 
-  it('forgets that an agent has seen what is deleted, and keeps the link', async ({ store }) => {
+  it('clears the seen message of an agent link if it is deleted, and keeps the link', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
     const link = { directory: '/work', foreignId: 'f-1' }
     await store.setAgentLink(branch, { ...link, agent: 'gone', seen: ids[2] })
@@ -55,7 +55,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     assert.deepEqual(seen.get('kept'), ['f-2', ids[1]])
   }),
 
-  it('lowers what is there and never what was used', async ({ store }) => {
+  it('lowers the stored totals but never the used tokens', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const usage = { input: 70, output: 30, cost: 0.25 }
     const { ids } = await store.append(
@@ -75,7 +75,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     assert.ok(after.version > before.version, 'a deletion raises the version')
   }),
 
-  it('refuses to touch a turn that is still open, and takes it once it has ended', async ({ store }) => {
+  it('refuses to delete messages of an open turn and deletes them after it has ended', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const turn = { key: 'running', step: 0, status: 'open', holder: holder(7) } as const
     const { head } = await store.append(branch, ids[2], [say('four')], { turn })
@@ -87,7 +87,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     assert.equal((await store.deleteMessages([ids[1]], { recursive: true })).deleted, 3)
   }),
 
-  it('takes a blob away with the last message that has it (S3-15)', async ({ store }) => {
+  it('removes a blob with the last message that refers to it (S3-15)', async ({ store }) => {
     const { branch } = await store.create()
     const alone = 'alone '.repeat(4_000)
     const shared = 'shared '.repeat(4_000)
@@ -98,7 +98,7 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), [shared])
   }),
 
-  it('does not let a retry bring back what was deleted', async ({ store }) => {
+  it('does not restore deleted messages on a retry', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
     const turn = { key: 'turn', step: 0 }
     const { head } = await store.append(branch, ids[2], [say('four')], { turn })

@@ -18,7 +18,7 @@ import {
 } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
-/** The living messages of a conversation, oldest first. */
+/** The remaining messages of a conversation, oldest first. */
 async function living(store: Store, conversationId: ConversationId) {
   return (await store.listMessages({ conversationId, order: 'ascending', limit: 1000 })).items
 }
@@ -59,7 +59,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).messages, 2)
   }),
 
-  it('deletes a leaf that no branch points to, and moves nothing (S3-83)', async ({ store }) => {
+  it('deletes a leaf without a branch and moves nothing (S3-83)', async ({ store }) => {
     const { id, ids, main, side } = await interleave(store)
     const [extra] = await store.save(id, [{ message: say('extra'), parent: ids.a1 }])
     assert.deepEqual(await store.deleteMessages([extra]), { deleted: 1, moved: [], summaries: 0 })
@@ -67,7 +67,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(side)).head, ids.b3)
   }),
 
-  it('refuses to delete a message with children, and deletes nothing (S3-49, S3-83)', async world => {
+  it('refuses to delete a message with children and deletes nothing (S3-49, S3-83)', async world => {
     const { store } = world
     const { id, ids, main } = await interleave(store)
     const before = await store.versionOf(id)
@@ -78,7 +78,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal(await store.versionOf(id), before)
   }),
 
-  it('takes a message with children if the children are in the list, in any order', async ({ store }) => {
+  it('deletes a message with children if they are in the list, in any order', async ({ store }) => {
     const { id, ids } = await interleave(store)
     assert.equal((await store.deleteMessages([ids.a2, ids.a3])).deleted, 2)
     assert.equal((await store.deleteMessages([ids.b3, ids.b2])).deleted, 2)
@@ -95,7 +95,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['one'])
   }),
 
-  it('deletes exactly the subtree where branches interleave (S3-50, S3-83)', async ({ store }) => {
+  it('deletes exactly the subtree if branches interleave (S3-50, S3-83)', async ({ store }) => {
     const { id, ids, main, side } = await interleave(store)
     const result = await store.deleteMessages([ids.a1], { recursive: true })
     assert.equal(result.deleted, 3)
@@ -110,7 +110,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, side), ['root', 'b1', 'b2', 'b3'])
   }),
 
-  it('deletes a whole tree with forks within forks (S3-50, S3-83)', async ({ store }) => {
+  it('deletes a whole tree with nested forks (S3-50, S3-83)', async ({ store }) => {
     const { conversation } = await store.create()
     const ids = await grow(store, conversation.id, {
       top: null,
@@ -137,7 +137,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.deepEqual(texts(await living(store, id)), ['root', 'b1', 'b2'])
   }),
 
-  it('is all or nothing over several conversations (S3-48)', async ({ store }) => {
+  it('deletes from several conversations all or nothing (S3-48)', async ({ store }) => {
     const first = await startConversation(store)
     const second = await startConversation(store)
     await rejects(store.deleteMessages([first.ids[2], second.ids[0]]), 'invalid')
@@ -150,7 +150,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, second.branch), ['one'])
   }),
 
-  it('passes over ids that are not there (S3-51)', async ({ store }) => {
+  it('ignores missing ids (S3-51)', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
     const nothing = { deleted: 0, moved: [], summaries: 0 }
     assert.deepEqual(await store.deleteMessages([noMessage]), nothing)
@@ -161,13 +161,13 @@ export const deletingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['one', 'two'])
   }),
 
-  it('refuses what is no message id', async ({ store }) => {
+  it('refuses texts that are not message ids', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
     await rejects(store.deleteMessages([ids[2], 'not an id' as MessageId]), 'invalid')
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
   }),
 
-  it('moves every head to its nearest living ancestor and lists each', async ({ store }) => {
+  it('moves every head to its nearest remaining ancestor and lists each move', async ({ store }) => {
     const { id, ids, main, side } = await interleave(store)
     const middle = await store.createBranch(id, ids.a2, { name: 'middle' })
     const above = await store.createBranch(id, ids.a1, { name: 'above' })
@@ -180,7 +180,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(side)).head, ids.b3)
   }),
 
-  it('can empty every branch, and the conversation goes on from nothing', async ({ store }) => {
+  it('can empty every branch, after which the conversation continues from a new root', async ({ store }) => {
     const { id, ids, main, side } = await interleave(store)
     const result = await store.deleteMessages([ids.root], { recursive: true })
     assert.equal(result.deleted, 7)
@@ -199,7 +199,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal(message?.seq, 7)
   }),
 
-  it('never gives a seq again (S1-12)', async ({ store }) => {
+  it('never reuses a seq (S1-12)', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
     await store.deleteMessages([ids[1]], { recursive: true })
     const { head } = await appendTexts(store, branch, 'after')
@@ -212,7 +212,7 @@ export const deletingCases: readonly ContractCase[] = [
     )
   }),
 
-  it('lets the same words be said again in the same place', async ({ store }) => {
+  it('allows an equal message again in the same place', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     await store.deleteMessages([ids[2]])
     const again = await store.append(branch, ids[1], [say('three')])
@@ -221,7 +221,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).messages, 3)
   }),
 
-  it('leaves a deleted message nowhere to hang on, to label or to resolve', async ({ store }) => {
+  it('refuses children, labels and resolution for a deleted message', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const gone = ids[2]
     await store.deleteMessages([gone])
@@ -235,7 +235,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal((await living(store, conversation.id)).length, 2)
   }),
 
-  it('lists, walks and draws a tree with holes in it', async ({ store }) => {
+  it('lists, walks and draws a tree with deleted messages', async ({ store }) => {
     const { id, ids, main, side } = await interleave(store)
     await store.deleteMessages([ids.a2], { recursive: true })
     const more = await appendTexts(store, main, 'a4', 'a5')
@@ -261,7 +261,7 @@ export const deletingCases: readonly ContractCase[] = [
       { message: say('root'), parent: null },
       { message: say('keep'), parent: { item: 0 } },
     ])
-    // Every tenth message also has a child that leads nowhere, so that the subtree is no plain chain.
+    // Every tenth message has a second child, so that the subtree is not a plain chain.
     const items: SaveItem[] = []
     let above: SaveItem['parent'] = root
     while (items.length < 3000) {
@@ -282,7 +282,7 @@ export const deletingCases: readonly ContractCase[] = [
   }),
 
   it(
-    'is seen by another handle at once, which then loses the race for the old head',
+    'shows the deletion to another handle at once, which then gets a conflict for the old head',
     async ({ store, second }) => {
       const { branch, ids } = await startConversation(store)
       const other = await second()

@@ -30,7 +30,7 @@ interface Asked extends BranchInConversation {
   draft(...pieces: NonEmpty<DraftPiece>): Promise<void>
 }
 
-/** A conversation with an open turn `t1`, whose question (seq 3) waits for its answer. */
+/** A conversation with an open turn `t1` whose question (seq 3) has no answer yet. */
 async function asked(store: Store): Promise<Asked> {
   const { conversation, branch, ids } = await startConversation(store)
   const { head } = await store.append(branch, ids[2], [say('question')], { turn: open() })
@@ -44,7 +44,7 @@ async function asked(store: Store): Promise<Asked> {
 }
 
 export const draftCases: readonly ContractCase[] = [
-  it('gives the pieces of a draft back in order, and none where none came', async ({ store }) => {
+  it('returns the pieces of a draft in order, or none', async ({ store }) => {
     const { id, draft } = await asked(store)
     assert.deepEqual(await store.readDraft(id, 't1'), [])
     await draft(piece(0, 'Let me ', 'thinking'))
@@ -64,7 +64,7 @@ export const draftCases: readonly ContractCase[] = [
     const [turn] = await store.listTurns(id)
     assert.equal(turn?.leaseUntil?.getTime(), clock.now + 30_000)
   }),
-  it('takes a piece twice in silence, refuses other words under its number, and refuses a gap (P4)', async ({
+  it('accepts a repeated piece, refuses another text under its number, and refuses a gap (P4)', async ({
     store,
   }) => {
     const { id, draft } = await asked(store)
@@ -75,14 +75,14 @@ export const draftCases: readonly ContractCase[] = [
     await rejects<InvalidError>(draft(piece(4, 'gap')), 'invalid')
     assert.deepEqual(await store.readDraft(id, 't1'), [piece(0, 'a'), piece(1, 'b'), piece(2, 'c')])
   }),
-  it('takes all pieces of a call or none', async ({ store }) => {
+  it('accepts all pieces of a call or none', async ({ store }) => {
     const { id, draft } = await asked(store)
     await draft(piece(0, 'a'))
     await rejects(draft(piece(1, 'b'), piece(3, 'gap')), 'invalid')
     await rejects(draft(piece(1, 'b'), piece(0, 'other')), 'key_reused')
     assert.deepEqual(await store.readDraft(id, 't1'), [piece(0, 'a')])
   }),
-  it('refuses pieces for a turn that is not there, not open, or not the holder’s', async ({ store }) => {
+  it('refuses pieces for a turn that is missing, not open or held by another process', async ({ store }) => {
     const { id, draft } = await asked(store)
     const pieces = [piece(0, 'a')] as const
     const error = await rejects<NotFoundError>(store.putDraft(id, 't2', holder(1), pieces), 'not_found')
@@ -95,7 +95,7 @@ export const draftCases: readonly ContractCase[] = [
     await rejects(draft(...pieces), 'expired')
     assert.deepEqual(await store.readDraft(id, 't1'), [])
   }),
-  it('drops the pieces when their step is appended, and counts from 0 again for the next', async ({
+  it('removes the pieces when their step is appended and counts from 0 for the next step', async ({
     store,
   }) => {
     const { id, branch, question, draft } = await asked(store)
@@ -106,7 +106,7 @@ export const draftCases: readonly ContractCase[] = [
     assert.deepEqual(await store.readDraft(id, 't1'), [piece(0, 'more')])
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'question', 'an answer'])
   }),
-  it('makes the pieces of an interrupted turn its last message, joined by type (S3-76, R27)', async ({
+  it('turns the pieces of an interrupted turn into its last message, joined by type (S3-76, R27)', async ({
     store,
     clock,
   }) => {
@@ -136,7 +136,7 @@ export const draftCases: readonly ContractCase[] = [
     assert.ok(after.version > before.version && message.tokens > 0)
     assert.equal(after.updatedAt.getTime(), clock.now)
   }),
-  it('puts a character together that a stream has torn between two pieces (R13)', async ({ store }) => {
+  it('joins a character that a stream split between two pieces (R13)', async ({ store }) => {
     const { id, draft } = await asked(store)
     const pieces = [piece(0, 'a thread: \ud83e'), piece(1, '\uddf5 and \ud800'), piece(2, 'alone')] as const
     await draft(...pieces)
@@ -146,7 +146,7 @@ export const draftCases: readonly ContractCase[] = [
     const [stored] = await store.getMessages([message!])
     assert.deepEqual(stored?.blocks, [{ type: 'text', text: 'a thread: 🧵 and \ud800alone' }])
   }),
-  it('marks what a failed turn left behind, and nothing in a complete one', async ({ store }) => {
+  it('marks the last message of a failed turn, and none of a complete one', async ({ store }) => {
     for (const [status, meta] of [
       ['failed', { failed: true }],
       ['complete', null],
@@ -159,7 +159,7 @@ export const draftCases: readonly ContractCase[] = [
       assert.deepEqual([stored?.meta, stored?.role], [meta, 'assistant'])
     }
   }),
-  it('makes a message of the draft on the branch of the turn, though others have gone on elsewhere', async ({
+  it('stores the message of a draft on the branch of its turn after other branches have continued', async ({
     store,
   }) => {
     const { id, branch, question, draft } = await asked(store)
@@ -195,7 +195,7 @@ export const draftCases: readonly ContractCase[] = [
     },
     'second handle',
   ),
-  it('tells a holder that lost its turn so, also where its draft has become a message (R8)', async ({
+  it('tells a holder that it has lost its turn, also after its draft has become a message (R8)', async ({
     store,
     clock,
   }) => {
@@ -208,7 +208,7 @@ export const draftCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'question', 'half an ans'])
   }),
   it(
-    'lets exactly one of many take a turn over, and makes one message of its draft',
+    'lets exactly one of many take over a turn and makes one message of its draft',
     async world => {
       const { id, draft } = await asked(world.store)
       await draft(piece(0, 'half an ans'))
@@ -225,7 +225,7 @@ export const draftCases: readonly ContractCase[] = [
     'second handle',
   ),
   it(
-    'opens a turn for exactly one of many, and tells the others who holds it',
+    'opens a turn for exactly one of many and names the holder to the others',
     async world => {
       const all = await writers(world)
       const { conversation, branch } = await world.store.create()
@@ -252,7 +252,7 @@ export const draftCases: readonly ContractCase[] = [
     },
     'second handle',
   ),
-  it('shows a reader of whole turns nothing of an open one, and all of it once it has ended (S0-36, P2)', async ({
+  it('hides an open turn from readers of whole turns and shows it after it has ended (S0-36, P2)', async ({
     store,
   }) => {
     const { id, branch, question } = await asked(store)
@@ -272,7 +272,7 @@ export const draftCases: readonly ContractCase[] = [
     const after = ['one', 'two', 'three', 'question', 'a step']
     assert.deepEqual(await read(), [after, after, after])
   }),
-  it('leaves an open turn out of a path that goes on from the middle of it, and keeps every parent (P2)', async ({
+  it('leaves an open turn out of a path that continues from its middle, and keeps every parent (P2)', async ({
     store,
   }) => {
     const { id, branch, question } = await asked(store)

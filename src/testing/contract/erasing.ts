@@ -31,7 +31,7 @@ async function found(store: Store, query: string): Promise<MessageId[]> {
 }
 
 export const erasingCases: readonly ContractCase[] = [
-  it('removes the words and keeps the place, the id and the order', async ({ store, clock }) => {
+  it('removes the content and keeps the place, the id and the order', async ({ store, clock }) => {
     const { conversation, branch } = await store.create()
     const { ids } = await store.append(branch, null, [
       say('before'),
@@ -54,7 +54,7 @@ export const erasingCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).messages, 3)
   }),
 
-  it('leaves paths, tails and lists whole, with a gap where the words were', async ({ store }) => {
+  it('keeps paths, tails and lists complete, with an empty message', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     await store.eraseMessages([ids[1]], why)
     assert.deepEqual(await said(store, branch), ['one', '', 'three'])
@@ -74,7 +74,7 @@ export const erasingCases: readonly ContractCase[] = [
     )
   }),
 
-  it('can be built upon: an erased head takes a child', async ({ store }) => {
+  it('appends to an erased head', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
     await store.eraseMessages([ids[2]], why)
     const { head } = await store.append(branch, ids[2], [say('four')])
@@ -82,7 +82,7 @@ export const erasingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['one', 'two', '', 'four'])
   }),
 
-  it('counts a message once, and keeps who was first', async ({ store, clock }) => {
+  it('counts a message once and keeps the first erasure', async ({ store, clock }) => {
     const { ids } = await startConversation(store)
     assert.equal(await store.eraseMessages([ids[1], ids[1]], why), 1)
     const first = await one(store, ids[1])
@@ -92,7 +92,7 @@ export const erasingCases: readonly ContractCase[] = [
     assert.equal((await one(store, ids[2])).erased?.by, 'bert')
   }),
 
-  it('passes over ids that are not there, and refuses what is no id', async ({ store }) => {
+  it('ignores missing ids and refuses texts that are not ids', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
     assert.equal(await store.eraseMessages([noMessage], why), 0)
     assert.equal(await store.eraseMessages([], why), 0)
@@ -103,7 +103,7 @@ export const erasingCases: readonly ContractCase[] = [
     assert.equal(await store.eraseMessages([ids[2]], why), 0)
   }),
 
-  it('reaches into several conversations at once and raises their versions', async ({ store }) => {
+  it('erases in several conversations at once and increments their versions', async ({ store }) => {
     const first = await startConversation(store)
     const second = await startConversation(store)
     const third = await startConversation(store)
@@ -118,7 +118,7 @@ export const erasingCases: readonly ContractCase[] = [
     assert.equal(after[2], before[2])
   }),
 
-  it('is not found by search, whether it had been indexed before or not', async ({ store }) => {
+  it('removes the message from search, whether it was indexed or not', async ({ store }) => {
     const { branch } = await store.create()
     const early = await appendTexts(store, branch, 'swordfish one', 'swordfish two')
     assert.equal((await found(store, 'swordfish')).length, 2)
@@ -141,7 +141,7 @@ export const erasingCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).title, null)
   }),
 
-  it('leaves a title that somebody gave', async ({ store }) => {
+  it('keeps a title that was given', async ({ store }) => {
     const given = await startConversation(store, { title: 'given' })
     await store.eraseMessages([given.ids[0]], why)
     assert.equal((await store.getConversation(given.conversation.id)).title, 'given')
@@ -151,7 +151,7 @@ export const erasingCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(changed.conversation.id)).title, 'changed')
   }),
 
-  it('takes a blob away with the last message that has it', async ({ store }) => {
+  it('removes a blob with the last message that refers to it', async ({ store }) => {
     const { branch } = await store.create()
     const alone = 'alone '.repeat(4_000)
     const shared = 'shared '.repeat(4_000)
@@ -163,7 +163,7 @@ export const erasingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['', '', shared])
   }),
 
-  it('leaves what providers charged alone', async ({ store }) => {
+  it('keeps the usage totals', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const turn = { key: 'turn', step: 0, usage: { input: 20, output: 5, cost: 0.5 } }
     const { ids } = await store.append(branch, null, [say('question')], { turn })
@@ -172,7 +172,7 @@ export const erasingCases: readonly ContractCase[] = [
     assert.deepEqual([after.messages, after.tokensUsed, after.cost], [1, 25, 0.5])
   }),
 
-  it('still knows a retry of an erased step: the hash of its words remains', async ({ store }) => {
+  it('replays a retry of an erased step, because the hash of the body remains', async ({ store }) => {
     const { branch } = await store.create()
     const turn = { key: 'turn', step: 0 }
     const first = await store.append(branch, null, [say('question')], { turn })
@@ -185,7 +185,7 @@ export const erasingCases: readonly ContractCase[] = [
   }),
 
   it(
-    'is seen by another handle at once',
+    'shows the erasure to another handle at once',
     async ({ store, second }) => {
       const { branch, ids } = await startConversation(store)
       const other = await second()
@@ -198,7 +198,7 @@ export const erasingCases: readonly ContractCase[] = [
     'second handle',
   ),
 
-  it('leaves a turn that is running to go on', async ({ store }) => {
+  it('lets an open turn continue', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const turn = { key: 'running', status: 'open', holder: holder() } as const
     const opened = await store.append(branch, ids[2], [say('four')], { turn: { ...turn, step: 0 } })
@@ -208,7 +208,7 @@ export const erasingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['', 'two', 'three', 'four', 'five'])
   }),
 
-  it('takes away the summaries that were made of the words, and no others', async ({ store }) => {
+  it('removes the summaries that cover the message, and no others', async ({ store }) => {
     const { id, ids } = await interleave(store)
     await summarise(store, id, [ids.root, ids.a2], [ids.a1, ids.a3], [ids.root, ids.b3])
     await store.eraseMessages([ids.b2], why)

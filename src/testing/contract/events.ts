@@ -7,7 +7,7 @@ import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('events')
 
-/** Events that carry their number in `data.i`. */
+/** Events with their number in `data.i`. */
 function many(count: number, from = 0, type: EventType = 'plan'): NonEmpty<NewEvent> {
   return Array.from({ length: count }, (_, i) => ({
     type,
@@ -16,7 +16,7 @@ function many(count: number, from = 0, type: EventType = 'plan'): NonEmpty<NewEv
 }
 
 export const eventsCases: readonly ContractCase[] = [
-  it('are kept in the order they were added, counted from 0', async ({ store, clock }) => {
+  it('keeps events in the order in which they were added, counted from 0', async ({ store, clock }) => {
     const { conversation } = await startConversation(store)
     const { id } = conversation
     const now = new Date(clock.now)
@@ -31,7 +31,7 @@ export const eventsCases: readonly ContractCase[] = [
     ])
   }),
 
-  it('are counted for each conversation by itself', async ({ store }) => {
+  it('counts the events of each conversation separately', async ({ store }) => {
     const first = (await startConversation(store)).conversation.id
     const second = (await startConversation(store)).conversation.id
     await store.addEvents(first, many(2))
@@ -48,7 +48,7 @@ export const eventsCases: readonly ContractCase[] = [
     assert.deepEqual(await store.listEvents((await startConversation(store)).conversation.id), [])
   }),
 
-  it('are filtered by type, begun after a number and cut to a limit', async ({ store }) => {
+  it('filters events by type, starts after a number and stops at a limit', async ({ store }) => {
     const { id } = (await startConversation(store)).conversation
     const types = [
       'turn_started',
@@ -76,7 +76,7 @@ export const eventsCases: readonly ContractCase[] = [
     assert.deepEqual(await numbers({ newest: true, after: 4 }), [5])
   }),
 
-  it('can be many, and are read in pages without gaps or doubles', async ({ store }) => {
+  it('reads many events in pages without gaps or duplicates', async ({ store }) => {
     const { id } = (await startConversation(store)).conversation
     for (let from = 0; from < 2_500; from += 500) await store.addEvents(id, many(500, from))
     const all = Array.from({ length: 2_500 }, (_, i) => i)
@@ -90,7 +90,7 @@ export const eventsCases: readonly ContractCase[] = [
     assert.deepEqual(read, all)
   }),
 
-  it('keep any JSON they carry, whatever the words', async ({ store }) => {
+  it('keeps any JSON data', async ({ store }) => {
     const { id } = (await startConversation(store)).conversation
     const data = {
       nested: [{ deep: [null, true, -0.5, 1e21] }],
@@ -105,7 +105,7 @@ export const eventsCases: readonly ContractCase[] = [
     assert.deepEqual(event?.data, data)
   }),
 
-  it('take every type there is', async ({ store }) => {
+  it('accepts every event type', async ({ store }) => {
     const { id } = (await startConversation(store)).conversation
     const types: Record<EventType, true> = {
       turn_started: true,
@@ -128,7 +128,7 @@ export const eventsCases: readonly ContractCase[] = [
     )
   }),
 
-  it('raise the version and touch no message', async ({ store }) => {
+  it('increments the version and changes no message', async ({ store }) => {
     const { conversation, branch } = await startConversation(store)
     const before = await store.getBranch(branch)
     await store.addEvents(conversation.id, many(3))
@@ -138,7 +138,7 @@ export const eventsCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(branch)).head, before.head)
   }),
 
-  it('are added all or none', async ({ store }) => {
+  it('adds all events or none', async ({ store }) => {
     const { id } = (await startConversation(store)).conversation
     const version = await store.versionOf(id)
     const bad = [
@@ -157,7 +157,7 @@ export const eventsCases: readonly ContractCase[] = [
     assert.equal((await store.listEvents(id))[0]?.n, 0)
   }),
 
-  it('belong to a conversation that is there', async ({ store }) => {
+  it('refuses events of a missing conversation', async ({ store }) => {
     for (const ask of [
       () => store.addEvents(noConversation, many(1)),
       () => store.listEvents(noConversation),
@@ -167,7 +167,7 @@ export const eventsCases: readonly ContractCase[] = [
     }
   }),
 
-  it('refuse a limit or a start that is no number of events', async ({ store }) => {
+  it('refuses an invalid limit or start', async ({ store }) => {
     const { id } = (await startConversation(store)).conversation
     await store.addEvents(id, many(3))
     await rejects(store.listEvents(id, { limit: 0 }), 'invalid')
@@ -177,7 +177,7 @@ export const eventsCases: readonly ContractCase[] = [
   }),
 
   it(
-    'of eight writers that add at once are numbered without gaps or doubles',
+    'numbers the events of eight concurrent writers without gaps or duplicates',
     async world => {
       const { store } = world
       const { id } = (await startConversation(store)).conversation

@@ -11,13 +11,13 @@ import { type BadInput, refuses } from './refuses.ts'
 
 const it = casesOf('hostile input')
 
-/** No text that both engines would keep alike. */
+/** Text that the two engines would not store alike. */
 const unkeepable = ['a\0b', '\0', 'a\ud800', '\udc00b', 5, {}, ['x']]
 
-/** No keys, names or labels either: empty, or longer than 512 bytes. */
+/** Also not valid as a key, name or label: empty, or longer than 512 bytes. */
 const unnameable = [...unkeepable, '', 'k'.repeat(513), 'é'.repeat(257), '😀'.repeat(129), 'k'.repeat(10_000)]
 
-/** Odd, but good names: to be kept to the byte, and told from each other. */
+/** Unusual but valid names, to be kept to the byte and distinguished. */
 const nameable = [
   "'; drop table skein_messages; --",
   '" or ""="',
@@ -43,7 +43,7 @@ const nameable = [
 
 const each = (field: RegExp, values: readonly unknown[]): BadInput[] => values.map(value => [field, value])
 
-/** Fails unless the promise is refused as invalid, or gives exactly this. */
+/** Fails unless the promise is refused as invalid or returns exactly this value. */
 async function keepsOrRefuses(promise: Promise<unknown>, kept: unknown): Promise<void> {
   try {
     assert.deepEqual(await promise, kept)
@@ -54,7 +54,7 @@ async function keepsOrRefuses(promise: Promise<unknown>, kept: unknown): Promise
 }
 
 export const hostileCases: readonly ContractCase[] = [
-  it('refuses keys that are empty, over 512 bytes, or hold NUL or lone surrogates (R13)', async ({
+  it('refuses keys that are empty, over 512 bytes, or contain NUL or lone surrogates (R13)', async ({
     store,
   }) => {
     const bad = each(/key/, unnameable)
@@ -65,7 +65,7 @@ export const hostileCases: readonly ContractCase[] = [
       store.createBranch(place.conversation.id, place.ids[0], { name: 'side', key }),
     )
   }),
-  it('refuses such names of branches (R13)', async ({ store }) => {
+  it('refuses such branch names (R13)', async ({ store }) => {
     const bad = each(/name/, unnameable)
     await refuses(store, bad, (place, name) =>
       store.createBranch(place.conversation.id, place.ids[0], { name }),
@@ -104,7 +104,7 @@ export const hostileCases: readonly ContractCase[] = [
       store.createBranch(place.conversation.id, place.ids[0], { name: 'side', title } as NewBranch),
     )
   }),
-  it('refuses them in what it is told of foreign agents (R13)', async ({ store }) => {
+  it('refuses them in the fields of agent links (R13)', async ({ store }) => {
     const good = { agent: 'claude', directory: '/src', foreignId: 's1', seen: null }
     for (const field of ['agent', 'directory', 'foreignId'] as const) {
       await refuses(store, each(new RegExp(field), unkeepable), (place, value) =>
@@ -112,7 +112,7 @@ export const hostileCases: readonly ContractCase[] = [
       )
     }
   }),
-  it('refuses metadata and event data that is no JSON object', async ({ store }) => {
+  it('refuses metadata and event data that are not JSON objects', async ({ store }) => {
     const cycle: Record<string, unknown> = {}
     cycle.self = cycle
     const wrong = [[], 'x', 5, new Map(), { at: new Date(0) }, { n: Number.NaN }, { f: () => 1 }, cycle]
@@ -125,7 +125,7 @@ export const hostileCases: readonly ContractCase[] = [
       store.addEvents(place.conversation.id, [{ type: 'plan' }, { type: 'plan', data }]),
     )
   }),
-  it('refuses dates and spans that cannot be (R13)', async ({ store }) => {
+  it('refuses impossible dates and spans (R13)', async ({ store }) => {
     const dates = [new Date(Number.NaN), new Date(-1), new Date(8.64e15), 0, '2026-01-01']
     await refuses(store, each(/createdAt/, dates), (_, createdAt) => store.create({ createdAt }))
     await refuses(store, each(/expiresAt/, dates), (_, expiresAt) => store.create({ expiresAt }))
@@ -138,7 +138,7 @@ export const hostileCases: readonly ContractCase[] = [
       store.addEvents(place.conversation.id, [{ type: 'plan', at }]),
     )
   }),
-  it('refuses turns that cannot be: odd steps, statuses, holders and usage', async ({ store }) => {
+  it('refuses invalid turns: steps, statuses, holders and usage', async ({ store }) => {
     const turn = { key: 't1', step: 0 }
     const open = { ...turn, status: 'open', holder: holder() }
     await refuses(
@@ -164,7 +164,7 @@ export const hostileCases: readonly ContractCase[] = [
       (place, bad: TurnStep) => store.append(place.branch, place.ids[2], [say('x')], { turn: bad }),
     )
   }),
-  it('refuses pieces of a draft that cannot be, and ends of a turn', async ({ store }) => {
+  it('refuses invalid pieces of a draft and invalid ends of a turn', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const turn: TurnStep = { key: 't1', step: 0, status: 'open', holder: holder() }
     await store.append(branch, ids[2], [say('x')], { turn })
@@ -191,7 +191,7 @@ export const hostileCases: readonly ContractCase[] = [
     assert.deepEqual(await store.readDraft(conversation.id, 't1'), [])
     assert.equal(await store.versionOf(conversation.id), version)
   }),
-  it('refuses ids that have not the shape of an id, also such as look like SQL (R13)', async ({ store }) => {
+  it('refuses ids with the wrong shape, including ones that look like SQL (R13)', async ({ store }) => {
     const odd = [
       '',
       'abc',
@@ -217,7 +217,7 @@ export const hostileCases: readonly ContractCase[] = [
       store.append(place.branch, id, [say('x')], { onConflict: 'sibling' }),
     )
   }),
-  it('keeps odd keys to the byte and tells them from each other (S0-13, S0-18, R13)', async ({ store }) => {
+  it('keeps unusual keys to the byte and distinguishes them (S0-13, S0-18, R13)', async ({ store }) => {
     const made = new Map<string, string>()
     for (const key of nameable) made.set(key, (await store.create({ key })).conversation.id)
     assert.equal(new Set(made.values()).size, nameable.length)
@@ -230,7 +230,7 @@ export const hostileCases: readonly ContractCase[] = [
       assert.equal(await store.findByKey(key), null)
     }
   }),
-  it('keeps odd names, labels, titles, tags and links to the byte (R13)', async ({ store }) => {
+  it('keeps unusual names, labels, titles, tags and links to the byte (R13)', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const id = conversation.id
     for (const text of nameable) {
@@ -250,7 +250,7 @@ export const hostileCases: readonly ContractCase[] = [
     assert.equal((await store.listBranches(id)).length, nameable.length + 1)
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
   }),
-  it('keeps odd turn keys to the byte and tells them from each other (R13)', async ({ store }) => {
+  it('keeps unusual turn keys to the byte and distinguishes them (R13)', async ({ store }) => {
     const { conversation, branch } = await store.create()
     for (const key of nameable) {
       const { head } = await store.getBranch(branch)
@@ -263,7 +263,7 @@ export const hostileCases: readonly ContractCase[] = [
       nameable,
     )
   }),
-  it('keeps keys of metadata that mean something to JavaScript (R13)', async ({ store }) => {
+  it('keeps metadata keys with a meaning in JavaScript (R13)', async ({ store }) => {
     const metadata = JSON.parse(
       '{"__proto__":{"polluted":true},"constructor":1,"a\\u0000b":"\\u0000\\ud800","toString":null}',
     ) as JsonObject
@@ -276,7 +276,7 @@ export const hostileCases: readonly ContractCase[] = [
     assert.equal(JSON.stringify(event?.data), JSON.stringify(metadata))
     assert.equal(({} as { polluted?: boolean }).polluted, undefined)
   }),
-  it('keeps a prompt to the byte or refuses it, on every engine alike (R13)', async ({ store }) => {
+  it('keeps a prompt to the byte or refuses it, the same on every engine (R13)', async ({ store }) => {
     const { conversation } = await store.create()
     for (const prompt of ['a\0b', '\ud800', '\ufeffYou are\r\n"helpful"\\', 'x'.repeat(100_000), "'; --"]) {
       const update = store.updateConversation(conversation.id, { prompt })

@@ -37,7 +37,7 @@ import { trashCases } from './trash.ts'
 import { turnCases } from './turns.ts'
 import { verifyingCases } from './verifying.ts'
 
-/** Everything a driver promises, as data: run each case with `runCase` under any test runner. */
+/** Everything that a driver promises, as data. Run each case with `runCase` under any test runner. */
 export const contract: readonly ContractCase[] = [
   ...activityCases,
   ...agentLinkCases,

@@ -7,10 +7,10 @@ import type { ContractCase } from './contract-case.ts'
 const it = casesOf('keys')
 const day = 86_400_000
 
-/** What a lookup found: which conversation, at which branch. */
+/** The conversation and the branch that a lookup found. */
 const at = (place: BranchInConversation | null) => place && [place.conversation.id, place.branch.name]
 
-/** Asserts that exactly one of these calls created the conversation that all of them got. */
+/** Asserts that exactly one of these calls created the conversation that all of them returned. */
 function onlyOneCreated(found: readonly FoundOrCreated[]): void {
   assert.equal(found.filter(one => one.created).length, 1)
   assert.equal(new Set(found.map(one => one.conversation.id)).size, 1)
@@ -28,7 +28,7 @@ export const keyCases: readonly ContractCase[] = [
     }
     assert.equal(await store.findByKey('cli:other'), null)
   }),
-  it('tells keys apart to the letter: no case, no pattern, no beginning', async ({ store }) => {
+  it('compares keys exactly: no case folding, no patterns, no prefixes', async ({ store }) => {
     await store.create({ key: 'cli:default' })
     for (const key of [
       'CLI:default',
@@ -47,21 +47,21 @@ export const keyCases: readonly ContractCase[] = [
     assert.deepEqual(at(await store.findByKey('caf\u00e9')), at(composed))
     assert.deepEqual(at(await store.findByKey('cafe\u0301')), at(decomposed))
   }),
-  it('refuses keys that are none', async ({ store }) => {
+  it('refuses invalid keys', async ({ store }) => {
     for (const key of ['', 'a\0b', '\ud800', 'k'.repeat(513)]) {
       await rejects(store.findByKey(key), 'invalid')
       await rejects(store.findOrCreate(key), 'invalid')
     }
     assert.equal(await store.countConversations(), 0)
   }),
-  it('refuses a second conversation with a key that lives, and creates nothing', async ({ store }) => {
+  it('refuses a second conversation with a key in use and creates nothing', async ({ store }) => {
     const first = await store.create({ key: 'cli:default' })
     const error = await rejects<KeyReusedError>(store.create({ key: 'cli:default' }), 'key_reused')
     assert.equal(error.key, 'cli:default')
     assert.equal(await store.countConversations(), 1)
     assert.deepEqual(at(await store.findByKey('cli:default')), at(first))
   }),
-  it('creates once and finds afterwards; what is said of a new one does not change an old one (S0-33)', async ({
+  it('creates once and finds afterwards, without changing the existing conversation (S0-33)', async ({
     store,
   }) => {
     const made = await store.findOrCreate('cli:default', { title: 'first', channel: 'cli', prompt: 'p' })
@@ -76,7 +76,7 @@ export const keyCases: readonly ContractCase[] = [
     assert.deepEqual(found.branch, await store.getBranch(made.branch))
     assert.deepEqual([found.conversation.title, found.conversation.channel], ['first', 'cli'])
   }),
-  it('finds or creates at a branch beside the main one', async ({ store }) => {
+  it('finds a branch other than main by its key', async ({ store }) => {
     const { conversation, ids } = await startConversation(store, { key: 'discord:channel:1' })
     await store.createBranch(conversation.id, ids[1], { name: 'thread', key: 'discord:thread:2' })
     const found = await store.findOrCreate('discord:thread:2')
@@ -84,7 +84,7 @@ export const keyCases: readonly ContractCase[] = [
     assert.equal(found.branch.head, ids[1])
     assert.deepEqual(at(await store.findByKey('discord:channel:1')), [conversation.id, 'main'])
   }),
-  it('creates one conversation however many ask at the same time', async ({ store }) => {
+  it('creates one conversation however many callers ask at the same time', async ({ store }) => {
     for (let round = 0; round < 5; round++) {
       const calls = Array.from({ length: 8 }, () => store.findOrCreate(`race:${round}`))
       onlyOneCreated(await Promise.all(calls))
@@ -105,7 +105,7 @@ export const keyCases: readonly ContractCase[] = [
     'second handle',
   ),
   it(
-    'lets one of many creators through two handles have the key',
+    'gives the key to exactly one of many creators through two handles',
     async ({ store, second }) => {
       const stores = [store, await second()] as const
       for (let round = 0; round < 10; round++) {
@@ -119,7 +119,7 @@ export const keyCases: readonly ContractCase[] = [
     'second handle',
   ),
   it(
-    'replaces an expired holder once, however many ask through two handles (S2-24, S3-77)',
+    'replaces an expired conversation once, however many callers ask through two handles (S2-24, S3-77)',
     async ({ store, second, clock }) => {
       const stores = [store, await second()] as const
       for (let round = 0; round < 10; round++) {
@@ -136,7 +136,7 @@ export const keyCases: readonly ContractCase[] = [
     'second handle',
   ),
   it(
-    'gives a key to one of many branches that ask through two handles',
+    'gives a key to exactly one of many branches through two handles',
     async ({ store, second }) => {
       const stores = [store, await second()] as const
       const places = await Promise.all(inTurn(stores, 8).map(one => one.create()))
@@ -153,7 +153,7 @@ export const keyCases: readonly ContractCase[] = [
     },
     'second handle',
   ),
-  it('gives a branch a key, takes it away, and gives it to another', async ({ store }) => {
+  it('sets the key of a branch, removes it, and sets it on another', async ({ store }) => {
     const one = await startConversation(store)
     const two = await startConversation(store)
     assert.equal((await store.setKey(one.branch, 'k')).key, 'k')
@@ -175,7 +175,7 @@ export const keyCases: readonly ContractCase[] = [
     assert.equal(await store.findByKey('old'), null)
     assert.deepEqual(at(await store.findByKey('new')), at(place))
   }),
-  it('refuses to give a key to a branch that is not there', async ({ store }) => {
+  it('refuses to set a key on a missing branch', async ({ store }) => {
     const { conversation } = await startConversation(store)
     const ref = { conversationId: conversation.id, name: 'nowhere' }
     const error = await rejects<NotFoundError>(store.setKey(ref, 'k'), 'not_found')
@@ -183,7 +183,7 @@ export const keyCases: readonly ContractCase[] = [
     await rejects(store.setKey({ conversationId: noConversation, name: 'main' }, 'k'), 'not_found')
     assert.equal(await store.findByKey('k'), null)
   }),
-  it('an expired conversation is not found by its key, until somebody goes on with it (S2-24, S2-34)', async ({
+  it('does not find an expired conversation by its key until it is continued (S2-24, S2-34)', async ({
     store,
     clock,
   }) => {
@@ -192,10 +192,10 @@ export const keyCases: readonly ContractCase[] = [
     assert.deepEqual(at(await store.findByKey('k')), at(place))
     clock.now += 2
     assert.equal(await store.findByKey('k'), null)
-    await appendTexts(store, place, 'going on')
+    await appendTexts(store, place, 'continued')
     assert.deepEqual(at(await store.findByKey('k')), at(place))
   }),
-  it('an expired conversation gives its key up to a new one and remembers it (S2-24, S2-34)', async ({
+  it('moves the key of an expired conversation to a new one and stores it as the former key (S2-24, S2-34)', async ({
     store,
     clock,
   }) => {
@@ -210,7 +210,7 @@ export const keyCases: readonly ContractCase[] = [
     assert.deepEqual(at(await store.findByKey('k')), at(made))
     assert.equal((await store.findOrCreate('k')).created, false)
   }),
-  it('the trash frees a key for others and remembers it', async ({ store }) => {
+  it('frees the key of a trashed conversation and stores it as the former key', async ({ store }) => {
     const old = await startConversation(store, { key: 'k' })
     await store.trash(old.conversation.id)
     assert.equal(await store.findByKey('k'), null)
@@ -232,10 +232,7 @@ export const keyCases: readonly ContractCase[] = [
       assert.equal(await store.findByTask(task), null, task)
     }
   }),
-  it('of several conversations of a task, finds the one with the newest activity', async ({
-    store,
-    clock,
-  }) => {
+  it('finds the most recently active of several conversations of a task', async ({ store, clock }) => {
     const one = await startConversation(store, { task: 't' })
     clock.now += 1_000
     const two = await startConversation(store, { task: 't' })
@@ -244,7 +241,7 @@ export const keyCases: readonly ContractCase[] = [
     await appendTexts(store, one, 'again')
     assert.deepEqual(at(await store.findByTask('t')), at(one))
   }),
-  it('passes over expired and trashed conversations of a task (S2-24, S2-34)', async ({ store, clock }) => {
+  it('ignores expired and trashed conversations of a task (S2-24, S2-34)', async ({ store, clock }) => {
     const lasting = await startConversation(store, { task: 't' })
     clock.now += 1_000
     await startConversation(store, { task: 't', ttlMs: day })
@@ -261,7 +258,7 @@ export const keyCases: readonly ContractCase[] = [
     assert.deepEqual([found?.branch.name, found?.branch.head], ['side', ids[0]])
     assert.equal(found?.conversation.activeBranch, 'side')
   }),
-  it('an expired conversation gives its key up to whoever sets it, too', async ({ store, clock }) => {
+  it('lets setKey take the key of an expired conversation', async ({ store, clock }) => {
     for (const take of [
       (other: BranchInConversation) => store.setKey(other.branch, 'k'),
       (other: BranchInConversation) =>
@@ -278,7 +275,7 @@ export const keyCases: readonly ContractCase[] = [
       await store.setKey(taken, null)
     }
   }),
-  it('a found conversation can be gone on with as it was found (S0-33)', async ({ store }) => {
+  it('continues a found conversation with the returned branch (S0-33)', async ({ store }) => {
     await startConversation(store, { key: 'k', task: 't' })
     const byKey = await store.findByKey('k')
     const { head } = await store.append(byKey!.branch, byKey!.branch.head, [say('four')])

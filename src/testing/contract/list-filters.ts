@@ -8,7 +8,7 @@ import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('list filters')
 
-/** The titles that a filter lets through, in alphabetical order; the count must agree with them. */
+/** The titles that pass a filter, in alphabetical order. The count must agree. */
 async function titles(store: Store, filter: ConversationFilter = {}): Promise<(string | null)[]> {
   const { items } = await store.listConversations({ ...filter, limit: 1_000 })
   assert.equal(await store.countConversations(filter), items.length, JSON.stringify(filter))
@@ -64,13 +64,16 @@ export const listFilterCases: readonly ContractCase[] = [
     assert.deepEqual(await titles(store, { metadata: { text: '\n' } }), ['\n'])
     assert.deepEqual(await titles(store, { metadata: { text: 'e\u0301' } }), [])
   }),
-  it('finds metadata by what it is now', async ({ store }) => {
+  it('filters by current metadata after a change', async ({ store }) => {
     const { conversation } = await store.create({ title: 't', metadata: { n: 1 } })
     await store.updateConversation(conversation.id, { metadata: { m: 2 } })
     assert.deepEqual(await titles(store, { metadata: { n: 1 } }), [])
     assert.deepEqual(await titles(store, { metadata: { m: 2 } }), ['t'])
   }),
-  it('filters by the time of last activity: from is included, before is not', async ({ store, clock }) => {
+  it('filters by the time of last activity, including from and excluding before', async ({
+    store,
+    clock,
+  }) => {
     const begin = clock.now
     for (const title of ['0', '1', '2', '3']) {
       await store.create({ title })
@@ -87,7 +90,7 @@ export const listFilterCases: readonly ContractCase[] = [
       await rejects(store.countConversations({ updatedBefore: bad }), 'invalid')
     }
   }),
-  it('lists the trash apart from the rest, with the same filters', async ({ store }) => {
+  it('lists the trash separately, with the same filters', async ({ store }) => {
     const ids: Record<string, ConversationId> = {}
     for (const title of ['living', 'gone cli', 'gone discord']) {
       const made = await store.create({ title, channel: title === 'gone discord' ? 'discord' : 'cli' })
@@ -106,13 +109,13 @@ export const listFilterCases: readonly ContractCase[] = [
     assert.deepEqual(await titles(store, { trashed: true }), ['gone discord'])
     assert.deepEqual(await titles(store, { channel: 'cli' }), ['gone cli', 'living'])
   }),
-  it('lists expired conversations as long as they are there', async ({ store, clock }) => {
+  it('lists expired conversations until they are swept', async ({ store, clock }) => {
     await store.create({ title: 'expired', key: 'k', task: 't', ttlMs: 1_000 })
     clock.now += 1_000_000
     assert.deepEqual(await titles(store), ['expired'])
     assert.deepEqual(await titles(store, { keyPrefix: 'k', task: 't' }), ['expired'])
   }),
-  it('lets through what passes every filter at once (S2-67)', async ({ store, clock }) => {
+  it('applies all filters together (S2-67)', async ({ store, clock }) => {
     const parent = await store.create({ title: 'parent' })
     clock.now += 10_000
     const all = {
@@ -164,7 +167,7 @@ export const listFilterCases: readonly ContractCase[] = [
       [conversation.id],
     )
     assert.equal(await store.countConversations(filter), 1)
-    // Each filter does its part: without it, the one that only it kept out comes through.
+    // Each filter has an effect: without it, one more conversation passes.
     for (const field of Object.keys(filter)) {
       if (field.startsWith('updated')) continue
       const { [field as keyof typeof filter]: __, ...rest } = filter

@@ -9,11 +9,11 @@ import type { CaseContext, ContractCase } from './contract-case.ts'
 
 const it = casesOf('lists')
 
-/** A conversation id that stands high in the order of ids, or low. */
+/** A conversation id that sorts high or low. */
 const numbered = (n: number) =>
   `${n.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000` as ConversationId
 
-/** Creates conversations a second apart, so that the last is the newest. */
+/** Creates conversations a second apart, so that the last one is the newest. */
 async function fill(
   { store, clock }: CaseContext,
   conversations: readonly NewConversation[],
@@ -28,7 +28,7 @@ async function fill(
 
 const titled = (...titles: string[]) => titles.map(title => ({ title }))
 
-/** The titles that a filter lets through, newest first; the count must agree with them. */
+/** The titles that pass a filter, newest first. The count must agree. */
 async function titles(store: Store, filter: ConversationFilter = {}): Promise<(string | null)[]> {
   const { items, next, skipped } = await store.listConversations({ ...filter, limit: 1_000 })
   assert.deepEqual([next, skipped], [null, []])
@@ -36,7 +36,7 @@ async function titles(store: Store, filter: ConversationFilter = {}): Promise<(s
   return items.map(one => one.title)
 }
 
-/** Every page from the first to the last, `between` being done after each. */
+/** Every page from the first to the last. `between` runs after each page. */
 async function pages(
   store: Store,
   options: ListConversations,
@@ -59,7 +59,7 @@ export const listCases: readonly ContractCase[] = [
     assert.deepEqual(await store.listConversations(), { items: [], next: null, skipped: [] })
     assert.equal(await store.countConversations(), 0)
   }),
-  it('lists the newest activity first (S1-27, S1-44)', async world => {
+  it('lists the most recent activity first (S1-27, S1-44)', async world => {
     const { store, clock } = world
     const [one, two] = await fill(world, titled('one', 'two', 'three'))
     assert.deepEqual(await titles(store), ['three', 'two', 'one'])
@@ -70,7 +70,7 @@ export const listCases: readonly ContractCase[] = [
     await store.updateConversation(two!, { model: 'x' })
     assert.deepEqual(await titles(store), ['two', 'one', 'three'])
   }),
-  it('lists conversations whole, each with its active branch (S1-3, S1-21)', async ({ store }) => {
+  it('lists all fields of conversations, each with its active branch (S1-3, S1-21)', async ({ store }) => {
     const fields = { title: 't', model: 'm', directory: '/d', prompt: 'p', tags: ['x'], metadata: { n: 1 } }
     const { conversation, ids } = await startConversation(store, { ...fields, key: 'k' })
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side', key: 'k2' })
@@ -80,7 +80,7 @@ export const listCases: readonly ContractCase[] = [
     assert.deepEqual(items, [{ ...whole, branch: await store.getBranch(side) }])
     assert.equal(items[0]?.messages, 3)
   }),
-  it('brings 20 unless asked for more or less (S1-27)', async ({ store }) => {
+  it('returns 20 conversations by default (S1-27)', async ({ store }) => {
     for (let n = 0; n < 23; n++) await store.create({ title: `${n}` })
     const page = await store.listConversations()
     assert.equal(page.items.length, 20)
@@ -89,7 +89,7 @@ export const listCases: readonly ContractCase[] = [
     assert.equal((await store.listConversations({ limit: 1 })).items.length, 1)
     assert.equal(await store.countConversations(), 23)
   }),
-  it('refuses limits and cursors that are none', async ({ store }) => {
+  it('refuses invalid limits and cursors', async ({ store }) => {
     await store.create()
     for (const limit of [0, -1, 1.5, 1_001, Number.NaN, '5' as unknown as number]) {
       const error = await rejects<InvalidError>(store.listConversations({ limit }), 'invalid')
@@ -100,7 +100,7 @@ export const listCases: readonly ContractCase[] = [
       assert.equal(error.field, 'after', after)
     }
   }),
-  it('survives cursors that somebody made up', async ({ store }) => {
+  it('refuses or survives forged cursors', async ({ store }) => {
     const { conversation } = await startConversation(store)
     for (const place of [
       '[1e400,"x"]',
@@ -124,7 +124,9 @@ export const listCases: readonly ContractCase[] = [
     }
     assert.equal((await store.listConversations()).items.length, 1)
   }),
-  it('orders conversations of the same millisecond by id, and pages through them all', async ({ store }) => {
+  it('orders conversations of the same millisecond by id and pages through all of them', async ({
+    store,
+  }) => {
     const order = [5, 2, 9, 0xffffffff, 1, 7, 3].map(numbered)
     for (const id of order) await store.create({ id })
     const expected = [...order].sort().reverse()
@@ -138,14 +140,14 @@ export const listCases: readonly ContractCase[] = [
       assert.equal(read.length, Math.ceil(expected.length / limit))
     }
   }),
-  it('pages on where it was while others are created, continued and deleted', async world => {
+  it('continues pages at the same position while others are created, continued and deleted', async world => {
     const { store, clock } = world
     const ids = await fill(world, titled('0', '1', '2', '3', '4', '5', '6', '7', '8', '9'))
     const read = await pages(store, { limit: 3 }, async page => {
       clock.now += 1_000
       await store.create({ title: `new ${page}` })
       if (page !== 1) return
-      // 9, 8 and 7 have been read. 8 and 2 come to the front; 4 goes.
+      // 9, 8 and 7 have been read. Now 8 and 2 move to the front, and 4 is deleted.
       await appendTexts(store, { conversationId: ids[8]!, name: 'main' }, 'again')
       await appendTexts(store, { conversationId: ids[2]!, name: 'main' }, 'again')
       await store.trash(ids[4]!)
@@ -153,7 +155,7 @@ export const listCases: readonly ContractCase[] = [
     const seen = read.flat().map(one => one.title)
     assert.deepEqual(seen, ['9', '8', '7', '6', '5', '3', '1', '0'])
   }),
-  it('pages within a filter, and counts all of it', async world => {
+  it('pages within a filter and counts all matches', async world => {
     const { store } = world
     const mixed = Array.from({ length: 12 }, (_, n) => ({
       title: `${n}`,
@@ -171,7 +173,7 @@ export const listCases: readonly ContractCase[] = [
     assert.equal(await store.countConversations({ channel: 'cli' }), 4)
     assert.equal(await store.countConversations({ channel: 'discord' }), 8)
   }),
-  it('filters by channel, directory, project and task, and by having none (S0-22, S1-8, S2-5, S2-6)', async world => {
+  it('filters by channel, directory, project and task, and by their absence (S0-22, S1-8, S2-5, S2-6)', async world => {
     const { store } = world
     for (const field of ['channel', 'directory', 'project', 'task'] as const) {
       const other = field === 'channel' ? 'project' : 'channel'
@@ -198,7 +200,7 @@ export const listCases: readonly ContractCase[] = [
       assert.deepEqual(await titles(store, { channel }), [`by ${channel}`])
     }
   }),
-  it('filters by kind and by the conversation a run was started from (S3-4)', async world => {
+  it('filters by kind and by parent conversation (S3-4)', async world => {
     const { store } = world
     const [one, two] = await fill(world, titled('one', 'two'))
     const run = (title: string, conversationId: ConversationId) =>
@@ -211,7 +213,7 @@ export const listCases: readonly ContractCase[] = [
     assert.deepEqual(await titles(store, { parent: numbered(1) }), [])
     assert.deepEqual(await titles(store, { parent: one!, kind: 'main' }), [])
   }),
-  it('filters by the beginning of any branch key, to the letter', async world => {
+  it('filters by the prefix of any branch key, case-sensitively', async world => {
     const { store } = world
     const keyed = (key: string) => ({ key, title: key })
     await fill(
@@ -246,7 +248,7 @@ export const listCases: readonly ContractCase[] = [
     assert.deepEqual(await titles(store, { tag: 'c"i' }), ['c'])
     for (const tag of ['c', 'c_', '%', 'ci,red']) assert.deepEqual(await titles(store, { tag }), [], tag)
   }),
-  it('filters by words in the title, whatever their case and accents', async world => {
+  it('filters by words in the title, ignoring case and accents', async world => {
     const { store } = world
     await fill(world, titled('Fix the Crème brûlée', 'ÉCLAIR 100%', 'eclair_2', 'Straße', 'Ελλάδα'))
     await fill(world, [{}])
@@ -260,7 +262,7 @@ export const listCases: readonly ContractCase[] = [
     for (const title of ['%x', 'r__', '*', "'", 'thex'])
       assert.deepEqual(await titles(store, { title }), [], title)
   }),
-  it('finds a title by what it is now', async world => {
+  it('filters by the current title after a change', async world => {
     const { store } = world
     const [id] = await fill(world, titled('Old words'))
     await store.updateConversation(id!, { title: 'New words' })

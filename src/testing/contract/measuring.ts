@@ -7,7 +7,7 @@ const it = casesOf('measuring')
 const quarter = 900_000
 
 export const measuringCases: readonly ContractCase[] = [
-  it('counts what is there, what was used since, and what is in the trash', async ({ store, clock }) => {
+  it('counts everything, recent activity and the trash', async ({ store, clock }) => {
     const old = await startConversation(store)
     clock.now += 86_400_000
     const since = new Date(clock.now)
@@ -23,7 +23,7 @@ export const measuringCases: readonly ContractCase[] = [
     assert.ok(old.conversation.id)
   }),
 
-  it('sums up what turns used, by model and by quarter of an hour, also in the trash', async world => {
+  it('sums the usage of turns by model and quarter of an hour, including the trash', async world => {
     const { store, clock } = world
     const { branch, conversation } = await store.create()
     let head: MessageId | null = null

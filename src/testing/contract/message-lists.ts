@@ -9,7 +9,7 @@ import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('message lists')
 
-/** A conversation whose messages are called 0, 1, 2 …, all on main. */
+/** A conversation with messages 0, 1, 2 …, all on main. */
 async function numbered(store: Store, count: number): Promise<ConversationId> {
   const { conversation, branch } = await store.create()
   const messages = Array.from({ length: count }, (_, n) => say(`${n}`, n % 2 === 0 ? 'user' : 'assistant'))
@@ -19,7 +19,7 @@ async function numbered(store: Store, count: number): Promise<ConversationId> {
 
 const list = async (store: Store, options: ListMessages) => texts((await store.listMessages(options)).items)
 
-/** Every page from the first to the last, `between` being done after each. */
+/** Every page from the first to the last. `between` runs after each page. */
 async function pages(
   store: Store,
   options: ListMessages,
@@ -38,7 +38,7 @@ async function pages(
 }
 
 export const messageListCases: readonly ContractCase[] = [
-  it('lists the newest first, or the oldest first where asked (S1-29, S3-35, S3-39, S3-46, S3-82)', async ({
+  it('lists the newest first by default, or the oldest first (S1-29, S3-35, S3-39, S3-46, S3-82)', async ({
     store,
   }) => {
     const conversationId = await numbered(store, 4)
@@ -48,7 +48,7 @@ export const messageListCases: readonly ContractCase[] = [
     const bad = { conversationId, order: 'sideways' } as unknown as ListMessages
     await rejects(store.listMessages(bad), 'invalid')
   }),
-  it('brings messages whole, with id, parent and time (S3-26, S3-27, S3-28, S3-46, S3-82)', async ({
+  it('returns complete messages with id, parent and time (S3-26, S3-27, S3-28, S3-46, S3-82)', async ({
     store,
   }) => {
     const { conversation, ids } = await startConversation(store)
@@ -70,7 +70,7 @@ export const messageListCases: readonly ContractCase[] = [
     const newestFirst = await store.listMessages({ conversationId: conversation.id })
     assert.deepEqual(newestFirst.items, [...items].reverse())
   }),
-  it('orders by when a message was stored, not by when it was said (S0-26, S1-18)', async ({ store }) => {
+  it('orders by seq, not by the time of the message (S0-26, S1-18)', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const at = (text: string, time: string) => ({ ...say(text), at: new Date(time) })
     const { head } = await store.append(branch, null, [at('later', '2030-01-01T00:00:00Z')])
@@ -79,7 +79,7 @@ export const messageListCases: readonly ContractCase[] = [
     assert.deepEqual(await list(store, { conversationId, order: 'ascending' }), ['later', 'earlier', 'now'])
     assert.deepEqual(await list(store, { conversationId }), ['now', 'earlier', 'later'])
   }),
-  it('lists all branches and roots of one conversation, and nothing of another (S2-62, S3-31)', async ({
+  it('lists all branches and roots of one conversation and nothing of another (S2-62, S3-31)', async ({
     store,
   }) => {
     const { conversation, branch, ids } = await startConversation(store)
@@ -98,7 +98,7 @@ export const messageListCases: readonly ContractCase[] = [
       [0, 1, 2, 3, 4, 5],
     )
   }),
-  it('skips an offset from the end it begins at (S3-39, S3-46, S3-82)', async ({ store }) => {
+  it('skips an offset from the start of the chosen order (S3-39, S3-46, S3-82)', async ({ store }) => {
     const conversationId = await numbered(store, 6)
     assert.deepEqual(await list(store, { conversationId, offset: 0, limit: 2 }), ['5', '4'])
     assert.deepEqual(await list(store, { conversationId, offset: 2, limit: 2 }), ['3', '2'])
@@ -111,7 +111,7 @@ export const messageListCases: readonly ContractCase[] = [
     assert.deepEqual(await list(store, { conversationId, offset: 6 }), [])
     assert.deepEqual(await list(store, { conversationId, offset: 1_000 }), [])
   }),
-  it('brings 100 unless asked for more or less (S4-35)', async ({ store }) => {
+  it('returns 100 messages by default (S4-35)', async ({ store }) => {
     const conversationId = await numbered(store, 103)
     const page = await store.listMessages({ conversationId })
     assert.deepEqual([page.items.length, page.items[0]?.seq, page.items[99]?.seq], [100, 102, 3])
@@ -131,27 +131,27 @@ export const messageListCases: readonly ContractCase[] = [
       assert.deepEqual(down.flat(), ascending.toReversed(), `limit ${limit}`)
     }
   }),
-  it('pages on where it was while others append', async ({ store }) => {
+  it('continues pages at the same position while others append', async ({ store }) => {
     const { conversation, branch } = await startConversation(store)
     const conversationId = conversation.id
     let n = 0
     const more = () => appendTexts(store, branch, `new ${++n}`)
     const down = await pages(store, { conversationId, limit: 1 }, more)
     assert.deepEqual(down.flat(), ['three', 'two', 'one'])
-    // Upwards, what is appended meanwhile comes last. Two more, then silence.
+    // In ascending order, appended messages come last. Two are appended, then no more.
     n = 0
     const up = await pages(store, { conversationId, order: 'ascending', limit: 2 }, async () => {
       if (n < 2) await appendTexts(store, branch, `late ${++n}`)
     })
     assert.deepEqual(up.flat(), ['one', 'two', 'three', 'new 1', 'new 2', 'late 1', 'late 2'])
   }),
-  it('begins the first page at an offset and goes on from there', async ({ store }) => {
+  it('starts the first page at an offset and continues from there', async ({ store }) => {
     const conversationId = await numbered(store, 6)
     const { items, next } = await store.listMessages({ conversationId, offset: 2, limit: 2 })
     assert.deepEqual(texts(items), ['3', '2'])
     assert.deepEqual(await list(store, { conversationId, limit: 2, after: next! }), ['1', '0'])
   }),
-  it('lists only some roles: the newest answer is the first of its kind (S3-47)', async ({ store }) => {
+  it('lists only the given roles (S3-47)', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const result = { type: 'tool_result', callId: 'c', output: 'done' } as const
     const first = await store.append(branch, null, [
@@ -176,7 +176,7 @@ export const messageListCases: readonly ContractCase[] = [
     )
     assert.deepEqual(await seqs({ roles: ['user', 'system'], limit: 2, after: page.next! }), [0])
   }),
-  it('lists the messages with a label, as it is now (S3-9, S3-32)', async ({ store }) => {
+  it('lists the messages with a label, as currently set (S3-9, S3-32)', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const label = 'subagent:code-review:a1b2c3d4'
     const { ids } = await store.append(branch, null, [
@@ -194,9 +194,7 @@ export const messageListCases: readonly ContractCase[] = [
     await store.setLabel(ids[1]!, label)
     assert.deepEqual(await list(store, { conversationId, label, order: 'ascending' }), ['two', 'four'])
   }),
-  it('lists nothing of an empty conversation, and refuses one that is not there (S1-48)', async ({
-    store,
-  }) => {
+  it('lists nothing of an empty conversation and refuses a missing one (S1-48)', async ({ store }) => {
     const { conversation } = await store.create()
     const conversationId = conversation.id
     assert.deepEqual(await store.listMessages({ conversationId }), { items: [], next: null, skipped: [] })
@@ -204,7 +202,7 @@ export const messageListCases: readonly ContractCase[] = [
     assert.equal((await rejects<NotFoundError>(missing, 'not_found')).kind, 'conversation')
     await rejects(store.listMessages({ conversationId: 'nonsense' as ConversationId }), 'invalid')
   }),
-  it('refuses limits, offsets, roles and cursors that are none, and names them', async ({ store }) => {
+  it('refuses invalid limits, offsets, roles and cursors and names them', async ({ store }) => {
     const { conversation } = await startConversation(store)
     const refused = async (field: string, options: object) => {
       const call = store.listMessages({ conversationId: conversation.id, ...options })

@@ -18,7 +18,7 @@ import type { ContractCase } from './contract-case.ts'
 const it = casesOf('reads')
 
 export const readCases: readonly ContractCase[] = [
-  it('gets messages in the order asked for, as often as asked for (S3-34, S3-81)', async ({ store }) => {
+  it('returns messages in the order of the ids, as often as requested (S3-34, S3-81)', async ({ store }) => {
     const { ids } = await startConversation(store)
     const [one, two, three] = ids
     const messages = await store.getMessages([three, one, two, one])
@@ -29,7 +29,7 @@ export const readCases: readonly ContractCase[] = [
     )
     assert.deepEqual(await store.getMessages([]), [])
   }),
-  it('gets messages of several conversations at once', async ({ store }) => {
+  it('returns messages of several conversations at once', async ({ store }) => {
     const a = await startConversation(store)
     const b = await startConversation(store)
     const messages = await store.getMessages([b.ids[0], a.ids[1], b.ids[2]])
@@ -38,7 +38,7 @@ export const readCases: readonly ContractCase[] = [
       [b.conversation.id, a.conversation.id, b.conversation.id],
     )
   }),
-  it('sets id, parent, time and all else on each message (S0-23, S1-15, S1-22, S3-12, S3-22, S3-26, S3-27, S3-28, S3-44, S3-81)', async ({
+  it('sets id, parent, time and all other fields of each message (S0-23, S1-15, S1-22, S3-12, S3-22, S3-26, S3-27, S3-28, S3-44, S3-81)', async ({
     store,
     clock,
   }) => {
@@ -119,7 +119,7 @@ export const readCases: readonly ContractCase[] = [
       },
     ])
   }),
-  it('fails if any message is missing, and names the first that is (S3-44, S3-81)', async ({ store }) => {
+  it('fails if any message is missing and names the first missing one (S3-44, S3-81)', async ({ store }) => {
     const { ids } = await startConversation(store)
     const missing = `${'y'.repeat(31)}2` as typeof noMessage
     for (const wanted of [[noMessage], [ids[0], noMessage, ids[1], missing], [noMessage, ids[2]]]) {
@@ -127,7 +127,7 @@ export const readCases: readonly ContractCase[] = [
       assert.deepEqual([error.kind, error.id], ['message', noMessage])
     }
   }),
-  it('gets hundreds of messages in one call', async ({ store }) => {
+  it('returns hundreds of messages in one call', async ({ store }) => {
     const { branch } = await store.create()
     const many = Array.from({ length: 1_200 }, (_, i) => say(`message ${i}`))
     const { ids } = await store.append(branch, null, many as unknown as NonEmpty<NewMessage>)
@@ -151,9 +151,7 @@ export const readCases: readonly ContractCase[] = [
     assert.deepEqual(texts(await store.path(ids[1])), ['one', 'two'])
     assert.deepEqual(texts(await store.path(ids[0])), ['one'])
   }),
-  it('reads a path through the narrowest port, by an id as a person gives it (S3-45, S3-84)', async ({
-    store,
-  }) => {
+  it('reads a path through the narrowest port, by an id in text form (S3-45, S3-84)', async ({ store }) => {
     const { ids } = await startConversation(store)
     const path = await pathOf({ path: (...read) => store.path(...read) }, String(ids[1]))
     assert.deepEqual(path, await store.path(ids[1]))
@@ -161,20 +159,20 @@ export const readCases: readonly ContractCase[] = [
     assert.deepEqual([error.kind, error.id], ['message', noMessage])
     await rejects(pathOf(store, 'abc'), 'invalid')
   }),
-  it('reads the same message by its path, its tail and its id', async ({ store }) => {
+  it('reads the same message by path, by tail and by id', async ({ store }) => {
     const { ids } = await startConversation(store)
     const path = await store.path(ids[2])
     assert.deepEqual(await store.getMessages(ids), path)
     assert.deepEqual((await store.tail(ids[2], { messages: 10 })).messages, path)
   }),
-  it('finds no path to a message that is not there (S3-84)', async ({ store }) => {
+  it('finds no path to a missing message (S3-84)', async ({ store }) => {
     await startConversation(store)
     for (const ask of [() => store.path(noMessage), () => store.tail(noMessage, { tokens: 10 })]) {
       const error = await rejects<NotFoundError>(ask(), 'not_found')
       assert.deepEqual([error.kind, error.id], ['message', noMessage])
     }
   }),
-  it('reads each path of a tree with forks, forks of forks and several roots (S3-2, S3-31, S3-45)', async ({
+  it('reads each path of a tree with nested forks and several roots (S3-2, S3-31, S3-45)', async ({
     store,
   }) => {
     const { conversation } = await store.create()
@@ -199,7 +197,7 @@ export const readCases: readonly ContractCase[] = [
     assert.deepEqual(await pathTo('b2'), ['b', 'b2'])
     assert.deepEqual(await pathTo('c'), ['c'])
   }),
-  it('reads the paths of branches that were written in turn', async ({ store }) => {
+  it('reads the paths of branches that were written alternately', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const names = ['left', 'right', 'middle']
     for (const name of names) await store.createBranch(conversation.id, ids[2], { name })
@@ -214,14 +212,14 @@ export const readCases: readonly ContractCase[] = [
       assert.deepEqual(texts(await store.path(head!)), ['one', 'two', 'three', ...expected])
     }
   }),
-  it('has no messages in an empty conversation (S1-48)', async ({ store }) => {
+  it('returns no messages of an empty conversation (S1-48)', async ({ store }) => {
     const { conversation, branch } = await store.create()
     assert.equal((await store.getBranch(branch)).head, null)
     assert.deepEqual(await store.structure(conversation.id), [])
     assert.deepEqual((await store.listMessages({ conversationId: conversation.id })).items, [])
     assert.deepEqual([conversation.messages, conversation.tokens], [0, 0])
   }),
-  it('knows nothing of a conversation that is not there', async ({ store }) => {
+  it('refuses a missing conversation', async ({ store }) => {
     await startConversation(store)
     for (const ask of [
       () => store.structure(noConversation),
@@ -234,7 +232,7 @@ export const readCases: readonly ContractCase[] = [
       assert.deepEqual([error.kind, error.id], ['conversation', noConversation])
     }
   }),
-  it('gives every reader a copy of its own: changing what was read changes nothing', async ({ store }) => {
+  it('returns a copy to every reader, so that changing it changes nothing stored', async ({ store }) => {
     const { branch } = await store.create()
     const { ids } = await store.append(branch, null, [
       { role: 'assistant', blocks: [{ type: 'tool_call', callId: 'c', name: 'n', input: { list: [1] } }] },

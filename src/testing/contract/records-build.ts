@@ -5,18 +5,18 @@ import type { Store } from '../../core/ports.ts'
 import type { RecordKind, RecordOutcome, StoreRecord } from '../../core/record.ts'
 import { appendTexts, holder, say, summarise } from './build.ts'
 
-/** All that is stored of a conversation; nothing in it may be unreadable. */
+/** All records of a conversation. None may be unreadable. */
 export async function recordsOf(store: Store, id: ConversationId): Promise<StoreRecord[]> {
   const records: StoreRecord[] = []
   for await (const record of store.readRecords(id)) {
     assert.ok(record.kind !== 'unreadable', `${'what' in record ? record.what : ''} cannot be read`)
-    // One engine gives a Buffer of its own, the other a plain array of bytes.
+    // One engine returns a Buffer, the other a plain array of bytes.
     records.push(record.kind === 'blob' ? { ...record, data: new Uint8Array(record.data) } : record)
   }
   return records
 }
 
-/** Writes records and says what became of each. */
+/** Writes records and returns their outcomes. */
 export async function write(
   store: Store,
   records: readonly StoreRecord[],
@@ -25,7 +25,7 @@ export async function write(
   return store.writeRecords(records)
 }
 
-/** Writes records, of which each must have this outcome, without a note. */
+/** Writes records that must all have this outcome, without a note. */
 export async function writeAll(
   store: Store,
   records: readonly StoreRecord[],
@@ -38,7 +38,7 @@ export async function writeAll(
   assert.deepEqual(others, [])
 }
 
-/** Removes a conversation so that nothing of it is left. */
+/** Removes a conversation completely. */
 export async function forget(store: Store, id: ConversationId): Promise<void> {
   await store.trash(id)
   assert.ok(await store.purge(id))

@@ -15,12 +15,12 @@ import {
 import type { ContractCase } from './contract-case.ts'
 import { allOf, fill, forget, one, recordsOf, write, writeAll } from './records-build.ts'
 
-const it = casesOf('moving into what is there')
+const it = casesOf('merging records')
 
 const outcomesOf = (written: readonly { readonly outcome: string }[]) => written.map(({ outcome }) => outcome)
 
 export const mergingCases: readonly ContractCase[] = [
-  it('adds what was said since, and moves the branch on', async ({ store, clock }) => {
+  it('adds later messages and advances the branch', async ({ store, clock }) => {
     const { conversation, branch } = await startConversation(store)
     const early = await recordsOf(store, conversation.id)
     clock.now += 1_000
@@ -38,12 +38,12 @@ export const mergingCases: readonly ContractCase[] = [
     ])
     assert.deepEqual(await recordsOf(store, conversation.id), late)
     await writeAll(store, late, 'present')
-    // What is older changes nothing.
+    // Older records change nothing.
     await writeAll(store, early, 'present')
     assert.deepEqual(await recordsOf(store, conversation.id), late)
   }),
 
-  it('keeps both ways where a branch has gone on differently, and says so once', async ({ store }) => {
+  it('keeps both sides of a diverged branch and reports it once', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const early = await recordsOf(store, conversation.id)
     await appendTexts(store, branch, 'there')
@@ -62,7 +62,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal((await store.listBranches(conversation.id)).length, 2)
   }),
 
-  it('does not pull a branch away from somebody who is answering', async ({ store, clock }) => {
+  it('does not move a branch that an open turn holds', async ({ store, clock }) => {
     const { conversation, branch } = await store.create()
     const turn = { key: 't', step: 0, status: 'open', holder: holder(7) } as const
     const asked = await store.append(branch, null, [say('q')], { turn })
@@ -75,7 +75,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(branch)).head, asked.head)
     await store.append(branch, asked.head, [say('here', 'assistant')], { turn: { ...turn, step: 1 } })
     assert.deepEqual(await said(store, { ...branch, name: 'main-2' }), ['q', 'there'])
-    // When the lease has run out, nobody is.
+    // After the lease has expired, the turn does not hold the branch.
     await forget(store, conversation.id)
     await writeAll(store, early, 'added')
     clock.now += 60_000
@@ -83,7 +83,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['q', 'there'])
   }),
 
-  it('gives no key that another has here, and says so', async ({ store, clock }) => {
+  it('does not assign a key that another branch has here, and says so', async ({ store, clock }) => {
     const { conversation } = await startConversation(store, { key: 'k' })
     const records = await recordsOf(store, conversation.id)
     await forget(store, conversation.id)
@@ -95,7 +95,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(main)).formerKey, 'k')
     assert.equal((await store.findByKey('k'))?.conversation.id, other.conversation.id)
     await writeAll(store, records, 'present')
-    // A holder that has expired gives it up.
+    // An expired conversation gives the key up.
     await forget(store, conversation.id)
     await store.updateConversation(other.conversation.id, { expiresAt: new Date(clock.now + 1) })
     clock.now += 10
@@ -103,7 +103,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal((await store.findByKey('k'))?.conversation.id, conversation.id)
   }),
 
-  it('leaves titles, labels, words that were erased and the trash as they are here', async ({ store }) => {
+  it('keeps the local titles, labels, erasures and trash state', async ({ store }) => {
     const { conversation, ids } = await startConversation(store, { title: 'There', key: 'k' })
     const { id } = conversation
     const records = await recordsOf(store, id)
@@ -118,7 +118,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal(await store.findByKey('k'), null)
   }),
 
-  it('brings back what was deleted here, and leaves alive what was deleted there', async ({ store }) => {
+  it('restores messages deleted here and keeps messages deleted in the source', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const { id } = conversation
     const whole = await recordsOf(store, id)
@@ -134,10 +134,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal((await store.getMessages([ids[2]]))[0]?.seq, 3)
   }),
 
-  it('ends a turn that was open, if it has ended there, and not one that is held here', async ({
-    store,
-    clock,
-  }) => {
+  it('ends an open turn that has ended in the source, unless it is held here', async ({ store, clock }) => {
     const { conversation, branch } = await store.create()
     const { id } = conversation
     const step = { key: 't', step: 0, status: 'open', holder: holder() } as const
@@ -156,7 +153,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.deepEqual(await store.readDraft(id, 't'), [])
     await writeAll(store, open, 'present')
     assert.deepEqual(await recordsOf(store, id), ended)
-    // Held by another process, whose lease still runs.
+    // Held by another process with a valid lease.
     await forget(store, id)
     const other = { ...one(open, 'turn'), holder: holder(9), leaseUntil: clock.now + 20_000 }
     await write(
@@ -167,7 +164,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal((await store.listTurns(id))[0]?.status, 'open')
   }),
 
-  it('lets nobody hold a branch for longer by writing so into a record', async ({ store, clock }) => {
+  it('limits the lease of a record to the normal lease', async ({ store, clock }) => {
     const id = await fill(store)
     const records = await recordsOf(store, id)
     await forget(store, id)
@@ -179,17 +176,17 @@ export const mergingCases: readonly ContractCase[] = [
     await write(store, far)
     const [turn] = await store.listTurns(id, { status: 'open' })
     assert.ok(turn?.leaseUntil && turn.leaseUntil.getTime() <= clock.now + 30_000)
-    // And no second turn is open on one branch.
+    // A branch cannot have a second open turn.
     const second = { ...allOf(records, 'turn').find(({ status }) => status === 'open')!, key: 'another' }
     const [written] = await write(store, [second])
     assert.equal(written?.outcome, 'refused')
-    // Nor does a turn cost what is no number: sums are made of it.
+    // A cost that is not a number is refused, because costs are summed.
     const ended = { ...allOf(records, 'turn').find(({ status }) => status !== 'open')!, key: 'dear' }
     const [dear] = await write(store, [{ ...ended, usage: { input: '5' } as never }])
     assert.equal(dear?.outcome, 'refused')
   }),
 
-  it('takes pieces of an answer in their order, and none without a turn', async ({ store }) => {
+  it('accepts pieces of a draft in order, and none without a turn', async ({ store }) => {
     const id = await fill(store)
     const draft = one(await recordsOf(store, id), 'draft')
     const written = await write(store, [
@@ -202,7 +199,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal((await store.readDraft(id, 't2')).length, 2)
   }),
 
-  it('takes a summary only with the checksum of its messages, and none of erased words', async ({
+  it('accepts a summary only with the checksum of its messages, and none of erased messages', async ({
     store,
     clock,
   }) => {
@@ -224,12 +221,12 @@ export const mergingCases: readonly ContractCase[] = [
     await store.eraseMessages([ids[1]], { by: 'anna', reason: 'private' })
     assert.deepEqual(await store.listSummaries(id), [])
     assert.equal(await outcome(summary), 'refused')
-    // One that was made afterwards never saw them.
+    // A summary made after the erasure does not contain the erased content.
     assert.equal(await outcome({ ...summary, createdAt: clock.now + 1 }), 'added')
     assert.equal((await store.getBranch(branch)).head, ids[2])
   }),
 
-  it('takes events that are not there, whatever numbers they have', async ({ store }) => {
+  it('accepts new events, whatever their numbers', async ({ store }) => {
     const { conversation } = await startConversation(store)
     const { id } = conversation
     await store.addEvents(id, [{ type: 'plan', data: { n: 1 } }, { type: 'resume' }])
@@ -259,7 +256,7 @@ export const mergingCases: readonly ContractCase[] = [
     )
   }),
 
-  it('raises what never goes down, and lowers nothing', async ({ store }) => {
+  it('raises totals that never decrease, and lowers nothing', async ({ store }) => {
     const id = await fill(store)
     const conversation = one(await recordsOf(store, id), 'conversation')
     const { tokensUsed, cost } = await store.getConversation(id)
@@ -275,7 +272,7 @@ export const mergingCases: readonly ContractCase[] = [
     assert.ok(after.version > version)
   }),
 
-  it('keeps the links of agents that are here, and adds others', async ({ store }) => {
+  it('keeps local agent links and adds others', async ({ store }) => {
     const id = await fill(store)
     const link = one(await recordsOf(store, id), 'agent_link')
     const written = await write(store, [
@@ -294,7 +291,7 @@ export const mergingCases: readonly ContractCase[] = [
     )
   }),
 
-  it('takes many conversations in one go, each by itself', async ({ store }) => {
+  it('accepts records of many conversations in one call, each independently', async ({ store }) => {
     const places = [
       await startConversation(store),
       await startConversation(store),
@@ -307,7 +304,7 @@ export const mergingCases: readonly ContractCase[] = [
   }),
 
   it(
-    'ends in the same if many take in the same at once',
+    'gives the same result if many write the same records at once',
     async world => {
       const { store } = world
       const id = await fill(store)

@@ -16,17 +16,17 @@ import {
 import type { ContractCase } from './contract-case.ts'
 import { allOf, fill, forget, one, recordsOf, write, writeAll } from './records-build.ts'
 
-const it = casesOf('moving')
+const it = casesOf('records')
 
 export const transferCases: readonly ContractCase[] = [
-  it('gives a conversation back as it was, though nothing of it was left', async ({ store, clock }) => {
+  it('restores a conversation completely from its records', async ({ store, clock }) => {
     const id = await fill(store)
     const before = await recordsOf(store, id)
     const shown = await store.getConversation(id)
     const kinds = new Set(before.map(({ kind }) => kind))
     assert.equal(kinds.size, 10, [...kinds].join())
     await forget(store, id)
-    // Times are those of the records, whatever the clock says.
+    // Times come from the records, not from the clock.
     clock.now += 3_600_000
     await writeAll(store, before, 'added')
     assert.deepEqual(await recordsOf(store, id), before)
@@ -35,7 +35,9 @@ export const transferCases: readonly ContractCase[] = [
     assert.deepEqual(after, was)
   }),
 
-  it('comes in an order in which it can be written: parents, blobs and messages first', async ({ store }) => {
+  it('returns records in an order in which they can be written: parents, blobs and messages first', async ({
+    store,
+  }) => {
     const records = await recordsOf(store, await fill(store))
     assert.deepEqual(
       [...new Set(records.map(({ kind }) => (kind === 'tombstone' || kind === 'blob' ? 'message' : kind)))],
@@ -48,7 +50,7 @@ export const transferCases: readonly ContractCase[] = [
       seqs,
       seqs.map((_, i) => i),
     )
-    // In any other order it is not taken.
+    // In any other order, records are refused.
     const id = one(records, 'conversation').id
     await forget(store, id)
     const written = await write(store, records.toReversed())
@@ -57,7 +59,7 @@ export const transferCases: readonly ContractCase[] = [
     )
   }),
 
-  it('adds nothing the second time, and raises no version', async ({ store }) => {
+  it('adds nothing the second time and increments no version', async ({ store }) => {
     const id = await fill(store)
     const records = await recordsOf(store, id)
     const version = await store.versionOf(id)
@@ -71,12 +73,12 @@ export const transferCases: readonly ContractCase[] = [
     assert.deepEqual(await recordsOf(store, id), records)
   }),
 
-  it('may come in any parts: stopped anywhere and begun again, it ends in the same (R2)', async ({
+  it('accepts records in any parts and gives the same result after an interruption (R2)', async ({
     store,
   }) => {
     const id = await fill(store)
     const records = await recordsOf(store, id)
-    // A blob goes with the message behind it.
+    // A blob is written with the next message.
     const ends = records.flatMap(({ kind }, i) => (kind === 'blob' ? [] : [i + 1]))
     for (const end of ends.filter((_, i) => i % 3 === 0)) {
       await forget(store, id)
@@ -90,10 +92,7 @@ export const transferCases: readonly ContractCase[] = [
     }
   }),
 
-  it('goes on as if it had always been here: appends, forks, a turn that is taken over', async ({
-    store,
-    clock,
-  }) => {
+  it('continues a restored conversation: appends, forks, takes over a turn', async ({ store, clock }) => {
     const id = await fill(store)
     const records = await recordsOf(store, id)
     const { head } = await store.getBranch({ conversationId: id, name: 'main' })
@@ -112,9 +111,7 @@ export const transferCases: readonly ContractCase[] = [
     assert.equal((await store.findByAgentLink('agent', 'f'))?.conversation.id, id)
   }),
 
-  it('is found by search, with the words of large parts, and not the words that were erased', async ({
-    store,
-  }) => {
+  it('finds restored messages by search, including blobs, but not erased content', async ({ store }) => {
     const id = await fill(store)
     const records = await recordsOf(store, id)
     await forget(store, id)
@@ -124,7 +121,7 @@ export const transferCases: readonly ContractCase[] = [
     assert.equal((await store.search('two')).items.length, 0)
   }),
 
-  it('leaves out what is written while it is read', async ({ store }) => {
+  it('leaves out messages written while the records are read', async ({ store }) => {
     const { conversation, branch } = await startConversation(store)
     const before = await recordsOf(store, conversation.id)
     const seen: StoreRecord[] = []
@@ -137,7 +134,7 @@ export const transferCases: readonly ContractCase[] = [
     assert.deepEqual(seen, before)
   }),
 
-  it('has heads that are there, also if they were deleted while it was read', async ({ store }) => {
+  it('returns existing heads, also if they were deleted while the records were read', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const seen: StoreRecord[] = []
     for await (const record of store.readRecords(conversation.id)) {
@@ -150,7 +147,7 @@ export const transferCases: readonly ContractCase[] = [
     await writeAll(store, seen, 'added')
   }),
 
-  it('refuses what is not what its hash says, and what hangs on it, and takes the rest (R26)', async ({
+  it('refuses a record with a wrong hash and its dependents, and accepts the others (R26)', async ({
     store,
   }) => {
     const { conversation, branch, ids } = await startConversation(store)
@@ -187,13 +184,13 @@ export const transferCases: readonly ContractCase[] = [
         'branch added',
       ])
       assert.deepEqual(await said(store, { conversationId: conversation.id, name: 'side' }), ['one'])
-      // What was missing goes in later, behind the others, and all is as it was.
+      // Missing records are added later, after the others, with the same result.
       await write(store, records)
       assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
     }
   }),
 
-  it('refuses a body that hashes right but that no reader could read', async ({ store }) => {
+  it('refuses a body with a correct hash that no reader could read', async ({ store }) => {
     const { conversation } = await startConversation(store)
     const message = one(await recordsOf(store, conversation.id), 'message')
     const bodies = [
@@ -224,7 +221,7 @@ export const transferCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).messages, 3)
   }),
 
-  it('takes a blob with a message that refers to it, or not at all', async ({ store }) => {
+  it('stores a blob only with a message that refers to it', async ({ store }) => {
     const { conversation, branch } = await store.create()
     await appendTexts(store, branch, 'x'.repeat(20_000), 'y', 'x'.repeat(20_000))
     const records = await recordsOf(store, conversation.id)
@@ -246,12 +243,12 @@ export const transferCases: readonly ContractCase[] = [
     assert.equal(await outcomes(blob, first!, second!, third!, main!), 'added,added,added,added,added')
     assert.equal(await outcomes(blob, first!), 'present,present')
     assert.deepEqual(await said(store, branch), ['x'.repeat(20_000), 'y', 'x'.repeat(20_000)])
-    // It goes when the last message goes that needs it.
+    // The blob is removed with the last message that refers to it.
     await forget(store, conversation.id)
     await rejects(store.readBlob(blob.hash), 'not_found')
   }),
 
-  it('refuses nonsense of every kind, field by field, and writes nothing of it', async ({ store }) => {
+  it('refuses invalid values in every field and writes nothing of them', async ({ store }) => {
     const id = await fill(store)
     const records = await recordsOf(store, id)
     const version = await store.versionOf(id)
@@ -281,13 +278,13 @@ export const transferCases: readonly ContractCase[] = [
       assert.equal(written?.outcome, 'refused')
     }
     await rejects(store.writeRecords([] as never), 'invalid')
-    // Only what has no hash can have been changed into something else that is right.
+    // Only fields without a hash can change to another valid value.
     const [messages, after] = [allOf(records, 'message'), allOf(await recordsOf(store, id), 'message')]
     assert.deepEqual(after, messages)
     assert.ok((await store.versionOf(id)) >= version)
   }),
 
-  it('says that there is none, and that one is on its way out', async ({ store }) => {
+  it('refuses to read a missing conversation and one that is being purged', async ({ store }) => {
     await rejects(store.readRecords(noConversation)[Symbol.asyncIterator]().next(), 'not_found')
     await rejects(
       store

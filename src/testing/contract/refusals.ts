@@ -6,11 +6,11 @@ import { refuses, type StartedConversation } from './refuses.ts'
 
 const it = casesOf('refusals')
 
-/** Appends a good message and then this one. */
+/** Appends a valid message and then this one. */
 const appendBad = (store: Store) => (place: StartedConversation, message: never) =>
   store.append(place.branch, place.ids[2], [say('good'), message])
 
-/** Appends a good message and then one with this block. */
+/** Appends a valid message and then one with this block. */
 const appendBlock = (store: Store) => (place: StartedConversation, block: never) =>
   store.append(place.branch, place.ids[2], [say('good'), { role: 'user', blocks: [block] }])
 
@@ -18,7 +18,7 @@ class Custom {
   readonly field = 1
 }
 
-/** What JSON would drop or change without a word. */
+/** Values that JSON would drop or change silently. */
 function notJson(field: string): [string, unknown][] {
   const plain: [string, unknown][] = [
     Number.NaN,
@@ -45,7 +45,7 @@ function notJson(field: string): [string, unknown][] {
   ]
 }
 
-/** Nested in itself, or too deep: the field that is named lies deep down. */
+/** Circular or nested too deep. The named field is far down. */
 function bottomless(): unknown[] {
   const cycle: Record<string, unknown> = {}
   cycle.self = cycle
@@ -57,7 +57,7 @@ function bottomless(): unknown[] {
 }
 
 export const refusalCases: readonly ContractCase[] = [
-  it('refuses an append without messages, or of something that is no list of them', async ({ store }) => {
+  it('refuses an append without messages, or with something that is not a list', async ({ store }) => {
     await refuses(
       store,
       [
@@ -74,7 +74,7 @@ export const refusalCases: readonly ContractCase[] = [
       (place, messages) => store.append(place.branch, place.ids[2], messages),
     )
   }),
-  it('refuses a save without items, and names the item that is bad (S3-41)', async ({ store }) => {
+  it('refuses a save without items and names the invalid item (S3-41)', async ({ store }) => {
     const item = (message: unknown, parent: unknown = null) => ({ message, parent })
     await refuses(
       store,
@@ -82,7 +82,7 @@ export const refusalCases: readonly ContractCase[] = [
         [/^items$/, []],
         [/^items$/, null],
         [/^items\[1\]/, [item(say('good')), null]],
-        [/^items\[1\].*role$/, [item(say('good')), item({ role: 'nobody', blocks: 'x' })]],
+        [/^items\[1\].*role$/, [item(say('good')), item({ role: 'stranger', blocks: 'x' })]],
         [
           /^items\[1\].*blocks\[0\]\.text$/,
           [item(say('good')), item({ role: 'user', blocks: [{ type: 'text' }] })],
@@ -94,7 +94,7 @@ export const refusalCases: readonly ContractCase[] = [
       (place, items) => store.save(place.conversation.id, items),
     )
   }),
-  it('refuses roles that it does not know (S3-10)', async ({ store }) => {
+  it('refuses unknown roles (S3-10)', async ({ store }) => {
     const roles = [
       'User',
       'human',
@@ -131,7 +131,7 @@ export const refusalCases: readonly ContractCase[] = [
       appendBad(store),
     )
   }),
-  it('refuses blocks that are no objects with a type', async ({ store }) => {
+  it('refuses blocks that are not objects with a type', async ({ store }) => {
     const at = 'messages[1].blocks[0]'
     await refuses(
       store,
@@ -151,7 +151,7 @@ export const refusalCases: readonly ContractCase[] = [
       appendBlock(store),
     )
   }),
-  it('refuses fields of the wrong type in a block, and names the field (S3-85)', async ({ store }) => {
+  it('refuses fields of the wrong type in a block and names the field (S3-85)', async ({ store }) => {
     const at = 'messages[1].blocks[0]'
     const tool = { type: 'tool_call', callId: 'c1', name: 'n', input: {} }
     const result = { type: 'tool_result', callId: 'c1', output: 'x' }
@@ -188,7 +188,7 @@ export const refusalCases: readonly ContractCase[] = [
       appendBlock(store),
     )
   }),
-  it('refuses in a block what JSON would drop or change: NaN, functions, dates, instances (R13)', async ({
+  it('refuses values in a block that JSON would drop or change: NaN, functions, dates, instances (R13)', async ({
     store,
   }) => {
     await refuses(
@@ -206,15 +206,13 @@ export const refusalCases: readonly ContractCase[] = [
       appendBlock(store),
     )
   }),
-  it('refuses such things in the meta of a message too', async ({ store }) => {
+  it('refuses such values in the meta of a message', async ({ store }) => {
     const wrong = [null, [], 'x', 1, new Custom(), new Map()].map(meta => ['messages[1].meta', meta] as const)
     await refuses(store, [...wrong, ...notJson('messages[1].meta')], (place, meta) =>
       store.append(place.branch, place.ids[2], [say('good'), { ...say('bad'), meta }]),
     )
   }),
-  it('refuses what is nested in itself or too deep, and does not run out of stack (R11)', async ({
-    store,
-  }) => {
+  it('refuses circular and too deep nesting without a stack overflow (R11)', async ({ store }) => {
     const at = /^messages\[1\]\./
     await refuses(
       store,
@@ -227,7 +225,7 @@ export const refusalCases: readonly ContractCase[] = [
       appendBlock(store),
     )
   }),
-  it('refuses times that are no dates from 1970 to 9999 (R13)', async ({ store }) => {
+  it('refuses times that are not dates from 1970 to 9999 (R13)', async ({ store }) => {
     const times = [
       new Date(Number.NaN),
       new Date(-1),
@@ -244,7 +242,7 @@ export const refusalCases: readonly ContractCase[] = [
       appendBad(store),
     )
   }),
-  it('refuses token counts that are no counts', async ({ store }) => {
+  it('refuses invalid token counts', async ({ store }) => {
     const counts = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '5', null]
     await refuses(
       store,
@@ -253,7 +251,7 @@ export const refusalCases: readonly ContractCase[] = [
     )
   }),
   it('refuses strings that are too long to be held twice, before it copies them (R11)', async ({ store }) => {
-    // V8 repeats lazily: this is one small object until somebody reads it.
+    // V8 repeats lazily: this is a small object until it is read.
     const huge = 'x'.repeat(longestString + 1)
     await refuses(
       store,

@@ -6,10 +6,10 @@ import { rejects, say, startConversation } from './build.ts'
 
 export type StartedConversation = Awaited<ReturnType<typeof startConversation>>
 
-/** A value that must be refused, and the field that the error must name. */
+/** An invalid value, and the field that the error must name. */
 export type BadInput = readonly [field: string | RegExp, value: unknown]
 
-/** Calls with bad input, each refused with the field named; then nothing may have been written. */
+/** Asserts that each invalid input is refused with its field, and that nothing was written. */
 export async function refuses(
   store: Store,
   bad: readonly BadInput[],
@@ -23,7 +23,7 @@ export async function refuses(
     else assert.match(error.field, field, error.message)
   }
   assert.deepEqual(await snapshot(store, place.branch), before)
-  const { head } = await store.append(place.branch, place.ids[2], [say('goes on')])
+  const { head } = await store.append(place.branch, place.ids[2], [say('continued')])
   assert.equal((await store.getMessages([head]))[0]?.seq, 3)
 }
 

@@ -9,7 +9,8 @@ const it = casesOf('reopening turns')
 
 const open = (step = 0, pid = 1): TurnStep => ({ key: 't1', step, status: 'open', holder: holder(pid) })
 
-/** A conversation whose last turn `t1` has a question (seq 3) and a call (seq 4), and ended like this. */
+/** A conversation whose last turn `t1` has a question (seq 3) and a call (seq 4), and ended with this
+ *  status. */
 async function left(store: Store, status: TurnEnd['status']) {
   const { conversation, branch, ids } = await startConversation(store)
   const { head } = await store.append(branch, ids[2], [say('question')], { turn: open() })
@@ -19,7 +20,7 @@ async function left(store: Store, status: TurnEnd['status']) {
 }
 
 export const reopenCases: readonly ContractCase[] = [
-  it('takes up a turn that was interrupted or failed, where it stopped (R27)', async world => {
+  it('reopens an interrupted or failed turn at its last step (R27)', async world => {
     const { store, clock } = world
     for (const status of ['interrupted', 'failed'] as const) {
       const { id, branch, head } = await left(store, status)
@@ -48,7 +49,7 @@ export const reopenCases: readonly ContractCase[] = [
     }
   }),
 
-  it('keeps what had arrived of an answer, and takes new pieces', async ({ store }) => {
+  it('keeps the earlier part of an answer and accepts new pieces', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     await store.append(branch, ids[2], [say('question')], { turn: open() })
     await store.putDraft(conversation.id, 't1', holder(1), [{ n: 0, type: 'text', text: 'half' }])
@@ -60,7 +61,7 @@ export const reopenCases: readonly ContractCase[] = [
     assert.deepEqual(texts(await store.path(head!)).slice(3), ['question', 'half', 'the rest'])
   }),
 
-  it('finds nothing where the last turn is complete, or where there is none', async ({ store }) => {
+  it('returns null if the last turn is complete, or if there is none', async ({ store }) => {
     const empty = await store.create()
     assert.equal(await store.reopenTurn(empty.branch, holder(2)), null)
     const plain = await startConversation(store)
@@ -71,7 +72,7 @@ export const reopenCases: readonly ContractCase[] = [
     assert.equal(await store.versionOf(id), version)
   }),
 
-  it('finds nothing where the branch has gone on, or stands elsewhere', async ({ store }) => {
+  it('returns null if the branch has continued or was moved', async ({ store }) => {
     const { id, branch, head, question } = await left(store, 'interrupted')
     const side = await store.createBranch(id, head, { name: 'side' })
     assert.equal(await store.reopenTurn(side, holder(2)), null)
@@ -85,7 +86,7 @@ export const reopenCases: readonly ContractCase[] = [
     )
   }),
 
-  it('is refused while somebody holds the branch, and says who', async ({ store }) => {
+  it('refuses while another process holds the branch, and names the holder', async ({ store }) => {
     const { branch } = await left(store, 'interrupted')
     await store.reopenTurn(branch, holder(2))
     for (const pid of [1, 2, 3]) {
@@ -94,7 +95,7 @@ export const reopenCases: readonly ContractCase[] = [
     }
   }),
 
-  it('tells whoever had the turn before that it is another’s (R8)', async ({ store }) => {
+  it('tells the previous holder that it has lost the turn (R8)', async ({ store }) => {
     const { id, branch, head } = await left(store, 'interrupted')
     await store.reopenTurn(branch, holder(2))
     await rejects(store.append(branch, head, [say('late')], { turn: open(2, 1) }), 'expired')
@@ -111,7 +112,7 @@ export const reopenCases: readonly ContractCase[] = [
     await rejects(store.append(branch, question, [say('other')], { turn: open(1, 2) }), 'key_reused')
   }),
 
-  it('asks for a conversation that lives, a branch that is there, and a holder', async ({ store }) => {
+  it('refuses a trashed conversation, a missing branch and an invalid holder', async ({ store }) => {
     const { id, branch } = await left(store, 'interrupted')
     await rejects(store.reopenTurn({ conversationId: id, name: 'nowhere' }, holder(2)), 'not_found')
     await rejects(store.reopenTurn(branch, { ...holder(2), host: '' }), 'invalid')

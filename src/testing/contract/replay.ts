@@ -10,7 +10,7 @@ const open = (n: number, key = 't1', pid = 1) =>
   ({ turn: { key, step: n, status: 'open', holder: holder(pid) } }) as const
 
 export const replayCases: readonly ContractCase[] = [
-  it('answers the same turn key, step and words with what was stored, and writes nothing (P4)', async ({
+  it('returns the stored result for the same turn key, step and messages, and writes nothing (P4)', async ({
     store,
     clock,
   }) => {
@@ -24,9 +24,7 @@ export const replayCases: readonly ContractCase[] = [
     assert.deepEqual(await store.getConversation(conversation.id), before)
     assert.equal((await store.listTurns(conversation.id)).length, 1)
   }),
-  it('replays although the head has moved on, and with whatever head the caller expects (P4)', async ({
-    store,
-  }) => {
+  it('replays after the head has moved, and with any expected head (P4)', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
     const first = await store.append(branch, ids[2], [say('question')], step(0))
     const { head } = await appendTexts(store, branch, 'later')
@@ -37,7 +35,7 @@ export const replayCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(branch)).head, head)
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'question', 'later'])
   }),
-  it('compares roles and bodies only: time, tokens, label, status and usage may differ in a retry', async ({
+  it('compares roles and bodies only, so time, tokens, label, status and usage may differ in a retry', async ({
     store,
     clock,
   }) => {
@@ -64,7 +62,7 @@ export const replayCases: readonly ContractCase[] = [
     const { tokensUsed, cost } = await store.getConversation(conversation.id)
     assert.deepEqual([tokensUsed, cost], [15, 0.5])
   }),
-  it('refuses the same turn key and step with other words, roles, meta or number of messages (P4)', async ({
+  it('refuses the same turn key and step with other content, roles, meta or number of messages (P4)', async ({
     store,
   }) => {
     const { conversation, branch, ids } = await startConversation(store)
@@ -87,7 +85,7 @@ export const replayCases: readonly ContractCase[] = [
     assert.equal(await store.versionOf(conversation.id), version)
     assert.equal((await store.getConversation(conversation.id)).messages, 5)
   }),
-  it('lets steps ascend with gaps, replays each of them, and refuses a lower one never stored', async ({
+  it('accepts gaps between steps, replays each step, and refuses a lower step that was never stored', async ({
     store,
   }) => {
     const { branch, ids } = await startConversation(store)
@@ -102,7 +100,7 @@ export const replayCases: readonly ContractCase[] = [
     assert.deepEqual(again, { ...second, outcome: 'replayed' })
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'a', 'b', 'c'])
   }),
-  it('refuses a new step of a turn that has ended, and still replays the old ones', async ({ store }) => {
+  it('refuses a new step of an ended turn and still replays the old ones', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const first = await store.append(branch, ids[2], [say('a')], step(0))
     const version = await store.versionOf(conversation.id)
@@ -111,7 +109,7 @@ export const replayCases: readonly ContractCase[] = [
     assert.equal((await store.append(branch, ids[2], [say('a')], step(0))).outcome, 'replayed')
     assert.equal(await store.versionOf(conversation.id), version)
   }),
-  it('replays a step of a turn that somebody else has ended since', async ({ store }) => {
+  it('replays a step of a turn that another process has ended since', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const first = await store.append(branch, ids[2], [say('a')], open(0))
     await store.endTurn(conversation.id, 't1', { status: 'interrupted', heldBy: holder(1) })
@@ -120,7 +118,7 @@ export const replayCases: readonly ContractCase[] = [
     const [turn] = await store.listTurns(conversation.id)
     assert.equal(turn?.status, 'interrupted')
   }),
-  it('does not renew the lease by a replay: nothing is written', async ({ store, clock }) => {
+  it('does not renew the lease on a replay', async ({ store, clock }) => {
     const { conversation, branch, ids } = await startConversation(store)
     await store.append(branch, ids[2], [say('a')], open(0))
     const until = clock.now + 30_000
@@ -133,7 +131,7 @@ export const replayCases: readonly ContractCase[] = [
     const { branch, ids } = await startConversation(store)
     const done = await store.append(branch, ids[2], [say('done')], step(0, 'done'))
     const { head } = await store.append(branch, done.head, [say('held')], open(0, 'held'))
-    // The branch is held and every expected head below is stale: the first check that fails decides.
+    // The branch is held and every expected head below is stale, so the first failing check decides.
     const stale = ids[0]
     assert.equal((await store.append(branch, stale, [say('done')], step(0, 'done'))).outcome, 'replayed')
     await rejects(store.append(branch, stale, [say('other')], step(0, 'done')), 'key_reused')
@@ -144,7 +142,7 @@ export const replayCases: readonly ContractCase[] = [
     await rejects(store.append(branch, stale, [say('not mine')], open(1, 'held', 2)), 'expired')
     assert.equal((await store.getBranch(branch)).head, head)
   }),
-  it('answers on the branch that was written, whichever branch the retry names', async ({ store }) => {
+  it('returns the branch that was written, whichever branch the retry names', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[2], { name: 'side' })
     const first = await store.append(branch, ids[2], [say('question')], step(0))
@@ -160,7 +158,7 @@ export const replayCases: readonly ContractCase[] = [
     assert.equal(made.outcome, 'appended')
     assert.deepEqual(await said(store, b.branch), ['one', 'two', 'three', 'in b'])
   }),
-  it('stores the same words in two turns, and again without any turn (S2-65)', async ({ store }) => {
+  it('stores equal messages in two turns, and again without a turn (S2-65)', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const words = 'Continue investigation'
     const a = await store.append(branch, null, [say(words)], step(0, 'dispatch 2'))

@@ -10,7 +10,7 @@ const namesOf = async (store: Store, id: ConversationId) =>
   (await store.listBranches(id)).map(branch => branch.name).sort()
 
 export const resetCases: readonly ContractCase[] = [
-  it('begins a branch anew and archives what was said (S2-54, S2-63)', async ({ store }) => {
+  it('empties a branch and archives its messages (S2-54, S2-63)', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const reset = await store.reset(branch)
     assert.deepEqual([reset.branch.name, reset.branch.head], ['main', null])
@@ -22,7 +22,7 @@ export const resetCases: readonly ContractCase[] = [
     assert.deepEqual({ activeBranch, messages }, { activeBranch: 'main', messages: 3 })
     assert.deepEqual(await namesOf(store, conversation.id), ['before-reset-1', 'main'])
   }),
-  it('goes on after a reset from a new root (S2-54)', async ({ store }) => {
+  it('continues after a reset from a new root (S2-54)', async ({ store }) => {
     const { branch } = await startConversation(store)
     await store.reset(branch)
     const { ids } = await appendTexts(store, branch, 'fresh')
@@ -30,7 +30,7 @@ export const resetCases: readonly ContractCase[] = [
     assert.deepEqual([message?.parentId, message?.seq], [null, 3])
     assert.deepEqual(await said(store, branch), ['fresh'])
   }),
-  it('counts the archives of a conversation up', async ({ store }) => {
+  it('numbers the archives of a conversation', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
     await store.reset(branch)
@@ -48,14 +48,14 @@ export const resetCases: readonly ContractCase[] = [
       'again',
     ])
   }),
-  it('leaves an active branch active when another is reset', async ({ store }) => {
+  it('keeps the active branch active when another one is reset', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     await store.reset(side)
     assert.equal((await store.getConversation(conversation.id)).activeBranch, 'main')
     assert.deepEqual(await store.getBranch(branch), branch)
   }),
-  it('gives the key to the new branch; the archive remembers it', async ({ store }) => {
+  it("moves the key to the new branch and stores it as the archive's former key", async ({ store }) => {
     const { conversation, branch } = await startConversation(store, { key: 'cli:default' })
     const { archived } = await store.reset(branch)
     const found = await store.findByKey('cli:default')
@@ -66,7 +66,7 @@ export const resetCases: readonly ContractCase[] = [
     assert.deepEqual([archived?.key, archived?.formerKey], [null, 'cli:default'])
     assert.equal((await store.findOrCreate('cli:default')).created, false)
   }),
-  it('forgets the agent links of the branch and of no other', async ({ store }) => {
+  it('removes the agent links of the branch and of no other', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     await store.setAgentLink(branch, { agent: 'a', directory: '/', foreignId: 'x', seen: ids[2] })
@@ -77,9 +77,7 @@ export const resetCases: readonly ContractCase[] = [
     assert.equal(await store.findByAgentLink('a', 'x'), null)
     assert.equal((await store.findByAgentLink('a', 'y'))?.branch.name, 'side')
   }),
-  it('keeps the prompt unless told otherwise, and always the rest of the conversation (S2-54)', async ({
-    store,
-  }) => {
+  it('keeps the prompt by default, and always the rest of the conversation (S2-54)', async ({ store }) => {
     const { conversation, branch } = await startConversation(store, {
       prompt: 'Be terse.',
       title: 'kept',
@@ -99,7 +97,7 @@ export const resetCases: readonly ContractCase[] = [
       { prompt: null, title: 'kept', metadata: { agent_id: 'a-1' }, task: 't', tags: ['x'] },
     )
   }),
-  it('archives nothing when nothing was said, and still clears what was asked', async ({ store }) => {
+  it('archives nothing of an empty branch and still clears the prompt if asked', async ({ store }) => {
     const { conversation, branch } = await store.create({ key: 'k', prompt: 'Be terse.' })
     const reset = await store.reset(branch, { keepPrompt: false })
     assert.equal(reset.archived, null)

@@ -14,10 +14,10 @@ const id = (text: string) => text as ConversationId
 const one = id('abc123de-0000-4000-8000-000000000001')
 const two = id('abc123df-0000-4000-8000-000000000002')
 
-/** What a text was read as: conversation, branch and message. */
+/** The conversation, branch and message that a text resolves to. */
 const seen = ({ conversation, branch, message }: Resolved) => [conversation.id, branch.name, message]
 
-/** Asserts that a text is read as nothing: not there, or not to be asked. */
+/** Asserts that a text does not resolve: not found, or invalid. */
 async function refused(store: Store, text: string): Promise<void> {
   const shown = JSON.stringify(text.slice(0, 40))
   const error = await store.resolve(text).then(
@@ -27,8 +27,8 @@ async function refused(store: Store, text: string): Promise<void> {
   assert.ok(error.code === 'not_found' || error.code === 'invalid', `${shown}: ${error}`)
 }
 
-/** A time at which this text, as the root of a conversation, gets an id whose first six characters
- *  could also begin a UUID. */
+/** A time at which this text, as a root message, gets an id whose first six characters are also valid in a
+ *  UUID. */
 function timeOfHexLikeRoot(conversation: ConversationId, text: string): { at: Date; id: MessageId } {
   const { hash } = encodeBody(text, undefined)
   for (let time = 1_000_000; ; time++) {
@@ -37,7 +37,7 @@ function timeOfHexLikeRoot(conversation: ConversationId, text: string): { at: Da
   }
 }
 
-/** Two things of both kinds whose ids begin with the same six characters. */
+/** Two conversations and two messages whose ids begin with the same six characters. */
 async function twins(
   store: Store,
 ): Promise<{ prefix: string; message: MessageId; conversation: ConversationId }> {
@@ -51,9 +51,7 @@ async function twins(
 }
 
 export const resolveCases: readonly ContractCase[] = [
-  it('reads a conversation id, whole or by its beginning, in either case (S0-18, S1-5)', async ({
-    store,
-  }) => {
+  it('resolves a conversation id, whole or by prefix, in either case (S0-18, S1-5)', async ({ store }) => {
     await startConversation(store, { id: one })
     for (const text of [
       one,
@@ -69,13 +67,13 @@ export const resolveCases: readonly ContractCase[] = [
       assert.deepEqual(found.branch, await store.getBranch(found.branch))
     }
   }),
-  it('reads a conversation id as the active branch', async ({ store }) => {
+  it('resolves a conversation id to the active branch', async ({ store }) => {
     const { ids } = await startConversation(store, { id: one })
     await store.activateBranch(await store.createBranch(one, ids[0], { name: 'side' }))
     const found = await store.resolve('abc123')
     assert.deepEqual([found.branch.name, found.branch.head], ['side', ids[0]])
   }),
-  it('reads a message id, whole or by its beginning (S3-7)', async ({ store }) => {
+  it('resolves a message id, whole or by prefix (S3-7)', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     await startConversation(store)
     for (const message of ids) {
@@ -84,13 +82,13 @@ export const resolveCases: readonly ContractCase[] = [
       }
     }
   }),
-  it('reads a message of another branch at the active branch (S3-2)', async ({ store }) => {
+  it('resolves a message of another branch to the active branch (S3-2)', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
     const { head } = await appendTexts(store, side, 'aside')
     assert.deepEqual(seen(await store.resolve(head)), [conversation.id, 'main', head])
   }),
-  it('reads a key, however short, and before anything else (S0-14, S0-18)', async ({ store }) => {
+  it('resolves a key of any length before anything else (S0-14, S0-18)', async ({ store }) => {
     await store.create({ id: one })
     const key = await store.create({ key: 'abc123', title: 'by key' })
     assert.deepEqual(seen(await store.resolve('abc123')), [key.conversation.id, 'main', null])
@@ -102,13 +100,13 @@ export const resolveCases: readonly ContractCase[] = [
     const thread = await store.createBranch(one, null, { name: 'thread', key: `${one}:main` })
     assert.deepEqual(seen(await store.resolve(`${one}:main`)), [one, thread.name, null])
   }),
-  it('does not read the beginning of a key', async ({ store }) => {
+  it('does not resolve the prefix of a key', async ({ store }) => {
     await store.create({ key: 'cli:default' })
     for (const text of ['cli:defaul', 'cli:default2', 'CLI:DEFAULT', 'cli:%']) {
       await refused(store, text)
     }
   }),
-  it('reads a branch behind the id of its conversation', async ({ store }) => {
+  it('resolves a branch name after the id of its conversation', async ({ store }) => {
     const { ids } = await startConversation(store, { id: one })
     await store.createBranch(one, ids[1], { name: 'side' })
     await store.createBranch(one, ids[0], { name: 'fix:the build' })
@@ -124,7 +122,7 @@ export const resolveCases: readonly ContractCase[] = [
     }
     for (const text of ['abc12:side', ':side', ':']) await refused(store, text)
   }),
-  it('says what an ambiguous beginning could mean, and reads one that is longer', async ({ store }) => {
+  it('lists the candidates of an ambiguous prefix and resolves a longer one', async ({ store }) => {
     await store.create({ id: one })
     await store.create({ id: two })
     for (const text of ['abc123', 'abc123d']) {
@@ -156,12 +154,12 @@ export const resolveCases: readonly ContractCase[] = [
     assert.deepEqual(seen(await store.resolve(`${prefix}00`)), [conversation, 'main', null])
     assert.equal((await store.resolve(message.slice(0, 12))).message, message)
   }),
-  it('does not take a message for what has branches', async ({ store }) => {
+  it('does not resolve a message id with a branch name', async ({ store }) => {
     const { prefix, message, conversation } = await twins(store)
     assert.deepEqual(seen(await store.resolve(`${prefix}:main`)), [conversation, 'main', null])
     await rejects(store.resolve(`${message}:main`), 'not_found')
   }),
-  it('lists ten candidates at most', async ({ store }) => {
+  it('lists at most ten candidates', async ({ store }) => {
     for (let n = 0; n < 14; n++) {
       await store.create({ id: id(`abc123${n.toString(16).padStart(2, '0')}-0000-4000-8000-000000000000`) })
     }
@@ -170,7 +168,7 @@ export const resolveCases: readonly ContractCase[] = [
     assert.ok(error.candidates.every(one => one.kind === 'conversation' && one.id.startsWith('abc123')))
     assert.equal(new Set(error.candidates.map(one => one.id)).size, 10)
   }),
-  it('asks for six characters at least', async ({ store }) => {
+  it('requires at least six characters', async ({ store }) => {
     const { ids } = await startConversation(store, { id: one })
     for (const text of ['a', 'abc12', ids[0].slice(0, 5), '']) {
       const error = await rejects<InvalidError>(store.resolve(text), 'invalid')
@@ -180,13 +178,13 @@ export const resolveCases: readonly ContractCase[] = [
     await rejects(store.resolve('zzzzzz'), 'not_found')
     await rejects(store.resolve('z'.repeat(32)), 'not_found')
   }),
-  it('reads an id after its conversation has expired', async ({ store, clock }) => {
+  it('resolves the id of an expired conversation', async ({ store, clock }) => {
     const { ids } = await startConversation(store, { id: one, ttlMs: 1_000 })
     clock.now += 1_000_000
     assert.deepEqual(seen(await store.resolve('abc123')), [one, 'main', null])
     assert.deepEqual(seen(await store.resolve(ids[1])), [one, 'main', ids[1]])
   }),
-  it('is not to be had by hostile text: patterns, quotes, control characters, length', async ({ store }) => {
+  it('resists hostile text: patterns, quotes, control characters, length', async ({ store }) => {
     const { ids } = await startConversation(store, { id: one, key: 'cli:default' })
     const hostile = [
       '______',

@@ -1,10 +1,10 @@
 import type { Store } from '../../core/ports.ts'
 import type { ContractCase, ContractSubject } from './contract-case.ts'
 
-/** When the clock of a contract case begins: 2026-01-01T00:00:00Z. */
+/** The start of a case's clock: 2026-01-01T00:00:00Z. */
 const start = Date.UTC(2026, 0, 1)
 
-/** Runs one case on a fresh store. Returns the reason if the driver cannot be asked this.
+/** Runs one case on a new store. Returns the reason if the driver cannot run it, otherwise null.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ export async function runCase(subject: ContractSubject, contractCase: ContractCa
   let made = 0
   const opened = await subject.open({
     now: () => clock.now,
-    // Counted, not random: a failing case fails again in the same way.
+    // Counted, not random, so that a failing case can be reproduced.
     uuid: () => `00000000-0000-4000-8000-${(++made).toString(16).padStart(12, '0')}`,
   })
   const others: Store[] = []

@@ -41,7 +41,7 @@ export const saveCases: readonly ContractCase[] = [
     assert.equal(message?.createdAt.getTime(), clock.now)
     assert.equal((await store.getBranch(branch)).head, null)
   }),
-  it('saves several roots in one call: a conversation is a forest (S3-31)', async ({ store }) => {
+  it('saves several roots in one call (S3-31)', async ({ store }) => {
     const { conversation } = await store.create()
     const ids = await store.save(conversation.id, [root('a'), root('b'), under(0, 'under a'), root('c')])
     const messages = await store.getMessages(ids)
@@ -57,7 +57,7 @@ export const saveCases: readonly ContractCase[] = [
     assert.deepEqual(texts(await store.path(ids[2]!)), ['a', 'under a'])
     assert.deepEqual(texts(await store.path(ids[3]!)), ['c'])
   }),
-  it('chains items by their place in the call and returns the ids in the order given (S3-42, S3-80)', async ({
+  it('links items by their index in the call and returns the ids in order (S3-42, S3-80)', async ({
     store,
   }) => {
     const { conversation } = await store.create()
@@ -90,7 +90,7 @@ export const saveCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(branch)).head, ids[2])
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
   }),
-  it('counts what it saves, raises the version and moves updatedAt', async ({ store, clock }) => {
+  it('counts saved messages, increments the version and moves updatedAt', async ({ store, clock }) => {
     const { conversation } = await startConversation(store)
     clock.now += 1_000
     const counted = (text: string): NewMessage => ({ ...say(text), tokens: 10 })
@@ -105,7 +105,7 @@ export const saveCases: readonly ContractCase[] = [
     )
     assert.ok(after.version > conversation.version)
   }),
-  it('takes its seqs from the same count as append does (S1-14, S1-49)', async ({ store }) => {
+  it('assigns seqs from the same counter as append (S1-14, S1-49)', async ({ store }) => {
     const { conversation, branch } = await startConversation(store)
     const saved = await store.save(conversation.id, [root('saved'), under(0, 'and more')])
     const appended = await appendTexts(store, branch, 'appended')
@@ -116,7 +116,7 @@ export const saveCases: readonly ContractCase[] = [
       [3, 4, 5, 6],
     )
   }),
-  it('keeps labels, blocks, meta and times as they came (S3-80, S3-32)', async ({ store }) => {
+  it('keeps labels, blocks, meta and times unchanged (S3-80, S3-32)', async ({ store }) => {
     const { conversation } = await store.create()
     const message: NewMessage = {
       role: 'tool',
@@ -132,7 +132,7 @@ export const saveCases: readonly ContractCase[] = [
     assert.equal(stored?.label, 'subagent:code-review:a1b2c3d4')
     assert.equal(stored?.createdAt.toISOString(), '2020-02-02T02:02:02.002Z')
   }),
-  it('saves a subagent trace: the question, then the answers in a line, one label on all (S3-75)', async ({
+  it('saves a subagent trace: the question, then the answers in a chain, all with one label (S3-75)', async ({
     store,
   }) => {
     const { conversation } = await store.create({ kind: 'subagent' })
@@ -150,7 +150,7 @@ export const saveCases: readonly ContractCase[] = [
     assert.deepEqual(texts(path), ['review this', 'reading', 'looks good'])
     assert.ok(path.every(message => message.label === label))
   }),
-  it('stores the same words twice under one parent as two messages (S2-65)', async ({ store, clock }) => {
+  it('stores equal messages under one parent as two messages (S2-65)', async ({ store, clock }) => {
     const { conversation } = await store.create()
     const twice = await store.save(conversation.id, [
       root('same'),
@@ -167,7 +167,7 @@ export const saveCases: readonly ContractCase[] = [
     )
     assert.equal((await store.getConversation(conversation.id)).messages, 5)
   }),
-  it('stores the same words many times under one parent, each at its own millisecond (S2-65, R11)', async ({
+  it('stores many equal messages under one parent, each at its own millisecond (S2-65, R11)', async ({
     store,
     clock,
   }) => {
@@ -179,13 +179,13 @@ export const saveCases: readonly ContractCase[] = [
       messages.map(message => message.createdAt.getTime() - clock.now),
       Array.from({ length: 60 }, (_, i) => i),
     )
-    // What a deletion has left free may stay free, but no time is given twice.
+    // Times freed by a deletion may stay unused, but no time is used twice.
     await store.deleteMessages([ids[20]!])
     const [again] = await store.save(conversation.id, [root('same')])
     assert.equal((await store.getMessages([again, ...ids.toSpliced(20, 1)])).length, 60)
     assert.equal((await store.getConversation(conversation.id)).messages, 60)
   }),
-  it('names the conversation after the first words of a person, once (C21)', async ({ store }) => {
+  it('takes the title from the first user message, once (C21)', async ({ store }) => {
     const { conversation } = await store.create()
     assert.equal(conversation.title, null)
     await store.save(conversation.id, [{ message: say('hello', 'assistant'), parent: null }])
@@ -195,9 +195,7 @@ export const saveCases: readonly ContractCase[] = [
     await store.save(conversation.id, [root('another question')])
     assert.equal((await store.getConversation(conversation.id)).title, 'why is the build red?')
   }),
-  it('saves nothing if one parent is missing, though the others are good (S3-41, S3-80)', async ({
-    store,
-  }) => {
+  it('saves nothing if one parent is missing (S3-41, S3-80)', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const items = [root('good'), under(0, 'good too'), under(noMessage, 'bad'), under(ids[0], 'good')]
     const error = await rejects<NotFoundError>(
@@ -209,7 +207,7 @@ export const saveCases: readonly ContractCase[] = [
     const [id] = await store.save(conversation.id, [root('next')])
     assert.equal((await store.getMessages([id]))[0]?.seq, 3)
   }),
-  it('refuses a parent in another conversation as if it were not there (S2-62)', async ({ store }) => {
+  it('refuses a parent in another conversation as missing (S2-62)', async ({ store }) => {
     const a = await startConversation(store)
     const b = await startConversation(store)
     const items = [root('good'), under(a.ids[1], 'astray')] as const
@@ -218,7 +216,7 @@ export const saveCases: readonly ContractCase[] = [
     assert.deepEqual(await store.getConversation(a.conversation.id), a.conversation)
     assert.deepEqual(await store.getConversation(b.conversation.id), b.conversation)
   }),
-  it('refuses an item that hangs on itself, on a later one, or on none of the call', async ({ store }) => {
+  it('refuses an item whose parent is itself, a later item or outside the call', async ({ store }) => {
     const { conversation } = await startConversation(store)
     for (const item of [1, 2, 3, -1, 0.5, Number.NaN]) {
       const items = [root('good'), under(item, 'bad'), root('good')] as const
@@ -227,7 +225,7 @@ export const saveCases: readonly ContractCase[] = [
     }
     assert.deepEqual(await store.getConversation(conversation.id), conversation)
   }),
-  it('refuses a conversation that is not there, or in the trash (S1-50)', async ({ store }) => {
+  it('refuses a missing or trashed conversation (S1-50)', async ({ store }) => {
     const gone = await rejects<NotFoundError>(store.save(noConversation, [root('x')]), 'not_found')
     assert.deepEqual([gone.kind, gone.trashed], ['conversation', false])
     const { conversation } = await startConversation(store)
@@ -236,7 +234,7 @@ export const saveCases: readonly ContractCase[] = [
     assert.deepEqual([error.kind, error.trashed], ['conversation', true])
     assert.equal((await store.getConversation(conversation.id)).messages, 3)
   }),
-  it('saves beside an open turn, which holds its branch and nothing else', async ({ store }) => {
+  it('saves during an open turn, which holds only its branch', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const turn = { key: 't1', step: 0, status: 'open', holder: holder() } as const
     const { head } = await store.append(branch, ids[2], [say('question')], { turn })
@@ -246,7 +244,7 @@ export const saveCases: readonly ContractCase[] = [
     assert.equal((await store.getMessages([id]))[0]?.turn, null)
   }),
   it(
-    'loses nothing of many who save at the same time, and leaves no gap (S1-40, S1-49, S3-77)',
+    'keeps all messages of many concurrent callers, without gaps (S1-40, S1-49, S3-77)',
     async world => {
       const all = await writers(world)
       const { conversation, ids } = await startConversation(world.store)

@@ -13,7 +13,7 @@ async function hits(store: Store, query: string, options: SearchOptions = {}): P
   return (await store.search(query, { limit: 200, ...options })).items.map(hit => hit.message.id)
 }
 
-/** Reads all pages of a search, and asserts that each is full but the last. */
+/** Reads all pages of a search and asserts that each one except the last is full. */
 async function pages(store: Store, query: string, options: SearchOptions & { limit: number }) {
   const all: MessageId[] = []
   for (let after: string | null = null; ; ) {
@@ -27,7 +27,7 @@ async function pages(store: Store, query: string, options: SearchOptions & { lim
   }
 }
 
-/** Two conversations that said the same at the same moments: 12 messages each, two a moment. */
+/** Two conversations with equal messages at the same times: 12 messages each, two per time. */
 async function twins(store: Store, clock: { now: number }) {
   const ids = ['bbbbbbbb-0000-4000-8000-000000000000', 'aaaaaaaa-0000-4000-8000-000000000000']
   const places: BranchInConversation[] = []
@@ -41,7 +41,7 @@ async function twins(store: Store, clock: { now: number }) {
 }
 
 export const searchChangesCases: readonly ContractCase[] = [
-  it('orders what was said at the same moment by seq, then by conversation', async world => {
+  it('orders messages of the same time by seq, then by conversation', async world => {
     const { store, clock } = world
     await twins(store, clock)
     const { items } = await store.search('llama', { limit: 200 })
@@ -58,7 +58,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(order, expected)
   }),
 
-  it('is read page by page without gaps or doubles, through ties', async ({ store, clock }) => {
+  it('pages through ties without gaps or duplicates', async ({ store, clock }) => {
     await twins(store, clock)
     for (const order of ['newest', 'ranked'] as const) {
       const whole = await hits(store, 'llama', { order })
@@ -69,7 +69,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     }
   }),
 
-  it('pages through what the index alone cannot decide', async ({ store, clock }) => {
+  it('pages through matches that the index alone cannot decide', async ({ store, clock }) => {
     const { branch } = await store.create()
     for (let i = 0; i < 60; i++) {
       clock.now += 1_000
@@ -83,7 +83,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await pages(store, 'panda -"red panda"', { limit: 9 }), others)
   }),
 
-  it('pages through times at both ends of the calendar', async ({ store }) => {
+  it('pages through the earliest and the latest times', async ({ store }) => {
     const { conversation } = await store.create()
     const years = [9999, 1970, 2500, 9000, 2249, 2026, 2248, 3000, 8000, 2247, 1971, 5000]
     const items = years.map(year => ({
@@ -103,7 +103,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     )
   }),
 
-  it('gives 20 hits unless told otherwise', async ({ store, clock }) => {
+  it('returns 20 hits by default', async ({ store, clock }) => {
     await twins(store, clock)
     const page = await store.search('llama')
     assert.equal(page.items.length, 20)
@@ -113,7 +113,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.equal(rest.next, null)
   }),
 
-  it('goes on where a page ended, whatever was said or deleted since', async ({ store, clock }) => {
+  it('continues at the end of a page, whatever was stored or deleted since', async ({ store, clock }) => {
     const { branch } = await store.create()
     const lines = Array.from({ length: 10 }, (_, i) => `llama ${i}`)
     const { ids } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))
@@ -129,7 +129,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     )
   }),
 
-  it('names every branch that holds the message, the active one first', async ({ store }) => {
+  it('names every branch that contains the message, the active one first', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     await store.append(side, ids[1], [say('four')])
@@ -151,7 +151,7 @@ export const searchChangesCases: readonly ContractCase[] = [
   }),
 
   it(
-    'finds what another handle has said, with the first query after it',
+    'finds messages of another handle with the next query',
     async ({ store, second }) => {
       const { branch } = await store.create()
       const other = await second()
@@ -166,7 +166,7 @@ export const searchChangesCases: readonly ContractCase[] = [
   ),
 
   it(
-    'finds each message once though two handles index at the same time',
+    'finds each message once if two handles index at the same time',
     async ({ store, second }) => {
       const { branch } = await store.create()
       const other = await second()
@@ -180,7 +180,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     'second handle',
   ),
 
-  it('finds a draft once it has become a message', async ({ store }) => {
+  it('finds a draft after it has become a message', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const turn = { key: 'turn', step: 0, status: 'open', holder: holder() } as const
     await store.append(branch, null, [say('question about lynxes')], { turn })
@@ -194,7 +194,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await hits(store, 'wolverine'), [ended.message])
   }),
 
-  it('finds what was saved without a branch, and old words that were imported late', async ({ store }) => {
+  it('finds saved messages without a branch, and imported messages with old times', async ({ store }) => {
     const { conversation, branch } = await startConversation(store)
     const newest = await appendTexts(store, branch, 'a new heron')
     const at = new Date('2019-05-05T00:00:00Z')
@@ -207,7 +207,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await hits(store, 'heron since:2019-01-01 before:2020-01-01'), [ids[0]])
   }),
 
-  it('takes a retry for what it is: no second hit', async ({ store }) => {
+  it('returns no second hit for a retry', async ({ store }) => {
     const { branch } = await store.create()
     const turn = { key: 'turn', step: 0 }
     const { head } = await store.append(branch, null, [say('one gecko')], { turn })
@@ -215,13 +215,13 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await hits(store, 'gecko'), [head])
   }),
 
-  it('does not find what was deleted, and finds what was said in its place', async ({ store }) => {
+  it('does not find deleted messages, and finds their replacements', async ({ store }) => {
     const { branch } = await store.create()
     const { ids } = await appendTexts(store, branch, 'beaver one', 'beaver two', 'beaver three')
     assert.equal((await hits(store, 'beaver')).length, 3)
     await store.deleteMessages([ids[1]!], { recursive: true })
     assert.deepEqual(await hits(store, 'beaver'), [ids[0]])
-    // The newest rows went: whatever numbers them must not lead the index past the next ones.
+    // The newest rows were deleted: their numbers must not make the index skip the next ones.
     const again = await appendTexts(store, branch, 'beaver four', 'otter')
     assert.deepEqual(await hits(store, 'beaver'), [again.ids[0], ids[0]])
     assert.deepEqual(await hits(store, 'otter'), [again.ids[1]])
@@ -230,7 +230,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await hits(store, 'beaver'), [again.ids[0], ids[0]])
   }),
 
-  it('does not find what is in the trash, and finds it again when it is restored', async ({ store }) => {
+  it('does not find trashed conversations, and finds them again after a restore', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const seen = await appendTexts(store, branch, 'marmot one')
     assert.equal((await hits(store, 'marmot')).length, 1)
@@ -247,7 +247,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await hits(store, 'two'), [next.ids[1]])
   }),
 
-  it('speaks of a conversation as it is now', async ({ store }) => {
+  it('returns the current fields of a conversation', async ({ store }) => {
     const { conversation } = await startConversation(store)
     await hits(store, 'two')
     await store.updateConversation(conversation.id, { title: 'renamed', directory: '/new', channel: 'cli' })
@@ -258,7 +258,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     )
   }),
 
-  it('finds the same after the index was built anew', async world => {
+  it('finds the same after the index was rebuilt', async world => {
     const { store } = world
     await plant(world)
     const queries = Object.values(found).flatMap(rows => rows.slice(0, 3).map(([query]) => query))
@@ -275,7 +275,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.deepEqual(await hits(store, 'dugong'), [head])
   }),
 
-  it('counts the messages it brings into the index', async ({ store }) => {
+  it('returns the number of messages that it indexes', async ({ store }) => {
     assert.equal(await store.indexSearch(), 0)
     const { branch } = await startConversation(store)
     await startConversation(store)
@@ -291,7 +291,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     assert.equal((await hits(store, 'two')).length, 2)
   }),
 
-  it('indexes more than fits one batch', async ({ store }) => {
+  it('indexes more messages than one batch', async ({ store }) => {
     const { branch } = await store.create()
     const lines = Array.from({ length: 2_600 }, (_, i) => `finch n${i}`)
     const { ids } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))

@@ -4,7 +4,7 @@ import type { RoleInput } from '../../core/message.ts'
 import type { BranchInConversation } from '../../core/ports.ts'
 import type { CaseContext } from './contract-case.ts'
 
-/** The name of a message of the corpus, its conversation, who said it, and what. */
+/** The name of a message in the corpus, its conversation, its role and its content. */
 type Said = readonly [name: string, place: Talk, role: RoleInput, blocks: string | readonly Block[]]
 export type Talk = 'code' | 'people' | 'trace'
 
@@ -19,7 +19,7 @@ function file(mime: string, name: string, words: string): Block {
   return { type: 'file', mime, name, data: Buffer.from(words).toString('base64') }
 }
 
-/** All that the search cases look for, oldest first: each was said a minute after the one before. */
+/** The messages of the search cases, oldest first, a minute apart. */
 export const corpus: readonly Said[] = [
   ['path', 'code', 'user', 'The parser lives in src/core/search/tokenize.ts, next to query.ts'],
   ['url', 'code', 'user', 'See https://example.com/docs/getting-started?lang=en#install for more'],
@@ -153,7 +153,7 @@ export const corpus: readonly Said[] = [
   ['manual', 'people', 'user', [file('text/markdown', 'manual.md', `# Merganser\n${filler(11_000)}petrel`)]],
 ]
 
-/** Queries and the names of what they find, newest first. One group is one case. */
+/** Queries and the names of their hits, newest first. Each group is a case. */
 export const found: Readonly<Record<string, readonly (readonly [query: string, ...names: string[]])[]>> = {
   'words in paths, addresses and mail': [
     ['tokenize.ts', 'path'],
@@ -217,7 +217,7 @@ export const found: Readonly<Record<string, readonly (readonly [query: string, .
     ['ข้อมูล', 'thai'],
     ['ตอบ', 'thai'],
   ],
-  'words of other scripts, whatever their marks': [
+  'words of other scripts with and without marks': [
     ['البيانات', 'arabic'],
     ['المدرسة', 'arabic'],
     ['المَدْرَسَة', 'arabic'],
@@ -256,7 +256,7 @@ export const found: Readonly<Record<string, readonly (readonly [query: string, .
     ['"no such file or directory"', 'failure'],
     ['"memory I"'],
   ],
-  'beginnings of words': [
+  'prefixes of words': [
     ['postgres*', 'source', 'mixed'],
     ['postgres', 'source'],
     ['postgresql', 'mixed'],
@@ -267,7 +267,7 @@ export const found: Readonly<Record<string, readonly (readonly [query: string, .
     ['qu*', 'attached', 'hostile', 'dog', 'fox', 'thinking', 'failure', 'path'],
     ['zz*'],
   ],
-  'what is left after a negation': [
+  'messages without the excluded words': [
     ['quick -lazy', 'dog'],
     ['quick -"brown fox"', 'dog'],
     ['socket -web'],
@@ -298,7 +298,7 @@ export const found: Readonly<Record<string, readonly (readonly [query: string, .
     ['aGVsbG8'],
     ['wombat handbook', 'attached'],
   ],
-  'what stands in attached files, if they are text, up to 256 KiB': [
+  'the first 256 KiB of attached text files': [
     ['löffel', 'notes'],
     ['notes.txt elster', 'notes'],
     ['hoopoe', 'notes'],
@@ -306,7 +306,7 @@ export const found: Readonly<Record<string, readonly (readonly [query: string, .
     ['merganser', 'manual'],
     ['petrel'],
   ],
-  'the first 256 KiB of each block, also where it lies in a blob': [
+  'the first 256 KiB of each block, also in a blob': [
     ['narwhal', 'blob'],
     ['axolotl', 'blob'],
     ['pangolin', 'blobs'],
@@ -315,7 +315,7 @@ export const found: Readonly<Record<string, readonly (readonly [query: string, .
     ['lorem narwhal', 'blob'],
     ['"lorem ipsum" -narwhal -merganser', 'rows', 'blobs'],
   ],
-  'text that is made to break things': [
+  'hostile text': [
     ['DROP TABLE', 'hostile'],
     ["'; DROP TABLE skein_messages; --", 'hostile'],
     ['skein_messages', 'hostile'],
@@ -330,7 +330,7 @@ export const found: Readonly<Record<string, readonly (readonly [query: string, .
     ['lone', 'nul'],
     ['\\ % quick', 'dog', 'fox'],
   ],
-  'what a role said': [
+  'messages of a role': [
     ['role:system', 'system'],
     ['role:developer', 'system'],
     ['role:tool', 'coloured', 'rows', 'blobs', 'failure', 'nested', 'output'],
@@ -343,7 +343,7 @@ export const found: Readonly<Record<string, readonly (readonly [query: string, .
   ],
 }
 
-/** The best answer first. */
+/** The best match first. */
 export const ranked: readonly (readonly [query: string, ...names: string[]])[] = [
   ['websocket', 'socket', 'underscored', 'upper'],
   ['quick brown', 'dog', 'fox'],
@@ -357,13 +357,13 @@ export const minute = 60_000
 export interface Planted {
   readonly places: Readonly<Record<Talk, BranchInConversation>>
   readonly ids: Readonly<Record<string, MessageId>>
-  /** When the message with this name was said. */
+  /** The time of the message with this name. */
   at(name: string): Date
   nameOf(id: MessageId): string
   conversationOf(talk: Talk): ConversationId
 }
 
-/** Stores the corpus, each message at its time, and leaves the clock an hour after the last. */
+/** Stores the corpus, each message at its time, and sets the clock an hour after the last one. */
 export async function plant({ store, clock }: CaseContext): Promise<Planted> {
   const begin = clock.now
   const places = {

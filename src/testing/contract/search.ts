@@ -26,7 +26,7 @@ function marked({ snippet }: SearchHit): string[] {
 
 const said = (text: string) => ({ role: 'user', blocks: text })
 
-/** One case for each group of the table: what is found, and in which order. */
+/** One case for each group of the table, with the hits and their order. */
 const tableCases = Object.entries(found).map(([group, rows]) =>
   it(`finds ${group}`, async world => {
     const planted = await plant(world)
@@ -36,7 +36,7 @@ const tableCases = Object.entries(found).map(([group, rows]) =>
   }),
 )
 
-/** Queries that cannot be read, and where the trouble is. */
+/** Invalid queries, and the positions of their errors. */
 const malformed: readonly (readonly [query: string, position: number])[] = [
   ['', 0],
   ['   ', 0],
@@ -68,7 +68,7 @@ const malformed: readonly (readonly [query: string, position: number])[] = [
 export const searchCases: readonly ContractCase[] = [
   ...tableCases,
 
-  it('puts the best answer first when asked to rank', async world => {
+  it('ranks the best match first if asked to rank', async world => {
     const planted = await plant(world)
     for (const [query, ...expected] of ranked) {
       assert.deepEqual(await names(world.store, planted, query, { order: 'ranked' }), expected, query)
@@ -79,7 +79,7 @@ export const searchCases: readonly ContractCase[] = [
     }
   }),
 
-  it('ranks what is equally good with the newest first', async ({ store, clock }) => {
+  it('ranks equal matches with the newest first', async ({ store, clock }) => {
     const { branch } = await store.create()
     const said = []
     for (let i = 0; i < 6; i++) {
@@ -94,7 +94,7 @@ export const searchCases: readonly ContractCase[] = [
     )
   }),
 
-  it('finds beginnings of words among many messages, common and rare ones, page by page', async world => {
+  it('finds prefixes among many messages, common and rare ones, page by page', async world => {
     const { store, clock } = world
     const { branch } = await store.create()
     const all: { id: string; text: string }[] = []
@@ -125,14 +125,14 @@ export const searchCases: readonly ContractCase[] = [
     }
   }),
 
-  it('finds a phrase among many messages that hold its words apart, page by page', async world => {
+  it('finds a phrase among many messages that contain its words apart, page by page', async world => {
     const { store, clock } = world
     const { branch } = await store.create()
     const expected: string[] = []
     for (let block = 0; block < 12; block++) {
       const { head } = await store.getBranch(branch)
       clock.now += minute
-      // Rarer and rarer, from the newest on: how many are looked at next must not decide what is found.
+      // Increasingly rare from the newest on: the size of the next batch must not decide what is found.
       const holds = (i: number) => i % (3 + 4 * (11 - block)) === 2
       const texts = Array.from({ length: 50 }, (_, i) => (holds(i) ? 'a red-blue sky' : 'a blue and red sky'))
       const { ids } = await store.append(branch, head, texts.map(said) as never)
@@ -150,7 +150,7 @@ export const searchCases: readonly ContractCase[] = [
     assert.deepEqual((await store.search('"blue sky and"')).items, [])
   }),
 
-  it('looks into one conversation, by id, beginning of an id, key or branch', async world => {
+  it('searches one conversation, by id, id prefix, key or branch', async world => {
     const planted = await plant(world)
     const { store } = world
     const id = planted.conversationOf('people')
@@ -165,20 +165,20 @@ export const searchCases: readonly ContractCase[] = [
     assert.equal((await only(store, 'in:123456 web')).conversation.id, other.conversation.id)
   }),
 
-  it('gives all of a conversation where only that is asked', async world => {
+  it('returns all messages of a conversation if that is the only condition', async world => {
     const planted = await plant(world)
     const expected = corpus.filter(said => said[1] === 'trace').map(said => said[0])
     const id = planted.conversationOf('trace')
     assert.deepEqual(await names(world.store, planted, `in:${id}`), expected.toReversed())
   }),
 
-  it('refuses a conversation that is not there', async world => {
+  it('refuses a missing conversation', async world => {
     await plant(world)
     await rejects(world.store.search('quick in:ffffffff-ffff-4fff-bfff-ffffffffffff'), 'not_found')
     await rejects(world.store.search('quick in:no-such-key-anywhere'), 'not_found')
   }),
 
-  it('narrows by time: since takes the moment itself, before does not', async world => {
+  it('filters by time, including since and excluding before', async world => {
     const planted = await plant(world)
     const { store } = world
     const fox = planted.at('fox').toISOString()
@@ -193,7 +193,7 @@ export const searchCases: readonly ContractCase[] = [
     assert.deepEqual(await names(store, planted, 'quick since:2026-01-01T01:30+01:00'), ['dog', 'fox'])
   }),
 
-  it('understands ages by the clock of the store', async world => {
+  it('computes ages with the clock of the store', async world => {
     const planted = await plant(world)
     const { store, clock } = world
     clock.now = planted.at('dog').getTime() + 30 * minute
@@ -205,7 +205,7 @@ export const searchCases: readonly ContractCase[] = [
     assert.deepEqual(await names(store, planted, 'quick before:1d since:2w'), ['dog', 'fox'])
   }),
 
-  it('narrows by directory and by kind', async world => {
+  it('filters by directory and by kind', async world => {
     const planted = await plant(world)
     const { store } = world
     const directory = '/home/ada/code'
@@ -218,7 +218,7 @@ export const searchCases: readonly ContractCase[] = [
     await rejects(store.search('ts', { kind: 'other' as never }), 'invalid')
   }),
 
-  it('says of each hit what was found, and where', async world => {
+  it('returns the message, its conversation and its branches for each hit', async world => {
     const planted = await plant(world)
     const { store } = world
     const { message, conversation, branches } = await only(store, 'quokka')
@@ -241,7 +241,7 @@ export const searchCases: readonly ContractCase[] = [
     })
   }),
 
-  it('shows a short text whole, with the words marked', async world => {
+  it('shows a short text whole, with marked words', async world => {
     await plant(world)
     const { store } = world
     const emoji = await only(store, 'green 🎉')
@@ -257,7 +257,7 @@ export const searchCases: readonly ContractCase[] = [
     assert.deepEqual(marked(await only(store, 'dog -lazy')), ['dog'])
   }),
 
-  it('cuts a snippet out of a long text, on one line', async world => {
+  it('cuts a snippet from a long text, on one line', async world => {
     await plant(world)
     const { store } = world
     for (const query of ['zebrafish', 'axolotl', 'pangolin']) {
@@ -277,7 +277,7 @@ export const searchCases: readonly ContractCase[] = [
     assert.deepEqual(snippet, { text: 'A reviewer has joined: speak formally', marks: [] })
   }),
 
-  it('refuses a query that cannot be read, and says where the trouble is', async world => {
+  it('refuses an invalid query and returns the position of the error', async world => {
     await plant(world)
     for (const [query, position] of malformed) {
       const error = await rejects<InvalidError>(world.store.search(query), 'invalid')
@@ -285,7 +285,7 @@ export const searchCases: readonly ContractCase[] = [
     }
   }),
 
-  it('refuses options that make no sense, and takes the largest page there is', async world => {
+  it('refuses invalid options and accepts the largest page', async world => {
     await plant(world)
     const { store } = world
     for (const limit of [0, -1, 1.5, 201, Number.NaN]) await rejects(store.search('ts', { limit }), 'invalid')

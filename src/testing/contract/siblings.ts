@@ -29,7 +29,7 @@ function split<T>(results: readonly PromiseSettledResult<T>[]): { won: T[]; lost
 }
 
 export const siblingCases: readonly ContractCase[] = [
-  it('puts a lost race on a sibling branch that starts from the expected head (S3-2, R8)', async ({
+  it('appends a lost race to a sibling branch that starts at the expected head (S3-2, R8)', async ({
     store,
   }) => {
     const { conversation, branch, ids } = await startConversation(store, { key: 'cli:default' })
@@ -46,13 +46,13 @@ export const siblingCases: readonly ContractCase[] = [
     assert.deepEqual([after.activeBranch, after.messages], ['main', 5])
     assert.ok(after.version > conversation.version)
   }),
-  it('appends in place where nothing was lost, though a sibling was allowed', async ({ store }) => {
+  it('appends in place without a conflict, even if a sibling is allowed', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const made = await store.append(branch, ids[2], [say('four')], sibling)
     assert.deepEqual([made.outcome, made.branch.name], ['appended', 'main'])
     assert.equal((await store.listBranches(conversation.id)).length, 1)
   }),
-  it('counts siblings up and steps over names that are taken', async ({ store }) => {
+  it('numbers siblings and skips taken names', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     await store.createBranch(conversation.id, ids[0], { name: 'main-3' })
     const names: string[] = []
@@ -61,7 +61,7 @@ export const siblingCases: readonly ContractCase[] = [
     }
     assert.deepEqual(names, ['main-2', 'main-4', 'main-5'])
   }),
-  it('counts on from the number at the end of a name', async ({ store }) => {
+  it('continues the number at the end of a name', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const second = await store.append(branch, ids[0], [say('a')], sibling)
     const third = await store.append(second.branch, ids[1], [say('b')], sibling)
@@ -70,7 +70,7 @@ export const siblingCases: readonly ContractCase[] = [
     const ref = { conversationId: conversation.id, name: 'topic-9' }
     assert.equal((await store.append(ref, ids[0], [say('c')], sibling)).branch.name, 'topic-10')
   }),
-  it('makes a sibling with a root of its own where the caller expected an empty branch (S3-31)', async ({
+  it('creates a sibling with its own root if the caller expected an empty branch (S3-31)', async ({
     store,
   }) => {
     const { branch } = await startConversation(store)
@@ -80,7 +80,7 @@ export const siblingCases: readonly ContractCase[] = [
     assert.deepEqual([root?.parentId, root?.depth, root?.seq], [null, 0, 3])
     assert.deepEqual(await said(store, made.branch), ['another root'])
   }),
-  it('makes no sibling under a message that its conversation does not have', async ({ store }) => {
+  it('creates no sibling under a message of another conversation', async ({ store }) => {
     const { conversation, branch } = await startConversation(store)
     const other = await startConversation(store)
     for (const head of [other.ids[1], noMessage]) {
@@ -93,7 +93,7 @@ export const siblingCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).version, conversation.version)
     assert.equal((await store.listBranches(conversation.id)).length, 1)
   }),
-  it("goes beside another's open turn, and holds the sibling where the new turn is open too", async ({
+  it("appends to a sibling during another's open turn, and holds the sibling if the new turn is open too", async ({
     store,
   }) => {
     const { branch, ids } = await startConversation(store)
@@ -110,9 +110,7 @@ export const siblingCases: readonly ContractCase[] = [
     assert.equal(next.outcome, 'appended')
     await rejects(store.append(branch, head, [say('main is still held')]), 'busy')
   }),
-  it('answers a retry that went to a sibling with that sibling, and makes no second one (P4)', async ({
-    store,
-  }) => {
+  it('replays a retry that went to a sibling, and creates no second one (P4)', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const options = { turn: { key: 't1', step: 0 }, ...sibling }
     const made = await store.append(branch, ids[0], [say('late')], options)
@@ -168,7 +166,7 @@ export const siblingCases: readonly ContractCase[] = [
     'second handle',
   ),
   it(
-    'loses none of many writers who ask for siblings, and numbers them without gaps (S3-77, R8)',
+    'loses no message of many writers that ask for siblings, and numbers the siblings without gaps (S3-77, R8)',
     async world => {
       const all = await writers(world)
       const { conversation, branch, ids } = await startConversation(world.store)
@@ -189,7 +187,7 @@ export const siblingCases: readonly ContractCase[] = [
     'second handle',
   ),
   it(
-    'stores a turn once when many writers bring the same key at the same time (P4, R23)',
+    'stores a turn once if many writers use the same key at the same time (P4, R23)',
     async world => {
       const all = await writers(world)
       const { conversation, branch } = await world.store.create()

@@ -8,7 +8,7 @@ import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('structure')
 
-/** The seqs and the parent of each run: its shape without the rest. */
+/** The seqs and the parent of each stretch. */
 const shape = (runs: readonly Stretch[]) => runs.map(run => [run.firstSeq, run.lastSeq, run.parentSeq])
 
 async function allMessages(store: Store, conversationId: ConversationId): Promise<readonly Message[]> {
@@ -17,7 +17,8 @@ async function allMessages(store: Store, conversationId: ConversationId): Promis
   return page.items
 }
 
-/** Runs may be cut in several ways; together they must be the tree, each message once, no fork inside. */
+/** Stretches may be split in several ways. Together they must be the tree, with each message once and no
+ *  fork inside. */
 async function checkRuns(store: Store, id: ConversationId): Promise<readonly Stretch[]> {
   const messages = await allMessages(store, id)
   const byId = new Map(messages.map(message => [message.id, message]))
@@ -54,7 +55,7 @@ async function checkRuns(store: Store, id: ConversationId): Promise<readonly Str
 }
 
 export const structureCases: readonly ContractCase[] = [
-  it('gives a conversation without forks as one run', async ({ store, clock }) => {
+  it('returns a conversation without forks as one stretch', async ({ store, clock }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const began = clock.now
     clock.now += 1_000
@@ -75,7 +76,7 @@ export const structureCases: readonly ContractCase[] = [
       },
     ])
   }),
-  it('cuts a run where the tree forks (S3-31)', async ({ store }) => {
+  it('splits a stretch at a fork (S3-31)', async ({ store }) => {
     const { conversation } = await store.create()
     await grow(store, conversation.id, { a: null, b: 'a', c: 'b', d: 'c', e: 'b', f: 'e' })
     assert.deepEqual(shape(await checkRuns(store, conversation.id)), [
@@ -84,12 +85,12 @@ export const structureCases: readonly ContractCase[] = [
       [4, 5, 1],
     ])
   }),
-  it('cuts no run by a branch that only points into it', async ({ store }) => {
+  it('does not split a stretch at a branch head within it', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     await store.createBranch(conversation.id, ids[1], { name: 'side' })
     assert.deepEqual(shape(await store.structure(conversation.id)), [[0, 2, null]])
   }),
-  it('gives each root a run of its own (S3-31)', async ({ store }) => {
+  it('returns a stretch for each root (S3-31)', async ({ store }) => {
     const { conversation } = await store.create()
     await grow(store, conversation.id, { a: null, b: null, c: 'b', d: null })
     assert.deepEqual(shape(await checkRuns(store, conversation.id)), [
@@ -98,7 +99,7 @@ export const structureCases: readonly ContractCase[] = [
       [3, 3, null],
     ])
   }),
-  it('cuts a run as soon as a fork is made in the middle of it', async ({ store }) => {
+  it('splits a stretch when a fork is created in its middle', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     assert.equal((await checkRuns(store, conversation.id)).length, 1)
     await store.save(conversation.id, [{ message: say('beside'), parent: ids[0] }])
@@ -107,10 +108,10 @@ export const structureCases: readonly ContractCase[] = [
       [1, 2, 0],
       [3, 3, 0],
     ])
-    await appendTexts(store, branch, 'main goes on', 'and on')
+    await appendTexts(store, branch, 'main continues', 'further')
     await checkRuns(store, conversation.id)
   }),
-  it('is the tree, however the branches were interleaved', async ({ store }) => {
+  it('matches the tree for interleaved branches', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     for (const name of ['left', 'right']) await store.createBranch(conversation.id, ids[1], { name })
     for (let i = 0; i < 6; i++) {
@@ -122,7 +123,7 @@ export const structureCases: readonly ContractCase[] = [
     }
     await checkRuns(store, conversation.id)
   }),
-  it('is the tree after messages were deleted from it', async ({ store }) => {
+  it('matches the tree after deletions', async ({ store }) => {
     const { conversation } = await store.create()
     const ids = await grow(store, conversation.id, {
       a: null,
@@ -140,7 +141,7 @@ export const structureCases: readonly ContractCase[] = [
     await checkRuns(store, conversation.id)
     assert.equal((await allMessages(store, conversation.id)).length, 5)
   }),
-  it('shows the fork of a lost race and of a second root beside an answer', async ({ store }) => {
+  it('shows the fork of a lost race, and a second root next to an answer', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     await store.append(branch, ids[0], [say('late')], { onConflict: 'sibling' })
     await store.append(branch, null, [say('root')], { onConflict: 'sibling' })

@@ -25,7 +25,7 @@ function checksumOf(...ids: readonly MessageId[]): string {
 }
 
 export const summariesCases: readonly ContractCase[] = [
-  it('stores a summary beside the messages, with all that is known of it (S2-39)', async world => {
+  it('stores a summary with all its fields next to the messages (S2-39)', async world => {
     const { store, clock } = world
     const { conversation, branch, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[1] }
@@ -52,7 +52,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.ok((await store.versionOf(conversation.id)) > conversation.version)
   }),
 
-  it('has none at first, and none of another conversation', async ({ store }) => {
+  it('returns none at first, and none of another conversation', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const other = await startConversation(store)
     assert.deepEqual(await store.listSummaries(conversation.id), [])
@@ -64,7 +64,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.equal(error.kind, 'conversation')
   }),
 
-  it('may leave the model unnamed', async ({ store }) => {
+  it('accepts a summary without a model', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const range = { first: ids[1], last: ids[1] }
     await store.claimSummary(conversation.id, range, holder())
@@ -75,7 +75,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.equal(summary?.checksum, checksumOf(ids[1]))
   }),
 
-  it('gives the stored summary to whoever asks for the same range again', async ({ store }) => {
+  it('returns the stored summary to a later claim of the same range', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[2] }
     await store.claimSummary(conversation.id, range, holder(1))
@@ -91,7 +91,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.deepEqual(await store.listSummaries(conversation.id), [summary])
   }),
 
-  it('keeps a range for its holder for 30 seconds and names the holder to others', async world => {
+  it('holds a range for 30 seconds and names the holder to others', async world => {
     const { store, clock } = world
     const { conversation, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[1] }
@@ -103,7 +103,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.deepEqual(error.leaseUntil, until)
   }),
 
-  it('gives the range to another when the lease has run out', async ({ store, clock }) => {
+  it('gives the range to another process after the lease has expired', async ({ store, clock }) => {
     const { conversation, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[1] }
     await store.claimSummary(conversation.id, range, holder(1))
@@ -133,7 +133,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.equal((await store.listSummaries(conversation.id)).length, 1)
   }),
 
-  it('tells holders apart by every field', async ({ store }) => {
+  it('compares all fields of a holder', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[1] }
     const who = holder(1)
@@ -150,7 +150,7 @@ export const summariesCases: readonly ContractCase[] = [
     }
   }),
 
-  it('refuses a summary of a range that nobody claimed', async ({ store }) => {
+  it('refuses a summary of an unclaimed range', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const summary = { first: ids[0], last: ids[1], tokens: 1, text: 'x', holder: holder() }
     await rejects(store.putSummary(conversation.id, summary), 'expired')
@@ -159,7 +159,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.deepEqual(await store.listSummaries(conversation.id), [])
   }),
 
-  it('lets different ranges be made at the same time, and keeps them all', async ({ store }) => {
+  it('allows several ranges at the same time and keeps all summaries', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const ranges = [
       { first: ids[0], last: ids[1] },
@@ -185,7 +185,7 @@ export const summariesCases: readonly ContractCase[] = [
     await rejects(store.listSummaries(id, { newest: 0 }), 'invalid')
   }),
 
-  it('covers the path between the ends, not what was stored between them', async ({ store }) => {
+  it('covers the path between the ends, not the seqs between them', async ({ store }) => {
     const { conversation } = await store.create()
     const ids = await grow(store, conversation.id, { a: null, x: 'a', b: 'a', y: 'x', c: 'b', d: 'c' })
     const range = { first: ids.a, last: ids.c }
@@ -195,7 +195,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.equal(summary.checksum, checksumOf(ids.a, ids.b, ids.c))
   }),
 
-  it('covers a long stretch in the middle of a path', async ({ store }) => {
+  it('covers a long range in the middle of a path', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const lines = Array.from({ length: 700 }, (_, i) => `m${i}`)
     const { ids } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))
@@ -206,7 +206,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.equal(summary.checksum, checksumOf(...ids.slice(50, 650)))
   }),
 
-  it('refuses a range that is no stretch of a path', async ({ store }) => {
+  it('refuses a range that is not part of a path', async ({ store }) => {
     const { conversation } = await store.create()
     const other = await startConversation(store)
     const ids = await grow(store, conversation.id, { a: null, left: 'a', right: 'a', root: null })
@@ -238,7 +238,7 @@ export const summariesCases: readonly ContractCase[] = [
     assert.equal(error.kind, 'conversation')
   }),
 
-  it('refuses a summary that cannot be stored, and keeps the claim', async ({ store }) => {
+  it('refuses an invalid summary and keeps the claim', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const range = { first: ids[0], last: ids[1] }
     await store.claimSummary(conversation.id, range, holder())
@@ -252,7 +252,7 @@ export const summariesCases: readonly ContractCase[] = [
   }),
 
   it(
-    'is made by one of eight writers that race for it, in every round',
+    'lets exactly one of eight racing writers make the summary, in every round',
     async world => {
       const { store } = world
       const { conversation, branch } = await store.create()

@@ -12,7 +12,7 @@ const day = 24 * hour
 
 const idle = { dryRun: false, trashed: [], purged: [], clockJumped: null }
 
-/** A conversation of a work item: expires after a day without activity, as S2 has it by default. */
+/** A conversation of a work item, which expires after a day without activity, the default in S2. */
 function work(
   { store, clock }: CaseContext,
   task: string,
@@ -21,7 +21,7 @@ function work(
   return store.create({ task, ttlMs: day, expiresAt: new Date(clock.now + day), ...more })
 }
 
-/** Lets time pass in steps that are no jump, sweeping after each, as a running service would. */
+/** Moves the clock in steps that are not a jump, with a sweep after each, as a running service would. */
 async function pass({ store, clock }: CaseContext, time: number): Promise<SweepReceipt[]> {
   const until = clock.now + time
   const receipts: SweepReceipt[] = []
@@ -37,7 +37,7 @@ function purgedIn(receipts: readonly SweepReceipt[]): ConversationId[] {
 }
 
 export const sweepCases: readonly ContractCase[] = [
-  it('moves expired task conversations to the trash and says which', async world => {
+  it('moves expired task conversations to the trash and returns their ids', async world => {
     const { store, clock } = world
     const gone = await work(world, 'task-1', { key: 'task:1' })
     await appendTexts(store, gone.branch, 'question')
@@ -52,12 +52,12 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(await store.sweep(), idle)
   }),
 
-  it('has nothing to do in an empty store', async ({ store }) => {
+  it('does nothing in an empty store', async ({ store }) => {
     assert.deepEqual(await store.sweep(), idle)
     assert.deepEqual(await store.sweep({ dryRun: true }), { ...idle, dryRun: true })
   }),
 
-  it("never sweeps people's conversations, expired or not", async world => {
+  it('never sweeps conversations of people, expired or not', async world => {
     const { store, clock } = world
     const plain = await store.create({ channel: 'cli', key: 'cli:default' })
     const expired = await store.create({
@@ -73,7 +73,7 @@ export const sweepCases: readonly ContractCase[] = [
     }
   }),
 
-  it('leaves a task without an expiry alone', async world => {
+  it('keeps a task conversation without an expiry', async world => {
     const { store, clock } = world
     const { conversation } = await store.create({ task: 'endless' })
     clock.now += 400 * day
@@ -81,7 +81,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
   }),
 
-  it('counts from the last activity where a conversation slides', async world => {
+  it('measures a sliding expiry from the last activity', async world => {
     const { store, clock } = world
     const { conversation, branch } = await work(world, 'sliding')
     clock.now += 20 * hour
@@ -92,7 +92,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual((await store.sweep()).trashed, [conversation.id])
   }),
 
-  it('counts from the creation where only an expiry was given', async world => {
+  it('measures a fixed expiry from the creation', async world => {
     const { store, clock } = world
     const { conversation, branch } = await store.create({
       task: 'strict',
@@ -104,15 +104,15 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual((await store.sweep()).trashed, [conversation.id])
   }),
 
-  it('spares an expired conversation that somebody has gone on with by its id (S2-34)', async world => {
+  it('spares an expired conversation that was continued by its id (S2-34)', async world => {
     const { store, clock } = world
     const { conversation, branch } = await work(world, 'late')
     clock.now += 3 * day
     assert.equal(await store.findByTask('late'), null)
-    await appendTexts(store, branch, 'going on')
+    await appendTexts(store, branch, 'continued')
     assert.deepEqual((await store.sweep()).trashed, [])
     assert.equal((await store.findByTask('late'))?.conversation.id, conversation.id)
-    assert.deepEqual(await said(store, branch), ['going on'])
+    assert.deepEqual(await said(store, branch), ['continued'])
   }),
 
   it('lets a turn end that began before the expiry', async world => {
@@ -128,7 +128,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['question', 'answer'])
   }),
 
-  it('leaves a conversation alone while a turn runs in it, and takes it afterwards', async world => {
+  it('spares a conversation while a turn is open in it and trashes it afterwards', async world => {
     const { store, clock } = world
     const { conversation, branch } = await store.create({
       task: 'slow',
@@ -144,7 +144,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual((await store.sweep()).trashed, [conversation.id])
   }),
 
-  it('frees the key of what it trashes, and restore brings it back', async world => {
+  it('frees the key of a trashed conversation, and restore sets it again', async world => {
     const { store, clock } = world
     const { conversation, branch } = await work(world, 'task', { key: 'task:key' })
     await appendTexts(store, branch, 'question')
@@ -157,7 +157,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['question'])
   }),
 
-  it('writes nothing at all in a dry run, and says what it would do', async world => {
+  it('writes nothing in a dry run and returns what it would do', async world => {
     const { store, clock } = world
     const { conversation } = await work(world, 'task')
     clock.now += 2 * day
@@ -167,12 +167,12 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(await store.sweep({ dryRun: true }), expected)
     assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
     assert.equal(await store.versionOf(conversation.id), version)
-    // A dry run leaves no time behind either: the first real sweep is still the first.
+    // A dry run stores no time, so the first real sweep is still the first one.
     clock.now += 5 * day
     assert.deepEqual(await store.sweep(), { ...idle, trashed: [conversation.id] })
   }),
 
-  it('counts no dry run among the sweeps that a purge waits for', async world => {
+  it('does not count dry runs as sweeps', async world => {
     const { store, clock } = world
     const { conversation } = await store.create()
     await store.trash(conversation.id)
@@ -182,7 +182,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).id, conversation.id)
   }),
 
-  it('purges from the trash after seven days, not sooner, and once', async world => {
+  it('purges from the trash after seven days, not earlier, and once', async world => {
     const { store } = world
     const { conversation } = await store.create()
     await store.sweep()
@@ -194,7 +194,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(purgedIn(await pass(world, 2 * day)), [])
   }),
 
-  it('purges only what at least two sweeps have seen in the trash', async world => {
+  it('purges only conversations that at least two sweeps have seen in the trash', async world => {
     const { store, clock } = world
     const { conversation } = await store.create()
     await store.trash(conversation.id)
@@ -204,7 +204,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(purgedIn(await pass(world, 3 * day)), [conversation.id])
   }),
 
-  it('leaves alone what was restored after it had expired', async world => {
+  it('spares a conversation that was restored after it had expired', async world => {
     const { store, clock } = world
     const { conversation } = await work(world, 'task')
     await store.sweep()
@@ -215,7 +215,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.ok((await store.getConversation(conversation.id)).expiresAt!.getTime() > clock.now)
   }),
 
-  it('counts the seven days anew after a restore', async world => {
+  it('counts the seven days again after a restore', async world => {
     const { store } = world
     const { conversation } = await store.create()
     await store.sweep()
@@ -227,7 +227,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(purgedIn(await pass(world, 2 * day)), [conversation.id])
   }),
 
-  it('counts only the sweeps since it came to the trash for the last time', async world => {
+  it('counts only the sweeps since the last time in the trash', async world => {
     const { store, clock } = world
     const { conversation } = await store.create()
     await store.sweep()
@@ -242,7 +242,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(purgedIn(await pass(world, 2 * day)), [conversation.id])
   }),
 
-  it('takes a task conversation all the way from expiry to nothing', async world => {
+  it('removes a task conversation in all steps from expiry to purge', async world => {
     const { store } = world
     const { conversation, branch } = await work(world, 'task')
     const { head } = await appendTexts(store, branch, 'a question about swordfish')
@@ -257,7 +257,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual((await store.search('swordfish')).items, [])
   }),
 
-  it('removes the blobs that nobody has any more', async world => {
+  it('removes unused blobs', async world => {
     const { store } = world
     const alone = 'alone '.repeat(4_000)
     const shared = 'shared '.repeat(4_000)
@@ -273,7 +273,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, other.branch), [shared])
   }),
 
-  it('does nothing but report when the clock has jumped forwards', async world => {
+  it('only reports when the clock has jumped forwards', async world => {
     const { store, clock } = world
     const from = clock.now
     await store.sweep()
@@ -287,7 +287,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.deepEqual(await store.sweep(), { ...idle, trashed: [conversation.id] })
   }),
 
-  it('does nothing but report when the clock has jumped backwards', async world => {
+  it('only reports when the clock has jumped backwards', async world => {
     const { store, clock } = world
     const expiresAt = new Date(clock.now + hour)
     const late = await store.create()
@@ -306,7 +306,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.notEqual((await store.getConversation(late.conversation.id)).trashedAt, null)
   }),
 
-  it('takes a day, in either direction, for no jump', async world => {
+  it('does not treat a day in either direction as a jump', async world => {
     const { store, clock } = world
     await store.sweep()
     clock.now += day
@@ -317,7 +317,7 @@ export const sweepCases: readonly ContractCase[] = [
     assert.notEqual((await store.sweep()).clockJumped, null)
   }),
 
-  it('gets through more than a hundred expired conversations in one call', async world => {
+  it('sweeps more than a hundred expired conversations in one call', async world => {
     const { store, clock } = world
     const made: ConversationId[] = []
     for (let i = 0; i < 230; i++) made.push((await work(world, `task-${i}`)).conversation.id)
@@ -335,7 +335,7 @@ export const sweepCases: readonly ContractCase[] = [
   }),
 
   it(
-    'is one sweep for all who share the store',
+    'counts one sweep for all handles of the store',
     async world => {
       const { store, clock, second } = world
       const other = await second()

@@ -8,7 +8,7 @@ import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('tails')
 
-/** One letter a message, which says its role; each counts as many tokens as its place in the text. */
+/** One letter for each message, its role. Each message has as many tokens as its position in the text. */
 function talk(roles: string): NonEmpty<NewMessage> {
   const names = { u: 'user', a: 'assistant', t: 'tool_result', s: 'system' } as const
   const messages = [...roles].map((letter, i): NewMessage => {
@@ -19,7 +19,7 @@ function talk(roles: string): NonEmpty<NewMessage> {
 
 const sum = (messages: readonly Message[]) => messages.reduce((total, message) => total + message.tokens, 0)
 
-/** What a tail must be, worked out from the whole path: whole turns, newest first, while they fit. */
+/** The expected tail, computed from the whole path: whole turns, newest first, within the budget. */
 function tailOf(path: readonly Message[], budget: TailBudget) {
   const begins = path.map((message, i) => {
     if (i === 0) return true
@@ -35,7 +35,7 @@ function tailOf(path: readonly Message[], budget: TailBudget) {
   return { messages, older: from, olderTokens: sum(path.slice(0, from)) }
 }
 
-/** Compares the tails of a message, for every budget that can make a difference, with its whole path. */
+/** Compares the tails of a message with its whole path, for every relevant budget. */
 async function checkTails(store: Store, id: MessageId): Promise<void> {
   const path = await store.path(id)
   const total = sum(path)
@@ -61,7 +61,7 @@ async function branchAt(store: Store, id: ConversationId, at: MessageId | null, 
 }
 
 export const tailCases: readonly ContractCase[] = [
-  it('gives the newest messages, oldest first, and counts what lies before them (S0-30, S4-15)', async ({
+  it('returns the newest messages, oldest first, and counts the older ones (S0-30, S4-15)', async ({
     store,
   }) => {
     const { branch } = await store.create()
@@ -70,7 +70,7 @@ export const tailCases: readonly ContractCase[] = [
     assert.deepEqual(texts(tail.messages), ['u2', 'a3', 'u4', 'a5'])
     assert.deepEqual([tail.older, tail.olderTokens], [2, 3])
   }),
-  it('reaches back as far as the tokens go (S2-37)', async ({ store }) => {
+  it('reads back within the token budget (S2-37)', async ({ store }) => {
     const { branch } = await store.create()
     const { head } = await store.append(branch, null, talk('uauaua'))
     assert.deepEqual(texts((await store.tail(head, { tokens: 17 })).messages), ['u4', 'a5'])
@@ -78,7 +78,7 @@ export const tailCases: readonly ContractCase[] = [
     const all = await store.tail(head, { tokens: 21 })
     assert.deepEqual([all.messages.length, all.older, all.olderTokens], [6, 0, 0])
   }),
-  it('stops at whichever budget runs out first', async ({ store }) => {
+  it('stops at the smaller of two budgets', async ({ store }) => {
     const { branch } = await store.create()
     const { head } = await store.append(branch, null, talk('uauaua'))
     const lengthFor = async (budget: TailBudget) => (await store.tail(head, budget)).messages.length
@@ -86,7 +86,7 @@ export const tailCases: readonly ContractCase[] = [
     assert.equal(await lengthFor({ tokens: 12, messages: 5 }), 2)
     assert.equal(await lengthFor({ tokens: 1_000, messages: 1_000 }), 6)
   }),
-  it('gives the newest turn whole even if it alone exceeds the budget', async ({ store }) => {
+  it('returns the newest turn whole even if it exceeds the budget', async ({ store }) => {
     const { branch } = await store.create()
     const { head } = await store.append(branch, null, talk('uauatata'))
     for (const budget of [{ messages: 1 }, { tokens: 1 }, { tokens: 1, messages: 1 }]) {
@@ -95,7 +95,7 @@ export const tailCases: readonly ContractCase[] = [
       assert.deepEqual([tail.older, tail.olderTokens], [2, 3])
     }
   }),
-  it('begins with the question of a message in the middle of an answer', async ({ store }) => {
+  it('starts with the user message if the head is in the middle of an answer', async ({ store }) => {
     const { branch } = await store.create()
     const { ids } = await store.append(branch, null, talk('uauatatau'))
     const tail = await store.tail(ids[4]!, { messages: 1 })
@@ -103,16 +103,14 @@ export const tailCases: readonly ContractCase[] = [
     assert.equal(tail.older, 2)
     for (const id of ids) await checkTails(store, id)
   }),
-  it('counts a leading answer or system message as a turn of its own', async ({ store }) => {
+  it('counts a leading answer or system message as a turn', async ({ store }) => {
     const { branch } = await store.create()
     const { head } = await store.append(branch, null, talk('asuaua'))
     const tail = await store.tail(head, { messages: 5 })
     assert.deepEqual([texts(tail.messages), tail.older], [['u2', 'a3', 'u4', 'a5'], 2])
     await checkTails(store, head)
   }),
-  it('never begins inside a turn: a person’s words in the middle of one are no beginning', async ({
-    store,
-  }) => {
+  it('never starts inside a turn, even at a user message within it', async ({ store }) => {
     const { branch } = await store.create()
     const first = await store.append(branch, null, talk('ua'), { turn: { key: 't1', step: 0 } })
     const open = { status: 'open', holder: holder() } as const
@@ -124,7 +122,7 @@ export const tailCases: readonly ContractCase[] = [
     assert.deepEqual([tail.messages.length, tail.older, tail.messages[0]?.seq], [9, 2, 2])
     await checkTails(store, head)
   }),
-  it('begins alike for every budget where something was said after a turn and outside any', async ({
+  it('starts at the same message for every budget if a message outside turns follows a turn', async ({
     store,
   }) => {
     const { branch } = await store.create()
@@ -133,7 +131,7 @@ export const tailCases: readonly ContractCase[] = [
     const later = await store.append(branch, head, talk('aua'))
     await checkTails(store, later.head)
   }),
-  it('is right for every budget on a long line with and without turns', async ({ store }) => {
+  it('is correct for every budget on a long path with and without turns', async ({ store }) => {
     const { branch } = await store.create()
     let { head } = await store.append(branch, null, talk('uauataauuatatataua'))
     for (let i = 0; i < 6; i++) {
@@ -143,7 +141,7 @@ export const tailCases: readonly ContractCase[] = [
     head = (await store.append(branch, head, talk('uauata'))).head
     await checkTails(store, head)
   }),
-  it('is right on lines of hundreds of messages, and for a turn of hundreds', async ({ store }) => {
+  it('is correct on paths of hundreds of messages, and for a turn of hundreds', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const line = await store.append(branch, null, talk('uat'.repeat(220)))
     const long = await store.append(branch, line.head, talk(`u${'at'.repeat(150)}`), {
@@ -165,7 +163,7 @@ export const tailCases: readonly ContractCase[] = [
       }
     }
   }),
-  it('is right where the path leaves a long branch early', async ({ store }) => {
+  it('is correct if the path leaves a long branch early', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const main = await store.append(branch, null, talk('uatauauatauauatauauauauauauauauaua'))
     for (const [name, at] of [
@@ -180,7 +178,7 @@ export const tailCases: readonly ContractCase[] = [
     }
     await checkTails(store, main.head)
   }),
-  it('is right where branches were written in turn, message by message', async ({ store }) => {
+  it('is correct if branches were written alternately', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const { head: base } = await store.append(branch, null, talk('uauata'))
     const heads = new Map<string, MessageId>([['main', base]])
@@ -200,7 +198,7 @@ export const tailCases: readonly ContractCase[] = [
     }
     for (const head of heads.values()) await checkTails(store, head)
   }),
-  it('leaves an open turn out for a reader of whole turns, and counts the rest as it would be', async ({
+  it('leaves out an open turn for a reader of whole turns, and counts as if it did not exist', async ({
     store,
   }) => {
     const { branch } = await store.create()
@@ -213,7 +211,7 @@ export const tailCases: readonly ContractCase[] = [
     const least = await store.tail(open.head, { tokens: 1 }, { wholeTurns: true })
     assert.deepEqual([texts(least.messages), least.older], [['u4', 'a5'], 4])
   }),
-  it('refuses a budget that says nothing, or nothing that can be counted', async ({ store }) => {
+  it('refuses an empty or invalid budget', async ({ store }) => {
     const { ids } = await startConversation(store)
     const bad: TailBudget[] = [
       {},

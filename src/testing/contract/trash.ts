@@ -99,7 +99,7 @@ export const trashCases: readonly ContractCase[] = [
     assert.equal(await store.versionOf(id), before)
   }),
 
-  it('frees the keys of all its branches, which remember them', async ({ store }) => {
+  it('frees the keys of all its branches and stores them as former keys', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store, { key: 'cli:main' })
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side', key: 'cli:side' })
     await store.trash(conversation.id)
@@ -115,7 +115,7 @@ export const trashCases: readonly ContractCase[] = [
     }
   }),
 
-  it('restores a conversation as it was, with its keys', async ({ store }) => {
+  it('restores a conversation unchanged, with its keys', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store, {
       key: 'cli:back',
       task: 'task',
@@ -148,12 +148,12 @@ export const trashCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
   }),
 
-  it('restores nothing that is not there', async ({ store }) => {
+  it('refuses to restore a missing conversation', async ({ store }) => {
     const error = await rejects<NotFoundError>(store.restore(noConversation), 'not_found')
     assert.deepEqual([error.kind, error.trashed], ['conversation', false])
   }),
 
-  it('can be entered and left more than once', async ({ store, clock }) => {
+  it('accepts a conversation more than once', async ({ store, clock }) => {
     const { conversation } = await startConversation(store, { key: 'cli:again' })
     const { id } = conversation
     for (let round = 0; round < 3; round++) {
@@ -174,7 +174,9 @@ export const trashCases: readonly ContractCase[] = [
     assert.equal(await store.purge(noConversation), false)
   }),
 
-  it('purges a conversation with all that belongs to it (S1-13, S1-20, S1-26, S1-46)', async ({ store }) => {
+  it('purges a conversation with everything that belongs to it (S1-13, S1-20, S1-26, S1-46)', async ({
+    store,
+  }) => {
     const { conversation, ids } = await startConversation(store)
     const { id } = conversation
     await store.trash(id)
@@ -188,7 +190,7 @@ export const trashCases: readonly ContractCase[] = [
     assert.deepEqual((await store.search('two')).items, [])
   }),
 
-  it('leaves nothing for a later conversation of the same id to inherit', async ({ store }) => {
+  it('leaves nothing for a later conversation with the same id', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store, { key: 'cli:reborn' })
     const { id } = conversation
     const range = { first: ids[0], last: ids[1] }
@@ -213,7 +215,7 @@ export const trashCases: readonly ContractCase[] = [
     assert.deepEqual((await store.search('three')).items, [])
   }),
 
-  it('purges a blob with the last conversation that has it, and no sooner', async ({ store }) => {
+  it('purges a blob with the last conversation that refers to it, and not earlier', async ({ store }) => {
     const alone = 'alone '.repeat(4_000)
     const shared = 'shared '.repeat(4_000)
     const doomed = await store.create()
@@ -231,7 +233,7 @@ export const trashCases: readonly ContractCase[] = [
     await rejects(store.readBlob(sha256Hex(shared)), 'not_found')
   }),
 
-  it('leaves the same words of another conversation alone', async ({ store }) => {
+  it('keeps equal messages of another conversation', async ({ store }) => {
     const doomed = await startConversation(store)
     const other = await startConversation(store)
     await store.trash(doomed.conversation.id)
@@ -245,7 +247,7 @@ export const trashCases: readonly ContractCase[] = [
   }),
 
   it(
-    'is seen by another handle at once',
+    'shows the change to another handle at once',
     async ({ store, second }) => {
       const { conversation, branch, ids } = await startConversation(store, { key: 'cli:here' })
       const other = await second()
@@ -261,7 +263,7 @@ export const trashCases: readonly ContractCase[] = [
     'second handle',
   ),
 
-  it('gives a key back to the branch that had it, not to one that was reset before', async ({ store }) => {
+  it('returns a key to the branch that had it, not to one that was reset before', async ({ store }) => {
     const { conversation, branch } = await startConversation(store, { key: 'cli:talk' })
     const { archived } = await store.reset(branch)
     await appendTexts(store, branch, 'anew')
@@ -272,7 +274,7 @@ export const trashCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['anew'])
   }),
 
-  it('purges a long conversation whole', async ({ store }) => {
+  it('purges a long conversation completely', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const lines = Array.from({ length: 4_500 }, (_, i) => `line ${i}`)
     const { ids } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))
@@ -287,7 +289,7 @@ export const trashCases: readonly ContractCase[] = [
   }),
 
   it(
-    'is left whole or not at all by a purge and a restore that race',
+    'leaves a conversation whole or removes it whole when a purge and a restore race',
     async ({ store, second }) => {
       const other = await second()
       const lines = Array.from({ length: 2_500 }, (_, i) => `line ${i}`)

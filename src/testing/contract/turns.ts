@@ -24,7 +24,7 @@ const open = (key: string, step = 0, pid = 1): TurnStep => ({
 })
 const last = (key: string, step: number): TurnStep => ({ key, step, status: 'complete', holder: holder(1) })
 
-/** What was charged, with 0 where nothing was said. */
+/** The usage, with 0 for absent values. */
 function charged(usage: Usage): number[] {
   const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0, reasoning = 0, cost = 0 } = usage
   return [input, output, cacheRead, cacheWrite, reasoning, cost]
@@ -36,16 +36,13 @@ async function turnOf(store: Store, id: ConversationId, key: string): Promise<Tu
 }
 
 export const turnCases: readonly ContractCase[] = [
-  it('makes no turn where the caller names none', async ({ store }) => {
+  it('creates no turn if the caller names none', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     assert.deepEqual(await store.listTurns(conversation.id), [])
     const [message] = await store.getMessages([ids[0]])
     assert.deepEqual([message?.turn, message?.step], [null, null])
   }),
-  it('keeps a turn written at once as complete, with all that was said of it (S0-36)', async ({
-    store,
-    clock,
-  }) => {
+  it('stores a turn of one append as complete, with all its fields (S0-36)', async ({ store, clock }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const turn = { key: 't1', step: 4, model: 'scripted', promptHash: 'ab'.repeat(32), usage: { input: 7 } }
     const made = await store.append(branch, ids[2], [say('q'), say('a', 'assistant')], { turn })
@@ -72,7 +69,7 @@ export const turnCases: readonly ContractCase[] = [
       assert.deepEqual([message.turn, message.step], [3, 4])
     }
   }),
-  it('takes interrupted and failed from the caller, without a holder (S3-76)', async ({ store, clock }) => {
+  it('accepts interrupted and failed from the caller, without a holder (S3-76)', async ({ store, clock }) => {
     const { conversation, branch } = await store.create()
     for (const status of ['interrupted', 'failed'] as const) {
       const { head } = await store.getBranch(branch)
@@ -85,7 +82,7 @@ export const turnCases: readonly ContractCase[] = [
     await appendTexts(store, branch, 'the branch is free')
     assert.equal((await store.getConversation(conversation.id)).messages, 3)
   }),
-  it('goes through the steps of a turn and numbers it by its first message (S1-32)', async ({
+  it('accepts the steps of a turn and identifies it by its first message (S1-32)', async ({
     store,
     clock,
   }) => {
@@ -211,7 +208,7 @@ export const turnCases: readonly ContractCase[] = [
     const turn = await turnOf(store, conversation.id, 't1')
     assert.equal(turn.leaseUntil?.getTime(), clock.now + 30_000)
   }),
-  it('ends a turn without a further message, and frees the branch', async ({ store, clock }) => {
+  it('ends a turn without a further message and frees the branch', async ({ store, clock }) => {
     const { conversation, branch, ids } = await startConversation(store)
     for (const status of ['complete', 'interrupted', 'failed'] as const) {
       const { head } = await store.getBranch(branch)
@@ -231,7 +228,7 @@ export const turnCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'complete', 'interrupted', 'failed'])
     assert.equal((await store.getMessages([ids[2]]))[0]?.turn, null)
   }),
-  it('ends a turn only for the holder it has, and only once', async ({ store }) => {
+  it('ends a turn only for its holder, and only once', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     await store.append(branch, ids[2], [say('q')], { turn: open('t1') })
     const end = (pid: number) =>
@@ -243,7 +240,7 @@ export const turnCases: readonly ContractCase[] = [
     await rejects(store.renewTurn(conversation.id, 't1', holder(1)), 'expired')
     assert.equal((await store.getConversation(conversation.id)).tokensUsed, 5)
   }),
-  it('knows no turn by a key that was never used', async ({ store }) => {
+  it('does not find a turn by an unused key', async ({ store }) => {
     const { conversation } = await startConversation(store)
     const end = { status: 'complete', heldBy: holder(1) } as const
     for (const ask of [
@@ -256,7 +253,7 @@ export const turnCases: readonly ContractCase[] = [
     const gone = await rejects<NotFoundError>(store.endTurn(noConversation, 'never', end), 'not_found')
     assert.equal(gone.kind, 'conversation')
   }),
-  it('keeps others out after the lease ran out, until somebody ends the turn in the name of its holder', async ({
+  it('keeps the branch held after the lease has expired, until the turn is ended in the name of its holder', async ({
     store,
     clock,
   }) => {
@@ -270,14 +267,14 @@ export const turnCases: readonly ContractCase[] = [
     const ended = await store.endTurn(conversation.id, 't1', end)
     assert.equal(ended.turn.status, 'interrupted')
     await store.append(branch, head, [say('next')], next)
-    // The old holder wakes up: nothing of the turn is its to write any more.
+    // The previous holder returns and may no longer write to the turn.
     const late = [say('too late', 'assistant')] as const
     await rejects(store.append(branch, head, late, { turn: open('t1', 1) }), 'expired')
     await rejects(store.renewTurn(conversation.id, 't1', holder(1)), 'expired')
     await rejects(store.endTurn(conversation.id, 't1', end), 'expired')
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'q', 'next'])
   }),
-  it('lists turns in the order they began, all or by status', async ({ store }) => {
+  it('lists turns in the order of their start, all or by status', async ({ store }) => {
     const { conversation, branch } = await store.create()
     for (const status of ['complete', 'failed', 'interrupted', 'complete'] as const) {
       const { head } = await store.getBranch(branch)

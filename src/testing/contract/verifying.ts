@@ -7,7 +7,7 @@ import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('verifying')
 
-/** What a check of the store finds, besides what it counts. */
+/** The findings and counts of `verify`. */
 async function found(
   store: Store,
   options: Parameters<Store['verify']>[0] = {},
@@ -18,7 +18,7 @@ async function found(
 }
 
 export const verifyingCases: readonly ContractCase[] = [
-  it('finds nothing in a store where everything was done that can be done (R6)', async ({ store, clock }) => {
+  it('finds nothing in a store on which every operation was run (R6)', async ({ store, clock }) => {
     const { conversation, branch, ids } = await startConversation(store, {
       tags: ['a', 'b'],
       metadata: { k: 1 },
@@ -48,7 +48,7 @@ export const verifyingCases: readonly ContractCase[] = [
     clock.now += 1_000
     assert.deepEqual(await found(store), [])
   }),
-  it('counts what it has looked at, and tells how far it is', async ({ store }) => {
+  it('counts what it has checked and reports progress', async ({ store }) => {
     const { ids } = await startConversation(store)
     await startConversation(store)
     await store.eraseMessages([ids[1]], { by: 'me', reason: 'because' })
@@ -60,7 +60,7 @@ export const verifyingCases: readonly ContractCase[] = [
     })
     assert.deepEqual(steps, [3, 6, 6, 6])
   }),
-  it('looks at the conversations that were named, and says if one is not there', async ({ store }) => {
+  it('checks the given conversations and reports a missing one', async ({ store }) => {
     const { conversation } = await startConversation(store)
     await startConversation(store)
     const { messages } = await store.verify({ conversations: [conversation.id] })
@@ -68,7 +68,10 @@ export const verifyingCases: readonly ContractCase[] = [
     const [finding] = await found(store, { conversations: [noConversation] })
     assert.deepEqual([finding?.severity, finding?.conversation], ['damage', noConversation])
   }),
-  it('takes a sample: the newest messages of what was used last', async ({ store, clock }) => {
+  it('checks a sample: the newest messages of the most recently used conversations', async ({
+    store,
+    clock,
+  }) => {
     await startConversation(store)
     clock.now += 1_000
     const { branch } = await startConversation(store)
@@ -81,7 +84,7 @@ export const verifyingCases: readonly ContractCase[] = [
     assert.deepEqual([messages, conversations], [5, 1])
     assert.equal((await store.verify({ newest: 14 })).messages, 14)
   }),
-  it('notes a call without a result, unless its turn did not come to its end', async ({ store }) => {
+  it('notes a call without a result, unless its turn is incomplete', async ({ store }) => {
     const { branch } = await store.create()
     const call = (callId: string) =>
       ({ role: 'assistant', blocks: [{ type: 'tool_call', callId, name: 'look', input: {} }] }) as const
@@ -98,7 +101,7 @@ export const verifyingCases: readonly ContractCase[] = [
       [['note', ids[3], 3]],
     )
   }),
-  it('stops when it is told to', async ({ store }) => {
+  it('stops when it is aborted', async ({ store }) => {
     await startConversation(store)
     await assert.rejects(store.verify({ signal: AbortSignal.abort() }), { name: 'AbortError' })
   }),
