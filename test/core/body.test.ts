@@ -24,7 +24,7 @@ const reference = (data: string | Uint8Array): JsonObject => ({
 })
 const parsed = (body: Body) => JSON.parse(body.text)
 
-/** What comes back, when at most `limit` bytes of each blob are read. */
+/** The decoded body if at most `limit` bytes of each blob are read. */
 function decoded(body: Body, limit = Number.POSITIVE_INFINITY): DecodedBody {
   return decodeBody(body.text, hash => {
     const { data } = body.blobs.find(blob => blob.hash === hash)!
@@ -32,33 +32,33 @@ function decoded(body: Body, limit = Number.POSITIVE_INFINITY): DecodedBody {
   })
 }
 
-describe('a small body', () => {
-  it('is the JSON of blocks and meta, in this order', () => {
+describe('encodeBody with small content', () => {
+  it('writes blocks and meta as JSON, in this order', () => {
     expect(encodeBody([text('hi')], { a: 1 }).text).toBe(
       '{"blocks":[{"type":"text","text":"hi"}],"meta":{"a":1}}',
     )
   })
 
-  it('has no meta if none was given, and an empty one if an empty one was', () => {
+  it('writes no meta if none was given, and an empty one if it was empty', () => {
     expect(encodeBody('hi', undefined).text).toBe('{"blocks":"hi"}')
     expect(encodeBody('hi', {}).text).toBe('{"blocks":"hi","meta":{}}')
     expect(decoded(encodeBody('hi', undefined)).meta).toBeNull()
     expect(decoded(encodeBody('hi', {})).meta).toEqual({})
   })
 
-  it('is hashed as it is stored', () => {
+  it('hashes the stored text', () => {
     const body = encodeBody('grüße 👋', undefined)
     expect(body.hash).toBe(sha256Hex(Buffer.from('{"blocks":"grüße 👋"}')))
   })
 
-  it('brings a plain string back as one, and a list as a list', () => {
+  it('returns a plain string as a string and a list as a list', () => {
     expect(decoded(encodeBody('hi', undefined))).toMatchObject({ plain: true, blocks: [text('hi')] })
     expect(decoded(encodeBody([text('hi')], undefined))).toMatchObject({ plain: false, blocks: [text('hi')] })
     expect(decoded(encodeBody('', undefined))).toMatchObject({ plain: true, blocks: [text('')] })
     expect(decoded(encodeBody([], undefined))).toMatchObject({ plain: false, blocks: [] })
   })
 
-  it('drops members that are undefined, as JSON does', () => {
+  it('drops undefined members, as JSON does', () => {
     const block = { type: 'text', text: 'hi', mime: undefined } as unknown as Block
     expect(encodeBody([block], undefined).text).toBe('{"blocks":[{"type":"text","text":"hi"}]}')
   })
@@ -77,10 +77,10 @@ describe('a small body', () => {
   })
 })
 
-describe('a large string', () => {
+describe('encodeBody with large strings', () => {
   const large = 'x'.repeat(blobLimit + 1)
 
-  it('stays at 16,384 bytes and leaves above', () => {
+  it('keeps a string of 16,384 bytes and moves a longer one out', () => {
     expect(encodeBody('x'.repeat(blobLimit), undefined).blobs).toEqual([])
     const body = encodeBody(large, undefined)
     expect(parsed(body)).toEqual({ blocks: reference(large) })
@@ -88,14 +88,14 @@ describe('a large string', () => {
     expect(decoded(body)).toMatchObject({ plain: true, blocks: [text(large)] })
   })
 
-  it('is measured in bytes of UTF-8, not in characters', () => {
+  it('measures bytes of UTF-8, not characters', () => {
     expect(encodeBody('ä'.repeat(blobLimit / 2), undefined).blobs).toHaveLength(0)
     expect(encodeBody(`${'ä'.repeat(blobLimit / 2)}x`, undefined).blobs).toHaveLength(1)
     expect(encodeBody('語'.repeat(5_461), undefined).blobs).toHaveLength(0)
     expect(encodeBody('語'.repeat(5_462), undefined).blobs).toHaveLength(1)
   })
 
-  it('leaves from any depth, in blocks and in meta, and the rest stays in its order', () => {
+  it('moves strings out from any depth, in blocks and in meta, and keeps the order of the rest', () => {
     const block = other({ first: 1, deep: [{ a: [large, 'small'] }], last: 2 })
     const body = encodeBody([block], { raw: large })
     expect(body.text).toBe(
@@ -107,37 +107,37 @@ describe('a large string', () => {
     expect(decoded(body)).toMatchObject({ blocks: [block], meta: { raw: large } })
   })
 
-  it('is stored once however often it recurs', () => {
+  it('stores a repeated string once', () => {
     expect(encodeBody([text(large), text(large)], { large }).blobs).toHaveLength(1)
   })
 
-  it('stays in the body if it has a lone surrogate: it has no UTF-8', () => {
+  it('keeps a string with a lone surrogate in the body, because it has no UTF-8 encoding', () => {
     const torn = `${large}\ud83d`
     const body = encodeBody([text(torn)], undefined)
     expect(body.blobs).toHaveLength(0)
     expect(decoded(body).blocks).toEqual([text(torn)])
   })
 
-  it('stays in the body if it is a name: only values leave', () => {
+  it('keeps long member names in the body and moves only values out', () => {
     const body = encodeBody('hi', { [large]: 1 })
     expect(body.blobs).toHaveLength(0)
     expect(decoded(body).meta).toEqual({ [large]: 1 })
   })
 
-  it('keeps a byte order mark at its beginning', () => {
+  it('keeps a byte order mark at the beginning', () => {
     const marked = `\ufeff${large}`
     expect(decoded(encodeBody(marked, undefined)).blocks).toEqual([text(marked)])
   })
 
-  it('leaves the objects of the caller alone', () => {
+  it("does not change the caller's objects", () => {
     const block = other({ deep: { large } })
     encodeBody([block], undefined)
     expect(block).toEqual(other({ deep: { large } }))
   })
 })
 
-describe('the data of an image, a sound, a video or a file', () => {
-  it.each(['image', 'audio', 'video', 'file'])('is stored as bytes for %s', type => {
+describe('encodeBody with the data of an image, a sound, a video or a file', () => {
+  it.each(['image', 'audio', 'video', 'file'])('stores the data as bytes for %s', type => {
     const block = { type, mime: 'a/b', data: payload(blobLimit + 1), name: 'n' } as Block
     const body = encodeBody([block], undefined)
     const bytes = Buffer.alloc(blobLimit + 1, 'skein')
@@ -148,7 +148,7 @@ describe('the data of an image, a sound, a video or a file', () => {
     expect(decoded(body).blocks).toEqual([block])
   })
 
-  it('stays up to 16,384 decoded bytes, though its text is longer', () => {
+  it('keeps up to 16,384 decoded bytes in the body, though their text is longer', () => {
     const body = encodeBody([image(payload(blobLimit))], undefined)
     expect(body.blobs).toHaveLength(0)
     expect(body.text.length).toBeGreaterThan(blobLimit)
@@ -161,14 +161,14 @@ describe('the data of an image, a sound, a video or a file', () => {
     ['with a data URL before it', `data:image/png;base64,${canonical}`],
     ['in the URL alphabet', Buffer.alloc(blobLimit + 2, 0xff).toString('base64url')],
     ['with bits set that no byte holds', canonical.replace(/.=$/, 'd=')],
-    ['that is none', '*'.repeat(30_000)],
-  ])('stays in the body if it is base64 %s: it would come back changed', (_, data) => {
+    ['with invalid characters', '*'.repeat(30_000)],
+  ])('keeps base64 %s in the body, because it would come back changed', (_, data) => {
     const body = encodeBody([image(data)], undefined)
     expect(body.blobs).toHaveLength(0)
     expect(decoded(body).blocks).toEqual([image(data)])
   })
 
-  it('is base64 only at its own place: elsewhere the text itself leaves', () => {
+  it('decodes base64 only in the payload, and moves other text out as text', () => {
     const data = payload(blobLimit + 1)
     const nested = other({ content: [{ type: 'image', mime: 'image/png', data }] })
     const body = encodeBody([nested, text(data)], { data, type: 'image' })
@@ -176,14 +176,14 @@ describe('the data of an image, a sound, a video or a file', () => {
     expect(decoded(body)).toMatchObject({ blocks: [nested, text(data)], meta: { data, type: 'image' } })
   })
 
-  it('shares its bytes with a text of the same bytes', () => {
+  it('shares the blob with a text of the same bytes', () => {
     const words = 'skein'.repeat(4_000)
     const body = encodeBody([image(Buffer.from(words).toString('base64')), text(words)], undefined)
     expect(body.blobs).toHaveLength(1)
     expect(decoded(body).blocks).toEqual([image(Buffer.from(words).toString('base64')), text(words)])
   })
 
-  it('may have large strings beside it', () => {
+  it('accepts large strings next to the data', () => {
     const block = { ...image(payload(20_000)), metadata: { caption: 'c'.repeat(20_000) } } as Block
     const body = encodeBody([block], undefined)
     expect(body.blobs).toHaveLength(2)
@@ -191,8 +191,8 @@ describe('the data of an image, a sound, a video or a file', () => {
   })
 })
 
-describe("a caller's own $blob", () => {
-  it.each(['$blob', '$$blob', '$$$blob'])('is stored under one more dollar and comes back: %s', key => {
+describe("a caller's own $blob key", () => {
+  it.each(['$blob', '$$blob', '$$$blob'])('is stored with one more dollar and restored: %s', key => {
     const meta = { before: 1, [key]: sha256Hex(''), bytes: 0 }
     const body = encodeBody([other({ [key]: 'a' })], meta)
     expect(body.text).toBe(
@@ -205,13 +205,13 @@ describe("a caller's own $blob", () => {
     expect(blobHashesIn(body.text)).toEqual([])
   })
 
-  it.each(['$blobs', '$Blob', 'blob', '$', 'a$blob', '$blob '])('leaves other names alone: %s', key => {
+  it.each(['$blobs', '$Blob', 'blob', '$', 'a$blob', '$blob '])('leaves other names unchanged: %s', key => {
     expect(encodeBody('hi', { [key]: 1 }).text).toBe(JSON.stringify({ blocks: 'hi', meta: { [key]: 1 } }))
   })
 })
 
 describe('blobHashesIn', () => {
-  it('finds what a body refers to', () => {
+  it('finds the hashes that a body refers to', () => {
     const one = 'a'.repeat(20_000)
     const two = payload(20_000)
     const body = encodeBody([text(one), image(two)], { one })
@@ -225,7 +225,7 @@ describe('blobHashesIn', () => {
     ['a name that ends like a reference', other({ 'x"$blob': sha256Hex('') })],
     ['a name with a brace', other({ '{"$blob': sha256Hex('') })],
     ['a list', other({ list: ['{', '$blob', sha256Hex('')] })],
-  ])('is not taken in by %s', (_, block) => {
+  ])('is not deceived by %s', (_, block) => {
     const large = 'x'.repeat(20_000)
     const body = encodeBody([block], { large })
     expect(blobHashesIn(body.text)).toEqual([sha256Hex(large)])
@@ -233,8 +233,8 @@ describe('blobHashesIn', () => {
   })
 })
 
-describe('a preview', () => {
-  it('brings the beginning of a text and says so', () => {
+describe('decodeBody of a preview', () => {
+  it('returns the beginning of a text and says that it is not whole', () => {
     const words = 'x'.repeat(20_000)
     const { blocks, blobs } = decoded(encodeBody([text(words)], undefined), previewBytes)
     expect(blocks).toEqual([text('x'.repeat(previewBytes))])
@@ -247,7 +247,7 @@ describe('a preview', () => {
     ['é', 2],
     ['語', 3],
     ['👋', 4],
-  ])('leaves out a torn %s and keeps a whole one', (character, bytes) => {
+  ])('leaves out a cut %s and keeps a whole one', (character, bytes) => {
     const body = encodeBody([text(character.repeat(20_000))], undefined)
     for (let limit = 40; limit < 40 + bytes; limit++) {
       const [block] = decoded(body, limit).blocks
@@ -255,13 +255,13 @@ describe('a preview', () => {
     }
   })
 
-  it('brings nothing of a payload: half an image is none', () => {
+  it('returns nothing of a payload', () => {
     const { blocks, blobs } = decoded(encodeBody([image(payload(20_000))], undefined), previewBytes)
     expect(blocks).toEqual([image('')])
     expect(blobs).toMatchObject([{ bytes: 20_000, pointer: '/blocks/0/data', whole: false }])
   })
 
-  it('points into the message as it was given, with escapes', () => {
+  it('returns pointers into the given message, with escapes', () => {
     const words = 'x'.repeat(20_000)
     const { blobs } = decoded(encodeBody('hi', { 'a/b~c': [{ $blob: words }] }), previewBytes)
     expect(blobs.map(blob => blob.pointer)).toEqual(['/meta/a~1b~0c/0/$blob'])
@@ -270,11 +270,11 @@ describe('a preview', () => {
 })
 
 describe('decodeBody', () => {
-  it.each(['', '{"blocks":', 'null', '[]', '{"meta":{}}'])('calls %j corrupt', body => {
+  it.each(['', '{"blocks":', 'null', '[]', '{"meta":{}}'])('reports %j as corrupt', body => {
     expect(() => decodeBody(body, () => ({ data: new Uint8Array(), bytes: 0 }))).toThrow(CorruptError)
   })
 
-  it('throws what loading a blob throws', () => {
+  it('throws the error of loading a blob', () => {
     const body = encodeBody('x'.repeat(20_000), undefined)
     const load = () => {
       throw new CorruptError('gone')
@@ -283,7 +283,7 @@ describe('decodeBody', () => {
   })
 })
 
-describe('any body', () => {
+describe('encodeBody and decodeBody', () => {
   const key = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.constantFrom('$blob', '$$blob', 'data', 'type', '__proto__'),
@@ -314,7 +314,7 @@ describe('any body', () => {
     return Object.fromEntries([['type', name], ...entries, ['data', data]]) as Block
   })
 
-  it('comes back as it was given', () => {
+  it('return any body unchanged', () => {
     fc.assert(
       fc.property(
         fc.oneof(string, fc.array(block)),
@@ -322,7 +322,7 @@ describe('any body', () => {
         (blocks, meta) => {
           const body = encodeBody(blocks, meta)
           const back = decoded(body)
-          // Compared as JSON: equality of objects does not see the order of members.
+          // Compared as JSON, because object equality ignores the order of members.
           expect(JSON.stringify(back.plain ? (back.blocks[0] as { text: string }).text : back.blocks)).toBe(
             JSON.stringify(blocks),
           )

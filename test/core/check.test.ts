@@ -13,7 +13,7 @@ import { checkJson, checkJsonObject, isPlainObject, maxNesting, typeName } from 
 
 class Thing {}
 
-/** The field and the words of a refusal. */
+/** The field and the text of a refusal. */
 function refusal(check: () => unknown): string {
   try {
     check()
@@ -31,7 +31,7 @@ const nested = (levels: number): unknown => {
 }
 
 describe('checkName', () => {
-  it('takes 1 to 512 bytes', () => {
+  it('accepts 1 to 512 bytes', () => {
     expect(checkName('cli:default', 'key')).toBe('cli:default')
     expect(checkName('x'.repeat(512), 'key')).toHaveLength(512)
     expect(refusal(() => checkName('x'.repeat(513), 'key'))).toBe('key: must be at most 512 bytes')
@@ -57,7 +57,7 @@ describe('checkName', () => {
 })
 
 describe('checkText', () => {
-  it('takes empty text, and measures against its own limit', () => {
+  it('accepts empty text and applies its own limit', () => {
     expect(checkText('', 'title', 4)).toBe('')
     expect(checkText('語a', 'title', 4)).toBe('語a')
     expect(refusal(() => checkText('語ab', 'title', 4))).toBe('title: must be at most 4 bytes')
@@ -65,7 +65,7 @@ describe('checkText', () => {
 })
 
 describe('checkTime', () => {
-  it('takes dates from 1970 to 9999, in milliseconds', () => {
+  it('accepts dates from 1970 to 9999, in milliseconds', () => {
     expect(checkTime(new Date(0), 'at')).toBe(0)
     expect(checkTime(new Date('9999-12-31T23:59:59.999Z'), 'at')).toBe(latestTime)
   })
@@ -79,7 +79,7 @@ describe('checkTime', () => {
 })
 
 describe('checkCount', () => {
-  it('takes whole numbers within its bounds', () => {
+  it('accepts whole numbers within its bounds', () => {
     expect(checkCount(0, 'n', 0, 9)).toBe(0)
     expect(checkCount(9, 'n', 0, 9)).toBe(9)
   })
@@ -90,13 +90,13 @@ describe('checkCount', () => {
 })
 
 describe('checkChoice and checkNonEmpty', () => {
-  it('take what is listed, and name the list otherwise', () => {
+  it('accept listed words and name the list otherwise', () => {
     expect(checkChoice('a', 'x', ['a', 'b'])).toBe('a')
     expect(refusal(() => checkChoice('c', 'x', ['a', 'b']))).toBe('x: must be one of a, b')
     expect(refusal(() => checkChoice(undefined, 'x', ['a', 'b']))).toBe('x: must be one of a, b')
   })
 
-  it('take a list with something in it', () => {
+  it('accept a list with elements', () => {
     expect(refusal(() => checkNonEmpty([1], 'ids'))).toBe('accepted')
     expect(refusal(() => checkNonEmpty([], 'ids'))).toBe('ids: must not be empty')
     expect(refusal(() => checkNonEmpty('abc', 'ids'))).toBe('ids: must be a list, got string')
@@ -119,7 +119,7 @@ describe('checkJson', () => {
       Object.create(null),
       JSON.parse('{"__proto__":{"toString":1}}'),
     ].map(value => [value]),
-  )('takes %j', value => {
+  )('accepts %j', value => {
     expect(refusal(() => checkJson(value, 'meta'))).toBe('accepted')
   })
 
@@ -139,18 +139,18 @@ describe('checkJson', () => {
     [new Thing(), 'meta: must be plain JSON, got Thing'],
     [new String('a'), 'meta: must be plain JSON, got String'],
     [{ toJSON: () => 1 }, 'meta.toJSON: must be JSON, got function'],
-  ])('refuses what JSON would drop or change (%#)', (value, words) => {
+  ])('refuses values that JSON would drop or change (%#)', (value, words) => {
     expect(refusal(() => checkJson(value, 'meta'))).toBe(words)
   })
 
-  it('takes 256 levels, not 257', () => {
+  it('accepts 256 levels, not 257', () => {
     expect(refusal(() => checkJson(nested(maxNesting), 'meta'))).toBe('accepted')
     expect(refusal(() => checkJson(nested(maxNesting + 1), 'meta'))).toContain(
       'nested deeper than 256 levels',
     )
   })
 
-  it('refuses what contains itself', () => {
+  it('refuses circular values', () => {
     const value: unknown[] = []
     value.push(value, value)
     expect(refusal(() => checkJson(value, 'meta'))).toContain('or in itself')
@@ -158,7 +158,7 @@ describe('checkJson', () => {
 })
 
 describe('checkJsonObject', () => {
-  it('returns the text, and measures it in bytes', () => {
+  it('returns the text and measures it in bytes', () => {
     expect(checkJsonObject({ a: 'ä' }, 'metadata', 10)).toBe('{"a":"ä"}')
     expect(refusal(() => checkJsonObject({ a: 'ä' }, 'metadata', 9))).toBe(
       'metadata: must be at most 9 bytes of JSON',
@@ -177,8 +177,8 @@ describe('checkJsonObject', () => {
   })
 })
 
-describe('kindOf and isPlainObject', () => {
-  it('survive objects without a constructor, or with an odd one', () => {
+describe('typeName and isPlainObject', () => {
+  it('accept objects without a constructor, or with an unusual one', () => {
     expect(typeName(Object.create(null))).toBe('an object')
     expect(typeName(Object.create({ constructor: 5 }))).toBe('an object')
     expect(typeName({ constructor: { name: 5 } })).toBe('an object')

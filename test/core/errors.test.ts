@@ -64,7 +64,7 @@ const examples: Record<ErrorCode, readonly [SkeinError, string]> = {
 
 describe('every error', () => {
   it.each(Object.entries(examples))(
-    '%s has its code, its name and one line for people',
+    '%s has its code, its name and a message of one line',
     (code, [error, line]) => {
       expect(error.code).toBe(code)
       expect(error.message).toBe(line)
@@ -80,8 +80,8 @@ describe('every error', () => {
   })
 })
 
-describe('facts', () => {
-  it('stand in fields, as they were given', () => {
+describe('the facts of an error', () => {
+  it('are in its fields, unchanged', () => {
     expect(new ConflictError('main', m('a'), null)).toMatchObject({
       branch: 'main',
       expected: m('a'),
@@ -97,7 +97,7 @@ describe('facts', () => {
     expect(new SchemaTooNewError(9, 1)).toMatchObject({ found: 9, known: 1 })
   })
 
-  it('say that a thing is in the trash', () => {
+  it('include whether the item is in the trash', () => {
     const error = new NotFoundError('conversation', c, { trashed: true })
     expect(error).toMatchObject({
       trashed: true,
@@ -107,7 +107,7 @@ describe('facts', () => {
   })
 })
 
-describe('a message line', () => {
+describe('the message of an error', () => {
   const hostile = '\u001b]0;title\u0007\u009b31m\r\n\u2028\u202eback\u2066\u007f\ud800'
   const lines = [
     new NotFoundError('id', hostile),
@@ -124,7 +124,7 @@ describe('a message line', () => {
     new ExpiredError(hostile),
   ]
 
-  it.each(lines.map(error => [error.code, error] as const))('of %s cannot drive a terminal', (_, error) => {
+  it.each(lines.map(error => [error.code, error] as const))('cannot control a terminal: %s', (_, error) => {
     expect(error.message).not.toMatch(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u)
     expect(error.message).toContain('u001b]0;title')
   })

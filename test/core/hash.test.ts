@@ -6,7 +6,7 @@ import { conversationId, type MessageId } from '../../src/core/ids.ts'
 
 const root = conversationId('0b6f54a1-9db1-4e7c-8f3a-5d2c7e9a1b04')
 
-/** Base32 by the book: the digest as one number, five bits at a time. */
+/** Base32 by definition: the digest as one number, five bits at a time. */
 function idByTheBook(parent: string, role: string, time: number, bodyHash: string): string {
   const digest = createHash('sha256').update(`skein:1\n${parent}\n${role}\n${time}\n${bodyHash}\n`).digest()
   let bits = BigInt(`0x${digest.subarray(0, 20).toString('hex')}`)
@@ -16,7 +16,7 @@ function idByTheBook(parent: string, role: string, time: number, bodyHash: strin
 }
 
 describe('sha256Hex', () => {
-  it('knows the published vectors, of text and of bytes', () => {
+  it('matches the published vectors for text and bytes', () => {
     expect(sha256Hex('')).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
     expect(sha256Hex('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
     expect(sha256Hex(new TextEncoder().encode('abc'))).toBe(sha256Hex('abc'))
@@ -28,7 +28,7 @@ describe('sha256Hex', () => {
 })
 
 describe('hashMessage', () => {
-  it('is the first 160 bits of the hash in base32', () => {
+  it('returns the first 160 bits of the hash in base32', () => {
     fc.assert(
       fc.property(fc.nat(), fc.string(), (time, words) => {
         const bodyHash = sha256Hex(words)
@@ -37,7 +37,7 @@ describe('hashMessage', () => {
     )
   })
 
-  it('depends on the parent, the role, the time and the body, and on nothing else', () => {
+  it('depends on parent, role, time and body only', () => {
     const body = sha256Hex('{"blocks":"hello"}')
     const first = hashMessage(root, 'user', 1, body)
     const others = [

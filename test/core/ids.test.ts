@@ -3,7 +3,7 @@ import { InvalidError } from '../../src/core/errors.ts'
 import { conversationId, messageId } from '../../src/core/ids.ts'
 
 describe('conversationId', () => {
-  it('takes a UUID in any case and keeps it in lower case', () => {
+  it('accepts a UUID in any case and returns it in lower case', () => {
     expect(conversationId('0B6F54A1-9DB1-4E7C-8F3A-5D2C7E9A1B04')).toBe(
       '0b6f54a1-9db1-4e7c-8f3a-5d2c7e9a1b04',
     )
@@ -20,14 +20,14 @@ describe('conversationId', () => {
     expect(() => conversationId(text)).toThrow(InvalidError)
   })
 
-  it('refuses what is no text, and names the field', () => {
+  it('refuses values that are not text and names the field', () => {
     expect(() => conversationId(7 as unknown as string, 'parent')).toThrow('parent: must be a UUID')
     expect(() => conversationId(null as unknown as string)).toThrow(InvalidError)
   })
 })
 
 describe('messageId', () => {
-  it('takes 32 characters of base32', () => {
+  it('accepts 32 characters of base32', () => {
     expect(messageId('abcdefghijklmnopqrstuvwxyz234567')).toBe('abcdefghijklmnopqrstuvwxyz234567')
   })
 
@@ -38,7 +38,7 @@ describe('messageId', () => {
     },
   )
 
-  it('refuses what is no text, and names the field', () => {
+  it('refuses values that are not text and names the field', () => {
     expect(() => messageId(undefined as unknown as string, 'head')).toThrow('head: must be 32 characters')
   })
 })

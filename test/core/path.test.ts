@@ -4,7 +4,7 @@ import { type PathReader, pathOf } from '../../src/core/path.ts'
 
 const id = 'a'.repeat(32)
 
-it('reads a path through the one method it needs (S3-45)', async () => {
+it('pathOf reads a path through the only method it needs (S3-45)', async () => {
   const asked: string[] = []
   const reader: PathReader = {
     path: async wanted => {
@@ -16,7 +16,7 @@ it('reads a path through the one method it needs (S3-45)', async () => {
   expect(asked).toEqual([id])
 })
 
-it('refuses what is no message id, without asking the store', async () => {
+it('pathOf refuses an invalid message id without asking the store', async () => {
   const reader: PathReader = { path: () => Promise.reject(new Error('was asked')) }
   await expect(pathOf(reader, 'abc')).rejects.toThrow(InvalidError)
 })

@@ -4,7 +4,7 @@ import { InvalidError } from '../../src/core/errors.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import { prepareMessage, prepareMessages, readRole, titleOfMessages } from '../../src/core/prepare.ts'
 
-/** What a careless caller could hand over. */
+/** Values that a careless caller could pass. */
 const prepare = (message: unknown) => prepareMessage(message as NewMessage, 'messages[0]')
 const withBlock = (block: unknown) => ({ role: 'assistant', blocks: [{ type: 'text', text: 'a' }, block] })
 
@@ -30,7 +30,7 @@ describe('prepareMessage', () => {
     })
   })
 
-  it('takes what the caller says of time, tokens, label and meta', () => {
+  it("uses the caller's time, tokens, label and meta", () => {
     const message = { role: 'user', blocks: 'hi', at: new Date(7), tokens: 0, label: 'first', meta: { a: 1 } }
     expect(prepare(message)).toEqual({
       role: 'user',
@@ -42,7 +42,7 @@ describe('prepareMessage', () => {
     })
   })
 
-  it('finds a title only in what a person said', () => {
+  it('takes a title only from a user message', () => {
     const titled = (...messages: NewMessage[]) => titleOfMessages(messages.map(message => prepare(message)))
     const image = { role: 'user', blocks: [{ type: 'image', mime: 'image/png', url: 'u' }] } as const
     const text = (text: string) => ({ type: 'text', text }) as const
@@ -92,7 +92,7 @@ describe('blocks', () => {
     { type: 'of tomorrow', data: 5, modality: 'smell', anything: { at: ['all'] } },
     { type: '__proto__' },
     { type: 'toString' },
-  ])('takes %j', block => {
+  ])('accepts %j', block => {
     expect(refusal(withBlock(block))).toBe('accepted')
   })
 
@@ -123,13 +123,13 @@ describe('blocks', () => {
     [{ type: 'file', mime: 'a/b', data: 5 }, '.data: must be a string, got number'],
     [{ type: 'file', mime: 'a/b', data: 'AAAA', name: {} }, '.name: must be a string, got an object'],
     [{ type: 'of tomorrow', fn: () => 1 }, '.fn: must be JSON, got function'],
-  ])('refuses a block and names the place (%#)', (block, words) => {
+  ])('refuses a block and names its path (%#)', (block, words) => {
     expect(refusal(withBlock(block))).toBe(`messages[0].blocks[1]${words}`)
   })
 })
 
 describe('prepareMessages', () => {
-  it('prepares all, and names the one that is wrong', () => {
+  it('prepares all messages and names the invalid one', () => {
     const good: NewMessage = { role: 'user', blocks: 'hi' }
     expect(prepareMessages([good, good])).toHaveLength(2)
     expect(() => prepareMessages([good, { role: 'user', blocks: 5 } as unknown as NewMessage])).toThrow(
@@ -159,7 +159,7 @@ describe('readRole', () => {
   })
 })
 
-it('refuses a message whose small blocks add up to more than a body can hold', () => {
+it('prepareMessage refuses a message whose small blocks together exceed a body', () => {
   const block = { type: 'text', text: 'x'.repeat(16_000) } as const
   const blocks = Array.from({ length: 4_300 }, () => block)
   expect(() => prepareMessage({ role: 'user', blocks }, 'message')).toThrow(

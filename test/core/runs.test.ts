@@ -10,8 +10,8 @@ import {
   subtreeRanges,
 } from '../../src/core/runs.ts'
 
-/** A tree as the list of its parents by seq: -1 is a root, and every parent comes before its child.
- *  Most messages follow their parent directly, as they do in life. */
+/** A tree as the list of its parents by seq: -1 is a root, and every parent precedes its child. Most
+ *  messages directly follow their parent, as in real conversations. */
 const trees = fc
   .array(fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, fc.nat()), { maxLength: 60 })
   .map(choices => choices.map((choice, seq) => (choice === null ? seq - 1 : (choice % (seq + 1)) - 1)))
@@ -25,7 +25,7 @@ function pathOf(parents: readonly number[], seq: number): number[] {
   return path
 }
 
-/** The ranges of a path as a driver reads them: one for each run, from the newest to the oldest. */
+/** The ranges of a path as a driver reads them: one for each run, newest first. */
 function rangesOf(parents: readonly number[], seq: number): SeqRange[] {
   const ranges: { lo: number; hi: number }[] = []
   for (const at of pathOf(parents, seq)) {
@@ -63,12 +63,12 @@ describe('commonSeq', () => {
     ).toBe(2)
   })
 
-  it('is null where nothing is shared, and for an empty path', () => {
+  it('returns null if nothing is shared, and for an empty path', () => {
     expect(commonSeq([{ lo: 0, hi: 4 }], [{ lo: 5, hi: 9 }])).toBeNull()
     expect(commonSeq([], [{ lo: 5, hi: 9 }])).toBeNull()
   })
 
-  it('agrees with comparing the paths message by message', () => {
+  it('agrees with a comparison message by message', () => {
     fc.assert(
       fc.property(treeWith(2), ({ parents, picked: [one, other] }) => {
         fc.pre(parents.length > 0)
@@ -82,7 +82,7 @@ describe('commonSeq', () => {
 })
 
 describe('containsSeq', () => {
-  it('knows both ends and nothing between ranges', () => {
+  it('includes both ends and nothing between ranges', () => {
     const ranges = [
       { lo: 7, hi: 9 },
       { lo: 2, hi: 3 },
@@ -92,7 +92,7 @@ describe('containsSeq', () => {
 })
 
 describe('subtreeRanges', () => {
-  it('takes the rest of a run and every run that hangs on it', () => {
+  it('takes the rest of a run and every run below it', () => {
     // 0-1-2-3, 4-5 on 1, 6 on 5, 7 on 0
     const starts = startsOf([-1, 0, 1, 2, 1, 4, 5, 0])
     expect(subtreeRanges(starts, 8, [4])).toEqual([{ lo: 4, hi: 6 }])
@@ -103,12 +103,12 @@ describe('subtreeRanges', () => {
     expect(subtreeRanges(starts, 8, [1])).toEqual([{ lo: 1, hi: 6 }])
   })
 
-  it('passes over roots that are not there', () => {
+  it('ignores missing roots', () => {
     expect(subtreeRanges(startsOf([-1, 0]), 2, [2, -1, 99])).toEqual([])
     expect(subtreeRanges([], 0, [0])).toEqual([])
   })
 
-  it('agrees with walking the parents of every message', () => {
+  it('agrees with a walk over the parents of every message', () => {
     fc.assert(
       fc.property(treeWith(0), ({ parents, picked }) => {
         const ranges = subtreeRanges(startsOf(parents), parents.length, picked)
@@ -122,7 +122,7 @@ describe('subtreeRanges', () => {
     )
   })
 
-  it('is quick on 200,000 runs', () => {
+  it('is fast on 200,000 runs', () => {
     const starts = Array.from({ length: 200_000 }, (_, i) => ({ seq: i * 2, parentSeq: i * 2 - 2 }))
     const began = performance.now()
     const ranges = subtreeRanges(starts, 400_000, [0])
@@ -132,7 +132,7 @@ describe('subtreeRanges', () => {
 })
 
 describe('highestOutside', () => {
-  it('steps back over what is removed, across runs', () => {
+  it('steps back over removed ranges, across runs', () => {
     const path = [
       { lo: 8, hi: 9 },
       { lo: 0, hi: 4 },
@@ -143,7 +143,7 @@ describe('highestOutside', () => {
     expect(highestOutside(path, [])).toBe(9)
   })
 
-  it('agrees with looking at each message', () => {
+  it('agrees with a check of each message', () => {
     fc.assert(
       fc.property(treeWith(1), ({ parents, picked: [head, ...roots] }) => {
         fc.pre(parents.length > 0)
@@ -157,7 +157,7 @@ describe('highestOutside', () => {
 })
 
 describe('splitAtForks', () => {
-  it('cuts after each message that another run hangs on', () => {
+  it('splits after each message that is the parent of another run', () => {
     expect(splitAtForks(startsOf([-1, 0, 1, 2, 1, 4]), 6)).toEqual([
       { lo: 0, hi: 1, parentSeq: -1 },
       { lo: 2, hi: 3, parentSeq: 1 },
@@ -182,7 +182,7 @@ describe('splitAtForks', () => {
     )
   })
 
-  it('cuts nowhere else: a stretch that directly follows another stands behind a fork or begins a run', () => {
+  it('splits only at forks and at the starts of runs', () => {
     fc.assert(
       fc.property(trees, parents => {
         const starts = startsOf(parents)

@@ -5,21 +5,21 @@ const graphemes = (text: string) =>
   [...new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text)].length
 
 describe('titleFrom', () => {
-  it('keeps short words as they are', () => {
+  it('keeps short text unchanged', () => {
     expect(titleFrom('why is the build red?')).toBe('why is the build red?')
   })
 
-  it('makes one line of several, without control characters', () => {
+  it('joins lines and removes control characters', () => {
     expect(titleFrom('  why\r\n\tis\u2028the \u001b[31mbuild\u0007 red?\u0000 ')).toBe(
       'why is the [31mbuild red?',
     )
   })
 
-  it.each(['', ' \n\t ', '\u0000\u001b', '\u00a0\u3000'])('has none for %j', text => {
+  it.each(['', ' \n\t ', '\u0000\u001b', '\u00a0\u3000'])('returns null for %j', text => {
     expect(titleFrom(text)).toBeNull()
   })
 
-  it('keeps 60 characters whole and cuts 61 to 59 and an ellipsis', () => {
+  it('keeps 60 characters and cuts 61 to 59 and an ellipsis', () => {
     expect(titleFrom('x'.repeat(60))).toBe('x'.repeat(60))
     expect(titleFrom('x'.repeat(61))).toBe(`${'x'.repeat(59)}…`)
   })
@@ -34,12 +34,12 @@ describe('titleFrom', () => {
     ['a flag', '🇳🇵'],
     ['a skin tone', '👋🏽'],
     ['a letter beyond the basic plane', '𝒳'],
-  ])('counts %s as one and never tears it', (_, grapheme) => {
+  ])('counts %s as one and never cuts it', (_, grapheme) => {
     expect(titleFrom(grapheme.repeat(60))).toBe(grapheme.repeat(60))
     expect(titleFrom(grapheme.repeat(61))).toBe(`${grapheme.repeat(59)}…`)
   })
 
-  it('looks at the mark that follows the last letter', () => {
+  it('includes the mark after the last letter', () => {
     const line = `${'x'.repeat(59)}e\u0301`
     expect(titleFrom(line)).toBe(line)
     expect(titleFrom(`${line}x`)).toBe(`${'x'.repeat(59)}…`)
@@ -50,11 +50,11 @@ describe('titleFrom', () => {
     expect(titleFrom('a\ud800b')).toBe('a\ufffdb')
   })
 
-  it('finds the words behind a page of blank lines', () => {
+  it('finds text after a page of blank lines', () => {
     expect(titleFrom(`${'\n'.repeat(5_000)}hello`)).toBe('hello')
   })
 
-  it('is quick on megabytes and never longer than promised', () => {
+  it('is fast on megabytes and never longer than the limit', () => {
     const began = performance.now()
     const title = titleFrom('wörd '.repeat(2_000_000))!
     expect(graphemes(title)).toBeLessThanOrEqual(60)

@@ -18,7 +18,7 @@ interface Node {
   readonly createdAt: Date
 }
 
-/** A node of the minute `minute`, hanging on `parentId`. */
+/** A node of the minute `minute` under `parentId`. */
 const node = (seq: number, parentId: string | null, minute = seq): Node => ({
   id: `m${seq}`,
   parentId,
@@ -34,7 +34,7 @@ const drawn = (forest: readonly Tree<Node>[]): string[] =>
 
 const idsOf = (nodes: readonly Node[]): string[] => nodes.map(({ id }) => id)
 
-/** Trees of up to 40 nodes in any order, with times that need not follow the order of seq. */
+/** Trees of up to 40 nodes in any order, with times independent of the order of seq. */
 const lists = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 9 })), { maxLength: 40 }).map(choices =>
   choices.map(([choice, minute], seq) => {
     const parent = choice % (seq + 1)
@@ -44,7 +44,7 @@ const lists = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 9 })), { maxLength: 40 }
 const shuffled = lists.chain(nodes => fc.shuffledSubarray(nodes, { minLength: nodes.length }))
 
 describe('buildForest', () => {
-  it('builds several roots, with children in order of seq, from a list in any order (S3-65)', () => {
+  it('builds several roots from a list in any order, with children in order of seq (S3-65)', () => {
     const nodes = grow([null, 0, 0, null, 1, 3])
     expect(drawn(buildForest(nodes.toReversed()))).toEqual(['m0', '  m1', '    m4', '  m2', 'm3', '  m5'])
   })
@@ -53,12 +53,12 @@ describe('buildForest', () => {
     expect(drawn(buildForest(grow([null, 0, 1]).slice(1)))).toEqual(['m1', '  m2'])
   })
 
-  it('keeps every node of a list that contradicts itself', () => {
+  it('keeps every node of an inconsistent list', () => {
     const nodes = [node(0, 'm1'), node(1, 'm0'), node(2, 'm2')]
     expect([...walkForest(buildForest(nodes))]).toHaveLength(3)
   })
 
-  it('holds each node once, under its parent', () => {
+  it('contains each node once, under its parent', () => {
     fc.assert(
       fc.property(shuffled, nodes => {
         const walked = [...walkForest(buildForest(nodes))]
@@ -74,30 +74,30 @@ describe('buildForest', () => {
 })
 
 describe('pathTo', () => {
-  it('leads from the root to the node and leaves out what hangs on it (S3-45)', () => {
+  it('returns the nodes from the root to the node, and nothing below it (S3-45)', () => {
     expect(idsOf(pathTo(grow([null, 0, 0, 1, 3]), 'm3'))).toEqual(['m0', 'm1', 'm3'])
   })
 
-  it('ends where the list contradicts itself', () => {
+  it('ends at an inconsistency of the list', () => {
     expect(idsOf(pathTo([node(0, 'm1'), node(1, 'm0')], 'm1'))).toEqual(['m0', 'm1'])
     expect(idsOf(pathTo([node(0, 'm0')], 'm0'))).toEqual(['m0'])
   })
 
-  it('refuses a node that is not there', () => {
+  it('refuses a missing node', () => {
     expect(() => pathTo(grow([null]), 'm9')).toThrow(NotFoundError)
   })
 })
 
 describe('subtreeOf', () => {
-  it('holds the node and everything below it, in order of seq', () => {
+  it('returns the node and everything below it, in order of seq', () => {
     expect(idsOf(subtreeOf(grow([null, 0, 0, 1, 2, 3]).toReversed(), 'm1'))).toEqual(['m1', 'm3', 'm5'])
   })
 
-  it('refuses a node that is not there', () => {
+  it('refuses a missing node', () => {
     expect(() => subtreeOf(grow([null]), 'm9')).toThrow(NotFoundError)
   })
 
-  it('holds exactly the nodes whose path leads through it', () => {
+  it('returns exactly the nodes whose path contains the node', () => {
     fc.assert(
       fc.property(shuffled, fc.nat(), (nodes, pick) => {
         fc.pre(nodes.length > 0)
@@ -110,13 +110,13 @@ describe('subtreeOf', () => {
 })
 
 describe('childrenOf', () => {
-  it('gives the roots for null', () => {
+  it('returns the roots for null', () => {
     expect(idsOf(childrenOf(grow([null, 0, null]), null))).toEqual(['m0', 'm2'])
   })
 })
 
 describe('byActivity', () => {
-  it('shows the most recently active branch last, at every level (S3-64)', () => {
+  it('puts the most recently active branch last, at every level (S3-64)', () => {
     // The first tree has the newest message (m6), deep in its older branch.
     const nodes = [
       node(0, null),
@@ -138,19 +138,19 @@ describe('byActivity', () => {
     ])
   })
 
-  it('goes by time, not by order of arrival: imports bring their own times', () => {
+  it('sorts by time, not by seq, because imports bring their own times', () => {
     const nodes = [node(0, null, 0), node(1, 'm0', 50), node(2, 'm0', 40), node(3, 'm0', 45)]
     expect(drawn(byActivity(buildForest(nodes)))).toEqual(['m0', '  m2', '  m3', '  m1'])
   })
 
-  it('goes by seq within a millisecond, and by id between conversations', () => {
+  it('sorts by seq within a millisecond, and by id between conversations', () => {
     const twins = [node(0, null, 7), { ...node(1, 'm0', 7), id: 'b' }, { ...node(2, 'm0', 7), id: 'a' }]
     expect(drawn(byActivity(buildForest(twins)))).toEqual(['m0', '  b', '  a'])
     const roots = ['b', 'a'].map(id => ({ ...node(0, null, 7), id }))
     expect(drawn(byActivity(buildForest(roots)))).toEqual(['a', 'b'])
   })
 
-  it('changes only the order of siblings, each the newest of its branch', () => {
+  it('changes only the order of siblings, by the newest message of each', () => {
     const newestOf = (tree: Tree<Node>): number =>
       Math.max(...[...walkForest([tree])].map(({ tree: each }) => each.node.createdAt.getTime()))
     fc.assert(
@@ -166,7 +166,7 @@ describe('byActivity', () => {
   })
 })
 
-describe('size', () => {
+describe('the functions on trees', () => {
   const many = 100_000
   const deep = grow(Array.from({ length: many }, (_, seq) => (seq === 0 ? null : seq - 1)))
   const wide = grow(Array.from({ length: many }, (_, seq) => (seq === 0 ? null : 0)))
@@ -174,7 +174,7 @@ describe('size', () => {
   it.each([
     ['levels', deep, many, 1],
     ['siblings', wide, 2, many - 1],
-  ] as const)('survives 100,000 %s, in time that does not explode', (_, nodes, pathLength, children) => {
+  ] as const)('handle 100,000 %s in reasonable time', (_, nodes, pathLength, children) => {
     const began = performance.now()
     const forest = byActivity(buildForest(nodes))
     expect(forest).toHaveLength(1)

@@ -9,7 +9,8 @@ import { type NewMessage, type NonEmpty, type Role, textOf } from '../../src/cor
 import type { SaveItem } from '../../src/core/ports.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 
-/** The document is the source: every number in it is recomputed here, so that it cannot drift from the code. */
+/** The document is the source: every number in it is recomputed here, so that it cannot differ from the
+ *  code. */
 const document = readFileSync(new URL('../../docs/data-model.md', import.meta.url), 'utf8')
 
 interface Vector {
@@ -31,7 +32,7 @@ function fenced<T>(kind: string): T[] {
   return [...document.matchAll(pattern)].map(match => JSON.parse(match[1]!) as T)
 }
 
-/** The rows of the first table that has this column, as numbers. */
+/** The rows of the first table with this column, as numbers. */
 function table(column: string): Record<string, number>[] {
   const lines = document.split('\n')
   const start = lines.findIndex(line => line.startsWith('|') && line.includes(`| ${column} |`))
@@ -47,7 +48,7 @@ function table(column: string): Record<string, number>[] {
     .map(line => Object.fromEntries(cells(line).map((cell, i) => [names[i], Number(cell)])))
 }
 
-/** Puts the long strings into a vector that it only describes. */
+/** Inserts the long strings that a vector only describes. */
 function expand(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(expand)
@@ -64,25 +65,28 @@ const contentOf = (vector: Vector) => ({
   meta: vector.meta && (expand(vector.meta) as JsonObject),
 })
 
-describe('the vectors of docs/data-model.md', () => {
-  it('are all here', () => {
+describe('the test vectors of docs/data-model.md', () => {
+  it('are all listed here', () => {
     expect(vectors.length).toBe(13)
     expect(document.match(/```json vector/g)).toHaveLength(vectors.length)
     expect(new Set(vectors.map(({ name }) => name)).size).toBe(vectors.length)
   })
 
-  it.each(vectors.map(vector => [vector.name, vector] as const))('%s: body, hash and id', (_, vector) => {
-    const { blocks, meta } = contentOf(vector)
-    const body = encodeBody(blocks, meta)
-    expect(Buffer.byteLength(body.text)).toBe(vector.bytes)
-    if (vector.body !== undefined) expect(body.text).toBe(vector.body)
-    expect(body.hash).toBe(vector.sha256)
-    expect(hashMessage(vector.parent, vector.role, vector.time, body.hash)).toBe(vector.id)
-    expect(body.blobs.map(({ hash, data }) => ({ hash, bytes: data.length }))).toEqual(vector.blobs ?? [])
-  })
+  it.each(vectors.map(vector => [vector.name, vector] as const))(
+    '%s: body, hash and id match',
+    (_, vector) => {
+      const { blocks, meta } = contentOf(vector)
+      const body = encodeBody(blocks, meta)
+      expect(Buffer.byteLength(body.text)).toBe(vector.bytes)
+      if (vector.body !== undefined) expect(body.text).toBe(vector.body)
+      expect(body.hash).toBe(vector.sha256)
+      expect(hashMessage(vector.parent, vector.role, vector.time, body.hash)).toBe(vector.id)
+      expect(body.blobs.map(({ hash, data }) => ({ hash, bytes: data.length }))).toEqual(vector.blobs ?? [])
+    },
+  )
 
   it.each(vectors.map(vector => [vector.name, vector] as const))(
-    '%s: comes back as it was given',
+    '%s: decodes to the given content',
     (_, vector) => {
       const { blocks, meta } = contentOf(vector)
       const { text, blobs } = encodeBody(blocks, meta)
@@ -95,7 +99,7 @@ describe('the vectors of docs/data-model.md', () => {
     },
   )
 
-  it('hang on each other as the document says', () => {
+  it('have the parents that the document states', () => {
     const known = new Set<string>([conversationIdOf()])
     for (const { name, parent, id } of vectors) {
       expect(known, name).toContain(parent)
@@ -110,7 +114,7 @@ describe('the vectors of docs/data-model.md', () => {
 })
 
 describe('a store', () => {
-  it('gives the messages of docs/data-model.md their ids, and keeps the time rule', async () => {
+  it('gives the messages of docs/data-model.md their ids and applies the time rule', async () => {
     const store = await openSqliteStore(':memory:')
     const { conversation } = await store.create({ id: conversationIdOf() })
     for (const vector of vectors) {
@@ -130,7 +134,7 @@ describe('a store', () => {
     await store.close()
   })
 
-  it('places messages as the table says', async () => {
+  it('stores the positions of the table', async () => {
     const store = await openSqliteStore(':memory:')
     const { conversation } = await store.create()
     const rows = table('path_tokens')
@@ -151,7 +155,7 @@ describe('a store', () => {
 })
 
 describe('the other numbers of docs/data-model.md', () => {
-  it('checksums of summaries', () => {
+  it('include the checksums of summaries', () => {
     const checksums = fenced<{ of: string[]; sha256: string }>('checksum')
     expect(checksums).toHaveLength(1)
     for (const { of, sha256 } of checksums) {
@@ -160,7 +164,7 @@ describe('the other numbers of docs/data-model.md', () => {
     }
   })
 
-  it('places in a tree', () => {
+  it('include the positions in a tree', () => {
     const rows = table('path_tokens')
     expect(rows.length).toBe(7)
     for (const [i, row] of rows.entries()) {

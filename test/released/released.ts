@@ -19,7 +19,7 @@ export interface Truth {
   readonly records: readonly unknown[]
 }
 
-/** Rows of each table of PostgreSQL, each a JSON text: some of its numbers are larger than ours. */
+/** Rows of each table of PostgreSQL, each as JSON text: some of its numbers exceed ours. */
 export type Tables = Readonly<Record<string, string>>
 
 export const fileOf = (name: string) => join(import.meta.dirname, `${name}.gz`)

@@ -5,8 +5,8 @@ import type { NewMessage } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import type { Source } from '../../src/core/source.ts'
 
-/** A clock that ticks whenever it is asked, and ids that count: with it, the sample below is the same each time on one
- *  engine, down to its hashes. */
+/** A clock that advances with every call, and counted ids: the sample below is always the same on an
+ *  engine, including its hashes. */
 export function steadySource(
   start = Date.UTC(2026, 0, 1),
 ): Source & { now: () => number; set(time: number): void } {
@@ -22,14 +22,14 @@ export function steadySource(
 }
 
 export interface Everything {
-  /** All of them, also the one in the trash. */
+  /** All of them, including the trashed one. */
   readonly ids: readonly ConversationId[]
   readonly talk: ConversationId
   readonly tree: ConversationId
   readonly blobs: ConversationId
   readonly open: ConversationId
   readonly trashed: ConversationId
-  /** A message that was erased, one that was deleted, and one that was deleted and then said again. */
+  /** A message that was erased, one that was deleted, and one that was deleted and stored again. */
   readonly erased: MessageId
   readonly deleted: MessageId
   readonly again: MessageId
@@ -37,7 +37,7 @@ export interface Everything {
 
 const holder: Holder = { host: 'sample', boot: 'boot-1', pid: 4711, startedAt: 1_767_000_000_000 }
 
-/** Text that has broken somebody's parser before. */
+/** Text that has broken parsers. */
 export const hostile = [
   'größe 語 👩‍👩‍👧‍👦 \u202egnirts\u202c',
   'NUL \u0000, bell \u0007, escape \u001b[31m, delete \u007f, lines \u2028\u2029',
@@ -48,8 +48,8 @@ export const hostile = [
   '\ufeffBOM and trailing space \r\n\t ',
 ]
 
-/** Fills an empty store with one of each kind of thing that a store can hold, and with what is left where things were
- *  taken away. Uses nothing but the store's own methods. */
+/** Fills an empty store with one of each kind of data, and with the remains of deleted data. Uses only the
+ *  methods of the store. */
 export async function fillWithEverything(store: Store): Promise<Everything> {
   const talk = await fillTalk(store)
   const tree = await fillTree(store)
@@ -91,7 +91,7 @@ export async function fillWithEverything(store: Store): Promise<Everything> {
   }
 }
 
-/** Turns with tools and usage, a prompt, links, a summary, events, an agent link; one message is erased. */
+/** Turns with tools and usage, a prompt, links, a summary, events, an agent link. One message is erased. */
 async function fillTalk(store: Store): Promise<{ id: ConversationId; erased: MessageId }> {
   const { conversation, branch } = await store.create({
     key: 'sample:talk',
@@ -176,7 +176,7 @@ async function fillTalk(store: Store): Promise<{ id: ConversationId; erased: Mes
   return { id, erased: secret.ids[0] }
 }
 
-/** Forks, several roots, branches with keys and titles, one that was reset; leaves and subtrees that were deleted. */
+/** Forks, several roots, branches with keys and titles, one reset branch, deleted leaves and subtrees. */
 async function fillTree(store: Store): Promise<{ id: ConversationId; deleted: MessageId; again: MessageId }> {
   const { conversation, branch } = await store.create({ key: 'sample:tree' })
   const { id } = conversation
@@ -208,7 +208,8 @@ async function fillTree(store: Store): Promise<{ id: ConversationId; deleted: Me
   return { id, deleted: grown.head, again }
 }
 
-/** The same words in the same millisecond, after the first were deleted: the id stands beside its own tombstone. */
+/** An equal message in the same millisecond, after the first one was deleted: the id exists next to its own
+ *  tombstone. */
 async function sayAgain(store: Store, branch: Branch, head: MessageId): Promise<MessageId> {
   const words: NewMessage = { role: 'user', blocks: 'say it again', at: new Date(Date.UTC(2026, 0, 5)) }
   const first = await store.append(branch, head, [words], { turn: { key: 'once', step: 0 } })
@@ -238,7 +239,7 @@ async function fillBlobs(store: Store): Promise<ConversationId> {
   return conversation.id
 }
 
-/** A turn that somebody is in the middle of. */
+/** An open turn. */
 async function fillOpenTurn(store: Store): Promise<ConversationId> {
   const { conversation, branch } = await store.create({ title: 'Still talking' })
   await store.append(branch, null, [say('go on')], {

@@ -29,7 +29,7 @@ async function copy(from: Store, to: Store, ids: readonly ConversationId[]) {
 
 const contents = async (store: Store, ids: readonly ConversationId[]) => fileOf(await recordsOf(store, ids))
 
-it('a store with everything in it is the same after SQLite, PostgreSQL and SQLite again', async () => {
+it('a full store is unchanged after a copy to PostgreSQL and back to SQLite', async () => {
   await using first = await openSqliteStore(':memory:', { source: steadySource() })
   const { ids } = await fillWithEverything(first)
   const truth = await contents(first, ids)
@@ -42,7 +42,7 @@ it('a store with everything in it is the same after SQLite, PostgreSQL and SQLit
   expect(await contents(second, ids)).toBe(truth)
   await copy(second, third, ids)
   expect(await contents(third, ids)).toBe(truth)
-  // And back into where it came from: nothing is new.
+  // Copying back into the source adds nothing.
   const back = await copy(third, first, ids)
   expect({ ...back.added, ...back.advanced, ...back.refused }).toEqual({})
   expect(await contents(first, ids)).toBe(truth)

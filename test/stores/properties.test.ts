@@ -21,12 +21,12 @@ import {
 } from '../support/model-turn-operations.ts'
 import { freshDatabase, openPool } from './postgres/database.ts'
 
-/** Random sequences of operations, the same on a driver and on a model, which must never differ in what they
- *  say or in what is there afterwards. A failure prints its seed; PROPERTY_SEED runs it again. The gate runs the same
- *  sequences each time, the battery others. */
+/** Random sequences of operations on a driver and on a model, which must always agree in results and state.
+ *  A failure prints its seed; PROPERTY_SEED runs it again. The gate always runs the same sequences, the
+ *  battery runs others. */
 const seed = Number(process.env.PROPERTY_SEED ?? size({ gate: 20_260_101, full: Date.now() % 1_000_000_000 }))
 const numRuns = Number(process.env.PROPERTY_RUNS ?? size({ gate: 100, full: 1_000 }))
-/** Fifty of them on the average. */
+/** Fifty operations on average. */
 const longest = 101
 const timeout = size({ gate: 120_000, full: 3_600_000 })
 
@@ -46,7 +46,7 @@ interface Tally {
   readonly done: Map<string, number>
 }
 
-/** Fails with the shortest sequence it can find for which a store does not do what the model does. */
+/** Fails with the shortest sequence for which the store and the model differ. */
 async function checkSequences(
   open: (source: Source) => Promise<Store>,
   parameters: fc.Parameters<unknown>,
@@ -76,17 +76,17 @@ async function checkSequences(
         await store.close()
       }
     }),
-    // Left to itself it prefers short sequences, in which little can happen.
+    // By default it prefers short sequences, in which little happens.
     { seed, unbiased: true, ...parameters } as object,
   )
   return tally
 }
 
 describe.each(drivers)('on $name', ({ open }) => {
-  it('any sequence of operations does what the model does (R12)', { timeout }, async () => {
+  it('any sequence of operations has the same effect as on the model (R12)', { timeout }, async () => {
     console.log(`sequences with seed ${seed}`)
     const { asked, done } = await checkSequences(open, { numRuns })
-    // Where both refuse everything, nothing is proved.
+    // If both refuse everything, nothing is proved.
     expect([...done].filter(([, times]) => times >= 3)).toHaveLength(25)
     note('sequences', numRuns)
     note('operations', asked)
@@ -98,23 +98,23 @@ describe.each(drivers)('on $name', ({ open }) => {
   })
 })
 
-/** Stores with one fault each, which the sequences must find. */
+/** Stores with one fault each, which the sequences must detect. */
 const faults: Record<string, (store: Store) => Partial<Store>> = {
-  'appends wherever the head is': store => ({
+  'ignores the expected head': store => ({
     append: async (ref, _, messages, options) =>
       store.append(ref, (await store.getBranch(ref)).head, messages, options),
   }),
-  'forgets a label': () => ({ setLabel: async () => {} }),
-  'gives the oldest events for the newest': store => ({
+  'drops labels': () => ({ setLabel: async () => {} }),
+  'returns the oldest events instead of the newest': store => ({
     listEvents: (id, { newest: _, ...listing } = {}) => store.listEvents(id, listing),
   }),
-  'takes up a turn as whoever it was': store => ({
+  'reopens a turn for the wrong holder': store => ({
     reopenTurn: ref => store.reopenTurn(ref, holderOf(1)),
   }),
-  'loses what had arrived of an answer': () => ({ putDraft: async () => {} }),
+  'drops drafts': () => ({ putDraft: async () => {} }),
 }
 
-it.each(Object.entries(faults))('the sequences find a store that %s', { timeout }, async (_, fault) => {
+it.each(Object.entries(faults))('the sequences detect a store that %s', { timeout }, async (_, fault) => {
   const open = async (source: Source) => {
     const store = await openSqliteStore(':memory:', { source })
     return { ...store, ...fault(store) }
@@ -124,7 +124,7 @@ it.each(Object.entries(faults))('the sequences find a store that %s', { timeout 
   )
 })
 
-/** Whatever was done, the store's own check finds nothing wrong with it. */
+/** After any sequence, `verify` finds nothing. */
 async function checkSound(store: Store): Promise<void> {
   const found: Finding[] = []
   await store.verify({ onFinding: finding => found.push(finding) })
@@ -134,7 +134,7 @@ async function checkSound(store: Store): Promise<void> {
   )
 }
 
-/** All that can be seen of a store must be what the model holds. */
+/** Everything visible of a store must match the model. */
 async function compare(model: Model, store: Store): Promise<void> {
   for (const conversation of model.conversations) {
     if (conversation.purged) {
@@ -232,7 +232,7 @@ async function compareBranches(model: Model, conversation: ModelConversation, st
 
 const shapeOf = (one: Stretch) => [one.firstSeq, one.first, one.last, one.parent, one.messages]
 
-/** The stretches of a tree in which each message has one child, which was stored right after it. */
+/** The ranges of a tree in which each message has one child, stored right after it. */
 function runsOf(living: readonly ModelMessage[]): unknown[] {
   const children = Map.groupBy(living, message => message.parent)
   const follows = ({ parent, seq }: ModelMessage) =>

@@ -9,19 +9,19 @@ import { say } from '../../src/testing/contract/build.ts'
 import { startWorker, type Worker } from '../support/workers.ts'
 import { freshDatabase } from './postgres/database.ts'
 
-/** Eight processes that all do the same at the same moment, twenty times. Two processes in one round do
- *  not notice a missing lock; see the negative control at the end. */
+/** Eight processes do the same at the same moment, twenty times. Two processes in one round would not
+ *  detect a missing lock; see the negative control at the end. */
 const rounds = 20
 const processes = 8
 
-/** What came of one call: its value, or the code of its error (or the message, if it has none). */
+/** The result of a call: its value, or the code of its error (or the message, if it has no code). */
 type Outcome<T> =
   | { readonly value: T; readonly code?: never }
   | { readonly code: string; readonly value?: never }
 
 interface Team {
   readonly stores: NonEmpty<Store>
-  /** All at once; `i` counts the processes. */
+  /** All at once. `i` is the number of the process. */
   all<T>(work: (store: Store, i: number) => Promise<T>): Promise<Outcome<T>[]>
 }
 
@@ -35,7 +35,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The same processes for all drivers: starting one costs more than a race. */
+/** The same processes for all drivers: starting one takes longer than a race. */
 async function gather(target: string, options: { unlocked?: boolean } = {}): Promise<Team> {
   // One after the other: starting at once is tested with the migrations.
   for (const worker of workers) await worker.open(target, options)
@@ -54,10 +54,10 @@ async function gather(target: string, options: { unlocked?: boolean } = {}): Pro
   }
 }
 
-/** A race says what it saw that must not be; a good driver gives it nothing to say. */
+/** A race returns the violations that it saw. A correct driver has none. */
 type Race = (team: Team, round: number) => Promise<unknown>
 
-/** How often each outcome came about, told by `kind`. */
+/** How often each outcome occurred, by `kind`. */
 function tally<T>(outcomes: readonly Outcome<T>[], kind: (value: T) => string): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { value, code } of outcomes) {
@@ -80,7 +80,7 @@ async function allMessages(store: Store, id: ConversationId): Promise<readonly M
   return items
 }
 
-/** Seqs from 0 without a gap or a double, and counters that agree with them. */
+/** Seqs from 0 without gaps or duplicates, and matching counters. */
 async function expectGapFree(
   store: Store,
   { conversation: { id } }: BranchInConversation,
@@ -94,7 +94,7 @@ async function expectGapFree(
 }
 
 const races: Record<string, Race> = {
-  'finds or creates one conversation for a key': async ({ stores, all }, round) => {
+  'find or create one conversation for a key': async ({ stores, all }, round) => {
     const key = `fresh ${round}`
     const outcomes = await all(store => store.findOrCreate(key))
     expect(tally(outcomes, found)).toEqual({ created: 1, found: others })
@@ -102,7 +102,7 @@ const races: Record<string, Race> = {
     expect(await stores[0].countConversations({ keyPrefix: key })).toBe(1)
   },
 
-  'gives the key of an expired conversation to one new one': async ({ stores, all }, round) => {
+  'move the key of an expired conversation to one new conversation': async ({ stores, all }, round) => {
     const key = `expired ${round}`
     const old = await stores[0].create({ key, expiresAt: new Date(1_000) })
     const outcomes = await all(store => store.findOrCreate(key))
@@ -111,7 +111,7 @@ const races: Record<string, Race> = {
     expect(await stores[0].getBranch(old.branch)).toMatchObject({ key: null, formerKey: key })
   },
 
-  'lets one append win a head': async ({ stores, all }) => {
+  'append to one head, and exactly one wins': async ({ stores, all }) => {
     const place = await stores[0].create()
     const first = await stores[0].append(place.branch, null, [say('first')])
     const outcomes = await all(store => store.append(place.branch, first.head, [say('the same words')]))
@@ -121,7 +121,7 @@ const races: Record<string, Race> = {
     await expectGapFree(stores[0], place, 2)
   },
 
-  'keeps every append on a branch of its own where siblings are asked for': async ({ stores, all }) => {
+  'append to separate branches if they ask for siblings': async ({ stores, all }) => {
     const place = await stores[0].create()
     const first = await stores[0].append(place.branch, null, [say('first')])
     const messages = [say('the same words'), say('and an answer', 'assistant')] as const
@@ -136,7 +136,7 @@ const races: Record<string, Race> = {
     expect(branches.map(branch => branch.messagesSinceBase).sort()).toEqual([2, 2, 2, 2, 2, 2, 2, 3])
   },
 
-  'stores a turn once, whoever brings it': async ({ stores, all }) => {
+  'store a turn with one key once': async ({ stores, all }) => {
     const place = await stores[0].create()
     const turn = { key: 'the turn', step: 0 }
     const outcomes = await all(store => store.append(place.branch, null, [say('a'), say('b')], { turn }))
@@ -145,7 +145,7 @@ const races: Record<string, Race> = {
     await expectGapFree(stores[0], place, 2)
   },
 
-  'lets one open a turn on a branch': async ({ stores, all }) => {
+  'open a turn on one branch, and exactly one wins': async ({ stores, all }) => {
     const place = await stores[0].create()
     const outcomes = await all((store, i) => {
       const holder = { host: 'races', boot: 'boot', pid: i, startedAt: 1 }
@@ -156,7 +156,7 @@ const races: Record<string, Race> = {
     await expectGapFree(stores[0], place, 1)
   },
 
-  'lets one claim a range for its summary': async ({ stores, all }) => {
+  'claim a range for a summary, and exactly one wins': async ({ stores, all }) => {
     const place = await stores[0].create()
     const { ids } = await stores[0].append(place.branch, null, [say('a'), say('b')])
     const outcomes = await all((store, i) => {
@@ -169,7 +169,7 @@ const races: Record<string, Race> = {
     })
   },
 
-  'stores all that eight processes save at once, gap-free': async ({ stores, all }) => {
+  'save messages at once without loss or gap': async ({ stores, all }) => {
     const place = await stores[0].create()
     const outcomes = await all(store =>
       store.save(place.conversation.id, [
@@ -181,7 +181,7 @@ const races: Record<string, Race> = {
     await expectGapFree(stores[0], place, 2 * processes)
   },
 
-  'numbers events without a gap': async ({ stores, all }) => {
+  'add events that are numbered without a gap': async ({ stores, all }) => {
     const { conversation } = await stores[0].create()
     const event = { type: 'degraded' } as const
     const outcomes = await all(store => store.addEvents(conversation.id, [event, event]))
@@ -191,23 +191,24 @@ const races: Record<string, Race> = {
   },
 }
 
-/** `bites` are the races of which one at least must fail without the lock. In thirty attempts of twenty
+/** `bites` are the races of which at least one must fail without the lock. In thirty attempts of twenty
  *  rounds, those of SQLite failed in the first round each time, those of PostgreSQL in the seventh at the
- *  latest. Its other races never did: there a unique index is a second line, and the loser runs again. */
+ *  latest. Its other races never failed: a unique index is a second barrier there, and the loser runs
+ *  again. */
 const drivers = [
   {
     name: 'SQLite',
     target: join(folder, 'races.db'),
     control: join(folder, 'control.db'),
-    bites: ['lets one append win a head', 'lets one claim a range for its summary'],
+    bites: ['append to one head, and exactly one wins', 'claim a range for a summary, and exactly one wins'],
   },
   {
     name: 'PostgreSQL',
     target: await freshDatabase(),
     control: await freshDatabase(),
     bites: [
-      'gives the key of an expired conversation to one new one',
-      'lets one claim a range for its summary',
+      'move the key of an expired conversation to one new conversation',
+      'claim a range for a summary, and exactly one wins',
     ],
   },
 ]
@@ -222,7 +223,7 @@ describe.each(drivers)('eight processes on $name', ({ target, control, bites }) 
     for (let round = 0; round < rounds; round++) await race(team, round)
   })
 
-  it('get all their words in if each goes on from the new head after a conflict', async () => {
+  it('store all their messages if each continues from the new head after a conflict', async () => {
     const { stores, all } = team
     const place = await stores[0].create()
     const outcomes = await all(async (store, i) => {
@@ -242,8 +243,8 @@ describe.each(drivers)('eight processes on $name', ({ target, control, bites }) 
     expect(await stores[0].path(head!)).toHaveLength(5 * processes)
   })
 
-  /** Settled 3: without the lock, these very rounds must fail, three times out of three. */
-  it('are seen to fail where writers look before they lock', { timeout: 60_000 }, async () => {
+  /** Settled 3: without the lock, these rounds must fail three times out of three. */
+  it('fail detectably if writers read before they lock (negative control)', { timeout: 60_000 }, async () => {
     const unlocked = await gather(control, { unlocked: true })
     for (let attempt = 0; attempt < 3; attempt++) {
       const seen = []

@@ -41,7 +41,7 @@ const list = {
   ...{ updated_from: 0, updated_before: now, after_time: now, after_id: id, limit: 20 },
 }
 
-/** Parameters for every statement of the vocabulary. The conversation `conv` is a UUID. */
+/** Parameters for every statement. The conversation `conv` is a UUID. */
 export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   conversationById: { id },
   lockConversation: { id },

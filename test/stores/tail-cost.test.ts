@@ -11,13 +11,14 @@ import { say } from '../../src/testing/contract/build.ts'
 import { countRows, meterPostgres, meterSqlite, type RowMeter } from '../support/row-meter.ts'
 import { freshDatabase } from './postgres/database.ts'
 
-/** Settled 4: a tail does not read the rest. Counted in rows that the engine steps over, on three trees. */
+/** Settled 4: a tail does not read the rest. Measured in rows that the engine steps over, on three
+ *  trees. */
 const depth = 100_000
 
-/** Rows that a tail reads at once inside a run: it may overshoot by that. */
+/** Rows that a tail reads at once inside a run, by which it may exceed its size. */
 const step = 128
 
-/** For the one look-up by id, the parent's id, a turn that is open … */
+/** For the lookup by id, the parent's id, an open turn … */
 const few = 12
 
 const drivers = [
@@ -40,7 +41,8 @@ async function appendMany(store: Store, ref: BranchRef, from: MessageId | null, 
   return ids
 }
 
-/** Lines that grow in turns, so that no message stands beside its parent. Returns the ends of the lines. */
+/** Branches that are written alternately, so that no message directly follows its parent. Returns their
+ *  ends. */
 async function interleave(store: Store, id: ConversationId, lines: number, length: number) {
   const items: SaveItem[] = []
   for (let i = 0; i < lines * length; i++) {
@@ -82,13 +84,13 @@ describe.each(drivers)('on $name', ({ open }) => {
 
   const head = () => ids.at(-1)!
 
-  it('the counting is exact, and rows that are rejected count', async () => {
+  it('the counting is exact and includes rejected rows', async () => {
     expect(await meter.rowsOfText('seq BETWEEN 10 AND 109 AND tokens < 0', id)).toBe(100)
     expect(await meter.rowsOfText(`seq BETWEEN 10 AND 109 AND depth > 99`, id)).toBe(100)
     expect(await meter.rowsOfText('tokens < 0', id)).toBe(depth)
   })
 
-  it('a tail of a line of 100,000 reads what it gives, and one step more', async () => {
+  it('a tail of a path of 100,000 reads its own rows and one step more', async () => {
     for (const messages of [1, 50, 1_000]) {
       const rows = await meter.rowsOf(async () => {
         const tail = await store.tail(head(), { messages })
@@ -111,17 +113,17 @@ describe.each(drivers)('on $name', ({ open }) => {
     expect(late).toBe(early)
   })
 
-  it('the shape of a line of 100,000 is a handful of rows', async () => {
+  it('the structure of a path of 100,000 is a few rows', async () => {
     const rows = await meter.rowsOf(async () => expect(await store.structure(id)).toHaveLength(1))
     expect(rows).toBeLessThanOrEqual(few)
   })
 
-  it('a branch that leaves at message 10 of 100,000 costs what is on it', async () => {
+  it('a branch that leaves at message 10 of 100,000 costs only its own messages', async () => {
     side = await store.createBranch(id, ids[9]!, { name: 'side' })
     const own = await appendMany(store, side, ids[9]!, 300)
     const whole = await meter.rowsOf(async () => expect(await store.path(own.at(-1)!)).toHaveLength(310))
     expect(whole).toBeLessThanOrEqual(310 + few)
-    // Over the fork, into the line that goes on to 100,000.
+    // Across the fork, into the path of 100,000.
     const tail = await meter.rowsOf(async () =>
       expect((await store.tail(own.at(-1)!, { messages: 305 })).messages).toHaveLength(304),
     )
@@ -132,14 +134,14 @@ describe.each(drivers)('on $name', ({ open }) => {
     expect(await meter.rowsOf(() => store.listBranches(id))).toBeLessThanOrEqual(2 * few)
   })
 
-  it('a tail of one of 50 branches that grew in turns does not see the other 49', async () => {
+  it('a tail of one of 50 interleaved branches does not read the other 49', async () => {
     const { conversation } = await store.create()
     const ends = await interleave(store, conversation.id, 50, 100)
     for (const messages of [10, 60]) {
       const rows = await meter.rowsOf(async () =>
         expect((await store.tail(ends[7]!, { messages })).messages).toHaveLength(messages),
       )
-      // Each message is a run of its own: its row, and its parent's place.
+      // Each message is a run: its row, and its parent's position.
       expect(rows).toBeLessThanOrEqual(3 * messages + few)
     }
     const path = await meter.rowsOf(async () => expect(await store.path(ends[7]!)).toHaveLength(100))
@@ -147,7 +149,7 @@ describe.each(drivers)('on $name', ({ open }) => {
     expect(await store.structure(conversation.id)).toHaveLength(50 * 100)
   })
 
-  it('an append does not look back, however many messages and turns there are', async () => {
+  it('an append reads no earlier messages, however many messages and turns there are', async () => {
     const { branch } = await store.create()
     let last: MessageId | null = null
     const takeTurn = async (n: number) => {
@@ -160,7 +162,7 @@ describe.each(drivers)('on $name', ({ open }) => {
     expect(whole).toBeLessThanOrEqual(10 + 2 * step + few)
   })
 
-  it('nothing overflows 100,000 levels down', { timeout: 60_000 }, async () => {
+  it('nothing overflows at a depth of 100,000', { timeout: 60_000 }, async () => {
     expect(await store.path(head())).toHaveLength(depth)
     expect((await store.tail(head(), { messages: depth })).messages).toHaveLength(depth)
     expect((await store.tail(head(), { tokens: 2 ** 53 - 1 })).messages).toHaveLength(depth)
@@ -183,13 +185,13 @@ describe.each(drivers)('on $name', ({ open }) => {
   })
 })
 
-it('on SQLite the counting leaves the plans as they are', async () => {
+it('on SQLite the counting does not change the plans', async () => {
   const db = new BetterSqlite3(':memory:')
   await migrateFile(db)
   db.function('seen', { varargs: true }, () => 1)
   const planOf = (sql: string) => {
     const rows = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
-    // What an index covers, and what it finds, are two things.
+    // Rows covered by an index and rows found by it are counted separately.
     return rows.map(row => row.detail.replace('COVERING ', ''))
   }
   const texts = Object.values(queries)

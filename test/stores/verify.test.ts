@@ -8,7 +8,7 @@ import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { freshDatabase, openPool } from './postgres/database.ts'
 
-/** A store whose rows can be changed behind its back. `{messages}` in a statement stands for the table. */
+/** A store whose rows can be changed directly. `{messages}` in a statement is replaced by the table. */
 interface Open {
   readonly store: Store
   change(sql: string): Promise<void>
@@ -25,7 +25,7 @@ const drivers: { name: 'SQLite' | 'PostgreSQL'; open(): Promise<Open> }[] = [
       const db = new BetterSqlite3(':memory:')
       onTestFinished(() => void db.close())
       const store = await sqliteStore(db)
-      // Damage asks no constraint.
+      // Damage ignores constraints.
       db.pragma('ignore_check_constraints = ON')
       db.pragma('foreign_keys = OFF')
       return {
@@ -61,7 +61,8 @@ interface Stock {
   readonly other: ConversationId
 }
 
-/** Seven messages in one conversation (the fork at seq 1, the blob at 4, two steps of a turn at the end), two in another. */
+/** Seven messages in one conversation (a fork at seq 1, a blob at 4, two steps of a turn at the end), two
+ *  in another. */
 async function stock(store: Store): Promise<Stock> {
   const { conversation, branch } = await store.create({ tags: ['t'], prompt: 'Be brief.' })
   const { id } = conversation
@@ -105,7 +106,7 @@ async function found(store: Store, options: VerifyOptions = {}): Promise<readonl
   return findings
 }
 
-/** What is changed behind the store's back, how bad that is, at which message, and what is said of it. */
+/** A direct change, its severity, the message, and the text of the finding. */
 const damages: [change: string, severity: Severity, seq: number | null, what: RegExp][] = [
   [
     `UPDATE {messages} SET body = '{"blocks":"twO"}' WHERE body = '{"blocks":"two"}'`,
@@ -175,13 +176,13 @@ const damages: [change: string, severity: Severity, seq: number | null, what: Re
 ]
 
 describe.each(drivers)('verify on $name', ({ name, open }) => {
-  it('finds nothing where nothing is wrong', async () => {
+  it('finds nothing in an intact store', async () => {
     const { store } = await open()
     await stock(store)
     expect(await found(store)).toEqual([])
   })
 
-  it.each(damages)('finds it: %s (R6)', async (change, severity, seq, what) => {
+  it.each(damages)('finds damage: %s (R6)', async (change, severity, seq, what) => {
     const { store, change: damage } = await open()
     const { other } = await stock(store)
     await damage(change)
@@ -189,12 +190,12 @@ describe.each(drivers)('verify on $name', ({ name, open }) => {
     expect(findings).toContainEqual(
       expect.objectContaining({ severity, seq, what: expect.stringMatching(what) }),
     )
-    // What is damaged hides nothing, and makes nothing else look damaged (P5).
+    // Damage hides nothing and makes nothing else look damaged (P5).
     expect(findings.filter(({ conversation }) => conversation === other)).toEqual([])
     expect(await store.verify({ conversations: [other] })).toMatchObject({ messages: 2, damaged: 0 })
   })
 
-  it('blames the message that is damaged, and not those that stand on it, which it names', async () => {
+  it('reports the damaged message, and names its descendants without reporting them', async () => {
     const { store, change } = await open()
     const { ids, id } = await stock(store)
     await change(`UPDATE {messages} SET id = 'abcdefghijklmnopqrstuvwxyz234567' WHERE seq = 2`)
@@ -211,7 +212,7 @@ describe.each(drivers)('verify on $name', ({ name, open }) => {
     )
   })
 
-  it('takes what was erased and deleted for what it is, also where the same was said again (R6)', async () => {
+  it('accepts erased and deleted messages, also if equal ones were stored again (R6)', async () => {
     const { store } = await open()
     const { id, ids } = await stock(store)
     await store.eraseMessages([ids[2]!], { by: 'me', reason: 'because' })
@@ -228,7 +229,7 @@ describe.each(drivers)('verify on $name', ({ name, open }) => {
     expect(await store.verify()).toMatchObject({ messages: 8, erased: 1 })
   })
 
-  it('finds nothing wrong while others write', async () => {
+  it('finds nothing while others write', async () => {
     const { store } = await open()
     const { id } = await stock(store)
     const branch = { conversationId: id, name: 'main' }
@@ -248,7 +249,7 @@ describe.each(drivers)('verify on $name', ({ name, open }) => {
     expect(findings).toEqual([])
   })
 
-  it('says what belongs to nobody', async () => {
+  it('reports data that belongs to no conversation', async () => {
     const { store, change } = await open()
     const { id, other } = await stock(store)
     const key = name === 'SQLite' ? `title = 'beside'` : `id = '${other}'`

@@ -5,7 +5,7 @@ import { findTerm, matches } from '../../../src/core/search/match.ts'
 import { parseQuery, type SearchQuery, type Term } from '../../../src/core/search/query.ts'
 import { indexTokens, tokenize, tokenizeQuery } from '../../../src/core/search/tokenize.ts'
 
-// Few letters and many boundaries, so that texts and queries often meet.
+// Few letters and many boundaries, so that texts and queries often match.
 const pieces = [
   ...[
     'foo',
@@ -79,7 +79,7 @@ const text = fc.oneof(
 )
 const texts = fc.array(text, { minLength: 1, maxLength: 3 })
 
-/** Queries that quote a piece of the texts, and such that do not. */
+/** Queries that quote a part of the texts, and others. */
 const asked = fc
   .tuple(texts, fc.nat(), fc.nat(60), fc.constantFrom('', '*'), fc.option(text))
   .map(([all, at, length, star, other]) => {
@@ -115,7 +115,7 @@ function isCandidate(texts: readonly string[], term: Term): boolean {
 const runs = { numRuns: 1_500 }
 
 describe('the index', () => {
-  it('offers every message that matches', () => {
+  it('returns every message that matches', () => {
     let matched = 0
     fc.assert(
       fc.property(asked, ({ texts, query }) => {
@@ -151,7 +151,7 @@ describe('tokens', () => {
   const otherForms = (text: string) => [text.normalize('NFC'), text.normalize('NFD'), text.toLowerCase()]
   const each = (check: (text: string) => void) => fc.assert(fc.property(text, check), runs)
 
-  it('hold letters, digits and emoji only', () =>
+  it('contain letters, digits and emoji only', () =>
     each(source => {
       for (const { text } of tokenize(source)) {
         expect(text).toMatch(
@@ -162,7 +162,7 @@ describe('tokens', () => {
         expect(text.length).toBeLessThanOrEqual(64)
       }
     }))
-  it('stand in order, at places of the text that hold a whole number of characters', () =>
+  it('are in order and cover whole characters of the text', () =>
     each(source => {
       let position = 0
       let last = { from: 0, to: 0 }
@@ -176,13 +176,13 @@ describe('tokens', () => {
         last = token
       }
     }))
-  it('are the same in lower case and in every normal form', () =>
+  it('are equal in lower case and in every normal form', () =>
     each(source => {
-      // Composing goes further than accents with Hangul and kana; an escape sequence can lose its last letter to it.
+      // Composition also affects Hangul and kana. An escape sequence can lose its last letter to it.
       fc.pre(source.isWellFormed() && !/[\u1112\u1161\u11ab\u3160\u3099\uff9e[]/.test(source))
       for (const form of otherForms(source)) expect(parts(form)).toEqual(parts(source))
     }))
-  it('are the same in lower case and in every normal form, character by character', () => {
+  it('are equal in lower case and in every normal form, character by character', () => {
     const different: string[] = []
     for (let codePoint = 0; codePoint < 0x20000; codePoint++) {
       const char = String.fromCodePoint(codePoint)
@@ -193,7 +193,7 @@ describe('tokens', () => {
     }
     expect(different).toEqual([])
   })
-  it('find the text they come from, whatever it is', () =>
+  it('find the text from which they were made', () =>
     each(source => {
       const query = understood(`"${source.replaceAll('"', ' ')}"`)
       fc.pre(query !== null)
@@ -201,7 +201,7 @@ describe('tokens', () => {
     }))
 })
 
-it('any string is a query or is refused with a place in it', () => {
+it('parseQuery accepts any string or refuses it with a position', () => {
   const hostile = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 80 }),
     fc

@@ -29,7 +29,7 @@ const terms = [
   ...[`"foo ${'x'.repeat(70)} bar"`, '"café bar"', '"日本 foo"'],
 ].map(termOf)
 
-/** Texts that hold a term, and those of them that `rulesOut` would have nobody look at. */
+/** Texts that contain a term, and those of them that `rulesOut` would exclude. */
 function overlooked(rulesOut: (text: string, term: Term) => boolean): { held: number; wrong: number } {
   const seen = { held: 0, wrong: 0 }
   fc.assert(
@@ -43,17 +43,17 @@ function overlooked(rulesOut: (text: string, term: Term) => boolean): { held: nu
   return seen
 }
 
-describe('a glance at a text', () => {
-  it('rules out no term that occurs in it', () => {
+describe('mayOccur', () => {
+  it('never rules out a term that occurs', () => {
     const { held, wrong } = overlooked((source, term) => isSimple(source) && !mayOccur(source, term))
     expect(held).toBeGreaterThan(100)
     expect(wrong).toBe(0)
   })
-  it('would be seen to, if it did not know of joiners and of what may stand between words', () => {
+  it('would rule out terms without joiners and separators in the pattern (negative control)', () => {
     const naive = ({ parts }: Term) => new RegExp(parts.join(' '), 'i')
     expect(overlooked((source, term) => !naive(term).test(source)).wrong).toBeGreaterThan(10)
   })
-  it('rules out words that stand apart, in another order, or not at all', () => {
+  it('rules out words that are apart, in another order or missing', () => {
     const phrase = termOf('"error function"')
     for (const source of [
       'error in a function',
@@ -66,15 +66,15 @@ describe('a glance at a text', () => {
     for (const source of ['an error, function', 'ERROR_FUNCTION', 'errorFunction', 'er-ror\n"function"'])
       expect(mayOccur(source, phrase)).toBe(true)
   })
-  it('is for plain texts only', () => {
+  it('is used for simple texts only', () => {
     expect(isSimple('a \u2014 b\u2019s')).toBe(true)
     for (const source of ['é', '日本', 'foo\u001b[1mbar', 'a\u00adb']) expect(isSimple(source)).toBe(false)
   })
-  it('leaves terms alone that a pattern cannot say', () => {
+  it('does not rule out terms that a pattern cannot express', () => {
     for (const query of ['"日本 foo"', `"foo ${'x'.repeat(70)}"`])
       expect(mayOccur('nothing of it', termOf(query))).toBe(true)
   })
-  it('of a hostile phrase at a hostile text comes in time', () => {
+  it('is fast for a hostile phrase in a hostile text', () => {
     const phrase = termOf(`"${'a '.repeat(127)}b"`)
     const start = performance.now()
     expect(mayOccur('a '.repeat(128_000), phrase)).toBe(false)

@@ -4,23 +4,23 @@ import { indexTokens } from '../../../src/core/search/tokenize.ts'
 const bytes = (texts: readonly string[]) => Buffer.byteLength(texts.join(''))
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => `w${i}`).join(' ')
 
-describe('the tokens of a message', () => {
-  it('are distinct and in order of first appearance', () => {
+describe('indexTokens', () => {
+  it('returns distinct tokens in order of first appearance', () => {
     expect(indexTokens(['b a b fooBar', 'A c foo'])).toEqual(['b', 'a', 'foo', 'foobar', 'bar', 'c'])
   })
-  it('are none for a message without words', () => expect(indexTokens(['', '... \n'])).toEqual([]))
-  it('come from the first 256 KiB of each text', () => {
+  it('returns none for a message without text', () => expect(indexTokens(['', '... \n'])).toEqual([]))
+  it('reads the first 256 KiB of each text', () => {
     const filler = 'x '.repeat(131_072)
     expect(indexTokens([`${filler}late`, 'next'])).toEqual(['x', 'next'])
     expect(indexTokens([`${filler.slice(5)}late`, 'next'])).toEqual(['x', 'late', 'next'])
   })
-  it('count the 256 KiB in UTF-8 and never cut a character', () => {
+  it('measures the 256 KiB in UTF-8 and cuts between characters', () => {
     expect(indexTokens([`${'\u00e9 '.repeat(87_381)}z`])).toEqual(['e', 'z'])
     expect(indexTokens([`${'\u00e9 '.repeat(87_382)}z`])).toEqual(['e'])
     expect(indexTokens([`${'- '.repeat(131_070)}-\u{10428}`])).toEqual([])
     expect(indexTokens([`${'- '.repeat(131_070)}\u{10428}`])).toEqual(['\u{10428}'])
   })
-  it('hold no more than 512 KiB, which PostgreSQL can store', () => {
+  it('returns at most 512 KiB, which PostgreSQL can store', () => {
     const texts = Array.from({ length: 8 }, (_, i) =>
       numbered(40_000).replaceAll('w', `word${'x'.repeat(i)}`),
     )
@@ -29,7 +29,7 @@ describe('the tokens of a message', () => {
     expect(bytes(all)).toBeLessThanOrEqual(512 * 1024)
     expect(indexTokens(texts)).toEqual(all)
   })
-  it('count the 512 KiB in UTF-8', () => {
+  it('measures the 512 KiB in UTF-8', () => {
     const han = (at: number) => String.fromCharCode(0x4e00 + (at % 20_000))
     const texts = [1, 3, 7, 9, 11].map(stride =>
       Array.from({ length: 20_000 }, (_, i) => han(i * stride)).join(''),

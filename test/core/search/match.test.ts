@@ -42,7 +42,7 @@ describe('a word', () => {
     ['🎉', 'done🎉!'],
     ['👨\u200d👩\u200d👧', 'family: 👨\u200d👩\u200d👧'],
     ['👩', 'family: 👨\u200d👩\u200d👧'],
-  ])('%s is found in %s', (query, text) => expect(finds(query, text)).toBe(true))
+  ])('is found: %s in %s', (query, text) => expect(finds(query, text)).toBe(true))
   it.each([
     ['foobar', 'foo bar'],
     ['foobar', 'foo.bar'],
@@ -54,11 +54,11 @@ describe('a word', () => {
     ['日語', '日本語'],
     ['カ', 'ガ'],
     ['👨\u200d👧', '👨\u200d👩\u200d👧'],
-  ])('%s is not found in %s', (query, text) => expect(finds(query, text)).toBe(false))
+  ])('is not found: %s in %s', (query, text) => expect(finds(query, text)).toBe(false))
 })
 
 describe('a phrase', () => {
-  it('is found in order and side by side, whatever lies between', () => {
+  it('is found in order and adjacent, whatever separates its words', () => {
     expect(finds('"quick brown fox"', 'The quick, brown\n  fox.')).toBe(true)
     expect(finds('"quick fox"', 'The quick brown fox')).toBe(false)
     expect(finds('"brown quick"', 'The quick brown fox')).toBe(false)
@@ -70,9 +70,9 @@ describe('a phrase', () => {
     expect(finds('"foobar baz"', 'foobar x baz')).toBe(false)
     expect(finds('"foo baz"', 'fooBar baz')).toBe(false)
   })
-  it('lies within one text', () => expect(finds('"a b"', 'x a', 'b y')).toBe(false))
-  it('survives repetition', () => expect(finds('"a a b"', 'a a a b')).toBe(true))
-  it('of words beyond 64 units is compared by their beginnings', () => {
+  it('is found within one text only', () => expect(finds('"a b"', 'x a', 'b y')).toBe(false))
+  it('is found among repetitions', () => expect(finds('"a a b"', 'a a a b')).toBe(true))
+  it('is compared by the first 64 units of its words', () => {
     const long = 'x'.repeat(70)
     expect(finds(`"${long} ${long} y"`, `${long}_${long} y`)).toBe(true)
     expect(finds(`"a ${long} y"`, `a ${long}_${long} y`)).toBe(true)
@@ -95,25 +95,25 @@ describe('a prefix', () => {
 })
 
 describe('a query', () => {
-  it('wants every word in some text and no unwanted word in any', () => {
+  it('requires every wanted word in some text and no excluded word in any', () => {
     expect(finds('a b', 'x a', 'b y')).toBe(true)
     expect(finds('a c', 'x a', 'b y')).toBe(false)
     expect(finds('a -y', 'x a', 'b y')).toBe(false)
     expect(finds('a -"a x"', 'x a')).toBe(true)
     expect(finds('a -ye*', 'a', 'yes')).toBe(false)
   })
-  it('without words takes everything but the unwanted', () => {
+  it('matches everything but the excluded words if it has no wanted ones', () => {
     expect(finds('role:user', 'anything')).toBe(true)
     expect(finds('role:user -any', 'any')).toBe(false)
   })
-  it('sees as much of a text as the index', () => {
+  it('reads as much of a text as the index', () => {
     expect(finds('late', `${'x '.repeat(131_072)}late`)).toBe(false)
     expect(finds('late', `${'x '.repeat(131_000)}late`)).toBe(true)
   })
 })
 
 describe('hits', () => {
-  it('are the places in the text, from left to right and apart', () => {
+  it('are ranges of the text, from left to right and without overlaps', () => {
     expect(hits('foo', 'foo Foo; foo_bar fooBar foobar')).toEqual(['foo', 'Foo', 'foo', 'foo'])
     expect(hits('foobar', 'FooBar foo-bar foobar')).toEqual(['FooBar', 'foo-bar', 'foobar'])
     expect(hits('"a a"', 'a a a a a')).toEqual(['a a', 'a a'])
@@ -121,8 +121,8 @@ describe('hits', () => {
     expect(hits('cafe', 'cafe\u0301!')).toEqual(['cafe\u0301'])
     expect(hits('"big wor*"', 'a (big) world')).toEqual(['big) world'])
   })
-  it('of a prefix do not overlap', () => expect(hits('fo*', 'fooForm fob')).toEqual(['foo', 'Form', 'fob']))
-  it('of a hostile phrase in a hostile text come in time', () => {
+  it('do not overlap for a prefix', () => expect(hits('fo*', 'fooForm fob')).toEqual(['foo', 'Form', 'fob']))
+  it('are found in time for a hostile phrase in a hostile text', () => {
     const started = performance.now()
     expect(hits(`"${'a '.repeat(127)}b"`, `${'a '.repeat(100_000)}b a`)).toHaveLength(1)
     expect(performance.now() - started).toBeLessThan(20_000)

@@ -20,10 +20,10 @@ const refusal = (text: string): InvalidError => {
 }
 
 describe('words', () => {
-  it('are all wanted, each a term', () => {
+  it('become one wanted term each', () => {
     expect(parse('hello big  world').all.map(term => term.parts)).toEqual([['hello'], ['big'], ['world']])
   })
-  it('of one part are decided by the index', () => {
+  it('are decided by the index if they have one part', () => {
     expect(only('Hello')).toEqual({
       parts: ['hello'],
       prefix: false,
@@ -47,22 +47,22 @@ describe('words', () => {
     ['--verbose', ['verbose']],
     ['(foo)', ['foo']],
     ['\u200f\u05e9\u05dc\u05d5\u05dd', ['\u05e9\u05dc\u05d5\u05dd']],
-  ])('of several parts want them in order: %s', (text, parts) => {
+  ])('require their parts in order: %s', (text, parts) => {
     const term = only(text)
     expect(term.parts).toEqual(parts)
     expect(term.required).toEqual(parts)
     expect(term.check).toBe(parts.length > 1)
   })
-  it('of spaceless letters require their pairs', () => {
+  it('require the pairs of spaceless letters', () => {
     expect(only('日')).toMatchObject({ parts: ['日'], required: ['日'], check: false })
     expect(only('日本')).toMatchObject({ parts: ['日', '本'], required: ['日本'], check: false })
     expect(only('日本語')).toMatchObject({ required: ['日本', '本語'], check: true })
     expect(only('日本x')).toMatchObject({ parts: ['日', '本', 'x'], required: ['日本', 'x'], check: true })
   })
-  it('of emoji are found', () => {
+  it('may be emoji', () => {
     expect(only('👍🏽')).toMatchObject({ parts: ['👍'], required: ['👍'], check: false })
   })
-  it('ask the index for no more than it needs', () => {
+  it('require only the necessary tokens in the index', () => {
     const term = only('日本語のテキストを検索する方法を教えてください')
     expect(term.parts).toHaveLength(23)
     expect(term.required).toHaveLength(16)
@@ -72,20 +72,20 @@ describe('words', () => {
     expect(phrase.required).toHaveLength(16)
     expect(phrase.required[0]).toBe('abcdefgh15')
   })
-  it('of punctuation mean nothing', () => {
+  it('mean nothing if they are punctuation', () => {
     expect(parse('foo & bar -> * ** -- !').all.map(term => term.parts)).toEqual([['foo'], ['bar']])
   })
 })
 
 describe('phrases', () => {
-  it('are one term', () => {
+  it('become one term', () => {
     expect(only('"Hello, big world"')).toMatchObject({ parts: ['hello', 'big', 'world'], check: true })
     expect(only('"hello"')).toEqual(only('hello'))
   })
-  it('may touch words', () => {
+  it('may be adjacent to words', () => {
     expect(parse('a"b c"d').all.map(term => term.parts)).toEqual([['a'], ['b', 'c'], ['d']])
   })
-  it('may hold what is not to be understood', () => {
+  it('may contain filter syntax as plain text', () => {
     expect(only('"role:user -x"').parts).toEqual(['role', 'user', 'x'])
     expect(only('"SELECT * FROM"').parts).toEqual(['select', 'from'])
   })
@@ -112,7 +112,7 @@ describe('prefixes', () => {
     for (const text of ['foo_ba*', '"foo ba*"', '"foo ba"*', '"foo ba* "'])
       expect(only(text)).toEqual(expected)
   })
-  it('of one letter are looked for only beside other parts', () => {
+  it('are looked up with one letter only next to other parts', () => {
     expect(only('foo.b*')).toMatchObject({
       prefix: true,
       required: ['foo'],
@@ -120,37 +120,37 @@ describe('prefixes', () => {
       check: true,
     })
   })
-  it('of a letter that is a word by itself are that letter', () => {
+  it('are a plain letter if that letter is always a part', () => {
     expect(only('日*')).toEqual(only('日'))
     expect(only('日本*')).toEqual(only('日本'))
     expect(only('👍*')).toEqual(only('👍'))
     expect(only('\u3160*')).toEqual(only('\u3160'))
   })
-  it('need the star right at the end', () => {
+  it('need the star at the end', () => {
     for (const text of ['**foo**', 'foo/*', '*foo']) expect(only(text)).toEqual(only('foo'))
     expect(only('foo*bar')).toEqual(only('foo.bar'))
   })
 })
 
 describe('negation', () => {
-  it('takes words and phrases', () => {
+  it('applies to words and phrases', () => {
     const query = parse('a -b -"c d" -e_f*')
     expect(query.all.map(term => term.parts)).toEqual([['a']])
     expect(query.none.map(term => term.parts)).toEqual([['b'], ['c', 'd'], ['e', 'f']])
   })
-  it('stands only at the start of a word', () => {
+  it('is recognised only at the start of a word', () => {
     expect(parse('foo-bar "a"-b').none).toEqual([])
   })
 })
 
 describe('filters', () => {
-  it('name roles, several of them and by other names', () => {
+  it('accept roles, several of them and under other names', () => {
     expect(parse('x role:user role:tool role:USER').roles).toEqual(['user', 'tool_result'])
     expect(parse('role:developer role:system role:assistant role:tool_result').roles).toEqual([
       ...['system', 'assistant', 'tool_result'],
     ])
   })
-  it('name a conversation as it is written', () => {
+  it('accept a conversation as written', () => {
     expect(parse('x in:01J9z').conversation).toBe('01J9z')
     expect(parse('in:discord:dm:42').conversation).toBe('discord:dm:42')
     expect(parse('in:"my key" x').conversation).toBe('my key')
@@ -169,20 +169,20 @@ describe('filters', () => {
     ['12h', '2026-08-22T00:00:00.000Z'],
     ['7d', '2026-08-15T12:00:00.000Z'],
     ['2w', '2026-08-08T12:00:00.000Z'],
-  ])('take the time %s', (text, expected) => {
+  ])('accept the time %s', (text, expected) => {
     expect(parse(`since:${text}`).since?.toISOString()).toBe(expected)
     expect(parse(`before:"${text}"`).before?.toISOString()).toBe(expected)
   })
-  it('may stand without a word, or with unwanted words only', () => {
+  it('may be used without a word, or with excluded words only', () => {
     expect(parse('since:7d')).toMatchObject({ all: [], none: [], since: new Date('2026-08-15T12:00:00Z') })
     expect(parse('role:user -draft').none).toHaveLength(1)
   })
-  it('do not begin inside a word', () => {
+  it('are not recognised inside a word', () => {
     expect(parse('"a"role:user').roles).toEqual([])
   })
 })
 
-describe('a query is refused with the place of the trouble', () => {
+describe('parseQuery refuses a query with the position of the error', () => {
   it.each([
     ['', 0],
     ['   ', 0],
@@ -231,15 +231,15 @@ describe('a query is refused with the place of the trouble', () => {
     expect(error.field).toBe('query')
     expect(error.position).toBe(position)
   })
-  it('when it is too long', () => {
+  it('if it is too long', () => {
     expect(refusal('x'.repeat(4097)).position).toBe(4096)
     expect(parse('x'.repeat(4096)).all).toHaveLength(1)
   })
-  it('when it has too many terms', () => {
+  it('if it has too many terms', () => {
     expect(parse('x '.repeat(64)).all).toHaveLength(64)
     expect(refusal(`${'x '.repeat(63)}-y z`).position).toBe(129)
   })
-  it('when a phrase has too many words', () => {
+  it('if a phrase has too many words', () => {
     expect(only(`"${'x '.repeat(128)}"`).parts).toHaveLength(128)
     expect(refusal(`a "${'x '.repeat(129)}"`).position).toBe(2)
   })

@@ -8,7 +8,7 @@ import { tokenize } from '../../../src/core/search/tokenize.ts'
 const rank = (query: string, ...texts: string[]) => score(texts, parseQuery(query, new Date(0)))
 
 describe('the score', () => {
-  it('grows with the occurrences of a term, less and less', () => {
+  it('grows with the occurrences of a term, with diminishing increments', () => {
     const once = rank('foo', 'foo x x x')
     const twice = rank('foo', 'foo x foo')
     const again = rank('foo', 'x foo foo')
@@ -16,31 +16,31 @@ describe('the score', () => {
     expect(again).toBe(twice)
     expect(rank('foo', 'foo '.repeat(50))).toBeLessThan(1)
   })
-  it('prefers both words to one of them many times', () => {
+  it('prefers two words to many occurrences of one', () => {
     expect(rank('foo bar', 'foo bar')).toBeGreaterThan(rank('foo bar', 'foo foo foo'))
   })
   it('prefers the shorter of two messages', () => {
     expect(rank('foo', 'foo')).toBeGreaterThan(rank('foo', `foo ${'x '.repeat(500)}`))
   })
-  it('counts all texts of a message, phrases and prefixes too', () => {
+  it('counts all texts of a message, including phrases and prefixes', () => {
     expect(rank('foo', 'foo x', 'foo y')).toBeGreaterThan(rank('foo', 'foo x', 'bar y'))
     expect(rank('"a b"', 'a b a b')).toBeGreaterThan(rank('"a b"', 'a b b a'))
     expect(rank('fo*', 'foo form')).toBeGreaterThan(rank('fo*', 'foo norm'))
   })
-  it('sees the words between the colours of a terminal', () => {
+  it('ignores terminal colours between the words', () => {
     expect(rank('error', '\u001b[31merror\u001b[0m')).toBeGreaterThan(0)
     expect(rank('foobar', 'foo\u001b[1mbar')).toBeGreaterThan(0)
   })
-  it('is 0 where nothing occurs or nothing is asked for', () => {
+  it('is 0 if nothing occurs or nothing is wanted', () => {
     expect(rank('foo', 'bar')).toBe(0)
     expect(rank('role:user', 'bar')).toBe(0)
     expect(rank('foo')).toBe(0)
   })
-  it('is the sum that its description says', () => {
+  it('equals the documented sum', () => {
     expect(rank('foo', `foo foo ${'x'.repeat(992)}`)).toBeCloseTo(2 / (2 + 1.2), 12)
     expect(rank('foo bar', 'foo bar')).toBeCloseTo(2 / (1 + 1.2 * (0.25 + (0.75 * 7) / 1_000)), 12)
   })
-  it('counts as tokens do, also where it makes none', () => {
+  it('counts like tokens, also without tokenizing', () => {
     const pieces = [
       'foo',
       'Foo',
@@ -84,7 +84,7 @@ describe('the score', () => {
     )
     expect(counted).toBeGreaterThan(100)
   })
-  it('of two thousand messages is there at once', () => {
+  it('is fast for two thousand messages', () => {
     const query = parseQuery('error store', new Date(0))
     const message =
       `The store reported an error in src/stores/openStore.ts: ${'some words about it '.repeat(7)}`.slice(
@@ -96,7 +96,7 @@ describe('the score', () => {
       for (let i = 0; i < 2_000; i++) score([message, `${i}`], query)
       return performance.now() - started
     }
-    // The best of some: what is measured is the work, not what else the machine does. 3 ms where it was written.
+    // The best of several runs, to exclude other load on the machine. 3 ms on the author's machine.
     expect(Math.min(...Array.from({ length: 10 }, time))).toBeLessThan(100)
   })
 })

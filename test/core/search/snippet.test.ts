@@ -19,29 +19,29 @@ const marked = (texts: string | string[], query: string, length?: number) => {
 }
 const filler = (count: number) => 'lorem ipsum '.repeat(count).trim()
 
-describe('a snippet', () => {
+describe('cutSnippet', () => {
   it('shows a short text whole and marks every term', () => {
     expect(marked('The quick brown fox', 'fox quick')).toBe('The [quick] brown [fox]')
   })
-  it('is one line', () => {
+  it('returns one line', () => {
     expect(marked('\n\n  a\t\tb\r\n\0c\u00a0\u2028 d  \n', 'c d')).toBe('a b [c] [d]')
     expect(marked('\u001b[1;31mFAIL\u001b[0m it \u001b[ x', 'fail')).toBe('[FAIL] it [ x')
   })
-  it('holds the hit and cuts between words', () => {
+  it('contains the hit and cuts between words', () => {
     const shown = marked(`${filler(50)} needle ${filler(50)}`, 'needle', 60)
     expect(shown).toBe('\u2026ipsum lorem ipsum [needle] lorem ipsum lorem ipsum lorem ipsum\u2026')
   })
-  it('uses all its length at either end of the text', () => {
+  it('uses its whole length at either end of the text', () => {
     expect(marked(`needle ${filler(20)}`, 'needle', 30)).toBe('[needle] lorem ipsum lorem ipsum\u2026')
     expect(marked(`${filler(20)} needle`, 'needle', 30)).toBe('\u2026lorem ipsum lorem ipsum [needle]')
   })
-  it('is where most different terms are, not where one is repeated', () => {
+  it('chooses the stretch with the most different terms, not the most repetitions', () => {
     const shown = '\u2026ipsum [foo] [bar] lorem ipsum lorem ipsum\u2026'
     const richest = `${filler(30)} foo bar ${filler(30)} foo bar`
     expect(marked(`foo foo foo foo ${richest}`, 'foo bar', 40)).toBe(shown)
     expect(marked(`bar ${filler(30)} foo ${richest}`, 'foo bar', 40)).toBe(shown)
   })
-  it('is of the text with the most terms, the first of equals', () => {
+  it('chooses the text with the most terms, the first of equals', () => {
     expect(marked(['foo one', 'foo bar two', 'bar foo three'], 'foo bar')).toBe('[foo] [bar] two')
     expect(marked(['foo one', 'foo two'], 'foo')).toBe('[foo] one')
   })
@@ -55,17 +55,17 @@ describe('a snippet', () => {
       'ok [👍🏽] [\u0634\u0643\u0631\u064b\u0627]!',
     )
   })
-  it('marks what two terms share once', () => {
+  it('marks overlapping hits once', () => {
     expect(marked('src/foo_bar.ts', 'foo_bar bar.ts')).toBe('src/[foo_bar.ts]')
     expect(marked('foobar', 'foo* foobar')).toBe('[foobar]')
   })
-  it('without wanted terms is the beginning of the first text', () => {
+  it('returns the beginning of the first text if there are no wanted terms', () => {
     expect(marked([filler(50), 'other'], 'role:user -x', 20)).toBe('lorem ipsum lorem\u2026')
     expect(cut([], 'role:user')).toEqual({ text: '', marks: [] })
     expect(cut(['', 'b'], 'role:user')).toEqual({ text: '', marks: [] })
     expect(marked('nothing of that', 'absent')).toBe('nothing of that')
   })
-  it('cuts a hit that is longer than itself', () => {
+  it('cuts a hit that is longer than the snippet', () => {
     expect(marked('start of a very long phrase indeed', '"of a very long phrase"', 12)).toBe(
       '\u2026[of a very]\u2026',
     )
@@ -81,18 +81,18 @@ describe('a snippet', () => {
       `\u2026${'日'.repeat(3)}[本]${'日'.repeat(6)}\u2026`,
     )
   })
-  it('holds the hit also behind characters that hang together', () => {
+  it('contains a hit after combined characters', () => {
     expect(marked('foo\u200de\u0301fooBar\ud83d\u200dfoo', 'foo', 12)).toContain('[')
   })
-  it('has no lone surrogate', () => expect(cut('a \ud800 b', 'b').text).toBe('a \ufffd b'))
-  it('of a megabyte is cut in time', () => {
+  it('contains no lone surrogate', () => expect(cut('a \ud800 b', 'b').text).toBe('a \ufffd b'))
+  it('is fast for a megabyte', () => {
     const started = performance.now()
     expect(marked(`needle ${'foo bar '.repeat(131_072)}`, 'foo needle', 20)).toBe(
       '[needle] [foo] bar [foo]\u2026',
     )
     expect(performance.now() - started).toBeLessThan(10_000)
   })
-  it('is about as long as asked, and its marks stand in it, in order and apart', () => {
+  it('is about as long as requested, with marks inside it, in order and apart', () => {
     const pieces = [
       'foo',
       'bar',
@@ -134,7 +134,7 @@ describe('a snippet', () => {
       { numRuns: 1_000 },
     )
   })
-  it('is the same as if all of the text had been read', () => {
+  it('equals the snippet of the whole text', () => {
     const pieces = [
       'foo',
       'bar',

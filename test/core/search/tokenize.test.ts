@@ -17,7 +17,7 @@ describe('parts', () => {
       ...['hello', 'world', '42', 'times', 'it', 's', 'fine'],
     ])
   })
-  it('end at _ . / - and at every other character that is no letter or digit', () => {
+  it('end at _ . / - and at every other character that is not a letter or digit', () => {
     expect(parts('src/foo_bar.test-case.ts')).toEqual(['src', 'foo', 'bar', 'test', 'case', 'ts'])
     expect(parts('https://example.com/a?b=c#d')).toEqual(['https', 'example', 'com', 'a', 'b', 'c', 'd'])
   })
@@ -30,7 +30,7 @@ describe('parts', () => {
     ['FOO_BAR', ['foo', 'bar']],
     ['éléphantÉtoile', ['elephant', 'etoile']],
     ['\u{10400}\u{10401}\u{10428}', ['\u{10428}', '\u{10429}\u{10428}']],
-  ])('end where the case of %s says so', (text, expected) => expect(parts(text)).toEqual(expected))
+  ])('end at the case changes of %s', (text, expected) => expect(parts(text)).toEqual(expected))
   it.each([
     ['parseJSON5', ['parse', 'json5']],
     ['JSON5Parser', ['json5', 'parser']],
@@ -39,13 +39,13 @@ describe('parts', () => {
     ['2fa', ['2fa']],
     ['9F86D081', ['9f86d081']],
     ['01J9ZQX3V5', ['01j9zqx3v5']],
-  ])('keep the digits of %s with what stands before them', (text, expected) =>
+  ])('keep the digits of %s with the letters before them', (text, expected) =>
     expect(parts(text)).toEqual(expected),
   )
   it('keep the plural of an acronym', () => {
     expect(parts('APIs URLsFor LLMs, HTTPServer')).toEqual(['apis', 'urls', 'for', 'llms', 'http', 'server'])
   })
-  it('take one position each and know where they stand', () => {
+  it('take one position each and have offsets', () => {
     const [foo, bar] = tokenize('  foo (bar)').filter(token => token.to - token.from === 1)
     expect(foo).toEqual({ text: 'foo', from: 0, to: 1, start: 2, end: 5 })
     expect(bar).toEqual({ text: 'bar', from: 1, to: 2, start: 7, end: 10 })
@@ -63,19 +63,19 @@ describe('words', () => {
   it('end at a dot, a slash and a doubled joiner', () => {
     expect(joined('foo.bar foo/bar foo__bar foo--bar foo-_bar')).toEqual([])
   })
-  it('are kept by twos and threes of their parts as well', () => {
+  it('are also joined by twos and threes of their parts', () => {
     expect(joined('getFooBarBaz')).toEqual([
       ...['getfoo', 'getfoobar', 'getfoobarbaz', 'foobar', 'foobarbaz', 'barbaz'],
     ])
     expect(joined('a_b_c_d_e')).toEqual(['ab', 'abc', 'abcde', 'bc', 'bcd', 'cd', 'cde', 'de'])
   })
-  it('with digits or many parts are kept whole, and what is written together in them', () => {
+  it('are kept whole if they have digits or many parts, with the parts that are written together', () => {
     expect(joined('my_sha256Sum')).toEqual(['mysha256sum', 'sha256sum'])
     expect(joined('a_b_c_d_e_f_g_hI')).toEqual(['abcdefghi', 'hi'])
     expect(joined('0198c7a2-7d3e-7000-8000-00805f9b34fb')).toEqual(['0198c7a27d3e7000800000805f9b34fb'])
   })
   it('are not made of bare numbers', () => expect(joined('1-2 2026-08-14 555_1234')).toEqual([]))
-  it('span the positions and the text of their parts', () => {
+  it('span the positions and offsets of their parts', () => {
     expect(tokenize('a fooBar_baz').find(token => token.text === 'foobarbaz')).toEqual({
       text: 'foobarbaz',
       from: 1,
@@ -84,7 +84,7 @@ describe('words', () => {
       end: 12,
     })
   })
-  it('come in order of from, then of to', () => {
+  it('are ordered by from, then by to', () => {
     const tokens = tokenize('x getFooBar_baz 日本語 y')
     const sorted = tokens.toSorted((a, b) => a.from - b.from || a.to - b.to)
     expect(tokens).toEqual(sorted)
@@ -109,26 +109,26 @@ describe('folding', () => {
     ['x\u00b2', 'x2'],
     ['co\u00adoperate', 'cooperate'],
   ])('reads %s as %s', (text, expected) => expect(words(text)).toEqual([expected]))
-  it('keeps offsets of the text as it is written', () => {
+  it('keeps the offsets of the original text', () => {
     const text = 'un cafe\u0301 stra\u00dfe \u{1f389} x'
     const shown = tokenize(text).map(token => text.slice(token.start, token.end))
     expect(shown).toEqual(['un', 'cafe\u0301', 'stra\u00dfe', '\u{1f389}', 'x'])
   })
-  it('leaves out the vowel signs and the tatweel of Arabic', () => {
+  it('drops the vowel signs and the tatweel of Arabic', () => {
     expect(words('\u0643\u0650\u062a\u064e\u0627\u0628\u064c')).toEqual(['\u0643\u062a\u0627\u0628'])
     expect(words('\u0643\u0640\u0640\u062a\u0627\u0628\u0610')).toEqual(['\u0643\u062a\u0627\u0628'])
   })
-  it('leaves out the points of Hebrew and marks of direction', () => {
+  it('drops the points of Hebrew and direction marks', () => {
     expect(words('\u05e9\u05b8\u05c1\u05dc\u05d5\u05b9\u05dd')).toEqual(['\u05e9\u05dc\u05d5\u05dd'])
     expect(words('\u200f\u05e9\u05dc\u05d5\u05dd\u200f abc')).toEqual(['\u05e9\u05dc\u05d5\u05dd', 'abc'])
   })
-  it('keeps the vowels of Hindi, which are marks but no accents', () => {
+  it('keeps the vowels of Hindi, which are marks but not accents', () => {
     expect(words('\u0939\u093f\u0928\u094d\u0926\u0940')).toEqual(['\u0939\u093f\u0928\u094d\u0926\u0940'])
   })
 })
 
 describe('scripts without spaces', () => {
-  it('give each character and each pair', () => {
+  it('give a token for each character and each pair', () => {
     expect(words('日本語')).toEqual(['日', '日本', '本', '本語', '語'])
     expect(words('한글')).toEqual(['한', '한글', '글'])
     expect(words('カー')).toEqual(['カ', 'カー', 'ー'])
@@ -150,26 +150,26 @@ describe('scripts without spaces', () => {
 })
 
 describe('emoji', () => {
-  it('are parts by themselves', () => expect(words('ok🎉🚀done')).toEqual(['ok', '🎉', '🚀', 'done']))
-  it('are the same in every skin and presentation', () => {
+  it('are parts', () => expect(words('ok🎉🚀done')).toEqual(['ok', '🎉', '🚀', 'done']))
+  it('are equal in every skin tone and presentation', () => {
     expect(words('👍🏽 👍 \u2764\ufe0f \u2764')).toEqual(['👍', '👍', '\u2764', '\u2764'])
   })
-  it('that are joined are found one by one', () => {
+  it('are found separately if they are joined', () => {
     expect(words('👨\u200d👩\u200d👧 🇩🇪')).toEqual(['👨', '👩', '👧', '🇩', '🇪'])
   })
-  it('do not include signs that are punctuation to a reader', () => {
+  it('do not include signs that readers take for punctuation', () => {
     expect(words('Skein\u2122 \u00a9 1\ufe0f\u20e3')).toEqual(['skein', '1'])
   })
 })
 
 describe('any text', () => {
-  it('may hold NUL and lone surrogates, which end a word', () => {
+  it('may contain NUL and lone surrogates, which end a word', () => {
     expect(words('a\0b\ud800c\udc00d')).toEqual(['a', 'b', 'c', 'd'])
   })
-  it('is parted by a zero width space and a byte order mark, not by other invisible characters', () => {
+  it('is split by a zero width space and a byte order mark, not by other invisible characters', () => {
     expect(words('a\u200bb\ufeffc\u200dd\u2060e')).toEqual(['a', 'b', 'cde'])
   })
-  it('may hold the colours of a terminal, also within a word', () => {
+  it('may contain terminal colours, also within a word', () => {
     expect(words('\u001b[1;31mFAIL\u001b[0m src/\u001b[32mfoo\u001b[mbar.ts')).toEqual([
       ...['fail', 'src', 'foobar', 'ts'],
     ])
@@ -196,8 +196,10 @@ describe('any text', () => {
 
 describe('tokens of a query', () => {
   const asked = (text: string) => tokenizeQuery(text).map(token => token.text)
-  it('do not split at case', () => expect(asked('WebSocket HTTPServer')).toEqual(['websocket', 'httpserver']))
+  it('do not split at case changes', () =>
+    expect(asked('WebSocket HTTPServer')).toEqual(['websocket', 'httpserver']))
   it('split at joiners and join nothing', () =>
     expect(asked('foo_bar/baz-1')).toEqual(['foo', 'bar', 'baz', '1']))
-  it('have the pairs of spaceless letters', () => expect(asked('日本x')).toEqual(['日', '日本', '本', 'x']))
+  it('include the pairs of spaceless letters', () =>
+    expect(asked('日本x')).toEqual(['日', '日本', '本', 'x']))
 })

@@ -15,7 +15,7 @@ const url = await freshDatabase()
 const holder = { host: 'here', boot: 'b', pid: 1, startedAt: 0 }
 const say = (blocks: string): NonEmpty<NewMessage> => [{ role: 'user', blocks }]
 
-describe('a plain append', () => {
+describe('an ordinary append', () => {
   const pool = openPool(url, { max: 1 })
   const trips = countTrips(pool)
   let store: Store
@@ -37,7 +37,7 @@ describe('a plain append', () => {
     return appended.head
   }
 
-  it('is one round trip, with a turn and without', async () => {
+  it('takes one round trip, with and without a turn', async () => {
     let head = await appends(null, {}, 1)
     head = await appends(head, { turn: { key: 'at once', step: 0, usage: { input: 3 } } }, 1)
     head = await appends(head, { turn: { key: 'counted from one', step: 1 } }, 1)
@@ -56,7 +56,7 @@ describe('a plain append', () => {
     ])
   })
 
-  it('is left to the whole program where there is something to say', async () => {
+  it('falls back to the shared program for everything unusual', async () => {
     const head = await appends(null, {}, 1)
     const before = trips()
     await expect(store.append(branch, null, say('Late'))).rejects.toMatchObject({
@@ -69,7 +69,7 @@ describe('a plain append', () => {
   })
 })
 
-/** What a sequence of appends does, in terms that can be compared between two stores. */
+/** A sequence of appends, in a form that can be compared between two stores. */
 type Step = {
   readonly texts: readonly string[]
   readonly on: 'main' | 'side'
@@ -121,7 +121,7 @@ const steps = fc.array(
 
 let worlds = 0
 
-/** Runs the steps on a store of its own and tells what came back, and what is in the tables afterwards. */
+/** Runs the steps on a new store and returns the results and the contents of the tables. */
 async function told(kind: 'quick' | 'whole', sequence: readonly Step[]): Promise<unknown> {
   const pool = openPool(url, { max: 2 })
   let now = Date.UTC(2026, 0, 1)
@@ -176,7 +176,7 @@ async function told(kind: 'quick' | 'whole', sequence: readonly Step[]): Promise
   return { answers, turns, tables }
 }
 
-it('stores and answers what the whole program would, whatever is asked of it', async () => {
+it('stores and returns the same as the shared program', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async sequence => {
       expect(await told('quick', sequence)).toEqual(await told('whole', sequence))
@@ -191,11 +191,11 @@ describe('an append that waits for another writer', () => {
     'the turn is held by another': [`update skein.turns set holder = '["there","b",2,0]'`, 'expired'],
     'the head has moved': [`update skein.branches set head_seq = -1, head_id = null`, 'conflict'],
     'the branch is gone': [`delete from skein.branches`, 'not_found'],
-    'it is in the trash': [`update skein.conversations set trashed_at = 1`, 'not_found'],
-    'it is gone': [`delete from skein.conversations`, 'not_found'],
+    'the conversation is in the trash': [`update skein.conversations set trashed_at = 1`, 'not_found'],
+    'the conversation is gone': [`delete from skein.conversations`, 'not_found'],
   } as const
 
-  it.each(Object.entries(changes))('finds that %s', async (change, [sql, code]) => {
+  it.each(Object.entries(changes))('detects that %s', async (change, [sql, code]) => {
     const pool = openPool(url)
     const store = await postgresStore(pool, { tenant: change })
     const { branch } = await store.create()
@@ -223,7 +223,7 @@ async function waiting(pool: Pool): Promise<number> {
 }
 
 describe('many writers', () => {
-  it('on one branch and on their own lose nothing and leave no gap, while turns come and go', async () => {
+  it('lose nothing and leave no gap on one branch and on several, with turns opening and ending', async () => {
     const stores = await Promise.all(
       [1, 2, 3, 4].map(() => postgresStore(openPool(url, { max: 4 }), { tenant: 'race' })),
     )

@@ -17,7 +17,7 @@ const count = bind(prepare('select count(*) as n from things'), {})
 const put = (id: number, name = 'x') => bind(insert, { id, name })
 
 describe('a batch', () => {
-  it('gives an answer for each statement, in order', async () => {
+  it('returns a result for each statement, in order', async () => {
     const update = prepare('update things set name = @name::text where id >= @id::int')
     const results = await runBatch(client, [put(1), put(2), count, bind(update, { id: 1, name: 'y' })])
     expect(results.map(({ command, changes, rows }) => [command, changes, rows])).toEqual([
@@ -28,13 +28,13 @@ describe('a batch', () => {
     ])
   })
 
-  it('is one transaction: an error undoes what came before it', async () => {
+  it('is one transaction, which an error undoes', async () => {
     const before = await runBatch(client, [count])
     await expect(runBatch(client, [put(3), put(1), put(4)])).rejects.toMatchObject({ code: '23505' })
     expect(await runBatch(client, [count])).toEqual(before)
   })
 
-  it('goes on after an error, also with statements that were parsed in front of it', async () => {
+  it('works after an error, also with statements that were parsed before it', async () => {
     const fresh = prepare('select name from things where id = @id::int')
     const failing = runBatch(client, [bind(fresh, { id: 1 }), put(1), bind(prepare('select 1 as one'), {})])
     await expect(failing).rejects.toMatchObject({ code: '23505' })
@@ -42,7 +42,7 @@ describe('a batch', () => {
     expect(results.map(result => result.rows)).toEqual([[{ name: 'y' }], [{ one: 1 }]])
   })
 
-  it('leaves a transaction block as its statements leave it', async () => {
+  it('leaves a transaction block in the state of its last statement', async () => {
     await runBatch(client, [bind(prepare('begin'), {}), put(5)])
     const other = new Client({ connectionString: url })
     await other.connect()
@@ -53,13 +53,13 @@ describe('a batch', () => {
     await other.end()
   })
 
-  it('says what the server answered to a commit that could not be', async () => {
+  it("returns the server's reply to a failed commit", async () => {
     await runBatch(client, [bind(prepare('begin'), {})])
     await expect(runBatch(client, [put(1)])).rejects.toMatchObject({ code: '23505' })
     expect((await runBatch(client, [bind(prepare('commit'), {})]))[0]!.command).toBe('ROLLBACK')
   })
 
-  it('brings numbers as numbers, bytes as bytes, and everything else as text', async () => {
+  it('returns numbers as numbers, bytes as bytes, and everything else as text', async () => {
     const text = `select 9007199254740991::bigint as big, 7::int as int, 0.1::float8 + 0.2 as float,
       '\\x00ff10'::bytea as bytes, 'é' as text, null::text as nothing, '{"a": 1}'::json as json, ''::bytea as empty`
     const [result] = await runBatch(client, [bind(prepare(text), {})])
@@ -71,7 +71,7 @@ describe('a batch', () => {
     ])
   })
 
-  it('sends lists as arrays or as JSON, as the statement asks', async () => {
+  it('sends lists as arrays or as JSON, as the statement declares', async () => {
     const names = ['a"b', 'c\\d', 'e,f', '{}', '', 'NULL', "it's", 'é\n']
     const arrays = prepare(
       'select to_json(@names::text[])::text as names, to_json(@seqs::int[])::text as seqs',
@@ -96,11 +96,11 @@ describe('a batch', () => {
     expect((await runBatch(client, [bind(json, { list: [] })]))[0]!.rows).toEqual([])
   })
 
-  it('refuses a parameter that is missing', () => {
+  it('refuses a missing parameter', () => {
     expect(() => bind(insert, { id: 1 })).toThrow('parameter name is missing')
   })
 
-  it('runs alongside queries of others on the same client', async () => {
+  it('runs next to other queries on the same client', async () => {
     const [batch, plain] = await Promise.all([
       runBatch(client, [count, count]),
       client.query('select 2 as two'),

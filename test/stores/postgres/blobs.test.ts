@@ -7,7 +7,7 @@ import { freshDatabase, openPool } from './database.ts'
 
 const store = await postgresStore(openPool(await freshDatabase()))
 
-it('brings a blob that comes in several pieces back whole, and the beginning of it (R11)', async () => {
+it('returns a blob of several pieces whole, and its beginning (R11)', async () => {
   const { branch } = await store.create()
   const text = `é${randomBytes(Math.ceil(blobPiece * 0.8)).toString('base64')}`
   const { head } = await store.append(branch, null, [{ role: 'user', blocks: text }])
@@ -21,7 +21,7 @@ it('brings a blob that comes in several pieces back whole, and the beginning of 
   expect((contentOf(preview!) as string).length).toBeGreaterThan(500)
 })
 
-it('brings several blobs back in one go, each its own', async () => {
+it('returns several blobs at once, each with its own data', async () => {
   const { branch } = await store.create()
   const texts = ['a', 'b', 'c'].map(letter => letter.repeat(20_000))
   const { ids } = await store.append(branch, null, [

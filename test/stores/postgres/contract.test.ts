@@ -8,7 +8,7 @@ let tenants = 0
 describeContract({
   name: 'PostgreSQL',
   open: async source => {
-    // A tenant is as good as a database of its own, which is a promise that this keeps testing.
+    // A tenant is equivalent to a database of its own, and this tests it.
     const tenant = `tenant ${++tenants}`
     const open = () => openPostgresStore(url, { source, tenant, pool: { max: 4 } })
     const store = await open()

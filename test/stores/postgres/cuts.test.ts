@@ -20,7 +20,7 @@ const cuts = [
   ['an append, after the server has it', quick, 'after', 1],
 ] as const
 
-it.each(cuts)('does not know the outcome of %s, and a retry stores it once (R23)', async (...cut) => {
+it.each(cuts)('reports an unknown outcome for %s, and a retry stores it once (R23)', async (...cut) => {
   const [, name, when, stored] = cut
   const proxy = await startProxy(url)
   const store = await openPostgresStore(proxy.url)
@@ -36,7 +36,7 @@ it.each(cuts)('does not know the outcome of %s, and a retry stores it once (R23)
 })
 
 it.each(['before', 'after'] as const)(
-  'does not know the outcome of a commit that was cut %s it arrived',
+  'reports an unknown outcome for a commit whose connection was cut %s it arrived',
   async when => {
     const proxy = await startProxy(url)
     const store = await openPostgresStore(proxy.url)
@@ -50,7 +50,7 @@ it.each(['before', 'after'] as const)(
   },
 )
 
-it('knows that nothing was written when the connection broke before the commit was sent', async () => {
+it('reports that nothing was written if the connection broke before the commit was sent', async () => {
   const proxy = await startProxy(url)
   const store = await openPostgresStore(proxy.url)
   const { conversation } = await store.create()
@@ -63,7 +63,7 @@ it('knows that nothing was written when the connection broke before the commit w
   await store.close()
 })
 
-it('is away for a reader whose connection breaks, and back for the next one', async () => {
+it('is unavailable to a reader whose connection breaks, and available to the next one', async () => {
   const proxy = await startProxy(url)
   const store = await openPostgresStore(proxy.url)
   const { conversation } = await store.create()

@@ -8,7 +8,7 @@ afterAll(async () => {
   for (const pool of pools) if (!pool.ending) await pool.end()
 })
 
-/** Makes an empty database and returns its URL. It is removed with the server. */
+/** Creates an empty database and returns its URL. It is removed with the server. */
 export async function freshDatabase(): Promise<string> {
   return createDatabase(await postgresUrl())
 }

@@ -15,18 +15,18 @@ function engineOn(target = pool): PostgresEngine {
   return postgresEngine(target, { tenant: 't', source: systemSource, close: async () => {} })
 }
 
-/** A program that makes two conversations wait for each other's locks when two run it in opposite order. */
+/** A program that deadlocks if two callers lock two conversations in opposite order. */
 function* lockBoth(ids: readonly ConversationId[]): Program<number> {
   for (const id of ids) {
     yield* first('lockConversation', { id })
-    // Time for the other to take its first lock.
+    // Time for the other program to take its first lock.
     yield* all('expiredTasks', { now: 0, limit: 1 })
   }
   return ids.length
 }
 
 describe('a program', () => {
-  it('is run again when it was the victim of a deadlock', async () => {
+  it('runs again after it was the victim of a deadlock', async () => {
     const store = await postgresStore(pool, { tenant: 't' })
     const ids = [(await store.create()).conversation.id, (await store.create()).conversation.id]
     const engine = engineOn()
@@ -36,7 +36,7 @@ describe('a program', () => {
     }
   })
 
-  it('is not run for ever: what stays wrong comes out as it is', async () => {
+  it('runs a limited number of times and then throws the last error', async () => {
     let runs = 0
     const event = { conv: systemSource.uuid(), n: 0, type: 'plan', at: 0, data: '{}' }
     const twice = engineOn().write(function* () {
@@ -49,7 +49,7 @@ describe('a program', () => {
     expect(runs).toBe(10)
   })
 
-  it('leaves nothing behind when it throws, and the connection is as good as before', async () => {
+  it('leaves nothing behind when it throws, and the connection stays usable', async () => {
     const single = openPool(url, { max: 1 })
     const engine = engineOn(single)
     const failing = engine.write(function* () {
@@ -62,7 +62,7 @@ describe('a program', () => {
     expect(single.totalCount).toBe(1)
   })
 
-  it('that writes without asking is finished with one round trip, all or nothing', async () => {
+  it('finishes in one round trip, all or nothing, if it only writes', async () => {
     const { engine, trips } = counted()
     await engine.write(function* () {
       for (const name of ['a', 'b', 'c']) yield* run('putState', { name, value: 7 })
@@ -71,7 +71,7 @@ describe('a program', () => {
     expect(await engine.query(() => first('state', { name: 'c' }))).toEqual({ value: 7 })
   })
 
-  it('that asks for nothing sends nothing', async () => {
+  it('sends nothing if it asks for nothing', async () => {
     const { engine, trips } = counted()
     const names: string[] = []
     await engine.write(function* () {
@@ -89,7 +89,7 @@ describe('a program', () => {
     await client.query(`lock table skein.turns in access exclusive mode`)
     const reading = engine.read(function* () {
       const before = yield* first('state', { name: 'seen' })
-      // Waits for the lock, and with it for the other's write.
+      // Waits for the lock, and so for the other's write.
       yield* first('openTurns', { conv: systemSource.uuid() })
       return [before, yield* first('state', { name: 'seen' })]
     })
@@ -100,7 +100,7 @@ describe('a program', () => {
     expect(await reading).toEqual([{ value: 1 }, { value: 1 }])
   })
 
-  it('that does not wait for the disk says so to the server, for its own transaction only', async () => {
+  it('relaxes durability for its own transaction only', async () => {
     const own = openPool(await freshDatabase(), { max: 1 })
     await migrateDatabase(own)
     await own.query(`
@@ -133,7 +133,7 @@ async function waiting(): Promise<number> {
 }
 
 describe('errors of the server', () => {
-  it('say that nothing can be written where that is so', async () => {
+  it('report a read-only server', async () => {
     const readOnly = new URL(url)
     readOnly.searchParams.set('options', '-c default_transaction_read_only=on')
     const store = await openPostgresStore(readOnly.href)
@@ -146,7 +146,7 @@ describe('errors of the server', () => {
     await store.close()
   })
 
-  it('say that the store is away when the server ends the connection in the middle', async () => {
+  it('report an unavailable store if the server ends the connection', async () => {
     const store = await postgresStore(openPool(url))
     const { conversation } = await store.create()
     const client = await pool.connect()
@@ -160,12 +160,12 @@ describe('errors of the server', () => {
     await rejected
     await client.query('commit')
     client.release()
-    // And the next call has a new connection.
+    // The next call gets a new connection.
     expect((await store.updateConversation(conversation.id, { title: 'Yes' })).title).toBe('Yes')
   })
 
-  it('say so too when nobody listens, or no connection is free in time', async () => {
-    const away = openPostgresStore('postgres://nobody@127.0.0.1:1/nothing')
+  it('report an unavailable store if the server does not listen or no connection is free in time', async () => {
+    const away = openPostgresStore('postgres://stranger@127.0.0.1:1/nothing')
     await expect(away).rejects.toMatchObject({ code: 'unavailable', cause: { code: 'ECONNREFUSED' } })
     const small = openPool(url, { max: 1, connectionTimeoutMillis: 50 })
     const store = await postgresStore(small)
@@ -177,7 +177,7 @@ describe('errors of the server', () => {
     await expect(store.create()).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  it('survive while nobody uses the connection', async () => {
+  it('do not end the process while the connection is idle', async () => {
     const store = await openPostgresStore(url, { pool: { max: 2 } })
     await store.create()
     await pool.query(
@@ -195,11 +195,11 @@ describe('errors of the server', () => {
     await store.close()
   })
 
-  it('say that the outcome is unknown when a standby did not confirm the commit', async () => {
+  it('report an unknown outcome if a standby did not confirm the commit', async () => {
     const own = openPool(await freshDatabase())
     const store = await postgresStore(own)
     const { branch } = await store.create()
-    // What the server says when the wait for a standby is cancelled, said by a trigger at the commit.
+    // The server's warning when the wait for a standby is cancelled, raised by a trigger at the commit.
     await own.query(`
       create function warn() returns trigger language plpgsql as $$
         begin raise warning 'canceling wait for synchronous replication' using errcode = '57014'; return new; end $$;
@@ -209,7 +209,7 @@ describe('errors of the server', () => {
     const append = store.append(branch, null, [{ role: 'user', blocks: 'Hello' }])
     await expect(append).rejects.toMatchObject({ code: 'outcome_unknown' })
     expect((await store.getBranch(branch)).head).not.toBeNull()
-    // A warning of another sort, at another time, is no concern of ours.
+    // Another warning at another time is ignored.
     expect((await store.listConversations()).items).toHaveLength(2)
   })
 })

@@ -5,7 +5,7 @@ import { freshDatabase, openPool } from './database.ts'
 
 const pool = openPool(await freshDatabase())
 
-/** An error with this state, as the server sends it and pg shows it. */
+/** An error with this state, as the server sends it and pg returns it. */
 async function raised(state: string): Promise<unknown> {
   return pool
     .query(`do $$ begin raise exception 'on purpose' using errcode = '${state}'; end $$`)
@@ -30,7 +30,7 @@ describe('an error of the server', () => {
     '22021': 'invalid',
     '22003': 'invalid',
   }
-  it.each(Object.entries(codes))('%s is %s', async (state, code) => {
+  it.each(Object.entries(codes))('is translated: %s to %s', async (state, code) => {
     expect(translate(await raised(state))).toMatchObject({ code })
   })
 
@@ -39,7 +39,7 @@ describe('an error of the server', () => {
     expect(translate(error)).toHaveProperty('cause', error)
   })
 
-  it('of any other kind comes out as it is', async () => {
+  it('is returned unchanged if it is unknown', async () => {
     for (const state of ['42P01', '23514', 'P0001', '42501']) {
       const error = await raised(state)
       expect(translate(error)).toBe(error)
@@ -50,7 +50,7 @@ describe('an error of the server', () => {
     expect(isLostRace(await raised(state))).toBe(true)
   })
 
-  it('after the commit was sent leaves open whether it happened only if the connection broke', async () => {
+  it('leaves the outcome of a commit open only if the connection broke', async () => {
     expect(translateCommit(await raised('57P01'))).toMatchObject({ code: 'outcome_unknown' })
     expect(translateCommit(new Error('Connection terminated unexpectedly'))).toMatchObject({
       code: 'outcome_unknown',
@@ -59,7 +59,7 @@ describe('an error of the server', () => {
   })
 })
 
-it('leaves our own errors, and those of others, alone', () => {
+it('is not translated if it is one of ours or of another library', () => {
   const ours = new NotFoundError('branch', 'main')
   const programming = new TypeError('x is not a function')
   for (const error of [ours, programming, 'a string', null]) expect(translate(error)).toBe(error)

@@ -5,18 +5,18 @@ import { freshDatabase } from './database.ts'
 
 const none = { all: [], prefixes: [], any: [], none: [] }
 
-it('asks for all words, for prefixes, for one of several, and for none of others', () => {
+it('matchText asks for all words, for prefixes, for one of several, and for none of others', () => {
   const match = { all: ['one', 'two'], prefixes: ['pre'], any: ['=ruser', '=rsystem'], none: ['not'] }
   expect(matchText(match)).toBe(`'one' & 'two' & 'pre':* & ('=ruser' | '=rsystem') & !'not'`)
 })
 
-it('leaves out what was not asked for', () => {
+it('matchText omits empty parts', () => {
   expect(matchText({ ...none, all: ['=all'] })).toBe(`'=all'`)
 })
 
 const url = await freshDatabase()
 
-describe('a token in quotes is that token and nothing else', () => {
+describe('a quoted token is that token and nothing else', () => {
   const client = new Client({ connectionString: url })
   beforeAll(() => client.connect())
   afterAll(() => client.end())

@@ -11,7 +11,7 @@ const tables = `
   where relnamespace = to_regnamespace('skein')`
 
 describe('migrating', () => {
-  it('makes the tables once, and does nothing the second time', async () => {
+  it('creates the tables once and does nothing the second time', async () => {
     const pool = openPool(await freshDatabase())
     expect(await schemaVersion(pool)).toBe(0)
     expect(await migrateDatabase(pool)).toBe(newestVersion)
@@ -41,7 +41,7 @@ describe('migrating', () => {
     }
   })
 
-  it('leaves nothing of a step that fails half-way, and goes on from there', async () => {
+  it('leaves nothing of a failed step and continues from there', async () => {
     const pool = openPool(await freshDatabase())
     const bad = [
       ...migrations,
@@ -54,7 +54,7 @@ describe('migrating', () => {
     expect(await schemaVersion(pool)).toBe(newestVersion)
   })
 
-  it('refuses what a newer program wrote, without writing', async () => {
+  it('refuses a newer schema without writing', async () => {
     const url = await freshDatabase()
     const pool = openPool(url)
     await migrateDatabase(pool)
@@ -67,7 +67,7 @@ describe('migrating', () => {
     expect((await pool.query('select xmin::text, * from skein.schema_version')).rows).toEqual(before.rows)
   })
 
-  it('needs no more than reading where there is nothing to do', async () => {
+  it('needs only read access if there is nothing to do', async () => {
     const url = await freshDatabase()
     await migrateDatabase(openPool(url))
     const readOnly = new URL(url)
@@ -77,7 +77,7 @@ describe('migrating', () => {
 })
 
 describe('the schema', () => {
-  it('has no table that takes a row without a tenant, and orders every text by its bytes, whatever the server speaks', async () => {
+  it('has no table that accepts a row without a tenant, and orders every text by bytes', async () => {
     const pool = openPool(await freshDatabase())
     await migrateDatabase(pool)
     const { rows } = await pool.query(`
@@ -98,7 +98,7 @@ describe('the schema', () => {
     expect(foreign.rows).toEqual([])
   })
 
-  it('has the tenant in every index, but the one of words that all share', async () => {
+  it('has the tenant in every index except the shared index of words', async () => {
     const pool = openPool(await freshDatabase())
     await migrateDatabase(pool)
     const { rows } = await pool.query(`
@@ -112,7 +112,7 @@ describe('the schema', () => {
 })
 
 describe('a borrowed pool', () => {
-  it('is left open when the store is closed', async () => {
+  it('stays open when the store is closed', async () => {
     const pool = openPool(await freshDatabase())
     const store = await postgresStore(pool)
     const { conversation } = await store.create({ title: 'Kept' })
@@ -123,14 +123,14 @@ describe('a borrowed pool', () => {
     expect(await again.schemaVersion()).toBe(newestVersion)
   })
 
-  it('is only looked at if that is asked for', async () => {
+  it('is only checked with the option schema: check', async () => {
     const pool = openPool(await freshDatabase())
     await expect(postgresStore(pool, { schema: 'check' })).rejects.toBeInstanceOf(UnavailableError)
     expect((await pool.query(tables)).rows).toEqual([{ names: null }])
   })
 })
 
-it('refuses a tenant without a name', async () => {
+it('refuses an empty tenant name', async () => {
   const pool = openPool(await freshDatabase())
   for (const tenant of ['', 'a\0b', 'x'.repeat(513), '\ud800']) {
     await expect(postgresStore(pool, { tenant })).rejects.toMatchObject({ code: 'invalid', field: 'tenant' })

@@ -1,8 +1,8 @@
 import { createServer, connect as dial, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A way to the server that can be cut, as a network is: `cut` looks at what a client sends, and says whether the
- *  connection breaks before the server gets it, right after, or not at all. */
+/** A proxy to the server that can be cut like a network. `cut` sees what a client sends and decides whether
+ *  the connection breaks before the server gets it, right after, or not at all. */
 export interface Proxy {
   readonly url: string
   cut: (sent: Buffer) => 'before' | 'after' | null
@@ -16,13 +16,13 @@ export async function startProxy(url: string): Promise<Proxy> {
     const upstream = dial(path)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
-      socket.on('error', () => {}) // a cut is no news
+      socket.on('error', () => {}) // cuts are expected
     }
     client.on('data', sent => {
       const when = proxy.cut(sent)
       if (when === 'before') return end()
       if (when === 'after') {
-        // The server reads it all and answers; the answer is what gets lost.
+        // The server receives everything and replies. The reply is lost.
         upstream.removeAllListeners('data')
         upstream.on('data', end)
       }

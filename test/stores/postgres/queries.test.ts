@@ -24,7 +24,8 @@ afterAll(() => client.end())
 
 type Text = readonly [title: string, text: string, params: object]
 
-/** Every text of the driver; a list of conversations without filters, with all of them, and with each. */
+/** Every text of the driver. Lists of conversations without filters, with all of them, and with each
+ *  one. */
 const texts = (Object.keys(queries) as StatementName[]).flatMap((name): Text[] => {
   const text = queries[name]
   const params = samples[name]
@@ -39,14 +40,11 @@ describe('every statement', () => {
   beforeEach(() => client.query('BEGIN'))
   afterEach(() => client.query('ROLLBACK'))
 
-  it.each(texts)(
-    'is accepted by a fresh schema, with the parameters it is promised: %s (S3-68)',
-    async (...one) => {
-      const [, text, params] = one
-      const run = runBatch(client, [bind(prepare(text), { ...params, tenant: 'a' })])
-      await expect(run).resolves.toHaveLength(1)
-    },
-  )
+  it.each(texts)('is accepted by a new schema with its declared parameters: %s (S3-68)', async (...one) => {
+    const [, text, params] = one
+    const run = runBatch(client, [bind(prepare(text), { ...params, tenant: 'a' })])
+    await expect(run).resolves.toHaveLength(1)
+  })
 
   it.each(
     Object.entries({
@@ -54,7 +52,7 @@ describe('every statement', () => {
       openTurn: openTurnSql,
       continueTurn: continueTurnSql,
     }),
-  )('and so is %s', async (_, text) => {
+  )('is accepted as well: %s', async (_, text) => {
     await expect(client.query(`PREPARE it AS ${prepare(text).sql}`)).resolves.toBeDefined()
     await client.query('DEALLOCATE it')
   })
@@ -69,7 +67,7 @@ describe('every statement that reads or writes a table', () => {
       continueTurn: continueTurnSql,
     }).map(([name, text]): Text => [name, text, {}]),
   ]
-  it.each(all)('names the tenant for each: %s', (_, text) => {
+  it.each(all)('names the tenant for each table: %s', (_, text) => {
     const tables = text.match(/\b(FROM|JOIN|UPDATE|USING) skein\.(?!find\b)\w+/g) ?? []
     const inserts = text.match(/\bINSERT INTO skein\.\w+ \(\s*tenant,/g) ?? []
     expect(text.match(/\bINSERT INTO/g) ?? []).toHaveLength(inserts.length)

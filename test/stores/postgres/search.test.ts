@@ -9,7 +9,7 @@ const url = await freshDatabase()
 const pool = openPool(url)
 beforeAll(() => migrateDatabase(pool))
 
-/** When messages were said: evenly, in a burst long ago and seldom since, in one millisecond, all over. */
+/** Times of messages: evenly, in a burst long ago and seldom since, in one millisecond, at random. */
 const times = {
   evenly: 'i::bigint * 60000',
   bursts: 'case when i < 2900 then 1000000 + i / 20 else i::bigint * 90000000 end',
@@ -19,7 +19,7 @@ const times = {
 }
 const tenants = Object.keys(times)
 
-describe('the newest that answer', () => {
+describe('the newest matches', () => {
   beforeAll(async () => {
     for (const [tenant, at] of Object.entries(times)) {
       const store = await postgresStore(pool, { tenant })
@@ -63,7 +63,7 @@ describe('the newest that answer', () => {
     kind: fc.constantFrom(null, null, 'main', 'subagent'),
   })
 
-  it('are found whenever they were said, whatever else is asked', async () => {
+  it('are found at any time and with any other condition', async () => {
     await fc.assert(
       fc.asyncProperty(asked, async ({ tenant, match, limit, from, upto, directory, kind }) => {
         const found = await pool.query(
@@ -77,7 +77,7 @@ describe('the newest that answer', () => {
            order by s.at desc`,
           [tenant, match, from, upto, directory, kind],
         )
-        // In one millisecond any order will do.
+        // Within a millisecond, any order is correct.
         expect(found.rows.map(row => row.at)).toEqual(wanted.rows.slice(0, limit).map(row => row.at))
         const known = new Set(wanted.rows.map(row => row.seq))
         expect(new Set(found.rows.map(row => row.seq)).size).toBe(found.rows.length)
@@ -88,7 +88,7 @@ describe('the newest that answer', () => {
   })
 })
 
-describe('searching', () => {
+describe('a search', () => {
   const say = (blocks: string) => [{ role: 'user', blocks }] as const
 
   it('ends while others write faster than it can index', async () => {
@@ -113,7 +113,7 @@ describe('searching', () => {
     await store.close()
   })
 
-  it('does not bring words back that are erased while they are indexed', async () => {
+  it('does not restore words that are erased while they are indexed', async () => {
     const [one, two] = [
       await postgresStore(pool, { tenant: 'erase' }),
       await postgresStore(pool, { tenant: 'erase' }),
@@ -134,7 +134,7 @@ describe('searching', () => {
     expect(rows).toEqual([{ n: 0 }])
   })
 
-  it('by a directory follows a conversation that moves', async () => {
+  it('follows a conversation whose directory changes', async () => {
     const store = await postgresStore(pool, { tenant: 'moving' })
     const { conversation, branch } = await store.create({ directory: '/old' })
     await store.append(branch, null, say('a needle'))

@@ -6,7 +6,7 @@ import { meterPostgres } from '../../support/row-meter.ts'
 import { freshDatabase } from './database.ts'
 
 it.each(['force_custom_plan', 'force_generic_plan'] as const)(
-  'reads no more for a tenant that the statistics do not know: %s',
+  'reads no more rows for a tenant that the statistics do not know: %s',
   async plans => {
     const url = await freshDatabase()
     const pool = new Pool({ connectionString: url, max: 1 })
@@ -32,13 +32,13 @@ it.each(['force_custom_plan', 'force_generic_plan'] as const)(
   },
 )
 
-it('lists by a tag or the beginning of a key without asking anew for each conversation', async () => {
+it('lists by a tag or a key prefix without a subquery for each conversation', async () => {
   const pool = new Pool({ connectionString: await freshDatabase(), max: 4 })
   const earlier = await postgresStore(pool, { tenant: 'earlier' })
   await earlier.create({ key: 'k', tags: ['t'] })
   await pool.query('ANALYZE skein.conversations, skein.branches, skein.tags')
   const store = await postgresStore(pool)
-  // Fewer would fit into a handful of pages, which are rightly read whole.
+  // Fewer rows would fit into a few pages, which are correctly read whole.
   const all = 700
   const numbers = Array.from({ length: all }, (_, n) => n)
   await Promise.all(numbers.map(n => store.create({ key: `c${n}`, tags: ['many'] })))
@@ -50,7 +50,7 @@ it('lists by a tag or the beginning of a key without asking anew for each conver
   await pool.end()
 
   async function rowsRead(): Promise<number> {
-    // Every connection reports now.
+    // Makes every connection report its counts now.
     const clients = await Promise.all(numbers.slice(0, 4).map(() => pool.connect()))
     for (const client of clients) await client.query('SELECT pg_stat_force_next_flush()')
     const { rows } = await clients[0]!.query<{ rows: string }>(`

@@ -9,7 +9,7 @@ const a = await postgresStore(pool, { tenant: 'a' })
 const b = await postgresStore(pool, { tenant: 'b' })
 const holder = { host: 'here', boot: 'boot', pid: 1, startedAt: 0 }
 
-/** Ids as a caller may have come by them: those of tenant A's things, or of nothing at all. */
+/** Ids that a caller may have obtained: those of tenant A's data, or unknown ones. */
 interface Known {
   readonly id: ConversationId
   readonly message: MessageId
@@ -29,7 +29,7 @@ const nothing: Known = {
   key: 'no key',
 }
 
-/** A conversation with one of everything. */
+/** A conversation with one of each kind of data. */
 async function furnish(store: Store): Promise<Known> {
   const key = 'cli:default'
   const { conversation, branch } = await store.create({
@@ -60,7 +60,7 @@ async function furnish(store: Store): Promise<Known> {
 
 const plainBranch = { key: null, formerKey: null, trashedKey: null, title: null, createdAt: 0, updatedAt: 0 }
 
-/** Every method, asked about what somebody knows. */
+/** Every method, called with known ids. */
 type Method = Exclude<keyof Store, symbol>
 
 const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<unknown> } = {
@@ -130,7 +130,7 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   indexSearch: s => s.indexSearch(),
   rebuildSearch: s => s.rebuildSearch(),
   verify: (s, { id }) => s.verify({ conversations: [id] }),
-  // The tables are everybody's.
+  // All tenants share the tables.
   measure: async s => ({ ...(await s.measure(new Date(0))), sizes: [] }),
   schemaVersion: s => s.schemaVersion(),
   readRecords: (s, { id }) => s.readRecords(id)[Symbol.asyncIterator]().next(),
@@ -139,7 +139,7 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   close: s => s.close(),
 }
 
-/** What came back, with the ids that were asked about replaced by what they stand for. */
+/** The result, with ids replaced by what they refer to. */
 async function outcome(store: Store, call: (typeof calls)[Method], about: Known): Promise<string> {
   const answer = await call(store, about).catch((error: Error & { code: string }) => [
     error.code,
@@ -150,7 +150,7 @@ async function outcome(store: Store, call: (typeof calls)[Method], about: Known)
   return names.reduce((told, [name, value]) => told.replaceAll(value, `<${name}>`), text)
 }
 
-/** All that is stored of a tenant. */
+/** All data of a tenant. */
 async function dump(tenant: string): Promise<unknown> {
   const { rows } = await pool.query(
     `select relname as name from pg_class where relnamespace = 'skein'::regnamespace and relkind = 'r'
@@ -164,19 +164,19 @@ async function dump(tenant: string): Promise<unknown> {
   return tables
 }
 
-describe('a tenant that knows the ids of another', () => {
-  it.each(Object.keys(calls) as Method[])('learns and changes nothing by %s (R19)', async method => {
+describe('a tenant that knows the ids of another tenant', () => {
+  it.each(Object.keys(calls) as Method[])('learns and changes nothing with %s (R19)', async method => {
     const before = await dump('a')
     const told = await outcome(b, calls[method], known)
     expect(told).toBe(await outcome(b, calls[method], nothing))
     expect(await dump('a')).toEqual(before)
   })
 
-  it('is asked about every method there is', () => {
+  it('is tested with every method', () => {
     expect(Object.keys(calls).sort()).toEqual(Object.keys(a).sort())
   })
 
-  it('would have been told by each of them, had it been its owner', async () => {
+  it('would have an effect with each of them as the owner (negative control)', async () => {
     const silent: string[] = []
     for (const method of Object.keys(calls) as Method[]) {
       const store = await postgresStore(pool, { tenant: `owner ${method}` })
@@ -184,11 +184,11 @@ describe('a tenant that knows the ids of another', () => {
       if ((await outcome(store, calls[method], own)) === (await outcome(b, calls[method], nothing)))
         silent.push(method)
     }
-    // These are not asked about an id.
+    // These methods take no id.
     expect(silent).toEqual(['create', 'sweep', 'indexSearch', 'rebuildSearch', 'schemaVersion', 'close'])
   })
 
-  it('shares nothing in ten thousand interleaved calls on one pool (R19)', async () => {
+  it('tenants share nothing in ten thousand interleaved calls on one pool (R19)', async () => {
     const stores = await Promise.all(
       [1, 2, 3, 4].map(n => postgresStore(pool, { tenant: `interleaved ${n}` })),
     )
@@ -212,7 +212,7 @@ describe('a tenant that knows the ids of another', () => {
   })
 })
 
-/** What a tenant sees of its own; and what of another's, where only what it asks for by name is its own. */
+/** The view of a tenant on its own data, and on another's through the methods that take a name. */
 const whole = ({ id, message }: Known) => [id, 2, 1, id, [message]]
 const missing = ({ id, message }: Known) => ['not_found', 'not_found', 'not_found', id, [message]]
 

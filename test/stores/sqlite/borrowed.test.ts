@@ -7,7 +7,7 @@ import type { Store } from '../../../src/core/ports.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { holder, noMessage, say, startConversation } from '../../../src/testing/contract/build.ts'
 
-/** A store on somebody else's handle, beside somebody else's tables. */
+/** A store on a handle of an application, next to the application's tables. */
 
 let folder: string
 let db: Database
@@ -44,7 +44,7 @@ describe('a borrowed handle', () => {
     expect(ours.filter(name => !(name as string).startsWith('skein_'))).toEqual(['notes'])
   })
 
-  it('is left open by close(), and a second store finds what the first has stored', async () => {
+  it('stays open after close(), and a second store finds the stored data', async () => {
     const store = await sqliteStore(db)
     const { conversation } = await startConversation(store)
     await store.close()
@@ -52,14 +52,14 @@ describe('a borrowed handle', () => {
     expect(await (await sqliteStore(db)).getConversation(conversation.id)).toMatchObject({ messages: 3 })
   })
 
-  it('says that the store is unavailable once its owner has closed it', async () => {
+  it('is unavailable after its owner has closed it', async () => {
     const store = await sqliteStore(db)
     db.close()
     await expect(store.create()).rejects.toMatchObject({ code: 'unavailable' })
     await expect(store.countConversations()).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  it('works where foreign keys are off, and leaves no orphans', async () => {
+  it('works with foreign keys switched off and leaves no orphans', async () => {
     db.pragma('foreign_keys = OFF')
     const store = await sqliteStore(db)
     const { conversation, branch, ids } = await startConversation(store, { tags: ['a'], metadata: { k: 1 } })
@@ -80,7 +80,7 @@ describe('a borrowed handle', () => {
     expect(left).toEqual([])
   })
 
-  it('may give back integers as its owner likes', async () => {
+  it('may return integers as BigInts', async () => {
     db.defaultSafeIntegers(true)
     const store = await sqliteStore(db)
     const { conversation, ids } = await startConversation(store)
@@ -97,7 +97,7 @@ describe("a transaction of the handle's owner", () => {
     store = await sqliteStore(db)
   })
 
-  it('takes our writes with it when it commits', async () => {
+  it('commits our writes', async () => {
     db.exec('BEGIN')
     db.prepare('INSERT INTO notes (text) VALUES (?)').run('and more')
     const { conversation, ids } = await startConversation(store)
@@ -108,7 +108,7 @@ describe("a transaction of the handle's owner", () => {
     expect(await store.getConversation(conversation.id)).toMatchObject({ messages: 3 })
   })
 
-  it('takes our writes back when it rolls back', async () => {
+  it('rolls our writes back', async () => {
     db.exec('BEGIN')
     const { conversation } = await startConversation(store)
     await store.search('one')
@@ -119,7 +119,7 @@ describe("a transaction of the handle's owner", () => {
     expect((await store.search('one')).items).toHaveLength(1)
   })
 
-  it('survives a write of ours that is refused, which leaves nothing', async () => {
+  it('survives a refused write of ours, which leaves nothing', async () => {
     db.exec('BEGIN')
     db.prepare('INSERT INTO notes (text) VALUES (?)').run('kept')
     const { branch, ids } = await startConversation(store)
@@ -136,7 +136,7 @@ describe("a transaction of the handle's owner", () => {
     expect(rows('skein_messages')).toBe(3)
   })
 
-  it('is not touched by making a store in it, where the tables are there', async () => {
+  it('is not affected by creating a store if the tables exist', async () => {
     db.exec('BEGIN')
     db.prepare('INSERT INTO notes (text) VALUES (?)').run('kept')
     await sqliteStore(db)
@@ -145,7 +145,7 @@ describe("a transaction of the handle's owner", () => {
     expect(notes()).toEqual(['mine', 'kept'])
   })
 
-  it('is neither ended nor undone by a store that would have to make its tables in it', async () => {
+  it('is neither ended nor undone by a store that would have to create its tables', async () => {
     const fresh = new BetterSqlite3(join(folder, 'other.db'))
     try {
       fresh.exec('CREATE TABLE notes (text TEXT); BEGIN; INSERT INTO notes VALUES (1)')

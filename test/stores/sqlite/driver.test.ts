@@ -29,13 +29,13 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** A handle as the driver makes it, with its store and engine in the open. */
+/** A handle as the driver creates it, with access to its store and engine. */
 async function openHandle(path = file): Promise<{ db: Database; store: Store; engine: Engine }> {
   const db = new BetterSqlite3(path, { timeout: 0 })
   opened.push(db)
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
-  // Whatever keeps the log small is not SQLite's own doing.
+  // Disables SQLite's own checkpoints.
   db.pragma('wal_autocheckpoint = 0')
   await migrateFile(db)
   const engine = sqliteEngine(db, { source: systemSource, owned: true })
@@ -54,7 +54,7 @@ describe('a program of SQLite', () => {
     return (yield* first('state', { name: 'written' })) !== undefined
   }
 
-  it('that throws leaves nothing, and the next one runs', async () => {
+  it('leaves nothing if it throws, and the next one runs', async () => {
     const { engine, db } = await openHandle()
     const fault = new Error('of the program')
     const failed = engine.write(() =>
@@ -69,7 +69,7 @@ describe('a program of SQLite', () => {
     expect(await engine.query(isWritten)).toBe(true)
   })
 
-  it('that fails in a statement leaves nothing either', async () => {
+  it('leaves nothing if a statement fails', async () => {
     const { engine } = await openHandle()
     function* twice(): Program<void> {
       yield* run('putState', { name: 'written', value: 1 })
@@ -95,7 +95,7 @@ describe('a program of SQLite', () => {
 })
 
 describe('a handle of SQLite', () => {
-  it('sees at once what another in the same process has written', async () => {
+  it('sees the writes of another handle in the same process at once', async () => {
     const one = await openSqliteStore(file)
     const two = await openSqliteStore(file)
     opened.push(one, two)
@@ -107,7 +107,7 @@ describe('a handle of SQLite', () => {
     await two.append(branch, answer.head, [say('one is closed')])
   })
 
-  it('waits for a writer of another process, and gives up in time', { timeout: 20_000 }, async () => {
+  it('waits for a writer of another process and gives up in time', { timeout: 20_000 }, async () => {
     const { store } = await openHandle()
     const { db: other } = await openHandle()
     other.exec('BEGIN IMMEDIATE')
@@ -122,7 +122,7 @@ describe('a handle of SQLite', () => {
     expect(count(other)).toBe(1)
   })
 
-  it('waits for a process that has the whole file, when it opens it', async () => {
+  it('waits when it opens a file that another process holds exclusively', async () => {
     await (await openSqliteStore(file)).close()
     const sqlite = createRequire(import.meta.url).resolve('better-sqlite3')
     const holding = `
@@ -143,7 +143,7 @@ describe('a handle of SQLite', () => {
     await gone
   })
 
-  it('reads again where another process was just mending the log', async () => {
+  it('retries a read while another process recovers the log', async () => {
     const { db, store } = await openHandle()
     const prepare = db.prepare.bind(db)
     let busy = 3
@@ -165,7 +165,7 @@ describe('a handle of SQLite', () => {
   it.each([
     ['full', 2],
     ['normal', 1],
-  ] as const)('waits for the disk as durability %s says', async (durability, synchronous) => {
+  ] as const)('waits for the disk as durability %s requires', async (durability, synchronous) => {
     const settings: unknown[] = []
     const pragma = BetterSqlite3.prototype.pragma
     BetterSqlite3.prototype.pragma = function (this: Database, ...args) {
@@ -201,7 +201,7 @@ describe('a handle of SQLite', () => {
     expect(synchronous()).toBe(2)
   })
 
-  it('keeps the write-ahead log small, after the appends have been answered', async () => {
+  it('keeps the write-ahead log small, after the appends have returned', async () => {
     const { store, db } = await openHandle()
     const { branch } = await store.create()
     let head: MessageId | null = null
@@ -209,14 +209,14 @@ describe('a handle of SQLite', () => {
       head = (await store.append(branch, head, [say('x'.repeat(4_000))])).head
       await new Promise(setImmediate)
     }
-    // Some 3,000 pages were written; a log that is never emptied has them all.
+    // About 3,000 pages were written. A log without checkpoints would contain all of them.
     const [{ log }] = db.pragma('wal_checkpoint(PASSIVE)') as [{ log: number }]
     expect(log).toBeLessThan(1_000)
   })
 })
 
 describe('the search index of SQLite', () => {
-  /** No search can show it: what the index finds is read again before it is an answer. */
+  /** A search cannot show it: hits of the index are checked against the messages. */
   it('keeps no word that was erased, deleted or purged', async () => {
     const { store, db } = await openHandle()
     const found = (word: string) =>
@@ -305,7 +305,7 @@ describe('a closed store of SQLite', () => {
     writeRecords: store => store.writeRecords([{ kind: 'blob', hash: '', data: new Uint8Array() }]),
   }
 
-  it.each(Object.entries(calls))('says so when it is asked to %s', async (_, call) => {
+  it.each(Object.entries(calls))('reports that it is closed when it is asked to %s', async (_, call) => {
     const store = await openSqliteStore(':memory:')
     await store.close()
     await expect(call(store)).rejects.toMatchObject({ name: 'UnavailableError', code: 'unavailable' })
@@ -324,7 +324,7 @@ describe('a closed store of SQLite', () => {
 })
 
 describe('a store in memory', () => {
-  it('is its own, each time', async () => {
+  it('is independent of every other one', async () => {
     const [one, two] = await Promise.all([openSqliteStore(':memory:'), openSqliteStore(':memory:')])
     opened.push(one, two)
     await one.create({ key: 'k' })

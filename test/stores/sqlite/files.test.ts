@@ -44,7 +44,7 @@ async function open(path = file): Promise<Store> {
 
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
-/** The user `nobody` on most machines; any that owns nothing here will do. */
+/** The uid of the unprivileged user on most machines. Any user that owns nothing here will do. */
 const stranger = 65534
 
 let worker: Worker | undefined
@@ -52,7 +52,7 @@ afterAll(() => worker?.kill())
 
 const isRoot = process.getuid?.() === 0
 
-/** A process for which modes hold. For root they do not, so that it goes on as another user. */
+/** A process that respects file modes. Root does not, so it continues as another user. */
 async function startBound(): Promise<Worker> {
   if (!worker) {
     worker = await startWorker()
@@ -62,7 +62,7 @@ async function startBound(): Promise<Worker> {
 }
 
 describe('the files of a store', () => {
-  it('are for their owner alone, whatever the umask, and so are the folders made for them', async () => {
+  it('are readable by their owner only, whatever the umask, and so are new folders', async () => {
     const before = process.umask(0)
     try {
       const store = await open(join(folder, 'a', 'b', 'conversations.db'))
@@ -77,7 +77,7 @@ describe('the files of a store', () => {
     for (const name of files) expect(modeOf(join(folder, 'a', 'b', name)), name).toBe(0o600)
   })
 
-  it('keep the modes that were there before', async () => {
+  it('keep the modes they had before', async () => {
     mkdirSync(join(folder, 'store'))
     chmodSync(join(folder, 'store'), 0o770)
     writeFileSync(file, '')
@@ -87,7 +87,7 @@ describe('the files of a store', () => {
     expect(modeOf(file)).toBe(0o660)
   })
 
-  it('cannot be read by another user, also where the folder can be entered', async context => {
+  it('cannot be read by another user, even if the folder can be entered', async context => {
     if (!isRoot) context.skip('only root can start a process of another user')
     const store = await open()
     await startConversation(store)
@@ -103,7 +103,7 @@ describe('the files of a store', () => {
 })
 
 describe('a store that cannot be written', () => {
-  /** Reads go on, writes are refused by name, and nobody falls over. */
+  /** Reads work, writes throw ReadOnlyError, and the process survives. */
   async function expectReadable(store: Store, place: BranchInConversation, head: MessageId): Promise<void> {
     const { id } = place.conversation
     expect((await store.listConversations()).items.map(item => item.id)).toEqual([id])
@@ -118,7 +118,7 @@ describe('a store that cannot be written', () => {
     await expect(store.create()).rejects.toMatchObject(refused)
     await expect(store.findOrCreate('unknown')).rejects.toMatchObject(refused)
     await expect(store.trash(id)).rejects.toMatchObject(refused)
-    // More than come between two checkpoints, which cannot be made either.
+    // More writes than between two checkpoints, which cannot be made either.
     for (let i = 0; i < 60; i++) {
       await expect(store.append(place.branch, head, [say('x')])).rejects.toMatchObject(refused)
     }
@@ -140,7 +140,7 @@ describe('a store that cannot be written', () => {
     { what: 'folder and file', modes: [0o444, 0o555], owner: 'there' },
   ] as const
   for (const { what, modes, owner } of cases) {
-    it(`is read where another user may not write the ${what}, its owner being ${owner}`, async () => {
+    it(`can be read if another user may not write the ${what}, with owner ${owner}`, async () => {
       const { store, place, head } = await fill()
       if (owner === 'gone') await store.close()
       const home = join(folder, 'store')
@@ -153,7 +153,7 @@ describe('a store that cannot be written', () => {
     })
   }
 
-  it('says so if it is not there yet', async () => {
+  it('is reported if the file does not exist yet', async () => {
     chmodSync(folder, 0o555)
     const other = await startBound()
     await expect(other.open(join(folder, 'new', 'x.db'))).rejects.toMatchObject({ code: 'unavailable' })
@@ -161,11 +161,11 @@ describe('a store that cannot be written', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('is not taken for whole while a log beside it, which cannot be used, holds a part of it', async () => {
+  it('is not considered complete while an unusable log next to it holds a part of it', async () => {
     await fill()
     const copy = join(folder, 'copy')
     mkdirSync(copy)
-    // As a copy of the two files that matter would leave them on a medium that cannot be written.
+    // As a copy of the two relevant files on a read-only medium.
     for (const suffix of ['', '-wal']) {
       copyFileSync(file + suffix, join(copy, `a.db${suffix}`))
       chmodSync(join(copy, `a.db${suffix}`), 0o444)
@@ -177,7 +177,7 @@ describe('a store that cannot be written', () => {
   })
 })
 
-describe('a disk that is full', () => {
+describe('a full disk', () => {
   /** A store whose file may not grow by more than `pages`. */
   async function openLimited(pages: number): Promise<{ db: Database; store: Store }> {
     const db = new BetterSqlite3(join(folder, 'limited.db'))
@@ -189,7 +189,7 @@ describe('a disk that is full', () => {
     return { db, store }
   }
 
-  it('is a StorageFullError; what was acknowledged is there, and it goes on when there is space', async () => {
+  it('throws StorageFullError, keeps acknowledged data and works again after space is freed', async () => {
     const { db, store } = await openLimited(60)
     const { branch } = await store.create()
     let head: MessageId | null = null
@@ -224,22 +224,22 @@ describe('a disk that is full', () => {
   })
 })
 
-describe('a file that is no store', () => {
+describe('a file that is not a store', () => {
   it.each([
-    ['garbage', Buffer.from('this is no database, but long enough to be read as one. '.repeat(40))],
+    ['garbage', Buffer.from('this is not a database, but long enough to be read as one. '.repeat(40))],
     [
       'a header and nothing behind it',
       Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(4_080)]),
     ],
     ['a few bytes', Buffer.from('hello')],
-  ])('is a CorruptError: %s', async (_, bytes) => {
+  ])('throws CorruptError: %s', async (_, bytes) => {
     mkdirSync(join(folder, 'store'))
     writeFileSync(file, bytes)
     await expect(open()).rejects.toMatchObject({ name: 'CorruptError', code: 'corrupt' })
     expect(readFileSync(file).equals(bytes)).toBe(true)
   })
 
-  it('is a CorruptError where a page was damaged, and the rest goes on', async () => {
+  it('throws CorruptError for a damaged page and still reads the rest', async () => {
     const store = await open()
     const { conversation } = await startConversation(store)
     await store.close()
@@ -256,7 +256,7 @@ describe('a file that is no store', () => {
     await damaged.create()
   })
 
-  it('is unavailable where the path names a folder, or goes through a file', async () => {
+  it('is unavailable if the path is a folder, or leads through a file', async () => {
     mkdirSync(file, { recursive: true })
     await expect(open()).rejects.toMatchObject({ code: 'unavailable' })
     writeFileSync(join(folder, 'plain'), '')

@@ -13,13 +13,13 @@ import { migrations } from '../../../src/stores/sqlite/migrations.ts'
 import { startConversation } from '../../../src/testing/contract/build.ts'
 import { startWorker, type Worker } from '../../support/workers.ts'
 
-/** What was released is history. Version 1 may still change until the first release: then put here what the
- *  failing test prints. After it, a change of the schema is a new migration with a new line. */
+/** A released migration is history. Version 1 may still change until the first release: then put the
+ *  printed hash here. After that, a change of the schema is a new migration with a new line. */
 const released: Record<number, string> = {
   1: 'fc0220946abd813d86f8a44279e13ba85457f53eaaa2b9ecd12e8aa63d8592f7',
 }
 
-/** A next version, as it may come one day. */
+/** A future version. */
 const newest = migrations.at(-1)!.version
 const second: Migration = {
   version: newest + 1,
@@ -47,7 +47,7 @@ function handle(path = file): Database {
   return db
 }
 
-/** A file of the newest version with one conversation of three messages, closed. */
+/** A closed file of the newest version with one conversation of three messages. */
 async function fill(): Promise<void> {
   const store = await openSqliteStore(file)
   await startConversation(store, { key: 'k' })
@@ -67,18 +67,18 @@ const messagesIn = (db: Database) => db.prepare('SELECT count(*) FROM skein_mess
 const filesHere = () => readdirSync(folder).sort()
 
 describe('the migrations of SQLite', () => {
-  it('are numbered from 1 without a gap, and each says what it is', () => {
+  it('are numbered from 1 without a gap, and each has a name', () => {
     expect(migrations.map(one => one.version)).toEqual(migrations.map((_, i) => i + 1))
     for (const { name, sql } of migrations) expect([name, sql].every(text => text.length > 10)).toBe(true)
   })
 
-  it('are not edited once they are released', () => {
+  it('are not edited after their release', () => {
     expect(Object.fromEntries(migrations.map(({ version, sql }) => [version, sha256Hex(sql)]))).toEqual(
       released,
     )
   })
 
-  it('make the same schema step by step as in one go', async () => {
+  it('create the same schema step by step and at once', async () => {
     const stepwise = handle(':memory:')
     for (let upto = 1; upto <= newest; upto++) await migrateFile(stepwise, migrations.slice(0, upto))
     await migrateFile(stepwise, [...migrations, second])
@@ -88,7 +88,7 @@ describe('the migrations of SQLite', () => {
     expect(schemaVersion(stepwise)).toBe(newest + 1)
   })
 
-  it('are done once: opening again writes nothing (S1-17)', async () => {
+  it('run once, and opening again writes nothing (S1-17)', async () => {
     await fill()
     const before = readFileSync(file)
     await (await openSqliteStore(file)).close()
@@ -97,8 +97,8 @@ describe('the migrations of SQLite', () => {
   })
 })
 
-describe('a file that a newer Skein has written', () => {
-  it('is refused by name of both versions, and not a byte of it changes', async () => {
+describe('a file written by a newer version of Skein', () => {
+  it('is refused with both versions, and no byte of it changes', async () => {
     await fill()
     const db = handle()
     await migrateFile(db, [...migrations, second])
@@ -117,7 +117,7 @@ describe('a file that a newer Skein has written', () => {
     expect(filesHere()).toEqual(['conversations.db'])
   })
 
-  it('is refused also if it became newer while we made our copy', async () => {
+  it('is refused even if it became newer during the copy', async () => {
     await fill()
     const late = handle()
     const migrating = migrateFile(late, [...migrations, second])
@@ -129,7 +129,7 @@ describe('a file that a newer Skein has written', () => {
 })
 
 describe('a file of an older version', () => {
-  it('is copied first, what stood in its log included, and the copy is a store', async () => {
+  it('is copied first, including its log, and the copy is a store', async () => {
     const store = await openSqliteStore(file)
     await startConversation(store, { key: 'k' })
     expect(existsSync(`${file}-wal`)).toBe(true)
@@ -155,11 +155,11 @@ describe('a file of an older version', () => {
     expect(schemaVersion(handle(copyPath(file)))).toBe(newest + 1)
   })
 
-  it('keeps the copy of the old version when two processes migrate at once', async () => {
+  it('keeps the copy of the old version if two processes migrate at once', async () => {
     await fill()
     const late = handle()
     const migrating = migrateFile(late, [...migrations, second])
-    // While it copies, another has copied and migrated.
+    // During the copy, another process has copied and migrated.
     writeFileSync(copyPath(file), 'of the quicker one')
     handle().exec(second.sql)
     putVersion(second.version)
@@ -169,7 +169,7 @@ describe('a file of an older version', () => {
     expect(filesHere().filter(name => name.includes('before-migration.'))).toEqual([])
   })
 
-  it('stays as it was, wholly, if a migration fails', async () => {
+  it('stays completely unchanged if a migration fails', async () => {
     await fill()
     const db = handle()
     const schema = schemaOf(db)
@@ -184,9 +184,9 @@ describe('a file of an older version', () => {
     expect(schemaVersion(db)).toBe(newest + 2)
   })
 
-  it('is what a process killed in the middle of a migration leaves', async () => {
+  it('is unchanged after a process was killed during a migration', async () => {
     await fill()
-    // The migration asks for a function that says where it is, and never comes back.
+    // The migration calls a function that reports its position and never returns.
     const stuck = { ...second, sql: `${second.sql}; DELETE FROM skein_messages; SELECT stay()` }
     const child = spawn(process.execPath, ['--input-type=module', '-e', killedScript(stuck)], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -222,11 +222,11 @@ function killedScript(migration: Migration): string {
     await migrateFile(db, [...migrations, ${JSON.stringify(migration)}])`
 }
 
-describe('processes that start at once on a file that is not there', () => {
+describe('processes that create a file at the same time', () => {
   const workers: Worker[] = []
   afterAll(() => Promise.all(workers.map(worker => worker.kill())))
 
-  it('all get the store', { timeout: 60_000 }, async () => {
+  it('all open the store', { timeout: 60_000 }, async () => {
     workers.push(...(await Promise.all(Array.from({ length: 8 }, startWorker))))
     for (let round = 0; round < 5; round++) {
       const fresh = join(folder, `round-${round}`, 'conversations.db')

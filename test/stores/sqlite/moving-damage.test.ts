@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What can be read of each conversation after something was done to the file. */
+/** The readable records of each conversation after a change to the file. */
 async function readAfter(...sql: readonly string[]): Promise<(StoreRecord | UnreadableRecord)[]> {
   const db = new BetterSqlite3(file)
   db.pragma('foreign_keys = OFF')
@@ -38,7 +38,7 @@ async function readAfter(...sql: readonly string[]): Promise<(StoreRecord | Unre
 const told = (pieces: readonly (StoreRecord | UnreadableRecord)[]) =>
   pieces.flatMap(piece => (piece.kind === 'unreadable' ? [`${piece.what}: ${piece.reason}`] : []))
 
-it('what is missing or senseless in a store is told, and the rest is read (P5)', async () => {
+it('reading records reports missing and inconsistent data and returns the rest (P5)', async () => {
   const talk = `(SELECT c FROM skein_conversations WHERE id = '${sample.talk}')`
   const pieces = await readAfter(
     `DELETE FROM skein_messages WHERE conv = ${talk} AND seq = 4`,
@@ -58,11 +58,11 @@ it('what is missing or senseless in a store is told, and the rest is read (P5)',
   for (const record of others) expect(pieces).toContainEqual(record)
 })
 
-it('a page that the disk has lost takes what stood on it, and nothing else', async () => {
+it('a lost page costs only the records on it', async () => {
   const db = new BetterSqlite3(file)
   db.pragma('wal_checkpoint(TRUNCATE)')
   const size = db.pragma('page_size', { simple: true }) as number
-  // A leaf of the table of messages: its bodies stand on it.
+  // A leaf of the table of messages, with their bodies.
   const page = db
     .prepare(`SELECT max(pageno) FROM dbstat WHERE name = 'skein_messages' AND pagetype = 'leaf'`)
     .pluck()

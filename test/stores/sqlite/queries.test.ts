@@ -19,14 +19,14 @@ async function freshHandle(): Promise<Database> {
   return db
 }
 
-/** The texts of a statement; a list has one for each set of filters. */
+/** The texts of a statement. A list has one for each set of filters. */
 function textsOf(of: Queries, name: StatementName, filters: readonly ListFilter[] = []): string[] {
   const text = of[name]
   return typeof text === 'function' ? [text(filters)] : typeof text === 'string' ? [text] : [...text]
 }
 
 describe('the SQL of SQLite', () => {
-  it('is accepted by a fresh schema, statement by statement (S3-68)', async () => {
+  it('is accepted by a new schema, statement by statement (S3-68)', async () => {
     const db = await freshHandle()
     const lists = [...listFilters.map(filter => [filter]), listFilters]
     for (const name of names) {
@@ -40,12 +40,12 @@ describe('the SQL of SQLite', () => {
   })
 })
 
-/** All that the contract makes the programs ask for. What a case finds wrong is the contract test's to say. */
-describe('what the programs ask for', () => {
+/** All statements that the programs run for the contract. The contract test reports failures of cases. */
+describe('the statements of the programs', () => {
   const asked = new Map<StatementName, Map<string, StatementCall>>()
 
   beforeAll(async () => {
-    // Searches are the slowest cases by far, and "search changes" runs all their statements.
+    // Searches are by far the slowest cases, and "search changes" runs all their statements.
     const cases = contract.filter(({ area }) => area !== 'search')
     for (const one of cases) await runCase({ name: 'recorded', open: openRecorded }, one).catch(() => {})
   }, 120_000)
@@ -74,27 +74,27 @@ describe('what the programs ask for', () => {
     return step.value
   }
 
-  it('is every statement of the vocabulary', () => {
-    // Asked where something cannot be read: of a file that is damaged.
+  it('are all statements of the vocabulary', () => {
+    // Only used for data that cannot be read, in a damaged file.
     const ofDamage = ['rawConversationAt', 'knownConversations', 'rawSeqs', 'blobUsers']
     expect(names.filter(name => !asked.has(name) && !ofDamage.includes(name))).toEqual([])
   })
 
-  it('brings every parameter that the SQL names, in both dialects', () => {
+  it('have every parameter that the SQL of both dialects names', () => {
     expect(faults((used, given) => used.filter(name => given[name] === undefined))).toEqual([])
   })
 
-  it('brings no parameter that neither dialect knows', () => {
+  it('have no parameter that neither dialect uses', () => {
     const extra = faults((used, given) => Object.keys(given).filter(name => !used.includes(name)))
     expect(extra).toEqual([
-      // The parameters of both lists are one type.
+      // The parameters of both lists have one type.
       'countConversations: limit',
-      // It is given the whole turn.
+      // The call passes the whole turn.
       ...['branch', 'first', 'holder', 'started_at'].map(name => `updateTurn: ${name}`),
     ])
   })
 
-  /** For each call of a kind that was made: what `check` says of the parameters used and given. */
+  /** For each kind of call: the result of `check` on the parameters that are used and given. */
   function faults(check: (used: string[], given: Record<string, unknown>) => string[]): string[] {
     const found = new Set<string>()
     for (const [name, kinds] of asked) {
@@ -113,7 +113,7 @@ describe('what the programs ask for', () => {
   }
 })
 
-describe('the plans of SQLite', () => {
+describe('the query plans of SQLite', () => {
   let db: Database
   beforeAll(async () => {
     db = await freshHandle()
@@ -125,7 +125,7 @@ describe('the plans of SQLite', () => {
     return (rows as { detail: string }[]).map(row => row.detail)
   }
 
-  it('never read a table from end to end, but to rebuild, to count and to check', () => {
+  it('never scan a table, except to rebuild, to count and to check', () => {
     const scans = names
       .filter(name => typeof queries[name] !== 'function')
       .flatMap(name =>
@@ -140,7 +140,7 @@ describe('the plans of SQLite', () => {
     ])
   })
 
-  it('are compiled once, and not for each limit', () => {
+  it('are compiled once, not for each limit', () => {
     const compiledOften = names.filter(name =>
       textsOf(queries, name, ['living']).some(text => /\bLIMIT\s+@/i.test(text)),
     )
@@ -197,7 +197,7 @@ describe('the plans of SQLite', () => {
         'SEARCH c USING INTEGER PRIMARY KEY (rowid=?)',
       ],
     ],
-  ])('of %s use the index made for it (S1-16, S2-15, S2-16, S2-59, S3-13)', (name, lines) => {
+  ])('use the intended index for %s (S1-16, S2-15, S2-16, S2-59, S3-13)', (name, lines) => {
     expect(textsOf(queries, name).flatMap(planOf)).toEqual(expect.arrayContaining(lines))
   })
 
@@ -211,7 +211,7 @@ describe('the plans of SQLite', () => {
       ['project', 'after'],
       'SEARCH c USING INDEX skein_conversations_project (project=? AND (updated_at,id)<(?,?))',
     ],
-  ])('of lists narrowed by %j read newest first and stop (S2-17)', (filters, line) => {
+  ])('read newest first and stop for lists filtered by %j (S2-17)', (filters, line) => {
     const plan = textsOf(queries, 'listConversations', ['living', ...filters]).flatMap(planOf)
     expect(plan).toContain(line)
     expect(plan.filter(step => step.includes('ORDER BY'))).toEqual([])
