@@ -1,5 +1,6 @@
 import BetterSqlite3 from 'better-sqlite3'
 import type { ConversationId, MessageId } from '../src/core/ids.ts'
+import { pathOf } from '../src/core/path.ts'
 import type { Store } from '../src/core/ports.ts'
 import { openSqliteStore, sqliteStore } from '../src/stores/sqlite/index.ts'
 import type { Contender, Durability } from './contender.ts'
@@ -27,7 +28,7 @@ function contender(store: Store, db: BetterSqlite3.Database | null): Contender {
       const turn = { key, step: 0, model, usage }
       return (await store.append(main(id), head as MessageId | null, messages, { turn })).head
     },
-    load: async (_, head) => (await store.path(head as MessageId)).length,
+    load: async (_, head) => (await pathOf(store, head as MessageId)).length,
     list: async () => (await store.listConversations()).items.length,
     fork: async (id, at, name) => {
       await store.createBranch(id as ConversationId, at as MessageId, { name })

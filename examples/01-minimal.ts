@@ -1,5 +1,5 @@
 // Store two messages, close the store as if the process had ended, and continue the conversation.
-import { openStore, textOf } from 'skein'
+import { openStore, pathOf, textOf } from 'skein'
 
 const file = '.skein/example.db'
 let store = await openStore(file)
@@ -12,7 +12,7 @@ await store.close()
 
 store = await openStore(file)
 branch = (await store.findOrCreate('example:talk')).branch
-for (const message of await store.path(branch.head!)) console.log(`${message.role}: ${textOf(message)}`)
+for (const message of await pathOf(store, branch.head!)) console.log(`${message.role}: ${textOf(message)}`)
 await store.close()
 
 console.log(`\nEverything was read back from ${file}. Run it again: the conversation continues.`)

@@ -1,6 +1,6 @@
 // Forks, siblings and the tree. A branch is a pointer: a fork writes one row and copies no message.
 
-import { buildForest, byActivity, openStore, textOf, walkForest } from 'skein'
+import { buildForest, byActivity, collectPages, openStore, textOf, walkForest } from 'skein'
 
 const store = await openStore(':memory:')
 const { conversation, branch } = await store.create()
@@ -21,7 +21,9 @@ const late = await store.append(branch, answered.head, [{ role: 'user', blocks: 
 })
 console.log(`the second writer is on ${late.branch.name} (${late.outcome})\n`)
 
-for (const { name, active, messagesSinceBase } of await store.listBranches(conversation.id)) {
+for (const { name, active, messagesSinceBase } of await collectPages(page =>
+  store.listBranches(conversation.id, page),
+)) {
   console.log(`${active ? '*' : ' '} ${name.padEnd(10)} ${messagesSinceBase} messages of its own`)
 }
 

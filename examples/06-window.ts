@@ -1,6 +1,6 @@
 // A conversation outgrows the window of its model. Messages that no longer fit are summarised once. The
 // summary is stored in addition to the messages, and none of them is lost.
-import { openStore } from 'skein'
+import { collectPages, openStore, pathOf } from 'skein'
 import { createAgent } from 'skein/agent'
 import { scripted } from 'skein/models'
 
@@ -20,9 +20,9 @@ for (let day = 1; day <= 30; day++) {
 }
 
 const { branch, conversation } = (await store.findByKey('voyage'))!
-const summaries = await store.listSummaries(conversation.id)
+const summaries = await collectPages(page => store.listSummaries(conversation.id, page))
 console.log(
-  `${(await store.path(branch.head!)).length} messages are stored, and ${summaries.length} summaries.`,
+  `${(await pathOf(store, branch.head!)).length} messages are stored, and ${summaries.length} summaries.`,
 )
 console.log(`The newest summary begins: ${summaries.at(-1)!.text.slice(0, 100)}`)
 await store.close()

@@ -1,5 +1,5 @@
 // An agent calls another one. The subagent's run is a separate conversation, linked to the calling message.
-import { openStore, textOf } from 'skein'
+import { openStore, pathOf, textOf } from 'skein'
 import { createAgent, subagent } from 'skein/agent'
 import { scripted } from 'skein/models'
 
@@ -23,7 +23,7 @@ const { conversation } = (await store.findByKey('books'))!
 const { items } = await store.listConversations({ parent: conversation.id })
 for (const trace of items) {
   console.log(`\n${trace.label}, asked by message ${trace.parent!.messageId}`)
-  for (const message of await store.path(trace.branch.head!))
+  for (const message of await pathOf(store, trace.branch.head!))
     console.log(`  ${message.role}: ${textOf(message)}`)
 }
 await store.close()

@@ -1,3 +1,4 @@
+import { pathOf } from 'skein'
 // The AI SDK in two lines: wrap the model and the tools, and every call is recorded.
 
 import { generateText, isStepCount, type ModelMessage, tool } from 'ai'
@@ -35,7 +36,7 @@ await generateText({
 })
 
 const { head } = await store.getBranch(await later.place())
-for (const message of await store.path(head!)) {
+for (const message of await pathOf(store, head!)) {
   const [block] = message.blocks
   const tool =
     block?.type === 'tool_call' ? `calls ${block.name}` : block?.type === 'tool_result' && block.output

@@ -41,7 +41,7 @@ export {
   StorageFullError,
   UnavailableError,
 } from './core/errors.ts'
-export type { EventListing, EventType, NewEvent, TraceEvent } from './core/event.ts'
+export type { EventType, ListEvents, NewEvent, TraceEvent } from './core/event.ts'
 export type { Finding, Severity, Verified, VerifyOptions, VerifyProgress } from './core/finding.ts'
 export type { ConversationId, MessageId } from './core/ids.ts'
 export { conversationId, messageId } from './core/ids.ts'
@@ -52,7 +52,10 @@ export type {
   ListConversations,
   ListedConversation,
   ListMessages,
+  ListTurns,
+  OrderedPageOptions,
   Page,
+  PageOptions,
   SearchHit,
   SearchOptions,
   SkippedRow,
@@ -71,6 +74,7 @@ export type {
   ModelRequest,
   ToolSpec,
 } from './core/model.ts'
+export { collectPages, itemsOf } from './core/pages.ts'
 export type { PathReader } from './core/path.ts'
 export { pathOf } from './core/path.ts'
 export type {

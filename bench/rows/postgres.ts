@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
 import { makeFloorTables, openPostgresFloor, type PostgresContender } from '../floor-postgres.ts'
@@ -44,7 +45,7 @@ async function openOurs(url: string): Promise<PostgresContender> {
       const turn = { key, step: 0, model, usage }
       return (await store.append(main(id), head as MessageId | null, messages, { turn })).head
     },
-    load: async (_, head) => (await store.path(head as MessageId)).length,
+    load: async (_, head) => (await pathOf(store, head as MessageId)).length,
     close: () => store.close(),
   }
 }

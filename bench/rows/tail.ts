@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import type { BranchRef } from '../../src/core/branch.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { median, pairedRatio } from '../measure.ts'
@@ -38,7 +39,7 @@ async function fill({ file, history }: { file: string; history: number }): Promi
 
   const short = await linear(0, 250)
   const long = await linear(1, history / 4)
-  const tenth = (await store.path(long.early))[9]!.id
+  const tenth = (await pathOf(store, long.early))[9]!.id
   await store.createBranch(long.place.conversationId, tenth, { name: 'fork' })
   const forked = await grow({ ...long.place, name: 'fork' }, tenth, 100)
   const interleaved = await inTurn(2, 200)

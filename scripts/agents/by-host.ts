@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { textOf } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { killAll, runVariable } from '../../test/acp/agents/processes.ts'
 import { timesIn } from '../../test/acp/agents/step.ts'
@@ -66,6 +67,6 @@ async function say(world: AgentWorld, name: string, until: string): Promise<void
 async function stored(world: AgentWorld, expected: Expected) {
   await using store = await openSqliteStore(storeOf(world))
   const { head } = (await store.resolve(key)).branch
-  const text = (head === null ? [] : await store.path(head)).map(textOf).join('\n')
+  const text = (head === null ? [] : await pathOf(store, head)).map(textOf).join('\n')
   return verdict(textsOf(expected).map(one => [one, timesIn(text, one)]))
 }

@@ -1,3 +1,4 @@
+import { collectPages } from '../core/pages.ts'
 import type { BranchInConversation, ConversationReader, ConversationWriter, Deleter } from '../core/ports.ts'
 import { sessionKeyPrefix } from './session-id.ts'
 
@@ -10,7 +11,7 @@ export async function deleteSession(
     Pick<Deleter, 'trash'>,
   { conversation, branch }: BranchInConversation,
 ): Promise<void> {
-  const branches = await store.listBranches(conversation.id)
+  const branches = await collectPages(page => store.listBranches(conversation.id, page))
   const hasOwnId = ({ key }: { readonly key: string | null }) => key?.startsWith(sessionKeyPrefix) === true
   // A branch without an id of its own belongs to the conversation's session.
   const going = hasOwnId(branch)

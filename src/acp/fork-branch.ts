@@ -1,5 +1,6 @@
 import type { Branch, BranchRef } from '../core/branch.ts'
 import { KeyReusedError } from '../core/errors.ts'
+import { collectPages } from '../core/pages.ts'
 import type { ConversationReader, ConversationWriter } from '../core/ports.ts'
 import { sessionKeyPrefix } from './session-id.ts'
 
@@ -10,7 +11,9 @@ export async function forkBranch(
   sessionId: string,
 ): Promise<Branch> {
   const { head } = await store.getBranch(from)
-  const taken = new Set((await store.listBranches(from.conversationId)).map(({ name }) => name))
+  const taken = new Set(
+    (await collectPages(page => store.listBranches(from.conversationId, page))).map(({ name }) => name),
+  )
   const stem = from.name.replace(/-\d+$/, '')
   for (let n = 2; ; n++) {
     const name = `${stem}-${n}`

@@ -1,6 +1,7 @@
 import type { Branch } from '../core/branch.ts'
 import { InvalidError, NotFoundError } from '../core/errors.ts'
 import { conversationId } from '../core/ids.ts'
+import { collectPages } from '../core/pages.ts'
 import type { BranchInConversation, ConversationReader } from '../core/ports.ts'
 
 /** What stands before a session id in the key of the branch that it names. */
@@ -37,7 +38,9 @@ async function byConversation(
   const active = await store.getBranch({ conversationId: id, name: activeBranch })
   if (ownIdOf(active) === null) return { conversation, branch: active }
   // A branch with an id of its own is another session: going on with it elsewhere must not move this one there.
-  const other = (await store.listBranches(id)).find(branch => ownIdOf(branch) === null)
+  const other = (await collectPages(page => store.listBranches(id, page))).find(
+    branch => ownIdOf(branch) === null,
+  )
   return { conversation, branch: other ? await store.getBranch(other) : active }
 }
 

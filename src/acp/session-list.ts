@@ -1,6 +1,7 @@
 import type { BranchInfo } from '../core/branch.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { ListedConversation } from '../core/listing.ts'
+import { collectPages } from '../core/pages.ts'
 import type { ConversationReader, Lister } from '../core/ports.ts'
 import { sessionKeyPrefix } from './session-id.ts'
 
@@ -34,7 +35,7 @@ export async function listSessions(
   // A conversation without a directory cannot be opened in one, and one that belongs to another program is not ours to go on with.
   const open = items.filter(({ directory, owner }) => directory !== null && owner === null)
   const sessions = await Promise.all(
-    open.map(async item => sessionsOf(item, await store.listBranches(item.id))),
+    open.map(async item => sessionsOf(item, await collectPages(page => store.listBranches(item.id, page)))),
   )
   return { sessions: sessions.flat(), ...(next === null ? {} : { nextCursor: next }) }
 }

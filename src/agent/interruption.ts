@@ -1,6 +1,7 @@
 import { isCall, isResult } from '../context/view/pairs.ts'
 import type { ToolCallBlock } from '../core/block.ts'
 import type { Message } from '../core/message.ts'
+import { collectPages } from '../core/pages.ts'
 import type { MessageReader } from '../core/ports.ts'
 import type { UnansweredCalls } from './run-steps.ts'
 import type { Tools } from './tools/tool.ts'
@@ -60,6 +61,8 @@ async function startedCalls(
   reader: Pick<MessageReader, 'listEvents'> | null,
 ): Promise<ReadonlySet<string>> {
   const listing = { types: ['tool_started'], newest: true, limit: 1_000 } as const
-  const events = reader ? await reader.listEvents(asked.conversationId, listing) : []
+  const events = reader
+    ? await collectPages(page => reader.listEvents(asked.conversationId, { ...listing, ...page }))
+    : []
   return new Set(events.filter(({ data }) => data.message === asked.id).map(({ data }) => String(data.call)))
 }

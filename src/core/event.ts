@@ -1,5 +1,6 @@
 import type { ConversationId } from './ids.ts'
 import type { JsonObject } from './json.ts'
+import type { OrderedPageOptions } from './listing.ts'
 
 export type EventType =
   | 'turn_started'
@@ -30,12 +31,6 @@ export interface NewEvent {
   readonly data?: JsonObject
 }
 
-export interface EventListing {
-  /** Only events after this number. */
-  readonly after?: number
+export interface ListEvents extends OrderedPageOptions {
   readonly types?: readonly EventType[]
-  /** Returns the newest events up to the limit instead of the oldest, in ascending order. */
-  readonly newest?: true
-  /** Default: 1,000. Maximum: 100,000. `after` continues the list. */
-  readonly limit?: number
 }

@@ -2,6 +2,21 @@ import type { Branch } from './branch.ts'
 import type { Conversation, ConversationKind } from './conversation.ts'
 import type { ConversationId } from './ids.ts'
 import type { Message, Role } from './message.ts'
+import type { Turn } from './turn.ts'
+
+/** How to page through a list. */
+export interface PageOptions {
+  /** Most items of a page. Default: 100. */
+  readonly limit?: number
+  /** `next` of the page before. */
+  readonly after?: string
+}
+
+/** A page of a list that can be read from either end. */
+export interface OrderedPageOptions extends PageOptions {
+  /** Default: `ascending`, oldest first. */
+  readonly order?: 'ascending' | 'descending'
+}
 
 /** A page of a list. */
 export interface Page<T> {
@@ -41,6 +56,10 @@ export interface ConversationFilter {
 export interface ListConversations extends ConversationFilter {
   readonly limit?: number
   readonly after?: string
+}
+
+export interface ListTurns extends OrderedPageOptions {
+  readonly status?: Turn['status']
 }
 
 /** Messages of a conversation in the order in which they were stored. */

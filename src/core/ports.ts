@@ -1,7 +1,7 @@
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './branch.ts'
 import type { Conversation, ConversationPatch, NewConversation } from './conversation.ts'
 import type { Holder } from './errors.ts'
-import type { EventListing, NewEvent, TraceEvent } from './event.ts'
+import type { ListEvents, NewEvent, TraceEvent } from './event.ts'
 import type { Verified, VerifyOptions } from './finding.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type {
@@ -10,7 +10,10 @@ import type {
   ListConversations,
   ListedConversation,
   ListMessages,
+  ListTurns,
+  OrderedPageOptions,
   Page,
+  PageOptions,
   SearchHit,
   SearchOptions,
 } from './listing.ts'
@@ -63,7 +66,8 @@ export interface ConversationReader {
    *  live. */
   versionOf(id: ConversationId): Promise<number>
   getBranch(ref: BranchRef): Promise<Branch>
-  listBranches(id: ConversationId): Promise<readonly BranchInfo[]>
+  /** Oldest first. */
+  listBranches(id: ConversationId, page?: PageOptions): Promise<Page<BranchInfo>>
   /** The branch with this key, or null. Expired and trashed conversations are not found. */
   findByKey(key: string): Promise<BranchInConversation | null>
   /** The newest conversation of a task at its active branch, or null. Expired and trashed ones are not
@@ -71,7 +75,8 @@ export interface ConversationReader {
   findByTask(task: string): Promise<BranchInConversation | null>
   /** The branch that a foreign agent links to this id, or null. */
   findByAgentLink(agent: string, foreignId: string): Promise<BranchInConversation | null>
-  listAgentLinks(ref: BranchRef): Promise<readonly AgentLink[]>
+  /** By agent and directory. */
+  listAgentLinks(ref: BranchRef, page?: PageOptions): Promise<Page<AgentLink>>
   /** Resolves a conversation id, a message id, a key or `id:branch`. Ids may be shortened to a unique
    *  prefix of at least six characters. Throws NotFoundError, AmbiguousIdError or InvalidError. */
   resolve(text: string): Promise<Resolved>
@@ -82,18 +87,22 @@ export interface MessageReader {
   /** Returns messages in the order of the ids. Throws NotFoundError for the first missing one. */
   getMessages(ids: readonly MessageId[], options?: ReadOptions): Promise<readonly Message[]>
   /** The messages from the root to this one. */
-  path(id: MessageId, options?: ReadOptions): Promise<readonly Message[]>
+  listPath(id: MessageId, options?: ReadOptions & PageOptions): Promise<Page<Message>>
   /** The newest part of a path. Takes time in proportion to the tail, not to the history. */
   tail(id: MessageId, budget: TailBudget, options?: ReadOptions): Promise<Tail>
   /** The shape of a conversation without contents, in order of seq. */
-  structure(id: ConversationId): Promise<readonly Stretch[]>
+  listStretches(id: ConversationId, page?: PageOptions): Promise<Page<Stretch>>
   readBlob(hash: string): Promise<Uint8Array>
-  listTurns(id: ConversationId, options?: { readonly status?: Turn['status'] }): Promise<readonly Turn[]>
-  /** The pieces of a turn's unfinished answer. */
-  readDraft(id: ConversationId, turnKey: string): Promise<readonly DraftPiece[]>
-  /** Sorted by their last message. `newest` returns only that many, the last ones. */
-  listSummaries(id: ConversationId, options?: { readonly newest?: number }): Promise<readonly Summary[]>
-  listEvents(id: ConversationId, options?: EventListing): Promise<readonly TraceEvent[]>
+  /** The turn with this key, or null. */
+  findTurn(id: ConversationId, turnKey: string): Promise<Turn | null>
+  /** In the order in which they began. */
+  listTurns(id: ConversationId, options?: ListTurns): Promise<Page<Turn>>
+  /** The pieces of a turn's unfinished answer, in order. */
+  readDraft(id: ConversationId, turnKey: string, page?: PageOptions): Promise<Page<DraftPiece>>
+  /** Sorted by their last message. */
+  listSummaries(id: ConversationId, options?: OrderedPageOptions): Promise<Page<Summary>>
+  /** In the order in which they were added. */
+  listEvents(id: ConversationId, options?: ListEvents): Promise<Page<TraceEvent>>
 }
 
 export interface AppendOptions {

@@ -3,6 +3,7 @@ import { BusyError, ConflictError } from '../core/errors.ts'
 import { sha256Hex } from '../core/hash.ts'
 import type { MessageId } from '../core/ids.ts'
 import type { NewMessage, NonEmpty } from '../core/message.ts'
+import { collectPages } from '../core/pages.ts'
 import type { Appended } from '../core/ports.ts'
 import type { Turn, TurnStatus, TurnStep } from '../core/turn.ts'
 import { isSame } from '../system/holder.ts'
@@ -107,7 +108,7 @@ export async function findPlace(opening: Opening, manners: Manners): Promise<Sta
  *  key. */
 async function earlier({ store, ref, options, key, source }: Opening): Promise<Partial<Standing>> {
   if (options.key === undefined) return {}
-  const turn = (await store.listTurns(ref.conversationId)).find(turn => turn.key === key)
+  const turn = await store.findTurn(ref.conversationId, key)
   if (!turn || turn.status === 'open') return {}
   return { replayed: turn.status, ...(options.words.length === 0 && { key: source.uuid() }) }
 }
@@ -148,8 +149,7 @@ export function standingAfter(
 async function goOn(opening: Opening, appended: Appended, again: boolean): Promise<Standing> {
   const { store, key, source } = opening
   const { conversationId } = appended.branch
-  const turns = await store.listTurns(conversationId)
-  const turn = turns.find(turn => turn.key === key)!
+  const turn = (await store.findTurn(conversationId, key))!
   // Otherwise somebody else in this process is at it.
   if (turn.status === 'open' && again && isSame(turn.holder, source.holder()))
     return { ...(await standingIn(opening, turn)), reopened: false }
@@ -203,7 +203,7 @@ async function headNow({ store, ref }: Opening): Promise<MessageId | null> {
 }
 
 export async function openTurnOn({ store, ref }: Opening): Promise<Turn | undefined> {
-  const open = await store.listTurns(ref.conversationId, { status: 'open' })
+  const open = await collectPages(page => store.listTurns(ref.conversationId, { status: 'open', ...page }))
   return open.find(turn => turn.branch === ref.name)
 }
 

@@ -1,5 +1,6 @@
 import { ExpiredError } from '../core/errors.ts'
 import type { ConversationId } from '../core/ids.ts'
+import { collectPages } from '../core/pages.ts'
 import type { MessageReader, TurnWriter } from '../core/ports.ts'
 import { type EndedTurn, hasRunOut, type Turn } from '../core/turn.ts'
 import { type RecorderSource, systemRecorderSource } from '../system/source.ts'
@@ -14,7 +15,7 @@ export async function takeOver(
   source: Pick<RecorderSource, 'now' | 'isDead'> = systemRecorderSource,
 ): Promise<readonly EndedTurn[]> {
   const ended: EndedTurn[] = []
-  for (const turn of await store.listTurns(id, { status: 'open' })) {
+  for (const turn of await collectPages(page => store.listTurns(id, { status: 'open', ...page }))) {
     if (branch !== undefined && turn.branch !== branch) continue
     if (turn.holder === null || !isAbandoned(turn, source)) continue
     try {

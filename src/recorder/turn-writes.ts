@@ -129,8 +129,8 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
   /** Whether the branch only has another name now. */
   async function followRenamed(): Promise<boolean> {
     const { key, branch } = standing!
-    const turn = (await store.listTurns(conversationId, { status: 'open' })).find(turn => turn.key === key)
-    if (!turn || turn.branch === branch.name) return false
+    const turn = await store.findTurn(conversationId, key)
+    if (turn?.status !== 'open' || turn.branch === branch.name) return false
     standing = { ...standing!, branch: { conversationId, name: turn.branch } }
     return true
   }
@@ -191,7 +191,7 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
       leave(new ExpiredError(`turn ${JSON.stringify(key)} was ended before its answer`))
       return endUnbegun(facts, draft)
     }
-    const turn = (await store.listTurns(conversationId)).find(turn => turn.key === key)
+    const turn = await store.findTurn(conversationId, key)
     const ended = turn && turn.status !== 'open' ? turn.status : facts.status
     const head = ended === facts.status ? (await store.getBranch(branch)).head : standing!.head
     standing = { ...standing!, begun: false, head }

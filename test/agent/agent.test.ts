@@ -4,6 +4,8 @@ import { tool } from '../../src/agent/tools/tool.ts'
 import { ModelError } from '../../src/core/errors.ts'
 import { sha256Hex } from '../../src/core/hash.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { textOf } from '../../src/index.ts'
 import { adder, said, statuses, told, world } from './build.ts'
 
@@ -55,7 +57,7 @@ describe('a conversation with an agent', () => {
     await here.agent.ask('talk', 'hello')
     const { conversation } = (await here.store.findByKey('talk'))!
     expect(conversation.prompt?.text).toBe('Be brief.')
-    const [turn] = await here.store.listTurns(conversation.id)
+    const [turn] = await collectPages(page => here.store.listTurns(conversation.id, page))
     expect([turn?.promptHash, turn?.model, turn?.status]).toEqual([
       sha256Hex('Be brief.'),
       'scripted',
@@ -86,7 +88,7 @@ describe('the system prompt', () => {
     expect(seen).toEqual(['Be brief.', 'Be kind.', ''])
     const { conversation } = (await here.store.findByKey('talk'))!
     expect([conversation.prompt?.text, conversation.model]).toEqual(['Be kind.', 'scripted'])
-    const turns = await here.store.listTurns(conversation.id)
+    const turns = await collectPages(page => here.store.listTurns(conversation.id, page))
     expect(turns.map(turn => turn.promptHash)).toEqual([sha256Hex('Be brief.'), sha256Hex('Be kind.'), null])
   })
 
@@ -219,7 +221,7 @@ describe('many messages', () => {
     const reply = await run.result()
     expect(reply.branch).toEqual({ conversationId: branch!.conversationId, name: branch!.name })
     expect((await here.store.getBranch(other.branch)).head).toBe(null)
-    expect((await here.store.path(reply.head!)).length).toBe(2)
+    expect((await pathOf(here.store, reply.head!)).length).toBe(2)
   })
 
   it('wait for another agent, or go beside it, or are refused, as the sender asks', async () => {
@@ -267,7 +269,7 @@ describe('ending', () => {
     expect((await said(here.store, 'sum')).length).toBe(4)
     expect(requests[1]?.messages.map(message => message.role)).toEqual(['user', 'assistant', 'tool_result'])
     const { conversation } = (await here.store.findByKey('sum'))!
-    const [turn] = await here.store.listTurns(conversation.id)
+    const [turn] = await collectPages(page => here.store.listTurns(conversation.id, page))
     expect([turn?.status, turn?.lastStep]).toEqual(['complete', 0])
   })
 })

@@ -6,6 +6,8 @@ import type { Run } from '../../src/agent/run/run.ts'
 import { tool } from '../../src/agent/tools/tool.ts'
 import type { KnownBlock } from '../../src/core/block.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { openStore, type Store, textOf } from '../../src/index.ts'
 import { type ScriptedOptions, scripted } from '../../src/models/scripted.ts'
 
@@ -41,7 +43,7 @@ export async function world(
 export async function said(store: Store, key: string): Promise<string[]> {
   const place = await store.findByKey(key)
   if (!place?.branch.head) return []
-  return (await store.path(place.branch.head)).map(message => {
+  return (await pathOf(store, place.branch.head)).map(message => {
     const parts = message.blocks.map(block => {
       if (block.type === 'tool_call') return `[${block.name}]`
       return block.type === 'tool_result' ? JSON.stringify(block.output) : textOf({ blocks: [block] })
@@ -52,7 +54,7 @@ export async function said(store: Store, key: string): Promise<string[]> {
 
 export async function statuses(store: Store, key: string): Promise<string[]> {
   const place = await store.findByKey(key)
-  return (await store.listTurns(place!.conversation.id)).map(turn => turn.status)
+  return (await collectPages(page => store.listTurns(place!.conversation.id, page))).map(turn => turn.status)
 }
 
 /** The blocks of one kind in what a model was given. */

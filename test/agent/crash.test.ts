@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { createAgent } from '../../src/agent/agent.ts'
 import type { ToolCallBlock, ToolResultBlock } from '../../src/core/block.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
+import { collectPages } from '../../src/core/pages.ts'
 import { openStore, type Store } from '../../src/index.ts'
 import { scripted } from '../../src/models/scripted.ts'
 import { note } from '../battery/note.ts'
@@ -87,7 +88,7 @@ async function recover(store: Store, round: Round): Promise<void> {
   expect(requests.flatMap(torn)).toEqual([])
   expect(runsOf('once', round)).toBeLessThanOrEqual(1)
   const { conversation } = (await store.findByKey('talk'))!
-  const open = await store.listTurns(conversation.id, { status: 'open' })
+  const open = await collectPages(page => store.listTurns(conversation.id, { status: 'open', ...page }))
   expect(open).toEqual([])
 }
 

@@ -5,6 +5,7 @@ import type { Holder } from '../../src/core/errors.ts'
 import type { NewEvent } from '../../src/core/event.ts'
 import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
+import { collectPages } from '../../src/core/pages.ts'
 import { type Store, textOf } from '../../src/index.ts'
 import { thisHolder } from '../../src/system/holder.ts'
 import { blocksOf, eventsOf, said, statuses, world } from './build.ts'
@@ -104,7 +105,7 @@ describe('a turn that was left behind', () => {
     await using here = await world(['ok'], { tools: given })
     const { id } = await leave(here.store, [question, calls('once1', 'once2')], ['once1'])
     await here.agent.resume('talk').result()
-    const [event] = await here.store.listEvents(id, { types: ['resume'] })
+    const [event] = await collectPages(page => here.store.listEvents(id, { types: ['resume'], ...page }))
     expect(event?.data).toEqual({ at: 'results', run: ['once'], unknown: ['once'] })
   })
 

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { createAgent } from '../../src/agent/agent.ts'
 import { subagent } from '../../src/agent/subagent.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { openStore, textOf } from '../../src/index.ts'
 import { type ScriptedReply, scripted } from '../../src/models/scripted.ts'
 import { eventsOf, said, told } from './build.ts'
@@ -28,7 +30,7 @@ it('runs in a conversation of its own, labelled and linked to the message that a
     'assistant: A whale, I hear.',
   ])
   const { conversation, branch } = (await here.store.findByKey('books'))!
-  const path = await here.store.path(branch.head!)
+  const path = await pathOf(here.store, branch.head!)
   const { items } = await here.store.listConversations({ parent: conversation.id })
   expect(items).toMatchObject([
     {
@@ -37,12 +39,14 @@ it('runs in a conversation of its own, labelled and linked to the message that a
       parent: { conversationId: conversation.id, messageId: path[1]!.id },
     },
   ])
-  const trace = await here.store.path(items[0]!.branch.head!)
+  const trace = await pathOf(here.store, items[0]!.branch.head!)
   expect(trace.map(message => [message.role, textOf(message), message.label])).toEqual([
     ['user', 'What is Moby Dick about?', 'subagent:reader:run-1'],
     ['assistant', 'It is about a whale.', null],
   ])
-  const ended = await here.store.listEvents(conversation.id, { types: ['tool_ended'] })
+  const ended = await collectPages(page =>
+    here.store.listEvents(conversation.id, { types: ['tool_ended'], ...page }),
+  )
   expect(ended[0]?.data).toMatchObject({ subagent: 'reader', run: 'run-1', conversation: items[0]!.id })
 })
 
@@ -87,11 +91,13 @@ it('is stopped with the run that asked, and keeps what it had said', async () =>
   const { items } = await here.store.listConversations({ parent: conversation.id })
   // The child ends by itself a moment after whoever asked has gone.
   await expect
-    .poll(async () => (await here.store.listTurns(items[0]!.id)).map(turn => turn.status))
+    .poll(async () =>
+      (await collectPages(page => here.store.listTurns(items[0]!.id, page))).map(turn => turn.status),
+    )
     .toEqual(['interrupted'])
-  expect(textOf((await here.store.path((await here.store.getBranch(items[0]!.branch)).head!)).at(-1)!)).toBe(
-    'It',
-  )
+  expect(
+    textOf((await pathOf(here.store, (await here.store.getBranch(items[0]!.branch)).head!)).at(-1)!),
+  ).toBe('It')
 })
 
 it('gives its task to itself, not to a conversation that exists', async () => {

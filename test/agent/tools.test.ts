@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createAgent } from '../../src/agent/agent.ts'
 import { tool } from '../../src/agent/tools/tool.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { scripted } from '../../src/models/scripted.ts'
 import { adder, eventsOf, said, told, world } from './build.ts'
 
@@ -72,7 +74,11 @@ describe('tools', () => {
     expect(String(ended[0]?.output)).toMatch(/n/)
     expect(String(ended[1]?.output)).toContain('there is no tool "missing"')
     const { conversation } = (await here.store.findByKey('odd'))!
-    expect(await here.store.listEvents(conversation.id, { types: ['tool_started'] })).toEqual([])
+    expect(
+      await collectPages(page =>
+        here.store.listEvents(conversation.id, { types: ['tool_started'], ...page }),
+      ),
+    ).toEqual([])
   })
 
   it('may fail: the model is told why, and goes on', async () => {
@@ -88,7 +94,7 @@ describe('tools', () => {
     })
     expect((await here.agent.ask('talk', 'print')).text).toBe('Too bad.')
     const { branch } = (await here.store.findByKey('talk'))!
-    const result = (await here.store.path(branch.head!)).find(message => message.role === 'tool_result')
+    const result = (await pathOf(here.store, branch.head!)).find(message => message.role === 'tool_result')
     expect(result?.blocks).toMatchObject([{ isError: true, output: 'the printer is on fire' }])
   })
 
@@ -96,7 +102,9 @@ describe('tools', () => {
     const seen: string[][] = []
     const traces = async () => {
       const { conversation } = (await here.store.findByKey('talk'))!
-      return (await here.store.listEvents(conversation.id)).map(event => `${event.type} ${event.data.name}`)
+      return (await collectPages(page => here.store.listEvents(conversation.id, page))).map(
+        event => `${event.type} ${event.data.name}`,
+      )
     }
     const looks = tool({
       description: '',

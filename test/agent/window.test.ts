@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { tool } from '../../src/agent/tools/tool.ts'
 import { ContextLengthError } from '../../src/core/errors.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { textOf } from '../../src/index.ts'
 import { type ScriptedReply, scripted } from '../../src/models/scripted.ts'
 import { blocksOf, eventsOf, world } from './build.ts'
@@ -53,7 +55,7 @@ describe('a conversation that outgrows its window', () => {
     expect(summary).toBe('Previous conversation summary: They counted.')
     expect(rest.filter(text => text.startsWith('message')).length).toBeGreaterThanOrEqual(5)
     const { conversation } = (await here.store.findByKey('talk'))!
-    const stored = await here.store.listSummaries(conversation.id)
+    const stored = await collectPages(page => here.store.listSummaries(conversation.id, page))
     expect(stored.map(one => one.model)).toEqual(outcomes.map(() => 'small'))
     expect(conversation.messages).toBe(60)
     // What the summaries cost is in the replies, and was charged to the turns that needed them.
@@ -125,7 +127,7 @@ it('tokens that are counted exactly are stored with what was said, and not count
   await here.agent.ask('talk', 'hello')
   await here.agent.ask('talk', 'hello again')
   const { branch } = (await here.store.findByKey('talk'))!
-  expect((await here.store.path(branch.head!)).map(message => message.tokens)).toEqual([7, 7, 7, 7])
+  expect((await pathOf(here.store, branch.head!)).map(message => message.tokens)).toEqual([7, 7, 7, 7])
   expect(calls).toBe(4)
 })
 
@@ -168,7 +170,7 @@ describe('a large result', () => {
     })
     expect(String(ended[2]?.output).slice(0, 20)).toBe(lines.slice(30_000, 30_020))
     const { branch } = (await here.store.findByKey('talk'))!
-    const stored = (await here.store.path(branch.head!)).find(message => message.role === 'tool_result')
+    const stored = (await pathOf(here.store, branch.head!)).find(message => message.role === 'tool_result')
     expect(stored?.blocks[0]).toMatchObject({ output: lines })
   })
 
@@ -180,7 +182,7 @@ describe('a large result', () => {
     await here.agent.ask('talk', 'draw')
     expect(resultsIn(requests[1]!)).toEqual([picture])
     const { branch } = (await here.store.findByKey('talk'))!
-    const stored = (await here.store.path(branch.head!)).find(message => message.role === 'tool_result')
+    const stored = (await pathOf(here.store, branch.head!)).find(message => message.role === 'tool_result')
     expect(stored?.tokens).toBe(1_000)
   })
 

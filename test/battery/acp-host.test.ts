@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { type Message, textOf } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { agentCommand, openStage, type Stage } from '../acp/agents/harness.ts'
 import { marker, slowly, timesGiven } from '../acp/agents/model-server.ts'
@@ -66,10 +67,10 @@ async function play(
   return told
 }
 
-async function pathOf(file: string, key: string): Promise<readonly Message[]> {
+async function storedPath(file: string, key: string): Promise<readonly Message[]> {
   await using store = await openSqliteStore(file)
   const place = await store.findByKey(key)
-  return place?.branch.head ? store.path(place.branch.head) : []
+  return place?.branch.head ? pathOf(store, place.branch.head) : []
 }
 
 /** The text that identifies a stored message; null for an answer that had hardly begun. */
@@ -101,7 +102,7 @@ it('gives the next prompt’s model every stored message exactly once, whenever 
     const before = stage.model.turns.length
     const told = await play({ file, key, words, agent: pick(agents), kill }, stage)
     if (kill) kills++
-    const path = await pathOf(file, key)
+    const path = await storedPath(file, key)
     const isKept = path.some(message => markOf(message) === words)
     if (told.includes('started') && !isKept) faults.push(`round ${n}: the words are not kept`)
     if (isLast && !told.includes('ended')) faults.push(`round ${n}: it did not come to its end`)

@@ -4,6 +4,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import type { BranchRef } from '../../src/core/branch.ts'
 import type { MessageId } from '../../src/core/ids.ts'
 import { textOf } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { backupFile } from '../../src/stores/sqlite/backup.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
@@ -50,7 +51,8 @@ async function startTalking(file: string): Promise<Talker> {
 /** The number of a writer's pairs in the store; throws if they are not a prefix of what it wrote. */
 async function pairsIn(store: Store, branch: BranchRef): Promise<number> {
   const { head } = await store.getBranch(branch)
-  const texts = head === null ? [] : (await store.path(head)).map(message => textOf(message).split(' x')[0])
+  const texts =
+    head === null ? [] : (await pathOf(store, head)).map(message => textOf(message).split(' x')[0])
   expect(texts).toEqual(texts.map((_, i) => `${Math.floor(i / 2)} ${i % 2 === 0 ? 'a' : 'b'}`))
   expect(texts.length % 2, 'both of a pair, or none').toBe(0)
   return texts.length / 2

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { MessageId } from '../../src/core/ids.ts'
 import { textOf } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { beginTurn, systemRecorderSource, takeOver } from '../../src/recorder/index.ts'
 import { openStore } from '../../src/stores/open.ts'
@@ -47,7 +48,7 @@ describe.each(engines)('a wrong clock on %s', engine => {
       updated = updatedAt.getTime()
     }
     const said = Array.from({ length: count }, (_, n) => `message ${n}`)
-    const path = await store.path(head!)
+    const path = await pathOf(store, head!)
     expect(path.map(textOf)).toEqual(said)
     expect(path.map(({ seq }) => seq)).toEqual(said.map((_, n) => n))
     const { items } = await store.listMessages({
@@ -92,7 +93,7 @@ describe.each(engines)('a wrong clock on %s', engine => {
     expect(await store.findByTask('report')).toMatchObject({ conversation: { id: task.conversation.id } })
     expect(await store.findByKey('k')).toMatchObject({ conversation: { id: keyed.conversation.id } })
     await store.restore(trashed.conversation.id)
-    for (const { ids } of [task, keyed, trashed]) expect(await store.path(ids[2])).toHaveLength(3)
+    for (const { ids } of [task, keyed, trashed]) expect(await pathOf(store, ids[2])).toHaveLength(3)
   })
 
   it('control: trashes conversations early if there is no earlier time to compare with', async () => {
@@ -105,7 +106,7 @@ describe.each(engines)('a wrong clock on %s', engine => {
     await store.sweep()
     expect((await store.sweep()).purged).toEqual([])
     await store.restore(task.conversation.id)
-    expect(await store.path(task.ids[2])).toHaveLength(3)
+    expect(await pathOf(store, task.ids[2])).toHaveLength(3)
   })
 
   it('does not lock a branch or a range for ten years (R9)', async () => {

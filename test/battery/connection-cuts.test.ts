@@ -3,6 +3,7 @@ import type { BranchRef } from '../../src/core/branch.ts'
 import { SkeinError } from '../../src/core/errors.ts'
 import type { MessageId } from '../../src/core/ids.ts'
 import { textOf } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
 import type { AppendOptions, Store } from '../../src/core/ports.ts'
 import { openPostgresStore, postgresStore } from '../../src/stores/postgres/index.ts'
 import { holder, say } from '../../src/testing/contract/build.ts'
@@ -95,9 +96,9 @@ async function work(target: string, key: string, manner: Manner, troubles: Troub
 /** Everything that is visible of the messages under a key. */
 async function remains(store: Store, key: string) {
   const { conversation } = (await store.findByKey(key))!
-  const branches = await store.listBranches(conversation.id)
+  const branches = await collectPages(page => store.listBranches(conversation.id, page))
   const { items } = await store.listMessages({ conversationId: conversation.id, order: 'ascending' })
-  const turns = await store.listTurns(conversation.id)
+  const turns = await collectPages(page => store.listTurns(conversation.id, page))
   return {
     branches: branches.map(({ name, messagesSinceBase }) => [name, messagesSinceBase]),
     messages: items.map(({ seq }) => seq),
@@ -107,7 +108,7 @@ async function remains(store: Store, key: string) {
       .sort(),
     counted: conversation.messages,
     turns: turns.map(turn => [turn.key, turn.status, turn.lastStep]),
-    draft: await store.readDraft(conversation.id, 'steps'),
+    draft: await collectPages(page => store.readDraft(conversation.id, 'steps', page)),
   }
 }
 

@@ -5,6 +5,7 @@ import { loadavg, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { textOf } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import type { Account, Order } from './crowd-member.ts'
 import { note } from './note.ts'
@@ -56,7 +57,7 @@ async function countLost(target: string, accounts: readonly Account[]): Promise<
   for (const [i, { turns }] of accounts.entries()) {
     const name = `member ${i}`
     const { branch, conversation } = (await store.findByKey(name))!
-    const path = branch.head === null ? [] : await store.path(branch.head)
+    const path = branch.head === null ? [] : await pathOf(store, branch.head)
     const expected = Array.from({ length: turns * turnLength }, (_, n) =>
       words(name, Math.floor(n / turnLength), n % turnLength),
     )
@@ -66,7 +67,7 @@ async function countLost(target: string, accounts: readonly Account[]): Promise<
     expect(items[0]?.seq).toBe(conversation.messages - 1)
   }
   const { branch } = (await store.findByKey('shared'))!
-  const common = new Set((await store.path(branch.head!)).map(({ id }) => id))
+  const common = new Set((await pathOf(store, branch.head!)).map(({ id }) => id))
   for (const { shared } of accounts) lost += shared.filter(id => !common.has(id)).length
   await store.close()
   return lost

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConversationId } from '../../src/core/ids.ts'
 import type { Message, NewMessage, NonEmpty } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 
@@ -92,10 +94,10 @@ export async function messagesOf(store: Store, id: ConversationId): Promise<read
     limit: 1_000,
   })
   const seen = [...items.map(shown), ...skipped.map(({ reason }) => `unreadable: ${reason}`)]
-  const heads = (await store.listBranches(id)).map(({ head }) => head)
+  const heads = (await collectPages(page => store.listBranches(id, page))).map(({ head }) => head)
   for (const head of heads.toSorted()) {
     seen.push(`head ${head}`)
-    if (head !== null) seen.push(...(await store.path(head, { blobs: 'preview' })).map(({ id }) => id))
+    if (head !== null) seen.push(...(await pathOf(store, head, { blobs: 'preview' })).map(({ id }) => id))
   }
   return seen
 }

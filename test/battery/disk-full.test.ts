@@ -2,6 +2,8 @@ import BetterSqlite3 from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { MessageId } from '../../src/core/ids.ts'
 import { textOf } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { BranchInConversation, Store } from '../../src/core/ports.ts'
 import { beginTurn, type Trouble } from '../../src/recorder/index.ts'
 import { appendTexts, holder, say } from '../../src/testing/contract/build.ts'
@@ -82,13 +84,13 @@ describe.each(disks)('$name when it is full', ({ make, impossible }) => {
       const place = await store.create({ key: 'k' })
       const { head, told } = await sayUntilFull(store, place)
       expect(told.length).toBeGreaterThan(10)
-      expect((await store.path(head)).map(textOf)).toEqual(told)
+      expect((await pathOf(store, head)).map(textOf)).toEqual(told)
       expect(await store.getConversation(place.conversation.id)).toMatchObject({ messages: told.length })
       await expect(store.append(place.branch, head, [say(large)])).rejects.toMatchObject(full)
 
       free()
       const again = await store.append(place.branch, head, [say('there is space again')])
-      expect((await store.path(again.head)).map(textOf)).toEqual([...told, 'there is space again'])
+      expect((await pathOf(store, again.head)).map(textOf)).toEqual([...told, 'there is space again'])
       const db = new BetterSqlite3(file)
       expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
       db.close()
@@ -151,7 +153,7 @@ describe.each(disks)('$name when it is full', ({ make, impossible }) => {
     disk.free()
     expect(await turn.end('complete')).toMatchObject({ saved: true, status: 'complete' })
     const { head } = await store.getBranch(branch)
-    const said = (await store.path(head!)).map(textOf)
+    const said = (await pathOf(store, head!)).map(textOf)
     expect(said).toEqual(['Tell me everything.', `Everything: ${large.repeat(4)}`])
   })
 })
@@ -159,7 +161,7 @@ describe.each(disks)('$name when it is full', ({ make, impossible }) => {
 it('control: loses writes that were acknowledged before they were stored', async () => {
   const { store } = await limitedFile()
   const { head, told } = await sayUntilFull(store, await store.create(), 'before')
-  expect((await store.path(head)).map(textOf)).not.toEqual(told)
+  expect((await pathOf(store, head)).map(textOf)).not.toEqual(told)
 })
 
 /** All data that could be half-written. */
@@ -168,9 +170,9 @@ async function factsOf(store: Store): Promise<unknown> {
   return Promise.all(
     items.map(async ({ id }) => [
       await store.getConversation(id),
-      await store.listBranches(id),
-      await store.listTurns(id),
-      await store.listEvents(id),
+      await collectPages(page => store.listBranches(id, page)),
+      await collectPages(page => store.listTurns(id, page)),
+      await collectPages(page => store.listEvents(id, page)),
       (await store.listMessages({ conversationId: id, limit: 1_000 })).items.map(one => one.id),
     ]),
   )

@@ -4,6 +4,8 @@ import { open } from 'node:fs/promises'
 import { Client } from 'pg'
 import type { MessageId } from '../../src/core/ids.ts'
 import { contentOf, type NonEmpty } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { SaveItem, Store } from '../../src/core/ports.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { say } from '../../src/testing/contract/build.ts'
@@ -67,8 +69,8 @@ async function line(store: Store, size: number, touch: Touch): Promise<Figures> 
     await store.append(side, head, [say('beside')])
   }, 20)
   assert.equal((await store.getConversation(id)).messages, n + 20)
-  assert.equal((await store.structure(id)).length, 21)
-  assert.equal((await store.listBranches(id)).length, 21)
+  assert.equal((await collectPages(page => store.listStretches(id, page))).length, 21)
+  assert.equal((await collectPages(page => store.listBranches(id, page))).length, 21)
   return {
     build,
     ...append('append'),
@@ -108,9 +110,9 @@ async function siblings(store: Store, size: number, touch: Touch): Promise<Figur
   })
   const drawn = performance.now()
   // The root, its children, and a continuation of one of them, which is not adjacent to it.
-  assert.equal((await store.structure(id)).length, 1 + size + alike + 1)
+  assert.equal((await collectPages(page => store.listStretches(id, page))).length, 1 + size + alike + 1)
   const structure = performance.now() - drawn
-  assert.equal((await store.path(head)).length, times + 2)
+  assert.equal((await pathOf(store, head)).length, times + 2)
   const deleting = performance.now()
   const deleted = await store.deleteMessages([root], { recursive: true })
   const remove = performance.now() - deleting

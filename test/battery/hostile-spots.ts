@@ -1,6 +1,8 @@
 import type { EventType } from '../../src/core/event.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import { contentOf, type NonEmpty } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { BranchInConversation, Store } from '../../src/core/ports.ts'
 import type { StoreRecord, UnreadableRecord } from '../../src/core/record.ts'
 import type { Turn } from '../../src/core/turn.ts'
@@ -99,7 +101,9 @@ export const storing: Readonly<Record<string, Spot>> = {
     const head = (await store.getBranch(ref(ground))).head
     await store.append(ref(ground), head, [say('x')], { turn: { key: text, step: 0, model: text } })
     return kept(
-      (await store.listTurns(ground.id)).find(({ key, model }) => key === text && model === text)?.key,
+      (await collectPages(page => store.listTurns(ground.id, page))).find(
+        ({ key, model }) => key === text && model === text,
+      )?.key,
     )
   },
   'save: text': async (store, { id, ids }, text) => {
@@ -124,17 +128,17 @@ export const storing: Readonly<Record<string, Spot>> = {
   'setAgentLink: link': async (store, ground, text) => {
     const link = { agent: text, directory: text, foreignId: text, seen: null }
     await store.setAgentLink(ref(ground), link)
-    const [read] = await store.listAgentLinks(ref(ground))
+    const [read] = await collectPages(page => store.listAgentLinks(ref(ground), page))
     return kept(read?.agent === text && read.directory === text ? read.foreignId : read)
   },
   'putDraft: text': async (store, { id }, text) => {
-    const n = (await store.readDraft(id, 'open')).length
+    const n = (await collectPages(page => store.readDraft(id, 'open', page))).length
     await store.putDraft(id, 'open', holder(), [{ n, type: 'text', text }])
-    return kept((await store.readDraft(id, 'open')).at(-1)!.text)
+    return kept((await collectPages(page => store.readDraft(id, 'open', page))).at(-1)!.text)
   },
   'addEvents: data': async (store, { id }, text) => {
     await store.addEvents(id, [{ type: 'plan', data: Object.fromEntries([[text, text]]) }])
-    const [event] = await store.listEvents(id, { newest: true, limit: 1 })
+    const [event] = (await store.listEvents(id, { order: 'descending', limit: 1 })).items
     return kept(Object.keys(event!.data)[0] === text ? event!.data[text] : event)
   },
   'claimSummary: holder': async (store, { id, ids }, host) => {
@@ -154,7 +158,9 @@ export const storing: Readonly<Record<string, Spot>> = {
     const range = { first: ids[1]!, last: ids[2]! }
     await store.claimSummary(id, range, holder())
     await store.putSummary(id, { ...range, tokens: 1, text, holder: holder() })
-    const found = (await store.listSummaries(id)).find(one => one.first === range.first)
+    const found = (await collectPages(page => store.listSummaries(id, page))).find(
+      one => one.first === range.first,
+    )
     return kept(found?.text)
   },
   'eraseMessages: by': async (store, { id }, text) => {
@@ -188,25 +194,28 @@ export const asking: Readonly<Record<string, Spot>> = {
   'getConversation: id': (store, _, text) => store.getConversation(idOf(text)),
   'versionOf: id': (store, _, text) => store.versionOf(idOf(text)),
   'getBranch: name': (store, ground, text) => store.getBranch(ref(ground, text)),
-  'listBranches: id': (store, _, text) => store.listBranches(idOf(text)),
+  'listBranches: id': (store, _, text) => collectPages(page => store.listBranches(idOf(text), page)),
   'findByKey: key': (store, _, text) => store.findByKey(`${text}?`),
   'findByTask: task': (store, _, text) => store.findByTask(`${text}?`),
   'findByAgentLink: agent': (store, _, text) => store.findByAgentLink(text, `${text}?`),
-  'listAgentLinks: name': (store, ground, text) => store.listAgentLinks(ref(ground, text)),
+  'listAgentLinks: name': (store, ground, text) =>
+    collectPages(page => store.listAgentLinks(ref(ground, text), page)),
   'resolve: text': (store, _, text) => store.resolve(text),
   'resolve: branch': (store, { id }, text) => store.resolve(`${id}:${text}`),
   'getMessages: id': (store, { ids }, text) => store.getMessages([ids[0]!, idOf(text)]),
-  'path: id': (store, _, text) => store.path(idOf(text)),
+  'path: id': (store, _, text) => pathOf(store, idOf(text)),
   'tail: id': (store, _, text) => store.tail(idOf(text), { messages: 3 }),
-  'structure: id': (store, _, text) => store.structure(idOf(text)),
+  'structure: id': (store, _, text) => collectPages(page => store.listStretches(idOf(text), page)),
   'readBlob: hash': (store, _, text) => store.readBlob(text),
   'readRecords: id': (store, _, text) => allOf(store.readRecords(idOf(text))),
   'writeRecords: every text of a record': async (store, { id }, text) =>
     store.writeRecords(oddRecords(await allOf(store.readRecords(id)), text)),
-  'listTurns: status': (store, { id }, text) => store.listTurns(id, { status: text as Turn['status'] }),
-  'readDraft: key': (store, { id }, text) => store.readDraft(id, text),
-  'listSummaries: id': (store, _, text) => store.listSummaries(idOf(text)),
-  'listEvents: type': (store, { id }, text) => store.listEvents(id, { types: [text as EventType] }),
+  'listTurns: status': (store, { id }, text) =>
+    collectPages(page => store.listTurns(id, { status: text as Turn['status'], ...page })),
+  'readDraft: key': (store, { id }, text) => collectPages(page => store.readDraft(id, text, page)),
+  'listSummaries: id': (store, _, text) => collectPages(page => store.listSummaries(idOf(text), page)),
+  'listEvents: type': (store, { id }, text) =>
+    collectPages(page => store.listEvents(id, { types: [text as EventType], ...page })),
   'findOrCreate: id': (store, _, text) => store.findOrCreate('the key of an odd id', { id: idOf(text) }),
   'append: expected head': (store, ground, text) => store.append(ref(ground), idOf(text), [say('x')]),
   'append: sibling': (store, ground, text) =>

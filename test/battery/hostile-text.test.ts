@@ -127,7 +127,8 @@ const faults: Record<string, (store: Store) => Partial<Store>> = {
   }),
   'trims a key': store => ({ findOrCreate: (key, rest) => store.findOrCreate(key.trim() || key, rest) }),
   'takes any word for a status': store => ({
-    listTurns: (id, options) => store.listTurns(id, options).catch(() => []),
+    listTurns: (id, options) =>
+      store.listTurns(id, options).catch(() => ({ items: [], next: null, skipped: [] })),
   }),
   'names no field in an error': store => ({
     setKey: async (ref, key) =>

@@ -2,6 +2,8 @@ import BetterSqlite3 from 'better-sqlite3'
 import { Pool } from 'pg'
 import { summarize } from '../../src/context/summary/summarize.ts'
 import { textOf } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
 import type { Migration } from '../../src/stores/engine/schema.ts'
 import { openStore } from '../../src/stores/open.ts'
@@ -50,9 +52,9 @@ const aTurn: Operation = {
   look: target =>
     withStore(target, async store => {
       const { branch, conversation } = (await store.findByKey('talk'))!
-      const said = branch.head === null ? [] : (await store.path(branch.head)).map(textOf)
+      const said = branch.head === null ? [] : (await pathOf(store, branch.head)).map(textOf)
       const { items } = await store.listMessages({ conversationId: conversation.id })
-      const turns = await store.listTurns(conversation.id)
+      const turns = await collectPages(page => store.listTurns(conversation.id, page))
       const seen = [said.length, items.length, conversation.messages, turns.length, turns[0]?.status]
       if (String(seen) === String([0, 0, 0, 0, undefined])) return 'nothing'
       const words = said.join() === turnMessages.map(({ blocks }) => blocks).join()
@@ -86,8 +88,8 @@ const aSummary: Operation = {
   look: target =>
     withStore(target, async store => {
       const { branch, conversation } = (await store.findByKey('talk'))!
-      if ((await store.path(branch.head!)).length !== 20) return 'messages are missing'
-      const made = await store.listSummaries(conversation.id)
+      if ((await pathOf(store, branch.head!)).length !== 20) return 'messages are missing'
+      const made = await collectPages(page => store.listSummaries(conversation.id, page))
       if (made.length === 0) return 'nothing'
       return made.length === 1 && made[0]!.text === 'In short.' ? 'all' : JSON.stringify(made)
     }),

@@ -5,6 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SkeinError } from '../../src/core/errors.ts'
 import { textOf } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { beginTurn, type RecorderSource, systemRecorderSource } from '../../src/recorder/index.ts'
 import { openStore } from '../../src/stores/open.ts'
@@ -69,9 +71,9 @@ describe.each(engines)('on $engine', ({ open }) => {
       expect(said).toHaveLength(2 * questions)
       // Only answered questions are stored.
       expect(conversation.messages).toBe(2 * answered)
-      const turns = await store.listTurns(conversation.id)
+      const turns = await collectPages(page => store.listTurns(conversation.id, page))
       expect(turns.filter(({ status }) => status !== 'complete')).toEqual([])
-      const branches = await store.listBranches(conversation.id)
+      const branches = await collectPages(page => store.listBranches(conversation.id, page))
       if (manner !== 'fork') expect(branches).toHaveLength(1)
       if (manner === 'refuse')
         expect(refused.filter(code => code !== 'busy' && code !== 'conflict')).toEqual([])
@@ -108,11 +110,11 @@ describe.each(engines)('on $engine', ({ open }) => {
       expect(await faultsIn(store, conversation.id, said)).toEqual([])
       if (report === null) refused++
       else expect(report).toMatchObject({ saved: true, status: 'complete' })
-      const path = report ? await store.path((await store.getBranch(report.branch)).head!) : []
+      const path = report ? await pathOf(store, (await store.getBranch(report.branch)).head!) : []
       const at = path.findIndex(message => textOf(message) === 'Mine.')
       if (report) expect(path.slice(at, at + 2).map(textOf)).toEqual(['Mine.', 'Yours.'])
       if (said.some(line => 'answered' in line && line.answered.name !== 'main')) beside++
-      const turns = await store.listTurns(conversation.id)
+      const turns = await collectPages(page => store.listTurns(conversation.id, page))
       interrupted += turns.filter(({ status }) => status === 'interrupted').length
       expect(turns.filter(({ status }) => status === 'open')).toEqual([])
     }

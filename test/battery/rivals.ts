@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { ConversationId } from '../../src/core/ids.ts'
 import { type Message, textOf } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { answerTo, type Line, type Order } from './rival.ts'
 
@@ -66,8 +68,8 @@ export async function faultsIn(store: Store, id: ConversationId, said: readonly 
   if (items.some(({ seq }, i) => seq !== i)) faults.push('there is a gap')
   const times = Map.groupBy(items.map(textOf), text => text)
   const paths = new Map<string, readonly Message[]>()
-  for (const { name, head } of await store.listBranches(id))
-    paths.set(name, head ? await store.path(head) : [])
+  for (const { name, head } of await collectPages(page => store.listBranches(id, page)))
+    paths.set(name, head ? await pathOf(store, head) : [])
   for (const line of said) {
     if (!('asked' in line)) continue
     const count = times.get(line.asked)?.length ?? 0

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { textOf } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { openPostgresStore } from '../../src/stores/postgres/index.ts'
 import { startOwnPostgres } from '../support/postgres.ts'
 import { note } from './note.ts'
@@ -99,7 +100,7 @@ const troublesOf = (lines: readonly Line[]) => lines.flatMap(line => ('trouble' 
 async function storedIn(url: string): Promise<string[]> {
   await using store = await openPostgresStore(url)
   const { branch } = (await store.findByKey('outage'))!
-  return (await store.path(branch.head!)).map(textOf)
+  return (await pathOf(store, branch.head!)).map(textOf)
 }
 
 it('control: ends a process whose pool has no error listener', { timeout }, async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import { textOf } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { note } from './note.ts'
@@ -74,7 +75,7 @@ async function inspect(file: string, { writers }: Team, told: ReadonlyMap<string
 /** The stored turns of a writer, from the first without a gap, and the partial ones. */
 async function turnsOf(store: Store, writer: string): Promise<{ turns: number; half: number }> {
   const { branch, conversation } = (await store.findByKey(writer))!
-  const path = branch.head === null ? [] : await store.path(branch.head)
+  const path = branch.head === null ? [] : await pathOf(store, branch.head)
   // No message is outside the path, and the path has no gap.
   expect(path.map(({ seq }) => seq)).toEqual(path.map((_, i) => i))
   expect(conversation.messages).toBe(path.length)

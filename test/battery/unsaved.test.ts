@@ -4,6 +4,8 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { textOf } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { marker, timesGiven } from '../acp/agents/model-server.ts'
 import { agentHome } from '../cli/agent/with-agents.ts'
 import { dataFile, start, storeOf } from '../cli/running.ts'
@@ -25,9 +27,9 @@ async function pathsOf(here: Home): Promise<Record<string, readonly string[]>> {
   await using store = await storeOf(here)
   const { items } = await store.listConversations()
   expect(items).toHaveLength(1)
-  const branches = await store.listBranches(items[0]!.id)
+  const branches = await collectPages(page => store.listBranches(items[0]!.id, page))
   const paths = branches.map(async ({ name, head }) => {
-    return [name, head ? (await store.path(head)).map(textOf) : []] as const
+    return [name, head ? (await pathOf(store, head)).map(textOf) : []] as const
   })
   return Object.fromEntries(await Promise.all(paths))
 }

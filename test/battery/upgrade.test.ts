@@ -6,6 +6,7 @@ import BetterSqlite3 from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { sha256Hex } from '../../src/core/hash.ts'
 import { type NonEmpty, textOf } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { StoreRecord } from '../../src/core/record.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { migrations as postgresMigrations } from '../../src/stores/postgres/migrations.ts'
@@ -67,7 +68,7 @@ describe.each(engines)('a store of %s', engine => {
     expect((await store.search('story')).items.map(({ conversation }) => conversation.id)).toContain(ids[0])
     const { branch } = (await store.findByKey('sample:tree'))!
     const { head } = await store.append(branch, branch.head, [{ role: 'user', blocks: 'Still here?' }])
-    expect(textOf((await store.path(head)).at(-1)!)).toBe('Still here?')
+    expect(textOf((await pathOf(store, head)).at(-1)!)).toBe('Still here?')
     note('records', records.length)
   })
 

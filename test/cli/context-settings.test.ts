@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { type Home, home } from './skein.ts'
 
@@ -43,8 +45,8 @@ it.each([4, 10])(
     await chatWith(here, ...settings)
     await using store = await openStore(`${here.env.XDG_DATA_HOME}/skein/conversations.db`)
     const [listed] = (await store.listConversations()).items
-    const path = await store.path(listed!.branch.head!)
-    const [summary] = await store.listSummaries(listed!.id)
+    const path = await pathOf(store, listed!.branch.head!)
+    const [summary] = await collectPages(page => store.listSummaries(listed!.id, page))
     const covered = path.findIndex(message => message.id === summary!.last) + 1
     const stored = path.filter(message => message.createdAt <= summary!.createdAt).length
     // The answer of that turn may be of the same millisecond, and no answer is parted from its question.

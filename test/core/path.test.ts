@@ -7,9 +7,9 @@ const id = 'a'.repeat(32)
 it('pathOf reads a path through the only method it needs (S3-45)', async () => {
   const asked: string[] = []
   const reader: PathReader = {
-    path: async wanted => {
+    listPath: async wanted => {
       asked.push(wanted)
-      return []
+      return { items: [], next: null, skipped: [] }
     },
   }
   expect(await pathOf(reader, id)).toEqual([])
@@ -17,6 +17,6 @@ it('pathOf reads a path through the only method it needs (S3-45)', async () => {
 })
 
 it('pathOf refuses an invalid message id without asking the store', async () => {
-  const reader: PathReader = { path: () => Promise.reject(new Error('was asked')) }
+  const reader: PathReader = { listPath: () => Promise.reject(new Error('was asked')) }
   await expect(pathOf(reader, 'abc')).rejects.toThrow(InvalidError)
 })

@@ -11,6 +11,7 @@ import { recordTo } from '../../src/adapters/ai-sdk/record-to.ts'
 import type { Block } from '../../src/core/block.ts'
 import type { Json } from '../../src/core/json.ts'
 import type { ContextMessage } from '../../src/core/model.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { googleDialect } from '../../src/models/dialect.ts'
 import { plainJson } from '../../src/models/plain-json.ts'
 import { modelOf } from '../../src/models/wrap.ts'
@@ -64,7 +65,7 @@ async function recorded(model: LanguageModelV4, how: 'generate' | 'stream') {
   else await streamText({ model: record(model), prompt: 'hi' }).consumeStream()
   await record.end()
   const { head } = await store.getBranch(await record.place())
-  return (await store.path(head!)).find(({ role }) => role === 'assistant')
+  return (await pathOf(store, head!)).find(({ role }) => role === 'assistant')
 }
 
 const said = { acme: { itemId: 'i1' } }

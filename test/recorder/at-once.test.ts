@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
 import { InvalidError, UnavailableError } from '../../src/core/errors.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { beginTurn, type Trouble } from '../../src/recorder/index.ts'
 import { assistant, place, text, user } from './place.ts'
 
@@ -23,7 +25,7 @@ it('writes nothing before the end, and then all of it in one transaction (S0-36,
   expect(failing.calls.filter(method => writes.has(method))).toEqual(['append', 'addEvents'])
   expect(report).toMatchObject({ saved: true, status: 'complete', head: turn.head })
   expect(await said()).toEqual(['q', 'a', 'b', 'c'])
-  const [stored] = await store.listTurns(id)
+  const [stored] = await collectPages(page => store.listTurns(id, page))
   expect(stored).toMatchObject({
     key: 't',
     status: 'complete',
@@ -31,7 +33,9 @@ it('writes nothing before the end, and then all of it in one transaction (S0-36,
     model: 'x/y',
     usage: { input: 7, output: 3, cost: 0.1 },
   })
-  expect((await store.listEvents(id)).map(({ type }) => type)).toEqual(['tool_started'])
+  expect((await collectPages(page => store.listEvents(id, page))).map(({ type }) => type)).toEqual([
+    'tool_started',
+  ])
 })
 
 it('keeps the times at which things were said, and moves the last activity with the end (S0-35, S0-37)', async () => {
@@ -42,7 +46,7 @@ it('keeps the times at which things were said, and moves the last activity with 
   await turn.add([assistant('a')])
   await clock.advance(5_000)
   const { head } = await turn.end('complete')
-  const times = (await store.path(head!)).map(({ createdAt }) => createdAt.getTime() - from)
+  const times = (await pathOf(store, head!)).map(({ createdAt }) => createdAt.getTime() - from)
   expect(times).toEqual([0, 5_000])
   expect((await store.getConversation(id)).updatedAt.getTime() - from).toBe(10_000)
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BusyError, ConflictError, type Holder } from '../../src/core/errors.ts'
 import type { MessageId } from '../../src/core/ids.ts'
+import { collectPages } from '../../src/core/pages.ts'
 import { beginTurn, takeOver } from '../../src/recorder/index.ts'
 import { settle } from './clockwork.ts'
 import { assistant, type Place, place, text, user } from './place.ts'
@@ -15,7 +16,8 @@ async function heldByAnother({ store, branch, clock, id }: Place, holder = other
   await first.end('complete')
   const { head } = first
   const turn = await beginTurn(store, branch, { words: [user('theirs')], key: 'theirs' }, elsewhere)
-  const living = async () => (await store.listTurns(id, { status: 'open' })).map(({ key }) => key)
+  const living = async () =>
+    (await collectPages(page => store.listTurns(id, { status: 'open', ...page }))).map(({ key }) => key)
   return { turn, elsewhere, before: head, living }
 }
 
@@ -83,7 +85,11 @@ describe('a branch that another turn holds', () => {
     await mine
     expect(await it.said('main-2')).toEqual(['before', 'answered', 'x', 'mine'])
     // The one that lives has renewed its own all the while.
-    expect((await it.store.listTurns(it.id, { status: 'open' })).map(({ key }) => key)).toContain('theirs')
+    expect(
+      (await collectPages(page => it.store.listTurns(it.id, { status: 'open', ...page }))).map(
+        ({ key }) => key,
+      ),
+    ).toContain('theirs')
   })
 
   it('is not waited for any longer than the caller wants', async () => {
@@ -109,7 +115,7 @@ describe('a branch that another turn holds', () => {
     const mine = await beginTurn(it.store, it.branch, { words: [user('mine')] }, source)
     expect(mine.forked).toBe(false)
     expect(await it.said()).toEqual(['before', 'answered', 'theirs', 'half an answer', 'mine'])
-    const turns = await it.store.listTurns(it.id)
+    const turns = await collectPages(page => it.store.listTurns(it.id, page))
     expect(turns.map(({ status }) => status)).toEqual(['complete', 'interrupted', 'open'])
   })
 
@@ -190,7 +196,10 @@ describe('take-over', () => {
     await begin('dead', dead)
     await begin('living', other)
     await begin(branch.name, dead)
-    const open = async () => (await store.listTurns(id, { status: 'open' })).map(({ key }) => key).sort()
+    const open = async () =>
+      (await collectPages(page => store.listTurns(id, { status: 'open', ...page })))
+        .map(({ key }) => key)
+        .sort()
     expect(await takeOver(store, id, 'living', source)).toEqual([])
     expect((await takeOver(store, id, 'dead', source)).map(({ turn }) => turn.key)).toEqual(['dead'])
     expect(await open()).toEqual(['late', 'living', 'main'])

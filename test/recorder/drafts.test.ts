@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { UnavailableError } from '../../src/core/errors.ts'
+import { collectPages } from '../../src/core/pages.ts'
 import { answerDraft } from '../../src/recorder/answer-draft.ts'
 import { beginTurn, type Trouble } from '../../src/recorder/index.ts'
 import { settle } from './clockwork.ts'
@@ -15,18 +16,21 @@ describe('an answer while it arrives', () => {
     for (const word of ['It ', 'was ', 'a ']) turn.draft({ type: 'thinking', text: word })
     for (const word of ['dark ', '', 'and ']) turn.draft(text(word))
     await clock.advance(99)
-    expect(await store.readDraft(id, 't')).toEqual([])
+    expect(await collectPages(page => store.readDraft(id, 't', page))).toEqual([])
     await clock.advance(1)
     const first = [
       { n: 0, type: 'thinking', text: 'It was a ' },
       { n: 1, type: 'text', text: 'dark and ' },
     ]
-    expect(await store.readDraft(id, 't')).toEqual(first)
+    expect(await collectPages(page => store.readDraft(id, 't', page))).toEqual(first)
     await clock.advance(10_000)
     expect(failing.calls.filter(method => method === 'putDraft')).toHaveLength(1)
     turn.draft(text('stormy'))
     await clock.advance(100)
-    expect(await store.readDraft(id, 't')).toEqual([...first, { n: 2, type: 'text', text: 'stormy' }])
+    expect(await collectPages(page => store.readDraft(id, 't', page))).toEqual([
+      ...first,
+      { n: 2, type: 'text', text: 'stormy' },
+    ])
     await turn.end('complete')
   })
 
@@ -40,10 +44,12 @@ describe('an answer while it arrives', () => {
     turn.draft(text('two'))
     await adding
     await clock.advance(100)
-    expect(await store.readDraft(id, 't')).toEqual([{ n: 0, type: 'text', text: 'two' }])
+    expect(await collectPages(page => store.readDraft(id, 't', page))).toEqual([
+      { n: 0, type: 'text', text: 'two' },
+    ])
     await turn.add([assistant('two')])
     await clock.advance(500)
-    expect(await store.readDraft(id, 't')).toEqual([])
+    expect(await collectPages(page => store.readDraft(id, 't', page))).toEqual([])
     await turn.end('complete')
     expect(await said()).toEqual(['q', 'one and a half', 'two'])
   })
@@ -64,7 +70,7 @@ describe('an answer while it arrives', () => {
     await settle()
     await clock.advance(150)
     expect(drafts()).toBe(2)
-    expect(await store.readDraft(id, 't')).toEqual([
+    expect(await collectPages(page => store.readDraft(id, 't', page))).toEqual([
       { n: 0, type: 'text', text: 'a' },
       { n: 1, type: 'text', text: 'bcdef' },
     ])
@@ -85,11 +91,16 @@ describe('an answer while it arrives', () => {
     failing.heal()
     await clock.advance(5_000)
     expect(troubles).toEqual(['degraded', 'recovered'])
-    expect((await store.readDraft(id, 't')).map(piece => piece.text).join('')).toBe('abcdefgh')
+    expect(
+      (await collectPages(page => store.readDraft(id, 't', page))).map(piece => piece.text).join(''),
+    ).toBe('abcdefgh')
     turn.draft(text('i'))
     await turn.end('interrupted')
     expect(await said()).toEqual(['q', 'abcdefghi'])
-    expect((await store.listEvents(id)).map(event => event.type)).toEqual(['degraded', 'recovered'])
+    expect((await collectPages(page => store.listEvents(id, page))).map(event => event.type)).toEqual([
+      'degraded',
+      'recovered',
+    ])
   })
 
   it('is on the disk within 200 ms in a stream that does not pause, by the real clock', async () => {
@@ -106,7 +117,10 @@ describe('an answer while it arrives', () => {
       length += 5
       sent.push({ at: performance.now(), length })
       await new Promise(resolve => setTimeout(resolve, 2))
-      const stored = (await store.readDraft(id, 't')).reduce((sum, piece) => sum + piece.text.length, 0)
+      const stored = (await collectPages(page => store.readDraft(id, 't', page))).reduce(
+        (sum, piece) => sum + piece.text.length,
+        0,
+      )
       const missing = sent.find(piece => piece.length > stored)
       if (missing) late = Math.max(late, performance.now() - missing.at)
       stall = Math.max(stall, performance.now() - begun)

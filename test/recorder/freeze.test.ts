@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { BranchRef } from '../../src/core/branch.ts'
 import { textOf } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { beginTurn, type RecorderSource, systemRecorderSource } from '../../src/recorder/index.ts'
 import { openStore } from '../../src/stores/open.ts'
@@ -48,7 +50,7 @@ async function frozenAt(point: Point, target: string, branch: BranchRef) {
 
 async function said(store: Store, branch: BranchRef): Promise<readonly string[]> {
   const { head } = await store.getBranch(branch)
-  return (await store.path(head!)).filter(({ role }) => role !== 'tool_result').map(textOf)
+  return (await pathOf(store, head!)).filter(({ role }) => role !== 'tool_result').map(textOf)
 }
 
 describe.each(engines)('a recorder that is frozen and thawed on %s', engine => {
@@ -72,7 +74,7 @@ describe.each(engines)('a recorder that is frozen and thawed on %s', engine => {
       expect(await said(store, ended.branch)).toEqual([question, answer, final])
       const ours = await said(store, branch)
       expect([ours[0], ...ours.slice(-2)]).toEqual([question, 'Mine.', 'Yours.'])
-      const turns = await store.listTurns(branch.conversationId)
+      const turns = await collectPages(page => store.listTurns(branch.conversationId, page))
       expect(turns.map(({ status }) => status)).toEqual(['interrupted', 'complete', 'complete'])
     },
   )

@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { BranchRef } from '../../src/core/branch.ts'
 import type { Message } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { beginTurn, takeOver } from '../../src/recorder/index.ts'
 import { openStore } from '../../src/stores/open.ts'
@@ -69,7 +71,7 @@ const whole: Record<Point, readonly string[]> = {
 
 async function stands(store: Store, branch: BranchRef): Promise<readonly Message[]> {
   const { head } = await store.getBranch(branch)
-  return head === null ? [] : store.path(head)
+  return head === null ? [] : pathOf(store, head)
 }
 
 describe.each(engines)('kill -9 of a process that records on %s', engine => {
@@ -107,7 +109,9 @@ describe.each(engines)('kill -9 of a process that records on %s', engine => {
       expect(drafted.length).toBeLessThanOrEqual(1)
       const told = lines.filter(line => 'stored' in line && line.stored !== 'tool_started').length
       expect(words.length - drafted.length).toBeGreaterThanOrEqual(told)
-      expect(await store.listTurns(branch.conversationId, { status: 'open' })).toEqual([])
+      expect(
+        await collectPages(page => store.listTurns(branch.conversationId, { status: 'open', ...page })),
+      ).toEqual([])
     }
     note('kills', 4 * rounds)
     note('lost', 0)
@@ -138,10 +142,14 @@ describe.each(engines)('kill -9 of a process that records on %s', engine => {
       // What it was told to be stored is there.
       if ('stored' in line && line.stored !== 'tool_started') expect(words).toContain(line.stored)
     }
-    const turns = (await store.listTurns(conversation.id)).map(({ status }) => status)
+    const turns = (await collectPages(page => store.listTurns(conversation.id, page))).map(
+      ({ status }) => status,
+    )
     const dead = point === 'before the words' ? [] : [point === 'after the end' ? 'complete' : 'interrupted']
     expect(turns).toEqual([...dead, 'complete'])
-    const events = await store.listEvents(conversation.id, { types: ['tool_started'] })
+    const events = await collectPages(page =>
+      store.listEvents(conversation.id, { types: ['tool_started'], ...page }),
+    )
     expect(events).toHaveLength(points.indexOf(point) >= points.indexOf('after a tool was started') ? 1 : 0)
     await store.close()
   }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BusyError, InvalidError, KeyReusedError, NotFoundError } from '../../src/core/errors.ts'
 import { sha256Hex } from '../../src/core/hash.ts'
 import type { ConversationId } from '../../src/core/ids.ts'
+import { collectPages } from '../../src/core/pages.ts'
 import { beginTurn } from '../../src/recorder/index.ts'
 import { assistant, place, text, user } from './place.ts'
 
@@ -10,7 +11,9 @@ describe('a turn as it happens', () => {
     const { store, branch, id, said, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [user('What is 2 + 2?')], key: 't' }, clock)
     expect(await said()).toEqual(['What is 2 + 2?'])
-    expect(await store.listTurns(id)).toMatchObject([{ key: 't', status: 'open', holder: clock.holder() }])
+    expect(await collectPages(page => store.listTurns(id, page))).toMatchObject([
+      { key: 't', status: 'open', holder: clock.holder() },
+    ])
     const { ids } = await turn.add([assistant('Let me see.')])
     expect(ids).toEqual([turn.head])
     expect(await said()).toEqual(['What is 2 + 2?', 'Let me see.'])
@@ -24,7 +27,9 @@ describe('a turn as it happens', () => {
       unsaved: [],
     })
     expect(await said()).toEqual(['What is 2 + 2?', 'Let me see.', '4', 'Four.'])
-    expect(await store.listTurns(id)).toMatchObject([{ status: 'complete', lastStep: 2, first: 0, last: 3 }])
+    expect(await collectPages(page => store.listTurns(id, page))).toMatchObject([
+      { status: 'complete', lastStep: 2, first: 0, last: 3 },
+    ])
     expect((await store.getBranch(branch)).head).toBe(report.head)
   })
 
@@ -41,7 +46,7 @@ describe('a turn as it happens', () => {
     await turn.add([assistant('b')], { usage: { input: 10, output: 2 } })
     await turn.add([assistant('c')], { usage: { input: 20, output: 3, cost: 0.5 }, model: 'x/z' })
     await turn.end('complete', { usage: { reasoning: 7 } })
-    const [stored] = await store.listTurns(id)
+    const [stored] = await collectPages(page => store.listTurns(id, page))
     expect(stored).toMatchObject({
       model: 'x/z',
       promptHash: sha256Hex('Be kind.'),
@@ -75,7 +80,9 @@ describe('a turn as it happens', () => {
     const { store, branch, id, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
     await turn.trace([{ type: 'tool_started', data: { callId: 'c1' } }])
-    expect(await store.listEvents(id)).toMatchObject([{ type: 'tool_started', data: { callId: 'c1' } }])
+    expect(await collectPages(page => store.listEvents(id, page))).toMatchObject([
+      { type: 'tool_started', data: { callId: 'c1' } },
+    ])
     await turn.end('complete')
   })
 
@@ -94,7 +101,7 @@ describe('a turn as it happens', () => {
       const [message] = await store.getMessages([report.head!])
       expect(message).toMatchObject({ role: 'assistant', meta: { [status]: true } })
       expect(message?.blocks[0]).toEqual({ type: 'thinking', text: 'Hm.' })
-      expect(await store.listTurns(id)).toMatchObject([{ status }])
+      expect(await collectPages(page => store.listTurns(id, page))).toMatchObject([{ status }])
     },
   )
 
@@ -121,7 +128,9 @@ describe('a turn as it happens', () => {
     await second.add([assistant('gone')])
     await second.end('complete')
     expect(await said()).toEqual(['go', 'gone'])
-    expect((await store.listTurns(id)).map(turn => turn.status)).toEqual(['complete'])
+    expect((await collectPages(page => store.listTurns(id, page))).map(turn => turn.status)).toEqual([
+      'complete',
+    ])
     expect((await beginTurn(store, branch, { words: [] }, clock)).reopened).toBe(undefined)
   })
 
@@ -135,7 +144,9 @@ describe('a turn as it happens', () => {
     )
     second.draft(text('half'))
     await clock.advance(500)
-    expect(await store.readDraft(id, second.key)).toMatchObject([{ text: 'half' }])
+    expect(await collectPages(page => store.readDraft(id, second.key, page))).toMatchObject([
+      { text: 'half' },
+    ])
     await second.end('interrupted')
     expect(await said()).toEqual(['go', 'half'])
   })
@@ -144,7 +155,7 @@ describe('a turn as it happens', () => {
     const { store, branch, id, said, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
     await turn.add([assistant('gone')], { usage: { output: 3 }, ends: 'complete' })
-    const [stored] = await store.listTurns(id)
+    const [stored] = await collectPages(page => store.listTurns(id, page))
     expect([stored?.status, stored?.usage.output, stored?.endedAt === null]).toEqual(['complete', 3, false])
     expect(await turn.end('complete')).toMatchObject({ status: 'complete', saved: true, head: turn.head })
     expect(await said()).toEqual(['go', 'gone'])
@@ -164,7 +175,7 @@ describe('a turn as it happens', () => {
     const { store, branch, id, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [] }, clock)
     expect(await turn.end('complete')).toMatchObject({ saved: true, head: null })
-    expect(await store.listTurns(id)).toEqual([])
+    expect(await collectPages(page => store.listTurns(id, page))).toEqual([])
   })
 })
 
@@ -181,7 +192,7 @@ describe('what a caller cannot ask for', () => {
     await expect(elsewhere).rejects.toBeInstanceOf(NotFoundError)
     const noBranch = beginTurn(store, { conversationId: id, name: 'nope' }, { words: [user('x')] }, clock)
     await expect(noBranch).rejects.toBeInstanceOf(NotFoundError)
-    expect(await store.listTurns(id)).toEqual([])
+    expect(await collectPages(page => store.listTurns(id, page))).toEqual([])
     const turn = await begin('a', { key: 't' })
     await turn.end('complete')
     await expect(begin('b', { key: 't' })).rejects.toBeInstanceOf(KeyReusedError)
@@ -214,7 +225,9 @@ describe('a key that was used before', () => {
     await again.add([assistant('whole')])
     await again.end('complete')
     expect(await said()).toEqual(['once', 'half', 'whole'])
-    expect((await store.listTurns(id)).map(turn => turn.status)).toEqual(['complete'])
+    expect((await collectPages(page => store.listTurns(id, page))).map(turn => turn.status)).toEqual([
+      'complete',
+    ])
     expect((await begin()).replayed).toBe('complete')
   })
 
@@ -244,7 +257,7 @@ describe('a key that was used before', () => {
     await again.add([assistant('answered')])
     await again.end('complete')
     expect(await said()).toEqual(['once', 'twice', 'answered'])
-    const turns = await store.listTurns(id)
+    const turns = await collectPages(page => store.listTurns(id, page))
     expect(turns.map(turn => turn.status)).toEqual(['interrupted', 'failed', 'complete'])
   })
 

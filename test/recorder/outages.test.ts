@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { InvalidError, NotFoundError, OutcomeUnknownError, UnavailableError } from '../../src/core/errors.ts'
+import { collectPages } from '../../src/core/pages.ts'
 import { beginTurn, type RecorderLimits, type Trouble } from '../../src/recorder/index.ts'
 import { settle } from './clockwork.ts'
 import type { Fate } from './failing.ts'
@@ -59,7 +60,7 @@ describe('storage that fails in the middle of a turn', () => {
     await it.clock.advance(7_000)
     it.failing.heal()
     await it.clock.advance(5_000)
-    const events = await it.store.listEvents(it.id)
+    const events = await collectPages(page => it.store.listEvents(it.id, page))
     expect(events.map(({ type }) => type)).toEqual(['plan', 'degraded', 'recovered'])
     expect(events.map(({ at }) => at.getTime()).slice(0, 2)).toEqual([from, from])
     expect(events[1]?.data).toEqual({ error: 'unavailable: away' })
@@ -287,7 +288,7 @@ describe('more than there is room for', () => {
     await it.clock.advance(1_000)
     expect(await ended(it)).toMatchObject({ saved: true, status: 'complete' })
     expect(await it.said()).toEqual(['q', 'a', 'b', 'c'])
-    const plans = await it.store.listEvents(it.id, { types: ['plan'] })
+    const plans = await collectPages(page => it.store.listEvents(it.id, { types: ['plan'], ...page }))
     expect(plans.map(({ data }) => data.n)).toEqual([7])
   })
 
@@ -336,7 +337,7 @@ describe('whatever fails, and however often', () => {
         const expected = await perform(it, doing, draftLeft)
         expect(await it.said()).toEqual(expected)
         expect(it.clock.timers.all).toBe(0)
-        expect(await it.store.listTurns(it.id, { status: 'open' })).toEqual([])
+        expect(await collectPages(page => it.store.listTurns(it.id, { status: 'open', ...page }))).toEqual([])
         await it.store.close()
       }),
       { seed: 20261116, numRuns: 150 },

@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest'
 import type { BranchRef } from '../../src/core/branch.ts'
 import type { ConversationId } from '../../src/core/ids.ts'
 import { type NewMessage, textOf } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { type Clockwork, clockwork } from './clockwork.ts'
@@ -36,7 +37,7 @@ export async function place(target = ':memory:'): Promise<Place> {
     id: conversation.id,
     async said(name = branch.name) {
       const { head } = await real.getBranch({ conversationId: conversation.id, name })
-      return head === null ? [] : (await real.path(head)).map(textOf)
+      return head === null ? [] : (await pathOf(real, head)).map(textOf)
     },
   }
 }

@@ -5,6 +5,8 @@ import BetterSqlite3 from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import { StorageFullError, UnavailableError } from '../../src/core/errors.ts'
 import { textOf } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { allSaved, beginTurn, type Trouble, type TurnRecording } from '../../src/recorder/index.ts'
 import { openStore } from '../../src/stores/open.ts'
@@ -17,7 +19,7 @@ import { assistant, text, user } from './place.ts'
 
 async function said(store: Store, turn: TurnRecording): Promise<readonly string[]> {
   const { head } = await store.getBranch(turn.branch)
-  return (await store.path(head!)).map(textOf)
+  return (await pathOf(store, head!)).map(textOf)
 }
 
 /** A listener, and what it was told. */
@@ -49,7 +51,7 @@ it('goes on over a full disk, and stores everything when there is space again (S
   expect(await turn.end('interrupted')).toMatchObject({ saved: true })
   const steps = Array.from({ length: 20 }, (_, i) => `${i} ${long}`)
   expect(await said(store, turn)).toEqual(['q', ...steps, 'half an'])
-  const events = await store.listEvents(branch.conversationId)
+  const events = await collectPages(page => store.listEvents(branch.conversationId, page))
   expect(events.map(({ type }) => type)).toEqual(['degraded', 'recovered'])
 })
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Holder } from '../../src/core/errors.ts'
+import { collectPages } from '../../src/core/pages.ts'
 import { beginTurn, type Trouble, takeOver } from '../../src/recorder/index.ts'
 import { assistant, place, text, user } from './place.ts'
 
@@ -22,7 +23,7 @@ async function frozen({ drafted = '', words = 'mine' } = {}) {
 }
 
 const statuses = async ({ store, id }: Awaited<ReturnType<typeof frozen>>) =>
-  (await store.listTurns(id)).map(({ branch, status }) => [branch, status])
+  (await collectPages(page => store.listTurns(id, page))).map(({ branch, status }) => [branch, status])
 
 it('goes on beside what another made of it, and nothing is lost (R8)', async () => {
   const it = await frozen({ drafted: 'half an' })
@@ -89,7 +90,7 @@ it('renews its lease while nothing is written, so that it is not taken over (R8)
   for (let minute = 0; minute < 10; minute++) {
     await clock.advance(60_000)
     expect(await takeOver(store, id, undefined, clock)).toEqual([])
-    const [open] = await store.listTurns(id)
+    const [open] = await collectPages(page => store.listTurns(id, page))
     expect(open!.leaseUntil!.getTime() - clock.now()).toBeGreaterThanOrEqual(20_000)
   }
   await turn.end('complete')

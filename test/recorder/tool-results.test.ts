@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { beginTurn } from '../../src/recorder/begin-turn.ts'
 import { keepToolResults } from '../../src/recorder/tool-results.ts'
 import { place, user } from './place.ts'
@@ -65,7 +66,7 @@ describe('results of tools', () => {
     await turn.add([{ role: 'assistant', blocks: [call] }])
     await turn.add([result('a long result')])
     const { head } = await turn.end('complete')
-    const [, asked, answered] = await store.path(head!)
+    const [, asked, answered] = await pathOf(store, head!)
     expect(asked?.blocks).toEqual([call])
     expect(answered?.blocks).toMatchObject([
       { output: 'a lo\n[cut: 9 more characters]', metadata: { kept: { kept: 4 } } },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { NotFoundError, UnavailableError } from '../../src/core/errors.ts'
 import { textOf } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
 import {
   allSaved,
   type BeginTurn,
@@ -43,7 +44,7 @@ describe('a turn that ends while the store is away', () => {
     expect(await report.whenSaved).toMatchObject({ saved: true, unsaved: [], status: 'complete' })
     expect(await it.said()).toEqual(['a?', 'a!'])
     expect(unsavedIn(it.failing.store)).toEqual({ messages: [], reason: null })
-    const [turn] = await it.store.listTurns(it.id)
+    const [turn] = await collectPages(page => it.store.listTurns(it.id, page))
     expect(turn?.status).toBe('complete')
     expect(it.clock.timers.all).toBe(0)
   })
@@ -73,7 +74,9 @@ describe('a turn that ends while the store is away', () => {
     await turn.add([assistant('c!')])
     await turn.end('complete')
     expect(await it.said()).toEqual(['stored?', 'stored!', 'a?', 'a!', 'b?', 'b!', 'c?', 'c!'])
-    expect((await it.store.listBranches(it.id)).map(({ name }) => name)).toEqual(['main'])
+    expect((await collectPages(page => it.store.listBranches(it.id, page))).map(({ name }) => name)).toEqual([
+      'main',
+    ])
   })
 
   it('tells the next turn that its words wait, and of the recovery once', async () => {
@@ -103,7 +106,7 @@ describe('a turn that ends while the store is away', () => {
     await it.clock.advance(3_000)
     expect(await report.whenSaved).toMatchObject({ saved: true, status: 'interrupted' })
     expect(await it.said()).toEqual(['q', 'half an'])
-    expect((await it.store.listTurns(it.id))[0]?.status).toBe('interrupted')
+    expect((await collectPages(page => it.store.listTurns(it.id, page)))[0]?.status).toBe('interrupted')
   })
 
   it('takes the next turn along to the sibling branch that it had to go to', async () => {

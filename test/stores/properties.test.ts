@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest'
 import type { Finding } from '../../src/core/finding.ts'
 import type { ConversationId } from '../../src/core/ids.ts'
 import { textOf } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf as storedPath } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
 import type { Stretch } from '../../src/core/runs.ts'
 import type { Source } from '../../src/core/source.ts'
@@ -106,7 +108,7 @@ const faults: Record<string, (store: Store) => Partial<Store>> = {
   }),
   'drops labels': () => ({ setLabel: async () => {} }),
   'returns the oldest events instead of the newest': store => ({
-    listEvents: (id, { newest: _, ...listing } = {}) => store.listEvents(id, listing),
+    listEvents: (id, { order: _, ...listing } = {}) => store.listEvents(id, listing),
   }),
   'reopens a turn for the wrong holder': store => ({
     reopenTurn: ref => store.reopenTurn(ref, holderOf(1)),
@@ -139,7 +141,10 @@ async function compare(model: Model, store: Store): Promise<void> {
   for (const conversation of model.conversations) {
     if (conversation.purged) {
       await assert.rejects(store.getConversation(conversation.id), { code: 'not_found' })
-      await assert.rejects(store.listBranches(conversation.id), { code: 'not_found' })
+      await assert.rejects(
+        collectPages(page => store.listBranches(conversation.id, page)),
+        { code: 'not_found' },
+      )
     } else await compareConversation(model, conversation, store)
   }
   await compareLists(model, store)
@@ -175,31 +180,37 @@ async function compareConversation(
       1_767_225_600_000 + conversation.updatedAt,
     ],
   )
-  const turns = (await store.listTurns(id)).map(one => [one.key, one.branch, one.first, one.last, one.status])
+  const turns = (await collectPages(page => store.listTurns(id, page))).map(one => [
+    one.key,
+    one.branch,
+    one.first,
+    one.last,
+    one.status,
+  ])
   const expected = conversation.turns.map(one => [one.key, one.branch, one.first, one.last, one.status])
   assert.deepEqual(turns, expected)
   for (const { key, drafts } of conversation.turns) {
     assert.deepEqual(
-      (await store.readDraft(id, key)).map(({ text }) => text),
+      (await collectPages(page => store.readDraft(id, key, page))).map(({ text }) => text),
       drafts,
     )
   }
-  await compareEvents(conversation, store, { after: undefined, types: undefined, newest: true, limit: 3 })
+  await compareEvents(conversation, store, { skip: undefined, types: undefined, newest: true, limit: 3 })
   await compareEvents(conversation, store, {
-    after: undefined,
+    skip: undefined,
     types: undefined,
     newest: false,
     limit: undefined,
   })
   await compareBranches(model, conversation, store)
-  assert.deepEqual((await store.structure(id)).map(shapeOf), runsOf(living))
+  assert.deepEqual((await collectPages(page => store.listStretches(id, page))).map(shapeOf), runsOf(living))
 }
 
 async function compareBranches(model: Model, conversation: ModelConversation, store: Store): Promise<void> {
   const branches = model.branchesOf(conversation)
   const trunk = new Set(pathOf(branches[0]!.head))
   assert.deepEqual(
-    (await store.listBranches(conversation.id)).map(one => [
+    (await collectPages(page => store.listBranches(conversation.id, page))).map(one => [
       ...[one.name, one.head, one.key, one.formerKey, one.active, one.base, one.messagesSinceBase],
     ]),
     branches.map((one, i) => {
@@ -213,7 +224,7 @@ async function compareBranches(model: Model, conversation: ModelConversation, st
   for (const { head } of branches) {
     if (!head) continue
     const path = pathOf(head).map(message => message.id)
-    const read = await store.path(head.id)
+    const read = await storedPath(store, head.id)
     assert.deepEqual(
       read.map(message => message.id),
       path,

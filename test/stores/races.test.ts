@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ConversationId } from '../../src/core/ids.ts'
 import type { Message, NonEmpty } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { Appended, BranchInConversation, Store } from '../../src/core/ports.ts'
 import { say } from '../../src/testing/contract/build.ts'
 import { startWorker, type Worker } from '../support/workers.ts'
@@ -132,7 +134,7 @@ const races: Record<string, Race> = {
     expect(distinct(outcomes, appended => appended.branch.name)).toBe(processes)
     expect(distinct(outcomes, appended => appended.ids.join())).toBe(processes)
     await expectGapFree(stores[0], place, 1 + 2 * processes)
-    const branches = await stores[0].listBranches(place.conversation.id)
+    const branches = await collectPages(page => stores[0].listBranches(place.conversation.id, page))
     expect(branches.map(branch => branch.messagesSinceBase).sort()).toEqual([2, 2, 2, 2, 2, 2, 2, 3])
   },
 
@@ -186,7 +188,7 @@ const races: Record<string, Race> = {
     const event = { type: 'degraded' } as const
     const outcomes = await all(store => store.addEvents(conversation.id, [event, event]))
     expect(tally(outcomes, () => 'added')).toEqual({ added: processes })
-    const events = await stores[0].listEvents(conversation.id)
+    const events = await collectPages(page => stores[0].listEvents(conversation.id, page))
     expect(events.map(({ n }) => n)).toEqual(Array.from({ length: 2 * processes }, (_, i) => i))
   },
 }
@@ -240,7 +242,7 @@ describe.each(drivers)('eight processes on $name', ({ target, control, bites }) 
     expect(tally(outcomes, () => 'said')).toEqual({ said: processes })
     await expectGapFree(stores[0], place, 5 * processes)
     const { head } = await stores[0].getBranch(place.branch)
-    expect(await stores[0].path(head!)).toHaveLength(5 * processes)
+    expect(await pathOf(stores[0], head!)).toHaveLength(5 * processes)
   })
 
   /** Settled 3: without the lock, these rounds must fail three times out of three. */

@@ -10,6 +10,7 @@ import { readContext } from '../../src/context/read-context.ts'
 import { summarize } from '../../src/context/summary/summarize.ts'
 import type { MessageId } from '../../src/core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { leaseMs } from '../../src/core/turn.ts'
 import { openStore } from '../../src/stores/open.ts'
@@ -101,7 +102,7 @@ describe.each(drivers)('summarize in eight processes on $name', ({ target }) => 
     for (let round = 0; round < rounds; round++) {
       const talk = await conversation(store)
       expect(await race([talk.ids.at(-1)!], talk)).toEqual({ asked: 1, outcomes: expected })
-      const summaries = await store.listSummaries(talk.conversationId)
+      const summaries = await collectPages(page => store.listSummaries(talk.conversationId, page))
       expect(summaries).toMatchObject([{ first: talk.ids[0], last: talk.ids[29] }])
       const again = await race([talk.ids.at(-1)!], talk)
       expect(again).toEqual({ asked: 0, outcomes: Array.from({ length: processes }, () => 'reused') })
@@ -148,14 +149,16 @@ describe('a process that is killed while it summarizes (R2)', () => {
       expect(await tell(child, { do: 'summarize', ...place })).toEqual({ is: 'asked' })
       await kill(child)
       expect(await summarize(store, place, { ...options, holder })).toMatchObject({ outcome: 'busy' })
-      expect(await store.listSummaries(talk.conversationId)).toEqual([])
+      expect(await collectPages(page => store.listSummaries(talk.conversationId, page))).toEqual([])
       const { fitted } = await readContext(store, place.head, { limit: 100_000 })
       expect(fitted.messages).toHaveLength(40)
       expect(await summarize(later, place, { ...options, holder })).toMatchObject({
         outcome: 'made',
         messages: 30,
       })
-      expect(await store.listSummaries(talk.conversationId)).toMatchObject([{ text: 'after the crash' }])
+      expect(await collectPages(page => store.listSummaries(talk.conversationId, page))).toMatchObject([
+        { text: 'after the crash' },
+      ])
     }
     await store.close()
     await later.close()

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BranchRef } from '../../src/core/branch.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
+import { collectPages } from '../../src/core/pages.ts'
+import { pathOf } from '../../src/core/path.ts'
 import type { SaveItem, Store } from '../../src/core/ports.ts'
 import { compileQuery } from '../../src/stores/sqlite/engine.ts'
 import { migrateFile } from '../../src/stores/sqlite/migrate.ts'
@@ -114,14 +116,14 @@ describe.each(drivers)('on $name', ({ open }) => {
   })
 
   it('the structure of a path of 100,000 is a few rows', async () => {
-    const rows = await meter.rowsOf(async () => expect(await store.structure(id)).toHaveLength(1))
+    const rows = await meter.rowsOf(async () => expect((await store.listStretches(id)).items).toHaveLength(1))
     expect(rows).toBeLessThanOrEqual(few)
   })
 
   it('a branch that leaves at message 10 of 100,000 costs only its own messages', async () => {
     side = await store.createBranch(id, ids[9]!, { name: 'side' })
     const own = await appendMany(store, side, ids[9]!, 300)
-    const whole = await meter.rowsOf(async () => expect(await store.path(own.at(-1)!)).toHaveLength(310))
+    const whole = await meter.rowsOf(async () => expect(await pathOf(store, own.at(-1)!)).toHaveLength(310))
     expect(whole).toBeLessThanOrEqual(310 + few)
     // Across the fork, into the path of 100,000.
     const tail = await meter.rowsOf(async () =>
@@ -130,8 +132,12 @@ describe.each(drivers)('on $name', ({ open }) => {
     expect(tail).toBeLessThanOrEqual(305 + 2 * step + few)
     const late = await meter.rowsOf(() => store.tail(head(), { messages: 50 }))
     expect(late).toBeLessThanOrEqual(50 + 2 * step + few)
-    expect(await meter.rowsOf(() => store.structure(id))).toBeLessThanOrEqual(6 * few)
-    expect(await meter.rowsOf(() => store.listBranches(id))).toBeLessThanOrEqual(2 * few)
+    expect(await meter.rowsOf(() => collectPages(page => store.listStretches(id, page)))).toBeLessThanOrEqual(
+      6 * few,
+    )
+    expect(await meter.rowsOf(() => collectPages(page => store.listBranches(id, page)))).toBeLessThanOrEqual(
+      2 * few,
+    )
   })
 
   it('a tail of one of 50 interleaved branches does not read the other 49', async () => {
@@ -144,9 +150,9 @@ describe.each(drivers)('on $name', ({ open }) => {
       // Each message is a run: its row, and its parent's position.
       expect(rows).toBeLessThanOrEqual(3 * messages + few)
     }
-    const path = await meter.rowsOf(async () => expect(await store.path(ends[7]!)).toHaveLength(100))
+    const path = await meter.rowsOf(async () => expect(await pathOf(store, ends[7]!)).toHaveLength(100))
     expect(path).toBeLessThanOrEqual(3 * 100 + few)
-    expect(await store.structure(conversation.id)).toHaveLength(50 * 100)
+    expect(await collectPages(page => store.listStretches(conversation.id, page))).toHaveLength(50 * 100)
   })
 
   it('an append reads no earlier messages, however many messages and turns there are', async () => {
@@ -163,10 +169,13 @@ describe.each(drivers)('on $name', ({ open }) => {
   })
 
   it('nothing overflows at a depth of 100,000', { timeout: 60_000 }, async () => {
-    expect(await store.path(head())).toHaveLength(depth)
+    expect(await pathOf(store, head())).toHaveLength(depth)
     expect((await store.tail(head(), { messages: depth })).messages).toHaveLength(depth)
     expect((await store.tail(head(), { tokens: 2 ** 53 - 1 })).messages).toHaveLength(depth)
-    expect(await store.listBranches(id)).toMatchObject([{ name: 'main' }, { name: 'side', base: ids[9] }])
+    expect(await collectPages(page => store.listBranches(id, page))).toMatchObject([
+      { name: 'main' },
+      { name: 'side', base: ids[9] },
+    ])
     const range = { first: ids[0]!, last: head() }
     const holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
     await store.claimSummary(id, range, holder)

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import fc from 'fast-check'
-import type { EventListing, NewEvent } from '../../src/core/event.ts'
+import type { ListEvents, NewEvent } from '../../src/core/event.ts'
 import type { NonEmpty } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import type { DraftPiece } from '../../src/core/turn.ts'
@@ -68,7 +68,7 @@ export const turnOperation = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('listEvents'),
       conversation: pick,
-      after: fc.option(fc.nat({ max: 5 }), { nil: undefined }),
+      skip: fc.option(fc.nat({ max: 5 }), { nil: undefined }),
       types: fc.option(fc.subarray([...eventTypes], { minLength: 1 }), { nil: undefined }),
       newest: fc.boolean(),
       limit: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
@@ -169,21 +169,24 @@ function branchToReopen({ branches, turns }: ModelConversation, n: number): stri
 export async function compareEvents(
   conversation: ModelConversation,
   store: Store,
-  asked: Pick<Extract<TurnOperation, { do: 'listEvents' }>, 'after' | 'types' | 'newest' | 'limit'>,
+  asked: Pick<Extract<TurnOperation, { do: 'listEvents' }>, 'skip' | 'types' | 'newest' | 'limit'>,
 ): Promise<void> {
-  const { after = -1, types, newest, limit = 1_000 } = asked
-  const behind = conversation.events
+  const { skip = 0, types, newest = false, limit = 100 } = asked
+  const expected = conversation.events
     .map((type, n) => [n, type] as const)
-    .filter(([n, type]) => n > after && (types === undefined || (types as string[]).includes(type)))
-  const listing: EventListing = {
-    ...(asked.after !== undefined && { after }),
+    .filter(([, type]) => types === undefined || (types as string[]).includes(type))
+  if (newest) expected.reverse()
+  const listing: ListEvents = {
     ...(types && { types }),
-    ...(newest && { newest }),
+    ...(newest && { order: 'descending' }),
     ...(asked.limit !== undefined && { limit }),
   }
-  const listed = await store.listEvents(conversation.id, listing)
+  const before = skip > 0 ? await store.listEvents(conversation.id, { ...listing, limit: skip }) : null
+  if (before?.next === null) return
+  const after = before ? { after: before.next } : {}
+  const { items } = await store.listEvents(conversation.id, { ...listing, ...after })
   assert.deepEqual(
-    listed.map(({ n, type }) => [n, type]),
-    newest ? behind.slice(-limit) : behind.slice(0, limit),
+    items.map(({ n, type }) => [n, type]),
+    expected.slice(skip, skip + limit),
   )
 }

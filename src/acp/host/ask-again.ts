@@ -2,6 +2,7 @@ import type { BranchRef } from '../../core/branch.ts'
 import { InvalidError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { contentOf, type NewMessage } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 
 /** What an agent is asked so that it goes on with an answer that was interrupted, and the message that this follows. */
@@ -21,7 +22,7 @@ export async function askAgain(
   const { head } = await store.getBranch(branch)
   if (head === null) throw new InvalidError('conversation', 'there is nothing to resume: nothing was said')
   const [last] = await store.getMessages([head])
-  const turns = await store.listTurns(branch.conversationId)
+  const turns = await collectPages(page => store.listTurns(branch.conversationId, page))
   const turn = turns.find(({ first }) => first === last!.turn)
   if (turn?.status === 'complete')
     throw new InvalidError('conversation', 'there is nothing to resume: its last turn has come to its end')

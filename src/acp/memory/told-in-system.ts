@@ -11,8 +11,8 @@ export async function toldInSystem(
   id: ConversationId,
   sessionId: string,
 ): Promise<MessageId | null> {
-  const traces = await store.listEvents(id, { types: ['resume'], newest: true, limit: 200 })
-  const told = traces.findLast(({ data }) => data.session === sessionId && data.through === 'system')
+  const traces = await store.listEvents(id, { types: ['resume'], order: 'descending', limit: 200 })
+  const told = traces.items.find(({ data }) => data.session === sessionId && data.through === 'system')
   return typeof told?.data.upTo === 'string' ? messageId(told.data.upTo) : null
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../core/json.ts'
+import { collectPages } from '../../core/pages.ts'
 import { deleteSession } from '../delete-session.ts'
 import { directoryOf } from '../directory.ts'
 import { errorText } from '../error-text.ts'
@@ -91,9 +92,11 @@ async function deletedHere({ store, name }: Proxying, cwd: unknown): Promise<Rea
   })
   const links = await Promise.all(
     items.map(async ({ id }) => {
-      const branches = await store.listBranches(id)
+      const branches = await collectPages(page => store.listBranches(id, page))
       return Promise.all(
-        branches.map(branch => store.listAgentLinks({ conversationId: id, name: branch.name })),
+        branches.map(branch =>
+          collectPages(page => store.listAgentLinks({ conversationId: id, name: branch.name }, page)),
+        ),
       )
     }),
   )
@@ -161,7 +164,7 @@ export async function seeToDelete(proxying: Proxying, params: JsonObject): Promi
   for (const { abort } of open?.prompts ?? []) abort.abort()
   if (open) entries.remove(open)
   if (!place) return {}
-  const links = await store.listAgentLinks(place.branch)
+  const links = await collectPages(page => store.listAgentLinks(place.branch, page))
   await deleteSession(store, place)
   const agent = await ifThere(proxying)
   if (!agent?.abilities.delete) return {}

@@ -1,5 +1,6 @@
 import type { BranchRef } from '../../core/branch.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { pathOf } from '../../core/path.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { updatesOf } from '../transcript/updates.ts'
 import type { Line } from '../wire/line.ts'
@@ -32,5 +33,5 @@ export async function openSession(proxying: Proxying, line: Line): Promise<void>
 async function replay({ store, tell }: Proxying, sessionId: string, ref: BranchRef): Promise<void> {
   const { head } = await store.getBranch(ref)
   if (head === null) return
-  for (const update of updatesOf(await store.path(head))) tell(updateLine(sessionId, update))
+  for (const update of updatesOf(await pathOf(store, head))) tell(updateLine(sessionId, update))
 }

@@ -2,6 +2,7 @@ import type { AgentLink, BranchRef } from '../../core/branch.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { RecorderSource } from '../../system/source.ts'
 import { errorText } from '../error-text.ts'
 import type { FailedTier } from '../memory/outcome.ts'
@@ -73,7 +74,7 @@ export async function takeSeat(taking: Taking): Promise<Seated> {
 /** The link of this branch, if what that session has seen is on the path. */
 async function linkOf(taking: Taking): Promise<{ link: AgentLink; seen: Message } | null> {
   const { store, branch, head, name, directory } = taking
-  const links = await store.listAgentLinks(branch)
+  const links = await collectPages(page => store.listAgentLinks(branch, page))
   const link = links.find(one => one.agent === name && one.directory === directory)
   if (!link?.seen || (await messagesAfter(store, link.seen, head)) === null) return null
   const [seen] = await store.getMessages([link.seen], { blobs: 'preview' })

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path'
 import type { AgentContext, ListSessionsResponse, McpServer } from '@agentclientprotocol/sdk/unstable'
 import type { BranchRef } from '../../core/branch.ts'
+import { pathOf } from '../../core/path.ts'
 import type { BranchInConversation } from '../../core/ports.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { deleteSession } from '../delete-session.ts'
@@ -145,7 +146,7 @@ export function createSessions(
   async function showPast(session: Session, branch: BranchRef | null): Promise<void> {
     const { head } = branch ? await store.getBranch(branch) : { head: null }
     if (head === null) return
-    for (const update of updatesOf(await store.path(head))) await session.tell(dressed(update))
+    for (const update of updatesOf(await pathOf(store, head))) await session.tell(dressed(update))
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Branch, BranchRef } from '../../core/branch.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { NewMessage } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { RecordStore } from '../../recorder/recording.ts'
 import { type Alignment, alignPrompt, type FingerprintedPrompt } from './align-prompt.ts'
 import { type Fingerprint, fingerprintOf } from './fingerprint.ts'
@@ -75,7 +76,7 @@ function lengthOf({ messages }: FingerprintedPrompt): number {
  *  own belongs to another caller and is left out. */
 async function siblingsOf(store: RecordStore, ref: BranchRef, home: BranchRef): Promise<readonly Branch[]> {
   const stem = stemOf(ref.name)
-  return (await store.listBranches(ref.conversationId))
+  return (await collectPages(page => store.listBranches(ref.conversationId, page)))
     .filter(({ name }) => name !== ref.name && stemOf(name) === stem)
     .filter(({ name, key }) => key === null || name === home.name)
     .sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime())

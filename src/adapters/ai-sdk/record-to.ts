@@ -7,6 +7,7 @@ import type {
 import { repair } from '../../context/view/view.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { NewConversation } from '../../core/conversation.ts'
+import { pathOf } from '../../core/path.ts'
 import { checkLanguageModel } from '../../models/language-model.ts'
 import type { RecordStore, TurnReport } from '../../recorder/recording.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
@@ -138,7 +139,7 @@ export function recordTo(
 
   async function messages(branch?: BranchRef): Promise<LanguageModelV4Message[]> {
     const { head } = await store.getBranch(branch ?? (await exchanges.settled()))
-    return head === null ? [] : writeMessages(repair(await store.path(head)))
+    return head === null ? [] : writeMessages(repair(await pathOf(store, head)))
   }
 }
 

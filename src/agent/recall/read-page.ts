@@ -2,6 +2,7 @@ import { fence, guardAfterLabel, guardLine } from '../../context/text/guard-line
 import { type Block, isKnown, isMedia } from '../../core/block.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { type Message, type Role, textOf } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { Resolved } from '../../core/ports.ts'
 import { titleFrom } from '../../core/title.ts'
 import type { RecallStore } from './recall-digest.ts'
@@ -76,7 +77,7 @@ async function endOf(store: RecallStore, { conversation, branch, message }: Reso
   }
   const wanted = await one(store, message)
   const around = Math.max(0, wanted.depth - before)
-  const branches = await store.listBranches(conversation.id)
+  const branches = await collectPages(page => store.listBranches(conversation.id, page))
   // The active branch is the most likely one. A message on no branch is the end of its own path.
   for (const { head, name } of branches
     .toSorted((a, b) => Number(b.active) - Number(a.active))

@@ -11,6 +11,7 @@ import { defaultTelling, mostTold } from '../../acp/memory/telling.ts'
 import type { Agent } from '../../agent/agent.ts'
 import { readConfig } from '../../config/read-config.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
+import { collectPages } from '../../core/pages.ts'
 import { notCarriedOver } from '../answer/agent-notes.ts'
 import { startChat } from '../chat/chat.ts'
 import type { KeyStroke } from '../chat/input/keyboard.ts'
@@ -83,7 +84,7 @@ async function withOrigin(
     conversationId: status.conversation.id,
     name: status.branch.name,
   }
-  const links = await store.listAgentLinks({ conversationId, name: branch })
+  const links = await collectPages(page => store.listAgentLinks({ conversationId, name: branch }, page))
   if (links.some(link => link.agent === name && link.directory === context.cwd)) return chosen
   const note = `began with ${modelName(origin)}: ${name} is told what was said and which tools were used; ${notCarriedOver}`
   return { ...chosen, notes: [...chosen.notes, note] }

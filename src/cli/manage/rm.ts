@@ -1,6 +1,7 @@
 import { parseDuration } from '../../config/duration.ts'
 import { trashGraceMs } from '../../core/conversation.ts'
 import { NotFoundError } from '../../core/errors.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, DeletedMessages, Deleter, Lister, MessageReader } from '../../core/ports.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
@@ -96,7 +97,7 @@ async function messagesGone(
   const byConversation = Map.groupBy(messages, message => message.conversationId)
   let gone = 0
   for (const [id, named] of byConversation) {
-    const runs = await store.structure(id)
+    const runs = await collectPages(page => store.listStretches(id, page))
     const size = subtreeSize(
       runs,
       named.map(({ seq }) => seq),
@@ -126,7 +127,7 @@ async function questionOf(
     const [only] = conversations
     const what =
       conversations.length === 1
-        ? `${plural(messages, 'message')} on ${plural((await store.listBranches(only!.id)).length, 'branch', 'branches')}`
+        ? `${plural(messages, 'message')} on ${plural((await collectPages(page => store.listBranches(only!.id, page))).length, 'branch', 'branches')}`
         : `${formatInteger(conversations.length)} conversations with ${plural(messages, 'message')}`
     parts.push(`move ${what} to trash`)
   }

@@ -1,6 +1,7 @@
 import type { BranchInfo } from '../../core/branch.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 import type { CommandHandler } from '../command-line/command.ts'
 import { exitCode } from '../command-line/exit-code.ts'
@@ -59,7 +60,7 @@ async function readBranches(
   store: ConversationReader & MessageReader,
   id: ConversationId,
 ): Promise<readonly BranchRow[]> {
-  const infos = await store.listBranches(id)
+  const infos = await collectPages(page => store.listBranches(id, page))
   const read: Omit<BranchRow, 'own'>[] = []
   for (const info of infos) {
     // A tail begins where a turn does, so that what was asked is in it.
@@ -74,7 +75,7 @@ async function readBranches(
     })
   }
   const { own } = findForks(
-    await store.structure(id),
+    await collectPages(page => store.listStretches(id, page)),
     read.map(({ info, head }) => ({ name: info.name, head })),
   )
   return read

@@ -1,6 +1,7 @@
 import type { MessageId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 
 /** A conversation with what a list shows of it besides. */
@@ -30,7 +31,7 @@ export async function readConversationFacts(
       conversation,
       last,
       pathMessages: last === null ? 0 : last.depth + 1,
-      branches: (await store.listBranches(conversation.id)).length,
+      branches: (await collectPages(page => store.listBranches(conversation.id, page))).length,
       isLive: await isLive(store, conversation, now),
     })
   }
@@ -58,6 +59,6 @@ async function isLive(
   { id }: Pick<ListedConversation, 'id'>,
   now: number,
 ): Promise<boolean> {
-  const open = await store.listTurns(id, { status: 'open' })
+  const open = await collectPages(page => store.listTurns(id, { status: 'open', ...page }))
   return open.some(({ leaseUntil }) => leaseUntil === null || leaseUntil.getTime() > now)
 }

@@ -14,7 +14,7 @@ export async function conversationJson(store: ConversationReader & Lister, facts
     limit: 1,
     blobs: 'preview',
   })
-  const [link] = await store.listAgentLinks(one.branch)
+  const [link] = (await store.listAgentLinks(one.branch, { limit: 1 })).items
   const [prompt] = first.items
   return {
     id: one.id,

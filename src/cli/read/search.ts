@@ -1,4 +1,5 @@
 import type { SearchHit, SearchOptions } from '../../core/listing.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, MessageReader, Searcher } from '../../core/ports.ts'
 import { type CommandHandler, hasOption, limitOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
@@ -84,7 +85,9 @@ async function printHits(
   const groups: HitGroup[] = []
   for (const [id, found] of Map.groupBy(hits, hit => hit.conversation.id)) {
     const { title } = found[0]!.conversation
-    const turns = new Map((await store.listTurns(id)).map(turn => [turn.first, turn.model]))
+    const turns = new Map(
+      (await collectPages(page => store.listTurns(id, page))).map(turn => [turn.first, turn.model]),
+    )
     const { model } = await store.getConversation(id)
     const lines = []
     for (const hit of found) {

@@ -1,6 +1,8 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
+import { pathOf } from '../../core/path.ts'
 import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import type { Summary } from '../../core/summary.ts'
 import type { Turn } from '../../core/turn.ts'
@@ -45,12 +47,14 @@ export async function readShownPath(
 ): Promise<ShownPath> {
   const { id } = conversation
   const end = message ?? branch.head
-  const path = end === null ? [] : await store.path(end)
+  const path = end === null ? [] : await pathOf(store, end)
   const [facts] = await readConversationFacts(store, [{ ...conversation, branch }], now)
   const forks = await readForks(store, id)
-  const turns = new Map((await store.listTurns(id)).map(turn => [turn.first, turn]))
+  const turns = new Map(
+    (await collectPages(page => store.listTurns(id, page))).map(turn => [turn.first, turn]),
+  )
   const onPath = new Set<string>(path.map(one => one.id))
-  const summaries = (await store.listSummaries(id)).filter(
+  const summaries = (await collectPages(page => store.listSummaries(id, page))).filter(
     one => onPath.has(one.first) && onPath.has(one.last),
   )
   return {
@@ -74,7 +78,7 @@ async function readDraft(
 ): Promise<ShownDraft | null> {
   for (const turn of turns) {
     if (turn.status !== 'open' || turn.last !== end?.seq) continue
-    const pieces = await store.readDraft(turn.conversationId, turn.key)
+    const pieces = await collectPages(page => store.readDraft(turn.conversationId, turn.key, page))
     const text = pieces.flatMap(piece => (piece.type === 'text' ? piece.text : [])).join('')
     if (text !== '') return { turn, text }
   }
@@ -86,11 +90,11 @@ async function readForks(
   store: ConversationReader & MessageReader,
   id: ConversationId,
 ): Promise<BranchForks> {
-  const branches = await store.listBranches(id)
+  const branches = await collectPages(page => store.listBranches(id, page))
   const heads = branches.flatMap(({ head }) => head ?? [])
   const ends = new Map((await store.getMessages(heads, { blobs: 'preview' })).map(one => [one.id, one]))
   return findForks(
-    await store.structure(id),
+    await collectPages(page => store.listStretches(id, page)),
     branches.map(({ name, head }) => ({ name, head: head === null ? null : ends.get(head)! })),
   )
 }
@@ -136,7 +140,7 @@ async function readTraces(
 type ToolTimes = (message: MessageId, callId: string) => number | null
 
 /** No more calls are looked up than a person would scroll through: what is older has no times. */
-const mostEvents = 20_000
+const mostEvents = 10_000
 
 /** Reads how long the tools of a conversation took. Some recorders note which message made the call, others only the
  *  call's own id. */
@@ -144,11 +148,9 @@ async function readToolTimes(
   store: Pick<MessageReader, 'listEvents'>,
   id: ConversationId,
 ): Promise<ToolTimes> {
-  const events = await store.listEvents(id, {
-    types: ['tool_started', 'tool_ended'],
-    newest: true,
-    limit: mostEvents,
-  })
+  const types = ['tool_started', 'tool_ended'] as const
+  const newest = await store.listEvents(id, { types, order: 'descending', limit: mostEvents })
+  const events = newest.items.toReversed()
   const started = new Map<string, number>()
   const took = new Map<string, number>()
   for (const { type, at, data } of events) {

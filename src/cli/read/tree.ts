@@ -1,5 +1,6 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { Lister, MessageReader } from '../../core/ports.ts'
 import { buildForest, subtreeOf, type Tree, walkForest } from '../../core/tree.ts'
 import { type CommandHandler, hasOption } from '../command-line/command.ts'
@@ -163,7 +164,7 @@ async function printCompact(
   if (from !== null) throw new UsageError('--compact takes a conversation, not a message')
   const { width, style } = context.out
   for (const { id, root } of roots) {
-    const runs = await store.structure(id)
+    const runs = await collectPages(page => store.listStretches(id, page))
     const ends = [...new Set(runs.flatMap(({ first, last }) => [first, last]))]
     const messages = new Map<string, Message>()
     for (let i = 0; i < ends.length; i += 500) {
@@ -203,13 +204,15 @@ async function readMessages(
 
 /** When something was last said in each tree of a conversation, by the id of its root. Reads no bodies. */
 export async function newestByRoot(
-  store: Pick<MessageReader, 'structure'>,
+  store: Pick<MessageReader, 'listStretches'>,
   conversationId: ConversationId,
 ): Promise<ReadonlyMap<string, number>> {
   const newest = new Map<string, number>()
   const rootOf = new Map<string, string>()
   // Parents come before their children.
-  for (const { first, last, parent, startedAt, endedAt } of await store.structure(conversationId)) {
+  for (const { first, last, parent, startedAt, endedAt } of await collectPages(page =>
+    store.listStretches(conversationId, page),
+  )) {
     const root = parent === null ? first : (rootOf.get(parent) ?? first)
     rootOf.set(last, root)
     newest.set(root, Math.max(newest.get(root) ?? 0, startedAt.getTime(), endedAt.getTime()))

@@ -1,6 +1,7 @@
 import type { Target } from '../../agent/history/history.ts'
 import type { Conversation, NewConversation } from '../../core/conversation.ts'
 import { NotFoundError } from '../../core/errors.ts'
+import { collectPages } from '../../core/pages.ts'
 import type {
   BranchInConversation,
   ConversationReader,
@@ -74,7 +75,7 @@ export async function chooseNamed(
   checkOwnership(named, found.conversation, force, context)
   const notes = expiryNotes(found.conversation, context)
   if (found.message === null) return continued(store, found, notes)
-  const branches = await store.listBranches(found.conversation.id)
+  const branches = await collectPages(page => store.listBranches(found.conversation.id, page))
   const ending = branches.filter(branch => branch.head === found.message)
   const branch = ending.find(one => one.active) ?? ending[0]
   if (branch && !(await isAnswered(store, found.message)))

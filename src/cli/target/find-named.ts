@@ -1,4 +1,5 @@
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { BranchInConversation, ConversationReader, Lister, Resolved } from '../../core/ports.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 
@@ -44,7 +45,7 @@ async function byBranch(
   const { items } = await store.listConversations({ directory: cwd, limit: mostLookedAt })
   for (const { branch, ...conversation } of items) {
     if (branch.name === name) return { conversation, branch }
-    const branches = await store.listBranches(conversation.id)
+    const branches = await collectPages(page => store.listBranches(conversation.id, page))
     const found = branches.find(one => one.name === name)
     if (found) return { conversation, branch: found }
   }

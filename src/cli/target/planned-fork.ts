@@ -3,6 +3,7 @@ import { freeSiblingName, siblingNames } from '../../core/branch-name.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, ConversationWriter, MessageReader } from '../../core/ports.ts'
 
 /** A branch that is about to be created. */
@@ -66,7 +67,7 @@ async function namesIn(
   store: Pick<ConversationReader, 'listBranches'>,
   id: ConversationId,
 ): Promise<ReadonlySet<string>> {
-  return new Set((await store.listBranches(id)).map(({ name }) => name))
+  return new Set((await collectPages(page => store.listBranches(id, page))).map(({ name }) => name))
 }
 
 export async function isAnswered(store: MessageReader, id: MessageId): Promise<boolean> {
@@ -76,7 +77,7 @@ export async function isAnswered(store: MessageReader, id: MessageId): Promise<b
 /** The number of messages whose parent is this one. */
 async function countAnswers(store: MessageReader, id: MessageId): Promise<number> {
   const [message] = await store.getMessages([id], { blobs: 'preview' })
-  const runs = await store.structure(message!.conversationId)
+  const runs = await collectPages(page => store.listStretches(message!.conversationId, page))
   const follows = runs.some(({ firstSeq, lastSeq }) => firstSeq <= message!.seq && message!.seq < lastSeq)
   return (follows ? 1 : 0) + runs.filter(run => run.parent === id).length
 }

@@ -2,6 +2,7 @@ import type { BranchInfo } from '../../core/branch.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import type { Summary } from '../../core/summary.ts'
 import { modelName } from '../output/model-name.ts'
@@ -47,13 +48,15 @@ export async function readExportedConversation(
     after = page.next ?? undefined
     more = after !== undefined
   }
-  const branches = await store.listBranches(id)
-  const models = new Map((await store.listTurns(id)).map(turn => [turn.first, turn.model]))
+  const branches = await collectPages(page => store.listBranches(id, page))
+  const models = new Map(
+    (await collectPages(page => store.listTurns(id, page))).map(turn => [turn.first, turn.model]),
+  )
   return {
     conversation,
     branches,
     lines: splitIntoLines(messages, message ?? branch.head, branches),
-    summaries: await store.listSummaries(id),
+    summaries: await collectPages(page => store.listSummaries(id, page)),
     unreadable,
     speaker: said =>
       speakerOf(said, (said.turn === null ? null : models.get(said.turn)) ?? conversation.model),

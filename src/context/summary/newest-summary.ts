@@ -39,7 +39,10 @@ export async function newestSummary(
   if (!oldest) return null
   try {
     for (const newest of looked) {
-      const listed = (await reader.listSummaries(oldest.conversationId, { newest })).toReversed()
+      const { items: listed } = await reader.listSummaries(oldest.conversationId, {
+        order: 'descending',
+        limit: newest,
+      })
       const found = await endingWithin(reader, tail, listed)
       if (found) return found
       if (listed.length < newest || newest === looked.at(-1))

@@ -1,6 +1,7 @@
 import { type Block, isKnown } from '../../core/block.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message, Role } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { Summary } from '../../core/summary.ts'
 import { shorten } from '../text/as-text.ts'
 import { shortenResults } from '../view/shorten-results.ts'
@@ -32,7 +33,10 @@ export async function readUncovered(
   conversationId: ConversationId,
   head: MessageId,
 ): Promise<Uncovered> {
-  const ending = Map.groupBy(await reader.listSummaries(conversationId), ({ last }) => last)
+  const ending = Map.groupBy(
+    await collectPages(page => reader.listSummaries(conversationId, page)),
+    ({ last }) => last,
+  )
   const pages: LeanMessage[][] = []
   for (let at: MessageId | null = head; at !== null; ) {
     const found = await fromRoot(reader, ending.get(at))

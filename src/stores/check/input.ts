@@ -2,13 +2,16 @@ import type { BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
 import { checkChoice, checkCount, checkName, checkTime } from '../../core/check.ts'
 import type * as conversations from '../../core/conversation.ts'
 import { type Holder, InvalidError } from '../../core/errors.ts'
-import type { EventListing, NewEvent } from '../../core/event.ts'
+import type { ListEvents, NewEvent } from '../../core/event.ts'
 import { conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import { checkJson, isPlainObject } from '../../core/json.ts'
 import type {
   ConversationFilter,
   ListConversations,
   ListMessages,
+  ListTurns,
+  OrderedPageOptions,
+  PageOptions,
   SearchOptions,
 } from '../../core/listing.ts'
 import { roles } from '../../core/message.ts'
@@ -120,9 +123,6 @@ export const checkHolder = (given: Holder, field = 'holder') => holder(given, fi
 
 export const checkTurnStatus = f.wordFrom('open', 'complete', 'interrupted', 'failed')
 
-/** The status to list turns by, or null for any. */
-export const checkStatus = (given: unknown) => (given === undefined ? null : checkTurnStatus(given, 'status'))
-
 const tokens = {
   input: f.checkInt53,
   output: f.checkInt53,
@@ -177,15 +177,23 @@ const eventFields = fields<NewEvent>({
 })
 export const checkEvents = f.nonEmptyList('events', f.plainObject('must be an event', eventFields))
 
-export const checkEventListing = fields<Omit<EventListing, 'newest'>>({
-  limit: optional(f.numberFrom(1, 100_000)),
-  after: optional(f.numberFrom(-1, 2 ** 31 - 1)),
+/** A cursor is checked where it is read. */
+const pageFields = { limit: optional(f.numberFrom(1, 10_000)) }
+const orderedFields = { ...pageFields, order: optional(f.wordFrom('ascending', 'descending')) }
+const page = fields<Omit<PageOptions, 'after'>>(pageFields)
+export function checkPage<T extends PageOptions>(options: T): T {
+  page(options)
+  return options
+}
+export const checkOrderedPage = fields<Omit<OrderedPageOptions, 'after'>>(orderedFields)
+export const checkTurnListing = fields<Omit<ListTurns, 'after'>>({
+  ...orderedFields,
+  status: optional(checkTurnStatus),
+})
+export const checkEventListing = fields<Omit<ListEvents, 'after'>>({
+  ...orderedFields,
   types: f.anyOf(checkEventType),
 })
-
-export function checkNewest(number: number | undefined): number | null {
-  return number === undefined ? null : checkCount(number, 'newest', 1, 100_000)
-}
 
 const range = fields<MessageRange>({ first: messageId, last: messageId })
 export const checkRange = (given: MessageRange) => range(given, 'range')

@@ -46,7 +46,7 @@ interface EventParams extends InConv {
   readonly types: readonly string[] | null
   readonly limit: number
 }
-interface EventRow {
+export interface EventRow {
   readonly n: number
   readonly type: string
   readonly at: number
@@ -57,6 +57,13 @@ interface Places {
   readonly places: readonly { readonly conv: Conv; readonly seq: number }[]
 }
 type None = Readonly<Record<never, never>>
+
+interface TurnPage extends InConv {
+  readonly status: string | null
+  readonly above: number
+  readonly below: number
+  readonly limit: number
+}
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
 export interface Statements extends RecordStatements, VerifyStatements {
@@ -96,6 +103,8 @@ export interface Statements extends RecordStatements, VerifyStatements {
   // Branches
   branch: [OnBranch, BranchRow]
   branches: [InConv, BranchRow]
+  /** The branches after one of them: by creation, `main` before others of the same time, then by name. */
+  listBranches: [InConv & { created_at: number; not_main: number; name: string; limit: number }, BranchRow]
   /** Writes nothing if the name is taken. */
   insertBranch: [OnBranch & HeadFields & { key: string | null; title: string | null; now: number }, never]
   setHead: [OnBranch & HeadFields & { now: number }, never]
@@ -105,6 +114,7 @@ export interface Statements extends RecordStatements, VerifyStatements {
   deleteBranch: [OnBranch, never]
   setBranchKey: [OnBranch & Pick<BranchRow, 'key' | 'former_key' | 'trashed_key'>, never]
   links: [OnBranch, LinkRow]
+  listLinks: [OnBranch & { agent: string; directory: string; limit: number }, LinkRow]
   putLink: [
     OnBranch & {
       agent: string
@@ -204,7 +214,9 @@ export interface Statements extends RecordStatements, VerifyStatements {
 
   // Turns and drafts
   turn: [InConv & { key: string }, TurnRow]
-  turns: [InConv & { status: string | null }, TurnRow]
+  /** The turns that begin between two seqs, both excluded. */
+  listTurns: [TurnPage, TurnRow]
+  listTurnsDown: [TurnPage, TurnRow]
   /** A conversation has few open turns, however many have ended. */
   openTurns: [InConv, TurnRow]
   openTurnOn: [OnBranch, TurnRow]
@@ -237,6 +249,10 @@ export interface Statements extends RecordStatements, VerifyStatements {
   turnEndingAt: [OnBranch & { seq: number }, TurnRow]
   reopenTurn: [InConv & { key: string; holder: string; lease_until: number }, never]
   drafts: [InConv & { turn: string }, { n: number; type: string; text: string }]
+  draftsAfter: [
+    InConv & { turn: string; after: number; limit: number },
+    { n: number; type: string; text: string },
+  ]
   lastDraft: [InConv & { turn: string }, { n: number }]
   insertDraft: [InConv & { turn: string; n: number; type: string; text: string }, never]
   deleteDrafts: [InConv & { turn: string }, never]
@@ -245,8 +261,9 @@ export interface Statements extends RecordStatements, VerifyStatements {
   summary: [InConv & { first_seq: number; last_seq: number }, SummaryRow]
   /** Finished summaries and claimed, unfinished ones. */
   summaries: [InConv, SummaryRow]
-  /** Finished summaries, sorted by their end, last first. */
-  newestSummaries: [InConv & { limit: number }, SummaryRow]
+  /** Finished summaries after a range, or before it. */
+  listSummaries: [InConv & { last_seq: number; first_seq: number; limit: number }, SummaryRow]
+  listSummariesDown: [InConv & { last_seq: number; first_seq: number; limit: number }, SummaryRow]
   claimSummary: [
     InConv & {
       first_seq: number
@@ -277,8 +294,8 @@ export interface Statements extends RecordStatements, VerifyStatements {
   insertEvent: [InConv & { n: number; type: string; at: number; data: string }, never]
   setNextEvent: [InConv & { next_event: number }, never]
   events: [EventParams, EventRow]
-  /** The same in descending order. */
-  newestEvents: [EventParams, EventRow]
+  /** The events before one, newest first. */
+  eventsDown: [Omit<EventParams, 'after'> & { below: number }, EventRow]
 
   // Deleting
   spanFacts: [SeqSpan, { count: number; tokens: number }]

@@ -1,10 +1,12 @@
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
 import { BusyError, ConflictError, InvalidError, KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { Page, PageOptions } from '../../core/listing.ts'
 import { commonSeq } from '../../core/runs.ts'
 import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
 import { branchFromRow, dateOrNull, holderFromText, linkFromRow } from '../engine/row-to-value.ts'
-import type { Conv, PositionRow } from '../engine/rows.ts'
+import type { BranchRow, Conv, LinkRow, PositionRow } from '../engine/rows.ts'
+import { defaultLimit, pageOf, readCursor } from './cursor.ts'
 import { beforeRoots, headFields } from './insert-message.ts'
 import { freeKey, takeKey } from './keys.ts'
 import { lockBranch, lockLiving, needBranch, needConversation, needMessageIn } from './lookup.ts'
@@ -14,19 +16,29 @@ export function* getBranch(ref: BranchRef): Program<Branch> {
   return branchFromRow(ref.conversationId, yield* needBranch(conv, ref.name))
 }
 
-export function* listBranches(id: ConversationId): Program<readonly BranchInfo[]> {
+export function* listBranches(id: ConversationId, page: PageOptions): Program<Page<BranchInfo>> {
   const { conv, active_branch } = yield* needConversation(id)
-  const rows = yield* all('branches', { conv })
-  const [oldest, ...others] = rows
-  if (!oldest) return []
+  const { limit = defaultLimit, after } = page
+  const start = { created_at: Number.MIN_SAFE_INTEGER, not_main: 0, name: '' }
+  const found = yield* all('listBranches', {
+    conv,
+    ...(after === undefined ? start : branchAfter(after)),
+    limit: limit + 1,
+  })
+  const rows = found.slice(0, limit)
+  const oldest = after === undefined ? rows[0] : yield* first('listBranches', { conv, ...start, limit: 1 })
   // Most conversations have one branch, which shares nothing with another.
-  const trunk = others.length === 0 ? [] : yield* all('pathRuns', { conv, seq: oldest.head_seq })
-  const bases: (number | null)[] = [null]
-  for (const row of others) bases.push(commonSeq(trunk, yield* all('pathRuns', { conv, seq: row.head_seq })))
+  const isAlone = rows.every(row => row.name === oldest?.name)
+  const trunk = isAlone ? [] : yield* all('pathRuns', { conv, seq: oldest!.head_seq })
+  const bases: (number | null)[] = []
+  for (const row of rows) {
+    const isOldest = row.name === oldest!.name
+    bases.push(isOldest ? null : commonSeq(trunk, yield* all('pathRuns', { conv, seq: row.head_seq })))
+  }
   const seqs = bases.filter(seq => seq !== null)
   const places = seqs.length === 0 ? [] : yield* all('placesAt', { conv, seqs })
   const bySeq = new Map(places.map(place => [place.seq, place]))
-  return rows.map((row, i) => {
+  const items = rows.map((row, i) => {
     const seq = bases[i] ?? null
     const base = seq === null ? undefined : bySeq.get(seq)
     return {
@@ -36,6 +48,16 @@ export function* listBranches(id: ConversationId): Program<readonly BranchInfo[]
       messagesSinceBase: row.head_depth - (base?.depth ?? -1),
     }
   })
+  return { ...pageOf(found, page, row => row, branchPosition), items }
+}
+
+function branchPosition(row: BranchRow): readonly (string | number)[] {
+  return [row.created_at, row.name === 'main' ? 0 : 1, row.name]
+}
+
+function branchAfter(cursor: string): { created_at: number; not_main: number; name: string } {
+  const [created_at, not_main, name] = readCursor(cursor, ['number', 'seq', 'string'])
+  return { created_at: created_at as number, not_main: not_main as number, name: name as string }
 }
 
 export function* createBranch(
@@ -171,11 +193,17 @@ function* freeArchive(conv: Conv): Program<string> {
   }
 }
 
-export function* listAgentLinks(ref: BranchRef): Program<readonly AgentLink[]> {
+export function* listAgentLinks(ref: BranchRef, page: PageOptions): Program<Page<AgentLink>> {
   const { conv } = yield* needConversation(ref.conversationId)
   const { name } = yield* needBranch(conv, ref.name)
-  const rows = yield* all('links', { conv, name })
-  return rows.map(row => linkFromRow(ref.conversationId, row))
+  const { limit = defaultLimit, after } = page
+  const [agent, directory] = (after === undefined ? ['', ''] : readCursor(after, ['string', 'string'])) as [
+    string,
+    string,
+  ]
+  const rows = yield* all('listLinks', { conv, name, agent, directory, limit: limit + 1 })
+  const linkOf = (row: LinkRow) => linkFromRow(ref.conversationId, row)
+  return pageOf(rows, page, linkOf, row => [row.agent, row.directory])
 }
 
 export function* setAgentLink(ref: BranchRef, link: NewAgentLink, now: number): Program<void> {

@@ -1,8 +1,11 @@
-import type { EventListing, EventType, NewEvent, TraceEvent } from '../../core/event.ts'
+import type { EventType, ListEvents, NewEvent, TraceEvent } from '../../core/event.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
+import type { Page } from '../../core/listing.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import { all, type Program, run } from '../engine/engine.ts'
+import type { EventRow } from '../engine/statements.ts'
+import { aboveAll, defaultLimit, numberAfter, pageOf } from './cursor.ts'
 import { lockLiving, needConversation } from './lookup.ts'
 
 export function* addEvents(id: ConversationId, events: NonEmpty<NewEvent>, now: number): Program<void> {
@@ -15,22 +18,28 @@ export function* addEvents(id: ConversationId, events: NonEmpty<NewEvent>, now: 
   yield* run('setNextEvent', { conv, next_event: n })
 }
 
-export function* listEvents(id: ConversationId, options: EventListing): Program<readonly TraceEvent[]> {
+export function* listEvents(id: ConversationId, options: ListEvents): Program<Page<TraceEvent>> {
   const { conv } = yield* needConversation(id)
-  const params = {
-    conv,
-    after: options.after ?? -1,
-    types: options.types ?? null,
-    limit: options.limit ?? 1_000,
-  }
-  const rows = options.newest
-    ? (yield* all('newestEvents', params)).toReversed()
-    : yield* all('events', params)
-  return rows.map(row => ({
-    conversationId: id,
+  const { limit = defaultLimit, order = 'ascending', types = null } = options
+  const params = { conv, types, limit: limit + 1 }
+  const rows =
+    order === 'ascending'
+      ? yield* all('events', { ...params, after: numberAfter(options, -1) })
+      : yield* all('eventsDown', { ...params, below: numberAfter(options, aboveAll) })
+  return pageOf(
+    rows,
+    options,
+    row => eventFromRow(id, row),
+    row => [row.n],
+  )
+}
+
+function eventFromRow(conversationId: ConversationId, row: EventRow): TraceEvent {
+  return {
+    conversationId,
     n: row.n,
     type: row.type as EventType,
     at: new Date(row.at),
     data: JSON.parse(row.data) as JsonObject,
-  }))
+  }
 }

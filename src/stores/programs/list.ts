@@ -121,7 +121,7 @@ export function* listMessages(options: ListMessages): Program<Page<Message>> {
   const { conv } = yield* needConversation(options.conversationId)
   const limit = options.limit ?? 100
   const up = options.order === 'ascending'
-  const seq = options.after === undefined ? undefined : (readCursor(options.after, ['number'])[0] as number)
+  const seq = options.after === undefined ? undefined : (readCursor(options.after, ['seq'])[0] as number)
   const rows = yield* all(up ? 'listMessages' : 'listMessagesDown', {
     conv,
     above: up ? (seq ?? -1) : -1,

@@ -1,10 +1,13 @@
 import { CorruptError, NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
+import type { Page, PageOptions } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import type { ReadOptions, Tail, TailBudget } from '../../core/ports.ts'
+import type { SeqRange } from '../../core/runs.ts'
 import { all, type Program } from '../engine/engine.ts'
 import type { Conv, LocatedRow, MessageRow, PathRow } from '../engine/rows.ts'
 import { readChain, readLoose } from './content.ts'
+import { defaultLimit, numberAfter, writeCursor } from './cursor.ts'
 import { needMessage } from './lookup.ts'
 
 export function* getMessages(ids: readonly MessageId[], options: ReadOptions): Program<readonly Message[]> {
@@ -25,12 +28,56 @@ export function* getMessages(ids: readonly MessageId[], options: ReadOptions): P
   return found.filter(m => m.turn === null || !open.get(m.conversationId)!.has(m.turn))
 }
 
-export function* path(id: MessageId, options: ReadOptions): Program<readonly Message[]> {
-  const { conv, seq, conversation_id } = yield* needMessage(id)
-  const rows = yield* all('path', { conv, seq })
-  const start = { conversationId: conversation_id, parentId: null, depth: 0, tokens: 0 }
-  const messages = yield* readChain(inOrder(rows), start, options.blobs ?? 'whole')
-  return yield* withoutOpen(conv, messages, options)
+/** A page of a path, from the root on. The cursor is the depth of the last message. */
+export function* listPath(id: MessageId, options: ReadOptions & PageOptions): Program<Page<Message>> {
+  const end = yield* needMessage(id)
+  const { conv, conversation_id: conversationId } = end
+  const { limit = defaultLimit } = options
+  const from = numberAfter(options, -1) + 1
+  const isWhole = from === 0 && limit > end.depth
+  const rows = isWhole
+    ? inOrder<MessageRow | PathRow>(yield* all('path', { conv, seq: end.seq }))
+    : yield* pathBetween(end, from, limit)
+  const [oldest] = rows
+  const isCutOff = !isWhole && oldest !== undefined && from > 0
+  const start = isCutOff ? yield* startAt(end, oldest as MessageRow) : { conversationId, ...root }
+  const messages = yield* readChain(rows, start, options.blobs ?? 'whole')
+  const last = from + rows.length - 1
+  const next = last < end.depth && rows.length > 0 ? writeCursor([last]) : null
+  return { items: yield* withoutOpen(conv, messages, options), next, skipped: [] }
+}
+
+const root = { parentId: null, depth: 0, tokens: 0 }
+
+/** The messages of a path at these depths. */
+function* pathBetween(end: LocatedRow, from: number, limit: number): Program<readonly MessageRow[]> {
+  if (from > end.depth) return []
+  const to = Math.min(end.depth, from + limit - 1)
+  const last = to === end.depth ? end.seq : seqAtDepth(yield* pathRuns(end), to)
+  return inOrder(
+    yield* all('tail', { conv: end.conv, seq: last, tokens: unlimited, messages: to - from + 1 }),
+  )
+}
+
+function* pathRuns({ conv, seq }: LocatedRow): Program<readonly SeqRange[]> {
+  return yield* all('pathRuns', { conv, seq })
+}
+
+/** The seq of the message at a depth of a path. Each step of a run is one deeper. */
+function seqAtDepth(runs: readonly SeqRange[], depth: number): number {
+  let above = depth
+  for (const { lo, hi } of [...runs].sort((a, b) => a.lo - b.lo)) {
+    if (above <= hi - lo) return lo + above
+    above -= hi - lo + 1
+  }
+  throw new CorruptError(`the path ends before depth ${depth}`)
+}
+
+/** What the chain that begins at this message follows. */
+function* startAt(end: LocatedRow, oldest: MessageRow) {
+  const parentId = oldest.parent_seq < 0 ? null : yield* idAt(end.conv, oldest.parent_seq)
+  const tokens = oldest.path_tokens - oldest.tokens
+  return { conversationId: end.conversation_id, parentId, depth: oldest.depth, tokens }
 }
 
 /** Longer than any path. */
@@ -51,8 +98,7 @@ export function* tail(id: MessageId, budget: TailBudget, options: ReadOptions): 
   }
   const oldest = rows[from]!
   const older = { depth: oldest.depth, tokens: oldest.path_tokens - oldest.tokens }
-  const parentId = oldest.parent_seq < 0 ? null : yield* idAt(end.conv, oldest.parent_seq)
-  const start = { conversationId: end.conversation_id, parentId, ...older }
+  const start = yield* startAt(end, oldest)
   const kept = yield* readChain(rows.slice(from), start, options.blobs ?? 'whole')
   return {
     messages: yield* withoutOpen(end.conv, kept, options),

@@ -1,12 +1,17 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import { type RunStart, type Stretch, splitAtForks } from '../../core/runs.ts'
+import type { Page, PageOptions } from '../../core/listing.ts'
+import type { Stretch } from '../../core/runs.ts'
+import { type RunStart, splitAtForks } from '../../core/runs.ts'
 import { all, type Program } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
+import { defaultLimit, numberAfter, pageOf } from './cursor.ts'
 import { needConversation } from './lookup.ts'
 
 /** The tree as stretches without forks, for a viewer. Reads no body. */
-export function* structure(id: ConversationId): Program<readonly Stretch[]> {
+export function* listStretches(id: ConversationId, page: PageOptions): Program<Page<Stretch>> {
   const { conv, next_seq } = yield* needConversation(id)
+  const { limit = defaultLimit } = page
+  const from = numberAfter(page, -1)
   const stretches = splitAtForks(yield* runStarts(conv), next_seq)
   const ends = yield* all('stretchEnds', { conv, stretches: stretches.map(({ lo, hi }) => ({ lo, hi })) })
   const byStart = new Map(ends.map(row => [row.lo, row]))
@@ -30,7 +35,13 @@ export function* structure(id: ConversationId): Program<readonly Stretch[]> {
       endedAt: new Date(row.last_at),
     })
   }
-  return runs
+  const rest = runs.filter(({ firstSeq }) => firstSeq > from).slice(0, limit + 1)
+  return pageOf(
+    rest,
+    page,
+    stretch => stretch,
+    ({ firstSeq }) => [firstSeq],
+  )
 }
 
 export function* runStarts(conv: Conv): Program<RunStart[]> {

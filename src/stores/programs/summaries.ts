@@ -1,22 +1,36 @@
 import { BusyError, ExpiredError, type Holder, InvalidError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import type { ConversationId } from '../../core/ids.ts'
+import type { OrderedPageOptions, Page } from '../../core/listing.ts'
 import { containsSeq } from '../../core/runs.ts'
 import type { MessageRange, NewSummary, Summary, SummaryClaim } from '../../core/summary.ts'
 import { hasRunOut, leaseMs } from '../../core/turn.ts'
 import { all, first, type Program, run } from '../engine/engine.ts'
 import { dateOrNull, holderFromText, holderText, summaryFromRow } from '../engine/row-to-value.ts'
 import type { LocatedRow } from '../engine/rows.ts'
+import { aboveAll, defaultLimit, pageOf, readCursor } from './cursor.ts'
 import { lockLiving, needConversation, needMessageIn } from './lookup.ts'
 
-export function* listSummaries(id: ConversationId, newest: number | null): Program<readonly Summary[]> {
+export function* listSummaries(id: ConversationId, options: OrderedPageOptions): Program<Page<Summary>> {
   const { conv } = yield* needConversation(id)
-  if (newest !== null) {
-    const rows = yield* all('newestSummaries', { conv, limit: newest })
-    return rows.map(row => summaryFromRow(id, row)).reverse()
-  }
-  const rows = yield* all('summaries', { conv })
-  return rows.filter(row => row.text !== null).map(row => summaryFromRow(id, row))
+  const { limit = defaultLimit, order = 'ascending', after } = options
+  const isUp = order === 'ascending'
+  const start = isUp ? -1 : aboveAll
+  const [last_seq, first_seq] = (
+    after === undefined ? [start, start] : readCursor(after, ['seq', 'seq'])
+  ) as [number, number]
+  const rows = yield* all(isUp ? 'listSummaries' : 'listSummariesDown', {
+    conv,
+    last_seq,
+    first_seq,
+    limit: limit + 1,
+  })
+  return pageOf(
+    rows,
+    options,
+    row => summaryFromRow(id, row),
+    row => [row.last_seq, row.first_seq],
+  )
 }
 
 /** Claims a range, unless it has a summary or another process has claimed it. */

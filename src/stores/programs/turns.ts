@@ -2,6 +2,7 @@ import type { BranchRef } from '../../core/branch.ts'
 import { messageOfDraft } from '../../core/draft.ts'
 import { ExpiredError, type Holder, InvalidError, KeyReusedError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { ListTurns, Page, PageOptions } from '../../core/listing.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import { prepareMessage } from '../../core/prepare.ts'
 import {
@@ -16,30 +17,52 @@ import {
 import { all, first, type Program, run } from '../engine/engine.ts'
 import { holderText, turnFromRow } from '../engine/row-to-value.ts'
 import type { Conv, TurnRow } from '../engine/rows.ts'
+import { aboveAll, defaultLimit, numberAfter, pageOf } from './cursor.ts'
 import { growthOf, headFields, headPosition, insertMessage } from './insert-message.ts'
 import { lockBranch, lockLiving, needBranch, needConversation } from './lookup.ts'
 import { charged, checkHeldBy, heldBy } from './steps.ts'
 
-export function* listTurns(id: ConversationId, status: string | null): Program<readonly Turn[]> {
+export function* findTurn(id: ConversationId, key: string): Program<Turn | null> {
   const { conv } = yield* needConversation(id)
-  const rows = yield* all('turns', { conv, status })
-  return rows.map(row => turnFromRow(id, row))
+  const row = yield* first('turn', { conv, key })
+  return row ? turnFromRow(id, row) : null
 }
 
-export function* readDraft(id: ConversationId, key: string): Program<readonly DraftPiece[]> {
+export function* listTurns(id: ConversationId, options: ListTurns): Program<Page<Turn>> {
+  const { conv } = yield* needConversation(id)
+  const { limit = defaultLimit, order = 'ascending', status = null } = options
+  const isUp = order === 'ascending'
+  const rows = yield* all(isUp ? 'listTurns' : 'listTurnsDown', {
+    conv,
+    status,
+    above: isUp ? numberAfter(options, -1) : -1,
+    below: isUp ? aboveAll : numberAfter(options, aboveAll),
+    limit: limit + 1,
+  })
+  return pageOf(
+    rows,
+    options,
+    row => turnFromRow(id, row),
+    row => [row.first],
+  )
+}
+
+export function* readDraft(id: ConversationId, key: string, page: PageOptions): Program<Page<DraftPiece>> {
   const { conv } = yield* needConversation(id)
   yield* needTurn(conv, key)
-  return yield* pieces(conv, key)
+  const { limit = defaultLimit } = page
+  const after = numberAfter(page, -1)
+  const rows = yield* all('draftsAfter', { conv, turn: key, after, limit: limit + 1 })
+  return pageOf(rows, page, pieceOf, row => [row.n])
 }
 
 /** Pieces are stored as JSON: a stream may split a surrogate pair, which no engine can store as text. */
 function* pieces(conv: Conv, key: string): Program<readonly DraftPiece[]> {
-  const rows = yield* all('drafts', { conv, turn: key })
-  return rows.map(row => ({
-    n: row.n,
-    type: row.type as DraftPiece['type'],
-    text: JSON.parse(row.text) as string,
-  }))
+  return (yield* all('drafts', { conv, turn: key })).map(pieceOf)
+}
+
+function pieceOf(row: { n: number; type: string; text: string }): DraftPiece {
+  return { n: row.n, type: row.type as DraftPiece['type'], text: JSON.parse(row.text) as string }
 }
 
 /** Adds pieces and renews the lease. A piece that is stored already is a retry. */

@@ -10,6 +10,7 @@ import type {
 } from '../../core/record.ts'
 import { all, type Engine, first, type Program } from '../engine/engine.ts'
 import * as stored from '../engine/row-to-record.ts'
+import { aboveAll } from '../programs/cursor.ts'
 import { beforeRoots } from '../programs/insert-message.ts'
 import { type RecordOutline, readMovedBranches, readOutline } from '../programs/records/read-outline.ts'
 
@@ -220,7 +221,9 @@ async function* readDamagedTurns(
   { conv, next_seq }: RecordOutline['row'],
   after: string,
 ): AsyncGenerator<Piece> {
-  const rows = await engine.query(() => all('turns', { conv, status: null })).catch(unlessDamaged)
+  const rows = await engine
+    .query(() => all('listTurns', { conv, status: null, above: -1, below: aboveAll, limit: aboveAll }))
+    .catch(unlessDamaged)
   if (!rows) {
     yield unreadable(id, 'turns', new Error('the file is damaged there'))
     return

@@ -19,12 +19,12 @@ import { addEvents, listEvents } from '../programs/events.ts'
 import { countConversations, listConversations, listMessages } from '../programs/list.ts'
 import { versionOf } from '../programs/lookup.ts'
 import { measure } from '../programs/measure.ts'
-import { getMessages, path, tail } from '../programs/read.ts'
+import { getMessages, listPath, tail } from '../programs/read.ts'
 import * as find from '../programs/resolve.ts'
 import { type PreparedItem, save, setLabel } from '../programs/save.ts'
 import { searchMessages } from '../programs/search/search.ts'
 import { clearIndex } from '../programs/search/search-index.ts'
-import { structure } from '../programs/structure.ts'
+import { listStretches } from '../programs/structure.ts'
 import * as summaries from '../programs/summaries.ts'
 import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
@@ -39,25 +39,30 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     getConversation: async id => query(() => conversations.getConversation(conversationId(id))),
     versionOf: async id => query(() => versionOf(conversationId(id))),
     getBranch: async ref => query(() => branches.getBranch(checked.checkRef(ref))),
-    listBranches: async id => read(() => branches.listBranches(conversationId(id))),
+    listBranches: async (id, page = {}) =>
+      read(() => branches.listBranches(conversationId(id), checked.checkPage(page))),
     findByKey: async key => read(() => find.findByKey(checkName(key, 'key'), now())),
     findByTask: async task => read(() => find.findByTask(checkName(task, 'task'), now())),
     findByAgentLink: async (agent, foreignId) =>
       read(() => find.findByAgentLink(checkName(agent, 'agent'), checkName(foreignId, 'foreignId'))),
-    listAgentLinks: async ref => read(() => branches.listAgentLinks(checked.checkRef(ref))),
+    listAgentLinks: async (ref, page = {}) =>
+      read(() => branches.listAgentLinks(checked.checkRef(ref), checked.checkPage(page))),
     resolve: async text => read(() => find.resolve(checkName(text, 'id'))),
 
     getMessages: async (ids, options = {}) => read(() => getMessages(checked.checkMessageIds(ids), options)),
-    path: async (id, options = {}) => read(() => path(messageId(id), options)),
+    listPath: async (id, options = {}) => read(() => listPath(messageId(id), checked.checkPage(options))),
     tail: async (id, budget, options = {}) =>
       read(() => tail(messageId(id), checked.checkBudget(budget), options)),
-    structure: async id => read(() => structure(conversationId(id))),
+    listStretches: async (id, page = {}) =>
+      read(() => listStretches(conversationId(id), checked.checkPage(page))),
     readBlob: async hash => query(() => readBlob(checkHash(hash, 'hash'))),
     listTurns: async (id, options = {}) =>
-      query(() => turns.listTurns(conversationId(id), checked.checkStatus(options.status))),
-    readDraft: async (id, key) => read(() => turns.readDraft(conversationId(id), checkName(key, 'turn key'))),
-    listSummaries: async (id, { newest } = {}) =>
-      query(() => summaries.listSummaries(conversationId(id), checked.checkNewest(newest))),
+      query(() => turns.listTurns(conversationId(id), checked.checkTurnListing(options))),
+    findTurn: async (id, key) => query(() => turns.findTurn(conversationId(id), checkName(key, 'turn key'))),
+    readDraft: async (id, key, page = {}) =>
+      read(() => turns.readDraft(conversationId(id), checkName(key, 'turn key'), checked.checkPage(page))),
+    listSummaries: async (id, options = {}) =>
+      query(() => summaries.listSummaries(conversationId(id), checked.checkOrderedPage(options))),
     listEvents: async (id, options = {}) =>
       query(() => listEvents(conversationId(id), checked.checkEventListing(options))),
 

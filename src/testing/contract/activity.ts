@@ -1,6 +1,8 @@
 import { strict as assert } from 'node:assert'
 import type { ConversationId } from '../../core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
+import { pathOf } from '../../core/path.ts'
 import type { BranchInConversation, Store } from '../../core/ports.ts'
 import { appendTexts, casesOf, holder, noMessage, rejects, say, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -168,8 +170,8 @@ export const activityCases: readonly ContractCase[] = [
     await rejects(store.createBranch(id, null, { name: 'main' }), 'key_reused')
     await rejects(store.moveBranch(branch, null, ids[0]), 'conflict')
     await rejects(store.save(id, [{ message: say('lost'), parent: noMessage }]), 'not_found')
-    await store.listBranches(id)
-    await store.path(ids[2])
+    await collectPages(page => store.listBranches(id, page))
+    await pathOf(store, ids[2])
     await startConversation(store)
     assert.equal(await store.versionOf(id), before)
   }),
@@ -209,7 +211,7 @@ export const activityCases: readonly ContractCase[] = [
     })
     clock.now += day
     assert.equal((await store.getConversation(conversation.id)).expiresAt?.getTime(), clock.now - day + 1_000)
-    assert.equal((await store.path(ids[2])).length, 3)
+    assert.equal((await pathOf(store, ids[2])).length, 3)
     assert.equal((await appendTexts(store, branch, 'four')).outcome, 'appended')
   }),
   it('sets no expiry if none was given', async ({ store, clock }) => {

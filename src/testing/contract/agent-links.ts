@@ -1,6 +1,8 @@
 import { strict as assert } from 'node:assert'
 import type { BranchRef, NewAgentLink } from '../../core/branch.ts'
 import type { NotFoundError } from '../../core/errors.ts'
+import { collectPages } from '../../core/pages.ts'
+import { pathOf } from '../../core/path.ts'
 import type { BranchInConversation, Store } from '../../core/ports.ts'
 import { appendTexts, casesOf, noConversation, rejects, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -19,7 +21,7 @@ const at = (place: BranchInConversation | null) => place && [place.conversation.
 
 /** The foreign ids of a branch, sorted, because a list of links has no order. */
 const foreignIds = async (store: Store, ref: BranchRef) =>
-  (await store.listAgentLinks(ref)).map(one => one.foreignId).sort()
+  (await collectPages(page => store.listAgentLinks(ref, page))).map(one => one.foreignId).sort()
 
 export const agentLinkCases: readonly ContractCase[] = [
   it("stores the agent's own id for a branch and the last message that it has seen (S4-9)", async ({
@@ -27,10 +29,10 @@ export const agentLinkCases: readonly ContractCase[] = [
     clock,
   }) => {
     const { conversation, branch, ids } = await startConversation(store)
-    assert.deepEqual(await store.listAgentLinks(branch), [])
+    assert.deepEqual(await collectPages(page => store.listAgentLinks(branch, page)), [])
     clock.now += 5_000
     await store.setAgentLink(branch, link({ seen: ids[1] }))
-    assert.deepEqual(await store.listAgentLinks(branch), [
+    assert.deepEqual(await collectPages(page => store.listAgentLinks(branch, page)), [
       {
         conversationId: conversation.id,
         name: 'main',
@@ -47,14 +49,14 @@ export const agentLinkCases: readonly ContractCase[] = [
     await store.setAgentLink(branch, link({ seen: ids[0] }))
     clock.now += 5_000
     await store.setAgentLink(branch, link({ foreignId: 'theirs-2', seen: ids[2] }))
-    const [only, ...others] = await store.listAgentLinks(branch)
+    const [only, ...others] = await collectPages(page => store.listAgentLinks(branch, page))
     assert.deepEqual(others, [])
     assert.deepEqual([only?.foreignId, only?.seen], ['theirs-2', ids[2]])
     assert.deepEqual(only?.updatedAt, new Date(clock.now))
     assert.equal(await store.findByAgentLink('copilot', 'theirs-1'), null)
     assert.deepEqual(at(await store.findByAgentLink('copilot', 'theirs-2'))?.[1], 'main')
     await store.setAgentLink(branch, link({ foreignId: 'theirs-2', seen: null }))
-    assert.equal((await store.listAgentLinks(branch))[0]?.seen, null)
+    assert.equal((await collectPages(page => store.listAgentLinks(branch, page)))[0]?.seen, null)
   }),
   it('keeps the links of other agents, directories and branches apart (S4-12, S4-27)', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
@@ -108,7 +110,10 @@ export const agentLinkCases: readonly ContractCase[] = [
     const nowhere = { conversationId: conversation.id, name: 'nowhere' }
     const error = await rejects<NotFoundError>(store.setAgentLink(nowhere, link()), 'not_found')
     assert.equal(error.kind, 'branch')
-    await rejects(store.listAgentLinks(nowhere), 'not_found')
+    await rejects(
+      collectPages(page => store.listAgentLinks(nowhere, page)),
+      'not_found',
+    )
     await rejects(store.setAgentLink({ conversationId: noConversation, name: 'main' }, link()), 'not_found')
     for (const bad of [{ agent: '' }, { foreignId: '' }, { agent: 'a\0' }, { foreignId: 'f'.repeat(513) }]) {
       await rejects(store.setAgentLink(branch, link(bad)), 'invalid')
@@ -116,15 +121,15 @@ export const agentLinkCases: readonly ContractCase[] = [
     await rejects(store.setAgentLink(branch, link({ directory: '/a\0b' })), 'invalid')
     await rejects(store.removeAgentLink(branch, 'copilot', '/a\0b'), 'invalid')
     await rejects(store.findByAgentLink('copilot', ''), 'invalid')
-    assert.deepEqual(await store.listAgentLinks(branch), [])
+    assert.deepEqual(await collectPages(page => store.listAgentLinks(branch, page)), [])
   }),
   it('keeps the seen message of a link while the branch continues', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
     await store.setAgentLink(branch, link({ seen: ids[2] }))
     const { head } = await appendTexts(store, branch, 'four', 'five')
-    assert.equal((await store.listAgentLinks(branch))[0]?.seen, ids[2])
+    assert.equal((await collectPages(page => store.listAgentLinks(branch, page)))[0]?.seen, ids[2])
     assert.deepEqual(
-      (await store.path(head)).slice(3).map(message => message.parentId === ids[2]),
+      (await pathOf(store, head)).slice(3).map(message => message.parentId === ids[2]),
       [true, false],
     )
   }),
@@ -146,9 +151,9 @@ export const agentLinkCases: readonly ContractCase[] = [
       for (let round = 0; round < 20; round++) {
         const set = (one: Store, n: number) => one.setAgentLink(branch, link({ foreignId: `${round}:${n}` }))
         await Promise.all([set(store, 0), set(other, 1), set(store, 2), set(other, 3)])
-        const links = await store.listAgentLinks(branch)
+        const links = await collectPages(page => store.listAgentLinks(branch, page))
         assert.equal(links.length, 1)
-        assert.deepEqual(await other.listAgentLinks(branch), links)
+        assert.deepEqual(await collectPages(page => other.listAgentLinks(branch, page)), links)
         assert.ok(links[0]?.foreignId.startsWith(`${round}:`))
       }
     },

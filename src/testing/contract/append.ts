@@ -4,6 +4,8 @@ import type { ConflictError, NotFoundError } from '../../core/errors.ts'
 import { hashMessage, sha256Hex } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { contentOf, type NewMessage, type NonEmpty, textOf } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
+import { pathOf } from '../../core/path.ts'
 import type { Store } from '../../core/ports.ts'
 import {
   appendTexts,
@@ -23,7 +25,10 @@ const it = casesOf('append')
 /** The state that a failed append must not change. */
 async function stateOf(store: Store, id: ConversationId) {
   const { version, messages, tokens, updatedAt } = await store.getConversation(id)
-  const branches = (await store.listBranches(id)).map(branch => [branch.name, branch.head])
+  const branches = (await collectPages(page => store.listBranches(id, page))).map(branch => [
+    branch.name,
+    branch.head,
+  ])
   return { version, messages, tokens, updatedAt, branches }
 }
 
@@ -138,7 +143,7 @@ export const appendCases: readonly ContractCase[] = [
     const { branch } = await store.create()
     const at = (time: number): NewMessage => ({ ...say(`at ${time}`), at: new Date(time) })
     const { ids } = await store.append(branch, null, [at(2_000), at(0), at(253_402_300_799_999)])
-    const messages = await store.path(ids[2]!)
+    const messages = await pathOf(store, ids[2]!)
     assert.deepEqual(
       messages.map(message => [message.seq, message.createdAt.getTime()]),
       [
@@ -199,7 +204,7 @@ export const appendCases: readonly ContractCase[] = [
     const { branch } = await store.create()
     const roles = ['user', 'assistant', 'tool_result', 'tool', 'system', 'developer'] as const
     const said = roles.map(role => say(role, role)) as unknown as NonEmpty<NewMessage>
-    const messages = await store.path((await store.append(branch, null, said)).head)
+    const messages = await pathOf(store, (await store.append(branch, null, said)).head)
     assert.deepEqual(
       messages.map(message => message.role),
       ['user', 'assistant', 'tool_result', 'tool_result', 'system', 'system'],
@@ -220,7 +225,7 @@ export const appendCases: readonly ContractCase[] = [
     const { head } = await store.append(branch, null, [system, say('Why is it slow?')])
     clock.now += 1_000
     const answered = await store.append(branch, head, [say('A leak.', 'assistant')])
-    const messages = await store.path(answered.head)
+    const messages = await pathOf(store, answered.head)
     assert.deepEqual(
       messages.map(message => [
         message.role,
@@ -241,7 +246,7 @@ export const appendCases: readonly ContractCase[] = [
     const { conversation, branch } = await store.create()
     const many = Array.from({ length: 300 }, (_, i) => say(`message ${i}`))
     const { ids, head } = await store.append(branch, null, many as unknown as NonEmpty<NewMessage>)
-    const path = await store.path(head)
+    const path = await pathOf(store, head)
     assert.deepEqual(
       path.map(message => message.id),
       ids,

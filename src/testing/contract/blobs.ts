@@ -4,6 +4,7 @@ import type { InvalidError, NotFoundError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { contentOf, type Message, type NewMessage } from '../../core/message.ts'
+import { pathOf } from '../../core/path.ts'
 import type { ReadOptions, Store } from '../../core/ports.ts'
 import { casesOf, rejects, say } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -121,7 +122,7 @@ export const blobCases: readonly ContractCase[] = [
       { hash: sha256Hex(text), bytes: 40_000, pointer: '/blocks/0/text', whole: false },
       { hash: sha256Hex(bytes), bytes: 30_000, pointer: '/blocks/1/data', whole: false },
     ])
-    assert.deepEqual(await store.path(id, preview), [read])
+    assert.deepEqual(await pathOf(store, id, preview), [read])
     assert.deepEqual((await store.tail(id, { messages: 1 }, preview)).messages, [read])
     const { conversationId } = whole!
     assert.deepEqual((await store.listMessages({ conversationId, blobs: 'preview' })).items, [read])

@@ -8,6 +8,8 @@ import type {
   NotFoundError,
 } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
+import { collectPages } from '../../core/pages.ts'
+import { pathOf } from '../../core/path.ts'
 import {
   appendTexts,
   casesOf,
@@ -94,7 +96,7 @@ export const branchCases: readonly ContractCase[] = [
     }
     for (const { id } of [conversation, other.conversation]) {
       assert.deepEqual(
-        (await store.listBranches(id)).map(one => one.name),
+        (await collectPages(page => store.listBranches(id, page))).map(one => one.name),
         ['main'],
       )
     }
@@ -126,7 +128,7 @@ export const branchCases: readonly ContractCase[] = [
       assert.equal(error.kind, 'branch')
     }
     await rejects(store.getBranch({ conversationId: conversation.id, name: 'MAIN' }), 'not_found')
-    assert.equal((await store.listBranches(conversation.id)).length, 1)
+    assert.equal((await collectPages(page => store.listBranches(conversation.id, page))).length, 1)
   }),
   it('lists branches, oldest first, with their base and the number of messages since', async ({
     store,
@@ -147,7 +149,7 @@ export const branchCases: readonly ContractCase[] = [
     const apart = await fork('apart', null, 'd', 'e', 'f')
     const nested = await fork('nested', z, 'g')
     await store.activateBranch({ conversationId: id, name: 'z' })
-    assert.deepEqual(outline(await store.listBranches(id)), [
+    assert.deepEqual(outline(await collectPages(page => store.listBranches(id, page))), [
       ['main', ids[2], null, 3, false],
       ['z', z, ids[1], 2, true],
       ['ahead', ahead, ids[2], 1, false],
@@ -161,7 +163,7 @@ export const branchCases: readonly ContractCase[] = [
     const { conversation, branch } = await startConversation(store, { key: 'k' })
     clock.now += 7_000
     await appendTexts(store, branch, 'four')
-    const [main] = await store.listBranches(conversation.id)
+    const [main] = await collectPages(page => store.listBranches(conversation.id, page))
     const { active, base, messagesSinceBase, ...rest } = main!
     assert.deepEqual(rest, await store.getBranch(branch))
     assert.deepEqual([active, base, messagesSinceBase], [true, null, 4])
@@ -172,7 +174,7 @@ export const branchCases: readonly ContractCase[] = [
   it('measures from main even if other branches have the same millisecond', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     for (const name of ['zeta', 'alpha', 'Main']) await store.createBranch(conversation.id, ids[1], { name })
-    const [main, ...others] = outline(await store.listBranches(conversation.id))
+    const [main, ...others] = outline(await collectPages(page => store.listBranches(conversation.id, page)))
     assert.deepEqual(main, ['main', ids[2], null, 3, true])
     assert.deepEqual(others.map(([name]) => name).sort(), ['Main', 'alpha', 'zeta'])
     for (const other of others) assert.deepEqual(other.slice(1), [ids[1], ids[1], 0, false])
@@ -187,7 +189,7 @@ export const branchCases: readonly ContractCase[] = [
     assert.equal((await store.getConversation(conversation.id)).activeBranch, 'trunk')
     assert.equal((await store.findByKey('k'))?.branch.name, 'trunk')
     assert.equal((await store.findByAgentLink('copilot', 'theirs'))?.branch.name, 'trunk')
-    assert.equal((await store.listAgentLinks(renamed))[0]?.name, 'trunk')
+    assert.equal((await collectPages(page => store.listAgentLinks(renamed, page)))[0]?.name, 'trunk')
     await appendTexts(store, renamed, 'four')
     assert.deepEqual(await said(store, renamed), ['one', 'two', 'three', 'four'])
   }),
@@ -199,10 +201,10 @@ export const branchCases: readonly ContractCase[] = [
     assert.deepEqual(await store.getBranch(side), side)
     await store.renameBranch(side, 'aside')
     assert.equal((await store.getConversation(conversation.id)).activeBranch, 'main')
-    assert.deepEqual((await store.listBranches(conversation.id)).map(one => one.name).sort(), [
-      'aside',
-      'main',
-    ])
+    assert.deepEqual(
+      (await collectPages(page => store.listBranches(conversation.id, page))).map(one => one.name).sort(),
+      ['aside', 'main'],
+    )
     await store.createBranch(conversation.id, null, { name: 'side' })
   }),
   it('deletes a branch, keeps its messages and frees its key and links', async ({ store }) => {
@@ -213,16 +215,19 @@ export const branchCases: readonly ContractCase[] = [
     await store.deleteBranch(side)
     await rejects(store.getBranch(side), 'not_found')
     assert.deepEqual(
-      (await store.listBranches(conversation.id)).map(one => one.name),
+      (await collectPages(page => store.listBranches(conversation.id, page))).map(one => one.name),
       ['main'],
     )
-    assert.equal((await store.path(head)).length, 2)
+    assert.equal((await pathOf(store, head)).length, 2)
     assert.equal((await store.getConversation(conversation.id)).messages, 4)
     assert.equal(await store.findByKey('k'), null)
     assert.equal(await store.findByAgentLink('copilot', 'theirs'), null)
     assert.equal((await store.setKey(branch, 'k')).key, 'k')
     const again = await store.createBranch(conversation.id, head, { name: 'side' })
-    assert.deepEqual([again.head, again.key, await store.listAgentLinks(again)], [head, null, []])
+    assert.deepEqual(
+      [again.head, again.key, await collectPages(page => store.listAgentLinks(again, page))],
+      [head, null, []],
+    )
   }),
   it('refuses to delete the active branch or one that an open turn holds', async ({ store, clock }) => {
     const { conversation, branch, ids } = await startConversation(store)
@@ -235,7 +240,7 @@ export const branchCases: readonly ContractCase[] = [
     assert.deepEqual([error.holder, error.leaseUntil], [holder(7), new Date(clock.now + 30_000)])
     await store.endTurn(conversation.id, 't', { status: 'complete', heldBy: holder(7) })
     await store.deleteBranch(side)
-    assert.equal((await store.listBranches(conversation.id)).length, 1)
+    assert.equal((await collectPages(page => store.listBranches(conversation.id, page))).length, 1)
   }),
   it('moves a branch to any message of its conversation, and to none (S3-2)', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
@@ -255,7 +260,7 @@ export const branchCases: readonly ContractCase[] = [
     await appendTexts(store, branch, 'three again')
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three again'])
     assert.deepEqual(await said(store, side), ['one', 'aside'])
-    assert.equal((await store.path(ids[2])).length, 3)
+    assert.equal((await pathOf(store, ids[2])).length, 3)
   }),
   it('moves a branch only if its head is the expected one', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
@@ -294,7 +299,9 @@ export const branchCases: readonly ContractCase[] = [
     const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })
     const active = async () =>
-      (await store.listBranches(conversation.id)).filter(one => one.active).map(one => one.name)
+      (await collectPages(page => store.listBranches(conversation.id, page)))
+        .filter(one => one.active)
+        .map(one => one.name)
     assert.equal(conversation.activeBranch, 'main')
     await store.activateBranch(side)
     assert.equal((await store.getConversation(conversation.id)).activeBranch, 'side')
@@ -323,6 +330,6 @@ export const branchCases: readonly ContractCase[] = [
     }
     await store.restore(conversation.id)
     assert.deepEqual(await store.getBranch(side), side)
-    assert.equal((await store.listBranches(conversation.id)).length, 2)
+    assert.equal((await collectPages(page => store.listBranches(conversation.id, page))).length, 2)
   }),
 ]

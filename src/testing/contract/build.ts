@@ -4,6 +4,8 @@ import type { NewConversation } from '../../core/conversation.ts'
 import { type ErrorCode, type Holder, SkeinError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { type Message, type NewMessage, type NonEmpty, type RoleInput, textOf } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
+import { pathOf } from '../../core/path.ts'
 import type { Appended, BranchInConversation, SaveItem, Store } from '../../core/ports.ts'
 import type { CaseContext, ContractCase } from './contract-case.ts'
 
@@ -69,7 +71,7 @@ export function texts(messages: readonly Message[]): string[] {
 /** The texts on the path of a branch. */
 export async function said(store: Store, ref: BranchRef): Promise<string[]> {
   const { head } = await store.getBranch(ref)
-  return head === null ? [] : texts(await store.path(head))
+  return head === null ? [] : texts(await pathOf(store, head))
 }
 
 /** Stores a tree given as child → parent, in the given order. The text of each message is its name. */
@@ -134,6 +136,8 @@ export async function assertSummarised(
   id: ConversationId,
   ...ranges: readonly (readonly [first: MessageId, last: MessageId])[]
 ): Promise<void> {
-  const stored = (await store.listSummaries(id)).map(({ first, last }) => `${first}..${last}`)
+  const stored = (await collectPages(page => store.listSummaries(id, page))).map(
+    ({ first, last }) => `${first}..${last}`,
+  )
   assert.deepEqual(stored.sort(), ranges.map(range => range.join('..')).sort())
 }

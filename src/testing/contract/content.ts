@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert'
 import type { Block } from '../../core/block.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { contentOf, type Message, type NewMessage } from '../../core/message.ts'
+import { pathOf } from '../../core/path.ts'
 import type { Store } from '../../core/ports.ts'
 import { casesOf, noMessage, rejects, say } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -13,7 +14,7 @@ async function roundTrip(store: Store, message: NewMessage): Promise<Message> {
   const { branch } = await store.create()
   const { head } = await store.append(branch, null, [message])
   const [read] = await store.getMessages([head])
-  assert.deepEqual(await store.path(head), [read])
+  assert.deepEqual(await pathOf(store, head), [read])
   assert.deepEqual((await store.tail(head, { messages: 1 })).messages, [read])
   assert.deepEqual((await store.listMessages({ conversationId: branch.conversationId })).items, [read])
   return read!

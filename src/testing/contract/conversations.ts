@@ -4,6 +4,7 @@ import type { InvalidError, KeyReusedError, NotFoundError } from '../../core/err
 import { sha256Hex } from '../../core/hash.ts'
 import { type ConversationId, conversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { collectPages } from '../../core/pages.ts'
 import { appendTexts, casesOf, noConversation, rejects, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
@@ -209,7 +210,7 @@ export const conversationCases: readonly ContractCase[] = [
     const missing: Promise<unknown>[] = [
       store.getConversation(noConversation),
       store.versionOf(noConversation),
-      store.listBranches(noConversation),
+      collectPages(page => store.listBranches(noConversation, page)),
       store.updateConversation(noConversation, { title: 'x' }),
     ]
     const errors = await Promise.all(missing.map(call => rejects<NotFoundError>(call, 'not_found')))

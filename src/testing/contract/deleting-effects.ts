@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { BusyError, NotFoundError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/hash.ts'
+import { collectPages } from '../../core/pages.ts'
 import {
   assertSummarised,
   casesOf,
@@ -50,7 +51,12 @@ export const deletingEffectsCases: readonly ContractCase[] = [
     await store.setAgentLink(branch, { ...link, agent: 'gone', seen: ids[2] })
     await store.setAgentLink(branch, { ...link, agent: 'kept', foreignId: 'f-2', seen: ids[1] })
     await store.deleteMessages([ids[2]])
-    const seen = new Map((await store.listAgentLinks(branch)).map(l => [l.agent, [l.foreignId, l.seen]]))
+    const seen = new Map(
+      (await collectPages(page => store.listAgentLinks(branch, page))).map(l => [
+        l.agent,
+        [l.foreignId, l.seen],
+      ]),
+    )
     assert.deepEqual(seen.get('gone'), ['f-1', null])
     assert.deepEqual(seen.get('kept'), ['f-2', ids[1]])
   }),

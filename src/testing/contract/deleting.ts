@@ -3,6 +3,8 @@ import type { BranchRef } from '../../core/branch.ts'
 import type { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
+import { pathOf } from '../../core/path.ts'
 import type { MovedBranch, SaveItem, Store } from '../../core/ports.ts'
 import {
   appendTexts,
@@ -55,7 +57,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(branch)).head, two)
     assert.deepEqual(await said(store, branch), ['one', 'two'])
     await assertGone(store, three)
-    await rejects(store.path(three), 'not_found')
+    await rejects(pathOf(store, three), 'not_found')
     assert.equal((await store.getConversation(conversation.id)).messages, 2)
   }),
 
@@ -191,9 +193,9 @@ export const deletingCases: readonly ContractCase[] = [
     assert.equal((await store.getBranch(side)).head, null)
     assert.equal((await store.getConversation(id)).messages, 0)
     assert.equal((await store.getConversation(id)).tokens, 0)
-    assert.deepEqual(await store.structure(id), [])
+    assert.deepEqual(await collectPages(page => store.listStretches(id, page)), [])
     const again = await store.append(main, null, [say('again')])
-    const [message] = await store.path(again.head)
+    const [message] = await pathOf(store, again.head)
     assert.equal(message?.parentId, null)
     assert.equal(message?.depth, 0)
     assert.equal(message?.seq, 7)
@@ -204,7 +206,7 @@ export const deletingCases: readonly ContractCase[] = [
     await store.deleteMessages([ids[1]], { recursive: true })
     const { head } = await appendTexts(store, branch, 'after')
     assert.deepEqual(
-      (await store.path(head)).map(message => [message.seq, message.depth]),
+      (await pathOf(store, head)).map(message => [message.seq, message.depth]),
       [
         [0, 0],
         [3, 1],
@@ -244,7 +246,7 @@ export const deletingCases: readonly ContractCase[] = [
     assert.deepEqual(await said(store, side), ['root', 'b1', 'b2', 'b3'])
     const tail = await store.tail(more.head, { messages: 2 })
     assert.equal(tail.messages.length + tail.older, 4)
-    const runs = await store.structure(id)
+    const runs = await collectPages(page => store.listStretches(id, page))
     assert.equal(
       runs.reduce((sum, run) => sum + run.messages, 0),
       7,

@@ -3,6 +3,8 @@ import type { BranchRef } from '../../core/branch.ts'
 import { ExpiredError, type InvalidError, type NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
+import { pathOf } from '../../core/path.ts'
 import type { BranchInConversation, Store } from '../../core/ports.ts'
 import type { DraftPiece, TurnEnd, TurnStep } from '../../core/turn.ts'
 import {
@@ -46,11 +48,11 @@ async function asked(store: Store): Promise<Asked> {
 export const draftCases: readonly ContractCase[] = [
   it('returns the pieces of a draft in order, or none', async ({ store }) => {
     const { id, draft } = await asked(store)
-    assert.deepEqual(await store.readDraft(id, 't1'), [])
+    assert.deepEqual(await collectPages(page => store.readDraft(id, 't1', page)), [])
     await draft(piece(0, 'Let me ', 'thinking'))
     await draft(piece(1, 'think.', 'thinking'), piece(2, 'The ans'))
     await draft(piece(3, 'wer 🧵\0\u2028'))
-    assert.deepEqual(await store.readDraft(id, 't1'), [
+    assert.deepEqual(await collectPages(page => store.readDraft(id, 't1', page)), [
       piece(0, 'Let me ', 'thinking'),
       piece(1, 'think.', 'thinking'),
       piece(2, 'The ans'),
@@ -61,7 +63,7 @@ export const draftCases: readonly ContractCase[] = [
     const { id, draft } = await asked(store)
     clock.now += 29_000
     await draft(piece(0, 'a'))
-    const [turn] = await store.listTurns(id)
+    const [turn] = await collectPages(page => store.listTurns(id, page))
     assert.equal(turn?.leaseUntil?.getTime(), clock.now + 30_000)
   }),
   it('accepts a repeated piece, refuses another text under its number, and refuses a gap (P4)', async ({
@@ -73,14 +75,18 @@ export const draftCases: readonly ContractCase[] = [
     await draft(piece(1, 'b'), piece(2, 'c'))
     await rejects(draft(piece(1, 'other')), 'key_reused')
     await rejects<InvalidError>(draft(piece(4, 'gap')), 'invalid')
-    assert.deepEqual(await store.readDraft(id, 't1'), [piece(0, 'a'), piece(1, 'b'), piece(2, 'c')])
+    assert.deepEqual(await collectPages(page => store.readDraft(id, 't1', page)), [
+      piece(0, 'a'),
+      piece(1, 'b'),
+      piece(2, 'c'),
+    ])
   }),
   it('accepts all pieces of a call or none', async ({ store }) => {
     const { id, draft } = await asked(store)
     await draft(piece(0, 'a'))
     await rejects(draft(piece(1, 'b'), piece(3, 'gap')), 'invalid')
     await rejects(draft(piece(1, 'b'), piece(0, 'other')), 'key_reused')
-    assert.deepEqual(await store.readDraft(id, 't1'), [piece(0, 'a')])
+    assert.deepEqual(await collectPages(page => store.readDraft(id, 't1', page)), [piece(0, 'a')])
   }),
   it('refuses pieces for a turn that is missing, not open or held by another process', async ({ store }) => {
     const { id, draft } = await asked(store)
@@ -90,10 +96,10 @@ export const draftCases: readonly ContractCase[] = [
     const gone = store.putDraft(noConversation, 't1', holder(1), pieces)
     assert.equal((await rejects<NotFoundError>(gone, 'not_found')).kind, 'conversation')
     await rejects(store.putDraft(id, 't1', holder(2), pieces), 'expired')
-    assert.deepEqual(await store.readDraft(id, 't1'), [])
+    assert.deepEqual(await collectPages(page => store.readDraft(id, 't1', page)), [])
     await store.endTurn(id, 't1', end('complete'))
     await rejects(draft(...pieces), 'expired')
-    assert.deepEqual(await store.readDraft(id, 't1'), [])
+    assert.deepEqual(await collectPages(page => store.readDraft(id, 't1', page)), [])
   }),
   it('removes the pieces when their step is appended and counts from 0 for the next step', async ({
     store,
@@ -101,9 +107,9 @@ export const draftCases: readonly ContractCase[] = [
     const { id, branch, question, draft } = await asked(store)
     await draft(piece(0, 'an ans'), piece(1, 'wer'))
     await store.append(branch, question, [say('an answer', 'assistant')], { turn: open(1) })
-    assert.deepEqual(await store.readDraft(id, 't1'), [])
+    assert.deepEqual(await collectPages(page => store.readDraft(id, 't1', page)), [])
     await draft(piece(0, 'more'))
-    assert.deepEqual(await store.readDraft(id, 't1'), [piece(0, 'more')])
+    assert.deepEqual(await collectPages(page => store.readDraft(id, 't1', page)), [piece(0, 'more')])
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'question', 'an answer'])
   }),
   it('turns the pieces of an interrupted turn into its last message, joined by type (S3-76, R27)', async ({
@@ -130,7 +136,7 @@ export const draftCases: readonly ContractCase[] = [
     assert.equal(message.createdAt.getTime(), clock.now)
     assert.equal((await store.getBranch(branch)).head, ended.message)
     assert.deepEqual([ended.turn.status, ended.turn.first, ended.turn.last], ['interrupted', 3, 4])
-    assert.deepEqual(await store.readDraft(id, 't1'), [])
+    assert.deepEqual(await collectPages(page => store.readDraft(id, 't1', page)), [])
     const after = await store.getConversation(id)
     assert.deepEqual([after.messages, after.tokens], [5, before.tokens + message.tokens])
     assert.ok(after.version > before.version && message.tokens > 0)
@@ -140,7 +146,7 @@ export const draftCases: readonly ContractCase[] = [
     const { id, draft } = await asked(store)
     const pieces = [piece(0, 'a thread: \ud83e'), piece(1, '\uddf5 and \ud800'), piece(2, 'alone')] as const
     await draft(...pieces)
-    assert.deepEqual(await store.readDraft(id, 't1'), pieces)
+    assert.deepEqual(await collectPages(page => store.readDraft(id, 't1', page)), pieces)
     await draft(...pieces)
     const { message } = await store.endTurn(id, 't1', end('complete'))
     const [stored] = await store.getMessages([message!])
@@ -176,7 +182,7 @@ export const draftCases: readonly ContractCase[] = [
     await draft(piece(0, 'an ans'))
     const turn: TurnStep = { key: 't1', step: 1, status: 'complete', holder: holder(1) }
     await store.append(branch, question, [say('an answer', 'assistant')], { turn })
-    assert.deepEqual(await store.readDraft(id, 't1'), [])
+    assert.deepEqual(await collectPages(page => store.readDraft(id, 't1', page)), [])
     assert.equal((await store.getConversation(id)).messages, 5)
     await rejects(draft(piece(0, 'late')), 'expired')
   }),
@@ -186,7 +192,7 @@ export const draftCases: readonly ContractCase[] = [
       const { id, branch, draft } = await asked(world.store)
       await draft(piece(0, 'half an ans'))
       const other = await world.second()
-      assert.deepEqual(await other.readDraft(id, 't1'), [piece(0, 'half an ans')])
+      assert.deepEqual(await collectPages(page => other.readDraft(id, 't1', page)), [piece(0, 'half an ans')])
       world.clock.now += 30_001
       const { message } = await other.endTurn(id, 't1', end('interrupted'))
       assert.equal((await world.store.getBranch(branch)).head, message)
@@ -237,7 +243,9 @@ export const draftCases: readonly ContractCase[] = [
           })
         const at: MessageId | null = head
         const results = await Promise.allSettled(all.map((store, i) => ask(store, i + 1, branch, at)))
-        const [open, ...more] = await world.store.listTurns(conversation.id, { status: 'open' })
+        const [open, ...more] = await collectPages(page =>
+          world.store.listTurns(conversation.id, { status: 'open', ...page }),
+        )
         assert.equal(more.length, 0)
         let won = 0
         for (const result of results) {
@@ -258,15 +266,15 @@ export const draftCases: readonly ContractCase[] = [
     const { id, branch, question } = await asked(store)
     const { head } = await store.append(branch, question, [say('a step', 'assistant')], { turn: open(1) })
     const whole = { wholeTurns: true } as const
-    const ids = (await store.path(head)).map(message => message.id)
+    const ids = (await pathOf(store, head)).map(message => message.id)
     const read = async () => [
-      texts(await store.path(head, whole)),
+      texts(await pathOf(store, head, whole)),
       texts((await store.tail(head, { messages: 100 }, whole)).messages),
       texts(await store.getMessages(ids, whole)),
     ]
     const before = ['one', 'two', 'three']
     assert.deepEqual(await read(), [before, before, before])
-    assert.equal((await store.path(head)).length, 5)
+    assert.equal((await pathOf(store, head)).length, 5)
     assert.equal((await store.tail(head, { messages: 100 })).messages.length, 5)
     await store.endTurn(id, 't1', end('failed'))
     const after = ['one', 'two', 'three', 'question', 'a step']
@@ -279,11 +287,11 @@ export const draftCases: readonly ContractCase[] = [
     const { head } = await store.append(branch, question, [say('a step', 'assistant')], { turn: open(1) })
     const side = await store.createBranch(id, head, { name: 'side' })
     const beside = await appendTexts(store, side, 'beside', 'and on')
-    const all = await store.path(beside.head)
+    const all = await pathOf(store, beside.head)
     const kept = all.filter(message => message.turn === null)
     assert.deepEqual(texts(kept), ['one', 'two', 'three', 'beside', 'and on'])
     const whole = { wholeTurns: true } as const
-    assert.deepEqual(await store.path(beside.head, whole), kept)
+    assert.deepEqual(await pathOf(store, beside.head, whole), kept)
     assert.deepEqual((await store.tail(beside.head, { messages: 100 }, whole)).messages, kept)
     const ids = all.map(message => message.id)
     assert.deepEqual(await store.getMessages(ids, whole), kept)

@@ -1,7 +1,9 @@
 import { strict as assert } from 'node:assert'
 import type { NotFoundError } from '../../core/errors.ts'
-import type { EventType, NewEvent } from '../../core/event.ts'
+import type { EventType, NewEvent, TraceEvent } from '../../core/event.ts'
+import type { Page } from '../../core/listing.ts'
 import type { NonEmpty } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
 import { casesOf, noConversation, rejects, startConversation, writers } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
@@ -24,7 +26,7 @@ export const eventsCases: readonly ContractCase[] = [
     clock.now += 10
     const told = new Date('2020-02-02T02:02:02.002Z')
     await store.addEvents(id, [{ type: 'tool_ended', at: told, data: { ok: true } }])
-    assert.deepEqual(await store.listEvents(id), [
+    assert.deepEqual(await collectPages(page => store.listEvents(id, page)), [
       { conversationId: id, n: 0, type: 'turn_started', at: now, data: { turn: 'a' } },
       { conversationId: id, n: 1, type: 'tool_started', at: now, data: {} },
       { conversationId: id, n: 2, type: 'tool_ended', at: told, data: { ok: true } },
@@ -38,14 +40,19 @@ export const eventsCases: readonly ContractCase[] = [
     await store.addEvents(second, many(1, 100))
     await store.addEvents(first, many(1, 2))
     const listed = async (id: typeof first) =>
-      (await store.listEvents(id)).map(event => [event.n, event.data.i])
+      (await collectPages(page => store.listEvents(id, page))).map(event => [event.n, event.data.i])
     assert.deepEqual(await listed(first), [
       [0, 0],
       [1, 1],
       [2, 2],
     ])
     assert.deepEqual(await listed(second), [[0, 100]])
-    assert.deepEqual(await store.listEvents((await startConversation(store)).conversation.id), [])
+    assert.deepEqual(
+      await collectPages(async page =>
+        store.listEvents((await startConversation(store)).conversation.id, page),
+      ),
+      [],
+    )
   }),
 
   it('filters events by type, starts after a number and stops at a limit', async ({ store }) => {
@@ -60,20 +67,25 @@ export const eventsCases: readonly ContractCase[] = [
     ] as const
     await store.addEvents(id, types.map(type => ({ type })) as unknown as NonEmpty<NewEvent>)
     const numbers = async (options: Parameters<typeof store.listEvents>[1]) =>
-      (await store.listEvents(id, options)).map(event => event.n)
+      (await store.listEvents(id, options)).items.map(event => event.n)
+    const { next } = await store.listEvents(id, { limit: 2 })
+    const after = { after: next! }
     assert.deepEqual(await numbers({}), [0, 1, 2, 3, 4, 5])
     assert.deepEqual(await numbers({ types: ['tool_started'] }), [1, 5])
     assert.deepEqual(await numbers({ types: ['plan', 'turn_started'] }), [0, 4])
     assert.deepEqual(await numbers({ types: ['degraded'] }), [])
-    assert.deepEqual(await numbers({ after: 3 }), [4, 5])
-    assert.deepEqual(await numbers({ after: 5 }), [])
+    assert.deepEqual(await numbers({ ...after }), [2, 3, 4, 5])
     assert.deepEqual(await numbers({ limit: 2 }), [0, 1])
-    assert.deepEqual(await numbers({ after: 0, limit: 3 }), [1, 2, 3])
-    assert.deepEqual(await numbers({ after: 1, types: ['tool_started', 'turn_ended'], limit: 1 }), [3])
-    assert.deepEqual(await numbers({ newest: true }), [0, 1, 2, 3, 4, 5])
-    assert.deepEqual(await numbers({ newest: true, limit: 2 }), [4, 5])
-    assert.deepEqual(await numbers({ newest: true, types: ['tool_started', 'tool_ended'], limit: 2 }), [2, 5])
-    assert.deepEqual(await numbers({ newest: true, after: 4 }), [5])
+    assert.deepEqual(await numbers({ ...after, limit: 3 }), [2, 3, 4])
+    assert.deepEqual(await numbers({ ...after, types: ['tool_started', 'turn_ended'], limit: 1 }), [3])
+    const descending = { order: 'descending' } as const
+    assert.deepEqual(await numbers({ ...descending }), [5, 4, 3, 2, 1, 0])
+    assert.deepEqual(await numbers({ ...descending, limit: 2 }), [5, 4])
+    assert.deepEqual(
+      await numbers({ ...descending, types: ['tool_started', 'tool_ended'], limit: 2 }),
+      [5, 2],
+    )
+    assert.deepEqual(await numbers({ ...descending, ...after }), [0])
   }),
 
   it('reads many events in pages without gaps or duplicates', async ({ store }) => {
@@ -81,11 +93,11 @@ export const eventsCases: readonly ContractCase[] = [
     for (let from = 0; from < 2_500; from += 500) await store.addEvents(id, many(500, from))
     const all = Array.from({ length: 2_500 }, (_, i) => i)
     const read: number[] = []
-    for (let after = -1; ; after = read.length - 1) {
-      const page = await store.listEvents(id, { limit: 300, ...(after < 0 ? {} : { after }) })
-      if (page.length === 0) break
-      assert.ok(page.length <= 300)
-      read.push(...page.map(event => event.data.i as number))
+    for (let after: string | null | undefined; after !== null; ) {
+      const page: Page<TraceEvent> = await store.listEvents(id, { limit: 300, ...(after ? { after } : {}) })
+      assert.ok(page.items.length <= 300)
+      read.push(...page.items.map(event => event.data.i as number))
+      after = page.next
     }
     assert.deepEqual(read, all)
   }),
@@ -101,7 +113,7 @@ export const eventsCases: readonly ContractCase[] = [
       empty: {},
     }
     await store.addEvents(id, [{ type: 'permission', data }])
-    const [event] = await store.listEvents(id)
+    const [event] = await collectPages(page => store.listEvents(id, page))
     assert.deepEqual(event?.data, data)
   }),
 
@@ -123,7 +135,7 @@ export const eventsCases: readonly ContractCase[] = [
     const names = Object.keys(types) as EventType[]
     await store.addEvents(id, names.map(type => ({ type })) as unknown as NonEmpty<NewEvent>)
     assert.deepEqual(
-      (await store.listEvents(id)).map(event => event.type),
+      (await collectPages(page => store.listEvents(id, page))).map(event => event.type),
       names,
     )
   }),
@@ -151,28 +163,28 @@ export const eventsCases: readonly ContractCase[] = [
       await rejects(store.addEvents(id, [{ type: 'plan' }, event]), 'invalid')
     }
     await rejects(store.addEvents(id, [] as never), 'invalid')
-    assert.deepEqual(await store.listEvents(id), [])
+    assert.deepEqual(await collectPages(page => store.listEvents(id, page)), [])
     assert.equal(await store.versionOf(id), version)
     await store.addEvents(id, many(1))
-    assert.equal((await store.listEvents(id))[0]?.n, 0)
+    assert.equal((await collectPages(page => store.listEvents(id, page)))[0]?.n, 0)
   }),
 
   it('refuses events of a missing conversation', async ({ store }) => {
     for (const ask of [
       () => store.addEvents(noConversation, many(1)),
-      () => store.listEvents(noConversation),
+      () => collectPages(page => store.listEvents(noConversation, page)),
     ]) {
       const error = await rejects<NotFoundError>(ask(), 'not_found')
       assert.deepEqual([error.kind, error.id], ['conversation', noConversation])
     }
   }),
 
-  it('refuses an invalid limit or start', async ({ store }) => {
+  it('refuses an invalid limit or cursor', async ({ store }) => {
     const { id } = (await startConversation(store)).conversation
     await store.addEvents(id, many(3))
     await rejects(store.listEvents(id, { limit: 0 }), 'invalid')
     await rejects(store.listEvents(id, { limit: 1.5 }), 'invalid')
-    await rejects(store.listEvents(id, { after: Number.NaN }), 'invalid')
+    await rejects(store.listEvents(id, { after: 'no cursor' }), 'invalid')
     await rejects(store.listEvents(id, { types: ['no_such_type' as EventType] }), 'invalid')
   }),
 
@@ -185,7 +197,7 @@ export const eventsCases: readonly ContractCase[] = [
       for (let round = 0; round < 20; round++) {
         await Promise.all(racers.map((handle, i) => handle.addEvents(id, many(2, i * 100 + round * 2))))
       }
-      const listed = await store.listEvents(id, { limit: 1_000 })
+      const listed = await collectPages(page => store.listEvents(id, { limit: 1_000, ...page }))
       assert.deepEqual(
         listed.map(event => event.n),
         Array.from({ length: 320 }, (_, i) => i),

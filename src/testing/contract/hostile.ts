@@ -4,6 +4,8 @@ import type { ConversationPatch, NewConversation } from '../../core/conversation
 import { SkeinError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { collectPages } from '../../core/pages.ts'
+import { pathOf } from '../../core/path.ts'
 import type { TurnStep } from '../../core/turn.ts'
 import { appendTexts, casesOf, holder, noMessage, said, say, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -188,7 +190,7 @@ export const hostileCases: readonly ContractCase[] = [
       [/usage/, { ...end, usage: { input: -1 } }],
     ]
     await refuses(store, ends, (_, value) => store.endTurn(conversation.id, 't1', value))
-    assert.deepEqual(await store.readDraft(conversation.id, 't1'), [])
+    assert.deepEqual(await collectPages(page => store.readDraft(conversation.id, 't1', page)), [])
     assert.equal(await store.versionOf(conversation.id), version)
   }),
   it('refuses ids with the wrong shape, including ones that look like SQL (R13)', async ({ store }) => {
@@ -203,12 +205,12 @@ export const hostileCases: readonly ContractCase[] = [
       null,
     ]
     const ids = odd.map(id => [/./, id] as const)
-    await refuses(store, ids, (_, id) => store.path(id))
+    await refuses(store, ids, (_, id) => pathOf(store, id))
     await refuses(store, ids, (_, id) => store.tail(id, { messages: 1 }))
     await refuses(store, ids, (place, id) => store.getMessages([place.ids[0], id]))
     await refuses(store, ids, (_, id) => store.setLabel(id, 'x'))
     await refuses(store, ids, (_, id) => store.getConversation(id))
-    await refuses(store, ids, (_, id) => store.structure(id))
+    await refuses(store, ids, (_, id) => collectPages(page => store.listStretches(id, page)))
     await refuses(store, ids, (_, id) => store.save(id, [{ message: say('x'), parent: null }]))
     await refuses(store, ids, (_, id) => store.append({ conversationId: id, name: 'main' }, null, [say('x')]))
     const heads = ids.filter(([, id]) => id !== null)
@@ -247,7 +249,7 @@ export const hostileCases: readonly ContractCase[] = [
       assert.partialDeepStrictEqual(await store.getConversation(id), patch)
       assert.equal(await store.countConversations({ task: text, title: text, tag: text }), 1)
     }
-    assert.equal((await store.listBranches(id)).length, nameable.length + 1)
+    assert.equal((await collectPages(page => store.listBranches(id, page))).length, nameable.length + 1)
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
   }),
   it('keeps unusual turn keys to the byte and distinguishes them (R13)', async ({ store }) => {
@@ -257,7 +259,7 @@ export const hostileCases: readonly ContractCase[] = [
       const made = await store.append(branch, head, [say('the same words')], { turn: { key, step: 0 } })
       assert.equal(made.outcome, 'appended')
     }
-    const turns = await store.listTurns(conversation.id)
+    const turns = await collectPages(page => store.listTurns(conversation.id, page))
     assert.deepEqual(
       turns.map(turn => turn.key),
       nameable,
@@ -272,7 +274,7 @@ export const hostileCases: readonly ContractCase[] = [
     assert.equal(JSON.stringify(read.metadata), JSON.stringify(metadata))
     assert.ok(Object.hasOwn(read.metadata, '__proto__'))
     await store.addEvents(conversation.id, [{ type: 'plan', data: metadata }])
-    const [event] = await store.listEvents(conversation.id)
+    const [event] = await collectPages(page => store.listEvents(conversation.id, page))
     assert.equal(JSON.stringify(event?.data), JSON.stringify(metadata))
     assert.equal(({} as { polluted?: boolean }).polluted, undefined)
   }),

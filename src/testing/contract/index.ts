@@ -17,6 +17,7 @@ import { listFilterCases } from './list-filters.ts'
 import { listCases } from './lists.ts'
 import { measuringCases } from './measuring.ts'
 import { messageListCases } from './message-lists.ts'
+import { pageCases } from './pages.ts'
 import { readCases } from './reads.ts'
 import { transferCases } from './records.ts'
 import { mergingCases } from './records-merging.ts'
@@ -57,6 +58,7 @@ export const contract: readonly ContractCase[] = [
   ...listCases,
   ...measuringCases,
   ...messageListCases,
+  ...pageCases,
   ...readCases,
   ...refusalCases,
   ...replayCases,

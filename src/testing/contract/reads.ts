@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { NotFoundError } from '../../core/errors.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
 import { pathOf } from '../../core/path.ts'
 import {
   appendTexts,
@@ -142,32 +143,32 @@ export const readCases: readonly ContractCase[] = [
   }) => {
     const { branch, ids } = await startConversation(store)
     const { head } = await appendTexts(store, branch, 'four', 'five')
-    const path = await store.path(head)
+    const path = await pathOf(store, head)
     assert.deepEqual(texts(path), ['one', 'two', 'three', 'four', 'five'])
     assert.deepEqual(
       path.map(message => message.parentId),
       [null, ...path.slice(0, -1).map(message => message.id)],
     )
-    assert.deepEqual(texts(await store.path(ids[1])), ['one', 'two'])
-    assert.deepEqual(texts(await store.path(ids[0])), ['one'])
+    assert.deepEqual(texts(await pathOf(store, ids[1])), ['one', 'two'])
+    assert.deepEqual(texts(await pathOf(store, ids[0])), ['one'])
   }),
   it('reads a path through the narrowest port, by an id in text form (S3-45, S3-84)', async ({ store }) => {
     const { ids } = await startConversation(store)
-    const path = await pathOf({ path: (...read) => store.path(...read) }, String(ids[1]))
-    assert.deepEqual(path, await store.path(ids[1]))
+    const path = await pathOf({ listPath: (...read) => store.listPath(...read) }, String(ids[1]))
+    assert.deepEqual(path, await pathOf(store, ids[1]))
     const error = await rejects<NotFoundError>(pathOf(store, noMessage), 'not_found')
     assert.deepEqual([error.kind, error.id], ['message', noMessage])
     await rejects(pathOf(store, 'abc'), 'invalid')
   }),
   it('reads the same message by path, by tail and by id', async ({ store }) => {
     const { ids } = await startConversation(store)
-    const path = await store.path(ids[2])
+    const path = await pathOf(store, ids[2])
     assert.deepEqual(await store.getMessages(ids), path)
     assert.deepEqual((await store.tail(ids[2], { messages: 10 })).messages, path)
   }),
   it('finds no path to a missing message (S3-84)', async ({ store }) => {
     await startConversation(store)
-    for (const ask of [() => store.path(noMessage), () => store.tail(noMessage, { tokens: 10 })]) {
+    for (const ask of [() => pathOf(store, noMessage), () => store.tail(noMessage, { tokens: 10 })]) {
       const error = await rejects<NotFoundError>(ask(), 'not_found')
       assert.deepEqual([error.kind, error.id], ['message', noMessage])
     }
@@ -190,7 +191,7 @@ export const readCases: readonly ContractCase[] = [
       a1121: 'a112',
       c: null,
     })
-    const pathTo = async (name: keyof typeof ids) => texts(await store.path(ids[name]))
+    const pathTo = async (name: keyof typeof ids) => texts(await pathOf(store, ids[name]))
     assert.deepEqual(await pathTo('a1121'), ['a', 'a1', 'a11', 'a112', 'a1121'])
     assert.deepEqual(await pathTo('a111'), ['a', 'a1', 'a11', 'a111'])
     assert.deepEqual(await pathTo('a21'), ['a', 'a2', 'a21'])
@@ -209,22 +210,22 @@ export const readCases: readonly ContractCase[] = [
     for (const name of [...names, 'main']) {
       const { head } = await store.getBranch({ conversationId: conversation.id, name })
       const expected = Array.from({ length: 20 }, (_, i) => `${name} ${i}`)
-      assert.deepEqual(texts(await store.path(head!)), ['one', 'two', 'three', ...expected])
+      assert.deepEqual(texts(await pathOf(store, head!)), ['one', 'two', 'three', ...expected])
     }
   }),
   it('returns no messages of an empty conversation (S1-48)', async ({ store }) => {
     const { conversation, branch } = await store.create()
     assert.equal((await store.getBranch(branch)).head, null)
-    assert.deepEqual(await store.structure(conversation.id), [])
+    assert.deepEqual(await collectPages(page => store.listStretches(conversation.id, page)), [])
     assert.deepEqual((await store.listMessages({ conversationId: conversation.id })).items, [])
     assert.deepEqual([conversation.messages, conversation.tokens], [0, 0])
   }),
   it('refuses a missing conversation', async ({ store }) => {
     await startConversation(store)
     for (const ask of [
-      () => store.structure(noConversation),
-      () => store.listTurns(noConversation),
-      () => store.readDraft(noConversation, 't1'),
+      () => collectPages(page => store.listStretches(noConversation, page)),
+      () => collectPages(page => store.listTurns(noConversation, page)),
+      () => collectPages(page => store.readDraft(noConversation, 't1', page)),
       () => store.versionOf(noConversation),
       () => store.getBranch({ conversationId: noConversation, name: 'main' }),
     ]) {
@@ -241,7 +242,7 @@ export const readCases: readonly ContractCase[] = [
     const block = first?.blocks[0] as unknown as { input: { list: number[] }; name: string }
     block.input.list.push(2)
     block.name = 'changed'
-    const [again] = await store.path(ids[0])
+    const [again] = await pathOf(store, ids[0])
     assert.deepEqual(again?.blocks, [{ type: 'tool_call', callId: 'c', name: 'n', input: { list: [1] } }])
   }),
 ]

@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { sha256Hex } from '../../core/hash.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { StoreRecord } from '../../core/record.ts'
 import {
   appendTexts,
@@ -59,7 +60,7 @@ export const mergingCases: readonly ContractCase[] = [
     const version = await store.versionOf(conversation.id)
     await writeAll(store, there, 'present')
     assert.equal(await store.versionOf(conversation.id), version)
-    assert.equal((await store.listBranches(conversation.id)).length, 2)
+    assert.equal((await collectPages(page => store.listBranches(conversation.id, page))).length, 2)
   }),
 
   it('does not move a branch that an open turn holds', async ({ store, clock }) => {
@@ -150,7 +151,7 @@ export const mergingCases: readonly ContractCase[] = [
     const written = await write(store, ended)
     assert.deepEqual(outcomesOf(written), ['advanced', 'present', 'added', 'advanced', 'advanced'])
     assert.deepEqual(await recordsOf(store, id), ended)
-    assert.deepEqual(await store.readDraft(id, 't'), [])
+    assert.deepEqual(await collectPages(page => store.readDraft(id, 't', page)), [])
     await writeAll(store, open, 'present')
     assert.deepEqual(await recordsOf(store, id), ended)
     // Held by another process with a valid lease.
@@ -161,7 +162,7 @@ export const mergingCases: readonly ContractCase[] = [
       open.map(record => (record.kind === 'turn' ? other : record)),
     )
     await write(store, ended)
-    assert.equal((await store.listTurns(id))[0]?.status, 'open')
+    assert.equal((await collectPages(page => store.listTurns(id, page)))[0]?.status, 'open')
   }),
 
   it('limits the lease of a record to the normal lease', async ({ store, clock }) => {
@@ -174,7 +175,7 @@ export const mergingCases: readonly ContractCase[] = [
         : record,
     )
     await write(store, far)
-    const [turn] = await store.listTurns(id, { status: 'open' })
+    const [turn] = await collectPages(page => store.listTurns(id, { status: 'open', ...page }))
     assert.ok(turn?.leaseUntil && turn.leaseUntil.getTime() <= clock.now + 30_000)
     // A branch cannot have a second open turn.
     const second = { ...allOf(records, 'turn').find(({ status }) => status === 'open')!, key: 'another' }
@@ -196,7 +197,7 @@ export const mergingCases: readonly ContractCase[] = [
       { ...draft, turn: 't1' },
     ])
     assert.deepEqual(outcomesOf(written), ['refused', 'refused', 'added', 'present'])
-    assert.equal((await store.readDraft(id, 't2')).length, 2)
+    assert.equal((await collectPages(page => store.readDraft(id, 't2', page))).length, 2)
   }),
 
   it('accepts a summary only with the checksum of its messages, and none of erased messages', async ({
@@ -216,10 +217,10 @@ export const mergingCases: readonly ContractCase[] = [
     assert.equal(await outcome({ ...longer, first: head }), 'refused')
     assert.equal(await outcome({ ...longer, first: noMessage }), 'refused')
     assert.equal(await outcome(longer), 'added')
-    assert.equal((await store.listSummaries(id)).length, 2)
+    assert.equal((await collectPages(page => store.listSummaries(id, page))).length, 2)
     clock.now += 1_000
     await store.eraseMessages([ids[1]], { by: 'anna', reason: 'private' })
-    assert.deepEqual(await store.listSummaries(id), [])
+    assert.deepEqual(await collectPages(page => store.listSummaries(id, page)), [])
     assert.equal(await outcome(summary), 'refused')
     // A summary made after the erasure does not contain the erased content.
     assert.equal(await outcome({ ...summary, createdAt: clock.now + 1 }), 'added')
@@ -242,16 +243,15 @@ export const mergingCases: readonly ContractCase[] = [
     const version = await store.versionOf(id)
     assert.deepEqual(outcomesOf(await write(store, events)), ['added', 'added'])
     assert.ok((await store.versionOf(id)) > version)
-    assert.deepEqual((await store.listEvents(id)).map(({ type }) => type).sort(), [
-      'permission',
-      'plan',
-      'resume',
-    ])
+    assert.deepEqual(
+      (await collectPages(page => store.listEvents(id, page))).map(({ type }) => type).sort(),
+      ['permission', 'plan', 'resume'],
+    )
     await writeAll(store, events, 'present')
     assert.deepEqual(outcomesOf(await write(store, [{ ...events[0]!, n: 2_000_000_000, at: 9 }])), ['added'])
     await store.addEvents(id, [{ type: 'plan' }])
     assert.deepEqual(
-      (await store.listEvents(id)).map(({ n }) => n),
+      (await collectPages(page => store.listEvents(id, page))).map(({ n }) => n),
       [0, 1, 2, 3, 4],
     )
   }),
@@ -283,7 +283,11 @@ export const mergingCases: readonly ContractCase[] = [
     assert.deepEqual(outcomesOf(written), ['present', 'added', 'refused'])
     const main = { conversationId: id, name: 'main' }
     assert.deepEqual(
-      (await store.listAgentLinks(main)).map(({ agent, foreignId, seen }) => [agent, foreignId, seen]),
+      (await collectPages(page => store.listAgentLinks(main, page))).map(({ agent, foreignId, seen }) => [
+        agent,
+        foreignId,
+        seen,
+      ]),
       [
         ['agent', 'f', link.seen],
         ['b', 'f', null],

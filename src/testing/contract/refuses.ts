@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { BranchRef } from '../../core/branch.ts'
 import type { InvalidError } from '../../core/errors.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { Store } from '../../core/ports.ts'
 import { rejects, say, startConversation } from './build.ts'
 
@@ -30,8 +31,8 @@ export async function refuses(
 async function snapshot(store: Store, ref: BranchRef) {
   return {
     conversation: await store.getConversation(ref.conversationId),
-    branches: await store.listBranches(ref.conversationId),
-    turns: await store.listTurns(ref.conversationId),
+    branches: await collectPages(page => store.listBranches(ref.conversationId, page)),
+    turns: await collectPages(page => store.listTurns(ref.conversationId, page)),
     messages: (await store.listMessages({ conversationId: ref.conversationId })).items.length,
     conversations: await store.countConversations(),
   }

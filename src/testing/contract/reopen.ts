@@ -1,5 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { BusyError } from '../../core/errors.ts'
+import { collectPages } from '../../core/pages.ts'
+import { pathOf } from '../../core/path.ts'
 import type { Store } from '../../core/ports.ts'
 import type { TurnEnd, TurnStep } from '../../core/turn.ts'
 import { appendTexts, casesOf, holder, rejects, say, startConversation, texts, writers } from './build.ts'
@@ -33,14 +35,14 @@ export const reopenCases: readonly ContractCase[] = [
         ['t1', 'open', holder(2), 1, null, clock.now + 30_000],
       )
       assert.equal(turn?.startedAt.getTime(), began)
-      assert.deepEqual(await store.listTurns(id, { status: 'open' }), [turn])
+      assert.deepEqual(await collectPages(page => store.listTurns(id, { status: 'open', ...page })), [turn])
       assert.ok((await store.versionOf(id)) > version)
       const result = await store.append(branch, head, [say('a result', 'tool')], { turn: open(2, 2) })
       const done: TurnStep = { key: 't1', step: 3, status: 'complete', holder: holder(2) }
       const answer = await store.append(branch, result.head, [say('an answer', 'assistant')], { turn: done })
-      const [ended] = await store.listTurns(id)
+      const [ended] = await collectPages(page => store.listTurns(id, page))
       assert.deepEqual([ended?.status, ended?.first, ended?.last, ended?.lastStep], ['complete', 3, 6, 3])
-      const path = await store.path(answer.head)
+      const path = await pathOf(store, answer.head)
       assert.deepEqual(texts(path), ['one', 'two', 'three', 'question', 'a call', 'a result', 'an answer'])
       assert.deepEqual(
         path.slice(3).map(message => message.turn),
@@ -58,7 +60,7 @@ export const reopenCases: readonly ContractCase[] = [
     await store.putDraft(conversation.id, 't1', holder(2), [{ n: 0, type: 'text', text: 'the rest' }])
     await store.endTurn(conversation.id, 't1', { status: 'complete', heldBy: holder(2) })
     const { head } = await store.getBranch(branch)
-    assert.deepEqual(texts(await store.path(head!)).slice(3), ['question', 'half', 'the rest'])
+    assert.deepEqual(texts(await pathOf(store, head!)).slice(3), ['question', 'half', 'the rest'])
   }),
 
   it('returns null if the last turn is complete, or if there is none', async ({ store }) => {
@@ -81,7 +83,7 @@ export const reopenCases: readonly ContractCase[] = [
     await appendTexts(store, branch, 'never mind')
     assert.equal(await store.reopenTurn(branch, holder(2)), null)
     assert.deepEqual(
-      (await store.listTurns(id)).map(turn => turn.status),
+      (await collectPages(page => store.listTurns(id, page))).map(turn => turn.status),
       ['interrupted'],
     )
   }),

@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { KeyReusedError } from '../../core/errors.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
 import { appendTexts, casesOf, holder, rejects, said, say, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
@@ -22,7 +23,7 @@ export const replayCases: readonly ContractCase[] = [
     const again = await store.append(branch, ids[2], words, step(0))
     assert.deepEqual(again, { ...first, outcome: 'replayed' })
     assert.deepEqual(await store.getConversation(conversation.id), before)
-    assert.equal((await store.listTurns(conversation.id)).length, 1)
+    assert.equal((await collectPages(page => store.listTurns(conversation.id, page))).length, 1)
   }),
   it('replays after the head has moved, and with any expected head (P4)', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
@@ -57,7 +58,7 @@ export const replayCases: readonly ContractCase[] = [
     assert.equal(again.outcome, 'replayed')
     const [message] = await store.getMessages(first.ids)
     assert.deepEqual([message?.tokens, message?.label], [3, null])
-    const [turn] = await store.listTurns(conversation.id)
+    const [turn] = await collectPages(page => store.listTurns(conversation.id, page))
     assert.deepEqual([turn?.status, turn?.model], ['complete', null])
     const { tokensUsed, cost } = await store.getConversation(conversation.id)
     assert.deepEqual([tokensUsed, cost], [15, 0.5])
@@ -115,7 +116,7 @@ export const replayCases: readonly ContractCase[] = [
     await store.endTurn(conversation.id, 't1', { status: 'interrupted', heldBy: holder(1) })
     const again = await store.append(branch, ids[2], [say('a')], open(0))
     assert.deepEqual(again, { ...first, outcome: 'replayed' })
-    const [turn] = await store.listTurns(conversation.id)
+    const [turn] = await collectPages(page => store.listTurns(conversation.id, page))
     assert.equal(turn?.status, 'interrupted')
   }),
   it('does not renew the lease on a replay', async ({ store, clock }) => {
@@ -124,7 +125,7 @@ export const replayCases: readonly ContractCase[] = [
     const until = clock.now + 30_000
     clock.now += 20_000
     assert.equal((await store.append(branch, ids[2], [say('a')], open(0))).outcome, 'replayed')
-    const [turn] = await store.listTurns(conversation.id)
+    const [turn] = await collectPages(page => store.listTurns(conversation.id, page))
     assert.equal(turn?.leaseUntil?.getTime(), until)
   }),
   it('checks the turn before the holder and the holder before the head', async ({ store }) => {

@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { ConversationId } from '../../core/ids.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { Store } from '../../core/ports.ts'
 import { appendTexts, casesOf, said, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -7,7 +8,7 @@ import type { ContractCase } from './contract-case.ts'
 const it = casesOf('reset')
 
 const namesOf = async (store: Store, id: ConversationId) =>
-  (await store.listBranches(id)).map(branch => branch.name).sort()
+  (await collectPages(page => store.listBranches(id, page))).map(branch => branch.name).sort()
 
 export const resetCases: readonly ContractCase[] = [
   it('empties a branch and archives its messages (S2-54, S2-63)', async ({ store }) => {
@@ -72,8 +73,8 @@ export const resetCases: readonly ContractCase[] = [
     await store.setAgentLink(branch, { agent: 'a', directory: '/', foreignId: 'x', seen: ids[2] })
     await store.setAgentLink(side, { agent: 'a', directory: '/', foreignId: 'y', seen: null })
     const { archived } = await store.reset(branch)
-    assert.deepEqual(await store.listAgentLinks(branch), [])
-    assert.deepEqual(await store.listAgentLinks(archived!), [])
+    assert.deepEqual(await collectPages(page => store.listAgentLinks(branch, page)), [])
+    assert.deepEqual(await collectPages(page => store.listAgentLinks(archived!, page)), [])
     assert.equal(await store.findByAgentLink('a', 'x'), null)
     assert.equal((await store.findByAgentLink('a', 'y'))?.branch.name, 'side')
   }),

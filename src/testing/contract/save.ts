@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert'
 import type { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
+import { pathOf } from '../../core/path.ts'
 import type { SaveItem } from '../../core/ports.ts'
 import {
   appendTexts,
@@ -54,8 +55,8 @@ export const saveCases: readonly ContractCase[] = [
         [null, 3, 0],
       ],
     )
-    assert.deepEqual(texts(await store.path(ids[2]!)), ['a', 'under a'])
-    assert.deepEqual(texts(await store.path(ids[3]!)), ['c'])
+    assert.deepEqual(texts(await pathOf(store, ids[2]!)), ['a', 'under a'])
+    assert.deepEqual(texts(await pathOf(store, ids[3]!)), ['c'])
   }),
   it('links items by their index in the call and returns the ids in order (S3-42, S3-80)', async ({
     store,
@@ -65,8 +66,8 @@ export const saveCases: readonly ContractCase[] = [
     const ids = await store.save(conversation.id, items as unknown as NonEmpty<SaveItem>)
     assert.equal(new Set(ids).size, 6)
     assert.deepEqual(texts(await store.getMessages(ids)), ['0', '1', '2', '3', '4', '5'])
-    assert.deepEqual(texts(await store.path(ids[5]!)), ['0', '1', '2', '5'])
-    assert.deepEqual(texts(await store.path(ids[4]!)), ['0', '3', '4'])
+    assert.deepEqual(texts(await pathOf(store, ids[5]!)), ['0', '1', '2', '5'])
+    assert.deepEqual(texts(await pathOf(store, ids[4]!)), ['0', '3', '4'])
   }),
   it('saves under stored messages anywhere in the tree, with depth and path sum (S3-2, S3-31)', async ({
     store,
@@ -146,7 +147,7 @@ export const saveCases: readonly ContractCase[] = [
       labelled(say('reading', 'assistant'), { item: 0 }),
       labelled(say('looks good', 'assistant'), { item: 1 }),
     ])
-    const path = await store.path(ids[2]!)
+    const path = await pathOf(store, ids[2]!)
     assert.deepEqual(texts(path), ['review this', 'reading', 'looks good'])
     assert.ok(path.every(message => message.label === label))
   }),
@@ -239,7 +240,7 @@ export const saveCases: readonly ContractCase[] = [
     const turn = { key: 't1', step: 0, status: 'open', holder: holder() } as const
     const { head } = await store.append(branch, ids[2], [say('question')], { turn })
     const [id] = await store.save(conversation.id, [under(ids[2], 'beside')])
-    assert.deepEqual(texts(await store.path(id)), ['one', 'two', 'three', 'beside'])
+    assert.deepEqual(texts(await pathOf(store, id)), ['one', 'two', 'three', 'beside'])
     assert.equal((await store.getBranch(branch)).head, head)
     assert.equal((await store.getMessages([id]))[0]?.turn, null)
   }),

@@ -1,6 +1,8 @@
 import { strict as assert } from 'node:assert'
 import { ConflictError, type NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
+import { collectPages } from '../../core/pages.ts'
+import { pathOf } from '../../core/path.ts'
 import type { Appended, Store } from '../../core/ports.ts'
 import {
   appendTexts,
@@ -50,7 +52,7 @@ export const siblingCases: readonly ContractCase[] = [
     const { conversation, branch, ids } = await startConversation(store)
     const made = await store.append(branch, ids[2], [say('four')], sibling)
     assert.deepEqual([made.outcome, made.branch.name], ['appended', 'main'])
-    assert.equal((await store.listBranches(conversation.id)).length, 1)
+    assert.equal((await collectPages(page => store.listBranches(conversation.id, page))).length, 1)
   }),
   it('numbers siblings and skips taken names', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
@@ -91,7 +93,7 @@ export const siblingCases: readonly ContractCase[] = [
       assert.deepEqual([error.kind, error.id], ['message', head])
     }
     assert.equal((await store.getConversation(conversation.id)).version, conversation.version)
-    assert.equal((await store.listBranches(conversation.id)).length, 1)
+    assert.equal((await collectPages(page => store.listBranches(conversation.id, page))).length, 1)
   }),
   it("appends to a sibling during another's open turn, and holds the sibling if the new turn is open too", async ({
     store,
@@ -118,7 +120,7 @@ export const siblingCases: readonly ContractCase[] = [
     const again = await store.append(branch, ids[0], [say('late')], options)
     assert.deepEqual(again, { ...made, outcome: 'replayed' })
     assert.equal(await store.versionOf(conversation.id), version)
-    assert.equal((await store.listBranches(conversation.id)).length, 2)
+    assert.equal((await collectPages(page => store.listBranches(conversation.id, page))).length, 2)
   }),
   it(
     'shows an append to another handle at once (S3-77)',
@@ -156,7 +158,7 @@ export const siblingCases: readonly ContractCase[] = [
         }
         head = won[0]!.head
       }
-      const path = await world.store.path(head!)
+      const path = await pathOf(world.store, head!)
       assert.deepEqual(
         path.map(message => message.seq),
         Array.from({ length: 40 }, (_, i) => i),
@@ -182,7 +184,7 @@ export const siblingCases: readonly ContractCase[] = [
         [3, 4, 5, 6, 7, 8, 9, 10],
       )
       assert.ok(messages.every(message => message.parentId === ids[2]))
-      assert.equal((await world.store.listBranches(conversation.id)).length, 8)
+      assert.equal((await collectPages(page => world.store.listBranches(conversation.id, page))).length, 8)
     },
     'second handle',
   ),
@@ -204,7 +206,7 @@ export const siblingCases: readonly ContractCase[] = [
         head = made[0]!.head
       }
       assert.equal((await world.store.getConversation(conversation.id)).messages, 10)
-      assert.equal((await world.store.listTurns(conversation.id)).length, 10)
+      assert.equal((await collectPages(page => world.store.listTurns(conversation.id, page))).length, 10)
     },
     'second handle',
   ),

@@ -1,6 +1,8 @@
 import { strict as assert } from 'node:assert'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
+import { pathOf } from '../../core/path.ts'
 import type { Store } from '../../core/ports.ts'
 import type { Stretch } from '../../core/runs.ts'
 import { appendTexts, casesOf, grow, say, startConversation } from './build.ts'
@@ -24,9 +26,9 @@ async function checkRuns(store: Store, id: ConversationId): Promise<readonly Str
   const byId = new Map(messages.map(message => [message.id, message]))
   const children = Map.groupBy(messages, message => message.parentId)
   const seen = new Set<MessageId>()
-  const runs = await store.structure(id)
+  const runs = await collectPages(page => store.listStretches(id, page))
   for (const run of runs) {
-    const chain = (await store.path(run.last)).slice(-run.messages)
+    const chain = (await pathOf(store, run.last)).slice(-run.messages)
     const [first, last] = [chain[0]!, chain.at(-1)!]
     assert.equal(chain.length, run.messages)
     assert.deepEqual(
@@ -61,7 +63,7 @@ export const structureCases: readonly ContractCase[] = [
     clock.now += 1_000
     const { head } = await appendTexts(store, branch, 'four', 'five')
     const { tokens } = await store.getConversation(conversation.id)
-    assert.deepEqual(await store.structure(conversation.id), [
+    assert.deepEqual(await collectPages(page => store.listStretches(conversation.id, page)), [
       {
         first: ids[0],
         last: head,
@@ -88,7 +90,9 @@ export const structureCases: readonly ContractCase[] = [
   it('does not split a stretch at a branch head within it', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     await store.createBranch(conversation.id, ids[1], { name: 'side' })
-    assert.deepEqual(shape(await store.structure(conversation.id)), [[0, 2, null]])
+    assert.deepEqual(shape(await collectPages(page => store.listStretches(conversation.id, page))), [
+      [0, 2, null],
+    ])
   }),
   it('returns a stretch for each root (S3-31)', async ({ store }) => {
     const { conversation } = await store.create()

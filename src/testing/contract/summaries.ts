@@ -3,6 +3,7 @@ import { type BusyError, type NotFoundError, SkeinError } from '../../core/error
 import { sha256Hex } from '../../core/hash.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
 import { leaseMs } from '../../core/turn.ts'
 import {
   appendTexts,
@@ -47,7 +48,7 @@ export const summariesCases: readonly ContractCase[] = [
       checksum: checksumOf(ids[0], ids[1]),
       createdAt: new Date(clock.now),
     })
-    assert.deepEqual(await store.listSummaries(conversation.id), [summary])
+    assert.deepEqual(await collectPages(page => store.listSummaries(conversation.id, page)), [summary])
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
     assert.ok((await store.versionOf(conversation.id)) > conversation.version)
   }),
@@ -55,12 +56,15 @@ export const summariesCases: readonly ContractCase[] = [
   it('returns none at first, and none of another conversation', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const other = await startConversation(store)
-    assert.deepEqual(await store.listSummaries(conversation.id), [])
+    assert.deepEqual(await collectPages(page => store.listSummaries(conversation.id, page)), [])
     const range = { first: ids[0], last: ids[0] }
     await store.claimSummary(conversation.id, range, holder())
     await store.putSummary(conversation.id, { ...range, tokens: 1, text: 'x', holder: holder() })
-    assert.deepEqual(await store.listSummaries(other.conversation.id), [])
-    const error = await rejects<NotFoundError>(store.listSummaries(noConversation), 'not_found')
+    assert.deepEqual(await collectPages(page => store.listSummaries(other.conversation.id, page)), [])
+    const error = await rejects<NotFoundError>(
+      collectPages(page => store.listSummaries(noConversation, page)),
+      'not_found',
+    )
     assert.equal(error.kind, 'conversation')
   }),
 
@@ -69,7 +73,7 @@ export const summariesCases: readonly ContractCase[] = [
     const range = { first: ids[1], last: ids[1] }
     await store.claimSummary(conversation.id, range, holder())
     await store.putSummary(conversation.id, { ...range, tokens: 0, text: 'x', holder: holder() })
-    const [summary] = await store.listSummaries(conversation.id)
+    const [summary] = await collectPages(page => store.listSummaries(conversation.id, page))
     assert.equal(summary?.model, null)
     assert.equal(summary?.tokens, 0)
     assert.equal(summary?.checksum, checksumOf(ids[1]))
@@ -88,7 +92,7 @@ export const summariesCases: readonly ContractCase[] = [
     }
     assert.equal(await store.versionOf(conversation.id), version)
     await rejects(store.putSummary(conversation.id, { ...made, text: 'made twice' }), 'expired')
-    assert.deepEqual(await store.listSummaries(conversation.id), [summary])
+    assert.deepEqual(await collectPages(page => store.listSummaries(conversation.id, page)), [summary])
   }),
 
   it('holds a range for 30 seconds and names the holder to others', async world => {
@@ -114,7 +118,7 @@ export const summariesCases: readonly ContractCase[] = [
     await rejects(store.putSummary(conversation.id, late), 'expired')
     await rejects(store.claimSummary(conversation.id, range, holder(1)), 'busy')
     await store.putSummary(conversation.id, { ...late, text: 'in time', holder: holder(2) })
-    const stored = await store.listSummaries(conversation.id)
+    const stored = await collectPages(page => store.listSummaries(conversation.id, page))
     assert.deepEqual(
       stored.map(summary => summary.text),
       ['in time'],
@@ -130,7 +134,7 @@ export const summariesCases: readonly ContractCase[] = [
     clock.now += 20_000
     await rejects(store.claimSummary(conversation.id, range, holder(2)), 'busy')
     await store.putSummary(conversation.id, { ...range, tokens: 1, text: 'x', holder: holder(1) })
-    assert.equal((await store.listSummaries(conversation.id)).length, 1)
+    assert.equal((await collectPages(page => store.listSummaries(conversation.id, page))).length, 1)
   }),
 
   it('compares all fields of a holder', async ({ store }) => {
@@ -156,7 +160,7 @@ export const summariesCases: readonly ContractCase[] = [
     await rejects(store.putSummary(conversation.id, summary), 'expired')
     await store.claimSummary(conversation.id, { first: ids[0], last: ids[2] }, holder())
     await rejects(store.putSummary(conversation.id, summary), 'expired')
-    assert.deepEqual(await store.listSummaries(conversation.id), [])
+    assert.deepEqual(await collectPages(page => store.listSummaries(conversation.id, page)), [])
   }),
 
   it('allows several ranges at the same time and keeps all summaries', async ({ store }) => {
@@ -172,17 +176,23 @@ export const summariesCases: readonly ContractCase[] = [
     for (const [i, range] of ranges.entries()) {
       await store.putSummary(conversation.id, { ...range, tokens: i, text: `s${i}`, holder: holder(i) })
     }
-    const stored = await store.listSummaries(conversation.id)
+    const stored = await collectPages(page => store.listSummaries(conversation.id, page))
     assert.deepEqual(
       new Map(stored.map(summary => [summary.text, [summary.first, summary.last]])),
       new Map(ranges.map(({ first, last }, i) => [`s${i}`, [first, last]])),
     )
     const { id } = conversation
-    assert.deepEqual(await store.listSummaries(id, { newest: 2 }), stored.slice(1))
-    assert.deepEqual(await store.listSummaries(id, { newest: 100 }), stored)
+    assert.deepEqual(
+      (await store.listSummaries(id, { order: 'descending', limit: 2 })).items,
+      stored.slice(1).reverse(),
+    )
+    assert.deepEqual((await store.listSummaries(id, { limit: 100 })).items, stored)
     await store.claimSummary(id, { first: ids[1], last: ids[2] }, holder())
-    assert.deepEqual(await store.listSummaries(id, { newest: 1 }), stored.slice(2))
-    await rejects(store.listSummaries(id, { newest: 0 }), 'invalid')
+    assert.deepEqual(
+      (await store.listSummaries(id, { order: 'descending', limit: 1 })).items,
+      stored.slice(2),
+    )
+    await rejects(store.listSummaries(id, { limit: 0 }), 'invalid')
   }),
 
   it('covers the path between the ends, not the seqs between them', async ({ store }) => {
@@ -246,9 +256,9 @@ export const summariesCases: readonly ContractCase[] = [
     await rejects(store.putSummary(conversation.id, { ...good, tokens: -1 }), 'invalid')
     await rejects(store.putSummary(conversation.id, { ...good, tokens: 1.5 }), 'invalid')
     await rejects(store.putSummary(conversation.id, { ...good, text: 7 as never }), 'invalid')
-    assert.deepEqual(await store.listSummaries(conversation.id), [])
+    assert.deepEqual(await collectPages(page => store.listSummaries(conversation.id, page)), [])
     await store.putSummary(conversation.id, good)
-    assert.equal((await store.listSummaries(conversation.id)).length, 1)
+    assert.equal((await collectPages(page => store.listSummaries(conversation.id, page))).length, 1)
   }),
 
   it(
@@ -276,8 +286,11 @@ export const summariesCases: readonly ContractCase[] = [
         )
         assert.equal(outcomes.filter(outcome => outcome === 'made').length, 1, outcomes.join())
       }
-      assert.equal((await store.listSummaries(id)).length, 20)
-      assert.deepEqual(await racers[1]!.listSummaries(id), await store.listSummaries(id))
+      assert.equal((await collectPages(page => store.listSummaries(id, page))).length, 20)
+      assert.deepEqual(
+        await collectPages(page => racers[1]!.listSummaries(id, page)),
+        await collectPages(page => store.listSummaries(id, page)),
+      )
     },
     'second handle',
   ),

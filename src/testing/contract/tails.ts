@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert'
 import type { InvalidError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message, NewMessage, NonEmpty } from '../../core/message.ts'
+import { pathOf } from '../../core/path.ts'
 import type { Store, TailBudget } from '../../core/ports.ts'
 import { casesOf, holder, rejects, startConversation, texts } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -37,7 +38,7 @@ function tailOf(path: readonly Message[], budget: TailBudget) {
 
 /** Compares the tails of a message with its whole path, for every relevant budget. */
 async function checkTails(store: Store, id: MessageId): Promise<void> {
-  const path = await store.path(id)
+  const path = await pathOf(store, id)
   const total = sum(path)
   const budgets: TailBudget[] = []
   for (let messages = 1; messages <= path.length + 1; messages++) budgets.push({ messages })
@@ -154,7 +155,7 @@ export const tailCases: readonly ContractCase[] = [
       [long.head, [1, 32, 33, 128, 129, 301, 302, 303, 304, 400, 960, 961]],
       [beside.head, [3, 4, 5, 6, 130, 131, 132, 260, 504]],
     ] as const) {
-      const path = await store.path(head)
+      const path = await pathOf(store, head)
       for (const size of sizes) {
         const tokens = sum(path.slice(-size))
         await checkTail(store, path, { messages: size })

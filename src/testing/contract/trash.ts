@@ -2,6 +2,8 @@ import { strict as assert } from 'node:assert'
 import type { InvalidError, NotFoundError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import type { NonEmpty } from '../../core/message.ts'
+import { collectPages } from '../../core/pages.ts'
+import { pathOf } from '../../core/path.ts'
 import {
   appendTexts,
   casesOf,
@@ -204,11 +206,11 @@ export const trashCases: readonly ContractCase[] = [
     const again = await store.create({ id, key: 'cli:reborn' })
     assert.equal(again.branch.head, null)
     assert.deepEqual((await store.listMessages({ conversationId: id })).items, [])
-    assert.deepEqual(await store.listEvents(id), [])
-    assert.deepEqual(await store.listSummaries(id), [])
-    assert.deepEqual(await store.listTurns(id), [])
-    assert.deepEqual(await store.listAgentLinks(again.branch), [])
-    assert.equal((await store.listBranches(id)).length, 1)
+    assert.deepEqual(await collectPages(page => store.listEvents(id, page)), [])
+    assert.deepEqual(await collectPages(page => store.listSummaries(id, page)), [])
+    assert.deepEqual(await collectPages(page => store.listTurns(id, page)), [])
+    assert.deepEqual(await collectPages(page => store.listAgentLinks(again.branch, page)), [])
+    assert.equal((await collectPages(page => store.listBranches(id, page))).length, 1)
     const retry = await store.append(again.branch, null, [say('new')], { turn: { key: 'turn', step: 0 } })
     assert.equal(retry.outcome, 'appended')
     assert.equal((await store.getMessages([retry.head]))[0]?.seq, 0)
@@ -303,7 +305,7 @@ export const trashCases: readonly ContractCase[] = [
         ])
         if (restored.status === 'fulfilled') {
           assert.equal(purged.status, 'rejected')
-          assert.equal((await store.path(head)).length, 2_500)
+          assert.equal((await pathOf(store, head)).length, 2_500)
           assert.deepEqual((await store.getConversation(conversation.id)).trashedAt, null)
         } else {
           assert.deepEqual(purged, { status: 'fulfilled', value: true })

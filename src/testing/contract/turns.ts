@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { BusyError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { Store } from '../../core/ports.ts'
 import type { Turn, TurnStep, Usage } from '../../core/turn.ts'
 import {
@@ -31,14 +32,14 @@ function charged(usage: Usage): number[] {
 }
 
 async function turnOf(store: Store, id: ConversationId, key: string): Promise<Turn> {
-  const turn = (await store.listTurns(id)).find(one => one.key === key)
+  const turn = (await collectPages(page => store.listTurns(id, page))).find(one => one.key === key)
   return turn ?? assert.fail(`there is no turn ${key}`)
 }
 
 export const turnCases: readonly ContractCase[] = [
   it('creates no turn if the caller names none', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
-    assert.deepEqual(await store.listTurns(conversation.id), [])
+    assert.deepEqual(await collectPages(page => store.listTurns(conversation.id, page)), [])
     const [message] = await store.getMessages([ids[0]])
     assert.deepEqual([message?.turn, message?.step], [null, null])
   }),
@@ -46,7 +47,7 @@ export const turnCases: readonly ContractCase[] = [
     const { conversation, branch, ids } = await startConversation(store)
     const turn = { key: 't1', step: 4, model: 'scripted', promptHash: 'ab'.repeat(32), usage: { input: 7 } }
     const made = await store.append(branch, ids[2], [say('q'), say('a', 'assistant')], { turn })
-    const [stored, ...others] = await store.listTurns(conversation.id)
+    const [stored, ...others] = await collectPages(page => store.listTurns(conversation.id, page))
     assert.equal(others.length, 0)
     const { usage, ...rest } = stored!
     assert.deepEqual(charged(usage), [7, 0, 0, 0, 0, 0])
@@ -141,7 +142,7 @@ export const turnCases: readonly ContractCase[] = [
       'invalid',
     )
     assert.equal(await store.versionOf(conversation.id), conversation.version)
-    assert.deepEqual(await store.listTurns(conversation.id), [])
+    assert.deepEqual(await collectPages(page => store.listTurns(conversation.id, page)), [])
   }),
   it('holds the branch for an open turn, names the holder to others and writes nothing', async ({
     store,
@@ -161,7 +162,7 @@ export const turnCases: readonly ContractCase[] = [
     assert.equal(await store.versionOf(conversation.id), version)
     assert.equal((await store.getBranch(branch)).head, head)
     assert.deepEqual(
-      (await store.listTurns(conversation.id)).map(turn => turn.key),
+      (await collectPages(page => store.listTurns(conversation.id, page))).map(turn => turn.key),
       ['t1'],
     )
   }),
@@ -174,7 +175,7 @@ export const turnCases: readonly ContractCase[] = [
     const next = await store.append(branch, held.head, [say('a', 'assistant')], { turn: open('t1', 1) })
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three', 'q', 'a'])
     assert.deepEqual(await said(store, side), ['one', 'two', 'three', 'q', 'beside'])
-    const [first, second] = await store.listTurns(conversation.id)
+    const [first, second] = await collectPages(page => store.listTurns(conversation.id, page))
     assert.deepEqual([first?.branch, first?.first, first?.last], ['main', 3, 5])
     assert.deepEqual([second?.branch, second?.first, second?.last], ['side', 4, 4])
     assert.equal((await store.getMessages([next.head]))[0]?.turn, 3)
@@ -278,19 +279,23 @@ export const turnCases: readonly ContractCase[] = [
     const { conversation, branch } = await store.create()
     for (const status of ['complete', 'failed', 'interrupted', 'complete'] as const) {
       const { head } = await store.getBranch(branch)
-      const key = `t${(await store.listTurns(conversation.id)).length}`
+      const key = `t${(await collectPages(page => store.listTurns(conversation.id, page))).length}`
       await store.append(branch, head, [say(key)], { turn: { key, step: 0, status } })
     }
     const { head } = await store.getBranch(branch)
     await store.append(branch, head, [say('open')], { turn: open('t4') })
     const keys = async (status?: Turn['status']) =>
-      (await store.listTurns(conversation.id, status ? { status } : {})).map(turn => turn.key)
+      (
+        await collectPages(page =>
+          store.listTurns(conversation.id, { ...(status ? { status } : {}), ...page }),
+        )
+      ).map(turn => turn.key)
     assert.deepEqual(await keys(), ['t0', 't1', 't2', 't3', 't4'])
     assert.deepEqual(await keys('complete'), ['t0', 't3'])
     assert.deepEqual(await keys('failed'), ['t1'])
     assert.deepEqual(await keys('interrupted'), ['t2'])
     assert.deepEqual(await keys('open'), ['t4'])
     const other = await startConversation(store)
-    assert.deepEqual(await store.listTurns(other.conversation.id), [])
+    assert.deepEqual(await collectPages(page => store.listTurns(other.conversation.id, page)), [])
   }),
 ]

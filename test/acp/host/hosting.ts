@@ -5,6 +5,8 @@ import type { AgentEvent, Reply } from '../../../src/agent/run/events.ts'
 import type { BranchRef } from '../../../src/core/branch.ts'
 import type { TraceEvent } from '../../../src/core/event.ts'
 import { type Message, textOf } from '../../../src/core/message.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { type AgentName, agentCommand, openStage, type Stage } from '../agents/harness.ts'
@@ -45,7 +47,7 @@ export async function openHosting(): Promise<Hosting> {
 
   async function said(key: string): Promise<readonly Message[]> {
     const { head } = (await store.resolve(key)).branch
-    return head === null ? [] : store.path(head)
+    return head === null ? [] : pathOf(store, head)
   }
 
   return {
@@ -79,7 +81,9 @@ export async function openHosting(): Promise<Hosting> {
     said,
     words: async key => (await said(key)).map(message => `${message.role}: ${textOf(message)}`),
     traces: async (key, type) =>
-      store.listEvents((await branchOf(key)).conversationId, { types: [type], limit: 100 }),
+      collectPages(async page =>
+        store.listEvents((await branchOf(key)).conversationId, { types: [type], limit: 100, ...page }),
+      ),
     async [Symbol.asyncDispose]() {
       await Promise.all(hosts.map(host => host.close()))
       await stage[Symbol.asyncDispose]()

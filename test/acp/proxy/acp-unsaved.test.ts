@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
 import { textOf } from '../../../src/core/message.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import { size } from '../../battery/size.ts'
 import { lockFile } from '../../support/lock-file.ts'
 import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
@@ -29,8 +31,8 @@ it('skein acp keeps what was said while the store was locked, and the agent keep
     expect(timesGiven(stage.model.last, text)).toBe(1)
   const { activeBranch } = await store.getConversation(conversation!.id)
   const { head } = await store.getBranch({ conversationId: conversation!.id, name: activeBranch })
-  const path = (await store.path(head!)).map(textOf)
+  const path = (await pathOf(store, head!)).map(textOf)
   expect(path.filter((_, i) => i % 2 === 0)).toEqual(all)
   expect(path).toHaveLength(8)
-  expect(await store.listBranches(conversation!.id)).toHaveLength(1)
+  expect(await collectPages(page => store.listBranches(conversation!.id, page))).toHaveLength(1)
 })

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { textOf } from '../../../src/core/message.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import { behindProxy, openStage } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
 import { storeOf } from './stored.ts'
@@ -19,11 +21,11 @@ it('what an agent says late or twice is shown as it came, kept once, and known o
   await using store = await storeOf(stage)
   const path = await vi.waitUntil(async () => {
     const { items } = await store.listConversations()
-    const messages = await store.path(items[0]!.branch.head!)
+    const messages = await pathOf(store, items[0]!.branch.head!)
     return messages.some(message => textOf(message).includes('LATE-3.')) && messages
   })
   await before.kill9()
-  const [turn] = await store.listTurns(path[0]!.conversationId)
+  const [turn] = await collectPages(page => store.listTurns(path[0]!.conversationId, page))
   expect(turn?.usage).toEqual({ input: 10, output: 5, reasoning: 2 })
   expect(path.filter(({ role }) => role === 'tool_result')).toHaveLength(2)
 

@@ -1,5 +1,6 @@
 import { readFileSync, symlinkSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { collectPages } from '../../../src/core/pages.ts'
 import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
 import { storeOf } from './stored.ts'
@@ -148,7 +149,9 @@ describe('an agent with sessions of its own', () => {
     await editor.prompt(id, second)
     await using store = await storeOf(stage)
     const { items } = await store.listConversations()
-    const [link] = await store.listAgentLinks({ conversationId: items[0]!.id, name: 'main' })
+    const [link] = await collectPages(page =>
+      store.listAgentLinks({ conversationId: items[0]!.id, name: 'main' }, page),
+    )
     const kept = JSON.parse(
       readFileSync(`${stage.state}/${encodeURIComponent(link!.foreignId)}.json`, 'utf8'),
     )

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { vi } from 'vitest'
 import { dataFolder } from '../../../src/cli/store/store-location.ts'
+import { collectPages } from '../../../src/core/pages.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import type { Stage } from '../agents/harness.ts'
@@ -20,8 +21,8 @@ async function draftsOf(store: Store): Promise<string> {
   const { items } = await store.listConversations()
   let text = ''
   for (const { id } of items) {
-    for (const { key } of await store.listTurns(id, { status: 'open' }))
-      for (const piece of await store.readDraft(id, key)) text += piece.text
+    for (const { key } of await collectPages(page => store.listTurns(id, { status: 'open', ...page })))
+      for (const piece of await collectPages(page => store.readDraft(id, key, page))) text += piece.text
   }
   return text
 }

@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
@@ -14,7 +16,7 @@ const good = behindProxy(agentCommand('good'))
 async function pathIn(store: Store) {
   const { items } = await store.listConversations()
   const { branch } = items[0]!
-  return { branch, messages: await store.path(branch.head!) }
+  return { branch, messages: await pathOf(store, branch.head!) }
 }
 
 describe('a turn behind the proxy', () => {
@@ -48,14 +50,14 @@ describe('a turn behind the proxy', () => {
     ])
     expect(messages[1]!.blocks[2]).toMatchObject({ name: 'read_file', input: { path: 'a.ts' } })
     expect(messages[2]!.blocks[0]).toMatchObject({ output: { text: 'AAA' } })
-    const events = await store.listEvents(branch.conversationId)
+    const events = await collectPages(page => store.listEvents(branch.conversationId, page))
     const types = events.map(({ type }) => type)
     for (const type of ['resume', 'plan', 'permission', 'tool_started', 'tool_ended', 'turn_ended'] as const)
       expect(types).toContain(type)
     expect(events.find(({ type }) => type === 'permission')?.data).toMatchObject({
       answer: { outcome: { outcome: 'selected', optionId: 'yes' } },
     })
-    const [turn] = await store.listTurns(branch.conversationId)
+    const [turn] = await collectPages(page => store.listTurns(branch.conversationId, page))
     expect(turn).toMatchObject({ status: 'complete', model: 'good', usage: { cost: 0.25 } })
     expect(events.find(({ type }) => type === 'turn_ended')?.data).toEqual({ stop: 'end_turn' })
   })
@@ -72,7 +74,9 @@ describe('a turn behind the proxy', () => {
     await using store = await storeOf(stage)
     const { branch, messages } = await pathIn(store)
     expect(messages.at(-1)).toMatchObject({ role: 'assistant', meta: { interrupted: true } })
-    expect((await store.listTurns(branch.conversationId))[0]).toMatchObject({ status: 'interrupted' })
+    expect((await collectPages(page => store.listTurns(branch.conversationId, page)))[0]).toMatchObject({
+      status: 'interrupted',
+    })
     await editor.prompt(id, second)
     expect([first, 'HALF-SAID', second].map(text => timesGiven(stage.model.last, text))).toEqual([1, 1, 1])
   })

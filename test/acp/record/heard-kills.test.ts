@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import type { BranchRef } from '../../../src/core/branch.ts'
 import { type Message, textOf } from '../../../src/core/message.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import { takeOver } from '../../../src/recorder/index.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { note } from '../../battery/note.ts'
@@ -62,7 +64,7 @@ it.each(deadly)(
       const lines = await killed(target, branch, behind, afterMs)
       await takeOver(store, conversation.id)
       const { head } = await store.getBranch(branch)
-      const [question, ...answers] = await store.path(head!)
+      const [question, ...answers] = await pathOf(store, head!)
       const told = `killed ${afterMs} ms behind ${behind}, with ${lines.length} of them`
       expect(textOf(question!), told).toBe('go')
 
@@ -89,7 +91,7 @@ it.each(deadly)(
           calls.filter(one => one === id),
           told,
         ).toHaveLength(1)
-      const turns = await store.listTurns(conversation.id)
+      const turns = await collectPages(page => store.listTurns(conversation.id, page))
       expect(turns.map(({ status }) => status)).toEqual(['interrupted'])
     }
     note('kills', rounds)

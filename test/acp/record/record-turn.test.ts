@@ -5,6 +5,8 @@ import type { CallNews, Heard } from '../../../src/acp/transcript/heard.ts'
 import { UnavailableError } from '../../../src/core/errors.ts'
 import type { Json } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import { beginTurn, type Trouble } from '../../../src/recorder/index.ts'
 import { settle } from '../../recorder/clockwork.ts'
 import { type Place, place } from '../../recorder/place.ts'
@@ -38,7 +40,7 @@ async function begun(here: Place, through = here.store) {
 /** The messages of the branch, one line each. */
 async function stored({ store, branch }: Place): Promise<readonly string[]> {
   const { head } = await store.getBranch(branch)
-  return head === null ? [] : (await store.path(head)).map(inShort)
+  return head === null ? [] : (await pathOf(store, head)).map(inShort)
 }
 
 function inShort({ role, blocks, meta }: Message): string {
@@ -72,10 +74,10 @@ describe('a turn that is heard', () => {
       'tool_result: result a',
       'assistant: It is not there.',
     ])
-    const [turn] = await here.store.listTurns(here.id)
+    const [turn] = await collectPages(page => here.store.listTurns(here.id, page))
     expect(turn).toMatchObject({ status: 'complete', usage: { input: 3, output: 2 } })
-    const events = await here.store.listEvents(here.id)
-    const message = (await here.store.path(report.head!))[1]!.id
+    const events = await collectPages(page => here.store.listEvents(here.id, page))
+    const message = (await pathOf(here.store, report.head!))[1]!.id
     expect(events.map(({ type, data }) => ({ type, ...data }))).toEqual([
       { type: 'tool_started', call: 'a', name: 'read', turn: 'k', message },
       { type: 'plan', entries: ['a'] },
@@ -94,7 +96,9 @@ describe('a turn that is heard', () => {
     here.failing.calls.length = 0
     await record.end({ status: 'complete', stop: 'end_turn', usage: { output: 1 } })
     expect(here.failing.calls).toEqual(['append', 'addEvents'])
-    expect(await here.store.listTurns(here.id)).toMatchObject([{ status: 'complete', usage: { output: 1 } }])
+    expect(await collectPages(page => here.store.listTurns(here.id, page))).toMatchObject([
+      { status: 'complete', usage: { output: 1 } },
+    ])
   })
 
   it.each(['interrupted', 'failed'] as const)(
@@ -111,7 +115,9 @@ describe('a turn that is heard', () => {
         'assistant: The answer | call a',
         `assistant:  is for {"${status}":true}`,
       ])
-      expect(await here.store.listTurns(here.id)).toMatchObject([{ status, usage: { output: 4 } }])
+      expect(await collectPages(page => here.store.listTurns(here.id, page))).toMatchObject([
+        { status, usage: { output: 4 } },
+      ])
     },
   )
 
@@ -122,7 +128,9 @@ describe('a turn that is heard', () => {
       saved: true,
     })
     expect(await stored(here)).toEqual(['user: go'])
-    expect(await here.store.listTurns(here.id)).toMatchObject([{ status: 'complete', usage: { input: 1 } }])
+    expect(await collectPages(page => here.store.listTurns(here.id, page))).toMatchObject([
+      { status: 'complete', usage: { input: 1 } },
+    ])
     record.hear(say('too late'))
     record.trace({ type: 'plan', data: {} })
     expect(await record.end({ status: 'failed', stop: null })).toMatchObject({ status: 'complete' })
@@ -153,7 +161,7 @@ describe('a call that is announced', () => {
     await settle()
     expect(await stored(here)).toEqual(['user: go', 'assistant: call a'])
     await record.end({ status: 'complete', stop: 'end_turn' })
-    const types = (await here.store.listEvents(here.id)).map(({ type }) => type)
+    const types = (await collectPages(page => here.store.listEvents(here.id, page))).map(({ type }) => type)
     expect([...types].sort()).toEqual(['permission', 'tool_started', 'turn_ended'])
   })
 
@@ -178,7 +186,7 @@ describe('words that wait for a tool', () => {
     record.hear(call('a', 'completed'))
     await here.clock.advance(200)
     // The process dies: whoever comes next ends the turn with what was drafted.
-    const [turn] = await here.store.listTurns(here.id)
+    const [turn] = await collectPages(page => here.store.listTurns(here.id, page))
     await here.store.endTurn(here.id, 'k', { status: 'interrupted', heldBy: turn!.holder! })
     expect(await stored(here)).toEqual([
       'user: go',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../../src/core/model.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import { desk } from './build.ts'
 
 const call = (name: string, input: { readonly [field: string]: string | number }) => ({
@@ -25,7 +26,7 @@ describe('the files of an editor', () => {
       'write_file /src/a.ts, new',
     ])
     const { branch } = await store.resolve(sessionId)
-    const results = (await store.path(branch.head!)).filter(({ role }) => role === 'tool_result')
+    const results = (await pathOf(store, branch.head!)).filter(({ role }) => role === 'tool_result')
     expect(results.map(({ blocks }) => blocks[0])).toMatchObject([
       { output: 'two, not saved' },
       { output: 'wrote 4 characters to /src/a.ts' },
@@ -37,7 +38,7 @@ describe('the files of an editor', () => {
     const { sessionId } = await here.editor.begin()
     expect(await here.editor.prompt(sessionId, 'read')).toMatchObject({ stopReason: 'end_turn' })
     const { branch } = await here.store.resolve(sessionId)
-    const result = (await here.store.path(branch.head!)).find(({ role }) => role === 'tool_result')
+    const result = (await pathOf(here.store, branch.head!)).find(({ role }) => role === 'tool_result')
     expect(result?.blocks).toMatchObject([
       { isError: true, output: expect.stringContaining('there is no /none') },
     ])

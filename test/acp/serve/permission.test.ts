@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import { counter, desk } from './build.ts'
 import { only } from './editor.ts'
 
@@ -35,7 +37,9 @@ describe('before a tool runs', () => {
     const states = only(editor.shown(sessionId), 'tool_call_update').map(({ status }) => status)
     expect(states).toEqual(['in_progress', 'completed'])
     const { conversation } = await store.resolve(sessionId)
-    const events = await store.listEvents(conversation.id, { types: ['permission'] })
+    const events = await collectPages(page =>
+      store.listEvents(conversation.id, { types: ['permission'], ...page }),
+    )
     expect(events).toMatchObject([
       {
         data: {
@@ -54,7 +58,7 @@ describe('before a tool runs', () => {
     expect((await here.editor.prompt(sessionId, 'count')).stopReason).toBe('end_turn')
     expect(runs()).toBe(0)
     const { branch } = await here.store.resolve(sessionId)
-    const [, , result] = await here.store.path(branch.head!)
+    const [, , result] = await pathOf(here.store, branch.head!)
     expect(result?.blocks).toMatchObject([{ type: 'tool_result', callId: 'c1', isError: true }])
     expect(JSON.stringify(result?.blocks)).toContain('did not allow')
     expect(only(here.editor.shown(sessionId), 'tool_call_update').at(-1)?.status).toBe('failed')
@@ -108,7 +112,9 @@ describe('before a tool runs', () => {
     expect(runs()).toBe(0)
     expect(only(here.editor.shown(sessionId), 'tool_call_update').at(-1)?.status).toBe('failed')
     const { conversation } = await here.store.resolve(sessionId)
-    expect(await here.store.listTurns(conversation.id)).toMatchObject([{ status: 'interrupted' }])
+    expect(await collectPages(page => here.store.listTurns(conversation.id, page))).toMatchObject([
+      { status: 'interrupted' },
+    ])
   })
 
   it('a question that is never answered holds up nothing once its prompt is called off', async () => {

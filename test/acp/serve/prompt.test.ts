@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { MissingKeyError } from '../../../src/core/errors.ts'
 import { textOf } from '../../../src/core/message.ts'
 import type { ModelRequest } from '../../../src/core/model.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import { scripted } from '../../../src/models/scripted.ts'
 import { beginTurn } from '../../../src/recorder/begin-turn.ts'
 import { counter, desk } from './build.ts'
@@ -116,8 +118,10 @@ describe('a prompt', () => {
     await here.editor.cancel(sessionId)
     expect((await answer).stopReason).toBe('cancelled')
     const { conversation, branch } = await here.store.resolve(sessionId)
-    expect((await here.store.listTurns(conversation.id)).map(({ status }) => status)).toEqual(['interrupted'])
-    const path = await here.store.path(branch.head!)
+    expect(
+      (await collectPages(page => here.store.listTurns(conversation.id, page))).map(({ status }) => status),
+    ).toEqual(['interrupted'])
+    const path = await pathOf(here.store, branch.head!)
     expect(path.at(-1)).toMatchObject({ role: 'assistant', blocks: [{ text: 'one two' }] })
     expect((await here.editor.prompt(sessionId, 'go on')).stopReason).toBe('end_turn')
   })
@@ -152,7 +156,7 @@ describe('a prompt', () => {
     await Promise.all([slow, behind])
     expect(wordsIn(editor.shown(one.sessionId))).toEqual(['agent: done slowlydone'])
     const { branch } = await here.store.resolve(one.sessionId)
-    const said = await here.store.path(branch.head!)
+    const said = await pathOf(here.store, branch.head!)
     expect(said.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
   })
 
@@ -172,7 +176,9 @@ describe('a prompt', () => {
     open()
     expect([(await first).stopReason, (await second).stopReason]).toEqual(['end_turn', 'end_turn'])
     expect(wordsIn(editor.shown(sessionId))).toEqual(['agent: one two three'])
-    const turns = await store.listTurns((await store.resolve(sessionId)).conversation.id)
+    const turns = await collectPages(async page =>
+      store.listTurns((await store.resolve(sessionId)).conversation.id, page),
+    )
     expect(turns.map(({ model, status }) => `${model} ${status}`)).toEqual([
       'scripted complete',
       'other complete',
@@ -193,7 +199,7 @@ describe('a prompt', () => {
     await elsewhere.add([{ role: 'assistant', blocks: 'done' }], { ends: 'complete' })
     await elsewhere.end('complete')
     expect((await next).stopReason).toBe('end_turn')
-    const path = await store.path((await store.getBranch(branch)).head!)
+    const path = await pathOf(store, (await store.getBranch(branch)).head!)
     expect(path.filter(({ role }) => role === 'user').map(textOf)).toEqual([
       'hello',
       'from a terminal',
@@ -211,7 +217,7 @@ describe('a prompt', () => {
     })
     expect((await here.editor.prompt(sessionId, 'hello')).stopReason).toBe('end_turn')
     const { branch } = await here.store.resolve(sessionId)
-    expect((await here.store.path(branch.head!))[0]).toMatchObject({
+    expect((await pathOf(here.store, branch.head!))[0]).toMatchObject({
       role: 'user',
       blocks: [{ text: '/fail 401' }],
     })
@@ -261,8 +267,10 @@ describe('a prompt', () => {
     await here.editor.until(() => wordsIn(here.editor.shown(sessionId)).includes('agent: one two'))
     await here.leave()
     const { conversation, branch } = await here.store.resolve(sessionId)
-    expect(await here.store.listTurns(conversation.id)).toMatchObject([{ status: 'interrupted' }])
-    expect((await here.store.path(branch.head!)).at(-1)).toMatchObject({ blocks: [{ text: 'one two' }] })
+    expect(await collectPages(page => here.store.listTurns(conversation.id, page))).toMatchObject([
+      { status: 'interrupted' },
+    ])
+    expect((await pathOf(here.store, branch.head!)).at(-1)).toMatchObject({ blocks: [{ text: 'one two' }] })
     void answer
   })
 })

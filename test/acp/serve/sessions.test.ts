@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ListSessionsRequest } from '@agentclientprotocol/sdk/unstable'
 import { describe, expect, it } from 'vitest'
+import { collectPages } from '../../../src/core/pages.ts'
 import { desk } from './build.ts'
 import { type Editor, only, wordsIn } from './editor.ts'
 
@@ -224,7 +225,9 @@ describe('a session of our own agent', () => {
     })
     expect(answer.configOptions).toMatchObject([{ currentValue: 'auto' }, { currentValue: 'other' }])
     await editor.prompt(sessionId, 'hello')
-    const [first, second] = await here.store.listTurns((await here.store.resolve(sessionId)).conversation.id)
+    const [first, second] = await collectPages(async page =>
+      here.store.listTurns((await here.store.resolve(sessionId)).conversation.id, page),
+    )
     expect([first?.model, second?.model]).toEqual(['scripted', 'other'])
     const another = await here.another()
     const loaded = await another.agent.request('session/resume', { sessionId, ...where })

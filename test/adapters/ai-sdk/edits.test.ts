@@ -6,6 +6,8 @@ import type { ForkedCall } from '../../../src/adapters/ai-sdk/exchanges.ts'
 import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
 import type { BranchRef } from '../../../src/core/branch.ts'
 import { textOf } from '../../../src/core/message.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { count, said, turns } from './setting.ts'
@@ -79,7 +81,9 @@ describe('a caller that', () => {
     await ask(user('a'), assistant('answer 1'), user('B'), assistant('answer 3'), user('C'))
     expect((await recorded.place()).name).toBe('main-2')
     expect(await count(store, main)).toBe(10)
-    const [event] = await store.listEvents(main.conversationId, { types: ['resume'] })
+    const [event] = await collectPages(page =>
+      store.listEvents(main.conversationId, { types: ['resume'], ...page }),
+    )
     expect(event?.data).toMatchObject({ outcome: 'beside', why: 'edited', from: 'main' })
   })
 
@@ -110,7 +114,9 @@ describe('a caller that', () => {
     expect(await path()).toEqual(['user: z', 'assistant: answer 2'])
     expect(beside.map(({ why, at }) => [why, at])).toEqual([['unknown', null]])
     const { conversationId } = await recorded.place()
-    const [event] = await store.listEvents(conversationId, { types: ['resume'] })
+    const [event] = await collectPages(page =>
+      store.listEvents(conversationId, { types: ['resume'], ...page }),
+    )
     expect(event?.data).toMatchObject({ outcome: 'fresh', why: 'unknown' })
   })
 
@@ -144,7 +150,7 @@ describe('a caller that', () => {
     const { store, ask, recorded } = await setUp()
     await ask(user('a'))
     const { conversationId } = await recorded.place()
-    const path = await store.path((await store.getBranch(await recorded.place())).head!)
+    const path = await pathOf(store, (await store.getBranch(await recorded.place())).head!)
     await store.createBranch(conversationId, path[0]!.id, { name: 'main-2', key: 'somebody' })
     await ask(user('a'))
     expect((await store.findByKey('somebody'))?.branch.head).toBe(path[0]!.id)

@@ -2,6 +2,8 @@ import { generateText, isStepCount, type ModelMessage, streamText, tool } from '
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import { beginTurn } from '../../../src/recorder/begin-turn.ts'
 import { count, manualPatience, said, setUp, turns } from './setting.ts'
 import { providers } from './setting-models.ts'
@@ -61,7 +63,7 @@ describe('a model that fails', () => {
     const place = await recorded.place()
     expect(await said(store, place)).toEqual(['user: hi', 'assistant: half an '])
     expect((await turns(store, place))[0]).toMatch(/^(failed|interrupted) main 0-1$/)
-    const [, half] = await store.path((await store.getBranch(place)).head!)
+    const [, half] = await pathOf(store, (await store.getBranch(place)).head!)
     expect(half?.meta).toMatchObject({ [(await turns(store, place))[0]!.split(' ')[0]!]: true })
     // Asked again, the answer stands beside the half one.
     await ask()
@@ -159,8 +161,8 @@ describe('an answer that is arriving', () => {
     const text = result.text
     const { conversationId } = await vi.waitFor(() => recorded.place())
     await vi.waitFor(async () => {
-      const [turn] = await store.listTurns(conversationId)
-      const draft = await store.readDraft(conversationId, turn!.key)
+      const [turn] = await collectPages(page => store.listTurns(conversationId, page))
+      const draft = await collectPages(page => store.readDraft(conversationId, turn!.key, page))
       expect(draft.map(piece => piece.text).join('')).toBe('half an ')
     })
     go.resolve()
@@ -183,13 +185,13 @@ describe('calls at the same time', () => {
     const ask = (prompt: string) => generateText({ model: recorded(model()), prompt })
     await Promise.all(['a', 'b', 'c', 'd', 'a', 'b', 'c', 'd'].map(ask))
     const { conversationId } = await recorded.place()
-    const branches = await store.listBranches(conversationId)
+    const branches = await collectPages(page => store.listBranches(conversationId, page))
     const paths = await Promise.all(branches.map(async branch => (await said(store, branch)).join(', ')))
     const pair = (word: string) => `user: ${word}, assistant: answer to ${word}`
     expect(paths.toSorted()).toEqual(['a', 'a', 'b', 'b', 'c', 'c', 'd', 'd'].map(pair))
-    expect((await store.listTurns(conversationId)).map(({ status }) => status)).toEqual(
-      Array(8).fill('complete'),
-    )
+    expect(
+      (await collectPages(page => store.listTurns(conversationId, page))).map(({ status }) => status),
+    ).toEqual(Array(8).fill('complete'))
   })
 
   it('with steps and tools between them stay apart, round after round (R8)', async () => {
@@ -212,7 +214,7 @@ describe('calls at the same time', () => {
       await Promise.all(own.map(ask))
     }
     const { conversationId } = await recorded.place()
-    const branches = await store.listBranches(conversationId)
+    const branches = await collectPages(page => store.listBranches(conversationId, page))
     const paths = await Promise.all(branches.map(branch => said(store, branch)))
     const step = (i: number, round: number) => [
       ...[`user: ${i}.${round}`, `assistant: [look {"at":"${i}.${round}"}]`],
@@ -221,7 +223,9 @@ describe('calls at the same time', () => {
     const expected = own.map((_, i) => [0, 1, 2, 3, 4].flatMap(round => step(i, round)))
     expect(paths.toSorted()).toEqual(expected.toSorted())
     expect(await count(store, await recorded.place())).toBe(6 * 5 * 4)
-    const statuses = (await store.listTurns(conversationId)).map(({ status }) => status)
+    const statuses = (await collectPages(page => store.listTurns(conversationId, page))).map(
+      ({ status }) => status,
+    )
     expect(statuses).toEqual(Array(30).fill('complete'))
   })
 

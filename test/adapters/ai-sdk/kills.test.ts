@@ -8,6 +8,7 @@ import { generateText, type ModelMessage, tool } from 'ai'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
+import { collectPages } from '../../../src/core/pages.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import type { Reply } from '../../support/models/reply.ts'
 import { startModelServer } from '../../support/models/server.ts'
@@ -43,8 +44,12 @@ async function killed(
   onTestFinished(() => void child.kill('SIGKILL'))
   const draft = async () => {
     const place = await store.findByKey('example:ai')
-    const [turn] = place ? await store.listTurns(place.conversation.id, { status: 'open' }) : []
-    const pieces = turn ? await store.readDraft(place!.conversation.id, turn.key) : []
+    const [turn] = place
+      ? await collectPages(page => store.listTurns(place.conversation.id, { status: 'open', ...page }))
+      : []
+    const pieces = turn
+      ? await collectPages(page => store.readDraft(place!.conversation.id, turn.key, page))
+      : []
     return pieces.map(piece => piece.text).join('')
   }
   const stored = async () => (await store.findByKey('example:ai'))?.conversation.messages ?? 0

@@ -2,6 +2,7 @@ import { generateText, isStepCount, type ModelMessage, streamText, tool } from '
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
+import { collectPages } from '../../../src/core/pages.ts'
 import { count, said, setUp, turns } from './setting.ts'
 import { providers } from './setting-models.ts'
 
@@ -39,7 +40,7 @@ describe.each(providers)('with %s', provider => {
       const place = await recorded.place()
       expect(await said(store, place)).toEqual(['user: hi', 'assistant: hello'])
       expect(await turns(store, place)).toEqual(['complete main 0-1'])
-      const [turn] = await store.listTurns(place.conversationId)
+      const [turn] = await collectPages(page => store.listTurns(place.conversationId, page))
       expect(turn?.usage.output).toBeGreaterThan(0)
       expect(turn?.model).toMatch(/\/(gpt-5|llama|claude-sonnet-4-5)$/)
       const conversation = await store.getConversation(place.conversationId)

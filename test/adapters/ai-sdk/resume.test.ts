@@ -13,6 +13,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
 import { repair } from '../../../src/context/view/view.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import { modelOf } from '../../../src/models/wrap.ts'
 import { beginTurn } from '../../../src/recorder/begin-turn.ts'
 import { openStore } from '../../../src/stores/open.ts'
@@ -68,7 +69,7 @@ describe.each(providers)('a conversation with %s', provider => {
     const tools = recorded.tools({ look })
     await generateText({ model: recorded(model(provider)), tools, prompt: 'look', stopWhen: isStepCount(5) })
     const place = await recorded.place()
-    const path = await store.path((await store.getBranch(place)).head!)
+    const path = await pathOf(store, (await store.getBranch(place)).head!)
     const messages = [...repair(path), { role: 'user' as const, blocks: [{ type: 'text', text: 'bye' }] }]
     for await (const event of modelOf(model(provider), { retry: false }).stream({ messages }))
       if (event.type === 'answer')

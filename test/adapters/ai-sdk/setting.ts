@@ -2,6 +2,8 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { onTestFinished } from 'vitest'
 import type { BranchRef } from '../../../src/core/branch.ts'
 import type { Message } from '../../../src/core/message.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { type RecorderSource, systemRecorderSource } from '../../../src/system/source.ts'
@@ -36,7 +38,7 @@ export async function setUp(
 /** The messages of a branch, one line each: `user: hi`, `assistant: [look {"at":"x"}]`, `tool_result: look → seen`. */
 export async function said(store: Store, branch: BranchRef): Promise<readonly string[]> {
   const { head } = await store.getBranch(branch)
-  return head === null ? [] : (await store.path(head)).map(lineOf)
+  return head === null ? [] : (await pathOf(store, head)).map(lineOf)
 }
 
 export function lineOf({ role, blocks }: Pick<Message, 'role' | 'blocks'>): string {
@@ -53,7 +55,7 @@ export function lineOf({ role, blocks }: Pick<Message, 'role' | 'blocks'>): stri
 
 /** Turns of the conversation: `complete main 0-3`. */
 export async function turns(store: Store, { conversationId }: BranchRef): Promise<readonly string[]> {
-  return (await store.listTurns(conversationId)).map(
+  return (await collectPages(page => store.listTurns(conversationId, page))).map(
     ({ status, branch, first, last }) => `${status} ${branch} ${first}-${last}`,
   )
 }

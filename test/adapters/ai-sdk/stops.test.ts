@@ -2,6 +2,7 @@ import { generateText, isStepCount, type ModelMessage, streamText, tool } from '
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
+import { collectPages } from '../../../src/core/pages.ts'
 import { count, manualPatience, said, setUp, turns } from './setting.ts'
 
 const look = tool({ inputSchema: z.object({}), execute: async () => 'seen' })
@@ -147,7 +148,9 @@ describe('tools', () => {
         inputSchema: z.object({}),
         execute: async () => {
           const { conversationId } = await recorded.place()
-          before = (await store.listEvents(conversationId)).map(({ type }) => type)
+          before = (await collectPages(page => store.listEvents(conversationId, page))).map(
+            ({ type }) => type,
+          )
           return 'seen'
         },
       }),
@@ -155,7 +158,9 @@ describe('tools', () => {
     await generateText({ model: recorded(model()), tools, prompt: 'look', stopWhen: isStepCount(2) })
     expect(before).toContain('tool_started')
     const { conversationId } = await recorded.place()
-    const events = (await store.listEvents(conversationId)).map(({ type }) => type)
+    const events = (await collectPages(page => store.listEvents(conversationId, page))).map(
+      ({ type }) => type,
+    )
     expect(events.filter(type => type.startsWith('tool'))).toEqual(['tool_started', 'tool_ended'])
   })
 

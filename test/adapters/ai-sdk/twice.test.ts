@@ -11,6 +11,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type ModelRecorder, recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
 import { recordingScope } from '../../../src/adapters/ai-sdk/recording-scope.ts'
+import { collectPages } from '../../../src/core/pages.ts'
 import { count, said, setUp, turns } from './setting.ts'
 
 const look = tool({ inputSchema: z.object({}), execute: async () => 'seen' })
@@ -77,7 +78,9 @@ it('a call that a tool makes is recorded, although it is made while an answer st
   await recorder.end()
   const { conversationId } = await recorder.place()
   const paths = await Promise.all(
-    (await store.listBranches(conversationId)).map(({ name }) => said(store, { conversationId, name })),
+    (await collectPages(page => store.listBranches(conversationId, page))).map(({ name }) =>
+      said(store, { conversationId, name }),
+    ),
   )
   expect(paths).toContainEqual(['user: inner', 'assistant: Inner.'])
   expect(paths).toContainEqual([

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { readPrompt } from '../../../src/adapters/ai-sdk/read-prompt.ts'
 import { writeMessages } from '../../../src/adapters/ai-sdk/write-messages.ts'
 import type { NewMessage, Role } from '../../../src/core/message.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import { blocksOf } from '../../../src/models/content.ts'
 import { openStore } from '../../../src/stores/open.ts'
 
@@ -88,7 +89,7 @@ async function stored(messages: readonly NewMessage[]) {
   const store = await openStore(':memory:')
   const { branch } = await store.create()
   const { head } = await store.append(branch, null, messages as [NewMessage])
-  const path = await store.path(head)
+  const path = await pathOf(store, head)
   await store.close()
   return path
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { textOf } from '../../../src/core/message.ts'
+import { collectPages } from '../../../src/core/pages.ts'
 import { start, storeOf } from '../running.ts'
 import { home } from '../skein.ts'
 
@@ -49,7 +50,7 @@ describe('an answer that is stopped', () => {
     expect(stderr).not.toMatch(/EPIPE|skein:/)
     await using store = await storeOf(here)
     const [listed] = (await store.listConversations()).items
-    expect(await store.listTurns(listed!.id, { status: 'open' })).toEqual([])
+    expect(await collectPages(page => store.listTurns(listed!.id, { status: 'open', ...page }))).toEqual([])
     const [half] = await store.getMessages([listed!.branch.head!])
     expect(half).toMatchObject({ role: 'assistant', meta: { interrupted: true } })
     expect(textOf(half!).startsWith(stdout.trim())).toBe(true)
@@ -88,8 +89,11 @@ describe('an answer that is stopped', () => {
 async function saidSomething(store: Awaited<ReturnType<typeof storeOf>>): Promise<void> {
   for (;;) {
     const [listed] = (await store.listConversations()).items
-    const [turn] = listed ? await store.listTurns(listed.id, { status: 'open' }) : []
-    if (turn && (await store.readDraft(turn.conversationId, turn.key)).length > 0) return
+    const [turn] = listed
+      ? await collectPages(page => store.listTurns(listed.id, { status: 'open', ...page }))
+      : []
+    if (turn && (await collectPages(page => store.readDraft(turn.conversationId, turn.key, page))).length > 0)
+      return
     await new Promise(resolve => setTimeout(resolve, 20))
   }
 }

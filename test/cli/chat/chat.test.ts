@@ -1,6 +1,8 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import { openStore } from '../../../src/index.ts'
 import { type Home, home } from '../skein.ts'
 import { terminal } from '../terminal.ts'
@@ -11,9 +13,9 @@ async function stored(here: Home) {
   const { items } = await store.listConversations({ directory: here.cwd })
   const branches = await Promise.all(
     items.map(async ({ id }) => {
-      const all = await store.listBranches(id)
+      const all = await collectPages(page => store.listBranches(id, page))
       return Promise.all(
-        all.map(async ({ name, head, key }) => ({ name, key, path: head ? await store.path(head) : [] })),
+        all.map(async ({ name, head, key }) => ({ name, key, path: head ? await pathOf(store, head) : [] })),
       )
     }),
   )

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { subtreeSize } from '../../../src/cli/manage/removal.ts'
+import { collectPages } from '../../../src/core/pages.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { forests, planted } from '../forests.ts'
 
@@ -12,7 +13,7 @@ test('what a question counts is what is deleted, whatever the tree', async () =>
     fc.asyncProperty(forests, fc.array(fc.nat(), { minLength: 1, maxLength: 3 }), async (parents, picks) => {
       const { id, ids } = await planted(store, parents)
       const seqs = [...new Set(picks.map(pick => pick % ids.length))]
-      const counted = subtreeSize(await store.structure(id), seqs)
+      const counted = subtreeSize(await collectPages(page => store.listStretches(id, page)), seqs)
       const { deleted } = await store.deleteMessages(
         seqs.map(seq => ids[seq]!),
         { recursive: true },

@@ -8,6 +8,7 @@ import { findForks } from '../../../src/cli/read/branch-forks.ts'
 import { showLines } from '../../../src/cli/read/show-lines.ts'
 import { showMarkdown } from '../../../src/cli/read/show-markdown.ts'
 import { readShownPath } from '../../../src/cli/read/shown-path.ts'
+import { collectPages } from '../../../src/core/pages.ts'
 import type { BranchInConversation, Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { home } from '../skein.ts'
@@ -196,7 +197,7 @@ describe('where branches lie', () => {
     const d = await store.append(beside, b.head, say('d'))
     const e = await store.append(beside, d.head, say('e'))
     const read = async (id: typeof a.head) => (await store.getMessages([id]))[0]!
-    const forks = findForks(await store.structure(branch.conversationId), [
+    const forks = findForks(await collectPages(page => store.listStretches(branch.conversationId, page)), [
       { name: 'main', head: await read(c.head) },
       { name: inside.name, head: await read(b.head) },
       { name: 'beside', head: await read(e.head) },

@@ -4,6 +4,7 @@ import { styleFor } from '../../../src/cli/output/style.ts'
 import { formatTime } from '../../../src/cli/output/time.ts'
 import { newestByRoot } from '../../../src/cli/read/tree.ts'
 import { compactLines, foldStretches, treeLines } from '../../../src/cli/read/tree-lines.ts'
+import { collectPages } from '../../../src/core/pages.ts'
 import { buildForest } from '../../../src/core/tree.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { home } from '../skein.ts'
@@ -82,7 +83,7 @@ describe('the lines of a tree', () => {
   test('fold what has no fork with --compact', async () => {
     await using store = await openStore(':memory:')
     const story = await fill(store, '/work', Date.now())
-    const runs = await store.structure(story.storm)
+    const runs = await collectPages(page => store.listStretches(story.storm, page))
     const { items } = await store.listMessages({ conversationId: story.storm })
     const messages = new Map(items.map(message => [message.id as string, message]))
     const look = { width: 200, style: plain, short: shortIds([...messages.keys()]) }

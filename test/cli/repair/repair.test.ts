@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { expect, test, vi } from 'vitest'
+import { pathOf } from '../../../src/core/path.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { home } from '../skein.ts'
 import { stocked, storeFile, tell } from '../stock.ts'
@@ -55,10 +56,10 @@ test('recover keeps the place of words that are damaged, and names what it could
   ])
   await using store = await openStore(join(here.cwd, 'new.db'))
   const { head } = await store.getBranch(one.branch)
-  const path = await store.path(head!)
+  const path = await pathOf(store, head!)
   expect(path.map(({ id }) => id)).toEqual([one.ids[0], one.ids[1], receipt.losses[2].now])
   expect(path.map(({ erased }) => erased?.by ?? null)).toEqual([null, 'skein recover', null])
-  expect((await store.path(two.ids[0]!)).map(({ id }) => id)).toEqual(two.ids)
+  expect((await pathOf(store, two.ids[0]!)).map(({ id }) => id)).toEqual(two.ids)
   expect((await store.verify()).findings).toEqual({ damage: 0, repairable: 0, note: 0 })
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { splitIntoLines } from '../../../src/cli/transfer/exported-conversation.ts'
+import { collectPages } from '../../../src/core/pages.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { forests, planted } from '../forests.ts'
 
@@ -13,7 +14,7 @@ test('an export has every message in exactly one line, each after its parent', a
       const { id, ids } = await planted(store, parents)
       const { items } = await store.listMessages({ conversationId: id, order: 'ascending' })
       const head = ids[pick % ids.length]!
-      const lines = splitIntoLines(items, head, await store.listBranches(id))
+      const lines = splitIntoLines(items, head, await collectPages(page => store.listBranches(id, page)))
       expect(lines.flatMap(line => line.messages.map(message => message.id)).sort()).toEqual([...ids].sort())
       for (const { messages, from } of lines) {
         const above = [from, ...messages.map(message => message.id)]

@@ -4,6 +4,7 @@ import { fit } from '../../../src/context/fit/fit.ts'
 import { roomWithMargin, type Window } from '../../../src/context/fit/window.ts'
 import { readContext } from '../../../src/context/read-context.ts'
 import type { Message, NewMessage, NonEmpty } from '../../../src/core/message.ts'
+import { pathOf as storedPath } from '../../../src/core/path.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { estimateTokens } from '../../../src/core/tokens.ts'
 import { openStore } from '../../../src/stores/open.ts'
@@ -102,7 +103,7 @@ describe('a context made of a tail', () => {
           return { role: i % 2 ? 'assistant' : 'user', blocks: `${i} `.padEnd(4 * size, '.') }
         })
         const { head } = await store.append(branch, null, said as unknown as NonEmpty<NewMessage>)
-        const path = await store.path(head)
+        const path = await storedPath(store, head)
         const { fitted, messages, older } = await readContext(store, head, window, { system: 'Be kind.' })
         const whole = fit(path, window, { system: 'Be kind.' })
         expect(fitted.messages).toEqual(whole.messages)

@@ -5,6 +5,8 @@ import { readUncovered } from '../../../src/context/summary/read-uncovered.ts'
 import type { Holder } from '../../../src/core/errors.ts'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
 import type { NonEmpty } from '../../../src/core/message.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import type { SaveItem, Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
 
@@ -57,15 +59,17 @@ it('of all summaries in any tree, the deepest one from the root of the path is f
         const next = (below: number) => random.next().value! % below
         const { id, ids } = await grow(backs)
         for (let i = 0; i < size.summaries; i++) {
-          const path = await store.path(ids[next(ids.length)]!)
+          const path = await pathOf(store, ids[next(ids.length)]!)
           // Most begin at the root, as those of ours do.
           const first = next(4) === 0 ? next(path.length) : 0
           await summarise(id, path[first]!.id, path.at(-1)!.id)
         }
         const head = ids[next(ids.length)]!
-        const path = await store.path(head)
+        const path = await pathOf(store, head)
         const ends = new Map(
-          (await store.listSummaries(id)).filter(s => s.first === path[0]!.id).map(s => [s.last, s]),
+          (await collectPages(page => store.listSummaries(id, page)))
+            .filter(s => s.first === path[0]!.id)
+            .map(s => [s.last, s]),
         )
         const expected = path.findLast(message => ends.has(message.id))
         const tail = (await store.tail(head, { messages: size.window })).messages

@@ -4,6 +4,7 @@ import type { BranchRef } from '../../../src/core/branch.ts'
 import { ModelError } from '../../../src/core/errors.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
+import { collectPages } from '../../../src/core/pages.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { leaseMs } from '../../../src/core/turn.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
@@ -48,7 +49,7 @@ describe('summaries in trouble', () => {
         ...options,
       },
     )
-  const stored = () => store.listSummaries(branch.conversationId)
+  const stored = () => collectPages(page => store.listSummaries(branch.conversationId, page))
 
   it.each([
     ['the model writes it', () => 'it \ud800 was \0 odd'],

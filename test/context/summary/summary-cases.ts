@@ -6,6 +6,8 @@ import type { BranchRef } from '../../../src/core/branch.ts'
 import { ContextLengthError, type Holder, ModelError } from '../../../src/core/errors.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
 import { type NewMessage, type NonEmpty, textOf } from '../../../src/core/message.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import type { Source } from '../../../src/core/source.ts'
 import { leaseMs } from '../../../src/core/turn.ts'
@@ -78,7 +80,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       )
     /** Asks as another process does: with a handle of its own. */
     const elsewhere = (model: ToldModel) => run(model, { holder: holder(2) }, new Proxy(store, {}))
-    const stored = () => store.listSummaries(branch.conversationId)
+    const stored = () => collectPages(page => store.listSummaries(branch.conversationId, page))
 
     it('cover all but the last ten messages, and are what the model is given from then on (S2-39)', async () => {
       await talk(0, 30)
@@ -106,7 +108,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect(textOf(fitted.messages[0]!)).toBe('Previous conversation summary: They counted.')
       expect(fitted.messages).toHaveLength(11)
       expect(textOf(fitted.messages[1]!)).toBe(words(20))
-      expect((await store.path(ids.at(-1)!)).map(textOf)).toHaveLength(30)
+      expect((await pathOf(store, ids.at(-1)!)).map(textOf)).toHaveLength(30)
       expect(time.waiting.size).toBe(0)
     })
 

@@ -4,6 +4,7 @@ import { repair } from '../../../src/context/view/view.ts'
 import type { Holder } from '../../../src/core/errors.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { call, lines, result, text } from '../path.ts'
 
@@ -31,7 +32,7 @@ async function midTurn() {
       await store.endTurn(conversation.id, 't', { status, heldBy: holder })
       head = (await store.getBranch(branch)).head
     },
-    path: () => store.path(head!),
+    path: () => pathOf(store, head!),
     [Symbol.asyncDispose]: () => store.close(),
   }
 }

@@ -4,6 +4,8 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { BranchRef } from '../../../src/core/branch.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
 import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import type { AppendOptions, Store } from '../../../src/core/ports.ts'
 import type { Source } from '../../../src/core/source.ts'
 import { postgresEngine } from '../../../src/stores/postgres/engine.ts'
@@ -48,7 +50,7 @@ describe('an ordinary append', () => {
       1,
     )
     await appends(head, { turn: { key: 'long', step: 2, holder, usage: { output: 2, cost: 0.5 } } }, 1)
-    const turns = await store.listTurns(branch.conversationId)
+    const turns = await collectPages(page => store.listTurns(branch.conversationId, page))
     expect(turns.map(({ key, usage, status }) => [key, usage, status])).toEqual([
       ['at once', { input: 3 }, 'complete'],
       ['counted from one', {}, 'complete'],
@@ -166,7 +168,7 @@ async function told(kind: 'quick' | 'whole', sequence: readonly Step[]): Promise
     const answer = store.append({ conversationId: id, name: step.on }, expected, messages as never, options)
     answers.push(await answer.catch((error: Error & { code?: string }) => [error.code, error.message]))
   }
-  const turns = await store.listTurns(id)
+  const turns = await collectPages(page => store.listTurns(id, page))
   const tables: unknown[] = []
   for (const table of ['conversations', 'branches', 'messages']) {
     const sql = `select to_jsonb(t) - 'tenant' as row from skein.${table} t where tenant = $1 order by 1`
@@ -235,7 +237,7 @@ describe('many writers', () => {
     expect(page.items.map(message => message.seq)).toEqual(page.items.map((_, seq) => seq))
     expect(page.items).toHaveLength(written)
     const { head } = await stores[0]!.getBranch(branch)
-    expect(await stores[0]!.path(head!)).toHaveLength(4 * 15)
+    expect(await pathOf(stores[0]!, head!)).toHaveLength(4 * 15)
 
     async function shared(store: Store, i: number): Promise<number> {
       for (let n = 0; n < 15; ) {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { freshDatabase, openPool } from './database.ts'
@@ -74,9 +76,10 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   listAgentLinks: (s, { id }) => s.listAgentLinks({ conversationId: id, name: 'main' }),
   resolve: (s, { id }) => s.resolve(id.slice(0, 8)),
   getMessages: (s, { message }) => s.getMessages([message]),
-  path: (s, { last }) => s.path(last),
+  listPath: (s, { last }) => s.listPath(last),
   tail: (s, { last }) => s.tail(last, { messages: 5 }),
-  structure: (s, { id }) => s.structure(id),
+  listStretches: (s, { id }) => s.listStretches(id),
+  findTurn: (s, { id, key }) => s.findTurn(id, key),
   readBlob: (s, { blob }) => s.readBlob(blob),
   listTurns: (s, { id }) => s.listTurns(id),
   readDraft: (s, { id, key }) => s.readDraft(id, key),
@@ -203,8 +206,8 @@ describe('a tenant that knows the ids of another tenant', () => {
     function look(store: Store, about: Known): Promise<unknown[]> {
       return Promise.all([
         store.getConversation(about.id).then(({ id }) => id, codeOf),
-        store.path(about.last).then(path => path.length, codeOf),
-        store.listTurns(about.id).then(turns => turns.length, codeOf),
+        pathOf(store, about.last).then(path => path.length, codeOf),
+        collectPages(page => store.listTurns(about.id, page)).then(turns => turns.length, codeOf),
         store.findByKey(about.key).then(found => found?.conversation.id),
         store.search('hidden').then(({ items }) => items.map(hit => hit.message.id)),
       ])

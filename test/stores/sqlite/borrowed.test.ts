@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { pathOf } from '../../../src/core/path.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { holder, noMessage, say, startConversation } from '../../../src/testing/contract/build.ts'
@@ -85,7 +86,7 @@ describe('a borrowed handle', () => {
     const store = await sqliteStore(db)
     const { conversation, ids } = await startConversation(store)
     expect(await store.getConversation(conversation.id)).toMatchObject({ messages: 3, version: 2 })
-    expect(await store.path(ids[2])).toHaveLength(3)
+    expect(await pathOf(store, ids[2])).toHaveLength(3)
     expect(await store.schemaVersion()).toBe(1)
     expect(db.prepare('SELECT 1').pluck().get()).toBe(1n)
   })
@@ -101,7 +102,7 @@ describe("a transaction of the handle's owner", () => {
     db.exec('BEGIN')
     db.prepare('INSERT INTO notes (text) VALUES (?)').run('and more')
     const { conversation, ids } = await startConversation(store)
-    expect(await store.path(ids[2])).toHaveLength(3)
+    expect(await pathOf(store, ids[2])).toHaveLength(3)
     expect(db.inTransaction).toBe(true)
     db.exec('COMMIT')
     expect(notes()).toEqual(['mine', 'and more'])

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import type { PathReader } from '../../../src/core/path.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 
 /** A file that does not exist yet, in a folder that is removed with the test. */
@@ -21,9 +22,9 @@ it('opens or creates the file, makes the tables, and serves consumers that need 
   const { branch } = await store.create()
   const { head } = await store.append(branch, null, [question])
   const reader: PathReader = store
-  expect(await reader.path(head)).toHaveLength(1)
+  expect(await pathOf(reader, head)).toHaveLength(1)
   await store.close()
-  await expect(reader.path(head)).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(pathOf(reader, head)).rejects.toMatchObject({ code: 'unavailable' })
   expect(readFileSync(file).subarray(0, 16).toString()).toBe('SQLite format 3\0')
 })
 
@@ -53,7 +54,7 @@ it('writes and reads conversations without the search index (S0-28)', async () =
   const store = await openSqliteStore(file)
   const { conversation, branch } = await store.create()
   const { head } = await store.append(branch, null, [question])
-  await store.path(head)
+  await pathOf(store, head)
   await store.tail(head, { messages: 1 })
   await store.listMessages({ conversationId: conversation.id })
   const db = new BetterSqlite3(file, { readonly: true })

@@ -15,6 +15,8 @@ import { join } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { MessageId } from '../../../src/core/ids.ts'
+import { collectPages } from '../../../src/core/pages.ts'
+import { pathOf } from '../../../src/core/path.ts'
 import type { BranchInConversation, Store } from '../../../src/core/ports.ts'
 import { openSqliteStore, sqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { say, startConversation } from '../../../src/testing/contract/build.ts'
@@ -108,9 +110,9 @@ describe('a store that cannot be written', () => {
     const { id } = place.conversation
     expect((await store.listConversations()).items.map(item => item.id)).toEqual([id])
     expect(await store.getBranch(place.branch)).toMatchObject({ head })
-    expect(await store.path(head)).toHaveLength(3)
+    expect(await pathOf(store, head)).toHaveLength(3)
     expect((await store.listMessages({ conversationId: id })).items).toHaveLength(3)
-    expect(await store.structure(id)).toHaveLength(1)
+    expect(await collectPages(page => store.listStretches(id, page))).toHaveLength(1)
     expect((await store.search('two')).items).toHaveLength(1)
     expect(await store.findOrCreate('known')).toMatchObject({ created: false })
     expect(await store.schemaVersion()).toBe(1)
@@ -122,7 +124,7 @@ describe('a store that cannot be written', () => {
     for (let i = 0; i < 60; i++) {
       await expect(store.append(place.branch, head, [say('x')])).rejects.toMatchObject(refused)
     }
-    expect(await store.path(head)).toHaveLength(3)
+    expect(await pathOf(store, head)).toHaveLength(3)
   }
 
   async function fill(): Promise<{ store: Store; place: BranchInConversation; head: MessageId }> {
@@ -204,7 +206,7 @@ describe('a full disk', () => {
     await expect(fillUp()).rejects.toMatchObject({ name: 'StorageFullError', code: 'storage_full' })
     expect(acknowledged).toBeGreaterThan(10)
     expect(db.inTransaction).toBe(false)
-    expect(await store.path(head!)).toHaveLength(acknowledged)
+    expect(await pathOf(store, head!)).toHaveLength(acknowledged)
     expect(await store.getConversation(branch.conversationId)).toMatchObject({ messages: acknowledged })
     expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
 

@@ -1,4 +1,5 @@
 import { NotFoundError } from '../../../core/errors.ts'
+import { collectPages } from '../../../core/pages.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
 import { plural } from '../../output/number.ts'
 import { shortenId } from '../../output/short-id.ts'
@@ -38,7 +39,7 @@ export const slashClear: SlashCommand = {
   help: 'move this one to the trash, and start a new one',
   async run(chat, argument) {
     const { store, conversation } = await currentPosition(chat)
-    const branches = await store.listBranches(conversation.id)
+    const branches = await collectPages(page => store.listBranches(conversation.id, page))
     const what = `${plural(conversation.messages, 'message')} on ${plural(branches.length, 'branch', 'branches')}`
     if (argument !== '--yes' && !(await isSure(chat, what))) {
       chat.say('nothing was changed')
@@ -76,7 +77,7 @@ export const slashSwitch: SlashCommand = {
   },
   async complete(chat) {
     const { store, conversation } = await currentPosition(chat)
-    return (await store.listBranches(conversation.id)).map(({ name }) => name)
+    return (await collectPages(page => store.listBranches(conversation.id, page))).map(({ name }) => name)
   },
 }
 
@@ -84,7 +85,7 @@ async function pickBranch(chat: Chat): Promise<string | null> {
   const { keyboard, context } = chat
   if (!keyboard) throw new UsageError('/switch needs a branch here', 'skein branches lists them')
   const { store, conversation, branch: current } = await currentPosition(chat)
-  const branches = await store.listBranches(conversation.id)
+  const branches = await collectPages(page => store.listBranches(conversation.id, page))
   const newestFirst = branches.toSorted((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime())
   const lasts = await messageGists(
     store,

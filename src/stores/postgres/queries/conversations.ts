@@ -154,6 +154,10 @@ export const conversationQueries = {
   branches: `
     SELECT ${branchColumns} FROM skein.branches b WHERE b.tenant = @tenant::text AND b.conv = @conv::uuid
     ORDER BY b.created_at, b.name <> 'main', b.name`,
+  listBranches: `
+    SELECT ${branchColumns} FROM skein.branches b WHERE b.tenant = @tenant::text AND b.conv = @conv::uuid
+      AND (b.created_at, (b.name <> 'main')::int, b.name) > (@created_at::bigint, @not_main::int, @name::text)
+    ORDER BY b.created_at, b.name <> 'main', b.name LIMIT @limit::bigint`,
   insertBranch: `
     INSERT INTO skein.branches (
       tenant, conv, name, head_seq, head_id, head_run, head_depth, head_path_tokens, key, title, created_at,
@@ -185,6 +189,11 @@ export const conversationQueries = {
   links: `
     SELECT branch, agent, directory, foreign_id, seen_id, updated_at FROM skein.agent_links
     WHERE tenant = @tenant::text AND conv = @conv::uuid AND branch = @name::text ORDER BY agent, directory`,
+  listLinks: `
+    SELECT branch, agent, directory, foreign_id, seen_id, updated_at FROM skein.agent_links
+    WHERE tenant = @tenant::text AND conv = @conv::uuid AND branch = @name::text
+      AND (agent, directory) > (@agent::text, @directory::text)
+    ORDER BY agent, directory LIMIT @limit::bigint`,
   putLink: `
     INSERT INTO skein.agent_links (
       tenant, conv, branch, agent, directory, directory_hash, foreign_id, seen_seq, seen_id, updated_at)

@@ -9,12 +9,19 @@ const summaryColumns = `
 
 const inConv = `tenant = @tenant::text AND conv = @conv::uuid`
 
+function listTurns(order: 'ASC' | 'DESC'): string {
+  return `
+    SELECT ${turnColumns} FROM skein.turns
+    WHERE ${inConv} AND first > @above::int AND first < @below::int
+      AND (@status::text IS NULL OR status = @status::text)
+    ORDER BY first ${order} LIMIT @limit::bigint`
+}
+
 /** Turns, drafts, summaries and events. */
 export const turnQueries = {
   turn: `SELECT ${turnColumns} FROM skein.turns WHERE ${inConv} AND key = @key::text`,
-  turns: `
-    SELECT ${turnColumns} FROM skein.turns
-    WHERE ${inConv} AND (@status::text IS NULL OR status = @status::text) ORDER BY first`,
+  listTurns: listTurns('ASC'),
+  listTurnsDown: listTurns('DESC'),
   openTurns: `
     SELECT ${turnColumns} FROM skein.turns WHERE ${inConv} AND status = 'open' ORDER BY first`,
   openTurnOn: `
@@ -46,6 +53,9 @@ export const turnQueries = {
     SET status = 'open', holder = @holder::text, lease_until = @lease_until::bigint, ended_at = NULL
     WHERE ${inConv} AND key = @key::text`,
   drafts: `SELECT n, type, text FROM skein.drafts WHERE ${inConv} AND turn = @turn::text ORDER BY n`,
+  draftsAfter: `
+    SELECT n, type, text FROM skein.drafts
+    WHERE ${inConv} AND turn = @turn::text AND n > @after::int ORDER BY n LIMIT @limit::bigint`,
   lastDraft: `
     SELECT n FROM skein.drafts WHERE ${inConv} AND turn = @turn::text ORDER BY n DESC LIMIT 1`,
   insertDraft: `
@@ -58,9 +68,14 @@ export const turnQueries = {
     WHERE ${inConv} AND last_seq = @last_seq::int AND first_seq = @first_seq::int`,
   summaries: `
     SELECT ${summaryColumns} FROM skein.summaries WHERE ${inConv} ORDER BY last_seq, first_seq`,
-  newestSummaries: `
+  listSummaries: `
     SELECT ${summaryColumns} FROM skein.summaries
-    WHERE ${inConv} AND text IS NOT NULL ORDER BY last_seq DESC, first_seq DESC LIMIT @limit::bigint`,
+    WHERE ${inConv} AND text IS NOT NULL AND (last_seq, first_seq) > (@last_seq::int, @first_seq::int)
+    ORDER BY last_seq, first_seq LIMIT @limit::bigint`,
+  listSummariesDown: `
+    SELECT ${summaryColumns} FROM skein.summaries
+    WHERE ${inConv} AND text IS NOT NULL AND (last_seq, first_seq) < (@last_seq::int, @first_seq::int)
+    ORDER BY last_seq DESC, first_seq DESC LIMIT @limit::bigint`,
   claimSummary: `
     INSERT INTO skein.summaries (
       tenant, conv, last_seq, first_seq, last_id, first_id, holder, lease_until, created_at)
@@ -88,8 +103,8 @@ export const turnQueries = {
     SELECT n, type, at, data FROM skein.events
     WHERE ${inConv} AND n > @after::int AND (@types::text[] IS NULL OR type = any(@types::text[]))
     ORDER BY n LIMIT @limit::bigint`,
-  newestEvents: `
+  eventsDown: `
     SELECT n, type, at, data FROM skein.events
-    WHERE ${inConv} AND n > @after::int AND (@types::text[] IS NULL OR type = any(@types::text[]))
+    WHERE ${inConv} AND n < @below::int AND (@types::text[] IS NULL OR type = any(@types::text[]))
     ORDER BY n DESC LIMIT @limit::bigint`,
 } satisfies Partial<Queries>

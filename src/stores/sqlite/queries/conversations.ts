@@ -104,6 +104,10 @@ export const conversationQueries = {
   branches: `
     SELECT ${branchColumns} FROM skein_branches b WHERE b.conv = @conv
     ORDER BY b.created_at, b.name <> 'main', b.name`,
+  listBranches: `
+    SELECT ${branchColumns} FROM skein_branches b
+    WHERE b.conv = @conv AND (b.created_at, b.name <> 'main', b.name) > (@created_at, @not_main, @name)
+    ORDER BY b.created_at, b.name <> 'main', b.name LIMIT +@limit`,
   insertBranch: `
     INSERT INTO skein_branches (
       conv, name, head_seq, head_id, head_run, head_depth, head_path_tokens, key, title, created_at, updated_at)
@@ -124,6 +128,10 @@ export const conversationQueries = {
   links: `
     SELECT branch, agent, directory, foreign_id, seen_id, updated_at FROM skein_agent_links
     WHERE conv = @conv AND branch = @name ORDER BY agent, directory`,
+  listLinks: `
+    SELECT branch, agent, directory, foreign_id, seen_id, updated_at FROM skein_agent_links
+    WHERE conv = @conv AND branch = @name AND (agent, directory) > (@agent, @directory)
+    ORDER BY agent, directory LIMIT +@limit`,
   putLink: `
     INSERT INTO skein_agent_links (conv, branch, agent, directory, foreign_id, seen_seq, seen_id, updated_at)
     VALUES (@conv, @name, @agent, @directory, @foreign_id, @seen_seq, @seen_id, @now)

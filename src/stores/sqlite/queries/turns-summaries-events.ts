@@ -7,11 +7,17 @@ const turnColumns = `
 const summaryColumns = `
   last_seq, first_seq, last_id, first_id, model, tokens, text, checksum, holder, lease_until, created_at`
 
+function listTurns(order: 'ASC' | 'DESC'): string {
+  return `
+    SELECT ${turnColumns} FROM skein_turns
+    WHERE conv = @conv AND first > @above AND first < @below AND (@status IS NULL OR status = @status)
+    ORDER BY first ${order} LIMIT +@limit`
+}
+
 export const turnQueries = {
   turn: `SELECT ${turnColumns} FROM skein_turns WHERE conv = @conv AND key = @key`,
-  turns: `
-    SELECT ${turnColumns} FROM skein_turns
-    WHERE conv = @conv AND (@status IS NULL OR status = @status) ORDER BY first`,
+  listTurns: listTurns('ASC'),
+  listTurnsDown: listTurns('DESC'),
   // The index is named, because the planner would otherwise read every turn of the conversation.
   openTurns: `
     SELECT ${turnColumns} FROM skein_turns INDEXED BY skein_turns_open
@@ -40,6 +46,9 @@ export const turnQueries = {
     UPDATE skein_turns SET status = 'open', holder = @holder, lease_until = @lease_until, ended_at = NULL
     WHERE conv = @conv AND key = @key`,
   drafts: `SELECT n, type, text FROM skein_drafts WHERE conv = @conv AND turn = @turn ORDER BY n`,
+  draftsAfter: `
+    SELECT n, type, text FROM skein_drafts
+    WHERE conv = @conv AND turn = @turn AND n > @after ORDER BY n LIMIT +@limit`,
   lastDraft: `
     SELECT n FROM skein_drafts WHERE conv = @conv AND turn = @turn ORDER BY n DESC LIMIT 1`,
   insertDraft: `
@@ -51,9 +60,14 @@ export const turnQueries = {
     WHERE conv = @conv AND last_seq = @last_seq AND first_seq = @first_seq`,
   summaries: `
     SELECT ${summaryColumns} FROM skein_summaries WHERE conv = @conv ORDER BY last_seq, first_seq`,
-  newestSummaries: `
+  listSummaries: `
     SELECT ${summaryColumns} FROM skein_summaries
-    WHERE conv = @conv AND text IS NOT NULL ORDER BY last_seq DESC, first_seq DESC LIMIT +@limit`,
+    WHERE conv = @conv AND text IS NOT NULL AND (last_seq, first_seq) > (@last_seq, @first_seq)
+    ORDER BY last_seq, first_seq LIMIT +@limit`,
+  listSummariesDown: `
+    SELECT ${summaryColumns} FROM skein_summaries
+    WHERE conv = @conv AND text IS NOT NULL AND (last_seq, first_seq) < (@last_seq, @first_seq)
+    ORDER BY last_seq DESC, first_seq DESC LIMIT +@limit`,
   claimSummary: `
     INSERT INTO skein_summaries (conv, last_seq, first_seq, last_id, first_id, holder, lease_until, created_at)
     VALUES (@conv, @last_seq, @first_seq, @last_id, @first_id, @holder, @lease_until, @now)
@@ -75,8 +89,8 @@ export const turnQueries = {
     SELECT n, type, at, data FROM skein_events
     WHERE conv = @conv AND n > @after AND (@types IS NULL OR type IN (SELECT value FROM json_each(@types)))
     ORDER BY n LIMIT +@limit`,
-  newestEvents: `
+  eventsDown: `
     SELECT n, type, at, data FROM skein_events
-    WHERE conv = @conv AND n > @after AND (@types IS NULL OR type IN (SELECT value FROM json_each(@types)))
+    WHERE conv = @conv AND n < @below AND (@types IS NULL OR type IN (SELECT value FROM json_each(@types)))
     ORDER BY n DESC LIMIT +@limit`,
 } satisfies Partial<Queries>

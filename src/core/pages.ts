@@ -1,0 +1,21 @@
+import type { Page, PageOptions } from './listing.ts'
+
+/** Items per page where all pages are read. */
+const pageSize = 1_000
+
+/** Every item of a paged list, read page by page: `itemsOf(page => store.listTurns(id, page))`. */
+export async function* itemsOf<T>(list: (page: PageOptions) => Promise<Page<T>>): AsyncGenerator<T, void> {
+  for (let after: string | undefined; ; ) {
+    const page = await list({ limit: pageSize, ...(after !== undefined && { after }) })
+    yield* page.items
+    if (page.next === null) return
+    after = page.next
+  }
+}
+
+/** All items of a paged list in one array. Only for lists that are known to be short, or to be needed whole. */
+export async function collectPages<T>(list: (page: PageOptions) => Promise<Page<T>>): Promise<readonly T[]> {
+  const items: T[] = []
+  for await (const item of itemsOf(list)) items.push(item)
+  return items
+}
