@@ -111,8 +111,9 @@ async function continueFrom(turn: OpenTurn, history: History, interruption: Inte
 
 /** The last answer of the earlier turn with the same key. */
 async function earlierAnswer({ agent, resolved, input }: OpenTurn, { messages }: History): Promise<string> {
-  const turns = (await agent.store?.listTurns(resolved.conversation!.id)) ?? []
-  const earlier = turns.find(turn => turn.key === input.options.key)
+  const { key } = input.options
+  const { store } = agent
+  const earlier = store && key !== undefined ? await store.findTurn(resolved.conversation!.id, key) : null
   const answer = messages.findLast(message => message.turn === earlier?.first && message.role === 'assistant')
   return answer ? textOf(answer) : ''
 }
