@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-// No static imports: on a Node that is too old, this file must still run and say so. No await at the top either: what
-// is built of it is CommonJS, which starts sooner.
+// No static imports: on a Node that is too old, this file must still run and report that. No top-level await:
+// the bundle is CommonJS, which starts faster.
 
-const needed = 10 // Node-API of better-sqlite3: Node 22.14 and newer
+const needed = 10 // The Node-API version that better-sqlite3 needs: Node 22.14 and newer.
 
 if (Number(process.versions.napi) >= needed) void import('./main.ts').then(({ main }) => main())
 else void handOver()
 
-/** A clone of the repository brings its own Node. */
+/** A clone of the repository contains its own Node. */
 async function handOver(): Promise<void> {
   const { existsSync } = await import('node:fs')
   const { spawnSync } = await import('node:child_process')

@@ -4,15 +4,15 @@ import { similarWords } from './command-line/similar-words.ts'
 import { UsageError } from './command-line/usage-error.ts'
 import { commands, prompt } from './commands/index.ts'
 
-/** A command, and the words that are left for it. */
+/** A command, and its remaining words. */
 export interface FoundCommand {
   readonly command: Command
   readonly rest: readonly string[]
-  /** `--help`, or `help` before it: it is told about, not run. */
+  /** True after `--help`, and for `help <command>`: prints the help instead of running the command. */
   readonly wantsHelp: boolean
 }
 
-/** Which command a line means, or is about: `help`, and `help` before a command, tell of it, while `help me` is a prompt. */
+/** The command of a command line. `help`, and `help` before a command, print help; `help me` is a prompt. */
 export function findCommand(argv: readonly string[]): FoundCommand {
   const [first, ...about] = argv
   if (first === 'help') {
@@ -25,8 +25,8 @@ export function findCommand(argv: readonly string[]): FoundCommand {
   return { command, rest, wantsHelp: words.includes('--help') || words.includes('-h') }
 }
 
-/** Nouns of the origin documents (`conversation`, `convo`, `sessions`) may stand before a verb. What is no command is a
- *  prompt, unless it is one word that looks like a misspelt command. */
+/** The nouns of the origin documents (`conversation`, `convo`, `sessions`) may precede a verb. Anything else
+ *  is a prompt, unless it is a single word that looks like a misspelt command. */
 function commandIn(argv: readonly string[]): Omit<FoundCommand, 'wantsHelp'> {
   const at = lengthOfCommon(argv)
   const [first, second] = argv.slice(at)
@@ -52,7 +52,7 @@ function commandIn(argv: readonly string[]): Omit<FoundCommand, 'wantsHelp'> {
   return { command: prompt, rest: argv }
 }
 
-/** How many words at the beginning are options that every command has: a command may follow them. */
+/** The number of leading words that are common options: a command may follow them. */
 function lengthOfCommon(argv: readonly string[]): number {
   let at = 0
   for (; at < argv.length; at++) {

@@ -5,10 +5,10 @@ import { wrap } from './output/wrap.ts'
 
 const groups: readonly CommandGroup[] = ['Talk', 'Look', 'Keep', 'Set up']
 
-/** Help is as wide as the narrowest of usual terminals: it is read in pagers, mails and pages too. */
+/** Fits the narrowest usual terminal, and also pagers, mails and web pages. */
 const width = 80
 
-/** `skein --help`: the map. Only what exists is on it. */
+/** `skein --help`: an overview of all commands. */
 export function helpOverview(): string {
   const listed = groups.flatMap(group => {
     const names = commands.filter(command => command.group === group).map(({ name }) => name)
@@ -30,7 +30,7 @@ export function helpOverview(): string {
   ].join('\n')
 }
 
-/** The help of one command. It opens with examples. */
+/** The help of one command, with examples first. */
 export function commandHelp(command: Command): string {
   const also = alsoTyped(command.aliases ?? [])
   return [
@@ -46,7 +46,7 @@ export function commandHelp(command: Command): string {
   ].join('\n')
 }
 
-/** Other names, those of one noun together: `skein conversation print|show|view`. */
+/** Other names, grouped by noun: `skein conversation print|show|view`. */
 function alsoTyped(aliases: readonly string[]): string {
   const byNoun = Map.groupBy(aliases, alias => (alias.includes(' ') ? alias.split(' ', 1)[0]! : ''))
   const typed = [...byNoun].map(([noun, names]) => {
@@ -56,7 +56,7 @@ function alsoTyped(aliases: readonly string[]): string {
   return typed.join(', ')
 }
 
-/** The options of a command, those that every command has among them. */
+/** The options of a command, including the common ones. */
 function optionsOf({ options, noJson }: Command): Readonly<Record<string, CommandOption>> {
   const { json, ...others } = commonOptions
   return { ...options, ...(noJson ? others : commonOptions) }
@@ -73,7 +73,7 @@ export function usageLine({ name, arguments: args, options }: Command): string {
   return ['skein', name, ...words, ...flags, ...last].filter(word => word !== '').join(' ')
 }
 
-/** What to type, and what it does beside it; below it where that is too wide. */
+/** Each example with its explanation next to it, or below it if the line is too wide. */
 function exampleLines(examples: Command['examples'], gap: number): readonly string[] {
   const column = Math.max(...examples.map(([typed]) => typed.length)) + 2 + gap
   const fits = examples.every(([, what]) => column + what.length <= width)
@@ -94,7 +94,7 @@ function optionLines(options: Readonly<Record<string, CommandOption>>): readonly
   return shown.flatMap(([, { help }], i) => hanging(flags[i]!.padEnd(column), help))
 }
 
-/** A text behind its name, further lines under its beginning. */
+/** A name and its text. Wrapped lines are aligned with the beginning of the text. */
 function hanging(name: string, text: string): readonly string[] {
   const [first = '', ...more] = wrap(text, width - name.length)
   return [name + first, ...more.map(line => ' '.repeat(name.length) + line)]

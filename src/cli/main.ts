@@ -23,12 +23,12 @@ export async function main(): Promise<void> {
   }
 }
 
-/** A reader that has seen enough, such as head, is no failure. */
+/** A closed pipe is not a failure: the reader, such as head, has seen enough. */
 function onLost(error: Error): void {
   process.exit('code' in error && error.code === 'EPIPE' ? exitCode.ok : exitCode.failure)
 }
 
-/** How long keeping an answer may take that nobody reads any more. */
+/** How long an answer may take to be stored after its reader has closed the pipe. */
 const patienceMs = 3_000
 
 async function run(argv: readonly string[], how: ReportOptions): Promise<number> {
@@ -48,7 +48,7 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
   const outputOptions = {
     noColor: hasOption(args, 'no-color'),
     onLost(error: Error): void {
-      // Whoever only looks has nothing to keep; of an answer, what has arrived is kept first.
+      // A command that only reads can exit at once. An answer is stored first.
       if (isLost) return
       if (command.group !== 'Talk') onLost(error)
       isLost = true
@@ -66,7 +66,7 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
     env: process.env,
     cwd: process.cwd(),
     now: () => Date.now(),
-    // Made when it is asked for: a command that only looks has no use for it.
+    // Created on first use: most commands do not read stdin.
     get stdin() {
       return process.stdin
     },
@@ -103,13 +103,13 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
   }
 }
 
-/** A way to stop what runs, and the signal that says so. */
+/** Aborts the running command. */
 interface Stop {
   readonly signal: AbortSignal
   now(): void
 }
 
-/** The signal is made when somebody asks for it: a command that only looks has no use for it. */
+/** Creates the signal on first use: most commands do not need one. */
 function makeStop(): Stop {
   let controller: AbortController | undefined
   let isStopped = false
@@ -131,14 +131,15 @@ function makeStop(): Stop {
 
 type Fields = { readonly [name: string]: unknown }
 
-/** Paper on which only some fields of each JSON value are written: `--json=id,title`. The same paper if none are named. */
+/** An output that prints only the named fields of each JSON value: `--json=id,title`. Without names, the
+ *  output itself. */
 function withFields(output: Output, named: string | undefined): Output {
   if (named === undefined) return output
   const names = named
     .split(',')
     .map(name => name.trim())
     .filter(name => name !== '')
-  // Only how lines are written differs: what is asked of the paper is still asked of it.
+  // Inherits everything but `line` from the output.
   return Object.create(output, {
     line: {
       value: (text = '') =>
@@ -147,7 +148,8 @@ function withFields(output: Output, named: string | undefined): Output {
   }) as Output
 }
 
-/** Fields of an object, or of each object of a list. Throws UsageError for one that is not there, with those that are. */
+/** The named fields of an object, or of each object in a list. Throws UsageError for an unknown field, with
+ *  the known ones. */
 function picked(value: unknown, names: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map(one => picked(one, names))
   if (typeof value !== 'object' || value === null) return value

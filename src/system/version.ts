@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** The version of the package this file belongs to. Its manifest is the nearest one above: the source and the
- *  bundle are in folders of different depth. */
+/** The version of the package. Its manifest is the nearest one above: the source and the bundle are in
+ *  folders of different depth. */
 export function version(): string {
   let folder = import.meta.dirname
   while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder)

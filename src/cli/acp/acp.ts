@@ -22,7 +22,8 @@ import { modelName } from '../output/model-name.ts'
 import { noteLine } from '../output/print.ts'
 import { shownLocation } from '../store/store-location.ts'
 
-/** `skein acp`: our own agent, or the memory of another one, for an editor on the other end of stdin and stdout. */
+/** `skein acp`: serves an editor on stdin and stdout, with our own agent or as a proxy that gives another
+ *  agent a memory. */
 export const acpCommand: CommandHandler = async (args, context) => {
   const command = args.arguments
   if (isNonEmpty(command)) {
@@ -38,8 +39,8 @@ export const acpCommand: CommandHandler = async (args, context) => {
   return serveOwn(args, context)
 }
 
-/** `skein acp -- <command>`: sits between an editor and an agent until the editor hangs up. stdout is the
- *  editor's, so that all that is said about it goes to stderr, which editors keep in a log. */
+/** `skein acp -- <command>`: a proxy between an editor and an agent, until the editor closes the connection.
+ *  stdout belongs to the protocol, so notes go to stderr, which editors keep in a log. */
 async function relay(
   [command, ...rest]: readonly [string, ...string[]],
   args: Args,
@@ -72,7 +73,8 @@ async function relay(
   return (await waitUntilSaved(store, context)) ? code : exitCode.failure
 }
 
-/** Our own agent, until the editor has gone. Standard output is the protocol's, so that everything for people goes to stderr. */
+/** Serves our own agent until the editor closes the connection. stdout belongs to the protocol, so notes go
+ *  to stderr. */
 async function serveOwn(args: Args, context: CommandContext): Promise<number> {
   const system = textOption(args, 'system')
   if (system?.trim() === '') throw new UsageError('--system must not be empty')
@@ -89,7 +91,7 @@ async function serveOwn(args: Args, context: CommandContext): Promise<number> {
   using stop = stopOnInterrupt(context)
   const gone = new AbortController()
   const tools = configuredTools(config, { ...context, signal: AbortSignal.any([stop.signal, gone.signal]) })
-  // Whoever speaks is told why there are none.
+  // A failure is reported to the first prompt that needs the tools.
   tools.catch(() => undefined)
   try {
     await serve(
@@ -100,7 +102,7 @@ async function serveOwn(args: Args, context: CommandContext): Promise<number> {
         log: say,
         async speaking(model) {
           return {
-            // Not before: an editor shows what is answered to a prompt, and of an agent that has ended only that it has.
+            // Opened per prompt: an editor shows the error of a prompt, but not why an agent has exited.
             model: await openNamedModel(model, context, choice.aliases).catch(inOneSentence),
             tools: (await tools).tools,
             ...agentSettings(config),
@@ -117,13 +119,13 @@ async function serveOwn(args: Args, context: CommandContext): Promise<number> {
   return (await waitUntilSaved(store, context)) ? exitCode.ok : exitCode.failure
 }
 
-/** What to do stands beside a usage error, where a terminal looks for it and an editor does not. */
+/** An editor shows only the message of an error, so the hint of a UsageError is appended to it. */
 function inOneSentence(error: unknown): never {
   throw error instanceof UsageError ? new Error(`${error.message}. ${error.hint}`) : error
 }
 
-/** What an editor offers to choose from: the model that answers unless another is chosen, then those that have a name here and
- *  whose key is set. */
+/** The models an editor may choose from: the default first, then every model with a short name whose key is
+ *  set. */
 function offeredModels({ id, aliases }: ModelChoice, env: CommandContext['env']): NonEmpty<OfferedModel> {
   const named = [...Object.keys(aliases), ...Object.keys(knownAliases)].map(name =>
     fullModelName(name, aliases),

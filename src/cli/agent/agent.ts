@@ -25,7 +25,8 @@ import { modelName } from '../output/model-name.ts'
 import { newStorePath } from '../store/store-location.ts'
 import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
 
-/** `skein agent -- <command>`: a chat with an agent of another program, whose conversations live in our store. */
+/** `skein agent -- <command>`: a chat with the agent of another program. The conversation is kept in our
+ *  store. */
 export const agentCommand: CommandHandler = async (args, context) => {
   if (context.json) throw new UsageError('agent has no --json', 'What was said as JSON: skein show --json')
   const [command, ...rest] = args.arguments as readonly [string, ...string[]]
@@ -44,7 +45,7 @@ export const agentCommand: CommandHandler = async (args, context) => {
     onPermission: permissionFor(() => chat, hasOption(args, 'allow')),
   })
   const setup = await foreignSpeaker(host, name, context)
-  // A person takes a moment to type, and some agents take longer to start.
+  // Started while the user types, because some agents take long to start.
   if (context.canAsk) host.wake()
   return await startChat(await withOrigin(chosen, name, context), context, {
     setup,
@@ -70,7 +71,7 @@ function tellOf(args: Args): number {
   throw new UsageError(`--tell needs a number of messages from 1 to ${mostTold}`, '--tell 50')
 }
 
-/** Whoever goes on with a conversation of another agent should know what comes along, and what does not. */
+/** Adds a note if the conversation began with another agent: what is carried over, and what is not. */
 async function withOrigin(
   chosen: ChosenConversation,
   name: string,
@@ -90,7 +91,7 @@ async function withOrigin(
   return { ...chosen, notes: [...chosen.notes, note] }
 }
 
-/** One who answers by being another program, under this name. */
+/** The setup for an agent that is another program. It chooses its own model. */
 async function foreignSpeaker(agent: Agent, name: string, context: CommandContext): Promise<ModelSetup> {
   return {
     model: {
@@ -109,14 +110,15 @@ async function foreignSpeaker(agent: Agent, name: string, context: CommandContex
   }
 }
 
-/** Who decides what an agent may do: everything with `--allow`, otherwise the person at the keyboard, and nobody in a pipe. */
+/** Decides what an agent may do: `--allow` allows everything, otherwise the user is asked, and without a
+ *  terminal every request is refused. */
 function permissionFor(chat: () => Chat | null, allowsAll: boolean): AskPermission {
   return async (request, signal) => {
     if (allowsAll) return allowPermission(request, signal)
     const { keyboard = null, context } = chat() ?? {}
     if (keyboard === null || !context || request.options.length === 0)
       return refusePermission(request, signal)
-    // What was said before the question is on the screen first.
+    // The output before the question has to be on the screen first.
     await shown()
     const { err } = context
     const { style } = err
@@ -135,7 +137,7 @@ function permissionFor(chat: () => Chat | null, allowsAll: boolean): AskPermissi
   }
 }
 
-/** By its number, or y and n for what is allowed or refused once; null for a key that says nothing. */
+/** By its number, or y and n to allow or refuse once. Null for any other key. */
 function choiceBy(stroke: KeyStroke, offered: readonly PermissionOption[]): PermissionOption | 'none' | null {
   if (stroke.type === 'closed') return 'none'
   if (stroke.type === 'key') return stroke.name === 'escape' ? 'none' : null

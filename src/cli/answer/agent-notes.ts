@@ -5,10 +5,10 @@ import { formatInteger, plural } from '../output/number.ts'
 type MemoryEvent = Extract<AgentEvent, { type: 'memory' }>
 type AskedEvent = Extract<AgentEvent, { type: 'asked' }>
 
-/** What becomes of things that are told in words. */
+/** Said when a conversation is handed over as text. */
 export const notCarriedOver = 'tool results, files and thoughts stay behind'
 
-/** How an agent came to know the conversation, and what was tried before: `loaded, and told 2 messages that it had lost`. */
+/** How the agent got to know the conversation, and which attempts failed before: `memory: loaded`. */
 export function memoryText(event: MemoryEvent): string {
   const failed = event.failed.map(({ tier, message }) => `${tier} failed: ${firstLine(message)}`)
   return [`memory: ${cameToKnow(event)}`, ...failed].join('; ')
@@ -36,8 +36,8 @@ function cameToKnow({ outcome, injected, untold }: MemoryEvent): string {
   }
 }
 
-/** What an agent plans to do: a line for each step that is new, or has come further, since it was shown. Agents tell the
- *  whole plan again with each change. */
+/** One line for each step of the agent's plan that is new or has changed its status. Agents send the whole
+ *  plan with each change. */
 export function planLines(entries: Json, shown: Set<string>): readonly string[] {
   const lines = Array.isArray(entries) ? entries.flatMap(planLine) : []
   const news = lines.filter(line => !shown.has(line))

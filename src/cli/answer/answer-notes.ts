@@ -4,7 +4,7 @@ import { formatCount, formatInteger, plural } from '../output/number.ts'
 
 type ContextEvent = Extract<AgentEvent, { type: 'context' }>
 
-/** What a model was given of a conversation, and what not. */
+/** How much of a conversation the model received. */
 export interface ContextFacts {
   readonly used: number
   readonly budget: number
@@ -38,13 +38,13 @@ export function shortenedText(messages: number): string {
   return `window: ${formatInteger(messages)} long ${were} shortened for this call. All are kept.`
 }
 
-/** What became of looking through earlier conversations; nothing is said where there was nothing. */
+/** The outcome of a search in earlier conversations. No line if nothing was found. */
 export function recalledLines(outcome: 'found' | 'nothing' | 'failed'): readonly string[] {
   if (outcome === 'found') return ['recalled: what earlier conversations say of this is sent along']
   return outcome === 'failed' ? ['recalled: nothing, earlier conversations could not be searched'] : []
 }
 
-/** What a person is told when the storage fails; the answer goes on. */
+/** A storage failure for the user. The answer continues. */
 export function troubleText({ kind, error, waiting }: Trouble): string {
   const why = error instanceof Error ? error.message : String(error)
   switch (kind) {

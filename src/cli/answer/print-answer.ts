@@ -22,28 +22,28 @@ import {
 } from './answer-notes.ts'
 
 export interface PrintAnswerOptions {
-  /** The model's id: shown while one waits. */
+  /** The model's id, shown while it is awaited. */
   readonly model: string
-  /** Where the words go; to stdout, made harmless, unless given. */
+  /** Receives the text. Default: stdout, with control characters made visible. */
   readonly sink?: TextSink
-  /** Said at the end of a line on what was left out: ` /context` where there is such a command. */
+  /** Appended to a line about omitted messages: ` /context` in a chat, which has that command. */
   readonly more?: string
-  /** Told of every event before it is shown. */
+  /** Called with every event before it is shown. */
   readonly observe?: (event: AgentEvent) => void
 }
 
-/** What became of a run. */
+/** The outcome of a printed run. */
 export interface PrintedAnswer {
   readonly reply: Reply
   readonly tookMs: number
-  /** Of the last call. */
+  /** The context of the last model call. */
   readonly context: ContextFacts | null
-  /** True if another process moved the branch in the middle of the turn: what followed is kept on a branch beside it. */
+  /** True if another process moved the branch during the turn: the rest is stored on a sibling branch. */
   readonly movedAside: boolean
 }
 
-/** Shows a run while it goes on: the words on stdout, everything about them on stderr. Ctrl+C stops it and keeps what
- *  was said. Throws what the run throws, after the line is ended. */
+/** Prints a run as it arrives: the answer to stdout, everything else to stderr. Ctrl+C stops the run and
+ *  keeps what has arrived. Throws the error of the run, after ending the current line. */
 export async function printAnswer(
   run: Run,
   context: CommandContext,
@@ -141,7 +141,7 @@ export async function printAnswer(
   }
 }
 
-/** After these nobody waits for a model: words arrive, it is over, or a person is asked. */
+/** Events after which no spinner is shown: text is arriving, the run has ended, or the user is asked. */
 const isQuiet: ReadonlySet<AgentEvent['type']> = new Set(['text', 'ended', 'asking'])
 
 interface Seen {
@@ -150,11 +150,11 @@ interface Seen {
   leftOut: number
   cut: number
   movedAside: boolean
-  /** Lines of the plan that were shown. */
+  /** Lines of the plan that are already printed. */
   readonly plan: Set<string>
 }
 
-/** Said once, and again when it grows: a turn may take many calls. */
+/** Printed once, and again if the numbers grow: a turn may need many calls. */
 function contextLines(
   event: Extract<AgentEvent, { type: 'context' }>,
   seen: Seen,
@@ -187,7 +187,8 @@ function subagentLine(
 
 const silent: TextSink = { push: () => undefined, pause: () => undefined }
 
-/** While a run goes on: Ctrl+C stops it and keeps what was said, a second one leaves at once. Returns how to end this. */
+/** During a run, the first Ctrl+C aborts it and keeps what has arrived; the second one exits at once. Returns
+ *  a function that removes the handler. */
 function stopOnCtrlC(run: Run, leave: () => void = () => process.exit(exitCode.interrupted)): () => void {
   let pressed = 0
   const onInterrupt = () => {

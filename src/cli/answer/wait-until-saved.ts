@@ -4,14 +4,13 @@ import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { plural } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
 
-/** How long a command without a terminal waits for the store.
- *  There is no one to press Ctrl+C. */
+/** How long a command without a terminal waits for the store: no user can press Ctrl+C there. */
 const withoutTerminalMs = 60_000
-/** How long one waits that was told to end. */
+/** How long a command waits after SIGTERM. */
 const whenEndedMs = 3_000
 
-/** Waits until the messages of ended turns are stored: on a terminal until Ctrl+C, elsewhere for a minute. Says what it
- *  waits for, and what was not stored. True if everything is. */
+/** Waits until the messages of ended turns are stored: on a terminal until Ctrl+C, elsewhere for a minute.
+ *  Prints what it waits for, and what could not be stored. Returns whether everything is stored. */
 export async function waitUntilSaved(store: object | null, context: CommandContext): Promise<boolean> {
   if (store === null) return true
   const { messages, reason } = unsavedIn(store)
@@ -33,7 +32,7 @@ export async function waitUntilSaved(store: object | null, context: CommandConte
     say('saved now: nothing was lost')
     return true
   }
-  // Not silenced: these words are in no other place.
+  // Printed even with --quiet: these messages exist nowhere else.
   const { messages: unsaved } = unsavedIn(store)
   err.line(noteLine(`${plural(unsaved.length, 'message')} could not be saved: copy what you need`, err))
   return false

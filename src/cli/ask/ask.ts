@@ -23,12 +23,12 @@ import { targetFlags } from '../target/target-flags.ts'
 import { promptMessage, readPromptParts } from './prompt-message.ts'
 import { answerJson, receiptLine } from './receipt.ts'
 
-/** `skein [prompt…]`: one question, one answer. Without one, on a terminal, it is `skein chat`. */
+/** `skein [prompt…]`: one question, one answer. Without a prompt, on a terminal: `skein chat`. */
 export const askCommand: CommandHandler = async (args, context) => {
   const wishes = targetFlags(args)
   const asked = await readPromptParts(args, context)
   const isBare = promptMessage(asked) === null
-  // The word after -c may still turn out to be the prompt.
+  // The word after -c may turn out to be the prompt.
   if (isBare && !wishes.continueWith) return chatInstead(args, context)
   const setup = await openModelSetup(args, context)
   const keptIn = wishes.incognito ? null : newStorePath(context)
@@ -38,7 +38,7 @@ export const askCommand: CommandHandler = async (args, context) => {
   return askModel({ message, setup, chosen, keptIn, context })
 }
 
-/** Nothing was asked: on a terminal there is somebody to talk with. */
+/** Without a prompt, a terminal gets a chat; anything else is a usage error. */
 async function chatInstead(args: Args, context: CommandContext): Promise<number> {
   if (!context.stdin.isTTY || context.json || hasOption(args, 'attach'))
     throw new UsageError('there is nothing to ask', 'Ask with skein "…", or pipe the question in')
@@ -89,14 +89,14 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
     }
     return exitCodeFor(answered)
   } catch (error) {
-    // The question may still wait for the store: nothing is said about it before that is known.
+    // The question may still wait for the store. Its outcome is reported after that.
     await waitUntilSaved(store, context)
     await afterFailure(heard, { chosen, setup, store, context })
     throw error
   }
 }
 
-/** What became of a run once its messages are stored, or the person has stopped waiting for that. */
+/** Waits for the store, and returns the answer with the branch and head that it was stored on. */
 async function afterWaiting(
   answered: PrintedAnswer,
   store: object | null,
@@ -108,7 +108,7 @@ async function afterWaiting(
   return { ...answered, reply: { ...reply, saved, unsaved, branch, head } }
 }
 
-/** What was heard of a run, should it fail. */
+/** What is known of a run if it fails. */
 interface Heard {
   branch: BranchRef | null
   forked: boolean
@@ -119,7 +119,7 @@ function branchOf(target: Target): { readonly branch?: string } {
   return typeof target === 'object' && 'conversationId' in target ? { branch: target.name } : {}
 }
 
-/** The answer's id as it can be pasted; null where nothing is kept. */
+/** The shortest unique id of the answer; null without a store. */
 async function shortOf(
   { reply }: PrintedAnswer,
   store: Pick<ConversationReader, 'resolve'> | null,
@@ -127,7 +127,7 @@ async function shortOf(
   return store && reply.head ? uniqueShortId(store, reply.head) : null
 }
 
-/** The receipt, and what a person has to know beside it. */
+/** The receipt and the notes after it. */
 function endLines(
   answered: PrintedAnswer,
   message: string | null,
@@ -191,7 +191,7 @@ async function printJson(answered: PrintedAnswer, heard: Heard, around: AnswerCo
   context.out.line(JSON.stringify(await answerJson(facts, store)))
 }
 
-/** The person's words are kept, whatever became of the answer: they are told so. */
+/** Reports that the question is stored although the answer failed. */
 async function afterFailure({ branch, forked, text }: Heard, around: AnswerContext): Promise<void> {
   const { chosen, setup, store, context } = around
   if (branch === null && store !== null) return

@@ -10,23 +10,23 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { formatBytes } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
 
-/** What was given to be asked, before it is known whether the word after `-c` belongs to it. */
+/** The parts of a prompt, before it is known whether the word after `-c` belongs to it. */
 export interface PromptParts {
   readonly prompt: string
   readonly files: readonly MediaBlock[]
-  /** What was piped in. */
+  /** The bytes on stdin. */
   readonly input: Buffer | null
 }
 
-/** Reads the arguments, the attachments and what is piped in. Throws UsageError. */
+/** Reads the arguments, the attachments and stdin. Throws UsageError. */
 export async function readPromptParts(args: Args, context: CommandContext): Promise<PromptParts> {
   const files: MediaBlock[] = []
   for (const path of textOptions(args, 'attach')) files.push(await attachFile(path, context.cwd))
   return { prompt: args.arguments.join(' '), files, input: await readStdin(context) }
 }
 
-/** The message: what is piped in is the prompt if there is no other, and a file beside it otherwise. Null if nothing is
- *  asked. `word` goes before the prompt. */
+/** The message to send. stdin is the prompt if there is no other, and an attached file otherwise. `word`
+ *  precedes the prompt. Null if there is nothing to send. */
 export function promptMessage(
   { prompt, files, input }: PromptParts,
   word: string | null = null,
@@ -41,7 +41,7 @@ export function promptMessage(
   return { role: 'user', blocks, tokens: tokensOf(blocks) }
 }
 
-/** A text file is shown to the model as its text, and has to be counted as such. */
+/** A text file is sent as its text, so it is counted as text. */
 function tokensOf(blocks: readonly Block[]): number {
   const isTextFile = (block: Block): block is MediaBlock => isMedia(block) && textLength(block) > 0
   const characters = blocks.filter(isTextFile).reduce((sum, block) => sum + textLength(block), 0)
@@ -59,11 +59,11 @@ function promptIn(input: Buffer): string {
   return text.trim() === '' ? '' : text.replace(/\s+$/, '')
 }
 
-/** After so long, a person wonders what is going on. */
+/** How long to wait for stdin before printing a hint. */
 const patienceMs = 3_000
 
-/** What is piped in, to its end; null on a terminal, and if there is nothing. A program that starts this one and forgets to
- *  close its pipe would wait for ever without knowing why: it is told. */
+/** All of stdin; null on a terminal, and if it is empty. Prints a hint if the end does not come, because a
+ *  caller that forgets to close its pipe would hang without a message. */
 async function readStdin(context: CommandContext): Promise<Buffer | null> {
   const { stdin, err, quiet, json } = context
   if (stdin.isTTY) return null
@@ -88,13 +88,13 @@ async function readStdin(context: CommandContext): Promise<Buffer | null> {
   }
 }
 
-/** No provider takes more in one request. */
+/** The largest request that any provider accepts. */
 const maxFileBytes = 20_000_000
 
-/** What a model can read of a text at all: about half a million tokens. */
+/** The largest text that a model can read: about half a million tokens. */
 const maxTextBytes = 2_000_000
 
-/** How the bytes of files begin that are not text. */
+/** The first bytes of file types that are not text. */
 const beginnings: readonly (readonly [mime: string, test: (bytes: Buffer) => boolean])[] = [
   ['image/png', data => data.subarray(0, 8).equals(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'))],
   ['image/jpeg', data => data.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))],
@@ -109,7 +109,7 @@ const beginnings: readonly (readonly [mime: string, test: (bytes: Buffer) => boo
   ['video/webm', data => data.subarray(0, 4).equals(Buffer.from([0x1a, 0x45, 0xdf, 0xa3]))],
 ]
 
-/** Kinds of text that have a name of their own; all others are plain. */
+/** MIME types of text files by extension. Default: text/plain. */
 const texts: Readonly<Record<string, string>> = {
   '.md': 'text/markdown',
   '.json': 'application/json',
@@ -120,7 +120,8 @@ const texts: Readonly<Record<string, string>> = {
   '.yml': 'application/yaml',
 }
 
-/** Reads a file that is to be sent along. Throws UsageError if it is not there, too large, or of no kind that any model takes. */
+/** Reads a file to attach. Throws UsageError if it is missing, too large, or of a type that no model
+ *  accepts. */
 export async function attachFile(path: string, cwd: string): Promise<MediaBlock> {
   const file = resolve(cwd, path)
   try {
@@ -132,7 +133,7 @@ export async function attachFile(path: string, cwd: string): Promise<MediaBlock>
   }
 }
 
-/** Bytes as a block: an image, a sound, a video, or a file, whose text every model is shown. */
+/** The bytes as an image, audio, video or file block. The text of a file is sent to every model. */
 export function attachmentBlock(name: string, data: Buffer): MediaBlock {
   if (data.length === 0) throw new UsageError(`${name} is empty`)
   if (data.length > maxFileBytes) throw tooLarge(name, data.length, maxFileBytes)
@@ -147,7 +148,7 @@ export function attachmentBlock(name: string, data: Buffer): MediaBlock {
   return { type, mime, name, data: data.toString('base64') }
 }
 
-/** The text of bytes, or null if they are none. */
+/** The bytes as UTF-8 text; null if they are binary. */
 function decodeText(data: Buffer): string | null {
   if (data.includes(0)) return null
   try {
@@ -157,7 +158,7 @@ function decodeText(data: Buffer): string | null {
   }
 }
 
-/** Characters that a model is shown of a block as text. */
+/** The number of characters that are sent as text. */
 function textLength({ type, mime, data = '' }: MediaBlock): number {
   return type === 'file' && mime !== 'application/pdf' ? Buffer.byteLength(data, 'base64') : 0
 }

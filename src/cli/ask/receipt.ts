@@ -35,7 +35,7 @@ export interface AnswerJson {
 
 export interface AnswerFacts {
   readonly chosen: ChosenConversation
-  /** True if somebody else was answering, so that this went beside it. */
+  /** True if another process was answering, so that this turn is on a sibling branch. */
   readonly forked: boolean
   readonly status: AnswerJson['status']
   readonly reply: Pick<Reply, 'text' | 'usage' | 'branch' | 'head' | 'saved'>
@@ -83,20 +83,20 @@ async function parentOf(store: MessageReader, id: MessageId): Promise<string | n
   return message?.parentId ?? null
 }
 
-/** What a receipt tells. */
+/** The contents of a receipt. */
 export interface ReceiptFacts {
-  /** The stored answer, by an id that can be pasted; null if nothing is kept. */
+  /** The shortest unique id of the stored answer; null if nothing is stored. */
   readonly message: string | null
   readonly model: string
   readonly usage: Usage
-  /** Dollars; null if nobody knows the price. */
+  /** In dollars; null if the price is unknown. */
   readonly cost: number | null
-  /** How full the window is; null if that is not known. */
+  /** How full the window is; null if unknown. */
   readonly context: { readonly used: number; readonly window: number } | null
 }
 
-/** `saved t4m6xe · sonnet-4.5 · 74k in (69k cached), 1.2k out · $0.05 · context 37%`. Where that is too wide, the model
- *  leaves first, then the context, then the tokens. */
+/** `saved t4m6xe · sonnet-4.5 · 74k in (69k cached), 1.2k out · $0.05 · context 37%`. If the line is too
+ *  wide, it drops the model first, then the context, then the tokens. */
 export function receiptLine(facts: ReceiptFacts, { style, width }: Output): string {
   const { message, model, usage, cost, context } = facts
   const parts = [
@@ -115,7 +115,7 @@ export function receiptLine(facts: ReceiptFacts, { style, width }: Output): stri
   return lines.find(line => widthOf(line) <= width) ?? lines.at(-1)!
 }
 
-/** `74k in (69k cached), 1.2k out`; '' if nobody counted. */
+/** `74k in (69k cached), 1.2k out`; '' if the provider reports no usage. */
 function usageText({ input, output, cacheRead }: Usage): string {
   const cached = cacheRead ? ` (${formatCount(cacheRead)} cached)` : ''
   const parts = [

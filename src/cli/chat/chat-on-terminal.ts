@@ -12,7 +12,7 @@ import { printLastExchange } from './state/last-exchange.ts'
 import { type StatusFacts, statusLine } from './state/status-line.ts'
 import { type ChatTurnEnding, takeTurn } from './take-turn.ts'
 
-/** Header, last exchange, status line, prompt, and so on until one leaves. */
+/** Prints header, last exchange, status line and prompt, and runs turns until the user leaves. */
 export async function chatOnTerminal(
   chat: Chat,
   keyboard: Keyboard,
@@ -22,7 +22,7 @@ export async function chatOnTerminal(
   const { err } = context
   if (chosen.status?.head) await printLastExchange(chat)
   let unanswered = chosen.status?.unanswered === true
-  /** True if the next Ctrl+C leaves. */
+  /** True if the next Ctrl+C exits. */
   let warned = false
   let initial = ''
   let facts: StatusFacts | null = null
@@ -75,7 +75,7 @@ export async function chatOnTerminal(
   }
 }
 
-/** Where somebody else is answering, the person decides. */
+/** Sends, and asks what to do if another process is answering on the branch. */
 async function sendOrAsk(
   chat: Chat,
   keyboard: Keyboard,
@@ -103,12 +103,12 @@ async function hasNoAnswer({ controller }: Chat): Promise<boolean> {
     const [last] = await controller.store.getMessages([position.head], { blobs: 'preview' })
     return last?.role === 'user'
   } catch {
-    // Whoever cannot read that is told so by the next thing they do.
+    // The next command reports the same error.
     return false
   }
 }
 
-/** A store that cannot be read for a moment is no reason to hang up: what was known last is shown. */
+/** If the store cannot be read, reports it and keeps the last known status. */
 async function statusOr(
   last: StatusFacts | null,
   { controller, context }: Chat,

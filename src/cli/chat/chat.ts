@@ -20,7 +20,7 @@ import type { Chat } from './state/chat-state.ts'
 import { printHeader } from './state/print-header.ts'
 import { takeTurn } from './take-turn.ts'
 
-/** `skein chat`: talking until one leaves. */
+/** `skein chat`: runs turns until the user leaves. */
 export const chatCommand: CommandHandler = async (args, context) => {
   if (context.json) throw new UsageError('chat has no --json', 'One answer as JSON: skein ask --json "…"')
   const setup = await openModelSetup(args, context)
@@ -37,16 +37,16 @@ export const chatCommand: CommandHandler = async (args, context) => {
 
 export interface ChatOptions {
   readonly setup: ModelSetup
-  /** Where things will be kept, on the first run. */
+  /** The path of a store that does not exist yet; null otherwise. */
   readonly keptIn?: string | null
   readonly system: string | null
-  /** The name after `--session`, if there was one. */
+  /** The name after `--session`; null without the flag. */
   readonly name: string | null
-  /** Told of the chat before anything is said in it. */
+  /** Called before the first turn. */
   onChat?(chat: Chat): void
 }
 
-/** Talks in a conversation that was chosen. Returns the exit code. */
+/** Runs a chat in the chosen conversation. Returns the exit code. */
 export async function startChat(
   chosen: ChosenConversation,
   context: CommandContext,
@@ -60,7 +60,7 @@ export async function startChat(
   }
   const store = isIncognito ? null : await context.store()
   const controller = createChatController({ context, store, chosen, setup, system: options.system })
-  // First of all: what is typed ahead should be read as it is meant.
+  // Opened first, so that keys typed ahead are read in raw mode.
   const keyboard = context.canAsk ? openKeyboard(context, err) : null
   const parts: Chat = {
     context,
@@ -88,8 +88,8 @@ export async function startChat(
   }
 }
 
-/** Lines in, answers out, until the input ends. Somebody else's answer on the branch is gone beside, as nobody can be
- *  asked. A line that fails does not keep the next one from being said; the exit code tells. */
+/** Reads lines and prints answers until the input ends. Without a user to ask, a busy branch is forked. A
+ *  failed line does not stop the next one, but sets the exit code. */
 async function chatInLines(chat: Chat): Promise<number> {
   const { context } = chat
   let code: number = exitCode.ok

@@ -9,7 +9,7 @@ import { startChat } from './chat.ts'
 import { openKeyboard } from './input/keyboard.ts'
 import { pickConversation } from './state/pick-conversation.ts'
 
-/** `skein resume [id]`: picks a conversation and goes on with it. */
+/** `skein resume [id]`: picks a conversation and continues it. */
 export const resumeCommand: CommandHandler = async (args, context) => {
   const [id] = args.arguments
   if (id === undefined && !context.canAsk)

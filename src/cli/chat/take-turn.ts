@@ -12,10 +12,10 @@ import { stdoutSink } from '../output/text-sink.ts'
 import { formatDuration } from '../output/time.ts'
 import type { Chat } from './state/chat-state.ts'
 
-/** How a turn ended for the person. */
+/** How a turn ended. */
 export type ChatTurnEnding = 'answered' | 'interrupted' | 'failed' | 'busy' | 'left'
 
-/** Says something, or asks again for an answer that never came (null), and shows what comes. */
+/** Sends a message, or resumes the unanswered one (null), and prints the answer. */
 export async function takeTurn(
   chat: Chat,
   words: string | NewMessage | null,
@@ -34,7 +34,7 @@ export async function takeTurn(
     return context.signal.aborted ? 'left' : 'interrupted'
   } catch (error) {
     if (error instanceof BusyError && words !== null && onBusy === 'refuse') return 'busy'
-    // Stopped before anything was said: while waiting for somebody else.
+    // Aborted while waiting for another process: nothing was sent.
     if (error instanceof DOMException && error.name === 'AbortError') {
       chat.note('stopped: nothing was said')
       return context.signal.aborted ? 'left' : 'busy'
@@ -44,12 +44,12 @@ export async function takeTurn(
   }
 }
 
-/** Says that messages wait for the store, and later, before the next prompt, what became of them. */
+/** Reports messages that wait for the store and, before the next prompt, whether they were stored. */
 function followUnsaved(chat: Chat, { saved, unsaved, branch, whenSaved }: Reply): void {
   const { controller, later } = chat
   if (!saved) chat.note(whenSaved ? waitingText(unsaved.length) : lostText(unsaved.length))
   void whenSaved?.then(final => {
-    // They may have had to go to a branch of their own: the chat goes where they are.
+    // If they were stored on a new branch, the chat continues there.
     controller.followFrom(branch, final.branch)
     later.push(final.saved ? 'saved now: nothing was lost' : lostText(final.unsaved.length))
   })
@@ -64,8 +64,8 @@ function lostText(messages: number): string {
   return `${plural(messages, 'message')} could not be saved: copy what you need`
 }
 
-/** Shows a run; the first Ctrl+C stops it, a second one leaves at once, whatever the provider does. What had arrived
- *  is on the disk, and the next one who comes finds it. */
+/** Prints a run. The first Ctrl+C aborts it, the second one exits at once, whatever the provider does. The
+ *  draft in the store keeps what has arrived. */
 async function shown(run: Run, { context, keyboard, controller }: Chat): Promise<PrintedAnswer> {
   const { out } = context
   const markdown = out.isTerminal ? markdownSink(out) : null
@@ -86,7 +86,7 @@ async function shown(run: Run, { context, keyboard, controller }: Chat): Promise
       model: controller.model.id,
       sink: markdown ?? stdoutSink(context),
       more: ' /context',
-      // At once, not at the end: a turn that fails has been said all the same.
+      // At the start, not at the end: the question of a failed turn is stored too.
       observe: event => {
         if (event.type === 'started') controller.follow(event.branch)
       },

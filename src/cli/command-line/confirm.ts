@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { CommandContext } from './command-context.ts'
 
-/** Asks a question that is answered with y or n, on stderr; anything but yes is no. Ctrl+C throws AbortError. */
+/** Asks a y/n question on stderr. Every answer but yes means no. Ctrl+C throws AbortError. */
 export async function confirm(question: string, context: CommandContext): Promise<boolean> {
   const lines = createInterface({
     input: context.stdin,
@@ -11,7 +11,7 @@ export async function confirm(question: string, context: CommandContext): Promis
   })
   const stop = new AbortController()
   lines.on('SIGINT', () => stop.abort(new DOMException('interrupted', 'AbortError')))
-  // The end of the input is an answer too: no.
+  // The end of the input means no.
   const ended = new Promise<string>(resolve => lines.on('close', () => resolve('')))
   try {
     const signal = AbortSignal.any([stop.signal, context.signal])

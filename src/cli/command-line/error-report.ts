@@ -4,19 +4,19 @@ import type { Output } from '../output/output.ts'
 import { exitCode, exitCodeOf } from './exit-code.ts'
 import { UsageError } from './usage-error.ts'
 
-/** What went wrong, in one line, and what to do. */
+/** An error for the user: what happened, and what to do. */
 export interface ErrorReport {
   readonly code: string
   readonly message: string
   readonly hint: string
-  /** Ids that may have been meant, in full. */
+  /** The ids that may have been meant, in full. */
   readonly candidates: readonly string[]
-  /** The same for people, a line each; the ids alone unless more is known of them. */
+  /** The lines to list for people. Default: the candidates. */
   readonly lines?: readonly string[]
   readonly exit: number
 }
 
-/** An error as people and programs are told of it. */
+/** The report of an error, for people and programs. */
 export function errorReport(error: unknown): ErrorReport {
   if (error instanceof UsageError) {
     return { code: 'usage', message: error.message, hint: error.hint, candidates: [], exit: exitCode.usage }
@@ -70,18 +70,18 @@ function candidatesOf(error: SkeinError): readonly string[] {
   return error instanceof AmbiguousIdError ? error.candidates.map(({ id }) => id) : []
 }
 
-/** Says an error on stderr: `skein: what happened. what to do`. Returns the exit code. */
+/** Prints an error to stderr: `skein: what happened. what to do`. Returns the exit code. */
 export function reportError(error: unknown, err: Output, how: ReportOptions = {}): number {
   return printErrorReport(errorReport(error), error, err, how)
 }
 
 export interface ReportOptions {
   readonly json?: boolean
-  /** Also the stack. */
+  /** Also prints the stack. */
   readonly debug?: boolean
 }
 
-/** The same for a problem about which more was found out than its error says. */
+/** Prints a report that may know more than its error. */
 export function printErrorReport(
   problem: ErrorReport,
   error: unknown,
@@ -93,7 +93,7 @@ export function printErrorReport(
     err.line(JSON.stringify({ error: { code, message, hint: hint || null, candidates } }))
     return problem.exit
   }
-  // Whoever stops a program knows that it has stopped.
+  // The user who interrupts a command needs no message.
   if (problem.exit === exitCode.interrupted && !debug) return problem.exit
   const { style } = err
   const sentence = style.safe(message).replace(/[.:]$/, '')

@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../../core/errors.ts'
 
-/** What the program ends with. */
+/** The exit codes of the command. */
 export const exitCode = { ok: 0, failure: 1, usage: 2, notFound: 3, conflict: 4, interrupted: 130 } as const
 
-/** Every way a store, a model or a context can refuse, as an exit code. A new code does not compile without one. */
+/** The exit code of every error code. A new error code does not compile without one. */
 export const exitCodeOf: Readonly<Record<ErrorCode, number>> = {
   not_found: exitCode.notFound,
   conflict: exitCode.conflict,

@@ -2,7 +2,7 @@ import type { Args, Command, CommandOption } from './command.ts'
 import { similarWords } from './similar-words.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Options that every command has. */
+/** The options of every command. */
 export const commonOptions: Readonly<Record<string, CommandOption>> = {
   db: { value: '<file|url>', help: 'store; default .skein/ above you, else your data folder' },
   json: { equals: 'fields', help: 'JSON for machines, errors too; =id,title picks fields' },
@@ -12,7 +12,7 @@ export const commonOptions: Readonly<Record<string, CommandOption>> = {
   help: { short: 'h', help: 'this text' },
 }
 
-/** Takes a command line apart by what the command declares. Throws UsageError. */
+/** Parses a command line by the declaration of its command. Throws UsageError. */
 export function parseArgs(command: Command, argv: readonly string[]): Args {
   const options = { ...command.options, ...commonOptions }
   const values: Record<string, string | true | string[]> = {}
@@ -98,7 +98,7 @@ function checkCount(command: Command, words: readonly string[]): void {
   }
 }
 
-/** Of a command line behind `--` everything is taken, and nothing that stands before it. */
+/** Checks a command that takes everything after `--`. */
 function checkBehind(command: Command, words: readonly string[], behind: readonly string[]): void {
   const { arguments: declared } = command
   checkCount({ ...command, arguments: declared.slice(0, -1) }, words)

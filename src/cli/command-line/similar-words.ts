@@ -1,8 +1,8 @@
-/** Known words of up to so many letters are meant only by what differs in one: two edits make any short word of
- *  another, and `four` is no misspelt `fork`. */
+/** A known word of at most this length matches only within one edit. With two edits, any short word becomes
+ *  another: `four` is not a misspelt `fork`. */
 const shortWord = 4
 
-/** Words within two edits of what was typed, short ones within one, nearest first: what a person may have meant. */
+/** The known words within two edits of the typed word, or one edit if they are short, nearest first. */
 export function similarWords(typed: string, known: readonly string[]): readonly string[] {
   return known
     .map(word => ({ word, edits: editDistance(typed.toLowerCase(), word.toLowerCase()) }))
@@ -11,7 +11,7 @@ export function similarWords(typed: string, known: readonly string[]): readonly 
     .map(({ word }) => word)
 }
 
-/** How many letters have to be added, removed, changed or swapped with the next one. */
+/** The number of letters to insert, delete, replace, or swap with the next one. */
 export function editDistance(a: string, b: string): number {
   let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, i) => i)]
   for (let i = 1; i <= a.length; i++) {

@@ -1,6 +1,6 @@
 import type { CommandContext } from './command-context.ts'
 
-/** Until it is disposed of, Ctrl+C ends the work in order, as SIGTERM does: what was begun is cleaned up. */
+/** Until disposed, Ctrl+C aborts the signal, as SIGTERM does, so that unfinished work is cleaned up. */
 export function stopOnInterrupt(
   context: Pick<CommandContext, 'signal'>,
 ): { readonly signal: AbortSignal } & Disposable {

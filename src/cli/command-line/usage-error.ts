@@ -1,4 +1,4 @@
-/** The command was called wrongly: exit 2. `hint` is what to type instead. */
+/** An invalid command line: exit code 2. `hint` is what to type instead. */
 export class UsageError extends Error {
   readonly hint: string
 

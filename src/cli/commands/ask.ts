@@ -1,6 +1,6 @@
 import type { Command, CommandOption } from '../command-line/command.ts'
 
-/** Which conversation is gone on with, and who answers: the same for a prompt and for a chat. */
+/** Options that choose the conversation and the model, for a prompt and for a chat. */
 const talkOptions: Readonly<Record<string, CommandOption>> = {
   continue: { short: 'c', value: '[id]', help: 'go on with a conversation, or from a message' },
   new: { short: 'n', help: 'start a new conversation' },
@@ -12,7 +12,7 @@ const talkOptions: Readonly<Record<string, CommandOption>> = {
   force: { help: 'also a conversation of another directory' },
 }
 
-/** `skein [prompt…]`: what happens without a command. */
+/** `skein [prompt…]`: the command without a name. */
 export const prompt: Command = {
   name: '',
   aliases: ['ask'],

@@ -51,7 +51,7 @@ export const setUpCommands: readonly Command[] = [
   },
 ]
 
-/** `all` returns every command, this one among them: the script completes them. */
+/** `all` returns every command, including this one, for the script to complete. */
 export function completionDeclaration(all: () => readonly Command[]): Command {
   return {
     name: 'completion',

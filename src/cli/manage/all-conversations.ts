@@ -6,7 +6,7 @@ export interface AllConversations {
   readonly skipped: readonly SkippedRow[]
 }
 
-/** All conversations that pass the filter, newest first, page by page. */
+/** All conversations that pass the filter, newest first. Reads all pages. */
 export async function allConversations(
   store: Pick<Lister, 'listConversations'>,
   filter: ConversationFilter = {},

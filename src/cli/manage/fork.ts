@@ -11,7 +11,7 @@ import { checkOwnership } from '../target/choose-conversation.ts'
 import { findNamed } from '../target/find-named.ts'
 import { createFork, planFork } from '../target/planned-fork.ts'
 
-/** `skein fork <id>`: a branch at any message. Nothing is copied, and nothing else moves. */
+/** `skein fork <id>`: creates a branch at any message. Copies nothing, and moves no other branch. */
 export const forkCommand: CommandHandler = (args, context) => {
   const [id = ''] = args.arguments
   const name = branchName(textOption(args, 'name'))
@@ -38,7 +38,7 @@ async function forkIn(
   return exitCode.ok
 }
 
-/** A name is typed again after `-c`, and in `id:branch`. */
+/** The name has to work after `-c` and in `id:branch`. */
 function branchName(name: string | undefined): string | undefined {
   if (name !== undefined && (name === '' || /[\s:]/.test(name) || name.startsWith('-')))
     throw new UsageError(
@@ -61,7 +61,7 @@ async function tell(
   }
   if (context.quiet) return
   const { style } = err
-  // The name alone leads elsewhere if another conversation, or an id, has it too.
+  // If another conversation has a branch of this name, or it is an id, the name alone is ambiguous.
   const byName = await findNamed(branch.name, store, context)
   const isPlain = byName?.conversation.id === branch.conversationId && byName.branch.name === branch.name
   const short = isPlain ? '' : `${await uniqueShortId(store, branch.conversationId)}:`

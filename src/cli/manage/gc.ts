@@ -11,11 +11,11 @@ import { formatTime } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 import { allConversations } from './all-conversations.ts'
 
-/** Moves what has expired to the trash, and empties the trash of what has lain there for long. */
+/** `skein gc`: moves expired conversations to the trash, and purges old ones from it. */
 export const gcCommand: CommandHandler = (args, context) =>
   withStore(context, async store => {
     const dryRun = hasOption(args, 'dry-run')
-    // Counted before it is done: afterwards nobody can count it. To weigh it takes reading all of it.
+    // Counted before the sweep, while the conversations exist. Their sizes require reading everything.
     const planned = await store.sweep({ dryRun: true })
     const isWeighed = dryRun || context.json
     const amounts = await amountsOf(store, [...planned.trashed, ...planned.purged], { measure: isWeighed })
@@ -90,7 +90,7 @@ function tell(context: CommandContext, { receipt, amounts, kept }: Swept): void 
   }
 }
 
-/** `would keep  2 conversations   (expired: 1 is no task, someone is answering in 1)` */
+/** The line about expired conversations that are kept, with the reasons. */
 function keptLine(kept: readonly Kept[], verb: string, width: number): string {
   const of = (reason: Kept['reason']) => kept.filter(one => one.reason === reason).length
   const [own, live] = [of('no task'), of('someone is answering')]
@@ -102,20 +102,20 @@ function keptLine(kept: readonly Kept[], verb: string, width: number): string {
   return `${padEnd(verb, width)}  ${count}   (expired: ${why.join(', ')})`
 }
 
-/** How much a conversation is: its messages, and the bytes of what was said in them, payloads included. */
+/** The size of a conversation: its messages, and the bytes of their content including blobs. */
 interface Amount {
   readonly messages: number
-  /** Null if it was not measured. */
+  /** Null if not measured. */
   readonly bytes: number | null
 }
 
-/** What has expired and stays all the same. */
+/** An expired conversation that the sweep keeps. */
 interface Kept {
   readonly id: ConversationId
   readonly reason: 'no task' | 'someone is answering'
 }
 
-/** Counts the messages of each; `measure` reads them all and adds up their bytes. */
+/** Counts the messages of each conversation. `measure` also reads them and adds up their bytes. */
 async function amountsOf(
   store: ConversationReader & Lister,
   ids: readonly ConversationId[],
@@ -156,8 +156,8 @@ async function bytesOf(store: Lister, conversationId: ConversationId): Promise<n
   return sum
 }
 
-/** Expired conversations that a sweep leaves where they are: those of people, which expire without being thrown away,
- *  and those in which somebody is answering. */
+/** Expired conversations that a sweep keeps: those without a task, which expire without being removed, and
+ *  those that are being answered. */
 async function keptBy(
   { trashed, clockJumped }: SweepReceipt,
   store: Lister,

@@ -4,7 +4,7 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { withStore } from '../store/with-store.ts'
 
-/** Puts a label on a message or a conversation, takes it away, or shows it. */
+/** `skein label`: sets, removes or shows the label of a message or a conversation. */
 export const labelCommand: CommandHandler = (args, context) => {
   const [text, ...words] = args.arguments as [string, ...string[]]
   const wanted = words.join(' ').trim()

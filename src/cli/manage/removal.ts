@@ -5,15 +5,15 @@ import type { ConversationReader, MessageReader, Resolved } from '../../core/por
 import type { Stretch } from '../../core/runs.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 
-/** What a line of `rm` is about. */
+/** What `rm` removes. */
 export interface Removal {
   readonly conversations: readonly Conversation[]
   readonly messages: readonly Message[]
-  /** What was named and is not there, or is in the trash already. */
+  /** Names of things that do not exist or are already in the trash. */
   readonly missing: readonly string[]
 }
 
-/** Finds everything that was named before anything is touched. */
+/** Resolves all names before anything is removed. */
 export async function findRemoval(
   store: ConversationReader & MessageReader,
   named: readonly string[],
@@ -49,7 +49,7 @@ async function resolveIfThere(store: ConversationReader, text: string): Promise<
   }
 }
 
-/** Whoever names a branch does not mean the whole conversation. */
+/** A branch name does not mean the whole conversation, so it is refused. */
 function refuseBranch(text: string, { conversation, branch }: Resolved): void {
   const isKey = branch.key === text
   if (!isKey && text.includes(':')) {
@@ -66,7 +66,8 @@ function refuseBranch(text: string, { conversation, branch }: Resolved): void {
   }
 }
 
-/** How many messages hang on these, themselves included. Runs come in order of seq, parents first. */
+/** The number of messages in the subtrees of these messages, including the messages themselves. Stretches are
+ *  in order of seq, parents first. */
 export function subtreeSize(runs: readonly Stretch[], seqs: readonly number[]): number {
   const taken = new Set<number>()
   let size = 0
@@ -75,7 +76,7 @@ export function subtreeSize(runs: readonly Stretch[], seqs: readonly number[]): 
     const own = seqs.filter(seq => firstSeq <= seq && seq <= lastSeq)
     const from = below ? firstSeq : Math.min(...own)
     if (from > lastSeq) continue
-    // Whatever has a child ends a run, so it is enough to remember the ends.
+    // Every message with a child ends a stretch, so only the ends are needed.
     taken.add(lastSeq)
     size += lastSeq - from + 1
   }

@@ -4,7 +4,7 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { withStore } from '../store/with-store.ts'
 
-/** Gives a conversation another title, or a branch (`id:branch`) another name. Nothing else changes. */
+/** `skein rename`: changes the title of a conversation, or the name of a branch (`id:branch`). */
 export const renameCommand: CommandHandler = (args, context) => {
   const [text, ...words] = args.arguments as [string, ...string[]]
   const name = words.join(' ').trim()

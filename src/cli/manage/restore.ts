@@ -6,7 +6,7 @@ import { plural } from '../output/number.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { withStore } from '../store/with-store.ts'
 
-/** Takes conversations out of the trash. All that were named are looked up before the first is touched. */
+/** `skein restore`: takes conversations out of the trash. Resolves all names before it restores any. */
 export const restoreCommand: CommandHandler = (args, context) => {
   return withStore(context, async store => {
     const found = []

@@ -18,7 +18,7 @@ import { allConversations } from './all-conversations.ts'
 import { findRemoval, type Removal, subtreeSize } from './removal.ts'
 import { restoreCommand } from './restore.ts'
 
-/** Moves conversations to the trash, and deletes single messages. */
+/** `skein rm`: moves conversations to the trash, and deletes single messages. */
 export const rmCommand: CommandHandler = async (args, context) => {
   const olderThan = olderThanOf(args)
   if (hasOption(args, 'undo')) return undo(args, context)
@@ -88,7 +88,8 @@ async function idle(store: Lister, ms: number, scope: ConversationScope, now: nu
   return { conversations: items, messages: [], missing: [] }
 }
 
-/** How many single messages will be gone. Throws UsageError if others hang on them, unless those go too. */
+/** The number of messages to delete. Throws UsageError if they have children, unless the whole subtree is
+ *  deleted. */
 async function messagesGone(
   store: ConversationReader & MessageReader,
   { messages }: Removal,
@@ -168,7 +169,7 @@ async function remove(
       ...(cascade && { recursive: true as const }),
     })
   } catch (error) {
-    // Somebody else was faster: what is not there is no failure.
+    // Another process deleted them first, which is not a failure.
     if (error instanceof NotFoundError) return { deleted: 0, moved: [], summaries: 0 }
     throw error
   }

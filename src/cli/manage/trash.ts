@@ -9,7 +9,7 @@ import { formatAge, formatDay } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 import { allConversations } from './all-conversations.ts'
 
-/** Lists what is in the trash, of all directories: it is the way back. */
+/** `skein trash`: lists the trash of all directories. */
 export const trashCommand: CommandHandler = (_given, context) => {
   return withStore(context, async store => {
     const { items } = await allConversations(store, { trashed: true })

@@ -5,17 +5,17 @@ import type { CommandContext } from '../command-line/command-context.ts'
 import { similarWords } from '../command-line/similar-words.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 
-/** Which model is asked, and why that one. */
+/** The chosen model, and the reason. */
 export interface ModelChoice {
   /** Provider and name: `anthropic/claude-sonnet-5-5`. */
   readonly id: string
-  /** From a flag, SKEIN_MODEL, the configuration, a key that is set, or nothing at all: the built-in model. */
+  /** Where the choice comes from. `key`: the provider whose key is set; `nothing`: the built-in model. */
   readonly from: 'flag' | 'environment' | 'configuration' | 'key' | 'nothing'
   readonly aliases: Readonly<Record<string, string>>
 }
 
-/** What is asked where a key is set and nothing else is said. Taken in November 2026 from the providers' pages: what
- *  they recommend for everyday work, and what has a window that `windowOf` knows. */
+/** The default model for each key. Taken from the providers' pages in November 2026: recommended for everyday
+ *  work, with a window that `windowOf` knows. */
 const defaults: readonly (readonly [variable: string, model: string])[] = [
   ['ANTHROPIC_API_KEY', 'anthropic/claude-sonnet-5-5'],
   ['OPENAI_API_KEY', 'openai/gpt-5.5'],
@@ -32,10 +32,11 @@ export const knownAliases: Readonly<Record<string, string>> = {
   gemini: 'google/gemini-3.5-flash',
 }
 
-/** The one line for people who have no key yet. */
+/** Printed if no key is set. */
 export const demoNote = 'no key set: this is the built-in demo model. For a real one: skein config'
 
-/** Chooses a model: `-m`, SKEIN_MODEL, the configuration, the first provider whose key is set, the built-in one. */
+/** Chooses a model: `-m`, SKEIN_MODEL, the configuration, the first provider whose key is set, the built-in
+ *  model. */
 export function chooseModel(
   args: Args,
   env: CommandContext['env'],
@@ -55,7 +56,7 @@ export function chooseModel(
   return byKey === undefined ? pick('scripted', 'nothing') : pick(byKey, 'key')
 }
 
-/** Chooses and opens. Throws MissingKeyError, and InvalidError for a name that says nothing. */
+/** Chooses and opens a model. Throws MissingKeyError, and InvalidError for an unknown name. */
 export async function openChosenModel(
   args: Args,
   context: CommandContext,
@@ -66,7 +67,7 @@ export async function openChosenModel(
   return { model: await openNamedModel(choice.id, context, choice.aliases), choice, config }
 }
 
-/** Opens a model by the name that a person typed. */
+/** Opens a model by the name that the user typed. */
 export async function openNamedModel(
   name: string,
   context: CommandContext,
@@ -89,7 +90,7 @@ function noModel(name: string, aliases: Readonly<Record<string, string>>): Usage
   return new UsageError(`no model ${name}`, `${hint}. All: skein config models`)
 }
 
-/** Provider and name for what a person typed: an alias, a name without its provider, or `sonnet-4.5`. */
+/** The full name of a typed model: of an alias, of a name without its provider, or of `sonnet-4.5`. */
 export function fullModelName(typed: string, aliases: Readonly<Record<string, string>> = {}): string {
   const name = typed.trim()
   const lower = name.toLowerCase()

@@ -5,15 +5,15 @@ import { configFolder } from '../../config/folder.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { noteLine } from '../output/print.ts'
 
-/** Tools of the MCP servers that the configuration names, and how to end the servers. */
+/** The tools of the configured MCP servers, and a function that stops the servers. */
 export type ConfiguredTools = Pick<McpTools, 'tools' | 'close'>
 
 const none: ConfiguredTools = { tools: {}, close: async () => undefined }
 
-/** Servers are started once for a configuration, however many models are tried with it. */
+/** The servers start once per configuration, even if the model changes. */
 const opened = new WeakMap<Config, Promise<ConfiguredTools>>()
 
-/** Starts the servers. One that fails is told of, and the others are there. */
+/** Starts the servers. A failed server is reported; the others work. */
 export function configuredTools(config: Config, context: CommandContext): Promise<ConfiguredTools> {
   const before = opened.get(config)
   if (before) return before
@@ -32,8 +32,8 @@ async function openTools(config: Config, context: CommandContext): Promise<Confi
   })
 }
 
-/** Only what the person's own file names is started: a directory that was cloned from somewhere must not start programs
- *  because somebody asks a question in it. */
+/** Starts only servers from the user's own file: a prompt in a cloned directory must not start programs that
+ *  the directory names. */
 function serversOf(config: Config, context: CommandContext): Readonly<Record<string, McpServer>> {
   const own = configFolder(context.env)
   const servers: Record<string, McpServer> = {}
@@ -58,7 +58,7 @@ function program({
   return { command, args, env, ...(cwd === null ? {} : { cwd }) }
 }
 
-/** The files that a part of the configuration comes from. */
+/** The files that define a part of the configuration. */
 function filesOf(path: string, { sources }: Config): readonly string[] {
   return Object.entries(sources).flatMap(([key, source]) =>
     (key === path || key.startsWith(`${path}.`)) && source.kind === 'file' ? [source.file] : [],

@@ -11,25 +11,26 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { type ModelChoice, openChosenModel } from './choose-model.ts'
 import { type ConfiguredTools, configuredTools } from './configured-tools.ts'
 
-/** Who answers: the model that was chosen, and how much it may be given. */
+/** The model that answers, and its settings. */
 export interface ModelSetup {
   readonly model: Model
   readonly choice: ModelChoice
   readonly config: Config
-  /** True if another program answers: which model that asks, and what it shows it, is its own affair. */
+  /** True if another program answers. It chooses its own model and context. */
   readonly isForeign: boolean
   /** The model's window, in tokens. */
   readonly window: number
-  /** What it was made with besides: for another one like it. */
+  /** The options it was created with, to create another one. */
   readonly options: ModelSetupOptions
-  /** How much of it is used, by the settings. */
+  /** The part of the window to use, by the settings. */
   readonly contextWindow: Window
-  /** An agent that keeps what is said in the store; without one it keeps nothing, and knows what it is told
-   *  was said. */
+  /** Creates an agent on the store. Without a store, the agent keeps nothing and starts with the messages in
+   *  `said`. */
   agentOn(store: AgentStore | null, said?: readonly NewMessage[]): Promise<Agent>
 }
 
-/** Opens the model and reads the settings. Touches no store. Throws MissingKeyError, InvalidError, UsageError. */
+/** Opens the model and reads the settings. Opens no store. Throws MissingKeyError, InvalidError,
+ *  UsageError. */
 export async function openModelSetup(args: Args, context: CommandContext): Promise<ModelSetup> {
   const system = textOption(args, 'system')
   if (system?.trim() === '') throw new UsageError('--system must not be empty')
@@ -41,13 +42,13 @@ export async function openModelSetup(args: Args, context: CommandContext): Promi
 }
 
 export interface ModelSetupOptions {
-  /** New conversations begin with what earlier ones say of them. */
+  /** Starts new conversations with a digest of earlier ones. */
   readonly recall?: boolean
-  /** Starts what gives tools. It is ended with the agent. */
+  /** Starts the tool servers. They stop with the agent. */
   readonly tools?: (() => Promise<ConfiguredTools>) | null
 }
 
-/** The same with another model: what `/model` does. */
+/** The same with another model, for `/model`. */
 export function createModelSetup(
   model: Model,
   choice: ModelChoice,
@@ -75,7 +76,7 @@ export function createModelSetup(
         recall,
       })
       const close = async () => {
-        // The command waits for the store by itself, and says so: see wait-until-saved.ts.
+        // The command itself waits for the store, with a message: see wait-until-saved.ts.
         await agent.close({ withinMs: 0 })
         await opened?.close()
       }
@@ -84,7 +85,7 @@ export function createModelSetup(
   }
 }
 
-/** What the settings say of every agent. */
+/** The settings for every agent. */
 export function agentSettings({ conversation }: Config): Pick<AgentOptions, 'window' | 'strategy'> {
   const { maxTokens, keepRecentMessages, maxMessages, tokenStrategy } = conversation
   return {

@@ -1,10 +1,10 @@
 import type { CommandContext } from '../command-line/command-context.ts'
 
-/** A provider, and the variables that may hold its key; the first is the one to set. */
+/** A provider, and the variables that may hold its key. The first is the one to set. */
 export interface ModelProvider {
   readonly name: string
   readonly variables: readonly [string, ...string[]]
-  /** False if it answers without a key too. */
+  /** False if it also works without a key. */
   readonly needsKey: boolean
   readonly example: string
 }
@@ -27,12 +27,12 @@ export const providers: readonly ModelProvider[] = [
   { name: 'compatible', variables: ['COMPATIBLE_API_KEY'], needsKey: false, example: 'compatible/my-model' },
 ]
 
-/** Which variable holds the provider's key, or null. The key itself is looked at, and never kept. */
+/** The variable that holds the provider's key, or null. The key itself is not kept. */
 function keyVariable({ variables }: ModelProvider, env: CommandContext['env']): string | null {
   return variables.find(variable => env[variable]?.trim()) ?? null
 }
 
-/** The variable that a model lacks, or null if it can be asked. */
+/** The variable that the model needs and that is not set, or null. */
 export function missingKey(model: string, env: CommandContext['env']): string | null {
   const provider = providers.find(({ name }) => model.toLowerCase().startsWith(`${name}/`))
   return provider?.needsKey && keyVariable(provider, env) === null ? provider.variables[0] : null

@@ -1,6 +1,7 @@
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
-/** A bar for a share from 0 to 1 of so many cells, to an eighth of a cell; in whole cells where there is only ASCII. */
+/** A bar for a share from 0 to 1 of the given width, in eighths of a cell; with ASCII only, in whole
+ *  cells. */
 export function bar(share: number, cells: number, unicode = true): string {
   const length = Math.max(0, Math.min(1, share)) * cells
   if (!unicode) return '#'.repeat(Math.round(length))

@@ -1,11 +1,11 @@
 import type { Usage } from '../../core/turn.ts'
 
-/** What a turn cost: as the provider says, nothing with the built-in model, otherwise nobody knows. */
+/** The cost of a turn: as reported by the provider; 0 for the built-in model; otherwise unknown. */
 export function turnCost(model: string, usage: Usage): number | null {
   return model === 'scripted' ? 0 : (usage.cost ?? null)
 }
 
-/** Null if tokens were charged and nobody knows for how much. */
+/** Null if tokens were used at an unknown price. */
 export function conversationCost({
   cost,
   tokensUsed,

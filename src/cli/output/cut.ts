@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 
-/** Cells that a text takes on a terminal; colours take none. */
+/** The number of terminal cells of a text. Colours take none. */
 export function widthOf(text: string): number {
   const bare = text.includes('\x1b') ? text.replace(colours, '') : text
   if (isSimple(bare)) return bare.length
@@ -11,7 +11,7 @@ export function widthOf(text: string): number {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what a style puts around a text
 const colours = /\x1b\[[\d;]*m/g
 
-// Its tables of emoji take longer to load than the rest of a short command, and most texts do without them.
+// Loaded lazily: its emoji tables take longer to load than a short command runs, and most texts need none.
 let measure: ((text: string) => number) | undefined
 let graphemes: Intl.Segmenter | undefined
 
@@ -20,8 +20,8 @@ function segments(text: string): Iterable<{ readonly segment: string }> {
   return graphemes.segment(text)
 }
 
-/** Cuts a line on its right so that it fits, with dots where something went. Never splits what is seen as one
- *  character. The text holds no colours: paint it afterwards. */
+/** Cuts the end of a line so that it fits, with dots at the cut. Never splits a grapheme. The text has no
+ *  colours: paint it afterwards. */
 export function cut(text: string, width: number, dots = '…'): string {
   if (fits(text, width)) return text
   const room = width - widthOf(dots)
@@ -29,7 +29,7 @@ export function cut(text: string, width: number, dots = '…'): string {
   return fittingStart(text, room).trimEnd() + dots
 }
 
-/** Cuts a line in its middle: both ends of a path tell what it is. */
+/** Cuts the middle of a line: both ends of a path matter. */
 export function cutMiddle(text: string, width: number, dots = '…'): string {
   if (fits(text, width)) return text
   const room = width - widthOf(dots)
@@ -38,24 +38,24 @@ export function cutMiddle(text: string, width: number, dots = '…'): string {
   return head + dots + end(text, room - widthOf(head))
 }
 
-/** White space of any kind becomes one space: what was written in lines, on one. */
+/** Collapses all white space to single spaces, so that the text is one line. */
 export function collapseSpaces(text: string, most = 2000): string {
-  // A message can be megabytes long; no line shows more than its beginning.
+  // A message can be megabytes long, and a line shows only its beginning.
   const beginning = text.length > most * 4 ? text.slice(0, most * 4) : text
   return beginning.replace(/\s+/gu, ' ').trim()
 }
 
-/** Fills up with spaces on the right; colours in the text do not count. */
+/** Pads with spaces on the right. Colours in the text do not count. */
 export function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)))
 }
 
-/** Fills up with spaces on the left. */
+/** Pads with spaces on the left. */
 export function padStart(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - widthOf(text))) + text
 }
 
-/** The longest beginning that fits. */
+/** The longest beginning that fits the width. */
 export function fittingStart(text: string, width: number): string {
   if (isSimple(text)) return text.slice(0, Math.max(0, width))
   let used = 0
@@ -83,12 +83,13 @@ function end(text: string, width: number): string {
 }
 
 function fits(text: string, width: number): boolean {
-  // A grapheme has at least one cell for all that counts here, so a long text need not be measured to its end.
+  // A grapheme has at least one cell, so a long text need not be measured to its end.
   if (text.length <= width && isSimple(text)) return true
   return fittingStart(text, width).length === text.length
 }
 
-/** Letters of Latin, Greek and Cyrillic scripts, and the usual signs: one cell each, and none joins with another. */
+/** Letters of Latin, Greek and Cyrillic scripts and common signs: one cell each, and none combines with
+ *  another. */
 const simple =
   /^[\x20-\x7e\u00a1-\u00a8\u00aa-\u00ac\u00af-\u02ff\u0391-\u03a1\u03a3-\u03ff\u0400-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u203b\u2212\u2500-\u259f]*$/
 

@@ -3,8 +3,8 @@ import type { Json } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import { collapseSpaces } from './cut.ts'
 
-/** What a message says, in one line: its first text, or what stands in its place. White space is folded; control
- *  characters are still in it. */
+/** A message in one line: its first text, or a description of its content. White space is collapsed; control
+ *  characters are kept. */
 export function gistOf(message: Pick<Message, 'blocks' | 'erased'>): string {
   if (message.erased) return '(erased)'
   let other = ''
@@ -32,7 +32,7 @@ function blockGist(block: Block): string {
   }
 }
 
-/** Names that tools give to the argument that says what it is about. */
+/** Argument names that usually say what a call is about. */
 const telling = [
   'command',
   'cmd',
@@ -46,7 +46,7 @@ const telling = [
   'prompt',
 ]
 
-/** The argument of a call that a person would want to see, on one line. */
+/** The most informative argument of a call, in one line. */
 export function mainArgument(input: Json): string {
   if (typeof input === 'string') return collapseSpaces(input)
   if (input === null || typeof input !== 'object') return input === null ? '' : String(input)
@@ -61,7 +61,7 @@ export function mainArgument(input: Json): string {
   return collapseSpaces(JSON.stringify(input))
 }
 
-/** A tool's output as text: its texts if it is made of pieces, otherwise JSON. */
+/** A tool's output as text: its text parts if it has only those, otherwise JSON. */
 export function outputText(output: Json): string {
   if (typeof output === 'string') return output
   if (Array.isArray(output)) {

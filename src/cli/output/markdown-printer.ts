@@ -2,26 +2,26 @@ import { widthOf } from './cut.ts'
 import type { Style } from './style.ts'
 import { proseWidth } from './wrap.ts'
 
-/** Shows Markdown as it arrives: prose is broken between words, headings and strong words are bold, code and tables
- *  stay as they are. */
+/** Renders Markdown as it arrives: wraps prose between words, prints headings and strong text in bold, keeps
+ *  code and tables verbatim. */
 export interface MarkdownPrinter {
-  /** What can be shown now. A word that is not over yet waits. */
+  /** The text that can be shown now. An incomplete word waits. */
   add(text: string): string
-  /** The rest; the next text begins a new answer. */
+  /** The rest. The next text begins a new answer. */
   end(): string
-  /** True if the last thing shown was no line break. */
+  /** True if the output does not end with a line break. */
   readonly inLine: boolean
 }
 
-/** A printer for a terminal. Nothing that arrives can drive it, also not torn apart over several pieces. `width` is
- *  asked for each time: people resize. */
+/** A printer for a terminal. No input can send control sequences, even split over several pieces. `width` is
+ *  called each time, because the terminal can be resized. */
 export function markdownPrinter(style: Style, width: () => number): MarkdownPrinter {
   let rest = ''
   let column = 0
   let fence: string | null = null
   let line = newLine()
 
-  /** Takes whole words and line breaks off the front; at the end, whatever is left. */
+  /** Takes whole words and line breaks from the input; at the end, everything. */
   function take(isEnd: boolean): string {
     let shown = ''
     for (;;) {
@@ -35,7 +35,7 @@ export function markdownPrinter(style: Style, width: () => number): MarkdownPrin
     return fence !== null || line.isTable
   }
 
-  /** Code and tables: line by line where a fence may end, otherwise as it comes. */
+  /** Code and tables: line by line where a fence may end, otherwise immediately. */
   function verbatim(isEnd: boolean): string | null {
     if (rest === '') return null
     const end = rest.indexOf('\n')
@@ -49,7 +49,7 @@ export function markdownPrinter(style: Style, width: () => number): MarkdownPrin
     return end === -1 ? shown : shown + lineBreak()
   }
 
-  /** Half a character, or half a line break, waits for its other half. */
+  /** Half a surrogate pair, or half a CRLF, waits for its other half. */
   function allBut(): string | null {
     const waits = /[\r\ud800-\udbff]$/.exec(rest)?.[0] ?? ''
     const text = rest.slice(0, rest.length - waits.length)
@@ -71,7 +71,7 @@ export function markdownPrinter(style: Style, width: () => number): MarkdownPrin
         rest = rest.slice(1)
         return lineBreak()
       }
-      // Spaces at the end of everything, or white space that is neither space nor line break.
+      // Trailing spaces, or white space other than spaces and line breaks.
       const odd = rest.slice(0, 1)
       rest = rest.slice(1)
       return odd === '' ? null : placed(spaces, odd)
@@ -84,7 +84,7 @@ export function markdownPrinter(style: Style, width: () => number): MarkdownPrin
     const opening = /^(`{3,}|~{3,})/.exec(word)?.[1]
     if (opening && spaces.length < 4) {
       fence = opening
-      // The rest of the line is the language, which belongs to the fence.
+      // The rest of the line is the language.
       const shown = style.faint(spaces + safe(word))
       column = widthOf(shown)
       return shown
@@ -103,7 +103,7 @@ export function markdownPrinter(style: Style, width: () => number): MarkdownPrin
     return placed(spaces, word)
   }
 
-  /** A word in its place: in the next row if this one is full. */
+  /** A word with the space before it, or on the next row if this row is full. */
   function placed(spaces: string, word: string): string {
     const room = Math.min(width(), proseWidth)
     const text = safe(painted(word))
@@ -131,7 +131,7 @@ export function markdownPrinter(style: Style, width: () => number): MarkdownPrin
     readonly parts: readonly (readonly [text: string, isStrong: boolean])[]
   }
 
-  /** The word without the stars of strong words, and which parts of it are strong. */
+  /** The word without the stars of strong text, and which parts of it are strong. */
   function painted(word: string): Painted {
     const parts: [string, boolean][] = []
     for (const part of word.split(/(\*\*|`)/)) {
@@ -144,7 +144,7 @@ export function markdownPrinter(style: Style, width: () => number): MarkdownPrin
 
   function lineBreak(): string {
     column = 0
-    // A paragraph ends what was strong, whatever the writer forgot to close.
+    // A line break also ends strong text that was never closed.
     line = newLine()
     return '\n'
   }
@@ -177,9 +177,9 @@ function newLine() {
     isTable: false,
     isStrong: false,
     isCode: false,
-    /** Cells that the following rows of a list item begin with. */
+    /** The indentation of the following rows of a list item. */
     indent: 0,
-    /** The space behind what was not shown is not shown either. */
+    /** Drops the space after a marker that is not shown. */
     swallow: false,
   }
 }
@@ -189,7 +189,7 @@ function isFenceEnd(text: string, fence: string): boolean {
   return mark.startsWith(fence) && mark.replaceAll(fence[0]!, '') === ''
 }
 
-/** Whether this beginning of a line may still become the end of the fence. */
+/** Whether this beginning of a line may become the end of the fence. */
 function couldEndFence(text: string, fence: string | null): boolean {
   if (fence === null) return false
   return /^[ ]*[`~]*\r?$/.test(text)

@@ -3,17 +3,17 @@ import type { Output } from './output.ts'
 import type { TextSink } from './text-sink.ts'
 
 export interface MarkdownSink extends TextSink {
-  /** Shows what has arrived, and this sign behind it. */
+  /** Shows what has arrived, followed by this sign. */
   mark(sign: string): void
 }
 
-/** Words of an answer on a terminal, as Markdown that is made readable. */
+/** Prints an answer to a terminal as rendered Markdown. */
 export function markdownSink(out: Output): MarkdownSink {
   const printer = markdownPrinter(out.style, () => out.width - 1)
   let isFirst = true
   let inLine = false
   const write = (text: string) => {
-    // Models like to begin with an empty line.
+    // Models tend to begin with empty lines.
     const shown = isFirst ? text.replace(/^\n+/, '') : text
     if (shown === '') return
     isFirst = false

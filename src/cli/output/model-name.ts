@@ -1,4 +1,5 @@
-/** A model as people call it: `anthropic/claude-sonnet-4-5-20250929` is `sonnet-4.5`, `openai/gpt-5.2` is `gpt-5.2`. */
+/** A short name of a model: `anthropic/claude-sonnet-4-5-20250929` is `sonnet-4.5`, `openai/gpt-5.2` is
+ *  `gpt-5.2`. */
 export function modelName(id: string): string {
   const bare = id.slice(id.lastIndexOf('/') + 1).replace(/[-@]20\d{6}$/, '')
   const claude = /^claude-([a-z]+)-(\d+)(?:[-.](\d+))?$/.exec(bare)

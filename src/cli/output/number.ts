@@ -1,9 +1,9 @@
-/** A number of tokens or the like, in at most four characters or so: `812`, `8.1k`, `74k`, `1.2M`. */
+/** A count in about four characters: `812`, `8.1k`, `74k`, `1.2M`. */
 export function formatCount(n: number): string {
   return scaled(n, 1000, ['', 'k', 'M', 'G', 'T'])
 }
 
-/** A whole number with its thousands apart: `1,204`. */
+/** An integer with thousands separators: `1,204`. */
 export function formatInteger(n: number): string {
   return String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',')
 }
@@ -13,12 +13,12 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${formatInteger(n)} ${n === 1 ? one : many}`
 }
 
-/** A size: `0 B`, `148 kB`, `4.2 MB`. */
+/** A size in bytes: `0 B`, `148 kB`, `4.2 MB`. */
 export function formatBytes(n: number): string {
   return scaled(n, 1000, [' B', ' kB', ' MB', ' GB', ' TB'])
 }
 
-/** `$0.04`, `<$0.01`, `free`; a price that nobody knows is `?`, never `$0.00`. */
+/** `$0.04`, `<$0.01`, `free`; an unknown price is `?`, never `$0.00`. */
 export function formatMoney(dollars: number | null): string {
   if (dollars === null) return '?'
   if (dollars === 0) return 'free'
@@ -27,7 +27,7 @@ export function formatMoney(dollars: number | null): string {
   return `$${formatInteger(Number(integer))}.${cents}`
 }
 
-/** Up to 999 as it is; above, two digits of it at least: 8.1k and 74k, never 8k for 8,100. */
+/** Up to 999 unscaled; above, at least two digits: 8.1k and 74k, never 8k for 8,100. */
 function scaled(n: number, step: number, units: readonly string[]): string {
   let value = Math.max(0, n)
   let unit = 0

@@ -3,17 +3,17 @@ import { fstatSync, writeSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { type Style, styleFor } from './style.ts'
 
-/** One of the two streams, and what can be seen on it. Each is a terminal or not, by itself. */
+/** stdout or stderr, and what it can display. Each is a terminal or not, independently. */
 export interface Output {
   readonly isTerminal: boolean
-  /** Columns of the terminal, 80 elsewhere. Asked for each time: people resize. */
+  /** Columns of the terminal, or 80. A getter, because the terminal can be resized. */
   readonly width: number
   readonly rows: number
   readonly style: Style
-  /** Writes as it is. Text that was stored goes through `style.safe` first. */
+  /** Writes the text unchanged. Stored text has to pass `style.safe` first. */
   write(text: string): void
   line(text?: string): void
-  /** Waits until a slow reader has taken most of what was written. */
+  /** Waits until a slow reader has taken most of the output. */
   drained(): Promise<void>
   readonly stream: Writable
 }
@@ -32,12 +32,12 @@ type Env = Readonly<Record<string, string | undefined>>
 
 export interface OutputOptions {
   readonly noColor?: boolean
-  /** Called when nobody can read what is written: a pipe that was closed, a disk that is full. */
+  /** Called if the output cannot be written: a closed pipe, a full disk. */
   onLost(error: Error): void
 }
 
-/** Standard output (1) or error (2). Node's stream for it, and all of `net` behind it, is made when something asks for
- *  it; a pipe or a file is written without, because making it takes longer than the query of a short command. */
+/** Opens stdout (1) or stderr (2). Node's stream is created on first use. Pipes and files are written without
+ *  it, because loading `net` takes longer than the query of a short command. */
 export function openOutput(fd: 1 | 2, env: Env, { noColor = false, onLost }: OutputOptions): Output {
   const isTerminal = isTerminalAt(fd)
   let made: NodeJS.WriteStream | undefined
@@ -50,7 +50,7 @@ export function openOutput(fd: 1 | 2, env: Env, { noColor = false, onLost }: Out
     return made
   }
   const write = (text: string) => {
-    // Once there is a stream, something may wait in it, and would be overtaken.
+    // Once there is a stream, it may hold buffered text, which a direct write would overtake.
     const left = made || isTerminal ? text : writeNow(fd, text, onLost)
     if (left.length > 0) stream().write(left)
   }
@@ -77,8 +77,8 @@ export function openOutput(fd: 1 | 2, env: Env, { noColor = false, onLost }: Out
   }
 }
 
-/** Whether a person sits at this end. Nearly everything else is told from a terminal without loading `tty`: a pipe, a
- *  file, and on Linux the devices of memory (major 1), which `/dev/null` is one of. */
+/** Whether the descriptor is a terminal. Pipes, files and, on Linux, the memory devices (major 1, such as
+ *  `/dev/null`) are recognized without loading `tty`. */
 export function isTerminalAt(fd: 0 | 1 | 2): boolean {
   if (process.platform !== 'win32') {
     const stat = fstatSync(fd)
@@ -88,7 +88,7 @@ export function isTerminalAt(fd: 0 | 1 | 2): boolean {
   return process.getBuiltinModule('node:tty').isatty(fd)
 }
 
-/** Writes at once, and returns what a reader who does not make us wait could not take yet. */
+/** Writes synchronously, and returns the rest if a pipe is full. */
 function writeNow(fd: number, text: string, onLost: (error: Error) => void): Uint8Array {
   let left: Uint8Array = Buffer.from(text)
   try {

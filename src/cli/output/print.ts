@@ -1,11 +1,11 @@
 import type { Output, Outputs } from './output.ts'
 
-/** A line about the data, on stderr. */
+/** Prints a note to stderr, unless --quiet or --json is set. */
 export function printNote(context: Outputs, text: string): void {
   if (!context.quiet && !context.json) context.err.line(context.err.style.safe(text))
 }
 
-/** Writes lines, many at a time, and waits for a slow reader: a tree can be larger than the memory. */
+/** Writes lines in chunks and waits for a slow reader: a tree can be larger than the memory. */
 export async function printLines(output: Output, lines: Iterable<string>): Promise<void> {
   let waiting = ''
   const flush = async () => {
@@ -24,12 +24,12 @@ export function printJson(context: Outputs, value: unknown): void {
   context.out.line(JSON.stringify(value, null, context.out.isTerminal ? 2 : undefined))
 }
 
-/** Stored text as a field of a line of tab-separated values. */
+/** Stored text as a field of tab-separated values. */
 export function tsvField(context: Outputs, text: string): string {
   return context.out.style.safe(text).replace(/[\t\n]+/g, ' ')
 }
 
-/** `! something to know`. */
+/** `! text`. */
 export function noteLine(note: string, { style }: Output): string {
   return `${style.note(style.symbols.note)} ${style.safe(note)}`
 }

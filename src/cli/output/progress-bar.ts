@@ -2,16 +2,17 @@ import { cut } from './cut.ts'
 import { formatInteger } from './number.ts'
 import type { Outputs } from './output.ts'
 
-/** A line that shows how far long work has come, on a terminal only. */
+/** A progress bar, shown on a terminal only. */
 export interface ProgressBar {
   show(done: number, total: number): void
-  /** Takes the line away. */
+  /** Erases the bar. */
   end(): void
 }
 
 const barCells = 20
 
-/** Shown after 300 ms, at most ten times a second, with the time that is left after 2 s. `unit` is what is counted. */
+/** Shown after 300 ms, at most ten times a second; after 2 s with the remaining time. `unit` is what is
+ *  counted. */
 export function createProgressBar({ err, quiet, json }: Outputs, verb: string, unit: string): ProgressBar {
   if (!err.isTerminal || quiet || json) return { show: () => undefined, end: () => undefined }
   const began = performance.now()

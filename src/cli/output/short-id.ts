@@ -1,11 +1,11 @@
 import { AmbiguousIdError, SkeinError } from '../../core/errors.ts'
 import type { ConversationReader } from '../../core/ports.ts'
 
-/** No id is shown shorter than this: the store takes no shorter one. */
+/** The shortest id prefix that the store accepts. */
 export const shortestIdLength = 6
 
-/** The shortest beginning of each id that fits no other of them, of at least six characters. Ids of conversations and
- *  of messages may be mixed. */
+/** The shortest unique prefix of each id, of at least six characters. May mix ids of conversations and
+ *  messages. */
 export function shortIds<Id extends string>(ids: Iterable<Id>): ReadonlyMap<Id, string> {
   const sorted = [...new Set(ids)].sort()
   return new Map(
@@ -16,7 +16,7 @@ export function shortIds<Id extends string>(ids: Iterable<Id>): ReadonlyMap<Id, 
   )
 }
 
-/** So many characters of an id, six at least; a dash is not left hanging at the end. */
+/** A prefix of an id, of at least six characters. Never ends with a dash. */
 export function shortenId(id: string, length: number = shortestIdLength): string {
   const short = id.slice(0, Math.max(shortestIdLength, length))
   return short.endsWith('-') ? id.slice(0, short.length + 1) : short
@@ -29,7 +29,7 @@ function sharedStart(a: string, b: string | undefined): number {
   return n
 }
 
-/** The shortest beginning of an id that the store takes for it alone: what is printed can be pasted. */
+/** The shortest prefix that the store resolves to this id alone, so that it can be pasted. */
 export async function uniqueShortId(store: Pick<ConversationReader, 'resolve'>, id: string): Promise<string> {
   for (let length = shortestIdLength; length < id.length; length++) {
     const short = shortenId(id, length)

@@ -1,18 +1,18 @@
 import type { Outputs } from './output.ts'
 import { formatDuration } from './time.ts'
 
-/** A line that shows that something is going on, on a terminal only. */
+/** A line that shows that work is in progress, on a terminal only. */
 export interface Spinner {
-  /** Something is awaited: shown if it takes longer than 300 ms. */
+  /** Shows what is awaited, after 300 ms. */
   start(what: string): void
-  /** Takes the line away. */
+  /** Erases the line. */
   stop(): void
 }
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const plainFrames = ['|', '/', '-', '\\']
 
-/** Progress is erased when it is done; where somebody else reads along, there is none. */
+/** Only if both streams are terminals: elsewhere the output is recorded. */
 export function createSpinner({ err, out, quiet, json }: Outputs): Spinner {
   if (!err.isTerminal || !out.isTerminal || quiet || json) {
     return { start: () => undefined, stop: () => undefined }

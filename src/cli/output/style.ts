@@ -1,8 +1,8 @@
-/** How things look: 16 colours that are safe on any theme, and none where none are wanted. Every colour comes with a
- *  word or a symbol: it never carries meaning alone. */
+/** Colours and symbols: 16 colours that work on any theme, or none. A colour never carries meaning alone: it
+ *  comes with a word or a symbol. */
 export interface Style {
   readonly colour: boolean
-  /** False where the locale or the terminal has no more than ASCII. */
+  /** False if the locale or the terminal supports only ASCII. */
   readonly unicode: boolean
   id(text: string): string
   title(text: string): string
@@ -11,11 +11,11 @@ export interface Style {
   ok(text: string): string
   failed(text: string): string
   note(text: string): string
-  /** A found word: inverse, or in brackets without colour. */
+  /** A search match: inverse, or in brackets without colour. */
   match(text: string): string
   readonly symbols: StyleSymbols
-  /** Stored or streamed text, so that it cannot drive the terminal: control bytes are shown, never sent. Line breaks
-   *  and tabs stay. */
+  /** Makes stored or streamed text safe to print: control characters are shown, not sent. Line breaks and
+   *  tabs are kept. */
   safe(text: string): string
 }
 
@@ -87,8 +87,8 @@ export function styleFor({ isTerminal, env, noColor }: StyleOptions): Style {
   }
 }
 
-/** Control characters, and what breaks lines or turns the direction of writing in other ways: \p{Cc}, \p{Zl}, \p{Zp},
- *  \p{Bidi_Control} and U+FEFF, by their numbers, because looking those up takes V8 longer than a list takes. */
+/** Control characters, and other characters that break lines or change the writing direction: \p{Cc}, \p{Zl},
+ *  \p{Zp}, \p{Bidi_Control} and U+FEFF. By number, because V8 resolves property escapes slowly. */
 const driving =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g

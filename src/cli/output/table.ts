@@ -4,17 +4,17 @@ import { cut, padEnd, padStart, widthOf } from './cut.ts'
 export interface TableColumn {
   readonly header?: string
   readonly align?: 'left' | 'right'
-  /** Gives way when the line is too wide, down to this many cells. All others are never cut. */
+  /** Shrinks to this width if the line is too wide. Columns without it are never cut. */
   readonly shrinksTo?: number
-  /** Never wider than this, however much room there is. */
+  /** The maximum width. */
   readonly most?: number
-  /** Never narrower than this, however little is in it. */
+  /** The minimum width. */
   readonly least?: number
-  /** Takes what room is left over. */
+  /** Takes the remaining width. */
   readonly grows?: true
-  /** Applied after cutting and filling up. */
+  /** Applied after cutting and padding. */
   readonly paint?: (text: string) => string
-  /** Between this column and the one before: two spaces unless said otherwise. */
+  /** The text before this column. Default: two spaces. */
   readonly gap?: string
 }
 
@@ -23,8 +23,8 @@ export interface TableOptions {
   readonly paintHeader?: (text: string) => string
 }
 
-/** Lines of a table that fits the width: a header if a column has one, then a line for each row. Cells hold no colours
- *  and no line breaks. */
+/** The lines of a table that fits the width: a header if a column has one, then one line per row. Cells have
+ *  no colours and no line breaks. */
 export function tableLines(
   rows: readonly (readonly string[])[],
   columns: readonly TableColumn[],
@@ -71,7 +71,7 @@ function columnWidths(
   })
   const gaps = columns.reduce((sum, column, i) => sum + (i === 0 ? 0 : (column.gap ?? '  ').length), 0)
   let over = widths.reduce((sum, cells) => sum + cells, gaps) - width
-  // The widest gives way first, so that two columns of prose end up with about the same.
+  // The widest column shrinks first, so that two columns of prose get about the same width.
   while (over > 0) {
     const [widest, next] = columns
       .map((column, i) => ({ i, cells: widths[i]!, least: column.shrinksTo ?? Number.POSITIVE_INFINITY }))

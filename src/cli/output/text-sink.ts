@@ -1,14 +1,14 @@
 import type { Outputs } from './output.ts'
 import type { Style } from './style.ts'
 
-/** Where the words of an answer go, piece by piece. */
+/** Receives the text of an answer, piece by piece. */
 export interface TextSink {
   push(text: string): void
-  /** A line that is not at its end is ended. Called before anything else is written, and at the end; more may follow. */
+  /** Ends an unfinished line. Called before other output, and at the end. More text may follow. */
   pause(): void
 }
 
-/** The same bytes on a terminal and in a pipe. What comes after a pause is a new paragraph. */
+/** Writes the same bytes to a terminal and to a pipe. Text after a pause starts a new paragraph. */
 export function stdoutSink({ out }: Pick<Outputs, 'out'>): TextSink {
   const stream = safeStream(out.style)
   let state: 'nothing' | 'in a line' | 'at a line start' | 'paused' = 'nothing'
@@ -28,16 +28,16 @@ export function stdoutSink({ out }: Pick<Outputs, 'out'>): TextSink {
   }
 }
 
-/** Text that arrives in pieces, made harmless (R17). */
+/** Makes text that arrives in pieces safe to print (R17). */
 export interface SafeStream {
-  /** What can be shown of it now. */
+  /** Returns what can be shown now. */
   push(piece: string): string
-  /** What was held back at the end. */
+  /** Returns what was held back. */
   end(): string
 }
 
-/** Control characters are shown one by one, so it does not matter where an escape is torn apart. What does: a line
- *  break of two characters, and a character of two halves. The first half waits for the second. */
+/** Control characters are replaced one by one, so an escape sequence may be split anywhere. Only a CRLF and a
+ *  surrogate pair must stay together: the first half waits for the second. */
 export function safeStream(style: Pick<Style, 'safe'>): SafeStream {
   let held = ''
   return {

@@ -4,8 +4,8 @@ const day = 24 * hour
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** How long ago, as short as it can be said: `now`, `4m`, `3h`, `2d`, from 7 days `9 Nov`, in another year `Nov 2025`.
- *  What lies ahead, by a clock that runs fast elsewhere, is `now`. */
+/** The age of a date in a few characters: `now`, `4m`, `3h`, `2d`; from 7 days `9 Nov`; `Nov 2025` in another
+ *  year. A date in the future, from a clock that is ahead, is `now`. */
 export function formatAge(date: Date, now: Date | number): string {
   const today = new Date(now)
   const past = today.getTime() - date.getTime()
@@ -19,14 +19,14 @@ export function formatAge(date: Date, now: Date | number): string {
     : `${month} ${date.getFullYear()}`
 }
 
-/** `2026-11-14 17:42`, in the time zone of whoever reads. */
+/** `2026-11-14 17:42`, in local time. */
 export function formatTime(date: Date): string {
   const two = (n: number) => String(n).padStart(2, '0')
   const ymd = `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
   return `${ymd} ${two(date.getHours())}:${two(date.getMinutes())}`
 }
 
-/** How long something took: `4 ms`, `1.8 s`, `2m 5s`, `3h 20m`. */
+/** A duration: `4 ms`, `1.8 s`, `2m 5s`, `3h 20m`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
   if (ms < 9950) return `${(ms / 1000).toFixed(1).replace(/\.0$/, '')} s`
@@ -36,7 +36,7 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(seconds / 3600)}h ${Math.floor((seconds % 3600) / 60)}m`
 }
 
-/** `15 Dec`, in the time zone of whoever reads. */
+/** `15 Dec`, in local time. */
 export function formatDay(date: Date): string {
   return `${date.getDate()} ${months[date.getMonth()]}`
 }

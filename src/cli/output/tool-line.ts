@@ -6,17 +6,17 @@ import { plural } from './number.ts'
 import type { Output } from './output.ts'
 import { formatDuration } from './time.ts'
 
-/** A call of a tool, and what came of it. */
+/** A tool call and its result. */
 export interface ShownCall {
   readonly call: Pick<ToolCallBlock, 'name' | 'input'>
-  /** Null if there is none. */
+  /** Null without a result. */
   readonly result: Pick<ToolResultBlock, 'output' | 'isError'> | null
-  /** Null if nobody knows. */
+  /** Null if unknown. */
   readonly tookMs: number | null
 }
 
-/** A call on one line: `  read  gateway/tls.ts · 212 lines · 4 ms`, `✗ bash  npm test · exit 1 · 3.2 s`. What it was
- *  called with gives way first. The same while it runs and when it is looked at later. */
+/** A tool call in one line: `  read  gateway/tls.ts · 212 lines · 4 ms`, `✗ bash  npm test · exit 1 · 3.2 s`.
+ *  The argument is cut first. Looks the same during a run and in `skein show`. */
 export function toolLine(
   { call, result, tookMs }: ShownCall,
   { style, width }: Pick<Output, 'style' | 'width'>,
@@ -34,7 +34,8 @@ export function toolLine(
   return `${painted}${style.branch(name)}${argument === '' ? '' : `  ${argument}`}${style.faint(tail)}`
 }
 
-/** One line of output is shown, of more there is a count; of a failure the end, where it says why. */
+/** A single line of output is shown as it is; of several lines, the count, or the last line if the call
+ *  failed. */
 export function outcomeText(result: ShownCall['result']): string {
   if (result === null) return 'no result'
   const text = outputText(result.output).trim()
@@ -43,7 +44,7 @@ export function outcomeText(result: ShownCall['result']): string {
   return lines > 1 ? plural(lines, 'line') : collapseSpaces(text)
 }
 
-/** Results by the id of their call, for calls that are on the path before them. */
+/** The results by call id, for calls that precede them on the path. */
 export function toolResults(
   path: readonly Message[],
 ): ReadonlyMap<string, { readonly block: ToolResultBlock; readonly message: Message }> {

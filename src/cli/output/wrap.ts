@@ -1,10 +1,10 @@
 import { fittingStart, widthOf } from './cut.ts'
 
-/** Prose is read best when it is no wider than this. */
+/** The maximum width for prose. */
 export const proseWidth = 100
 
-/** Breaks a text into lines that fit: between words where it can, inside one that is longer than a line where it must.
- *  Its own line breaks stay, and a line that goes on keeps the indentation of its beginning. The text holds no colours. */
+/** Wraps a text between words, or inside a word that is longer than a line. Keeps line breaks, and the
+ *  indentation of wrapped lines. The text has no colours. */
 export function wrap(text: string, width: number): readonly string[] {
   return text.split('\n').flatMap(line => wrapLine(line.replaceAll('\t', '    '), Math.max(1, width)))
 }
@@ -32,7 +32,7 @@ function wrapLine(line: string, width: number): readonly string[] {
     if (piece.startsWith(' ')) continue
     let rest = piece
     while (widthOf(rest) > width - margin.length) {
-      // A character that is wider than the line stands alone, or nothing would ever get shorter.
+      // A character that is wider than the line gets its own line; otherwise the loop would not end.
       const part = fittingStart(rest, width - margin.length) || [...rest][0]!
       lines.push(margin + part)
       rest = rest.slice(part.length)

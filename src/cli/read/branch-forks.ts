@@ -1,32 +1,32 @@
 import type { Message } from '../../core/message.ts'
 import type { Stretch } from '../../core/runs.ts'
 
-/** A branch, and where its head stands. */
+/** A branch and the position of its head. */
 export interface BranchEnd {
   readonly name: string
-  /** Null for a branch on which nothing was said. */
+  /** Null for an empty branch. */
   readonly head: Pick<Message, 'seq' | 'depth'> | null
 }
 
-/** How the branches of a conversation lie in its tree. */
+/** How the branches of a conversation share its tree. */
 export interface BranchForks {
-  /** How many messages of its path are on no other branch's, by the branch's name. */
+  /** By branch name, the number of messages on its path that are on no other branch. */
   readonly own: ReadonlyMap<string, number>
-  /** The stretches that begin beside the one that begins with this message, itself among them, in the order in which
-   *  they were begun; empty if it has no siblings. */
+  /** The stretches that start at the same fork as this first message, including its own, in the order of
+   *  creation. Empty without siblings. */
   siblings(messageId: string): readonly ForkSibling[]
-  /** Branches whose path has the message with this seq, in the order given. */
+  /** The branches whose path contains the message with this seq, in the given order. */
   through(seq: number): readonly string[]
 }
 
 export interface ForkSibling {
   /** Its first message. */
   readonly id: string
-  /** Branches that go through it, in the order given. */
+  /** The branches that contain it, in the given order. */
   readonly branches: readonly string[]
 }
 
-/** Reads it off the structure, without a single body. */
+/** Computes the forks from the structure, without reading message bodies. */
 export function findForks(runs: readonly Stretch[], branches: readonly BranchEnd[]): BranchForks {
   const byEnd = new Map<string, Stretch>(runs.map(run => [run.last, run]))
   const passing = new Map<Stretch, Passing[]>()
@@ -57,7 +57,7 @@ export function findForks(runs: readonly Stretch[], branches: readonly BranchEnd
     },
   }
 
-  /** The stretches from a message up to its root, and how far each is followed. */
+  /** The stretches from a message up to the root, with the last seq on each. */
   function* chain(seq: number): Generator<{ readonly run: Stretch; readonly upto: number }> {
     let run = runWith(runs, seq)
     let upto = seq
@@ -74,7 +74,7 @@ export function findForks(runs: readonly Stretch[], branches: readonly BranchEnd
       const others = passing.get(run)!.filter(one => one.name !== name)
       const shared = others.reduce((most, one) => Math.max(most, one.upto), run.firstSeq - 1)
       sum += Math.max(0, upto - shared)
-      // Where another goes along, it does so all the way up.
+      // Shared messages are shared up to the root.
       if (others.length > 0) break
     }
     return sum
@@ -86,7 +86,7 @@ interface Passing {
   readonly upto: number
 }
 
-/** Runs are in order of seq and do not overlap. */
+/** Stretches are in order of seq and do not overlap. */
 function runWith(runs: readonly Stretch[], seq: number): Stretch | undefined {
   let [low, high] = [0, runs.length - 1]
   while (low <= high) {

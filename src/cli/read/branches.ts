@@ -17,7 +17,7 @@ import { withStore } from '../store/with-store.ts'
 import { newestHere } from '../target/newest-here.ts'
 import { findForks } from './branch-forks.ts'
 
-/** `skein branches`: the branches of a conversation, the most recently active last. */
+/** `skein branches`: lists the branches of a conversation, the most recently active last. */
 export const branchesCommand: CommandHandler = (args, context) =>
   withStore(context, async store => {
     const [text] = args.arguments
@@ -46,13 +46,13 @@ export const branchesCommand: CommandHandler = (args, context) =>
     return exitCode.ok
   })
 
-/** A branch, and what is shown of it. */
+/** A branch with what is shown of it. */
 interface BranchRow {
   readonly info: Pick<BranchInfo, 'name' | 'active' | 'key' | 'title' | 'base' | 'createdAt' | 'updatedAt'>
   readonly head: Message | null
   /** Messages of its path that are on no other branch. */
   readonly own: number
-  /** What was asked last on it. */
+  /** The last question. */
   readonly prompt: Message | null
 }
 
@@ -63,7 +63,7 @@ async function readBranches(
   const infos = await collectPages(page => store.listBranches(id, page))
   const read: Omit<BranchRow, 'own'>[] = []
   for (const info of infos) {
-    // A tail begins where a turn does, so that what was asked is in it.
+    // A tail begins at the start of a turn, so it contains the question.
     const { messages } =
       info.head === null
         ? { messages: [] }

@@ -4,19 +4,19 @@ import type { Message } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 
-/** A conversation with what a list shows of it besides. */
+/** A conversation with what a list shows of it. */
 export interface ConversationFacts {
   readonly conversation: ListedConversation
-  /** Messages on the path that would be continued. */
+  /** Messages on the path of the active branch. */
   readonly pathMessages: number
   readonly branches: number
-  /** Somebody is answering in it now. */
+  /** A turn is being answered. */
   readonly isLive: boolean
-  /** What was said last on that path. */
+  /** The last message on that path. */
   readonly last: Message | null
 }
 
-/** Reads what a list shows of each. */
+/** Reads what a list shows of each conversation. */
 export async function readConversationFacts(
   store: ConversationReader & MessageReader,
   conversations: readonly ListedConversation[],
@@ -38,7 +38,8 @@ export async function readConversationFacts(
   return facts
 }
 
-/** All at once, and one by one only if that fails: a damaged message must not hide the other conversations. */
+/** Reads all heads at once, and one by one only if that fails: a damaged message must not hide the other
+ *  conversations. */
 async function readHeads(
   store: MessageReader,
   conversations: readonly ListedConversation[],
@@ -53,7 +54,7 @@ async function readHeads(
   return new Map(messages.map(message => [message.id, message]))
 }
 
-/** An open turn whose holder has let its lease run out is nobody's. */
+/** An open turn with an expired lease is not live. */
 async function isLive(
   store: Pick<MessageReader, 'listTurns'>,
   { id }: Pick<ListedConversation, 'id'>,

@@ -3,8 +3,8 @@ import { conversationCost } from '../output/cost.ts'
 import { gistOf } from '../output/gist.ts'
 import type { ConversationFacts } from './conversation-facts.ts'
 
-/** A conversation as `--json` prints it: snake_case, full ids, ISO times, null for what is absent. Fields are only
- *  ever added. */
+/** A conversation as `--json` prints it: snake_case, full ids, ISO times, null for absent values. Fields are
+ *  only added, never removed. */
 export async function conversationJson(store: ConversationReader & Lister, facts: ConversationFacts) {
   const { conversation: one, last } = facts
   const first = await store.listMessages({

@@ -26,7 +26,7 @@ import { type ConversationScope, conversationScope } from '../target/scope.ts'
 import { type ConversationFacts, readConversationFacts } from './conversation-facts.ts'
 import { conversationJson } from './conversation-json.ts'
 
-/** `skein ls`: the conversations here, newest last for people and first for programs. */
+/** `skein ls`: lists the conversations of the scope, newest last for people and newest first for programs. */
 export const lsCommand: CommandHandler = (args, context) => {
   if (hasOption(args, 'trash') && hasOption(args, 'traces')) {
     throw new UsageError('--trash and --traces contradict each other', 'Drop one')
@@ -72,7 +72,7 @@ function filterOf(args: Args): ConversationFilter {
   }
 }
 
-/** The store gives at most 1,000 at a time. */
+/** The store returns at most 1,000 per page. */
 async function listed(store: Lister, filter: ConversationFilter, limit: number) {
   const items: ListedConversation[] = []
   const skipped: { readonly id: string; readonly reason: string }[] = []
@@ -100,7 +100,7 @@ async function printTable(
   const rows: ListRow[] = []
   for (const { conversation: one, last, pathMessages, branches, isLive } of facts) {
     rows.push({
-      // Asking the store costs something, and nobody pastes from a list of thousands.
+      // A unique id costs a query. Long lists use prefixes that are unique within the list.
       id: facts.length <= 100 ? await uniqueShortId(store, one.id) : among.get(one.id)!,
       isNext: one.id === newest?.conversation.id,
       isLive,
@@ -119,7 +119,7 @@ function titleOf({ title, label }: ListedConversation): string {
   return (title ?? label ?? '(no title)').replace(/\s+/g, ' ')
 }
 
-/** What is not seen is counted: nothing is hidden in silence. */
+/** Prints how many conversations are not listed, and how to list them. */
 async function countLine(
   store: Lister,
   context: CommandContext,
@@ -167,9 +167,9 @@ function tabbed(
 
 /** A row of `skein ls`. */
 export interface ListRow {
-  /** As short as it can be. */
+  /** The shortest unique prefix. */
   readonly id: string
-  /** What a bare `skein` would continue. */
+  /** `skein` without arguments would continue this conversation. */
   readonly isNext: boolean
   readonly isLive: boolean
   readonly title: string
@@ -180,8 +180,8 @@ export interface ListRow {
   readonly model: string | null
 }
 
-/** The list for people, as wide as there is room: columns leave from the right as it gets narrow, and below 44 a
- *  conversation takes two lines. */
+/** The list for people. A narrow terminal drops columns from the right; below 44 columns, a conversation
+ *  takes two lines. */
 export function listLines(
   rows: readonly ListRow[],
   width: number,
@@ -205,7 +205,7 @@ export function listLines(
 }
 
 interface Field {
-  /** The narrowest terminal it is seen on. */
+  /** The narrowest terminal that shows the column. */
   readonly from: number
   readonly column: TableColumn
   readonly cell: (row: ListRow, now: number) => string

@@ -2,7 +2,7 @@ import type { Message } from '../../core/message.ts'
 import type { Usage } from '../../core/turn.ts'
 import type { ShownPath } from './shown-path.ts'
 
-/** What a turn has cost, at its last answer on the path. */
+/** The usage of a turn, at its last answer on the path. */
 export function turnUsageAt(
   message: Message,
   { path, turns }: Pick<ShownPath, 'path' | 'turns'>,
@@ -10,7 +10,7 @@ export function turnUsageAt(
   if (message.role !== 'assistant' || message.turn === null) return null
   const turn = turns.get(message.turn)
   if (!turn || (turn.usage.input === undefined && turn.usage.output === undefined)) return null
-  // A path has its messages in order of depth; what follows in the same turn comes right after.
+  // A path is in order of depth, and the messages of a turn are consecutive.
   for (let i = message.depth + 1; path[i]?.turn === message.turn; i++) {
     if (path[i]!.role === 'assistant') return null
   }
@@ -19,11 +19,11 @@ export function turnUsageAt(
 
 export interface PathEnding {
   readonly status: 'interrupted' | 'failed' | 'not finished' | 'live'
-  /** How long the turn had been running, where that is known. */
+  /** The duration of the turn; null if unknown. */
   readonly ms: number | null
 }
 
-/** How a turn ended, at its last message, if it did not end well. */
+/** How the turn ended, at its last message; null if it completed. */
 export function endingAt(
   message: Message,
   { turns }: Pick<ShownPath, 'turns'>,
@@ -46,7 +46,7 @@ export function endingAt(
   }
 }
 
-/** An answer that was cut off says so itself, also where its turn went on after it. */
+/** An interrupted answer is marked, even if its turn continued after it. */
 function markedEnding({ meta }: Message): PathEnding | null {
   if (meta?.interrupted === true) return { status: 'interrupted', ms: null }
   return meta?.failed === true ? { status: 'failed', ms: null } : null

@@ -7,10 +7,10 @@ import { plural } from '../output/number.ts'
 import type { Style } from '../output/style.ts'
 import { formatAge } from '../output/time.ts'
 
-/** Hits of one conversation, in the order in which they were found. */
+/** The hits of one conversation, in search order. */
 export interface HitGroup {
   readonly title: string
-  /** As short as it can be. */
+  /** The shortest unique prefix. */
   readonly id: string
   readonly hits: readonly ShownHit[]
 }
@@ -18,12 +18,12 @@ export interface HitGroup {
 export interface ShownHit {
   readonly id: string
   readonly at: Date
-  /** Who said it: `You`, a model, `tool`, `thinking`. */
+  /** `You`, a model, `tool` or `thinking`. */
   readonly who: string
   readonly snippet: SearchHit['snippet']
 }
 
-/** Hits for people: under the title of each conversation its hits, with what was found marked. */
+/** The hits for people, grouped by conversation, with the matches marked. */
 export function searchLines(
   groups: readonly HitGroup[],
   width: number,
@@ -36,7 +36,7 @@ export function searchLines(
     hits.reduce((most, hit) => Math.max(most, widthOf(cell(hit))), least)
   const idWidth = widest(hit => hit.id, 6)
   const ageWidth = widest(hit => formatAge(hit.at, now), 5)
-  // On a narrow terminal what was found is worth more than who said it.
+  // On a narrow terminal the snippet is more important than the name.
   const whoWidth =
     width < 56
       ? 0
@@ -60,12 +60,12 @@ export function searchLines(
   }
 }
 
-/** A snippet cut to fit, with its marks. Brackets take room where there is no colour. */
+/** A snippet cut to fit, with its matches marked. Without colours, brackets take room. */
 export function markSnippet({ text, marks }: SearchHit['snippet'], width: number, style: Style): string {
   const { dots } = style.symbols
   const brackets = style.colour ? 0 : 2 * marks.length
   const room = Math.max(8, width - brackets - (style.unicode ? 0 : 4))
-  // Cut before it is made safe: that may add characters, and marks are counted in the text as it was.
+  // Cut before `safe`, which may add characters: the marks refer to the original text.
   const line = cut(text, room, dots)
   const seen = line === text ? text.length : line.length - dots.length
   const plain = (part: string) => style.safe(style.unicode ? part : part.replaceAll('…', dots))
@@ -78,23 +78,23 @@ export function markSnippet({ text, marks }: SearchHit['snippet'], width: number
   return shown + plain(line.slice(at))
 }
 
-/** In what kind of block it was found. */
+/** The type of the block that matched. */
 export type HitKind = 'text' | 'thinking' | 'tool_call' | 'tool_result' | 'file'
 
-/** The kind of block that holds the snippet; what the role suggests if that cannot be seen. */
+/** The type of the block that contains the snippet. Default: by role. */
 export function hitKind({ message, snippet }: SearchHit): HitKind {
   const suggested = message.role === 'tool_result' ? 'tool_result' : 'text'
   const said = message.blocks.flatMap(block => saidIn(block) ?? [])
   if (said.every(({ kind }) => kind === suggested)) return suggested
   const shown = snippet.text.replace(/^…|…$/g, '')
-  // Mostly it stands there as it is, but for its white space, and nothing need be taken to pieces.
+  // Usually the snippet is found literally, except for white space.
   const asShown = said.find(({ text }) => text.slice(0, mostRead).replace(/\s+/g, ' ').includes(shown))
   if (asShown) return asShown.kind
   const words = bare(shown)
   return said.find(({ text }) => bare(text).includes(words))?.kind ?? suggested
 }
 
-/** How much of a block is looked at. */
+/** How much of a block is searched. */
 const mostRead = 200_000
 
 function saidIn(block: SearchHit['message']['blocks'][number]): { kind: HitKind; text: string } | null {
@@ -115,7 +115,7 @@ function saidIn(block: SearchHit['message']['blocks'][number]): { kind: HitKind;
   }
 }
 
-/** Letters and digits only: escapes and white space are written differently in a snippet. */
+/** Letters and digits only: a snippet writes escapes and white space differently. */
 function bare(text: string): string {
   return text.slice(0, mostRead).replace(/[^\p{L}\p{N}]+/gu, '')
 }

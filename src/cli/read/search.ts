@@ -15,10 +15,10 @@ import { withStore } from '../store/with-store.ts'
 import { conversationScope } from '../target/scope.ts'
 import { type HitGroup, hitKind, searchLines } from './search-lines.ts'
 
-/** As many as the store gives at once, and as many as are counted elsewhere. */
+/** The most that the store returns at once, and the most that are counted outside the scope. */
 const mostHits = 200
 
-/** `skein search`: finds anything that was said here, by people, models or tools. */
+/** `skein search`: finds messages of people, models and tools. */
 export const searchCommand: CommandHandler = (args, context) => {
   const query = args.arguments.join(' ')
   const limit = limitOption(args, 20, mostHits)

@@ -6,7 +6,7 @@ import { conversationJson } from './conversation-json.ts'
 import { endingAt, turnUsageAt } from './path-facts.ts'
 import type { ShownPath } from './shown-path.ts'
 
-/** A path as `--json` prints it. Fields are only ever added. */
+/** A path as `--json` prints it. Fields are only added, never removed. */
 export async function showJson(
   store: ConversationReader & Lister,
   shown: ShownPath,
@@ -70,7 +70,7 @@ function usageJson({ input, output, cacheRead, cacheWrite, reasoning, cost }: Us
   }
 }
 
-/** Blocks that we do not know are printed as they are. */
+/** Unknown blocks are printed unchanged. */
 function blockJson(block: Block): object {
   if (!isKnown(block)) return block
   const { mime = null, metadata: meta = null } = block

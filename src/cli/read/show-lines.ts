@@ -20,16 +20,16 @@ import type { ShownDraft, ShownPath } from './shown-path.ts'
 export interface ShowOptions {
   readonly width: number
   readonly style: Style
-  /** Opens tools, thinking and summaries. */
+  /** Also prints tool inputs and outputs, thinking and summaries. */
   readonly full: boolean
-  /** Ids as they are printed. */
+  /** The ids to print. */
   readonly short: ReadonlyMap<string, string>
-  /** Says where the home is, which is written as `~`. */
+  /** Contains HOME, which is printed as `~`. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly now: number
 }
 
-/** A path for people: who, when, which, and what was said; calls of tools on a line each. */
+/** A path for people: a heading and the text of each message, and one line per tool call. */
 export function* showLines(shown: ShownPath, path: readonly Message[], look: ShowOptions): Generator<string> {
   const { style, short, width, full } = look
   const prose = Math.min(width, proseWidth)
@@ -56,7 +56,7 @@ export function* showLines(shown: ShownPath, path: readonly Message[], look: Sho
   function* messageLines(message: Message): Generator<string> {
     const blocks =
       message.role === 'tool_result' ? message.blocks.filter(block => !isFolded(block)) : message.blocks
-    // Results stand with their calls.
+    // Results are shown with their calls.
     if (message.role === 'tool_result' && blocks.length === 0 && message.erased === null) return
     yield headingOf(message)
     if (message.erased) {
@@ -67,7 +67,7 @@ export function* showLines(shown: ShownPath, path: readonly Message[], look: Sho
     for (const block of blocks) {
       const lines = [...blockLines(block, message)]
       const wasText = block.type === 'text'
-      // A line of tools stands close to what it belongs to, a text does not.
+      // An empty line separates texts, but not tool lines.
       if (wasText && isText && lines.length > 0) yield ''
       yield* lines
       isText = wasText
@@ -93,7 +93,7 @@ export function* showLines(shown: ShownPath, path: readonly Message[], look: Sho
     if (message.label !== null) parts.push(style.faint(style.safe(collapseSpaces(message.label))))
     const usage = turnUsageAt(message, shown)
     const words = usage ? usageWords(usage, modelOf(message, shown)) : ''
-    // What it took leaves first.
+    // The usage is dropped if the heading is too wide.
     const fits = widthOf([...parts, words].join('  ')) <= width
     if (words !== '' && fits) parts.push(style.faint(words))
     const ending = endingAt(message, shown, look.now)
@@ -198,7 +198,7 @@ function* head(
   yield style.title(cut(style.safe(collapseSpaces(one.title ?? one.label ?? '(no title)')), width, dots))
   const parts = [style.safe(branch), plural(pathMessages, 'message')]
   if (one.directory !== null) parts.push(cutMiddle(style.safe(tildify(one.directory, env)), 40, dots))
-  // The built-in model is the only one that is known to take nothing.
+  // Only the built-in model is known to be free.
   const isFree = turns.size > 0 && [...turns.values()].every(({ model }) => model === 'scripted')
   if (one.tokensUsed > 0)
     parts.push(`${formatCount(one.tokensUsed)} tokens`, formatMoney(isFree ? 0 : conversationCost(one)))
@@ -210,7 +210,7 @@ function* head(
   yield ''
 }
 
-/** Who said it: you, the model by its name, the system, a tool. */
+/** The author of a message: You, the model, System or Tool. */
 export function speakerName(message: Message, { facts, turns }: Pick<ShownPath, 'facts' | 'turns'>): string {
   if (message.role === 'user') return 'You'
   if (message.role !== 'assistant') return message.role === 'system' ? 'System' : 'Tool'

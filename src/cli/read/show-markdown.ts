@@ -16,7 +16,7 @@ export interface ShowMarkdownOptions {
   readonly now: number
 }
 
-/** A path for a file or the next program: Markdown, ids and times in full, nothing cut. */
+/** A path for a file or another program: Markdown, with full ids and times, and nothing cut. */
 export function* showMarkdown(
   shown: ShownPath,
   path: readonly Message[],
@@ -92,7 +92,7 @@ export function* showMarkdown(
       .map(line => `> ${line}`.trimEnd())
   }
 
-  /** A fence that nothing inside can close. */
+  /** A fence that is longer than any fence inside. */
   function fenced(text: string, language = ''): readonly string[] {
     const inside = [...text.matchAll(/^ {0,3}(`{3,})/gm)].map(([, ticks = '']) => ticks.length)
     const fence = '`'.repeat(Math.max(3, 1 + Math.max(0, ...inside)))

@@ -17,7 +17,7 @@ import { showLines, speakerName } from './show-lines.ts'
 import { showMarkdown } from './show-markdown.ts'
 import { readShownPath, type ShownPath } from './shown-path.ts'
 
-/** `skein show`: what was said on the way to a message, or on a branch. */
+/** `skein show`: prints the path to a message, or the path of a branch. */
 export const showCommand: CommandHandler = (args, context) => {
   checkOptions(args, context)
   return withStore(context, async store => {
@@ -48,7 +48,7 @@ function checkOptions(args: Args, { json }: CommandContext): void {
   if (asked.length > 1) throw new UsageError(`${asked.join(' and ')} contradict each other`, 'Drop one')
 }
 
-/** What was asked for; without an id, what a bare `skein` would go on with. */
+/** The named message or branch. Default: what `skein` without arguments would continue. */
 async function resolved(
   store: ConversationReader & Lister,
   args: Args,
@@ -63,7 +63,7 @@ async function resolved(
   return { ...newest, message: null }
 }
 
-/** The path from a message on. */
+/** The path, starting at a message. */
 async function fromOn(
   store: ConversationReader,
   path: readonly Message[],
@@ -95,7 +95,7 @@ async function printPath(
   await printPaged(context, [...showLines(shown, path, look)])
 }
 
-/** `--path`: a line for each message; in a pipe its full id, time, who, and its first words. */
+/** `--path`: one line per message; in a pipe with full id, time, role and gist. */
 function* outline(shown: ShownPath, path: readonly Message[], context: CommandContext): Generator<string> {
   const { style, width, isTerminal } = context.out
   const short = shortIds(shown.path.map(message => message.id))
@@ -120,7 +120,7 @@ function* outline(shown: ShownPath, path: readonly Message[], context: CommandCo
   }
 }
 
-/** The inside of the last fenced block that was said, with the line break at its end, or null. */
+/** The content of the last fenced code block, including the final line break, or null. */
 function lastCode(path: readonly Message[]): string | null {
   for (const { blocks } of path.toReversed()) {
     for (const block of blocks.toReversed()) {
@@ -131,7 +131,7 @@ function lastCode(path: readonly Message[]): string | null {
   return null
 }
 
-/** The fenced blocks of a Markdown text. One that is never closed reaches to the end. */
+/** The fenced blocks of a Markdown text. An unclosed block extends to the end. */
 function fencedIn(text: string): readonly string[] {
   const found: string[] = []
   let open: { readonly fence: string; readonly indent: number; readonly lines: string[] } | null = null
@@ -159,16 +159,16 @@ function joined(lines: readonly string[]): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`
 }
 
-/** Prints lines; on a terminal with fewer rows than there are lines, through a pager: PAGER, else `less -FIRX`. */
+/** Prints lines. On a terminal with fewer rows, uses a pager: PAGER, or `less -FIRX`. */
 async function printPaged(context: CommandContext, lines: readonly string[]): Promise<void> {
   const { out, env } = context
   const isPlain = !out.isTerminal || env.TERM === 'dumb' || /^\s*(cat)?\s*$/.test(env.PAGER ?? 'less')
   if (isPlain || lines.length < out.rows || !(await readWith(env, lines))) await printLines(out, lines)
 }
 
-/** False if there is no such pager. */
+/** Returns false if the pager does not exist. */
 function readWith(env: CommandContext['env'], lines: readonly string[]): Promise<boolean> {
-  // Ctrl+C is for the pager: it stops a search there, and must not end us before it.
+  // Ctrl+C is for the pager, where it stops a search, and must not end this process first.
   const ignore = () => undefined
   process.on('SIGINT', ignore)
   return new Promise<boolean>(resolve => {
@@ -176,11 +176,11 @@ function readWith(env: CommandContext['env'], lines: readonly string[]): Promise
       stdio: ['pipe', 'inherit', 'inherit'] as ['pipe', 'inherit', 'inherit'],
       env: { ...env, LESS: env.LESS ?? 'FIRX' },
     }
-    // What people put into PAGER is a command line.
+    // PAGER is a shell command line.
     const child = env.PAGER
       ? spawn(env.PAGER, { ...options, shell: true })
       : spawn('less', ['-FIRX'], options)
-    // Whoever quits before the end has seen enough.
+    // The pager may be closed before it has read everything.
     child.stdin.on('error', ignore)
     child.on('error', () => resolve(false))
     child.on('close', code => resolve(code !== 127))

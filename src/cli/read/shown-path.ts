@@ -10,22 +10,22 @@ import { gistOf } from '../output/gist.ts'
 import { type BranchForks, findForks } from './branch-forks.ts'
 import { type ConversationFacts, readConversationFacts } from './conversation-facts.ts'
 
-/** A path of a conversation, and what is shown with it. */
+/** A path of a conversation, with everything that is shown with it. */
 export interface ShownPath {
   readonly facts: ConversationFacts
   readonly branch: string
   readonly path: readonly Message[]
-  /** By the seq of their first message: what `Message.turn` names. */
+  /** By the seq of their first message, which `Message.turn` refers to. */
   readonly turns: ReadonlyMap<number, Turn>
-  /** By the message they end with. */
+  /** By their last message. */
   readonly summaries: ReadonlyMap<string, Summary>
-  /** By message: the names of what begins beside it, itself among them, and which of them it is. */
+  /** By message: the names of its siblings, including its own, and its number among them. */
   readonly siblings: ReadonlyMap<string, SiblingNames>
-  /** Runs of subagents, by the message they were started from. */
+  /** Subagent runs, by the message that started them. */
   readonly traces: ReadonlyMap<string, readonly ListedConversation[]>
-  /** How long tools took. */
+  /** How long the tool calls took. */
   readonly toolTimes: ToolTimes
-  /** What has arrived of an answer that is not over; null if there is none, or the path ends before it. */
+  /** The draft of an unfinished answer at the end of the path, or null. */
   readonly draft: ShownDraft | null
 }
 
@@ -70,7 +70,7 @@ export async function readShownPath(
   }
 }
 
-/** Also one whose writer died: it becomes a message when the next turn begins, and can be read before. */
+/** Includes the draft of a dead process, which becomes a message only when the next turn begins. */
 async function readDraft(
   store: MessageReader,
   turns: Iterable<Turn>,
@@ -85,7 +85,7 @@ async function readDraft(
   return null
 }
 
-/** How the branches lie in the tree. */
+/** Reads how the branches share the tree. */
 async function readForks(
   store: ConversationReader & MessageReader,
   id: ConversationId,
@@ -117,7 +117,7 @@ async function nameSiblings(
   return named
 }
 
-/** The branch that a path is on: the active one if that goes there, otherwise the first that does. */
+/** The branch of a path: the active one if it contains the path, otherwise the first that does. */
 function branchOf(forks: BranchForks, path: readonly Message[], active: string): string {
   const through = path.length === 0 ? [] : forks.through(path.at(-1)!.seq)
   return through.includes(active) ? active : (through[0] ?? active)
@@ -136,14 +136,14 @@ async function readTraces(
   return Map.groupBy(items.toReversed(), ({ parent }) => parent?.messageId ?? '')
 }
 
-/** How long a call of a tool took, as its start and its end were noted; null if they were not. */
+/** How long a tool call took, by its start and end events; null without them. */
 type ToolTimes = (message: MessageId, callId: string) => number | null
 
-/** No more calls are looked up than a person would scroll through: what is older has no times. */
+/** The most events to read. Older calls are shown without a duration. */
 const mostEvents = 10_000
 
-/** Reads how long the tools of a conversation took. Some recorders note which message made the call, others only the
- *  call's own id. */
+/** Reads the durations of tool calls. Some recorders store the message of a call in the event, others only
+ *  the call id. */
 async function readToolTimes(
   store: Pick<MessageReader, 'listEvents'>,
   id: ConversationId,

@@ -19,7 +19,7 @@ interface Stats {
   readonly messages: { readonly recent: number; readonly all: number }
   readonly recent: UsageTotals
   readonly all: UsageTotals
-  /** By local day (`2026-11-09`) of the last 30 days, in their order. */
+  /** By local day (`2026-11-09`) of the last 30 days, in order. */
   readonly days: ReadonlyMap<string, UsageTotals>
   /** By model, of all time. */
   readonly models: ReadonlyMap<string, UsageTotals>
@@ -28,7 +28,7 @@ interface Stats {
   readonly sizes: Measured['sizes']
 }
 
-/** What was said, used and paid, in the last 30 days and in all. */
+/** `skein stats`: messages, usage and cost, of the last 30 days and in total. */
 export const statsCommand: CommandHandler = (_given, context) =>
   withStore(context, async store => {
     const found = await readStats(store, context)
@@ -38,8 +38,8 @@ export const statsCommand: CommandHandler = (_given, context) =>
     return exitCode.ok
   })
 
-/** Usage counts once: a fork shares the turns of its conversation, a subagent has its own. What is in the trash was
- *  paid all the same. */
+/** Usage counts once: a fork shares the turns of its conversation, a subagent has its own. The trash counts
+ *  too. */
 async function readStats(store: Meter, context: CommandContext): Promise<Stats> {
   const measured = await store.measure(new Date(context.now() - monthMs))
   let [recent, all] = [noUsage, noUsage]
@@ -67,7 +67,7 @@ async function readStats(store: Meter, context: CommandContext): Promise<Stats> 
   }
 }
 
-/** What takes how much room: as the engine says, and what stands beside the file. */
+/** The sizes as the engine reports them, and the size of the write-ahead log. */
 function* sizesOf(sizes: Measured['sizes'], context: CommandContext): Generator<Measured['sizes'][number]> {
   const { target } = context.location()
   const log = statSync(`${target}-wal`, { throwIfNoEntry: false })?.size
@@ -158,7 +158,7 @@ function bars(
   }
 }
 
-/** How long its bar is: by what is known of all. */
+/** The length of a bar: by cost if any is known, otherwise by tokens. */
 function weight({ cost, input, output }: UsageTotals, byCost: boolean): number {
   return byCost ? cost : input + output
 }
@@ -187,20 +187,20 @@ function jsonOf({ conversations, messages, recent, all, days, models, trashed, b
   }
 }
 
-/** What was used by some turns. */
+/** The usage of some turns. */
 interface UsageTotals {
   readonly turns: number
   readonly input: number
   readonly output: number
-  /** What the turns cost whose price is known. */
+  /** The cost of the turns with a known price. */
   readonly cost: number
-  /** Tokens of turns whose price is not known. */
+  /** The tokens of the turns without a known price. */
   readonly unpriced: number
 }
 
 const noUsage: UsageTotals = { turns: 0, input: 0, output: 0, cost: 0, unpriced: 0 }
 
-/** Adds what the engine has summed up. */
+/** Adds a sum of the engine. */
 function withSum(totals: UsageTotals, sum: UsageSum): UsageTotals {
   return {
     turns: totals.turns + sum.turns,
@@ -211,12 +211,12 @@ function withSum(totals: UsageTotals, sum: UsageSum): UsageTotals {
   }
 }
 
-/** What it cost; null if tokens were used and no price is known for any of them. */
+/** The cost; null if tokens were used and no price is known. */
 function costOf({ cost, unpriced }: UsageTotals): number | null {
   return cost === 0 && unpriced > 0 ? null : cost
 }
 
-/** The built-in model, and models of one's own machine. */
+/** The built-in model, and models on the user's machine. */
 function isFree(model: string | null): boolean {
   return model === 'scripted' || model?.startsWith('ollama/') === true
 }

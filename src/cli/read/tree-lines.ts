@@ -6,18 +6,18 @@ import { gistOf } from '../output/gist.ts'
 import type { Style } from '../output/style.ts'
 import { formatTime } from '../output/time.ts'
 
-/** However deep a line stands, so much of what was said is seen. */
+/** The minimum width of a snippet, however deep the line is indented. */
 const shortestSnippet = 12
 
 export interface TreeOptions {
   readonly width: number
   readonly style: Style
-  /** Ids as they are printed. */
+  /** The ids to print. */
   readonly short: ReadonlyMap<string, string>
 }
 
-/** The lines of trees of messages (S3-60 … S3-64): children 4 spaces further in, `------` where a branch ends, the
- *  most recently active last. */
+/** The lines of message trees (S3-60 … S3-64): children are indented by 4 spaces, `------` ends a branch, the
+ *  most recently active branch is last. */
 export function* treeLines(forest: readonly Tree<Message>[], look: TreeOptions): Generator<string> {
   for (const { tree, depth } of walkForest(byActivity(forest))) {
     yield messageLine(tree.node, depth, look)
@@ -25,7 +25,7 @@ export function* treeLines(forest: readonly Tree<Message>[], look: TreeOptions):
   }
 }
 
-/** A stretch without a fork, with its two ends. */
+/** A stretch without a fork, with its first and last message. */
 interface FoldedStretch {
   readonly id: string
   readonly parentId: string | null
@@ -36,7 +36,7 @@ interface FoldedStretch {
   readonly last: Message
 }
 
-/** Stretches that make a tree: each hangs on the one that its parent ends. */
+/** The stretches as a tree: the parent of each is the stretch that ends with its parent message. */
 export function foldStretches(
   runs: readonly Stretch[],
   messages: ReadonlyMap<string, Message>,
@@ -45,13 +45,14 @@ export function foldStretches(
     const first = messages.get(run.first)
     const last = messages.get(run.last)
     if (!first || !last) return []
-    // Named by its end, since that is what others hang on.
+    // Identified by its last message, which its children refer to.
     const { parent: parentId, firstSeq: seq, messages: count } = run
     return [{ id: run.last, parentId, seq, createdAt: run.endedAt, messages: count, first, last }]
   })
 }
 
-/** The same with every stretch folded to its ends: one further in for each line. */
+/** The same, with each stretch reduced to its first and last message. Each line is indented one level
+ *  further. */
 export function* compactLines(forest: readonly Tree<FoldedStretch>[], look: TreeOptions): Generator<string> {
   const depths = new Map<string, number>()
   for (const { tree } of walkForest(byActivity(forest))) {
@@ -75,7 +76,7 @@ function messageLine(message: Message, depth: number, { width, style, short }: T
   const time = `(${formatTime(message.createdAt)})`
   const role = `[${message.role.toUpperCase()}]`
   const room = width - widthOf(`${indent}${id} ${time} ${role} `)
-  // Tabs and line breaks are folded by the gist, so no line is broken by what is in it.
+  // The gist has no tabs and no line breaks.
   const snippet = cut(style.safe(gistOf(message)), Math.max(shortestSnippet, room), '...')
   const painted = message.role === 'user' ? style.title(role) : role
   return `${indent}${style.id(id)} ${style.faint(time)} ${painted} ${snippet}`

@@ -15,7 +15,7 @@ import { withStore } from '../store/with-store.ts'
 import { conversationScope } from '../target/scope.ts'
 import { compactLines, foldStretches, treeLines } from './tree-lines.ts'
 
-/** `skein tree`, `skein conversation list`: every message of the conversations here, or of one. */
+/** `skein tree`, `skein conversation list`: every message of the conversations in the scope, or of one. */
 export const treeCommand: CommandHandler = (args, context) => {
   const [id] = args.arguments
   const isCompact = hasOption(args, 'compact')
@@ -42,13 +42,13 @@ export const treeCommand: CommandHandler = (args, context) => {
   })
 }
 
-/** One tree of a conversation; all of them if no root is named. */
+/** One tree of a conversation; all trees without a root. */
 interface Root {
   readonly id: ConversationId
   readonly root: string | null
 }
 
-/** Every tree of the scope, the most recently active last. */
+/** The trees of the scope, the most recently active last. */
 async function rootsHere(
   context: CommandContext,
   store: MessageReader & Lister,
@@ -117,7 +117,7 @@ async function printTreesJson(
 
 interface Forest {
   readonly forest: readonly Tree<Message>[]
-  /** Of all that is shown of the conversation, so that ids are as long in each of its trees. */
+  /** The prefixes are unique within the conversation, so they have the same length in all its trees. */
   readonly short: ReadonlyMap<string, string>
 }
 
@@ -126,7 +126,7 @@ interface Held extends Forest {
   left: number
 }
 
-/** Tree by tree, each conversation read once: those with several trees are kept until the last was printed. */
+/** Yields the trees in order. A conversation is read once, and kept until its last tree is printed. */
 async function* forests(
   context: CommandContext,
   store: Lister,
@@ -180,7 +180,7 @@ async function printCompact(
 
 const pageSize = 2000
 
-/** All messages of a conversation in the order they were stored, of large ones only the beginning of each. */
+/** All messages of a conversation in stored order. Large ones are shortened. */
 async function readMessages(
   store: Pick<Lister, 'listMessages'>,
   conversationId: ConversationId,
@@ -202,14 +202,14 @@ async function readMessages(
   return { messages, unreadable }
 }
 
-/** When something was last said in each tree of a conversation, by the id of its root. Reads no bodies. */
+/** The time of the newest message in each tree of a conversation, by root id. Reads no bodies. */
 export async function newestByRoot(
   store: Pick<MessageReader, 'listStretches'>,
   conversationId: ConversationId,
 ): Promise<ReadonlyMap<string, number>> {
   const newest = new Map<string, number>()
   const rootOf = new Map<string, string>()
-  // Parents come before their children.
+  // Parents precede their children.
   for (const { first, last, parent, startedAt, endedAt } of await collectPages(page =>
     store.listStretches(conversationId, page),
   )) {

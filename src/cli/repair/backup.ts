@@ -12,7 +12,7 @@ import { createProgressBar } from '../output/progress-bar.ts'
 import { formatDuration } from '../output/time.ts'
 import { isServerUrl } from '../store/store-location.ts'
 
-/** Copies the store into a file while others write to it, and checks the copy. */
+/** `skein backup`: copies the store into a file while other processes write to it, and verifies the copy. */
 export const backupCommand: CommandHandler = async (args, context) => {
   const { target } = context.location()
   const to = resolve(context.cwd, args.arguments[0]!)
@@ -53,7 +53,7 @@ function refuseToReplace(target: string, to: string, force: boolean): void {
   if (there && !force) throw new UsageError(`${to} is there already`, 'To write over it: --force')
 }
 
-/** A copy of something damaged is damaged: whoever makes a backup wants to know. */
+/** A copy of a damaged store is damaged too, and not a backup. */
 async function check(unfinished: string, context: CommandContext): Promise<number> {
   await using copy = await openStore(unfinished)
   const { findings, messages } = await copy.verify({ signal: context.signal })

@@ -11,7 +11,7 @@ import { plural } from '../output/number.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { withStore } from '../store/with-store.ts'
 
-/** Removes the words of messages for good and keeps their places. */
+/** `skein erase`: removes the content of messages permanently, and keeps their places. */
 export const eraseCommand: CommandHandler = async (args, context) => {
   const reason = textOption(args, 'reason')
   if (reason === undefined || reason.trim() === '')
@@ -39,7 +39,7 @@ async function eraseIn(
   return exitCode.ok
 }
 
-/** Only messages: a word less on the command line must not erase a conversation. */
+/** Accepts message ids only, so that a mistyped command cannot erase a conversation. */
 async function named(
   store: ConversationReader & MessageReader,
   texts: readonly string[],
@@ -71,7 +71,7 @@ async function isConfirmed(
   return confirm(`erase the words of ${plural(messages.length, 'message')} for good?`, context)
 }
 
-/** Whether the words are gone from the bytes of the file too; null where that is not ours to say. */
+/** Whether the content is also gone from the bytes of the file; null if the store is not a file. */
 async function removeTraces(context: CommandContext): Promise<boolean | null> {
   const { target, isFile } = context.location()
   if (!isFile) return null

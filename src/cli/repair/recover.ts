@@ -16,10 +16,10 @@ import { shortenId, shortestIdLength } from '../output/short-id.ts'
 import { formatDuration } from '../output/time.ts'
 import { isServerUrl } from '../store/store-location.ts'
 
-/** How many losses are named to people; programs are told all. */
+/** The number of losses to print. `--json` prints all. */
 const mostListed = 20
 
-/** Copies what is sound of a damaged file into a new one. Exit 1 if something could not be copied as it was. */
+/** `skein recover`: copies the intact part of a damaged file into a new one. Exit 1 if anything is lost. */
 export const recoverCommand: CommandHandler = async (args, context) => {
   const named = args.arguments[0]
   const damaged = named === undefined ? context.location().target : resolve(context.cwd, named)

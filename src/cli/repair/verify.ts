@@ -12,10 +12,10 @@ import { uniqueShortId } from '../output/short-id.ts'
 import { formatDuration } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 
-/** How many messages a quick check looks at. */
+/** The number of messages that `--quick` verifies. */
 const sample = 1_000
 
-/** Checks that everything is as it was stored. Exit 1 if something is damaged. */
+/** `skein verify`: checks that everything is as it was stored. Exit 1 if anything is damaged. */
 export const verifyCommand: CommandHandler = async (args, context) => {
   try {
     return await withStore(context, store =>
@@ -97,7 +97,7 @@ function jsonOf(finding: Finding) {
   }
 }
 
-/** Whether the store cannot be opened because of what lies there; anything else has its own name and next step. */
+/** Whether the store cannot be opened because the file is damaged. Other errors are reported as usual. */
 function isDamage(error: unknown): error is Error {
   if (error instanceof SkeinError) return error instanceof CorruptError
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_')
@@ -106,10 +106,10 @@ function isDamage(error: unknown): error is Error {
 const nowhere = { conversation: null, message: null, branch: null, seq: null, before: null, standing: null }
 const nothing = { conversations: 0, messages: 0, erased: 0, blobs: 0, damaged: 0 }
 
-/** How many are named to people; programs are told all. */
+/** The number of findings to print. `--json` prints all. */
 const mostListed = 50
 
-/** What was found, for people: what is damaged first, then what can be repaired; what is only odd is counted. */
+/** Prints the findings: first damage, then what can be repaired. Notes are only counted. */
 async function tellFindings(
   store: ConversationReader | null,
   context: CommandContext,
@@ -181,7 +181,7 @@ function damagedLine({ conversations, damaged }: Verified): string {
   return `${plural(damaged, 'conversation')} ${isOrAre(damaged)} damaged, ${formatInteger(sound)} ${isOrAre(sound)} sound`
 }
 
-/** Null if it has none, or cannot be read: that is what this is about. */
+/** Null without a title, and if the conversation cannot be read. */
 async function titleOf(store: ConversationReader, id: string): Promise<string | null> {
   try {
     return (await store.getConversation(id as ConversationId)).title

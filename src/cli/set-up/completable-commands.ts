@@ -1,7 +1,7 @@
 import type { Command, CommandOption } from '../command-line/command.ts'
 import { commonOptions } from '../command-line/parse-args.ts'
 
-/** What stands for a value or an argument, as far as a shell can help with it. */
+/** How a shell completes a value or an argument. */
 export type CompletionKind = 'id' | 'file' | 'none' | readonly string[]
 
 export interface CompletableOption {
@@ -12,7 +12,7 @@ export interface CompletableOption {
   readonly value: CompletionKind | null
 }
 
-/** A line that can be typed: a command under one of its names. */
+/** A command under one of its names. */
 export interface CompletableCommand {
   /** One word or two: `ls`, `conversation list`. '' for the prompt. */
   readonly name: string
@@ -21,7 +21,7 @@ export interface CompletableCommand {
   readonly argument: CompletionKind
 }
 
-/** Everything that can be completed, from the declarations of the commands. */
+/** Everything that can be completed, from the declarations. */
 export function completableCommands(commands: readonly Command[]): readonly CompletableCommand[] {
   return commands.flatMap(command =>
     namesOf(command).map(name => ({
@@ -34,7 +34,7 @@ export function completableCommands(commands: readonly Command[]): readonly Comp
 }
 
 function namesOf({ name, aliases = [] }: Command): readonly string[] {
-  // `convo` is another word for `conversation`.
+  // `convo` is an alias of `conversation`.
   const more = aliases
     .filter(alias => alias.startsWith('conversation '))
     .map(alias => alias.replace('conversation', 'convo'))
@@ -58,7 +58,7 @@ function kindOfValue({ value }: CommandOption): CompletionKind | null {
   return /file/.test(value) ? 'file' : 'none'
 }
 
-/** Arguments whose name is the word to type, or that have a few. */
+/** Arguments with a fixed set of words. */
 const choices: Readonly<Record<string, readonly string[]>> = {
   shell: ['bash', 'zsh', 'fish'],
   models: ['models'],

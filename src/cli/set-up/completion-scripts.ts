@@ -1,6 +1,6 @@
 import type { CompletableCommand, CompletableOption, CompletionKind } from './completable-commands.ts'
 
-/** The script for bash. Ids are asked of `skein ls` when they are wanted. */
+/** The script for bash. It calls `skein ls` to complete ids. */
 export function bashScript(commands: readonly CompletableCommand[]): string {
   const words = commands.map(({ name }) => name).filter(name => name !== '')
   const first = [...new Set(words.map(name => name.split(' ')[0]!))]
@@ -64,7 +64,7 @@ function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** The script for zsh. Titles stand beside the ids. */
+/** The script for zsh. It shows titles next to ids. */
 export function zshScript(commands: readonly CompletableCommand[]): string {
   const [prompt, ...named] = commands as [CompletableCommand, ...CompletableCommand[]]
   const single = named.filter(({ name }) => !name.includes(' '))
@@ -155,7 +155,7 @@ function escapeColons(text: string): string {
   return text.replaceAll(':', '\\:')
 }
 
-/** The script for fish. Titles stand beside the ids: `ls` prints them in the form that fish wants. */
+/** The script for fish. It shows titles next to ids, in the form that `skein ls` prints. */
 export function fishScript(commands: readonly CompletableCommand[]): string {
   const [prompt, ...named] = commands as [CompletableCommand, ...CompletableCommand[]]
   const first = new Map(
@@ -170,7 +170,7 @@ export function fishScript(commands: readonly CompletableCommand[]): string {
   return [
     '# Completion of skein for fish. In ~/.config/fish/config.fish: skein completion fish | source',
     'function __skein_ids; skein ls -q 2>/dev/null | cut -f 1,2; end',
-    // The words so far without flags, the last one unfinished and not among them.
+    // The words before the cursor without flags.
     `function __skein_at`,
     `  set -l words (string match -v -- '-*' (commandline -opc))[2..]`,
     `  test "$words[1..2]" = "$argv" -o "$words[1]" = "$argv"`,

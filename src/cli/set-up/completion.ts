@@ -6,7 +6,7 @@ import { bashScript, fishScript, zshScript } from './completion-scripts.ts'
 
 const shells = { bash: bashScript, zsh: zshScript, fish: fishScript }
 
-/** Prints a script that makes a shell complete these commands, their flags and the ids of conversations. */
+/** `skein completion`: prints a script that completes these commands, their flags and conversation ids. */
 export function completionCommand(commands: readonly Command[]): CommandHandler {
   return async (args, context) => {
     const name = args.arguments[0]!

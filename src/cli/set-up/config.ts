@@ -14,7 +14,8 @@ import { tableLines } from '../output/table.ts'
 import { wrap } from '../output/wrap.ts'
 import { shownLocation } from '../store/store-location.ts'
 
-/** Shows what is set, and where each value comes from. Keys are said to be there, never shown. */
+/** `skein config`: prints the settings and their sources. Keys are reported as set or not set, never
+ *  printed. */
 export const configCommand: CommandHandler = async (args, context) => {
   const [what] = args.arguments
   if (what !== undefined && what !== 'models') {
@@ -80,20 +81,20 @@ function showSettings(config: Config, context: CommandContext): void {
   }
 }
 
-/** A setting, and the section it stands in. */
+/** A setting and its section. */
 type Row = readonly [section: string, name: string, value: string, source: string]
 
-/** Below this, a value has no room beside its name. */
+/** Below this width, a value is printed under its name. */
 const narrow = 64
 
-/** Section by section, as in the file; what is longer than the line goes on below. */
+/** Prints the settings by section, as in the file. Long lines are wrapped. */
 function tellSections(rows: readonly Row[], { out }: CommandContext): void {
   const { safe, faint, title, symbols } = out.style
   const cell = (text: string) => safe(text).replace(/\s+/g, ' ')
   for (const [section, members] of Map.groupBy(rows, ([name]) => name)) {
     if (section !== '') out.line(title(section))
     const indent = section === '' ? '' : '  '
-    // One column of values for all sections, as far as names allow it.
+    // The values of all sections start at the same column, if the names allow it.
     const width = Math.max(30 - indent.length, ...members.map(([, name]) => widthOf(cell(name))))
     for (const [, name, value, source] of members) {
       if (out.width < narrow) {
@@ -170,7 +171,7 @@ function showModels(config: Config, context: CommandContext): void {
   }
 }
 
-/** A setting as it counts now. */
+/** An effective setting. */
 interface Setting {
   /** As in the file: `conversation.max_tokens`. */
   readonly path: string
@@ -178,8 +179,8 @@ interface Setting {
   readonly source: string
 }
 
-/** All settings, with what each comes from. Of programs and servers only the command and the address are shown: their
- *  arguments, variables and headers are where people put secrets. */
+/** All settings with their sources. MCP servers and agents show only the command or the URL: arguments,
+ *  variables and headers may contain secrets. */
 function settingsOf(config: Config, context: Pick<CommandContext, 'cwd' | 'env'>): readonly Setting[] {
   const { model, models, conversation, channels, projects, mcp, agents } = config
   const settings: [path: string, value: Setting['value'], sourcePath?: string][] = [['model', model]]
@@ -217,7 +218,7 @@ function sourceText(source: ValueSource, { cwd, env }: Pick<CommandContext, 'cwd
   }
 }
 
-/** As one would write it: the largest unit that leaves no rest. */
+/** In the largest unit without a remainder. */
 function durationText(ms: number | null): string | null {
   if (ms === null) return null
   const units = [
@@ -227,7 +228,7 @@ function durationText(ms: number | null): string | null {
     ['s', 1_000],
   ] as const
   const unit = units.find(([, size]) => ms % size === 0)
-  // A day and less is said in hours, as the documents do.
+  // Up to a day in hours, as in the documentation.
   if (unit?.[0] === 'd' && ms <= 86_400_000) return `${ms / 3_600_000}h`
   return unit ? `${ms / unit[1]}${unit[0]}` : `${ms}ms`
 }

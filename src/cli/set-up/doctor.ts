@@ -20,7 +20,8 @@ interface Check {
   readonly message: string
 }
 
-/** Looks at everything that Skein stands on, and says what to do. Exit 1 if something does not work. */
+/** `skein doctor`: checks the installation, the store, the configuration and the keys. Exit 1 if a check
+ *  fails. */
 export const doctorCommand: CommandHandler = async (_given, context) => {
   const checks = [checkNode(), ...(await checkStore(context)), ...(await checkSettings(context))]
   const problems = checks.filter(({ status }) => status === 'failed').length
@@ -41,7 +42,7 @@ export const doctorCommand: CommandHandler = async (_given, context) => {
   return problems > 0 ? exitCode.failure : exitCode.ok
 }
 
-/** The oldest version that this program runs on. */
+/** The oldest supported version. */
 const oldestNode = [22, 14] as const
 
 function checkNode(): Check {
@@ -76,7 +77,7 @@ async function checkStore(context: CommandContext): Promise<readonly Check[]> {
   }
 }
 
-/** No store is no problem, if one can be made. */
+/** A missing store is not a problem if it can be created. */
 function newPlace(target: string, shown: string): Check {
   let folder = dirname(target)
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)

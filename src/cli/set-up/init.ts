@@ -4,7 +4,7 @@ import { type CommandHandler, hasOption } from '../command-line/command.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 
-/** Makes a store of this directory's own. A second time it changes nothing. */
+/** `skein init`: creates a store for this directory. Does nothing if it exists. */
 export const initCommand: CommandHandler = async (args, context) => {
   if (hasOption(args, 'db'))
     throw new UsageError('init makes .skein/ here, and --db names another place', 'Drop it.')
@@ -16,7 +16,7 @@ export const initCommand: CommandHandler = async (args, context) => {
     throw new UsageError('.skein is there already, and is no folder', 'Move it away')
   if (created) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // It may have been there, and open to others.
+    // The folder may have existed with wider permissions.
     chmodSync(folder, 0o700)
     const ignore = join(folder, '.gitignore')
     if (!existsSync(ignore)) writeFileSync(ignore, '*\n', { mode: 0o600, flag: 'wx' })

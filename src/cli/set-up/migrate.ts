@@ -3,7 +3,8 @@ import type { CommandHandler } from '../command-line/command.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { shownLocation } from '../store/store-location.ts'
 
-/** Brings the store to this version's schema, and says which that is. Opening a store does the same. */
+/** `skein migrate`: migrates the store to the schema of this version, as opening it does, and prints the
+ *  version. */
 export const migrateCommand: CommandHandler = async (_given, context) => {
   const { target, isFile } = context.location()
   if (isFile && !existsSync(target)) {
@@ -30,7 +31,7 @@ export const migrateCommand: CommandHandler = async (_given, context) => {
   return exitCode.ok
 }
 
-/** The version in the file, read without changing it. */
+/** The schema version of the file, read without changing it. */
 async function versionBefore(file: string): Promise<number | null> {
   const [{ default: BetterSqlite3 }, { schemaVersion }] = await Promise.all([
     import('better-sqlite3'),
@@ -44,7 +45,7 @@ async function versionBefore(file: string): Promise<number | null> {
       db.close()
     }
   } catch {
-    // Opening the store itself says what is wrong with the file.
+    // Opening the store reports what is wrong with the file.
     return null
   }
 }

@@ -3,20 +3,20 @@ import { createRequire, Module } from 'node:module'
 import { dirname } from 'node:path'
 import { constants, Script } from 'node:vm'
 
-/** What the bundle of the command exports. */
+/** The exports of the command's bundle. */
 export interface CommandBundle {
   main(): Promise<void>
 }
 
-/** Where the compiled form of a bundle lies: its source, made compact, and the code that V8 has made of it. V8 takes
- *  code only from its own version; machines of another kind are kept apart by the name. */
+/** The paths of the compiled bundle: its minified source, and V8's code cache. V8 accepts a cache only from
+ *  its own version; the name distinguishes platforms. */
 export function compiledPaths(bundle: string): { readonly source: string; readonly code: string } {
   const source = bundle.replace(/\.cjs$/, '.compact.js')
   return { source, code: `${source}.${process.version}-${process.platform}-${process.arch}` }
 }
 
-/** Makes of a compact source something to run, from `code` if there is some: V8 then need not read the source.
- *  The source is one function of what CommonJS gives a module, and ASCII, which V8 keeps in half the room. */
+/** Compiles the minified source, from the code cache if given, so that V8 need not parse it. The source is
+ *  one function with the parameters of a CommonJS module, and ASCII, which V8 stores in half the memory. */
 export function compiledScript(bundle: string, code?: Buffer): Script {
   return new Script(readFileSync(compiledPaths(bundle).source, 'latin1'), {
     filename: bundle,
@@ -25,7 +25,8 @@ export function compiledScript(bundle: string, code?: Buffer): Script {
   })
 }
 
-/** Runs it in the place of the bundle: the bundle's other files, which ask for that by its path, get this. */
+/** Runs the script as if it were the bundle: the other files of the bundle that require its path get this
+ *  module. */
 export function runCompiled(bundle: string, script: Script): CommandBundle {
   const module = new Module(bundle)
   const require = createRequire(bundle)

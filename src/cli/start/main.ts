@@ -3,15 +3,15 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type CommandBundle, compiledPaths, compiledScript, runCompiled } from './compiled.ts'
 
-/** Stands in for `cli/main.ts` in the command that is built: runs the bundle of it that lies beside. */
+/** Replaces `cli/main.ts` in the built command: runs the bundle in the same folder. */
 async function runBundle(): Promise<void> {
   await load(join(import.meta.dirname, 'main.cjs')).main()
-  // With nothing left to wait for, Node would only take its heap apart, piece by piece, before it ends.
+  // With no pending work, exiting at once saves the time that Node would spend on freeing its heap.
   if (process.getActiveResourcesInfo().length === 0) process.exit()
 }
 
 function load(bundle: string): CommandBundle {
-  // The stack of an error names the lines of the source where Node itself has loaded the file and its source map.
+  // Node maps the stack of an error to source lines only for files that it has loaded itself.
   const debug = process.argv.includes('--debug')
   if (debug) process.setSourceMapsEnabled(true)
   const code = debug ? undefined : readIfThere(compiledPaths(bundle).code)
@@ -20,7 +20,7 @@ function load(bundle: string): CommandBundle {
     : (createRequire(bundle)(bundle) as CommandBundle)
 }
 
-/** Nothing for a Node that did not build it: then the bundle is compiled as any other file. */
+/** Undefined for a Node version that did not build it: the bundle is then compiled as usual. */
 function readIfThere(file: string): Buffer | undefined {
   try {
     return readFileSync(file)

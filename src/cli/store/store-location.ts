@@ -3,14 +3,14 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { tildify } from '../output/tildify.ts'
 
-/** Where the store of a command is, and why there. */
+/** The location of a command's store, and why it was chosen. */
 export interface StoreLocation {
   /** A file, a `postgres://` URL, or `:memory:`. */
   readonly target: string
   readonly isFile: boolean
-  /** Given by a flag or SKEIN_DB, found in a project, or the user's own. */
+  /** By a flag or SKEIN_DB, found in a project, or the user's own. */
   readonly kind: 'given' | 'project' | 'user'
-  /** The folder that `.skein/` stands in, for a project's store. */
+  /** The folder that contains `.skein/`, for a project's store. */
   readonly project: string | null
 }
 
@@ -37,19 +37,18 @@ export function isServerUrl(target: string): boolean {
   return /^postgres(ql)?:\/\//.test(target)
 }
 
-/** `~/.local/share/skein`, or what XDG_DATA_HOME says. */
+/** `~/.local/share/skein`, or below XDG_DATA_HOME. */
 export function dataFolder(env: Readonly<Record<string, string | undefined>>): string {
   return join(env.XDG_DATA_HOME || join(env.HOME || homedir(), '.local', 'share'), 'skein')
 }
 
-/** Where things will be kept from now on; null if something is kept there already. */
+/** The path of a store that will be created; null if it exists. */
 export function newStorePath({ location, env }: Located): string | null {
   const { target, isFile } = location()
   return !isFile || existsSync(target) ? null : tildify(target, env)
 }
 
-/** The location of the store as it is shown: a URL without its password, a file with `~` for people and in full
- *  for programs. */
+/** The location to print: a URL without its password; a file with `~` for people and in full for programs. */
 export function shownLocation({ location, env, json }: Located & { readonly json: boolean }): string {
   const { target } = location()
   if (!URL.canParse(target) || !target.includes('://')) return json ? target : tildify(target, env)

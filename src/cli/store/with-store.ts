@@ -6,13 +6,13 @@ import type { StoreLocation } from './store-location.ts'
 
 /** The store of a command. */
 export interface StoreAccess {
-  /** Where the data is. */
+  /** The location of the store. */
   location(): StoreLocation
-  /** Opens the store once; main closes it, on every way out. */
+  /** Opens the store once. `main` closes it in every case. */
   store(): Promise<Store>
 }
 
-/** Runs with the store, to read in it. Looking makes no file: where there is none yet, the store is an empty one. */
+/** Runs with the store. Does not create a file: if it does not exist, the store is empty and in memory. */
 export async function withStore(
   context: StoreAccess & Outputs,
   read: (store: Store) => Promise<number>,

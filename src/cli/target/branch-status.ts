@@ -6,18 +6,18 @@ import { collectPages } from '../../core/pages.ts'
 import type { BranchInConversation, ConversationReader, MessageReader, TurnWriter } from '../../core/ports.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 
-/** Where a conversation stands: what a person is told before anything is asked. */
+/** The status of a branch, which the header prints. */
 export interface BranchStatus {
   readonly conversation: Conversation
   readonly branch: Branch
-  /** The message that is gone on from; null in an empty conversation. */
+  /** The message to continue from; null in an empty conversation. */
   readonly head: MessageId | null
-  /** Messages from the root to there. */
+  /** Messages from the root to the head. */
   readonly messages: number
   readonly last: LastText | null
-  /** Somebody is answering on this branch right now. */
+  /** A turn is being answered on this branch. */
   readonly live: boolean
-  /** The person's last message has no answer, and nobody is working on one. */
+  /** The last message is the user's, and is not being answered. */
   readonly unanswered: boolean
 }
 
@@ -27,11 +27,11 @@ export interface LastText {
   readonly at: Date
 }
 
-/** What finding out the status of a branch reads, and ends: the turns of processes that have died. */
+/** Reads the status of a branch, and ends the turns of dead processes. */
 export type StatusStore = ConversationReader & MessageReader & Pick<TurnWriter, 'endTurn'>
 
-/** Looks at the end of a branch. An answer whose process died is closed first: what had arrived of it is kept, and
- *  is what the person sees. */
+/** Reads the status of a branch. First ends a turn whose process died, so that its draft becomes a
+ *  message. */
 export async function readBranchStatus(
   store: StatusStore,
   found: BranchInConversation,
@@ -44,7 +44,7 @@ export async function readBranchStatus(
   return readStatusAt(store, { conversation, branch }, branch.head, live)
 }
 
-/** The same for any message: a fork begins there, whatever the branch does. */
+/** The status at any message, for a fork. */
 export async function readStatusAt(
   store: Pick<MessageReader, 'getMessages'>,
   { conversation, branch }: BranchInConversation,
@@ -64,7 +64,7 @@ export async function readStatusAt(
   }
 }
 
-/** A tail would begin with a whole turn, which may be long; these are enough to find words in. */
+/** A tail would begin with a whole turn, which may be long. Three messages usually contain text. */
 async function newestOf(
   store: Pick<MessageReader, 'getMessages'>,
   head: MessageId,

@@ -23,24 +23,24 @@ import { newestHere } from './newest-here.ts'
 import { createFork, isAnswered, type PlannedFork, planFork } from './planned-fork.ts'
 import { type TargetFlags, targetFlags } from './target-flags.ts'
 
-/** Which conversation is talked in, and how it was found: said before the model is called. */
+/** The conversation to continue, and how it was chosen. The header prints it before the model is called. */
 export interface ChosenConversation {
-  /** `fresh`: a conversation was to be gone on with, and there is none. */
+  /** `fresh`: there was nothing to continue. */
   readonly how: 'continued' | 'new' | 'forked' | 'fresh' | 'incognito'
-  /** Where it stands; null if there is nothing yet. */
+  /** Null for a new conversation. */
   readonly status: BranchStatus | null
   readonly fork: PlannedFork | null
-  /** What else a person has to know, without the `!`. */
+  /** Further notes, without the `!`. */
   readonly notes: readonly string[]
-  /** The word after `-c`, if it is no id: then it is the beginning of the prompt. */
+  /** The word after `-c`, if it is not an id: it begins the prompt. */
   readonly promptWord: string | null
-  /** Makes what has to be made, and says whom to send to. Called right before the first message: whoever looks
-   *  and leaves, leaves nothing behind. */
+  /** Creates the conversation or branch if needed, and returns where to send. Called right before the first
+   *  message, so that a chat without messages creates nothing. */
   enter(model: string): Promise<Target>
 }
 
-/** Chooses by the flags. Without any: the newest main conversation of this directory, and a new one where there is none.
- *  With `--incognito` no store is opened. Throws UsageError, NotFoundError and AmbiguousIdError. */
+/** Chooses a conversation by the flags. Default: the newest main conversation of this directory, or a new
+ *  one. `--incognito` opens no store. Throws UsageError, NotFoundError and AmbiguousIdError. */
 export async function chooseConversation(args: Args, context: CommandContext): Promise<ChosenConversation> {
   const wishes = targetFlags(args)
   if (wishes.incognito) return incognito
@@ -64,7 +64,7 @@ const incognito: ChosenConversation = {
   enter: async () => 'incognito',
 }
 
-/** What was named: a conversation at one of its branches, or a message. */
+/** Continues a named conversation on one of its branches, or forks at a named message. */
 export async function chooseNamed(
   named: string,
   found: Resolved,
@@ -95,7 +95,7 @@ export async function chooseNamed(
   }
 }
 
-/** A conversation of another directory, or of another program, is not gone on with by mistake (C16). */
+/** Refuses a conversation of another directory or of another program (C16). */
 export function checkOwnership(
   named: string,
   { directory, owner }: Conversation,
@@ -130,14 +130,14 @@ async function continued(
     notes,
     promptWord: null,
     async enter() {
-      // Whoever talks on a branch goes on with it next time.
+      // The branch that was used last is continued next time.
       if (conversation.activeBranch !== branch.name) await store.activateBranch(branch)
       return { conversationId: conversation.id, name: branch.name }
     },
   }
 }
 
-/** The conversation with a name: whoever gives the name gets the one of this directory, made if there is none. */
+/** The conversation of this directory with this name, or a new one. */
 async function byName(
   name: string,
   store: StatusStore & ConversationWriter,
@@ -149,7 +149,7 @@ async function byName(
   return fresh('new', await formerNotes(key, store, context), async () => ({ key, ...wanted(context) }))
 }
 
-/** The key's last holder has expired: what was said is not gone, and nobody should think so. */
+/** Notes that the previous conversation with this key has expired but still exists. */
 async function formerNotes(
   key: string,
   store: Pick<ConversationReader, 'resolve'>,
@@ -180,7 +180,8 @@ async function newest(
   const how = wishes.continueWith !== null || expired ? 'fresh' : 'new'
   const made = await fresh(how, notes, async model => {
     const holder = await store.findByKey(key)
-    // In a project's store another directory of the project may have it. In this directory, somebody has just begun.
+    // Another directory of the same project may hold the key. If this directory holds it, another process has
+    // just created the conversation.
     const isTaken = holder !== null && holder.conversation.directory !== context.cwd
     return isTaken ? begin(store, key, context, model) : { key, ...wanted(context) }
   })
@@ -206,7 +207,7 @@ async function fresh(
 
 type KeyStore = Pick<ConversationReader, 'findByKey'> & Pick<ConversationWriter, 'create' | 'setKey'>
 
-/** A new conversation takes the key; the one that had it keeps its id. */
+/** Creates a conversation that takes the key. The previous one keeps its id. */
 async function begin(store: KeyStore, key: string, context: CommandContext, model: string): Promise<Target> {
   const { branch } = await store.create({ ...wanted(context), model })
   await moveKey(store, key, branch)
@@ -227,7 +228,8 @@ function since(date: Date, context: CommandContext): string {
   return text === 'now' ? 'just now' : /^\d+[mhd]$/.test(text) ? `${text} ago` : `on ${text}`
 }
 
-/** The key of a named conversation: a directory's own in the user's store, plain in a project's. */
+/** The key of a named conversation: with the directory in the user's store, without it in a project's
+ *  store. */
 function keyOf(name: string, location: StoreLocation, cwd: string): string {
   return location.kind === 'project' ? `cli:${name}` : `cli:${name}@${cwd}`
 }

@@ -12,8 +12,8 @@ import { formatAge } from '../output/time.ts'
 
 type ReadStore = ConversationReader & MessageReader & Lister
 
-/** An error, and if it is about an id, what may have been meant. `typed` are the words that were given: an error about
- *  an id that is too short does not say which. */
+/** The report of an error. If an id is unknown, it suggests similar ids. `typed` are the arguments: an error
+ *  about a short id does not contain it. */
 export async function explainError(
   error: unknown,
   typed: readonly string[],
@@ -24,7 +24,7 @@ export async function explainError(
   try {
     return await explained(problem, error, typed, store, context)
   } catch {
-    // A store that cannot be read has no more to say: what went wrong first is what counts.
+    // If the store cannot be read, the original error is reported alone.
     return problem
   }
 }
@@ -82,18 +82,17 @@ async function rowOf({ kind, id }: IdCandidate, store: ReadStore, context: Comma
   return [short, style.safe(who ?? model), when, style.safe(gistOf(said))] as const
 }
 
-/** More would be a list, and there are commands for lists. */
+/** A longer list is the task of other commands. */
 const mostNamed = 3
 
-/** What a person has seen lately is in these: so many conversations of this directory, and the newest messages of
- *  the first few of them. */
+/** Ids that the user may have seen recently: this many conversations of the directory, and the newest
+ *  messages of the first ones. */
 const conversationsSeen = 50
 const conversationsRead = 8
 const messagesRead = 100
 
-/** Ids that may have been meant by one that is not there, the nearest first: those that begin like it anywhere in the
- *  store, those seen lately in this directory that differ in a letter or two, and conversations that have it in their
- *  title. */
+/** Ids similar to an unknown one, nearest first: those with the same beginning, recent ones of this directory
+ *  within two edits, and conversations with the word in their title. */
 async function nearIds(
   typed: string,
   store: ConversationReader & Lister,
@@ -111,7 +110,7 @@ async function nearIds(
   return [...new Set(found)].slice(0, mostNamed)
 }
 
-/** As much of the beginning as is there at all: whoever mistypes does so at the end of a long id as well. */
+/** Finds the longest beginning that exists: a typo may be at the end of a long id. */
 async function idsBeginningLike(
   store: Pick<ConversationReader, 'resolve'>,
   typed: string,
@@ -145,7 +144,8 @@ async function idsSeen(
   return ids
 }
 
-/** Edits between what was typed and the same length of an id. Of few letters the first three have to be right. */
+/** The edit distance to an id prefix of the same length. In a short word, the first three letters have to
+ *  match. */
 function distanceBetween(typed: string, id: string): number {
   const edits = editDistance(typed, id.slice(0, typed.length))
   return typed.length >= shortestIdLength || typed.slice(0, 3) === id.slice(0, 3)

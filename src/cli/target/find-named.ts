@@ -3,12 +3,12 @@ import { collectPages } from '../../core/pages.ts'
 import type { BranchInConversation, ConversationReader, Lister, Resolved } from '../../core/ports.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 
-/** How many conversations of this directory are looked through for the name of a branch. */
+/** The number of conversations that are searched for a branch name. */
 const mostLookedAt = 50
 
-/** What a person means by a word: an id by its beginning, `id:branch`, a key, or the name of a branch in a conversation
- *  of this directory, the newest first. Null if it is none of them. Throws AmbiguousIdError, and NotFoundError for
- *  what is in the trash. */
+/** What a word refers to: an id prefix, `id:branch`, a key, or a branch name in a conversation of this
+ *  directory, newest first. Null if nothing matches. Throws AmbiguousIdError, and NotFoundError for a trashed
+ *  conversation. */
 export async function findNamed(
   word: string,
   store: ConversationReader & Lister,
@@ -28,7 +28,7 @@ export async function findNamed(
   return found && { ...found, message: null }
 }
 
-/** A key as people say it: in the user's store it goes on with the directory. */
+/** A key as the user types it. In the user's store, the directory is appended. */
 async function byOwnKey(
   word: string,
   store: Pick<ConversationReader, 'findByKey'>,
@@ -52,8 +52,8 @@ async function byBranch(
   return null
 }
 
-/** Whether a word was surely meant as an id: then it is an error if there is none, and not a prompt. Words of a
- *  language have no digits in them. */
+/** Whether the word must be an id, so that an unknown one is an error and not a prompt. Words of a language
+ *  contain no digits. */
 export function looksLikeId(word: string): boolean {
   const [id = '', branch] = word.split(':', 2)
   if (branch === '') return false

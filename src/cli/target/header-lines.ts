@@ -7,18 +7,18 @@ import { formatAge } from '../output/time.ts'
 import type { BranchStatus } from './branch-status.ts'
 import type { ChosenConversation } from './choose-conversation.ts'
 
-/** After so long, a person may have something else in mind. */
+/** After this time, the user may want a new conversation. */
 const longAgoMs = 12 * 3_600_000
 
 export interface HeaderOptions {
   readonly now: number
-  /** Where things are kept, as it is shown; on the first run only. */
+  /** The path of a new store, on the first run only. */
   readonly keptIn?: string | null
-  /** The branch that a fork got, if it is not the one it was to get. */
+  /** The name of the created branch, if it differs from the planned one. */
   readonly branch?: string
 }
 
-/** What this run takes hold of, before the model is called. */
+/** The header: which conversation is continued, before the model is called. */
 export function headerLines(
   chosen: ChosenConversation,
   output: Output,
@@ -58,7 +58,7 @@ function headLines(chosen: ChosenConversation, output: Output, options: HeaderOp
   }
 }
 
-/** The title from the first prompt, and the last words: either alone is not enough to know a conversation again. */
+/** The title and the last message: one alone is not enough to recognize a conversation. */
 function continuedLines(status: BranchStatus, output: Output, now: number): readonly string[] {
   const { style, width } = output
   const { dot, dots } = style.symbols

@@ -2,10 +2,10 @@ import type { BranchRef } from '../../core/branch.ts'
 import { KeyReusedError } from '../../core/errors.ts'
 import type { ConversationReader, ConversationWriter } from '../../core/ports.ts'
 
-/** Two that want the same key at the same time take turns; nobody loses this often by chance. */
+/** Concurrent writers take turns. This many failures are not a coincidence. */
 const mostTries = 20
 
-/** Gives a key to a branch, whoever has it. The one that had it keeps its id. */
+/** Gives a key to a branch, and takes it from its holder, which keeps its id. */
 export async function moveKey(
   store: Pick<ConversationReader & ConversationWriter, 'findByKey' | 'setKey'>,
   key: string,

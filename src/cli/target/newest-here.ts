@@ -2,15 +2,15 @@ import type { ListedConversation } from '../../core/listing.ts'
 import type { BranchInConversation, Lister } from '../../core/ports.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 
-/** What a bare `skein` goes on with. */
+/** What `skein` without arguments continues. */
 export interface NewestHere {
   readonly newest: BranchInConversation | null
-  /** A newer one that was passed over because it has expired. */
+  /** A newer conversation that was skipped because it has expired. */
   readonly expired: ListedConversation | null
 }
 
-/** The newest living conversation of this directory. Never the trace of a subagent (C18), nor one that another program
- *  owns; an expired one goes on only when it is named. */
+/** The newest conversation of this directory that is not expired. Never a subagent's trace (C18), nor one
+ *  that another program owns. An expired one is continued only by name. */
 export async function newestHere(
   store: Pick<Lister, 'listConversations'>,
   { cwd, now }: Pick<CommandContext, 'cwd' | 'now'>,

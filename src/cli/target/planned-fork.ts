@@ -43,7 +43,7 @@ export async function createSiblingBranch(
   return createFree(store, id, at, freeSiblingName(sibling, await namesIn(store, id)))
 }
 
-/** How many taken names are skipped. So many writers at once are improbable: another error is behind it. */
+/** How many taken names are skipped. More conflicts are not caused by concurrent writers. */
 const mostTaken = 100
 
 async function createFree(

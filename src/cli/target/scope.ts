@@ -1,16 +1,16 @@
 import type { ConversationFilter } from '../../core/listing.ts'
 import type { StoreLocation } from '../store/store-location.ts'
 
-/** Which conversations "here" means. */
+/** The conversations that a command lists. */
 export interface ConversationScope {
   readonly filter: Pick<ConversationFilter, 'directory'>
-  /** As it stands in a sentence: `in this directory`. */
+  /** As in a sentence: `in this directory`. */
   readonly words: string
-  /** False if there is more elsewhere in the store, which `--all` would bring. */
+  /** False if `--all` would list more. */
   readonly isAll: boolean
 }
 
-/** A project's store is all of one piece; elsewhere a directory has its own. */
+/** A project's store is one scope. In the user's store, each directory is a scope. */
 export function conversationScope(location: StoreLocation, cwd: string, all: boolean): ConversationScope {
   if (all) return { filter: {}, words: 'in this store', isAll: true }
   if (location.kind === 'project') return { filter: {}, words: 'in this project', isAll: true }

@@ -1,9 +1,9 @@
 import { type Args, hasOption, textOption } from '../command-line/command.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 
-/** Which conversation a person asks for by flags. */
+/** The flags that choose a conversation. */
 export interface TargetFlags {
-  /** The word after `--continue`, '' if there was none; null without the flag. */
+  /** The word after `--continue`, '' without a word; null without the flag. */
   readonly continueWith: string | null
   readonly isNew: boolean
   readonly incognito: boolean
@@ -13,7 +13,7 @@ export interface TargetFlags {
   readonly force: boolean
 }
 
-/** Pairs of flags of which only one can be meant. */
+/** Pairs of flags that exclude each other. */
 const contradictions: readonly (readonly [string, string])[] = [
   ['new', 'continue'],
   ['new', 'resume'],
@@ -26,7 +26,7 @@ const contradictions: readonly (readonly [string, string])[] = [
   ['incognito', 'with-context'],
 ]
 
-/** Reads the flags. Throws UsageError where they contradict each other. */
+/** Reads the flags. Throws UsageError if they contradict each other. */
 export function targetFlags(args: Args): TargetFlags {
   for (const [one, other] of contradictions) {
     if (hasOption(args, one) && hasOption(args, other))

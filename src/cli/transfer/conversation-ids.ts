@@ -1,7 +1,7 @@
 import type { ConversationId } from '../../core/ids.ts'
 import type { ConversationReader, Lister } from '../../core/ports.ts'
 
-/** The conversations that were named, or all, those in the trash included. Only their ids are held: there may be many. */
+/** The ids of the named conversations, or of all, including the trash. */
 export async function conversationIds(
   store: Pick<Lister & ConversationReader, 'listConversations' | 'resolve'>,
   named: readonly string[],
@@ -19,7 +19,7 @@ export async function conversationIds(
         ...(after !== undefined && { after }),
       })
       for (const { id } of page.items) ids.add(id)
-      // What a list cannot show may still be read piece by piece.
+      // A row that a list cannot read may still be readable record by record.
       for (const { id } of page.skipped) ids.add(id as ConversationId)
       after = page.next ?? undefined
       more = after !== undefined

@@ -26,7 +26,7 @@ interface Copied {
   readonly ms: number
 }
 
-/** Copies conversations from one store into another, of either kind. What is there already is left alone. */
+/** `skein copy`: copies conversations between stores of any kind. Existing records are left alone. */
 export const copyCommand: CommandHandler = async (args, context) => {
   const [from, to] = args.arguments.map(name => targetOf(name, context.cwd)) as [string, string]
   if (!isServerUrl(from) && !existsSync(from))

@@ -6,8 +6,8 @@ const names: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Text that is nothing but text, between tags and within quotes. Control characters are shown by their pictures, and
- *  what turns the direction of writing against the letters by its number. */
+/** Escapes text for HTML content and attributes. Control characters become control pictures, and
+ *  bidirectional controls their code. */
 export function escapeHtml(text: string): string {
   return text
     .replace(/[&<>"']/g, character => names[character]!)

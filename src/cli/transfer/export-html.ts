@@ -10,8 +10,8 @@ import type { ExportedConversation, ExportedLine } from './exported-conversation
 import { markdownToHtml } from './markdown-html.ts'
 import { blockHtml, type CallResult, oneLine } from './page-blocks.ts'
 
-/** A conversation as one page: every branch, readable offline and without a script. Nothing that was said can become
- *  a tag, and should it ever, the page's own policy lets nothing run and nothing be fetched. */
+/** A conversation as one page: every branch, readable offline and without scripts. Messages cannot inject
+ *  tags, and the page's content security policy would block scripts and requests anyway. */
 export function exportHtml(exported: ExportedConversation): string {
   const { conversation, lines, branches } = exported
   const title = escapeHtml(oneLine(conversation.title ?? 'Untitled'))
@@ -75,7 +75,7 @@ ${articles.filter(article => article !== '').join('\n')}
 
   function messageHtml(message: Message, results: Results): string {
     const { id, role, createdAt, label } = message
-    // It stands with its calls, unless something hangs on it.
+    // Shown with its calls, so only its links and summaries are left.
     if (isFolded(message, results)) return `${waysFrom(id)}${summariesAt(id)}`
     return `<article id="m-${id}" class="${role}">
 <header><b>${escapeHtml(exported.speaker(message))}</b> <time datetime="${createdAt.toISOString()}">${timeOf(createdAt)}</time>${
@@ -103,7 +103,7 @@ ${waysFrom(id)}</article>${summariesAt(id)}`
 
 type Results = ReturnType<typeof toolResults>
 
-/** Whether all that a message says is the result of a call, and shown there. */
+/** Whether a message consists only of results that are shown with their calls. */
 function isFolded({ role, blocks, erased, label }: Message, results: Results): boolean {
   if (role !== 'tool_result' || erased || label !== null || blocks.length === 0) return false
   return blocks.every(block => isShownWithCall(block, results))
@@ -130,7 +130,7 @@ function bodyOf({ erased, blocks }: Message, results: Results): string {
     .join('\n')
 }
 
-/** The ways through the conversation, where there is more than one. */
+/** Links to the lines, if there are several. */
 function contents(lines: readonly ExportedLine[]): string {
   if (lines.length < 2) return ''
   return `<nav class="ways">Ways through it: ${lines.map(linkTo).join(' · ')}</nav>`
@@ -144,12 +144,13 @@ function nameOf({ branches, messages }: ExportedLine): string {
   return escapeHtml(branches.length > 0 ? branches.join(', ') : cut(gistOf(messages[0]!), 60))
 }
 
-/** In one zone for all who will read it. */
+/** UTC: the readers may be in any time zone. */
 function timeOf(date: Date): string {
   return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** How an exported page looks: the colours of the viewer, light and dark. No font, picture or script is fetched. */
+/** The style sheet of an exported page: the colours of the viewer, light and dark. Fetches no font, image or
+ *  script. */
 const pageStyle = `
 :root { color-scheme: light dark; --bg: #fbfaf7; --surface: #f4f2ed; --line: #e2ded5; --text: #1b1e22; --text-2: #49515a;
   --text-3: #5e666f; --accent: #0a6f63; --danger: #b3261e; --code: #f6f4ef; }

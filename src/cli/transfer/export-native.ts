@@ -19,7 +19,7 @@ import { slugOf } from './slug.ts'
 import { countsText, printUnreadable, type TransferCounts } from './transfer-text.ts'
 import { yieldToEventLoop } from './yield-to-event-loop.ts'
 
-/** Writes conversations with all that is stored of them, to a file or to stdout, in little memory. */
+/** Writes complete conversations to a file or stdout, in constant memory. */
 export async function exportNative(
   args: Args,
   context: CommandContext,
@@ -87,7 +87,7 @@ async function writeAll(
   return { amounts, unreadable }
 }
 
-/** What was removed for good since it was listed is passed over. */
+/** Skips a conversation that was purged after it was listed. */
 async function* stillThere(
   store: RecordMover,
   id: ConversationId,
@@ -104,7 +104,7 @@ interface Chunks {
   flush(): Promise<void>
 }
 
-/** Many lines at a time: one by one costs more than making them. */
+/** Writes in chunks: writing each line costs more than encoding it. */
 function chunked(put: (text: string) => Promise<void>): Chunks {
   let waiting = ''
   const flush = async () => {
@@ -127,7 +127,7 @@ async function toStdout({ out }: CommandContext, text: string): Promise<void> {
   await out.drained()
 }
 
-/** In a folder, and on a terminal, the name is made from the title. Null: stdout. */
+/** The file to write; in a folder or on a terminal, named after the title. Null: stdout. */
 async function fileOf(
   args: Args,
   context: CommandContext,

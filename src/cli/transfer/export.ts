@@ -17,7 +17,7 @@ import {
 import { writeNewFile } from './new-file.ts'
 import { slugOf } from './slug.ts'
 
-/** Writes a conversation as Markdown or as a page, or conversations in the native format, to a file or to stdout. */
+/** `skein export`: writes a conversation as Markdown or HTML, or conversations in the native format. */
 export const exportCommand: CommandHandler = async (args, context) => {
   if (isNative(args)) {
     const { exportNative } = await import('./export-native.ts')
@@ -63,7 +63,7 @@ export const exportCommand: CommandHandler = async (args, context) => {
   })
 }
 
-/** Whether the native format is asked for: by its flag, or by the name of the file. */
+/** Whether to use the native format: by flag, or by file extension. */
 function isNative(args: Args): boolean {
   return hasOption(args, 'native') || /\.jsonl$/i.test(textOption(args, 'output') ?? '')
 }
@@ -96,7 +96,7 @@ function receipt(context: CommandContext, file: string, counts: Counts, size: nu
   context.err.line(parts.join(` ${style.symbols.dot} `))
 }
 
-/** The file that is meant: in a folder, and for a page on a terminal, its name is made from the title. Null: stdout. */
+/** The file to write; in a folder, and for HTML on a terminal, named after the title. Null: stdout. */
 function fileOf(
   args: Args,
   context: CommandContext,
@@ -113,8 +113,8 @@ function fileOf(
     : file
 }
 
-/** A conversation as Markdown: the first line of it, or all of them one after another. Control characters are still
- *  in it. */
+/** A conversation as Markdown: its first line, or all lines one after another. Control characters are
+ *  kept. */
 function toMarkdown(exported: ExportedConversation, all: boolean): string {
   const { conversation, lines } = exported
   const facts = [
@@ -169,7 +169,7 @@ function partOf(block: Block): string {
   }
 }
 
-/** Fenced by more backticks than the text itself has in a row. */
+/** Uses more backticks than any run of them in the text. */
 function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...Array.from(text.matchAll(/`{3,}/g), ([run]) => run.length))
   const fence = '`'.repeat(longest + 1)

@@ -7,28 +7,28 @@ import type { ConversationReader, Lister, MessageReader, Resolved } from '../../
 import type { Summary } from '../../core/summary.ts'
 import { modelName } from '../output/model-name.ts'
 
-/** A stretch from a fork, or a root, to an end. Each message of a conversation is in exactly one. */
+/** A stretch from a fork or a root to a leaf. Each message of a conversation is in exactly one. */
 export interface ExportedLine {
   readonly messages: readonly Message[]
-  /** The message it leaves from; null for a root. */
+  /** The message it forks from; null for a root. */
   readonly from: MessageId | null
-  /** Branches that end in it. */
+  /** The branches that end in it. */
   readonly branches: readonly string[]
 }
 
-/** A conversation, all of it, in the order of a page: first what a person would go on with, then the other ways. */
+/** A whole conversation: first the line that would be continued, then the others. */
 export interface ExportedConversation {
   readonly conversation: Conversation
   readonly lines: readonly ExportedLine[]
   readonly branches: readonly BranchInfo[]
   readonly summaries: readonly Summary[]
-  /** Messages that could not be read. */
+  /** The ids of unreadable messages. */
   readonly unreadable: readonly string[]
-  /** Who said it: `You`, a model, a tool. */
+  /** `You`, a model or a tool. */
   speaker(message: Message): string
 }
 
-/** Reads a whole conversation. The first line is the path to the message, or of the branch, that was asked for. */
+/** Reads a whole conversation. The first line is the path of the requested message or branch. */
 export async function readExportedConversation(
   store: ConversationReader & MessageReader & Lister,
   { conversation, branch, message }: Resolved,
@@ -76,7 +76,7 @@ function speakerOf({ role }: Message, model: string | null): string {
   }
 }
 
-/** Cuts a tree into lines. Messages come in order of seq, so that a parent is placed before its children. */
+/** Splits a tree into lines. Messages are in order of seq, so parents precede their children. */
 export function splitIntoLines(
   messages: readonly Message[],
   head: MessageId | null,

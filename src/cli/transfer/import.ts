@@ -12,7 +12,7 @@ import { writeNewFile } from './new-file.ts'
 import { type NativeSource, nativeSource, readNativeRecords } from './read-native.ts'
 import { printSomeNotes, tallyJson, transferText } from './transfer-text.ts'
 
-/** A line of a file about which there is something to say. */
+/** A line of a file, with a remark about it. */
 interface Remark {
   readonly file: string
   readonly line: number
@@ -21,18 +21,18 @@ interface Remark {
 
 interface Imported {
   readonly tally: RecordTally
-  /** What did not go in, the first of them; and how many there are. */
+  /** The first lines that were not imported, and the number of all of them. */
   readonly bad: readonly Remark[]
   readonly badCount: number
-  /** What went in otherwise than the file says, or was passed over. */
+  /** Lines that were imported with a change, or skipped. */
   readonly notes: readonly Remark[]
   readonly ms: number
 }
 
-/** Bad lines that are held; a file of another kind is bad from end to end. */
+/** The most bad lines to hold: a file of another format has only bad lines. */
 const mostHeld = 1_000
 
-/** Takes files of the native format in. What is bad is left out and told; exit 1 if there was any. */
+/** `skein import`: imports files in the native format. Bad lines are skipped and reported; then exit 1. */
 export const importCommand: CommandHandler = async (args, context) => {
   const sources = args.arguments.map(name => nativeSource(name, context))
   const report = textOption(args, 'report')
@@ -81,7 +81,7 @@ async function importAll(
     progress.end()
   }
 
-  /** One stream for all files, so that what is small is written together. */
+  /** One stream for all files, so that small records are written in batches. */
   async function* counted(): AsyncGenerator<SourcedRecord> {
     for (const source of sources) {
       const records = readNativeRecords(source, trouble => {
@@ -112,7 +112,7 @@ function lookFor({ conversation, branch }: MissingBranch): string {
   return `${id} came without its branch ${JSON.stringify(branch)}: skein tree ${id} shows what is there, skein fork goes on`
 }
 
-/** A record as people are told of it. */
+/** A record as a message names it. */
 export function recordName(record: StoreRecord): string {
   switch (record.kind) {
     case 'conversation':
@@ -178,22 +178,21 @@ function tell(
   }
 }
 
-/** A conversation whose branch did not come, or was not taken. */
+/** A conversation whose active branch is missing from the file, or was refused. */
 interface MissingBranch {
   readonly conversation: string
   readonly branch: string
   readonly line: number
 }
 
-/** Watches whether conversations come with the branch that they would be gone on with: without it one looks empty, though
- *  all of it is there. */
+/** Finds conversations that arrive without their active branch: they would look empty. */
 interface ActiveBranches {
   seen(record: StoreRecord, line: number): void
   refused(record: StoreRecord, line: number): void
   missing(): Iterable<MissingBranch>
 }
 
-/** Holds only what has not come yet: in a whole file that is one conversation at a time. */
+/** Holds only conversations that still wait for their branch. In a valid file that is one at a time. */
 function activeBranches(): ActiveBranches {
   const waiting = new Map<string, MissingBranch>()
   return {

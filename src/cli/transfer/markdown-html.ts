@@ -1,12 +1,12 @@
 import { escapeHtml } from './escape-html.ts'
 
-/** Markdown as HTML, for reading: what models write, and no more. Nothing of the text is taken for HTML, and links
- *  lead to http and https only. Every pattern is of bounded cost: the text is anybody's. */
+/** Renders the Markdown that models write as HTML. Never passes HTML through; links only to http and https.
+ *  Every pattern has bounded cost, because the text is untrusted. */
 export function markdownToHtml(text: string): string {
   return blocks(text.replace(/\r\n?/g, '\n').split('\n'), 0)
 }
 
-/** Quotes within quotes, lists within lists: deeper ones are shown as they are. */
+/** The maximum nesting of quotes and lists. Deeper ones are shown as text. */
 const deepest = 8
 
 function blocks(lines: readonly string[], depth: number): string {
@@ -28,7 +28,7 @@ function blocks(lines: readonly string[], depth: number): string {
       i = stop
     } else if (heading) {
       flush()
-      // The page has headings of its own: those of a message stand below them.
+      // Headings of a message are below the page's own.
       const level = Math.min(6, heading[1]!.length + 2)
       html.push(`<h${level}>${inline(heading[2]!.replace(/\s+#+\s*$/, ''))}</h${level}>`)
     } else if (/^ {0,3}([-*_])( ?\1){2,} *$/.test(line)) {
@@ -85,7 +85,7 @@ function list(lines: readonly string[], depth: number): string {
   for (const line of lines) {
     const [, inner = '', , content = ''] = item.exec(line) ?? []
     if (isItem(line) && inner.length <= indent.length) items.push([content])
-    // Whatever is further in belongs to the item above it.
+    // An indented line belongs to the item above it.
     else items.at(-1)!.push(line.slice(Math.min(indentOf(line), indent.length + 2)))
   }
   const ordered = /\d/.test(marker)
@@ -125,7 +125,7 @@ function tableHtml(lines: readonly string[]): string {
     .join('\n')}</tbody></table></div>`
 }
 
-/** Where the cells of a column stand, by the colons under its head. */
+/** The alignment of a column, by the colons in the rule. */
 function sideOf(rule: string): string {
   if (!rule.endsWith(':')) return ''
   return rule.startsWith(':') ? ' class="middle"' : ' class="right"'
@@ -148,7 +148,7 @@ function inline(text: string, depth = 0): string {
     else if (emphasis !== undefined) html += `<em>${inline(emphasis, depth + 1)}</em>`
     else if (url !== undefined) html += link(url, label!)
     else {
-      // What ends a sentence does not belong to an address.
+      // Punctuation at the end of a sentence is not part of the URL.
       const address = bare!.replace(/[.,;:!?]+$/, '')
       html += link(address, address) + escapeHtml(bare!.slice(address.length))
     }
@@ -156,7 +156,7 @@ function inline(text: string, depth = 0): string {
   return html + escapeHtml(text.slice(at))
 }
 
-/** Where a link leads is seen without following it. */
+/** The title shows the target of the link. */
 function link(url: string, label: string): string {
   const href = escapeHtml(url)
   return `<a href="${href}" title="${href}" rel="noopener noreferrer nofollow">${escapeHtml(label)}</a>`

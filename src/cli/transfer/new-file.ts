@@ -2,18 +2,19 @@ import { closeSync, fsyncSync, linkSync, lstatSync, openSync, renameSync, rmSync
 import { dirname } from 'node:path'
 import { UsageError } from '../command-line/usage-error.ts'
 
-/** A file that has its name when it is finished, and not before. */
+/** A file that gets its name when it is complete. */
 export interface NewFile {
   readonly bytes: number
   write(text: string): void
-  /** Waits for the disk and gives the file its name. */
+  /** Syncs the file to the disk and renames it. */
   finish(): void
-  /** Leaves nothing behind. Does nothing once it is finished. */
+  /** Removes the unfinished file. Does nothing after `finish`. */
   [Symbol.dispose](): void
 }
 
-/** Begins a file beside the one that is meant. What has the name stays, unless forced; then it is replaced, not written
- *  into, so that a link leads nowhere. What is no plain file is never replaced. Only its owner can read it. */
+/** Creates a file next to the target. An existing target is kept, unless `force` is set: then it is replaced,
+ *  not written into, so that links are not followed. Devices and folders are never replaced. Only the owner
+ *  can read the file. */
 export function createNewFile(file: string, force: boolean): NewFile {
   const there = explained(file, () => lstatSync(file, { throwIfNoEntry: false }))
   if (there && !there.isFile() && !there.isSymbolicLink()) {
@@ -57,7 +58,7 @@ export function createNewFile(file: string, force: boolean): NewFile {
   }
 }
 
-/** Writes a text as a new file, whole or not at all. */
+/** Writes a text as a new file, completely or not at all. */
 export function writeNewFile(file: string, text: string, force: boolean): void {
   using made = createNewFile(file, force)
   made.write(text)
@@ -68,7 +69,7 @@ function opened(unfinished: string, file: string): number {
   return explained(file, () => openSync(unfinished, 'wx', 0o600))
 }
 
-/** Asks the file system for something, and says what to do if the name is to blame. */
+/** Runs a file system call, and turns errors about the name into usage errors. */
 function explained<T>(file: string, ask: () => T): T {
   try {
     return ask()
@@ -87,13 +88,13 @@ function explained<T>(file: string, ask: () => T): T {
   }
 }
 
-/** A second name for the file, which nobody else can have taken meanwhile; then the first one goes. */
+/** Links the file to its name, which fails if another process has taken it, and removes the old name. */
 function giveName(unfinished: string, file: string): void {
   try {
     linkSync(unfinished, file)
   } catch (error) {
     if (codeOf(error) === 'EEXIST') throw taken(file)
-    // Not every file system has links.
+    // Not every file system supports links.
     if (lstatSync(file, { throwIfNoEntry: false })) throw taken(file)
     renameSync(unfinished, file)
     return
@@ -101,7 +102,7 @@ function giveName(unfinished: string, file: string): void {
   rmSync(unfinished, { force: true })
 }
 
-/** The name is only certain once the folder is on the disk. Not every system can be asked. */
+/** The rename is durable only once the folder is synced. Not every system supports that. */
 function syncFolder(folder: string): void {
   try {
     const fd = openSync(folder, 'r')
@@ -111,7 +112,7 @@ function syncFolder(folder: string): void {
       closeSync(fd)
     }
   } catch {
-    // The file is there; a folder that cannot be opened is none of its business.
+    // The file itself is complete, so a folder that cannot be synced is not an error.
   }
 }
 

@@ -13,14 +13,14 @@ import { outcomeText } from '../output/tool-line.ts'
 import { escapeHtml } from './escape-html.ts'
 import { markdownToHtml } from './markdown-html.ts'
 
-/** What came of a call, and the message that says so, where it stands with the call. */
+/** The result of a call, shown with the call. */
 export interface CallResult {
   readonly block: ToolResultBlock
-  /** Set where nothing else is left of that message: links to it lead here. */
+  /** The id of its message, if nothing else of that message is shown: links to it lead here. */
   readonly anchor: string | null
 }
 
-/** A block of a message as HTML. Calls stand with their results, folded to a line. */
+/** A block as HTML. A call is folded together with its result. */
 export function blockHtml(block: Block, resultOf: (callId: string) => CallResult | null): string {
   if (!isKnown(block)) return details(`${block.type}, kept as it came`, pre(JSON.stringify(block, null, 2)))
   switch (block.type) {
@@ -53,7 +53,7 @@ function callHtml({ name, input }: Pick<ToolCallBlock, 'name' | 'input'>, result
   })
 }
 
-/** Pictures that no browser takes for a document. Anything else is named, not shown. */
+/** Media types that a browser does not interpret as a document. Others are named, not embedded. */
 const shown: Readonly<Record<MediaBlock['type'], RegExp>> = {
   image: /^image\/(png|jpeg|gif|webp|avif|bmp)$/,
   audio: /^audio\/(mpeg|ogg|wav|webm|mp4|aac|flac)$/,
@@ -73,7 +73,7 @@ function mediaHtml(block: MediaBlock): string {
   const size = base64 === null ? '' : ` · ${formatBytes(Buffer.byteLength(base64, 'base64'))}`
   const text = fileText(block)
   if (text !== '') return details(`${label}${size}`, pre(text))
-  // Nothing is fetched from elsewhere: whoever reads the page decides.
+  // Nothing is fetched: a link leaves that to the reader.
   const where =
     url !== undefined && /^https?:\/\//i.test(url) ? ` · ${markdownToHtml(url).replace(/<\/?p>/g, '')}` : ''
   return `<p class="facts">${escapeHtml(label)}${size}${where}</p>`
@@ -84,7 +84,7 @@ interface Fold {
   readonly anchor?: string | null
 }
 
-/** What is read by whoever wants to. */
+/** A folded section. */
 function details(summary: string, body: string, { kind = '', anchor = null }: Fold = {}): string {
   const attributes = `${kind === '' ? '' : ` class="${kind}"`}${anchor === null ? '' : ` id="m-${anchor}"`}`
   return `<details${attributes}><summary>${escapeHtml(oneLine(summary))}</summary><div>${body}</div></details>`

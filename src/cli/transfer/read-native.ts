@@ -6,16 +6,16 @@ import { lineSplitter } from '../../formats/native/split-lines.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 
-/** A file to be read, or stdin. */
+/** A file to import, or stdin. */
 export interface NativeSource {
-  /** As it was named. */
+  /** As the user named it. */
   readonly name: string
-  /** How many messages it says it has; null if it does not say, or cannot be asked. */
+  /** The number of messages that the file states; null if unknown. */
   readonly messages: number | null
   chunks(): AsyncIterable<Uint8Array>
 }
 
-/** Finds what was named before anything is read: one that is missing keeps all of them out. */
+/** Checks all named files before reading any: one missing file refuses the import. */
 export function nativeSource(name: string, { cwd, stdin }: CommandContext): NativeSource {
   if (name === '-') {
     if (stdin.isTTY) throw new UsageError('- is stdin, and that is a terminal', 'Name a file, or pipe one in')
@@ -46,7 +46,7 @@ function messagesIn(file: string): number | null {
   }
 }
 
-/** The records of a file. What is wrong with it, or is not known, goes to `onTrouble`. */
+/** The records of a file. Faults and unknown lines go to `onTrouble`. */
 export async function* readNativeRecords(
   source: NativeSource,
   onTrouble: (trouble: Exclude<Decoded, { type: 'record' }>) => void,

@@ -1,5 +1,5 @@
-/** A title as a name for a file, of letters, digits and dashes: it cannot lead out of a folder, hide a file or name a
- *  flag. */
+/** A title as a file name of letters, digits and dashes: it cannot contain a path, hide the file, or look
+ *  like a flag. */
 export function slugOf(title: string | null): string {
   const words =
     (title ?? '')

@@ -3,10 +3,10 @@ import type { RecordTally } from '../../core/take-in.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { formatInteger, plural } from '../output/number.ts'
 
-/** How many records of each kind. */
+/** The number of records of each kind. */
 export type TransferCounts = Partial<Record<RecordKind, number>>
 
-/** `312 conversations, 20,101 messages, 18 branches`; what there is none of is left out. */
+/** `312 conversations, 20,101 messages, 18 branches`; zero counts are left out. */
 export function countsText(amounts: TransferCounts): string {
   const parts = [
     ['conversation', plural(amounts.conversation ?? 0, 'conversation')],
@@ -32,7 +32,7 @@ const kinds: readonly RecordKind[] = [
   'agent_link',
 ]
 
-/** For programs: every kind, also those of which there is none. */
+/** For programs: every kind, including zero counts. */
 export function tallyJson({ added, present, advanced, refused }: RecordTally) {
   const every = (amounts: TransferCounts) => Object.fromEntries(kinds.map(kind => [kind, amounts[kind] ?? 0]))
   return {
@@ -43,12 +43,12 @@ export function tallyJson({ added, present, advanced, refused }: RecordTally) {
   }
 }
 
-/** Whether a store has changed. */
+/** Whether nothing was written. */
 function isNothingNew({ added, advanced }: RecordTally): boolean {
   return Object.keys(added).length === 0 && Object.keys(advanced).length === 0
 }
 
-/** `imported 312 conversations, 20,101 messages · 4.1 s`, or that all of it was there. */
+/** `imported 312 conversations, 20,101 messages`, or that everything existed. */
 export function transferText(tally: RecordTally, verb: string, where: 'here' | 'there'): string {
   const { added, advanced, present } = tally
   if (!isNothingNew(tally)) {
@@ -63,10 +63,10 @@ export function transferText(tally: RecordTally, verb: string, where: 'here' | '
   return `nothing new: ${which} ${where}`
 }
 
-/** Things that people are told one by one; programs are told all. */
+/** The number of notes to print. `--json` prints all. */
 const mostTold = 10
 
-/** Notes on stderr, a few of them. */
+/** Prints the first notes to stderr. */
 export function printSomeNotes(context: CommandContext, notes: readonly string[]): void {
   if (context.quiet || context.json) return
   const { style } = context.err

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** Passes things on, and now and then lets the process look after everything else: a store in a file answers without
- *  ever waiting, and then neither Ctrl+C nor a slow reader would be heard. */
+/** Yields to the event loop from time to time: a store in a file answers without waiting, so that otherwise
+ *  neither Ctrl+C nor a slow reader would be handled. */
 export async function* yieldToEventLoop<T>(things: AsyncIterable<T>): AsyncGenerator<T> {
   let since = performance.now()
   for await (const thing of things) {

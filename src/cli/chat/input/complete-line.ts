@@ -1,15 +1,16 @@
 import { type InputLine, replaceBefore, textBefore } from './input-line.ts'
 
-/** Words that could stand where the cursor is. `before` is the text in front of the word, `word` its beginning. */
+/** Returns the words that may complete the input. `word` is the unfinished word before the cursor, `before`
+ *  the text before that word. */
 export type Completer = (before: string, word: string) => Promise<readonly string[]>
 
 export interface Completion {
   readonly line: InputLine
-  /** What could follow, if it is more than one. */
+  /** The candidates, if there are several. */
   readonly offered: readonly string[]
 }
 
-/** A line after Tab: the one word that fits, or as much as all that fit have in common. */
+/** The line after Tab: completed to the only candidate, or to the common beginning of all candidates. */
 export async function completeLine(line: InputLine, complete: Completer): Promise<Completion> {
   const text = textBefore(line)
   const word = /\S*$/.exec(text)![0]

@@ -1,17 +1,17 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** What was typed before, in this run and earlier ones, oldest first. */
+/** Lines typed in this and earlier runs, oldest first. */
 export interface InputHistory {
   readonly lines: readonly string[]
   add(line: string): void
 }
 
-/** So many lines are offered; the file is shortened when it has twice as many. */
+/** The number of lines to keep. The file is rewritten when it has twice as many. */
 const most = 1_000
 
-/** Lines that are kept in a file that only its owner can read, or in memory if there is none. A file that cannot be
- *  read or written costs nothing but the memory: what is said is kept elsewhere. */
+/** Keeps the lines in a file that only its owner can read, or in memory without a file. Errors of the file
+ *  are ignored: the messages themselves are in the store. */
 export function openInputHistory(file: string | null): InputHistory {
   const lines = file === null ? [] : load(file)
   return {
@@ -51,7 +51,7 @@ function encoded(line: string): string {
   return `${JSON.stringify(line)}\n`
 }
 
-/** One bad line is skipped. */
+/** A malformed line is skipped. */
 function read(line: string): readonly string[] {
   if (line === '') return []
   try {
@@ -66,6 +66,6 @@ function quietly(write: () => void): void {
   try {
     write()
   } catch {
-    // A full disk or a home that cannot be written must not keep anybody from talking.
+    // The history is not worth failing for: the disk may be full, or the home read-only.
   }
 }

@@ -1,34 +1,34 @@
 import type { Key } from './key-reader.ts'
 
-/** One thing that the cursor steps over: a character as a reader counts them, or a paste that is shown by its size. */
+/** One step of the cursor: a grapheme, or a long paste that is shown by its size. */
 export interface InputCell {
   readonly value: string
   readonly shown: string
 }
 
-/** A line that is being written; it may have line breaks. */
+/** The text being edited; it may contain line breaks. */
 export interface InputLine {
   readonly cells: readonly InputCell[]
-  /** The cursor stands before this cell. */
+  /** The cursor is before this cell. */
   readonly at: number
-  /** What was cut last, for Ctrl+Y. */
+  /** The cells that were cut last, for Ctrl+Y. */
   readonly cut: readonly InputCell[]
 }
 
 export const emptyInput: InputLine = { cells: [], at: 0, cut: [] }
 
-/** A line with this text and the cursor at its end. */
+/** An input with this text and the cursor at its end. */
 export function inputLine(text: string): InputLine {
   const cells = cellsOf(text)
   return { cells, at: cells.length, cut: [] }
 }
 
-/** The words themselves: a paste in full. */
+/** The text, with pastes in full. */
 export function inputText({ cells }: InputLine): string {
   return cells.map(({ value }) => value).join('')
 }
 
-/** The words before the cursor. */
+/** The text before the cursor. */
 export function textBefore({ cells, at }: InputLine): string {
   return cells
     .slice(0, at)
@@ -36,10 +36,10 @@ export function textBefore({ cells, at }: InputLine): string {
     .join('')
 }
 
-/** From so many lines or characters on, a paste is shown by its size. */
+/** A paste of at least this size is shown by its size. */
 const longPaste = { lines: 5, characters: 1_000 } as const
 
-/** A line after a key. The same line, if the key does not concern it. */
+/** The input after a key; the same object if the key does not edit. */
 export function applyKey(line: InputLine, key: Key): InputLine {
   if (key.type === 'text') return inserted(line, cellsOf(key.text))
   if (key.type === 'paste') return inserted(line, pasteCells(key.text))
@@ -78,7 +78,7 @@ export function applyKey(line: InputLine, key: Key): InputLine {
   }
 }
 
-/** The cursor one row up or down, as the line breaks have it; null if there is no such row. */
+/** Moves the cursor one row up or down; null if there is no such row. */
 export function moveByRow(line: InputLine, by: -1 | 1): InputLine | null {
   const { cells, at } = line
   const start = startOfRow(cells, at)
@@ -93,21 +93,22 @@ export function moveByRow(line: InputLine, by: -1 | 1): InputLine | null {
   return moved(line, Math.min(end + 1 + column, endOfRow(cells, end + 1)))
 }
 
-/** Whether the line goes on: it ends with `\` and the cursor stands behind it. Then without the `\`. */
+/** If the input ends with `\` and the cursor is behind it: the input with a line break instead of the `\`.
+ *  Otherwise null. */
 export function continueLine(line: InputLine): InputLine | null {
   const { cells, at } = line
   if (at !== cells.length || cells.at(-1)?.value !== '\\') return null
   return inserted(without(line, at - 1, at), cellsOf('\n'))
 }
 
-/** The line with the last `count` cells before the cursor replaced. */
+/** Replaces the last `count` cells before the cursor. */
 export function replaceBefore(line: InputLine, count: number, text: string): InputLine {
   return inserted(without(line, line.at - count, line.at), cellsOf(text))
 }
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** Graphemes, so that the cursor does not step into an emoji or between a letter and its accent. */
+/** Splits into graphemes, so that the cursor does not stop inside an emoji or before an accent. */
 function cellsOf(text: string): readonly InputCell[] {
   return Array.from(segmenter.segment(text), ({ segment }) => ({ value: segment, shown: segment }))
 }

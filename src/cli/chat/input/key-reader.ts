@@ -1,13 +1,13 @@
-/** What a person does at a keyboard. */
+/** What a terminal reports. */
 export type Key =
   | { readonly type: 'text'; readonly text: string }
-  /** Many characters at once that nobody typed. */
+  /** A bracketed paste. */
   | { readonly type: 'paste'; readonly text: string }
   | { readonly type: 'key'; readonly name: KeyName }
 
 export type KeyName =
   | 'enter'
-  /** Alt+Enter, Ctrl+J, and Shift+Enter where the terminal tells it apart. */
+  /** Alt+Enter, Ctrl+J, and Shift+Enter where the terminal distinguishes it. */
   | 'newline'
   | 'tab'
   | 'escape'
@@ -35,24 +35,24 @@ export type KeyName =
   | 'read'
 
 export interface KeyReader {
-  /** The keys in what arrived. A sequence that is torn apart waits for its rest. */
+  /** The keys in a chunk. An incomplete sequence waits for the next chunk. */
   read(chunk: string): readonly Key[]
-  /** True if something waits for its rest. */
+  /** True if an incomplete sequence waits. */
   readonly waits: boolean
-  /** Nothing came after it: what waits is what it is, a lone Escape for one. */
+  /** Called after a timeout: an incomplete sequence is taken as it is, such as a lone Escape. */
   flush(): readonly Key[]
 }
 
 const pasteStart = '\x1b[200~'
 const pasteEnd = '\x1b[201~'
 
-/** Takes apart what a terminal in raw mode sends. Sequences it does not know are dropped, never taken for text. */
+/** Parses what a terminal sends in raw mode. Unknown sequences are dropped, never taken for text. */
 export function keyReader(): KeyReader {
   let rest = ''
   let pasted: string | null = null
 
   function read(chunk: string): readonly Key[] {
-    // Ctrl+J comes alone. With text before it, it is an Enter from before the terminal was in raw mode.
+    // Ctrl+J comes alone. After text, \n is an Enter that was typed before raw mode.
     rest +=
       pasted === null && !chunk.includes('\x1b') && chunk !== '\n' ? chunk.replaceAll('\n', '\r') : chunk
     const keys: Key[] = []
@@ -70,11 +70,11 @@ export function keyReader(): KeyReader {
     return keys
   }
 
-  /** False if the end of the paste has not come yet. */
+  /** Returns false if the end of the paste has not arrived. */
   function takePaste(keys: Key[]): boolean {
     const end = rest.indexOf(pasteEnd)
     if (end === -1) {
-      // The end itself may be torn apart.
+      // The end marker itself may be split between chunks.
       const kept = Math.max(0, rest.length - pasteEnd.length + 1)
       pasted += rest.slice(0, kept)
       rest = rest.slice(kept)
@@ -169,7 +169,7 @@ const sequences: Readonly<Record<string, KeyName>> = {
   '\b': 'kill-word',
 }
 
-/** The first key, or null if more has to come. */
+/** The first key, or null if the sequence is incomplete. */
 function next(text: string): Taken | null {
   const first = text[0]!
   if (first === '\x1b') return escaped(text)
@@ -208,7 +208,7 @@ function named(name: KeyName): Key {
   return { type: 'key', name }
 }
 
-/** Also the C1 range: a terminal may take those for escapes. */
+/** Includes the C1 range, which terminals may interpret as escapes. */
 function isControl(character: string): boolean {
   const code = character.charCodeAt(0)
   return code < 0x20 || (code >= 0x7f && code < 0xa0)

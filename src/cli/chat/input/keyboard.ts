@@ -2,30 +2,32 @@ import type { CommandContext } from '../../command-line/command-context.ts'
 import type { Output } from '../../output/output.ts'
 import { type Key, keyReader } from './key-reader.ts'
 
-/** A key, a window of another size, the way back from a shell, or nothing more to come. */
+/** A key, a resized window, the return from a suspended process, or the end of the input. */
 export type KeyStroke =
   | Key
   | { readonly type: 'resize' }
   | { readonly type: 'woken' }
   | { readonly type: 'closed' }
 
-/** The keyboard, in raw mode for as long as it is open. What is typed while nobody asks waits. */
+/** The keyboard, in raw mode while it is open. Keys that are typed ahead are buffered. */
 export interface Keyboard {
   next(): Promise<KeyStroke>
-  /** The first key from now on: what was typed before the question cannot have been meant for it, and goes on waiting. */
+  /** The next key that is typed from now on. Buffered keys stay buffered: they were not meant for this
+   *  question. */
   nextFresh(): Promise<KeyStroke>
-  /** Calls for every Ctrl+C until the returned function is called; all other keys wait for the next prompt. */
+  /** Calls the listener for every Ctrl+C until the returned function is called. Other keys are buffered for
+   *  the next prompt. */
   onInterrupt(listener: () => void): () => void
-  /** Gives the terminal to something else for a while: to a pager, say. */
+  /** Gives the terminal to other code, such as a pager, until the work is done. */
   lend<T>(work: () => Promise<T>): Promise<T>
-  /** Gives the terminal back. */
+  /** Restores the terminal. */
   close(): void
 }
 
 /** How long an Escape waits for the rest of a sequence. */
 const escapeMs = 50
 
-/** Opens the keyboard. `paper` is the terminal that shows what is typed. */
+/** Opens the keyboard. `output` is the terminal that shows the input. */
 export function openKeyboard(context: CommandContext, output: Output): Keyboard {
   const { stdin } = context
   const reader = keyReader()
@@ -64,8 +66,8 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
     output.write(on ? '\x1b[?2004h' : '\x1b[?2004l')
   }
 
-  /** As Ctrl+Z does everywhere: the shell takes over, and on return the prompt is drawn anew. Where there is no shell
-   *  that could wake it, the process does not fall asleep: then it goes on after a moment. */
+  /** Ctrl+Z: suspends the process, and redraws the prompt on return. Without a shell that could resume the
+   *  process, it is not suspended, and continues after a moment. */
   function suspend(): void {
     raw(false)
     output.write('\n')
@@ -96,7 +98,7 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
     stdin.pause()
   }
 
-  // Whatever ends the process, the terminal is given back as it was.
+  // Restores the terminal, however the process ends.
   const onExit = () => raw(false)
   process.once('exit', onExit)
   stdin.setEncoding('utf8')
@@ -119,7 +121,7 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
     nextFresh,
     onInterrupt(listener) {
       interrupted = listener
-      // It may have been pressed a moment too early: then what was typed before it is taken back with it.
+      // Ctrl+C may have been pressed before the listener was set: it also cancels the input typed before it.
       const early = strokes.findIndex(stroke => stroke.type === 'key' && stroke.name === 'interrupt')
       if (early !== -1) {
         strokes.splice(0, early + 1)

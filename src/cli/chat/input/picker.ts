@@ -4,38 +4,38 @@ import { applyKey, emptyInput, type InputLine, inputText } from './input-line.ts
 import type { Key } from './key-reader.ts'
 import type { ScreenLayout } from './screen-layout.ts'
 
-/** Something to pick. */
+/** An item of a picker. */
 export interface PickerChoice<T> {
   readonly value: T
   readonly title: string
-  /** Short facts at the right: age, a number, a name. The last leave first if there is no room. */
+  /** Short facts on the right: age, a number, a name. The last ones are dropped first if there is no room. */
   readonly facts: readonly string[]
-  /** What else typing finds: last words, directory, branch, label. */
+  /** Further texts that the filter searches: last message, directory, branch, label. */
   readonly alsoFinds: readonly string[]
-  /** Shown beneath the row under the cursor, each behind its name. */
+  /** Shown below the selected row, each after its name. */
   readonly details: readonly (readonly [name: string, text: string])[]
-  /** Set when more was asked for, and added to the details. */
+  /** Set once the details are loaded. */
   readonly isTold?: true
 }
 
-/** A list that gets shorter as one types. */
+/** A list that is filtered by the typed text. */
 export interface Picker<T> {
   readonly question: string
   readonly choices: readonly PickerChoice<T>[]
   readonly typed: InputLine
-  /** The row under the cursor, among those that fit. */
+  /** The selected row, as an index into the matching choices. */
   readonly at: number
-  /** What is listed, at the right: `this directory`. */
+  /** What is listed, shown on the right: `this directory`. */
   readonly scope: string
-  /** How many there are in all, if more than are listed. */
+  /** The number of choices in all, which may be more than are listed. */
   readonly total: number
-  /** What the keys do, in the last row. */
+  /** The key bindings, shown in the last row. */
   readonly keys: string
-  /** Keys that end picking besides Enter and Escape. */
+  /** Keys that end the picker besides Enter and Escape. */
   readonly ends: readonly Exclude<PickerEnd, 'enter' | 'escape'>[]
 }
 
-/** The key that ended picking. */
+/** The key that ended the picker. */
 export type PickerEnd = 'enter' | 'escape' | 'tab' | 'forward' | 'read'
 
 export type PickerStep<T> =
@@ -48,7 +48,7 @@ export function newPicker<T>(
   return { ...about, total: about.total ?? about.choices.length, typed: emptyInput, at: 0 }
 }
 
-/** The choices that have all typed words somewhere, whatever their case. */
+/** The choices that contain all typed words, ignoring case. */
 export function matchingChoices<T>({ choices, typed }: Picker<T>): readonly PickerChoice<T>[] {
   const words = inputText(typed).toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return choices
@@ -90,7 +90,8 @@ export function pressKey<T>(picker: Picker<T>, key: Key): PickerStep<T> {
     : go({ typed, at: typed.cells === picker.typed.cells ? picker.at : 0 })
 }
 
-/** The picker as rows: the question and what was typed, the rows around the cursor, what the keys do. */
+/** The rows of the picker: the question with the typed text, the rows around the selection, the key
+ *  bindings. */
 export function pickerRows<T>(picker: Picker<T>, width: number, height: number, style: Style): ScreenLayout {
   const found = matchingChoices(picker)
   const { dots } = style.symbols
@@ -121,7 +122,7 @@ export function pickerRows<T>(picker: Picker<T>, width: number, height: number, 
   return { rows: [top, ...rows, ...none, keys], cursor: { row: 0, column } }
 }
 
-/** The widths of the facts that have a place beside a title. */
+/** The widths of the facts that fit next to a title. */
 function factColumns<T>(choices: readonly PickerChoice<T>[], room: number): readonly number[] {
   const most = Math.max(0, ...choices.map(({ facts }) => facts.length))
   const widths = Array.from({ length: most }, (_, i) =>
@@ -148,7 +149,7 @@ function rowOf<T>(
   return `${mark}${isChosen ? style.title(words) : words}${right.join('')}`.trimEnd()
 }
 
-/** Cells of columns with two before each. */
+/** The total width of columns that have two cells before each. */
 function sum(columns: readonly number[]): number {
   return columns.reduce((total, cells) => total + cells + 2, 0)
 }

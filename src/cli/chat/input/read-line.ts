@@ -16,7 +16,8 @@ import type { Keyboard } from './keyboard.ts'
 import { clipLayout, layOutLine, type ScreenLayout } from './screen-layout.ts'
 import { createScreenRegion } from './screen-region.ts'
 
-/** What came of asking for a line. `interrupt`: Ctrl+C on an empty line; `leave`: Ctrl+D, or nobody is there any more. */
+/** The outcome of reading a line. `interrupt`: Ctrl+C on an empty line; `leave`: Ctrl+D, or the input has
+ *  ended. */
 export type ReadLineResult =
   | { readonly type: 'line'; readonly text: string }
   | { readonly type: 'interrupt' }
@@ -25,15 +26,15 @@ export type ReadLineResult =
 export interface ReadLineOptions {
   readonly keyboard: Keyboard
   readonly output: Output
-  /** The line above the prompt, made for a width. */
+  /** The line above the prompt, for a given width. */
   status?(width: number): string
-  /** What stands in the line already. */
+  /** The initial text. */
   readonly initial?: string
   readonly history?: InputHistory
   readonly complete?: Completer
 }
 
-/** Reads a line, or several: `\` at the end, Alt+Enter and pastes go on in the next one. */
+/** Reads one input. `\` at the end, Alt+Enter and pastes continue it on another line. */
 export async function readLine(reading: ReadLineOptions): Promise<ReadLineResult> {
   const { keyboard, output, history } = reading
   const region = createScreenRegion(output)
@@ -111,7 +112,7 @@ function laidOut(
   }
 }
 
-/** What Tab offers, in three rows at most. */
+/** The candidates for Tab, in at most three rows. */
 function offeredRows(offered: readonly string[], { width, style }: Output): readonly string[] {
   if (offered.length === 0) return []
   const rows = wrap(style.safe(offered.join('  ')), width - 3)

@@ -11,25 +11,25 @@ import {
 } from './picker.ts'
 import { createScreenRegion } from './screen-region.ts'
 
-/** How picking ended, and on what. */
+/** The key that ended the picker, and the selected choice. */
 export interface PickedChoice<T> {
   readonly by: PickerEnd
   readonly choice: PickerChoice<T> | null
 }
 
-/** What is told of the row under the cursor, before its own details: asked for when it is there. */
+/** Loads further details of a choice when it is selected. They are shown before its own. */
 export type LoadDetails<T> = (value: T) => Promise<PickerChoice<T>['details']>
 
-/** Choices that are not listed, but may fit what was typed. */
+/** Loads choices that are not listed but may match the typed text. */
 export type LoadChoices<T> = (typed: string) => Promise<readonly PickerChoice<T>[]>
 
 export interface PickOptions<T> {
   readonly tellMore?: LoadDetails<T>
-  /** Asked for each text that is typed, where there are more than are listed. */
+  /** Called for each typed text, if there are more choices than are listed. */
   readonly findMore?: LoadChoices<T>
 }
 
-/** Lets a person pick. The rows are gone afterwards. */
+/** Runs a picker until a key ends it, and erases its rows. */
 export async function runPicker<T>(
   picker: Picker<T>,
   keyboard: Keyboard,
@@ -60,7 +60,7 @@ export async function runPicker<T>(
   }
 }
 
-/** A choice is asked about once: then it is another one, that knows. */
+/** Loads the details of the selected choice, once. */
 async function withMore<T>(picker: Picker<T>, tellMore: LoadDetails<T>): Promise<Picker<T>> {
   const chosen = matchingChoices(picker)[picker.at]
   if (!chosen || chosen.isTold) return picker

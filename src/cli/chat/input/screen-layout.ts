@@ -2,14 +2,13 @@ import { widthOf } from '../../output/cut.ts'
 import type { Style } from '../../output/style.ts'
 import type { InputLine } from './input-line.ts'
 
-/** Rows of a terminal, and where the cursor stands among them. */
+/** Rows for a terminal, and the position of the cursor among them. */
 export interface ScreenLayout {
   readonly rows: readonly string[]
   readonly cursor: { readonly row: number; readonly column: number }
 }
 
-/** Breaks a line that is being written into rows. No row touches the last column: terminals differ in what
- *  happens there. */
+/** Wraps the input into rows. No row touches the last column, where terminals behave differently. */
 export function layOutLine(line: InputLine, width: number, style: Style): ScreenLayout {
   const prompt = `${style.symbols.prompt} `
   const room = Math.max(4, width - 1)

@@ -2,21 +2,21 @@ import { widthOf } from '../../output/cut.ts'
 import type { Output } from '../../output/output.ts'
 import type { ScreenLayout } from './screen-layout.ts'
 
-/** The lowest rows of a terminal, painted again and again in the same place. What stands above is never touched. */
+/** The lowest rows of a terminal, repainted in the same place. The rows above are never touched. */
 export interface ScreenRegion {
   paint(laid: ScreenLayout): void
-  /** Leaves the rows where they are, with the cursor below them. */
+  /** Leaves the rows in place and moves the cursor below them. */
   leave(): void
-  /** Takes the rows away. */
+  /** Erases the rows. */
   erase(): void
-  /** Somebody else has written here: the next rows begin where the cursor is. */
+  /** Called after other output: the next rows start at the cursor. */
   forget(): void
 }
 
 export function createScreenRegion(output: Output): ScreenRegion {
   let painted: ScreenLayout | null = null
 
-  /** The way back to the first row. After a resize the terminal has broken the rows anew. */
+  /** The escape sequence that moves to the first row. After a resize, the terminal has rewrapped the rows. */
   function toStart(): string {
     if (painted === null) return '\r'
     const { rows, cursor } = painted

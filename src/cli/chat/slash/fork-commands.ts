@@ -18,7 +18,7 @@ import { type Chat, type NextStep, nextLine } from '../state/chat-state.ts'
 import { printHeader } from '../state/print-header.ts'
 import { currentPosition, type SlashCommand } from './slash-command.ts'
 
-/** Says where the old way is, whenever a chat goes another one. */
+/** Prints the new branch, and how to return to the old one. */
 async function sayKept(chat: Chat, from: string, what: string): Promise<void> {
   const { branch } = await currentPosition(chat)
   const { style } = chat.context.err
@@ -26,7 +26,7 @@ async function sayKept(chat: Chat, from: string, what: string): Promise<void> {
   chat.say(`${what} ${now}. What was said is kept on ${style.branch(before)}: /switch ${before}`)
 }
 
-/** A line can hold words only. */
+/** An input line holds text only, so attached files are left out. */
 function noteFiles(chat: Chat, { blocks }: Message): void {
   const files = blocks.filter(({ type }) => type !== 'text').length
   if (files > 0) chat.note(`${plural(files, 'file')} went with it, and do not come along`)
@@ -70,7 +70,7 @@ export const slashUndo: SlashCommand = {
   },
 }
 
-/** How many prompts `/fork` offers. */
+/** The number of prompts that `/fork` offers. */
 const mostPrompts = 400
 
 export const slashFork: SlashCommand = {
@@ -124,7 +124,7 @@ async function forkAtId(chat: Chat, id: string): Promise<NextStep> {
   return nextLine
 }
 
-/** The person's last message on the path. Throws InvalidError if there is none. */
+/** The user's last message on the path. Throws InvalidError if there is none. */
 async function lastPrompt(store: Pick<MessageReader, 'tail'>, head: MessageId | null): Promise<Message> {
   const { messages } = head === null ? { messages: [] } : await store.tail(head, { messages: 1 })
   const prompt = messages.findLast(message => message.role === 'user')
@@ -132,8 +132,8 @@ async function lastPrompt(store: Pick<MessageReader, 'tail'>, head: MessageId | 
   return prompt
 }
 
-/** Goes back before a message, on a branch of its own: what was said stays on the old one. A key moves along, so that
- *  whoever comes back by it finds the chat where it was left. */
+/** Continues before a message, on a new branch; the old branch is unchanged. A key moves to the new branch,
+ *  so that the next chat with this key continues there. */
 async function goBackBefore(chat: Chat, prompt: Message): Promise<BranchRef> {
   const { store, conversation, branch } = await currentPosition(chat)
   const from = await store.getBranch(branch).catch(() => null)
@@ -144,7 +144,7 @@ async function goBackBefore(chat: Chat, prompt: Message): Promise<BranchRef> {
   return made
 }
 
-/** What a person wrote, to be written again. Throws InvalidError for words that are only a file. */
+/** The text of a prompt. Throws InvalidError if it consists of files only. */
 function wordsOf(prompt: Message): string {
   const text = textOf(prompt)
   if (text.trim() === '') throw new InvalidError('message', 'your last message has no words')

@@ -5,7 +5,7 @@ import { wrap } from '../../output/wrap.ts'
 import { nextLine } from '../state/chat-state.ts'
 import type { SlashCommand } from './slash-command.ts'
 
-/** What a person wants, and the commands for it. */
+/** The commands by purpose, for the overview. */
 const groups: readonly (readonly [names: string, what: string])[] = [
   ['/new /clear /resume /switch', 'which conversation, which branch'],
   ['/fork /retry /edit /undo', 'go another way; what was said stays'],
@@ -21,7 +21,7 @@ const keys = [
   '//new says "/new" instead of doing it.',
 ]
 
-/** `/help`. `all` returns every command of a chat, this one among them. */
+/** `/help`. `all` returns every command of a chat, including this one. */
 export function slashHelp(all: () => readonly SlashCommand[]): SlashCommand {
   return {
     name: 'help',
@@ -39,7 +39,7 @@ export function slashHelp(all: () => readonly SlashCommand[]): SlashCommand {
 function overview({ style, width }: Output): readonly string[] {
   const column = Math.max(...groups.map(([names]) => widthOf(names))) + 2
   const rows = groups.map(([names, what]) =>
-    // On a narrow terminal the names are enough.
+    // A narrow terminal gets only the names.
     width < 72 ? `  ${names}` : `  ${padEnd(names, column)}${style.faint(what)}`,
   )
   const about = keys.flatMap(line => wrap(line, Math.max(20, width - 2)))

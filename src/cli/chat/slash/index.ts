@@ -5,7 +5,7 @@ import { slashContext, slashHistory, slashSearch, slashTree } from './read-comma
 import type { SlashCommand } from './slash-command.ts'
 import { slashClear, slashNew, slashResume, slashSwitch } from './switch-commands.ts'
 
-/** All commands of a chat, in the order of its help. */
+/** All commands of a chat, in the order of the help. */
 export const slashCommands: readonly SlashCommand[] = [
   slashNew,
   slashClear,

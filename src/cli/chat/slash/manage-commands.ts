@@ -97,7 +97,8 @@ function nothingOld(say: (line: string) => void): NextStep {
   return nextLine
 }
 
-/** Does something that takes a while, until it is done or Ctrl+C stops it: then null, and the person is told. */
+/** Runs long work with a spinner until it is done or Ctrl+C aborts it. Returns null if aborted, after a
+ *  note. */
 async function untilStopped<T>(
   chat: Chat,
   what: string,

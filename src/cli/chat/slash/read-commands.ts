@@ -15,7 +15,7 @@ import { treeCommand } from '../../read/tree.ts'
 import { type Chat, type NextStep, nextLine } from '../state/chat-state.ts'
 import { currentPosition, type SlashCommand } from './slash-command.ts'
 
-/** A command of the command line, in the middle of a chat. It may bring its own pager. */
+/** Runs a command of the command line inside a chat. It may start its own pager. */
 async function runCommand(chat: Chat, run: CommandHandler, argument: string): Promise<NextStep> {
   const command = () => run({ arguments: [argument], options: {} }, chat.context)
   await (chat.keyboard ? chat.keyboard.lend(command) : command())
@@ -70,10 +70,10 @@ export const slashContext: SlashCommand = {
   },
 }
 
-/** Cells of the longest bar. */
+/** The width of the longest bar. */
 const barCells = 16
 
-/** What the next call sees, in words first and then in figures: pinned, summary, kept, left out. */
+/** What the next call sends, in a sentence and then in figures: pinned, summary, kept, left out. */
 function contextLines(
   { fitted, summary, messages, older }: ReadContext,
   { model, limit }: { readonly model: string; readonly limit: number },
@@ -111,7 +111,7 @@ function contextLines(
   }
 }
 
-/** What is there at all is seen. */
+/** A share above zero gets at least the smallest visible bar. */
 function visibleBar(share: number, unicode: boolean): string {
   const least = 1 / (unicode ? barCells * 8 : barCells)
   return share <= 0 ? '' : bar(Math.max(share, least), barCells, unicode)

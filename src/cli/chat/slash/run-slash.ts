@@ -5,11 +5,11 @@ import type { Completer } from '../input/complete-line.ts'
 import type { Chat, NextStep } from '../state/chat-state.ts'
 import { slashCommands } from './index.ts'
 
-/** What came of a line: a command's outcome, or words to be said. */
+/** The outcome of an input: the result of a command, or text to send. */
 type Done = NextStep | { readonly type: 'failed' }
 
-/** Runs the `/` command that a line is; any other line is words to be said, as they are. `//` says something that
- *  begins with a slash; a path such as /usr/bin is no command either, unless it looks like a misspelt one. */
+/** Runs the `/` command in a line. Any other line is text to send. `//` sends a text that begins with a
+ *  slash. A path such as /usr/bin is text, unless it looks like a misspelt command. */
 export async function runSlash(chat: Chat, line: string): Promise<Done> {
   const [, name, argument = ''] = /^\/([a-z]+)(?:\s+([\s\S]*))?$/i.exec(line.trim()) ?? []
   if (line.startsWith('//')) return { type: 'send', words: line.slice(1) }
@@ -56,7 +56,7 @@ async function whatIsMissing({ controller }: Chat): Promise<string | null> {
   return (await controller.position()) === null ? 'nothing has been said here yet' : null
 }
 
-/** What Tab offers: `/` commands, and behind them branches and ids. Nothing in the middle of prose. */
+/** Completes `/` commands, and their branches and ids. Completes nothing inside other text. */
 export function slashCompleter(chat: Chat): Completer {
   return async (before, word) => {
     if (before === '' && word.startsWith('/')) return slashCommands.map(({ name }) => `/${name}`)
@@ -65,7 +65,7 @@ export function slashCompleter(chat: Chat): Completer {
     try {
       return (await command?.complete?.(chat)) ?? []
     } catch {
-      // Nothing has been said here yet, or the store is busy: Tab then offers nothing.
+      // The conversation may be empty or the store busy: nothing is offered.
       return []
     }
   }

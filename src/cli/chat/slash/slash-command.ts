@@ -5,19 +5,19 @@ import type { Chat, NextStep } from '../state/chat-state.ts'
 export interface SlashCommand {
   readonly name: string
   readonly aliases?: readonly string[]
-  /** What stands behind it in the help: `[name]`. */
+  /** The argument as the help shows it: `[name]`. */
   readonly argument?: string
   readonly help: string
-  /** `nothing` if it works before anything was said, and where nothing is kept. */
+  /** `nothing` if it also works in an empty conversation and without a store. */
   readonly needs?: 'nothing'
-  /** Set if it is about a model of ours: where another program answers, there is nothing that it could do. */
+  /** Set if it concerns our own model. It does nothing if another program answers. */
   readonly ofModels?: true
   run(chat: Chat, argument: string): Promise<NextStep>
-  /** What may stand behind it. */
+  /** The candidates for its argument. */
   complete?(chat: Chat): Promise<readonly string[]>
 }
 
-/** Where the chat is. Only for commands that need something to be there: it is checked before they run. */
+/** The position of the chat, for commands that need one: `runSlash` has checked that it exists. */
 export async function currentPosition({
   controller,
 }: Chat): Promise<ChatPosition & { readonly store: ChatStore }> {

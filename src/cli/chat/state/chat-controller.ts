@@ -22,39 +22,41 @@ import type { StatusFacts } from './status-line.ts'
 /** What a chat needs of a store. */
 export type ChatStore = AgentStore & Lister & Pick<Deleter, 'trash'>
 
-/** Where a chat is in its conversation. */
+/** The position of a chat in its conversation. */
 export interface ChatPosition {
   readonly conversation: Conversation
   readonly branch: BranchRef
   readonly head: MessageId | null
 }
 
-/** The one who answers in a chat, and the place where this is kept. Both can be changed in the middle. */
+/** Sends the messages of a chat to its model, and keeps its position. The model and the conversation can
+ *  change during the chat. */
 export interface ChatController {
   readonly model: Model
   /** True if another program answers. */
   readonly isForeign: boolean
-  /** How much the model may be initial. */
+  /** How much of the window the model may receive. */
   readonly window: Window
-  /** Null where nothing is kept. */
+  /** Null in an incognito chat. */
   readonly store: ChatStore | null
   readonly system: string | null
-  /** Says something. The run fails with BusyError if somebody is answering there, unless told to wait or to
-   *  go beside it: then nothing was said. */
+  /** Sends a message. If another process is answering on the branch, the run waits, forks, or fails with
+   *  BusyError before anything is sent. */
   send(words: string | NewMessage, onBusy?: 'refuse' | 'wait' | 'fork'): Promise<Run>
-  /** Asks again for the answer that never came. */
+  /** Resumes the turn that has no answer. */
   resume(): Promise<Run>
-  /** What was said and answered, for those who keep nothing. */
+  /** Remembers an exchange if there is no store. */
   remember(words: string | NewMessage, answer: string): void
-  /** Goes elsewhere. Nothing is made there before something is said. */
+  /** Continues in another conversation. Nothing is created there before the first message. */
   goTo(chosen: ChosenConversation): void
   goToBranch(branch: BranchRef): void
-  /** Another model, by the name a person types. Throws if there is none, and changes nothing then. */
+  /** Changes the model, by the name that the user types. If there is no such model, throws and changes
+   *  nothing. */
   useModel(name: string): Promise<void>
-  /** Where the chat is; null before the first message, and where nothing is kept. */
+  /** The position of the chat; null before the first message, and without a store. */
   position(): Promise<ChatPosition | null>
   status(): Promise<StatusFacts>
-  /** Follows the branch that a turn went to. */
+  /** Continues on the branch that a turn was stored on. */
   follow(branch: BranchRef | null): void
   /** The same, if the chat is still on the branch `from`. */
   followFrom(from: BranchRef | null, to: BranchRef): void
@@ -201,7 +203,7 @@ function branchOf({ status, fork }: ChosenConversation): BranchRef | null {
   return { conversationId: status.conversation.id, name: fork?.name ?? status.branch.name }
 }
 
-/** What the next call would be initial, as far as we decide that, and how many messages the path has. */
+/** What the next call would send, as far as we decide that, and the number of messages on the path. */
 async function fillAt(
   store: MessageReader,
   head: MessageId | null,

@@ -4,29 +4,29 @@ import type { InputHistory } from '../input/input-history.ts'
 import type { Keyboard } from '../input/keyboard.ts'
 import type { ChatController } from './chat-controller.ts'
 
-/** A chat that is going on: what `/` commands see of it. */
+/** A running chat, as `/` commands see it. */
 export interface Chat {
   readonly context: CommandContext
   readonly controller: ChatController
-  /** Null where nobody can be asked: lines come from a pipe. */
+  /** Null if lines come from a pipe, so that the user cannot be asked. */
   readonly keyboard: Keyboard | null
   readonly history: InputHistory
-  /** The name after `--session`, if there was one: `/new` stays under it. */
+  /** The name after `--session`, which `/new` keeps; null without the flag. */
   readonly name: string | null
-  /** Notes that came up while a line was being typed: shown before the next one. */
+  /** Notes that arrived while a line was being typed. They are printed before the next prompt. */
   readonly later: string[]
-  /** A line about what was done, on stderr. */
+  /** Prints a line to stderr. */
   say(line: string): void
-  /** `! something to know`. */
+  /** Prints `! text` to stderr. */
   note(text: string): void
 }
 
-/** What follows a `/` command. */
+/** What happens after a `/` command. */
 export type NextStep =
   | { readonly type: 'ask' }
-  /** The next line begins with these words. */
+  /** The next input starts with this text. */
   | { readonly type: 'edit'; readonly text: string }
-  /** These words are said. */
+  /** This message is sent. */
   | { readonly type: 'send'; readonly words: string | NewMessage }
   | { readonly type: 'leave' }
 

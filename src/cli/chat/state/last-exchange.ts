@@ -7,7 +7,7 @@ import type { Chat } from './chat-state.ts'
 
 const most = { asked: 3, answered: 8 } as const
 
-/** The last thing that was said and the end of the answer to it: 12 lines at most. */
+/** The last question and the end of its answer, in at most 12 lines. */
 async function lastExchange(
   reader: Pick<MessageReader, 'tail'>,
   head: MessageId,
@@ -30,7 +30,7 @@ async function lastExchange(
   ]
 }
 
-/** The end of what was said before, for whoever comes back. */
+/** Prints the last exchange of a conversation that is resumed. */
 export async function printLastExchange({ controller, context }: Chat): Promise<void> {
   const position = await controller.position()
   if (!position?.head || !controller.store || context.quiet) return

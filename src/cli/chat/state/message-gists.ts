@@ -2,7 +2,7 @@ import type { MessageId } from '../../../core/ids.ts'
 import type { MessageReader } from '../../../core/ports.ts'
 import { gistOf } from '../../output/gist.ts'
 
-/** What the messages say, each on one line. One that cannot be read has no words. */
+/** The gist of each message. An unreadable message has an empty one. */
 export async function messageGists(
   reader: Pick<MessageReader, 'getMessages'>,
   heads: readonly (MessageId | null)[],

@@ -15,7 +15,7 @@ import { runPicker } from '../input/run-picker.ts'
 import type { ChatStore } from './chat-controller.ts'
 import { messageGists } from './message-gists.ts'
 
-/** What a person wants with a conversation from the list; null for none of them. */
+/** What to do with the picked conversation. */
 interface PickedConversation {
   readonly action: 'continue' | 'fork' | 'read'
   readonly conversation: ListedConversation
@@ -27,18 +27,18 @@ interface PickConversation {
   readonly context: CommandContext
   /** What Escape does, as the last row says it. */
   readonly escapeMeans: string
-  /** Whether to begin with those of all directories. */
+  /** Whether to start with the conversations of all directories. */
   readonly all?: boolean
 }
 
-/** So many of the newest are listed. Of the others, those whose title has what is typed are looked up. */
+/** The number of newest conversations to list. Older ones are looked up by title. */
 const most = 500
 
-/** So many are looked up at once. */
+/** The number of conversations to look up at once. */
 const mostFound = 50
 
-/** Lets a person pick a conversation: the newest first, searched by title, first and last words, directory, branch
- *  and label as one types. */
+/** Lets the user pick a conversation, newest first, filtered by title, first and last message, directory,
+ *  branch and label. */
 async function pickFromList(options: PickConversation): Promise<PickedConversation | null> {
   const { store, keyboard, context, escapeMeans } = options
   let all = options.all ?? false
@@ -58,7 +58,7 @@ async function pickFromList(options: PickConversation): Promise<PickedConversati
     const { by, choice } = await runPicker(picker, keyboard, context.err, {
       tellMore: ({ id }) => firstWords(id, store),
       async findMore(typed) {
-        // The title has all of the words if it has the longest, and then some: the picker sees to the rest.
+        // The store finds titles with the longest word. The picker checks the other words.
         const title = typed.split(/\s+/).toSorted((a, b) => b.length - a.length)[0]!
         const found = await store.listConversations({ ...filter, kind: 'main', title, limit: mostFound })
         const others = found.items.filter(({ id }) => !listed.has(id))
@@ -118,8 +118,8 @@ function shortTitle(id: ConversationId): string {
   return `without a title (${id.slice(0, 8)})`
 }
 
-/** Lets a person pick a conversation, and returns what names the branch to go on with: `id:branch`. Null if they picked
- *  none. `escapeMeans` is what that means. */
+/** Lets the user pick a conversation. Returns the branch to continue as `id:branch`, or null. `escapeMeans`
+ *  says what null means. */
 export async function pickConversation(
   store: ChatStore,
   keyboard: Keyboard,

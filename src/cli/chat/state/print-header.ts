@@ -3,7 +3,7 @@ import { noteLine } from '../../output/print.ts'
 import type { ChosenConversation } from '../../target/choose-conversation.ts'
 import { headerLines } from '../../target/header-lines.ts'
 
-/** What is gone on with; and if nobody has answered there yet, how to ask again. */
+/** Prints the header, and how to retry a question that has no answer. */
 export function printHeader(
   chosen: ChosenConversation,
   context: CommandContext,

@@ -3,23 +3,24 @@ import { modelName } from '../../output/model-name.ts'
 import { formatCount, formatMoney } from '../../output/number.ts'
 import type { Style } from '../../output/style.ts'
 
-/** What the line above the prompt tells. */
+/** The contents of the line above the prompt. */
 export interface StatusFacts {
-  /** As people write it: `~/src/harbor`. */
+  /** As a shell shows it: `~/src/harbor`. */
   readonly directory: string
-  /** Null where nothing is kept. */
+  /** Null in an incognito chat. */
   readonly branch: string | null
   readonly messages: number
   readonly model: string
-  /** Tokens that the next call is given, and the window of the model. */
+  /** The tokens that the next call sends. */
   readonly used: number
-  /** Null where only another program knows. */
+  /** The size of the model's window; null if another program chooses the model. */
   readonly window: number | null
-  /** Null if nobody knows. */
+  /** Null if unknown. */
   readonly cost: number | null
 }
 
-/** Where one stands, in one line that fits: directory, number of messages, bar and cost leave in this order. */
+/** The status in one line that fits the width. It drops the directory first, then the number of messages, the
+ *  bar and the cost. */
 export function statusLine(facts: StatusFacts, width: number, style: Style): string {
   const dot = ` ${style.symbols.dot} `
   for (const dropped of [0, 1, 2, 3, 4]) {
@@ -45,7 +46,7 @@ function partsOf(facts: StatusFacts, dropped: number, width: number, style: Styl
   return parts
 }
 
-/** `━━━━━━────────── 37% of 200k`: yellow from 70 %, red and in words from 90 %. */
+/** `━━━━━━────────── 37% of 200k`: yellow from 70 %, red and with a warning from 90 %. */
 function fill(used: number, window: number, hasBar: boolean, cells: number, style: Style): string {
   const share = window > 0 ? Math.min(1, used / window) : 0
   const full = Math.min(cells, Math.max(used > 0 ? 1 : 0, Math.round(share * cells)))
