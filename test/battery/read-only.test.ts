@@ -11,10 +11,10 @@ import { size } from './size.ts'
 /** The command on a read-only store. Root may write everything, so the command runs as the user `nobody`. The
  *  methods of a store are tested in `test/stores/sqlite/files.test.ts`. */
 const isRoot = process.getuid?.() === 0
-const asNobody = join(import.meta.dirname, '../cli/as-nobody.ts')
+const asUnprivileged = join(import.meta.dirname, '../cli/as-unprivileged.ts')
 
 async function bound(here: Home, args: readonly string[]): Promise<Ended> {
-  const [file, argv] = isRoot ? [process.execPath, [asNobody, ...args]] : commandLine(args)
+  const [file, argv] = isRoot ? [process.execPath, [asUnprivileged, ...args]] : commandLine(args)
   const child = spawn(file, argv, { cwd: here.cwd, env: here.env, stdio: ['ignore', 'pipe', 'pipe'] })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', chunk => {

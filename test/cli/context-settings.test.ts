@@ -6,7 +6,7 @@ import { pathOf } from '../../src/core/path.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { type Home, home } from './skein.ts'
 
-/** Twelve statements of about 25 tokens each, and then what the next call would see. */
+/** Twelve statements of about 25 tokens each, and then what the next call would send. */
 const input = [
   ...Array.from(
     { length: 12 },
@@ -15,7 +15,7 @@ const input = [
   '/context\n',
 ].join('\n')
 
-/** Chats with these settings of `conversation` in the project's file. */
+/** Runs a chat with these settings of `conversation` in the project's file. */
 async function chatWith(here: Home, ...settings: readonly string[]) {
   const lines = ['conversation:', ...settings.map(setting => `  ${setting}`)]
   writeFileSync(join(here.cwd, 'skein.yaml'), `${lines.join('\n')}\n`)
@@ -49,7 +49,8 @@ it.each([4, 10])(
     const [summary] = await collectPages(page => store.listSummaries(listed!.id, page))
     const covered = path.findIndex(message => message.id === summary!.last) + 1
     const stored = path.filter(message => message.createdAt <= summary!.createdAt).length
-    // The answer of that turn may be of the same millisecond, and no answer is parted from its question.
+    // The answer of that turn may have the same millisecond, and an answer is never separated from its
+    // question.
     expect([count, count + 1, count + 2]).toContain(stored - covered)
   },
 )

@@ -6,8 +6,8 @@ const found = (...argv: readonly string[]) => {
   return [command.name, ...rest]
 }
 
-describe('which command a line means', () => {
-  it('is the one it names, also behind options that every command has', () => {
+describe('findCommand', () => {
+  it('returns the named command, also after common options', () => {
     expect(found('fork', 'q2w6nb')).toEqual(['fork', 'q2w6nb'])
     expect(found('convo', 'fork', 'q2w6nb')).toEqual(['fork', 'q2w6nb'])
     expect(found('--json', '-q', '--db', 'x.db', 'fork', 'q2w6nb')).toEqual([
@@ -21,7 +21,7 @@ describe('which command a line means', () => {
     expect(found('--db=x.db', 'conversation', 'fork')).toEqual(['fork', '--db=x.db'])
   })
 
-  it('is also the one that the origin documents call otherwise (S1-37, S3-56, S3-57, S3-58)', () => {
+  it('accepts the names of the origin documents (S1-37, S3-56, S3-57, S3-58)', () => {
     expect(found('sessions', 'list')).toEqual(['ls'])
     for (const noun of ['conversation', 'convo']) {
       for (const verb of ['list', 'ls']) expect(found(noun, verb)).toEqual(['tree'])
@@ -31,7 +31,7 @@ describe('which command a line means', () => {
     }
   })
 
-  it('is a prompt where it names none, begins with a flag of the prompt, or says so', () => {
+  it('returns a prompt without a command name, after a flag of the prompt, and after ask or --', () => {
     expect(found('why is it red?')).toEqual(['', 'why is it red?'])
     expect(found('why', 'fork')).toEqual(['', 'why', 'fork'])
     expect(found('ask', 'fork')).toEqual(['', 'fork'])
@@ -42,22 +42,22 @@ describe('which command a line means', () => {
     expect(found()).toEqual([''])
   })
 
-  it('is refused for a word that looks like a misspelt command, and for a noun alone', () => {
+  it('refuses a word that looks like a misspelt command, and a noun alone', () => {
     expect(() => found('frok')).toThrow('there is no command frok')
     expect(() => found('--db', 'x.db', 'frok', '-q')).toThrow('there is no command frok')
     expect(() => found('convo')).toThrow('convo needs a verb')
     expect(found('frok', 'it', 'up')).toEqual(['', 'frok', 'it', 'up'])
   })
 
-  it('is a prompt for a short word that differs in two letters: four is no misspelt fork', () => {
+  it('takes a short word with two different letters as a prompt: four is not a misspelt fork', () => {
     for (const word of ['four', 'hi', 'ok', 'thanks']) expect(found(word), word).toEqual(['', word])
-    // One letter apart is still taken for a slip, whatever the length.
+    // One different letter counts as a typo, whatever the length.
     for (const slip of ['form', 'frok', 'shwo', 'sl', 'serch', 'exprot', 'brnaches', 'completoin']) {
       expect(() => found(slip), slip).toThrow(`there is no command ${slip}`)
     }
   })
 
-  it('is told about after help, while help with other words is a prompt', () => {
+  it('prints help for help and help <command>; help with other words is a prompt', () => {
     const about = (...argv: readonly string[]) => {
       const { command, wantsHelp } = findCommand(argv)
       return wantsHelp ? command.name : `runs ${command.name}`

@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import type { NonEmpty } from '../../src/core/message.ts'
 import type { SaveItem, Store } from '../../src/core/ports.ts'
 
-/** A forest: for each message the number of an earlier one that it hangs on, or -1. */
+/** A forest: for each message, the index of its parent among the earlier ones, or -1. */
 export const forests = fc
   .array(fc.nat(), { minLength: 1, maxLength: 30 })
   .map(picks => picks.map((pick, i) => (pick % (i + 1)) - 1))
 
-/** Stores such a forest in a conversation of its own. */
+/** Stores such a forest in a new conversation. */
 export async function planted(store: Store, parents: readonly number[]) {
   const { conversation } = await store.create()
   const items = parents.map(

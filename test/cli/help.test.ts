@@ -6,13 +6,13 @@ import { commandHelp, helpOverview } from '../../src/cli/help.ts'
 const named = (name: string): Command => commands.find(command => command.name === name)!
 
 describe('the help', () => {
-  it('fits 80 columns, all of it', () => {
+  it('fits 80 columns', () => {
     for (const text of [helpOverview(), ...commands.map(commandHelp)]) {
       expect(text.split('\n').filter(line => line.length > 80)).toEqual([])
     }
   })
 
-  it('maps every command once, and has the exit codes and the version', () => {
+  it('lists every command once, with the exit codes and the version', () => {
     const groups = helpOverview().split('\n\n')[2]!
     const listed = groups.replace(/^(Talk|Look|Keep|Set up)/gm, '').split(/\s+/)
     expect(listed.filter(Boolean).sort()).toEqual(commands.map(({ name }) => name).sort())
@@ -22,7 +22,7 @@ describe('the help', () => {
     expect(helpOverview()).toMatch(/^ {2}-V, --version/m)
   })
 
-  it('opens with two examples at least, each of which begins with what it is about', () => {
+  it('starts with at least two examples, each beginning with its command', () => {
     for (const { name, examples } of commands) {
       expect(examples.length, name).toBeGreaterThanOrEqual(2)
       expect(
@@ -32,7 +32,7 @@ describe('the help', () => {
     }
   })
 
-  it('promises no --json where there is none, and tells other names by their nouns', () => {
+  it('omits --json if a command has none, and groups aliases by noun', () => {
     for (const name of ['chat', 'resume', 'completion'])
       expect(commandHelp(named(name))).not.toContain('--json')
     expect(commandHelp(named('ls'))).toContain('--json')

@@ -41,7 +41,7 @@ beforeAll(async () => {
 })
 afterAll(() => here[Symbol.dispose]())
 
-/** Runs a command, and holds what it prints to the shape that is documented. */
+/** Runs a command, and checks its output against the documented shape. */
 async function printed(args: readonly string[], command: string, at = 0): Promise<unknown> {
   const { stdout, stderr, code } = await here.skein([...args, '--json'])
   expect([stderr, code], args.join(' ')).toEqual(['', 0])
@@ -52,16 +52,16 @@ async function printed(args: readonly string[], command: string, at = 0): Promis
   return value
 }
 
-describe('what --json prints is what docs/json.md says', () => {
-  it('of answers and forks', async () => {
+describe('--json matches docs/json.md', () => {
+  it('for answers and forks', async () => {
     await printed(['-n', 'hello there'], '')
     await printed(['-G', 'hello there'], '')
     await printed(['fork', told.ids[0]!], 'fork')
   })
 
-  it('of what one looks at, full and empty', async () => {
+  it('for the reading commands, with data and without', async () => {
     const [first] = (await printed(['ls'], 'ls')) as [Record<string, unknown>]
-    // The control: a field too many or too few, and one of another kind, are noticed.
+    // Control: a missing, additional or mistyped field is detected.
     const { title: _, ...without } = first
     for (const other of [{ ...first, extra: 1 }, without, { ...first, created_at: 'yesterday' }]) {
       expect(shapes.ls![0]!.schema.safeParse([other]).success).toBe(false)
@@ -75,7 +75,7 @@ describe('what --json prints is what docs/json.md says', () => {
     await printed(['stats'], 'stats')
   })
 
-  it('of what one keeps and throws away', async () => {
+  it('for the managing commands', async () => {
     const { id } = told.conversation
     await printed(['rename', id, 'Storm'], 'rename')
     await printed(['label', id, 'good'], 'label')
@@ -91,7 +91,7 @@ describe('what --json prints is what docs/json.md says', () => {
     await printed(['erase', told.ids[0]!, '--reason', 'a test', '--yes'], 'erase')
   })
 
-  it('of some fields only, if they are named; a wrong one is answered with those that are there', async () => {
+  it('for selected fields; an unknown field is answered with the known ones', async () => {
     const listed = await here.skein(['ls', '--json=title,id', '--title', 'storm'])
     expect(JSON.parse(listed.stdout)).toEqual([{ title: 'Storm', id: told.conversation.id }])
     expect(listed.stdout.indexOf('title')).toBeLessThan(listed.stdout.indexOf('id'))
@@ -105,7 +105,7 @@ describe('what --json prints is what docs/json.md says', () => {
     })
   })
 
-  it('of what is set up', async () => {
+  it('for the set-up commands', async () => {
     await printed(['config'], 'config')
     await printed(['config', 'models'], 'config', 1)
     await printed(['doctor'], 'doctor')
@@ -113,7 +113,7 @@ describe('what --json prints is what docs/json.md says', () => {
     await printed(['init'], 'init')
   })
 
-  it('of failures, which go to stderr', async () => {
+  it('for errors, on stderr', async () => {
     const failing = [
       ['show', 'zzzzzz'],
       ['chat', '--nonsense'],
@@ -128,7 +128,7 @@ describe('what --json prints is what docs/json.md says', () => {
     expect(codes).toEqual([3, 2, 1])
   })
 
-  it('and every command is on the page, or is said to have none', () => {
+  it('for every command, or the page says that there is none', () => {
     const silent = commands.filter(({ noJson }) => noJson).map(({ name }) => name)
     expect(Object.keys(withoutJson).sort()).toEqual(silent.sort())
     const spoken = commands.filter(({ noJson }) => !noJson).map(({ name }) => name)

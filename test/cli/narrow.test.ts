@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 120_000 })
 const colours = /\x1b\[[0-9;]*m/g
 
 describe('a terminal of 40 columns', () => {
-  it('is wide enough for what one looks at', async () => {
+  it('is wide enough for every reading command', async () => {
     using here = home()
     await here.skein(['-q', 'Staging drops every websocket at 02:00, and then all of them come back at once'])
     const lines = [['ls'], ['show'], ['branches'], ['search', 'websocket'], ['config'], ['trash']]

@@ -8,7 +8,7 @@ import { terminal } from './terminal.ts'
 // Many processes on few cores.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
-/** The command on a server: the engine is another, what people see is the same. */
+/** The command on a server: another engine, the same output. */
 describe('on PostgreSQL', () => {
   let here: Home
   let url: string
@@ -29,10 +29,10 @@ describe('on PostgreSQL', () => {
     return value
   }
 
-  it('a prompt, a chat, forks and what one looks at work as on a file', async () => {
+  it('a prompt, a chat, forks and the reading commands work as on a file', async () => {
     const first = await skein(['My name is Ada'])
     expect(first).toMatchObject({ code: 0, stdout: 'Nice to meet you, Ada.\n' })
-    // A server is no file that is made on the first run.
+    // A server is not a file that is created on the first run.
     expect(first.stderr).toContain('\nnew conversation\n')
     const second = await skein(['What is my name?'])
     expect(second.stdout).toBe('Your name is Ada.\n')
@@ -65,7 +65,7 @@ describe('on PostgreSQL', () => {
     expect(await chat.ended).toBe(0)
   })
 
-  it('what is removed comes back from the trash, and maintenance works', async () => {
+  it('the trash and the maintenance commands work', async () => {
     const [listed] = await json<{ id: string }[]>('ls', 'ls')
     await json('rm', 'rm', listed!.id, '--yes')
     expect(await json('ls', 'ls')).toEqual([])
@@ -83,7 +83,7 @@ describe('on PostgreSQL', () => {
     expect(checks.filter(({ status }) => status === 'failed')).toEqual([])
   })
 
-  it('a password is never shown, and a server that is not there is one line', async () => {
+  it('a password is never printed, and an unreachable server is reported in one line', async () => {
     const { stdout } = await here.skein(['config', '--db', 'postgres://ada:secret@localhost:1/x', '--json'])
     expect(stdout).toContain('ada:***@localhost')
     expect(stdout).not.toContain('secret')

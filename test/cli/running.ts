@@ -3,25 +3,24 @@ import type { Store } from '../../src/core/ports.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { commandLine, type Ended, type Home } from './skein.ts'
 
-/** Where the command keeps things for somebody without a project. */
+/** The user's store. */
 export function dataFile(here: Home): string {
   return `${here.env.XDG_DATA_HOME}/skein/conversations.db`
 }
 
-/** The store that the command uses: to look into it, or to put things there that the command does not
- *  make. */
+/** The store of the command, to inspect it or to add data. */
 export function storeOf(here: Home): Promise<Store> {
   return openStore(dataFile(here))
 }
 
-/** A command that is going on. */
+/** A running command. */
 export interface Running {
-  /** Resolves when stdout holds the text. */
+  /** Resolves when stdout contains the text. */
   says(text: string): Promise<void>
-  /** Resolves when stderr holds the text. */
+  /** Resolves when stderr contains the text. */
   complains(text: string): Promise<void>
   kill(signal: NodeJS.Signals): void
-  /** Nobody reads stdout from here on: the pipe is broken. */
+  /** Closes the reading end of stdout: the pipe is broken. */
   closeOutput(): void
   readonly ended: Promise<Ended>
 }

@@ -9,12 +9,12 @@ const bin = join(import.meta.dirname, '../../src/cli/bin.ts')
 export interface Ended {
   readonly stdout: string
   readonly stderr: string
-  /** The exit code, or 128 + the signal's number as a shell has it. */
+  /** The exit code, or 128 + the number of the signal, as in a shell. */
   readonly code: number
 }
 
 export interface Home {
-  /** The working directory: a folder of a project of its own. */
+  /** The working directory: an empty folder. */
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   /** Runs the command as a process, without a terminal. */
@@ -28,7 +28,7 @@ export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** A machine of its own for the command: an empty home, an empty folder, no keys. */
+/** A home for the command: no files, no keys. */
 export function home(): Home {
   const place = mkdtempSync(join(tmpdir(), 'skein-cli-'))
   const env = { ...strangeEnvironment(place, process.env), LANG: 'C.UTF-8' }
@@ -43,7 +43,7 @@ export function home(): Home {
   }
 }
 
-/** How the command is started: in a pseudo-terminal too. */
+/** The command line that starts the command, also in a pseudo-terminal. */
 export function commandLine(args: readonly string[]): readonly [file: string, args: readonly string[]] {
   return [process.execPath, [bin, ...args]]
 }
@@ -58,7 +58,7 @@ function run(args: readonly string[], { input = '', cwd, env }: RunOptions): Pro
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     stderr += chunk
   })
-  child.stdin.on('error', () => undefined) // it may have ended before it has read all
+  child.stdin.on('error', () => undefined) // It may exit before it has read everything.
   child.stdin.end(input)
   return new Promise((resolve, reject) => {
     child.on('error', reject)

@@ -7,12 +7,12 @@ import type { Source } from '../../src/core/source.ts'
 import { openStore } from '../../src/stores/open.ts'
 import type { Home } from './skein.ts'
 
-/** Where the command finds the user's store. */
+/** The user's store. */
 export function storeFile({ env }: Home): string {
   return join(env.XDG_DATA_HOME!, 'skein', 'conversations.db')
 }
 
-/** Does something with the store that the command will find, and closes it again. */
+/** Opens the user's store, runs the function, and closes the store. */
 export async function stocked<T>(
   here: Home,
   fill: (store: Store) => Promise<T>,
@@ -26,7 +26,7 @@ export interface Told extends BranchInConversation {
   readonly ids: readonly MessageId[]
 }
 
-/** A conversation of the home's working directory: user and assistant in turn, or messages as they are given. */
+/** Creates a conversation: user and assistant in turn, or the given messages. */
 export async function tell(
   store: Store,
   conversation: NewConversation,
@@ -45,13 +45,14 @@ export async function tell(
   }
 }
 
-/** A clock that stands still at this time, with random ids. */
+/** A clock that is fixed at this time, with random ids. */
 export function at(time: number): Source {
   return { now: () => time, uuid: () => crypto.randomUUID() }
 }
 
-/** Text that would drive a terminal: clears it, sets its title, moves the cursor, turns the writing. */
+/** Text that would control a terminal: clears it, sets its title, moves the cursor, changes the writing
+ *  direction. */
 export const hostile = 'evil\x1b[2J\x1b]0;owned\x07\r\b\x9b31m\u202e end'
 
-/** What must never reach a terminal. */
+/** Characters that must never reach a terminal. */
 export const driving = /[^\P{Cc}\n\t]|\p{Bidi_Control}/u

@@ -1,19 +1,18 @@
 import { type IPty, spawn } from '@lydell/node-pty'
 import { commandLine, type Home } from './skein.ts'
 
-/** A command in a real pseudo-terminal, as a person sees it. */
+/** A command in a real pseudo-terminal. */
 export interface Terminal {
-  /** Everything that was sent so far, sequences included. */
+  /** Everything that was printed so far, including escape sequences. */
   readonly raw: string
-  /** What stands on the screen, and what has scrolled off above it, as text: one line for each that was
-   *  sent. */
+  /** The screen and the scrollback as text: one line for each printed line. */
   screen(): string
-  /** Types. Enter is `\r`. */
+  /** Types keys. Enter is `\r`. */
   type(keys: string): void
-  /** Waits until this is on the screen. Fails with the screen if the command ends first, or it takes too
-   *  long. */
+  /** Waits until the text is on the screen. Fails with the screen if the command ends first, or after the
+   *  timeout. */
   see(text: string | RegExp): Promise<void>
-  /** The same, counting only what comes after the last `type`. */
+  /** The same, for output after the last `type`. */
   seeNext(text: string | RegExp): Promise<void>
   resize(columns: number, rows: number): void
   /** The exit code. */
@@ -37,7 +36,7 @@ export function terminal(here: Home, args: readonly string[], options: TerminalO
   return program(here, file, argv, options)
 }
 
-/** Any program: a shell, say. */
+/** Any program, such as a shell. */
 export function program(
   here: Home,
   file: string,
@@ -119,15 +118,14 @@ const piecesSent = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|\x1b.|[\r\n\b\x07
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal is sent
 const moving = /^\x1b\[(\d*)[\d;?]*([A-Za-z])$/
 
-/** A width that the terminal has from this character of what was sent on. */
+/** The width of the terminal from this character of the output on. */
 interface Width {
   readonly from: number
   readonly columns: number
 }
 
-/** What a terminal shows of this, as text: line breaks, the cursor's way in all directions, and erasing. The
- *  past is kept. Rows that are longer than the terminal is wide are broken, and broken anew when that
- *  changes, as terminals do. */
+/** The screen as text, after line breaks, cursor movements and erasing, with the scrollback. Rows that are
+ *  wider than the terminal are wrapped, and rewrapped when the width changes. */
 export function rendered(sent: string, widths: readonly Width[]): string {
   const lines: string[] = ['']
   let [line, column] = [0, 0]

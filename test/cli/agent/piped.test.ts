@@ -6,7 +6,7 @@ import { agentHome, asks } from './with-agents.ts'
 const [first, second, third] = [marker('first'), marker('second'), marker('third')]
 
 describe('skein agent in a pipe', () => {
-  it('keeps what is said, says how the agent remembers, and goes on with it in another agent', async () => {
+  it('stores the conversation, prints how the agent remembers it, and continues it in another agent', async () => {
     await using at = await agentHome()
     const begun = await at.piped([], 'forgetful', { input: `${first}\n` })
     expect(begun).toMatchObject({
@@ -38,7 +38,7 @@ describe('skein agent in a pipe', () => {
     expect(at.processes()).toEqual([])
   })
 
-  it('takes the words behind -- as they are, and wants a command there', async () => {
+  it('passes the words after -- unchanged, and requires a command there', async () => {
     await using at = await agentHome()
     const speaks = await at.piped(
       ['-q', '--name', 'mine'],
@@ -73,7 +73,7 @@ describe('skein agent in a pipe', () => {
     expect(missing.code).toBe(1)
   })
 
-  it('allows nothing, and says so; --allow allows everything', async () => {
+  it('refuses every permission request with a note; --allow grants them', async () => {
     await using at = await agentHome()
     at.model.next(asks, { type: 'text', text: 'So be it.' })
     const refused = await at.piped([], 'good', { input: 'write\n' })
@@ -87,7 +87,7 @@ describe('skein agent in a pipe', () => {
     expect(allowed.stdout).toBe('Written.\n')
   })
 
-  it('knows all of chat’s commands: those that move the branch begin anew, those about a model say whose it is (S4-27)', async () => {
+  it('runs every command of a chat: those that move the branch start over with the agent, those about a model are refused (S4-27)', async () => {
     await using at = await agentHome()
     const input = `${first}\n${second}\n/undo\n${third}\n/model\n/context\n/compact\n/title Mine\n/history\n`
     const run = await at.piped([], 'good', { input })

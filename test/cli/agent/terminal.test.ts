@@ -5,14 +5,14 @@ import { agentHome, asks } from './with-agents.ts'
 const first = marker('first')
 
 describe('skein agent on a terminal', () => {
-  it('asks with the agent’s own options, and what was typed before the question is no answer to it', async () => {
+  it('asks for permission with the agent’s own options, and ignores keys that were typed before the question', async () => {
     await using at = await agentHome()
     at.model.next({ type: 'wait' }, { type: 'text', text: 'May I?' }, asks, {
       type: 'text',
       text: 'Written.',
     })
     using chat = at.onTerminal([], 'good')
-    // The agent's name, and no window that nobody knows.
+    // The agent's name, and no context window, which is unknown.
     await chat.see(/main · 0 messages · good · \/help[\s\S]*› $/)
     chat.type('write\r')
     await at.model.stopped()
@@ -35,7 +35,7 @@ describe('skein agent on a terminal', () => {
     expect(at.processes()).toEqual([])
   })
 
-  it('starts the agent while one types, and ends it if nothing was said', async () => {
+  it('starts the agent while the user types, and stops it if nothing is sent', async () => {
     await using at = await agentHome()
     using chat = at.onTerminal([], 'forgetful')
     await vi.waitUntil(() => at.processes().length === 2, { timeout: 20_000 })
@@ -46,7 +46,7 @@ describe('skein agent on a terminal', () => {
     expect(at.model.turns).toEqual([])
   })
 
-  it('stops the turn at Ctrl+C and keeps what was said; the second one leaves, and nothing is left behind (S3-76)', async () => {
+  it('stops the turn at the first Ctrl+C and stores the partial answer; exits at the second and leaves no process behind (S3-76)', async () => {
     await using at = await agentHome()
     using chat = at.onTerminal(['-n'], 'forgetful')
     await chat.see('› ')
@@ -57,7 +57,7 @@ describe('skein agent on a terminal', () => {
     chat.type('\x03')
     await chat.seeNext(/stopped after .*, kept as \w{6}\. Say anything to go on\. Ctrl\+C again leaves\./)
     await chat.seeNext('› ')
-    chat.type('go on\r')
+    chat.type('continue\r')
     await chat.seeNext(/2 user turns; markers: first/)
     expect(timesGiven(at.model.last, 'HALF an answer')).toBe(1)
     at.model.next({ type: 'text', text: 'for ever' }, { type: 'wait' })

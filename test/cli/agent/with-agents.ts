@@ -8,7 +8,7 @@ import { processesOf, runVariable } from '../../acp/agents/processes.ts'
 import { type Ended, type Home, home, type RunOptions } from '../skein.ts'
 import { type Terminal, type TerminalOptions, terminal } from '../terminal.ts'
 
-/** A machine with agents on it, and the command. */
+/** A home with test agents, and the command. */
 export interface AgentHome {
   readonly here: Home
   readonly model: TestModel
@@ -19,7 +19,7 @@ export interface AgentHome {
     agent: readonly string[] | AgentName,
     options?: TerminalOptions,
   ): Terminal
-  /** Everything that was started and lives, agents included. */
+  /** The ids of all processes that were started and are alive, including agents. */
   processes(): readonly number[]
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -55,7 +55,7 @@ export async function agentHome(): Promise<AgentHome> {
   }
 }
 
-/** A call that the person is asked about first. */
+/** A call that needs the user's permission. */
 export const asks = {
   type: 'tool',
   name: 'write_file',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { contextFacts, summaryText, troubleText, windowText } from '../../../src/cli/answer/answer-notes.ts'
 
 describe('notes about an answer', () => {
-  it('say that nothing is gone where something was left out', () => {
+  it('say that omitted messages are kept', () => {
     expect(windowText(14)).toBe('window: 14 older messages were left out of this call. All are kept.')
     expect(windowText(1)).toBe('window: 1 older message was left out of this call. All are kept.')
     expect(summaryText(38, 610, 'made')).toBe('summary: 38 messages are now 610 tokens. All are kept.')

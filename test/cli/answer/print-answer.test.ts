@@ -8,7 +8,7 @@ import { styleFor } from '../../../src/cli/output/style.ts'
 import { scripted } from '../../../src/models/index.ts'
 import { openStore } from '../../../src/stores/open.ts'
 
-/** A context without a process; both streams in one text, as on a terminal, each line with its stream. */
+/** A context without a process. Both streams are collected in one text, each line with its stream. */
 function testContext(overrides: Partial<CommandContext> = {}) {
   const written: string[] = []
   const output = (mark: string) => ({
@@ -62,8 +62,8 @@ const read = tool({
   },
 })
 
-describe('an answer', () => {
-  it('has a line for each tool call, and a paragraph for each step', async () => {
+describe('printAnswer', () => {
+  it('prints a line for each tool call, and a paragraph for each step', async () => {
     const script = [
       { text: 'I will look.', calls: [{ name: 'read', input: { path: 'a.ts' } }] },
       { calls: [{ name: 'read', input: { path: 'none' } }] },
@@ -80,7 +80,7 @@ describe('an answer', () => {
     expect(json.text).toBe('')
   })
 
-  it('says what was left out of the window, and that it is kept', async () => {
+  it('prints how many messages were left out of the window, and that they are kept', async () => {
     const window = { limit: 128_000, maxTokens: 60, keepRecent: 2 }
     const { text, last } = await shown({ window }, ['/long 20', '/long 20', '/say ok'])
     expect(text).toMatch(
@@ -89,7 +89,7 @@ describe('an answer', () => {
     expect(last.context!.leftOut).toBeGreaterThan(0)
   })
 
-  it('says what a summary stands for', async () => {
+  it('prints how many messages a summary replaces', async () => {
     const window = { limit: 128_000, maxTokens: 200, keepRecent: 2 }
     const { text, last } = await shown({ window, strategy: 'summarization' }, [
       '/long 40',
@@ -101,7 +101,7 @@ describe('an answer', () => {
     expect(last.context!.summarised).toBeGreaterThan(0)
   })
 
-  it('ends its line before an error is told', async () => {
+  it('ends its line before an error is printed', async () => {
     const model = scripted({ script: [{ text: 'half an answer', breakAfter: 2 }] })
     const { here, text } = testContext()
     await using agent = createAgent({ model })

@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 120_000 })
 const demo = '! no key set: this is the built-in demo model. For a real one: skein config\n'
 
 describe('a prompt', () => {
-  it('is answered on stdout, and everything about it is said on stderr; the next day it goes on (S0-1, S0-20, S0-55, S0-57, S3-1, S3-6, S3-55)', async () => {
+  it('prints the answer to stdout and everything else to stderr, and continues the conversation in the next run (S0-1, S0-20, S0-55, S0-57, S3-1, S3-6, S3-55)', async () => {
     using here = home()
     const first = await here.skein(['my name is Ada'])
     expect(first.stdout).toBe('Nice to meet you, Ada.\n')
@@ -28,8 +28,8 @@ describe('a prompt', () => {
     expect(quiet).toEqual({ stdout: 'Your name is Ada.\n', stderr: '', code: 0 })
     const asked = await here.skein(['ask', 'ls'])
     expect(asked.stdout).toContain('You said: "ls"')
-    const dashed = await here.skein(['--', '-n', 'is no flag here'])
-    expect(dashed.stdout).toContain('You said: "-n is no flag here"')
+    const dashed = await here.skein(['--', '-n', 'is not a flag here'])
+    expect(dashed.stdout).toContain('You said: "-n is not a flag here"')
     await using store = await storeOf(here)
     const { items } = await store.listConversations()
     expect(items).toMatchObject([
@@ -38,7 +38,7 @@ describe('a prompt', () => {
     expect(items[0]!.branch.key).toBe(`cli:default@${here.cwd}`)
   })
 
-  it('begins anew with -n: the key moves, and the old one keeps its id (S3-53)', async () => {
+  it('starts a new conversation with -n: the key moves, and the old conversation keeps its id (S3-53)', async () => {
     using here = home()
     await here.skein(['my name is Ada'])
     const fresh = await here.skein(['-n', 'who am I'])
@@ -53,7 +53,7 @@ describe('a prompt', () => {
     ])
   })
 
-  it('has conversations with names, each of its directory (S0-14)', async () => {
+  it('keeps named conversations per directory (S0-14)', async () => {
     using here = home()
     const other = join(here.cwd, 'other')
     await mkdir(other)
@@ -67,7 +67,7 @@ describe('a prompt', () => {
     expect(renewed.stdout).toBe('You have not told me your name.\n')
   })
 
-  it('in a project has plain keys, and a directory of the project has its own newest one (S3-5)', async () => {
+  it('uses plain keys in a project, and the newest conversation of each directory (S3-5)', async () => {
     using here = home()
     const sub = join(here.cwd, 'sub')
     await mkdir(sub)
@@ -79,11 +79,11 @@ describe('a prompt', () => {
     expect(below.stdout).toBe('You have not told me your name.\n')
     expect((await here.skein(['who am I'])).stdout).toBe('Your name is Ada.\n')
     await here.skein(['--session', 'plan', 'my name is Bo'])
-    // A name belongs to the project, wherever in it one stands.
+    // A name belongs to the whole project, whatever the directory.
     expect((await here.skein(['--session', 'plan', 'who am I'], { cwd: sub })).stdout).toBe(
       'Your name is Bo.\n',
     )
-    // All of it is in the project's own file.
+    // Everything is in the project's own file.
     await using store = await openStore(db)
     expect((await store.listConversations()).items).toHaveLength(4)
     expect(existsSync(dataFile(here))).toBe(false)
@@ -111,11 +111,11 @@ describe('a prompt', () => {
     writeFileSync(configured, 'model: fast\nmodels:\n  fast: scripted\n')
     expect((await here.skein(['hello'])).stderr).not.toContain('no key set')
     const counts = await store.getConversation(listed!.id)
-    // Nothing of those that could not be asked was stored.
+    // The refused prompts stored nothing.
     expect(counts.messages).toBe(4)
   })
 
-  it('may begin with what earlier conversations say of it, which is sent and not stored', async () => {
+  it('sends a digest of earlier conversations with --with-context, and does not store it', async () => {
     using here = home()
     await here.skein(['the gateway certificate is reloaded at 02:00 by cron'])
     const run = await here.skein(['-n', '--with-context', 'when is the gateway certificate reloaded?'])
@@ -127,7 +127,7 @@ describe('a prompt', () => {
       expect(await here.skein([...args, 'hello there'])).toMatchObject({ code: 2, stdout: '' })
   })
 
-  it('is refused where flags contradict each other, or where nothing is asked: before a store is made', async () => {
+  it('refuses contradicting flags and an empty prompt before it creates a store', async () => {
     using here = home()
     const both = await here.skein(['-n', '-c', '--', 'hello'])
     expect(both).toEqual({
@@ -148,7 +148,7 @@ describe('a prompt', () => {
     using here = home()
     await here.skein(['my name is Ada'])
     const before = readdirSync(join(dataFile(here), '..')).sort()
-    // A store that cannot be opened does not matter: nobody opens it.
+    // A store that cannot be opened does not matter: it is not opened.
     const run = await here.skein(['-G', 'who am I'], { env: { SKEIN_DB: '/nowhere/at/all.db' } })
     expect(run.stdout).toBe('You have not told me your name.\n')
     expect(run.stderr).toBe(
@@ -167,7 +167,7 @@ describe('a prompt', () => {
     expect(fatal).toMatchObject({ code: 1, stdout: '' })
   })
 
-  it('with --json is one object with the fields of the guide', async () => {
+  it('prints one object with the documented fields with --json', async () => {
     using here = home()
     const first = await here.skein(['--json', 'hello'])
     expect(first.stderr).toBe('')
@@ -214,7 +214,7 @@ describe('a prompt', () => {
     })
   })
 
-  it('is kept when the model fails, and the next one is told of it (S3-76, C18)', async () => {
+  it('is stored when the model fails, and the next prompt can refer to it (S3-76, C18)', async () => {
     using here = home()
     const failed = await here.skein(['/fail 500'])
     expect(failed).toMatchObject({ code: 1, stdout: '' })
@@ -227,7 +227,7 @@ describe('a prompt', () => {
   })
 })
 
-describe('what is piped in', () => {
+describe('stdin', () => {
   it('is the prompt if there is no other', async () => {
     using here = home()
     expect((await here.skein([], { input: 'what is 2+3\n\n' })).stdout).toBe('2 + 3 = 5\n')
@@ -238,7 +238,7 @@ describe('what is piped in', () => {
     expect(await here.skein([], { input: ' \n ' })).toMatchObject({ code: 2 })
   })
 
-  it('goes along as a file if there is one', async () => {
+  it('is attached as a file if there is a prompt', async () => {
     using here = home()
     const run = await here.skein(['what is this?'], { input: 'error: no such file\n' })
     expect(run.stdout).toContain('With it came: file.')
@@ -260,17 +260,17 @@ describe('what is piped in', () => {
 })
 
 describe('attachments', () => {
-  it('are images, texts by their name, or refused', async () => {
+  it('are images, text files by name, or refused', async () => {
     using here = home()
     const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(8)])
     writeFileSync(join(here.cwd, 'a.png'), png)
     writeFileSync(join(here.cwd, 'notes.md'), '# Hello\n\nThe okapi sleeps.\n')
     const run = await here.skein(['-a', 'a.png', '--attach', 'notes.md', 'look'], { input: 'and this' })
     expect(run.stdout).toContain('With it came: image, file, file.')
-    // What stands in a file is found, as a file.
+    // The text of a file is found as part of the file.
     const found = await here.skein(['search', 'okapi', '--json'])
     expect(JSON.parse(found.stdout)).toMatchObject([{ role: 'user', kind: 'file' }])
-    // A file alone is a message too.
+    // A file alone is a message.
     expect((await here.skein(['-n', '-a', 'a.png'])).stdout).toContain('With it came: image.')
     await using store = await storeOf(here)
     const [, listed] = (await store.listConversations()).items
@@ -286,10 +286,10 @@ describe('attachments', () => {
   })
 })
 
-describe('words that would drive a terminal (R17)', () => {
+describe('text with terminal control characters (R17)', () => {
   const hostile = '\x1b]0;owned\x07\x1b[2J\x9b31m\r\b\u202e end'
 
-  it('are shown and never sent, stored or streamed; in JSON they are what they were', async () => {
+  it('is printed with visible control characters, stored or streamed; JSON contains the original text', async () => {
     using here = home()
     const run = await here.skein([`/say ${hostile}`])
     expect(run.stdout).toBe('␛]0;owned␇␛[2J\\u009b31m␍␈\\u202e end\n')

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { attachFile, attachmentBlock } from '../../../src/cli/ask/prompt-message.ts'
 
 describe('an attached file', () => {
-  it('a file is what its bytes say, whatever it is called', () => {
+  it('gets its type from its bytes, not from its name', () => {
     expect(attachmentBlock('x.txt', Buffer.from('%PDF-1.7'))).toMatchObject({
       type: 'file',
       mime: 'application/pdf',
@@ -19,7 +19,7 @@ describe('an attached file', () => {
     expect(() => attachmentBlock('x', Buffer.from([0xff, 0xfe, 0x00]))).toThrow('neither text')
   })
 
-  it('a file that cannot be sent is refused in words', async () => {
+  it('is refused with a reason if it cannot be sent', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'skein-attach-'))
     writeFileSync(join(folder, 'x.bin'), Buffer.from([0, 1, 2]))
     writeFileSync(join(folder, 'long.txt'), 'x'.repeat(2_000_001))

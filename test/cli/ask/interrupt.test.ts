@@ -9,27 +9,32 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const slow = '/slow 100 one two three four five six seven eight nine ten and so on for very long indeed'
 
-describe('an answer that is stopped', () => {
-  it.each(['SIGINT', 'SIGTERM'] as const)('by %s is kept, with its id, and gone on with', async signal => {
-    using here = home()
-    const run = start(here, [slow])
-    await run.says('one two three')
-    run.kill(signal)
-    const { stdout, stderr, code } = await run.ended
-    expect(code).toBe(130)
-    expect(stdout).toMatch(/^one two three.*\n$/)
-    const id = /! stopped after [\d.]+ m?s, kept as ([a-z2-7]{6})\. Go on: skein -c "…"\n$/.exec(stderr)?.[1]
-    expect(id, stderr).toBeDefined()
-    await using store = await storeOf(here)
-    const { message } = await store.resolve(id!)
-    const [half] = await store.getMessages([message!])
-    expect(half).toMatchObject({ role: 'assistant', meta: { interrupted: true } })
-    expect(`${textOf(half!)}\n`).toBe(stdout)
-    const next = await here.skein(['what did you say?'])
-    expect(next.stdout).toContain('one two three')
-  })
+describe('an interrupted answer', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'is stored after %s, with its id, and can be continued',
+    async signal => {
+      using here = home()
+      const run = start(here, [slow])
+      await run.says('one two three')
+      run.kill(signal)
+      const { stdout, stderr, code } = await run.ended
+      expect(code).toBe(130)
+      expect(stdout).toMatch(/^one two three.*\n$/)
+      const id = /! stopped after [\d.]+ m?s, kept as ([a-z2-7]{6})\. Go on: skein -c "…"\n$/.exec(
+        stderr,
+      )?.[1]
+      expect(id, stderr).toBeDefined()
+      await using store = await storeOf(here)
+      const { message } = await store.resolve(id!)
+      const [half] = await store.getMessages([message!])
+      expect(half).toMatchObject({ role: 'assistant', meta: { interrupted: true } })
+      expect(`${textOf(half!)}\n`).toBe(stdout)
+      const next = await here.skein(['what did you say?'])
+      expect(next.stdout).toContain('one two three')
+    },
+  )
 
-  it('by a second Ctrl+C ends at once, and what had arrived is there all the same', async () => {
+  it('ends at once at the second Ctrl+C, and the partial answer is stored', async () => {
     using here = home()
     const run = start(here, [slow])
     await run.says('one two three')
@@ -40,7 +45,7 @@ describe('an answer that is stopped', () => {
     expect(stdout).toContain('one two')
   })
 
-  it('because nobody reads it any more is kept up to there, without a word', async () => {
+  it('is stored up to the point where the reader closed the pipe, without a message', async () => {
     using here = home()
     const run = start(here, [slow])
     await run.says('one two three')
@@ -56,7 +61,7 @@ describe('an answer that is stopped', () => {
     expect(textOf(half!).startsWith(stdout.trim())).toBe(true)
   })
 
-  it('is interrupted in JSON too, with what was said', async () => {
+  it('has the status interrupted and the partial text in JSON', async () => {
     using here = home()
     const run = start(here, ['--json', slow])
     await using store = await storeOf(here)
@@ -71,7 +76,7 @@ describe('an answer that is stopped', () => {
     })
   })
 
-  it('by kill -9 loses at most what came in the last moment; the words of the person never', async () => {
+  it('loses at most the last moment after kill -9, and never the question', async () => {
     using here = home()
     const run = start(here, [slow])
     await run.says('one two three four five')
@@ -79,13 +84,13 @@ describe('an answer that is stopped', () => {
     expect((await run.ended).code).toBe(137)
     const next = await here.skein(['what did you say?'])
     expect(next.stderr).toContain('continuing "/slow 100 one two three')
-    // 200 ms are two words.
+    // Two words arrive in 200 ms.
     expect(next.stderr).toMatch(/now: one two three/)
     expect(next.stdout).toContain('one two three')
   })
 })
 
-/** Resolves when a draft of an answer has been stored. */
+/** Resolves when a draft is stored. */
 async function saidSomething(store: Awaited<ReturnType<typeof storeOf>>): Promise<void> {
   for (;;) {
     const [listed] = (await store.listConversations()).items

@@ -3,7 +3,7 @@ import { receiptLine } from '../../../src/cli/ask/receipt.ts'
 import { memoryOutput } from '../memory-output.ts'
 
 describe('the receipt', () => {
-  it('tell what it cost; an unknown price is no zero', () => {
+  it('shows the cost, and an unknown price as unknown', () => {
     const facts = { message: 't4m6xe', model: 'anthropic/claude-sonnet-4-5', cost: 0.05 }
     const usage = { input: 74_012, cacheRead: 69_000, output: 1_204 }
     const context = { used: 74_000, window: 200_000 }

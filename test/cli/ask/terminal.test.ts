@@ -6,11 +6,11 @@ import { terminal } from '../terminal.ts'
 vi.setConfig({ testTimeout: 120_000 })
 
 describe('a prompt on a terminal', () => {
-  it('stands between its header and its receipt, with colours, and what is said about waiting is erased', async () => {
+  it('prints the answer between header and receipt, with colours, and erases the spinner', async () => {
     using here = home()
     await here.skein(['-q', 'my name is Ada'])
     using run = terminal(here, ['/slow 600 Hello there', '-m', 'scripted'])
-    // Nothing came for a while: it is said that somebody is at it.
+    // The spinner is shown after a pause.
     await run.see(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] scripted/)
     expect(await run.ended).toBe(0)
     expect(run.screen()).toMatch(
@@ -23,7 +23,7 @@ describe('a prompt on a terminal', () => {
     expect(plain.raw).not.toMatch(/\x1b\[\d+m/)
   })
 
-  it('fits the width, and keeps its words whole', async () => {
+  it('wraps the answer to the width, between words', async () => {
     using here = home()
     await here.skein(['-q', `A title ${'that is long '.repeat(20)}`])
     using run = terminal(here, [`/say ${'wordy '.repeat(40)}`, '-m', 'scripted'], { columns: 44 })
@@ -35,7 +35,7 @@ describe('a prompt on a terminal', () => {
     expect(run.screen()).not.toMatch(/\bword\n|^y/m)
   })
 
-  it('is stopped and kept by Ctrl+C', async () => {
+  it('stops at Ctrl+C and stores the partial answer', async () => {
     using here = home()
     using run = terminal(here, ['/slow 200 one two three four five six seven eight nine ten'])
     await run.see('one two')
@@ -46,7 +46,7 @@ describe('a prompt on a terminal', () => {
     )
   })
 
-  it('never lets an answer drive the terminal (R17)', async () => {
+  it('never lets an answer control the terminal (R17)', async () => {
     using here = home()
     const hostile = '\x1b]0;owned\x07 \x1b[2J \x9b31m \x1b]52;c;aGk=\x07 \x1bP1$r\x1b\\ end'
     using run = terminal(here, [`/say ${hostile}`, '-m', 'scripted'], { columns: 120 })

@@ -13,7 +13,7 @@ const configuration = (...args: readonly string[]) =>
   `mcp:\n  files:\n    command: ${JSON.stringify(process.execPath)}\n    args: ${JSON.stringify([server, ...args])}\n`
 
 describe('tools of MCP servers', () => {
-  it('are those that the person’s own configuration names; a call is one line, and the server ends with the run', async () => {
+  it('come from the user’s own configuration; a call is printed in one line, and the server stops with the run', async () => {
     using here = home()
     const folder = join(here.env.XDG_CONFIG_HOME!, 'skein')
     mkdirSync(folder, { recursive: true })
@@ -35,7 +35,7 @@ describe('tools of MCP servers', () => {
     expect(() => process.kill(Number(readFileSync(pid, 'utf8')), 0)).toThrow('ESRCH')
   })
 
-  it('are not started because a directory asks for it, and one that fails is no error', async () => {
+  it('are not started from a project’s configuration, and a failed server is not an error', async () => {
     using here = home()
     const pid = join(here.cwd, 'pid')
     writeFileSync(join(here.cwd, 'skein.yaml'), configuration(`pid=${pid}`))

@@ -7,7 +7,7 @@ import { openStore } from '../../../src/index.ts'
 import { type Home, home } from '../skein.ts'
 import { terminal } from '../terminal.ts'
 
-/** Everything that was said in this directory, path by path of its newest conversation. */
+/** Every path of the newest conversation in this directory. */
 async function stored(here: Home) {
   await using store = await openStore(join(here.env.XDG_DATA_HOME!, 'skein/conversations.db'))
   const { items } = await store.listConversations({ directory: here.cwd })
@@ -23,7 +23,7 @@ async function stored(here: Home) {
 }
 
 describe('chat on a terminal', () => {
-  it('answers, is left, and goes on where it was another day', async () => {
+  it('answers, exits, and continues the conversation in the next run', async () => {
     using here = home()
     using first = terminal(here, ['chat'])
     await first.see('no key set')
@@ -35,12 +35,12 @@ describe('chat on a terminal', () => {
     first.type('\x04')
     expect(await first.ended).toBe(0)
 
-    using second = terminal(here, []) // a bare skein is chat
+    using second = terminal(here, []) // `skein` without arguments is a chat.
     await second.see('continuing "My name is Ada" · main · 2')
     await second.see('Nice to meet you, Ada.')
     second.type('what is my name?\r')
     await second.seeNext('Your name is Ada.')
-    second.type('\x1b[A') // what was typed before, also in the run before
+    second.type('\x1b[A') // The input history, including earlier runs.
     await second.seeNext('› what is my name?')
     second.type('\x1b[A')
     await second.seeNext('› My name is Ada')
@@ -56,7 +56,7 @@ describe('chat on a terminal', () => {
     expect(typed.mode & 0o777).toBe(0o600)
   })
 
-  it('stops an answer at Ctrl+C, keeps what was said, and leaves at the second (S3-76)', async () => {
+  it('stops an answer at Ctrl+C, stores the partial answer, and exits at the second (S3-76)', async () => {
     using here = home()
     using chat = terminal(here, ['chat'])
     await chat.see('› ')
@@ -81,7 +81,7 @@ describe('chat on a terminal', () => {
     expect(JSON.stringify(last.blocks)).not.toMatch(/ten/)
   })
 
-  it('asks again with the files that went along, and can be stopped before a word has come', async () => {
+  it('retries a question with its attached files, and can be stopped before the first word', async () => {
     using here = home()
     writeFileSync(join(here.cwd, 'notes.txt'), 'some notes')
     await here.skein(['-q', '-a', 'notes.txt', '/slow 3000 last'])
@@ -89,7 +89,7 @@ describe('chat on a terminal', () => {
     await chat.see('› ')
     chat.type('/retry\r')
     await chat.seeNext('asking again on main-2')
-    await chat.seeNext('scripted') // it is waited for
+    await chat.seeNext('scripted') // The chat waits for the lock.
     chat.type('\x03')
     await chat.seeNext(/\^C\n! stopped after \d+ s, before anything was said\. Enter asks again\./)
     await chat.seeNext(/› $/)
@@ -101,7 +101,7 @@ describe('chat on a terminal', () => {
     expect(first!.length).toBeGreaterThan(1)
   })
 
-  it('warns before Ctrl+C at an empty prompt leaves, and only clears what was typed', async () => {
+  it('warns before Ctrl+C at an empty prompt exits, and only clears a typed line', async () => {
     using here = home()
     using chat = terminal(here, ['chat', '-q'])
     await chat.see('› ')
@@ -113,7 +113,7 @@ describe('chat on a terminal', () => {
     expect(await chat.ended).toBe(130)
   })
 
-  it('takes several lines, and a long paste by its size', async () => {
+  it('accepts several lines, and shows a long paste by its size', async () => {
     using here = home()
     using chat = terminal(here, ['chat'])
     await chat.see('› ')
@@ -156,7 +156,7 @@ describe('chat on a terminal', () => {
     expect(await chat.ended).toBe(0)
   })
 
-  it('draws the prompt anew after a resize, and leaves the past as it is', async () => {
+  it('redraws the prompt after a resize, and leaves the output above unchanged', async () => {
     using here = home()
     using chat = terminal(here, ['chat'], { columns: 200 })
     await chat.see(/~?\/.*work · main · 0 messages · scripted · .* \/help/)
@@ -164,7 +164,7 @@ describe('chat on a terminal', () => {
     await chat.see('x'.repeat(60))
     chat.resize(40, 20)
     await chat.see(/› x{37}\n {2}x{23}$/)
-    // What was above the prompt is still there, and what was in its place is not there twice.
+    // The output above the prompt is unchanged, and the prompt is not printed twice.
     const once = () => {
       for (const words of ['new conversation', 'scripted']) expect(chat.screen().split(words)).toHaveLength(2)
     }
@@ -176,7 +176,7 @@ describe('chat on a terminal', () => {
     expect(await chat.ended).toBe(0)
   })
 
-  it('asks again for the answer that never came when Enter is pressed', async () => {
+  it('retries the unanswered question when Enter is pressed', async () => {
     using here = home()
     using chat = terminal(here, ['chat'])
     await chat.see('› ')
@@ -197,7 +197,7 @@ describe('chat on a terminal', () => {
     expect(branches[0]!.path).toHaveLength(1)
   })
 
-  it('goes on after Ctrl+Z where there is no shell to come back from', async () => {
+  it('continues after Ctrl+Z if there is no shell to return from', async () => {
     using here = home()
     using chat = terminal(here, ['chat'])
     await chat.see('› ')
@@ -211,7 +211,7 @@ describe('chat on a terminal', () => {
     expect(await chat.ended).toBe(0)
   })
 
-  it('keeps what is typed while it answers for the next prompt', async () => {
+  it('keeps keys typed during an answer for the next prompt', async () => {
     using here = home()
     using chat = terminal(here, ['chat'])
     await chat.see('› ')
@@ -223,7 +223,7 @@ describe('chat on a terminal', () => {
     expect(await chat.ended).toBe(0)
   })
 
-  it('never lets an answer or a stored text drive the terminal (R17)', async () => {
+  it('never lets an answer or stored text control the terminal (R17)', async () => {
     using here = home()
     const hostile = '\x1b]52;c;aGk=\x07\x1b[2J\u202eevil'
     await here.skein(['-q', `/say ${hostile}`])
@@ -238,7 +238,7 @@ describe('chat on a terminal', () => {
     expect(chat.raw).not.toContain('\u202e')
   })
 
-  it('keeps nothing in incognito, and says so', async () => {
+  it('stores nothing in incognito, and says so', async () => {
     using here = home()
     using chat = terminal(here, ['chat', '-G'])
     await chat.see('incognito: nothing is opened, nothing is kept')

@@ -5,7 +5,7 @@ import { slashCommands } from '../../../src/cli/chat/slash/index.ts'
 import { home } from '../skein.ts'
 
 describe('chat in a pipe', () => {
-  it('takes lines and gives answers, and ends with the input', async () => {
+  it('reads lines, prints answers, and ends with the input', async () => {
     using here = home()
     const input = 'My name is Ada\n\nwhat is my name?\n'
     const first = await here.skein(['chat'], { input })
@@ -20,11 +20,11 @@ describe('chat in a pipe', () => {
       code: 0,
     })
     expect((await here.skein(['chat', '-q'], { input: '' })).code).toBe(0)
-    // What is typed into a pipe is nobody's line to recall.
+    // Lines from a pipe are not added to the input history.
     expect(existsSync(join(here.env.XDG_DATA_HOME!, 'skein/typed-lines'))).toBe(false)
   })
 
-  it('goes on after a line that fails, and its exit code tells', async () => {
+  it('continues after a failed line, and reports it in the exit code', async () => {
     using here = home()
     const failing = await here.skein(['chat', '-q'], { input: '/fail 500\nhello\n' })
     expect(failing.stdout).toContain('Hello!')
@@ -32,13 +32,13 @@ describe('chat in a pipe', () => {
     expect(failing.code).toBe(1)
   })
 
-  it('runs / commands: all of those that need no terminal (S0-45)', async () => {
+  it('runs all / commands that need no terminal (S0-45)', async () => {
     using here = home()
     const run = (...lines: readonly string[]) => here.skein(['chat'], { input: `${lines.join('\n')}\n` })
     const help = await run('/help', '/help fork', '/help nonsense')
     const [list = ''] = help.stdout.split('  Alt+Enter')
     const named = Array.from(list.matchAll(/\/(\w+)/g), ([, name]) => name)
-    // Each once, and none that is not there.
+    // Each command once, and no unknown one.
     expect(new Set(named)).toEqual(new Set(slashCommands.map(({ name }) => name)))
     expect(list).toContain('  /fork /retry /edit /undo     go another way; what was said stays\n')
     expect(help.stdout).toMatch(/^ {2}\/fork \[id\] {2}go another way from a question or a message$/m)
@@ -81,7 +81,7 @@ describe('chat in a pipe', () => {
       '/resume',
       '/clear',
       '/search',
-      '/model nobody/x',
+      '/model unknown/x',
       '/nwe',
     )
     expect(refused.code).toBe(1)
@@ -104,7 +104,7 @@ describe('chat in a pipe', () => {
     expect(stdout).not.toContain('never said')
   })
 
-  it('starts anew with /new, and moves to the trash with /clear (S0-44, S0-46)', async () => {
+  it('starts a new conversation with /new, and trashes the old one with /clear (S0-44, S0-46)', async () => {
     using here = home()
     await here.skein(['chat', '-q'], { input: 'one\n/new\ntwo\n' })
     const listed = JSON.parse((await here.skein(['ls', '--json'])).stdout)
@@ -120,7 +120,7 @@ describe('chat in a pipe', () => {
     expect((await here.skein(['show', id!])).stdout).toContain('two')
   })
 
-  it('keeps the key of a named conversation where the chat is (S0-43)', async () => {
+  it('moves the key of a named conversation along with the chat (S0-43)', async () => {
     using here = home()
     await here.skein(['chat', '-q', '--session', 'work'], {
       input: 'My name is Ada\nMy name is Bob\n/undo\n',
@@ -129,7 +129,7 @@ describe('chat in a pipe', () => {
     expect(again.stdout).toBe('Your name is Ada.\n')
   })
 
-  it('makes a summary with /compact, and keeps what it stands for', async () => {
+  it('makes a summary with /compact, and keeps the summarised messages', async () => {
     using here = home()
     const lines = Array.from({ length: 12 }, (_, n) => `fact number ${n} is ${n * n}`)
     const run = await here.skein(['chat'], { input: `${lines.join('\n')}\n/compact\n/context\n` })
@@ -138,7 +138,7 @@ describe('chat in a pipe', () => {
     expect((await here.skein(['tree'])).stdout.match(/\[USER\]/g)).toHaveLength(12)
   })
 
-  it('refuses what contradicts itself or is not there', async () => {
+  it('refuses contradicting flags and unknown ids', async () => {
     using here = home()
     const codes = await Promise.all([
       here.skein(['resume']),
@@ -154,7 +154,7 @@ describe('chat in a pipe', () => {
     expect(codes[6]!.stderr).toContain('ANTHROPIC_API_KEY')
   })
 
-  it('forks where it goes on from a message that was answered (C18)', async () => {
+  it('forks if it continues from an answered message (C18)', async () => {
     using here = home()
     await here.skein(['chat', '-q'], { input: 'My name is Ada\nMy name is Bob\n' })
     const { path } = JSON.parse((await here.skein(['show', '--json', await newest()])).stdout)
@@ -163,7 +163,7 @@ describe('chat in a pipe', () => {
     expect(run.stdout).toBe('Your name is Ada.\nMy name is Ada\n')
     const left = await here.skein(['chat', '-c', path[1].id], { input: '' })
     expect(left.stderr).toContain('as main-3')
-    // Whoever looks and leaves, leaves nothing behind.
+    // A chat without messages creates nothing.
     expect((await here.skein(['branches', await newest()])).stdout).not.toContain('main-3')
 
     async function newest(): Promise<string> {
@@ -171,7 +171,7 @@ describe('chat in a pipe', () => {
     }
   })
 
-  it('goes on with an id that is given to resume (S1-1, S1-36)', async () => {
+  it('continues the conversation that resume names (S1-1, S1-36)', async () => {
     using here = home()
     await here.skein(['-q', 'My name is Ada'])
     await here.skein(['-q', '-n', 'another one'])

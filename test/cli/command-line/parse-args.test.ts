@@ -17,8 +17,8 @@ function command(argument: Command['arguments'][number]): Command {
 
 const before = command({ name: 'command', optional: true, behind: true })
 
-describe('what stands behind --', () => {
-  it('arrives untouched, options and a second -- among it', () => {
+describe('the words after --', () => {
+  it('arrive unchanged, including options and a second --', () => {
     const { arguments: words, options } = parseArgs(before, [
       '-m',
       'x',
@@ -35,18 +35,18 @@ describe('what stands behind --', () => {
     expect(options).toEqual({ model: 'x' })
   })
 
-  it('may be left out where it is optional, and only there', () => {
+  it('may be absent only if they are optional', () => {
     expect(parseArgs(before, []).arguments).toEqual([])
     expect(parseArgs(before, ['--']).arguments).toEqual([])
     const needed = command({ name: 'command', behind: true })
     expect(() => parseArgs(needed, ['-m', 'x'])).toThrow('stand needs a command behind --')
   })
 
-  it('is no place for words that stand before it', () => {
+  it('are not mixed with words before --', () => {
     expect(() => parseArgs(before, ['npx', '--', 'agent'])).toThrow('does not know what to do with "npx"')
   })
 
-  it('is shown with its sign in the help', () => {
+  it('are shown after -- in the help', () => {
     expect(usageLine(before)).toBe('skein stand [options] [-- <command>…]')
   })
 })

@@ -5,7 +5,7 @@ import { driving, hostile, stocked, tell } from '../stock.ts'
 // Many processes on few cores.
 vi.setConfig({ testTimeout: 120_000 })
 
-test('a conversation gets another title, a branch another name', async () => {
+test('rename changes the title of a conversation and the name of a branch', async () => {
   using here = home()
   const { conversation, ids } = await stocked(here, store => tell(store, { title: 'Old' }, 'one', 'two'))
   const { id } = conversation
@@ -31,7 +31,7 @@ test('a conversation gets another title, a branch another name', async () => {
   expect((await here.skein(['rename', '-q', id, 'quiet'])).stderr).toBe('')
 })
 
-test('messages and conversations have labels that come and go', async () => {
+test('label sets, shows and removes labels of messages and conversations', async () => {
   using here = home()
   const { conversation, ids } = await stocked(here, store => tell(store, {}, 'one', 'two'))
   const put = await here.skein(['label', ids[0]!.slice(0, 7), 'the', 'good', 'one'])

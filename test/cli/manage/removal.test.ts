@@ -7,7 +7,7 @@ import { forests, planted } from '../forests.ts'
 
 const seed = 1611
 
-test('what a question counts is what is deleted, whatever the tree', async () => {
+test('the count in the question is the number of deleted messages, for any tree', async () => {
   await using store = await openStore(':memory:')
   await fc.assert(
     fc.asyncProperty(forests, fc.array(fc.nat(), { minLength: 1, maxLength: 3 }), async (parents, picks) => {

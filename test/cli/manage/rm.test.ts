@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const day = 86_400_000
 
-test('a conversation goes to the trash, is listed there, and comes back (S1-38)', async () => {
+test('rm moves a conversation to the trash, trash lists it, and restore brings it back (S1-38)', async () => {
   using here = home()
   const { one, two } = await stocked(here, async store => ({
     one: await tell(store, { title: 'Reconnect storm', directory: here.cwd, key: 'cli:one' }, 'hello', 'hi'),
@@ -55,7 +55,7 @@ test('a conversation goes to the trash, is listed there, and comes back (S1-38)'
   expect((await here.skein(['trash'])).stdout).toBe('')
 })
 
-test('a message is deleted, with all that follows it only if that is said (S3-49, S3-50, S3-59)', async () => {
+test('rm deletes a message, and its subtree only with --cascade (S3-49, S3-50, S3-59)', async () => {
   using here = home()
   const { ids, conversation } = await stocked(here, store => tell(store, {}, 'one', 'two', 'three', 'four'))
   const refused = await here.skein(['rm', '--yes', ids[1]!])
@@ -79,7 +79,7 @@ test('a message is deleted, with all that follows it only if that is said (S3-49
   expect(all.stderr).toBe('deleted 1 message for good\n  main is empty now\n')
 })
 
-test('deleting what is not there succeeds, and says so (S3-51)', async () => {
+test('rm of a missing id succeeds with a note (S3-51)', async () => {
   using here = home()
   const { conversation, ids } = await stocked(here, store => tell(store, {}, 'hello'))
   const missing = await here.skein(['rm', 'zzzzzz', 'a'.repeat(32)])
@@ -93,7 +93,7 @@ test('deleting what is not there succeeds, and says so (S3-51)', async () => {
   expect(await here.skein(['restore', 'zzzzzz'])).toMatchObject({ code: 3 })
 })
 
-test('what rested for long goes by its age, of this directory or of all', async () => {
+test('rm --older-than removes idle conversations, of this directory or of all', async () => {
   using here = home()
   const old = await stocked(
     here,
@@ -116,7 +116,7 @@ test('what rested for long goes by its age, of this directory or of all', async 
   })
 })
 
-test('what contradicts itself, or says too little, is a usage error, and nothing is touched', async () => {
+test('contradicting or incomplete arguments are usage errors, and change nothing', async () => {
   using here = home()
   const { conversation } = await stocked(here, store => tell(store, {}, 'hello'))
   const { id } = conversation
@@ -140,7 +140,7 @@ test('what contradicts itself, or says too little, is a usage error, and nothing
   await stocked(here, async store => expect(await store.countConversations()).toBe(1))
 })
 
-test('an id that fits two things is refused with both, and what is printed fits one alone', async () => {
+test('an ambiguous id is refused with its candidates, and printed ids are unique', async () => {
   using here = home()
   const ids = ['abcdef00-0000-4000-8000-000000000001', 'abcdef00-0000-4000-8000-000000000002'] as const
   await stocked(here, async store => {

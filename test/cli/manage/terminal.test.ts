@@ -4,13 +4,13 @@ import { home } from '../skein.ts'
 import { hostile, stocked, tell } from '../stock.ts'
 import { type Terminal, terminal } from '../terminal.ts'
 
-/** What a terminal would obey, colours and erased lines aside, that are ours. */
+/** Everything that would control a terminal, except for our own colours and erased lines. */
 function foreign({ raw }: Terminal): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are ours
   return raw.replaceAll(/\x1b\[(?:[\d;]*m|[KJ]|\?25[lh]|\d*[GCDAB])/g, '').replaceAll('\r\n', '\n')
 }
 
-test('rm asks with counts; only yes removes, and Ctrl+C leaves everything as it was', async () => {
+test('rm asks with counts; only yes removes, and Ctrl+C changes nothing', async () => {
   using here = home()
   const { conversation } = await stocked(here, store => tell(store, { title: hostile }, 'a', 'b', 'c'))
   const question = 'move 3 messages on 1 branch to trash? y/N'
@@ -56,7 +56,7 @@ test('rm asks with counts; only yes removes, and Ctrl+C leaves everything as it 
   expect(foreign(listed)).not.toMatch(/[^\P{Cc}\n\t]/u)
 })
 
-test('what is looked at fits the terminal, and a page gets a file', async () => {
+test('the output fits the terminal, and an exported page gets a file', async () => {
   using here = home()
   const { conversation } = await stocked(here, async store => {
     const told = await tell(store, { title: `Storm ${hostile}`, directory: here.cwd }, 'a', hostile)

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { chooseModel, fullModelName } from '../../../src/cli/model/choose-model.ts'
 import { modelName } from '../../../src/cli/output/model-name.ts'
 
-describe('which model', () => {
+describe('chooseModel', () => {
   const none = { model: null, models: {} }
   const args = (model?: string) => ({ arguments: [], options: model === undefined ? {} : { model } })
 
-  it('is the flag’s, SKEIN_MODEL’s, the configuration’s, that of a key, or the built-in one', () => {
+  it('prefers the flag, then SKEIN_MODEL, the configuration, the key that is set, and the built-in model', () => {
     const env = { SKEIN_MODEL: 'gpt-5.2', ANTHROPIC_API_KEY: 'k', OPENAI_API_KEY: 'k' }
     const config = { model: 'fast', models: { fast: 'ollama/llama3.2' } }
     expect(chooseModel(args('fast'), env, config)).toMatchObject({ id: 'ollama/llama3.2', from: 'flag' })
@@ -21,7 +21,7 @@ describe('which model', () => {
     expect(() => chooseModel(args(' '), {}, none)).toThrow('must not be empty')
   })
 
-  it('may be called by a short name', () => {
+  it('accepts short names', () => {
     const full = [
       'sonnet-4.5',
       'claude-opus-4-5',

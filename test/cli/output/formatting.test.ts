@@ -31,7 +31,7 @@ describe('times', () => {
     [365 * 86_400_000, 'Nov 2025'],
   ])('%d ms ago is %s', (ms, said) => expect(formatAge(new Date(now.getTime() - ms), now)).toBe(said))
 
-  test('a time of day is local and sorts as text', () =>
+  test('a date and time is local and sorts as text', () =>
     expect(formatTime(new Date(2026, 0, 4, 7, 2))).toBe('2026-01-04 07:02'))
 
   test.each([
@@ -57,7 +57,7 @@ describe('numbers', () => {
     [1_200_000, '1.2M'],
   ])('%d tokens are %s', (n, said) => expect(formatCount(n)).toBe(said))
 
-  test('sizes, whole numbers and plurals', () => {
+  test('sizes, integers and plurals are formatted', () => {
     expect([formatBytes(0), formatBytes(148_000), formatBytes(4_200_000)]).toEqual([
       '0 B',
       '148 kB',
@@ -75,7 +75,7 @@ describe('numbers', () => {
     ])
   })
 
-  test('an unknown price is never shown as nothing', () =>
+  test('an unknown price is never shown as zero', () =>
     expect([
       formatMoney(null),
       formatMoney(0),
@@ -87,7 +87,7 @@ describe('numbers', () => {
 })
 
 describe('cutting', () => {
-  test('what fits stays, what does not ends in dots', () => {
+  test('keeps a text that fits, and ends a longer one with dots', () => {
     expect(cut('four', 4)).toBe('four')
     expect(cut('fives', 4)).toBe('fiv…')
     expect(cut('No problem! What about', 12, '...')).toBe('No proble...')
@@ -95,21 +95,21 @@ describe('cutting', () => {
     expect(collapseSpaces(' one\n\n two\tthree ')).toBe('one two three')
   })
 
-  test('a family, a flag and an accent are never split', () => {
+  test('never splits a family, a flag or an accent', () => {
     expect(cut('ab👨‍👩‍👧cd', 4)).toBe('ab…')
     expect(cut('ab👨‍👩‍👧cd', 5)).toBe('ab👨‍👩‍👧…')
     expect(cut('e\u0301e\u0301e\u0301', 2)).toBe('e\u0301…')
     expect(cut('漢字漢字', 5)).toBe('漢字…')
   })
 
-  test('what is taken for simple is as wide as it is measured to be', () => {
+  test('measures simple characters as the full measurement does', () => {
     for (let code = 0x20; code < 0x3000; code++) {
       const text = `a${String.fromCharCode(code)}b`
       if (!/\p{Cc}/u.test(text)) expect([code, widthOf(text)]).toEqual([code, stringWidth(text)])
     }
   })
 
-  test('colours take no room, whatever they are around', () => {
+  test('counts no cells for colours, whatever they surround', () => {
     const { id, title, match, faint } = styleFor({ isTerminal: true, env: {}, noColor: false })
     for (const text of ['plain', 'naïve', '漢字', '👨‍👩‍👧', '']) {
       const painted = `${id(text)} ${title(faint(text))} ${match(text)}`
@@ -118,7 +118,7 @@ describe('cutting', () => {
     }
   })
 
-  test('never wider than asked for, whatever the text', () =>
+  test('is never wider than requested, for any text', () =>
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme' }),
@@ -131,7 +131,7 @@ describe('cutting', () => {
 })
 
 describe('wrapping', () => {
-  test('between words, keeping indentation and line breaks', () => {
+  test('breaks between words, and keeps indentation and line breaks', () => {
     expect(wrap('the quick brown fox\n\n  jumps over the dog', 12)).toEqual([
       'the quick',
       'brown fox',
@@ -143,7 +143,7 @@ describe('wrapping', () => {
     expect(wrap('', 10)).toEqual([''])
   })
 
-  test('no line is wider than asked for, and no word is lost', () =>
+  test('makes no line wider than requested, and loses no word', () =>
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 60 }), (text, width) => {
         const clean = text.replace(/\p{Cc}/gu, ' ')
@@ -167,16 +167,16 @@ describe('tables', () => {
     { header: 'MSGS', align: 'right' as const },
   ]
 
-  test.each([40, 44, 64, 80, 100, 120])('fits %d columns and stands in line', width => {
+  test.each([40, 44, 64, 80, 100, 120])('fits %d columns and is aligned', width => {
     const lines = tableLines(rows, columns, width)
     expect(lines.every(line => widthOf(line) === width)).toBe(true)
     expect(lines[2]).toContain('Ports 漢字')
   })
 
-  test('only what may give way does', () =>
+  test('shrinks only the columns that may shrink', () =>
     expect(tableLines(rows, columns, 10)[1]).toBe('a7xk5f  Reconne…    now    58'))
 
-  test('colours do not move anything', () => {
+  test('ignores colours when it aligns', () => {
     const painted = tableLines(rows, [{ paint: text => `\x1b[36m${text}\x1b[39m` }, ...columns.slice(1)], 60)
     expect(painted[1]!.startsWith('\x1b[36ma7xk5f\x1b[39m  Reconnect')).toBe(true)
     expect(widthOf(padEnd(painted[1]!, 60))).toBe(60)
@@ -184,7 +184,7 @@ describe('tables', () => {
 })
 
 describe('short ids', () => {
-  test('six characters, more where two begin alike, and no dash at the end', () => {
+  test('have six characters, more if two begin alike, and no dash at the end', () => {
     const ids = [
       'q2w6nbaaaa',
       'q2w6nbabbb',
@@ -200,8 +200,8 @@ describe('short ids', () => {
   })
 })
 
-describe('what could drive a terminal', () => {
-  test('is every character of those kinds, and none besides (R17)', () => {
+describe('style.safe', () => {
+  test('replaces exactly the characters that control a terminal (R17)', () => {
     const { safe } = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8' }, noColor: false })
     for (let code = 0; code < 0x1_0000; code++) {
       const text = `a${String.fromCharCode(code)}b`

@@ -13,31 +13,31 @@ function shown(chunks: readonly string[], width = 80, style = plain): string {
 }
 
 describe('Markdown on a terminal', () => {
-  it('is broken between words', () => {
+  it('is wrapped between words', () => {
     expect(shown(['The quick brown fox jumps'], 12)).toBe('The quick\nbrown fox\njumps')
     expect(shown(['one two\n\nthree'], 80)).toBe('one two\n\nthree')
   })
 
-  it('keeps the indentation of a list in the rows that follow', () => {
+  it('keeps the indentation of a list item in the following rows', () => {
     expect(shown(['- a list item that is long\n- b'], 14)).toBe('- a list item\n  that is long\n- b')
     expect(shown(['1. first words here\n'], 10)).toBe('1. first\n   words\n   here\n')
   })
 
-  it('has bold headings and strong words, without their marks', () => {
+  it('prints headings and strong text in bold, without their markers', () => {
     expect(shown(['# Big *one*\nsmall **strong words** end'], 80, colourful)).toBe(
       '\x1b[1mBig\x1b[22m \x1b[1m*one*\x1b[22m\nsmall \x1b[1mstrong\x1b[22m \x1b[1mwords\x1b[22m end',
     )
     expect(shown(['`a ** b` and 2 ** 3'])).toContain('`a ** b`')
   })
 
-  it('leaves code and tables as they are', () => {
+  it('prints code and tables unchanged', () => {
     const code = '```ts\nconst  x = 1 // a long comment that is longer than the row\n\n  **y**\n```'
     expect(shown([`see\n${code}\nafter **it**`], 20)).toBe(`see\n${code}\nafter it`)
     const rows = '| a    | b |\n|------|---|\n| long | x |\n'
     expect(shown([rows], 8)).toBe(rows)
   })
 
-  it('shows the same however it arrives', () => {
+  it('prints the same however the text is split', () => {
     const word = fc.constantFrom(
       'a',
       ' ',
@@ -62,7 +62,7 @@ describe('Markdown on a terminal', () => {
     )
   })
 
-  it('takes a line break that is torn apart for one, in code too', () => {
+  it('takes a split CRLF as one line break, also in code', () => {
     expect(shown(['```\nab\r', '\ncd\n```'])).toBe('```\nab\ncd\n```')
     expect(shown(['ab\r', '\ncd'])).toBe('ab\ncd')
     expect(shown(['```\na\ud83e', '\uddf5\n```'])).toBe('```\na🧵\n```')
@@ -80,7 +80,7 @@ describe('Markdown on a terminal', () => {
     )
   })
 
-  it('never lets through what drives a terminal, also torn apart (R17)', () => {
+  it('never prints control characters, even split ones (R17)', () => {
     const hostile = fc.constantFrom(
       '\x1b',
       '[2J',
@@ -103,7 +103,7 @@ describe('Markdown on a terminal', () => {
     )
   })
 
-  it('fits the width where words allow it', () => {
+  it('fits the width if the words allow it', () => {
     const text = 'words of several lengths, some 漢字 among them, and so on until the end '.repeat(5)
     const rows = shown([text], 30).split('\n')
     expect(rows.every(row => widthOf(row) <= 30)).toBe(true)

@@ -27,7 +27,7 @@ describe('an answer in pieces (R17)', () => {
     { maxLength: 30 },
   )
 
-  it('is shown as the whole would be, wherever it is torn, and holds nothing that drives a terminal', () => {
+  it('is printed as the whole would be, wherever it is split, and contains no control characters', () => {
     fc.assert(
       fc.property(text, fc.array(fc.nat(40)), (pieces, cuts) => {
         const whole = pieces.join('')
@@ -42,7 +42,7 @@ describe('an answer in pieces (R17)', () => {
     )
   })
 
-  it('ends its line before anything else is written, and goes on in a new paragraph', () => {
+  it('ends its line before other output, and continues in a new paragraph', () => {
     const out = memoryOutput()
     const sink = stdoutSink({ out })
     sink.pause()

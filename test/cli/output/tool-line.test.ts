@@ -3,7 +3,7 @@ import { toolLine } from '../../../src/cli/output/tool-line.ts'
 import { memoryOutput } from '../memory-output.ts'
 
 describe('the line of a tool call', () => {
-  it('fold a tool call to one line that fits', () => {
+  it('shows name, argument, outcome and duration, and fits the width', () => {
     const read = {
       call: { name: 'read', input: { path: 'gateway/tls.ts' } },
       result: { output: 'a\nb\nc' },

@@ -34,14 +34,14 @@ describe('the lines of ls', () => {
     for (const line of listLines(rows, width, now, plain)) expect(widthOf(line)).toBeLessThanOrEqual(width)
   })
 
-  test('are a table that shows what a person looks for', () =>
+  test('are a table with id, title, age, counts and model', () =>
     expect(listLines(rows, 80, now, plain)).toEqual([
       '  ID      TITLE                                       AGE   MSGS  BR  MODEL',
       '  hq3m5a  Flaky test hunt                           9 Nov  1,340   3',
       '*+a7xk5f  漢字 Reconnect storm after the certifi…     now     58   3  sonnet-4.5',
     ]))
 
-  test('are two for each conversation where there is no room for a table', () =>
+  test('are two per conversation if there is no room for a table', () =>
     expect(listLines(rows.slice(1), 40, now, plain)).toEqual([
       '*+a7xk5f  now · 58',
       '  漢字 Reconnect storm after the certif…',
@@ -53,7 +53,7 @@ describe('the lines of ls', () => {
     [63, ['ID', 'TITLE', 'AGE', 'MSGS', 'BR']],
     [55, ['ID', 'TITLE', 'AGE', 'MSGS']],
     [49, ['ID', 'TITLE', 'AGE']],
-  ])('at %d columns have the fields %j', (width, headers) =>
+  ])('have at %d columns the fields %j', (width, headers) =>
     expect(listLines(rows, width, now, plain)[0]!.trim().split(/ {2,}/)).toEqual(headers),
   )
 })
@@ -63,7 +63,7 @@ const story = await tellStories(here)
 afterAll(() => here[Symbol.dispose]())
 
 describe('skein ls', () => {
-  test('in a pipe is a line of tab-separated fields for each, newest first, with nothing cut', async () => {
+  test('prints tab-separated lines in a pipe, newest first, with nothing cut', async () => {
     const { stdout, stderr, code } = await here.skein(['ls'])
     const lines = stdout
       .trimEnd()
@@ -84,7 +84,7 @@ describe('skein ls', () => {
     expect([stderr, code]).toEqual(['', 0])
   })
 
-  test('as JSON has full ids, ISO times, null for what is absent, and the stored text as it is', async () => {
+  test('prints full ids, ISO times, null for absent values and the stored text as JSON', async () => {
     const { stdout } = await here.skein(['sessions', 'list', '--json'])
     const [storm, other] = JSON.parse(stdout)
     expect(storm).toMatchObject({
@@ -118,7 +118,7 @@ describe('skein ls', () => {
     ['--traces', ['trace']],
     ['--trash', ['trashed']],
     ['-l1', ['storm']],
-  ] as const)('%s narrows or widens', async (flag, names) => {
+  ] as const)('%s changes the selection', async (flag, names) => {
     const { stdout } = await here.skein(['ls', flag, '--json'])
     expect(
       JSON.parse(stdout)
@@ -138,7 +138,7 @@ describe('skein ls', () => {
     expect(stderr).toContain(words)
   })
 
-  test('on a terminal has the newest last, what would be continued marked, and counts what is hidden', async () => {
+  test('lists the newest last on a terminal, marks the one to continue, and counts hidden ones', async () => {
     using shown = terminal(here, ['ls'])
     expect(await shown.ended).toBe(0)
     const lines = shown.screen().trimEnd().split('\n')
@@ -149,20 +149,20 @@ describe('skein ls', () => {
     expect(drivesTerminal(shown.raw)).toBe(false)
   })
 
-  test('quietly says nothing about the list', async () => {
+  test('prints no notes with --quiet', async () => {
     using shown = terminal(here, ['ls', '-q', '-l', '1'])
     await shown.ended
     expect(shown.screen()).not.toContain('in this directory')
   })
 
-  test('elsewhere says that there is nothing, and how much there is with --all', async () => {
+  test('says in an empty directory that there is nothing, and how many --all would list', async () => {
     const { stdout, stderr, code } = await here.skein(['ls'], { cwd: '/' })
     expect([stdout, code]).toEqual(['', 0])
     expect(stderr).toBe('no conversations in this directory · --all: 3\n')
   })
 })
 
-test('in a project all of its conversations are here, and + marks who is being answered', async () => {
+test('skein ls lists all conversations of a project, and marks live ones with +', async () => {
   using here = home()
   await using store = await openStore(join(here.cwd, '.skein', 'conversations.db'))
   await store.create({ directory: '/somewhere', title: 'From a task' })
@@ -181,7 +181,7 @@ test('in a project all of its conversations are here, and + marks who is being a
   expect(JSON.parse(stdout).map((one: { live: boolean }) => one.live)).toEqual([true, false])
 })
 
-test('looking makes no file', async () => {
+test('reading commands create no file', async () => {
   using here = home()
   const { stdout, stderr, code } = await here.skein(['ls'])
   expect([stdout, code]).toEqual(['', 0])

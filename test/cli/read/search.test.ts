@@ -25,7 +25,7 @@ describe('the lines of search', () => {
   ]
   const groups = [{ title: 'Reconnect storm after the certificate reload', id: 'a7xk5f', hits }]
 
-  test('group by conversation and mark what was found', () =>
+  test('are grouped by conversation, with the matches marked', () =>
     expect(searchLines(groups, 80, now, plain)).toEqual([
       'Reconnect storm after the certificate reload · a7xk5f · 2 hits',
       '  v5c4zr  2h     sonnet-4.5  …the server swaps its [secure context] in place, a…',
@@ -39,7 +39,7 @@ describe('the lines of search', () => {
     }
   })
 
-  test('a mark that is cut off takes nothing with it, and what was stored stays harmless', () => {
+  test('keep the text of a mark that is cut off, and make stored text safe', () => {
     expect(markSnippet({ text: 'abcdefghijklmnop', marks: [{ start: 6, end: 16 }] }, 12, plain)).toBe(
       'abcdef[ghi]…',
     )
@@ -55,7 +55,7 @@ const story = await tellStories(here)
 afterAll(() => here[Symbol.dispose]())
 
 describe('skein search', () => {
-  test('in a pipe is a line of fields for each hit, newest first', async () => {
+  test('prints tab-separated fields of each hit in a pipe, newest first', async () => {
     const { stdout, stderr, code } = await here.skein(['search', 'secure', 'context'])
     const lines = stdout
       .trimEnd()
@@ -70,7 +70,7 @@ describe('skein search', () => {
     expect([stderr, code]).toEqual(['', 0])
   })
 
-  test('in JSON has marks as pairs', async () => {
+  test('prints the marks as pairs in JSON', async () => {
     const { stdout } = await here.skein(['search', '--all', '--ranked', '--json', '"secure context"'])
     const hits = JSON.parse(stdout)
     expect(hits).toHaveLength(3)
@@ -92,7 +92,7 @@ describe('skein search', () => {
     ])
   })
 
-  test('on a terminal groups hits, marks them, counts elsewhere, and says how to read one', async () => {
+  test('groups and marks hits on a terminal, counts hits elsewhere, and prints how to read one', async () => {
     using shown = terminal(here, ['search', 'secure'])
     expect(await shown.ended).toBe(0)
     const lines = shown.screen().trimEnd().split('\n')
@@ -103,13 +103,13 @@ describe('skein search', () => {
     expect(shown.raw).toContain('\x1b[7msecure\x1b[27m')
   })
 
-  test('-l says how many, and how to get more', async () => {
+  test('limits the hits with -l, and says how to get more', async () => {
     using shown = terminal(here, ['search', '-l', '1', 'secure'])
     await shown.ended
     expect(shown.screen()).toContain('1 hit in 1 conversation here · -l 5 for more')
   })
 
-  test('finding nothing is no failure, and says where there is something', async () => {
+  test('succeeds without hits, and says where there are some', async () => {
     const [never, nowhere, json] = await Promise.all([
       here.skein(['search', 'elsewhere']),
       here.skein(['search', '--all', 'xyzzy']),
@@ -120,7 +120,7 @@ describe('skein search', () => {
     expect(json).toEqual({ stdout: '[]\n', stderr: '', code: 0 })
   })
 
-  test('what was stored cannot drive a terminal', async () => {
+  test('never lets stored text control the terminal', async () => {
     const { stdout } = await here.skein(['search', 'pwned'])
     expect(drivesTerminal(stdout)).toBe(false)
     using shown = terminal(here, ['search', 'here'])
@@ -139,7 +139,7 @@ describe('skein search', () => {
     expect(stderr).toContain(words)
   })
 
-  test('skein branches shows own messages of each and what was asked last', async () => {
+  test('skein branches prints the own messages and the last question of each branch', async () => {
     const [pipe, json, none] = await Promise.all([
       here.skein(['branches', story.storm]),
       here.skein(['convo', 'branches', '--json']),

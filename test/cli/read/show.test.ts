@@ -33,7 +33,7 @@ describe('the lines of show', () => {
     return lines.map(line => named.reduce((text, [id, name]) => text.replaceAll(id, name), line))
   }
 
-  test('tell who, when and what, with tools on a line each', async () => {
+  test('show author, time and text, with one line per tool call', async () => {
     expect(await linesAt(80)).toEqual([
       'Reconnect storm after the certificate reload',
       'storm · full-jitter · 6 messages · ~/harbor · 142k tokens · $0.05',
@@ -71,7 +71,7 @@ describe('the lines of show', () => {
     ])
   })
 
-  test('open tools, thinking and summaries when asked to', async () => {
+  test('include tools, thinking and summaries with --full', async () => {
     const lines = await linesAt(80, true)
     expect(lines).toContain('    2 of 41 failed')
     expect(lines).toContain('      "command": "npm test -- reconnect"')
@@ -79,7 +79,7 @@ describe('the lines of show', () => {
     expect(lines).toContain('    thinking')
   })
 
-  test.each([44, 64, 80, 100, 120])('fit %d columns, headings aside', async width => {
+  test.each([44, 64, 80, 100, 120])('fit %d columns, except for headings', async width => {
     for (const line of await linesAt(width)) {
       if (!/\d{4}-\d\d-\d\d \d\d:\d\d|^storm|subagent|summary/.test(line))
         expect(widthOf(line)).toBeLessThanOrEqual(width)
@@ -87,7 +87,7 @@ describe('the lines of show', () => {
   })
 })
 
-describe('what a path can hold', () => {
+describe('the contents of a path', () => {
   const shownOf = async (fillIn: (store: Store, place: BranchInConversation) => Promise<unknown>) => {
     await using store = await openStore(':memory:')
     const place = await store.create({ title: 'All kinds' })
@@ -105,7 +105,7 @@ describe('what a path can hold', () => {
     return { lines: [...showLines(shown, shown.path, look)].join('\n'), markdown }
   }
 
-  test('media, results without a call, system prompts, and blocks that we do not know', async () => {
+  test('include media, results without a call, system prompts and unknown blocks', async () => {
     const { lines, markdown } = await shownOf((store, { branch }) =>
       store.append(branch, null, [
         { role: 'system', blocks: 'Be brief.' },
@@ -131,7 +131,7 @@ describe('what a path can hold', () => {
     expect(markdown).toContain('- grep · found')
   })
 
-  test('erased messages say so, and nothing else', async () => {
+  test('show only that a message is erased', async () => {
     const { lines, markdown } = await shownOf(async (store, { branch }) => {
       const { ids } = await store.append(branch, null, [{ role: 'user', blocks: 'my secret' }])
       await store.eraseMessages(ids, { by: 'ada', reason: 'asked to' })
@@ -141,32 +141,32 @@ describe('what a path can hold', () => {
     expect(lines + markdown).not.toContain('secret')
   })
 
-  test('an answer that is arriving', async () => {
+  test('include the draft of an unfinished answer', async () => {
     const { lines, markdown } = await shownOf(async (store, { conversation, branch }) => {
       const holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
       const turn = { key: 't', step: 0, status: 'open', holder, model: 'gpt-5.2' } as const
-      await store.append(branch, null, [{ role: 'user', blocks: 'Go on' }], { turn })
+      await store.append(branch, null, [{ role: 'user', blocks: 'Continue' }], { turn })
       await store.putDraft(conversation.id, 't', holder, [{ n: 0, type: 'text', text: 'Arriving \x1b[2J' }])
     })
     expect(lines).toMatch(/gpt-5\.2 {2}\+ live\nArriving ␛\[2J\n/)
     expect(markdown).toContain('Arriving ␛[2J')
   })
 
-  test('nothing at all', async () => {
+  test('may be empty', async () => {
     const { lines, markdown } = await shownOf(async () => undefined)
     expect(lines).toMatch(/^All kinds\n.* · main · 0 messages\n$/)
     expect(markdown).toBe('# All kinds')
   })
 })
 
-describe('a line for a tool', () => {
+describe('the line of a tool', () => {
   test.each([
     [{ command: 'ls -l' }, 'one\ntwo', '  bash  ls -l · 2 lines'],
     [{ path: 'a.ts', text: 'x' }, 'done', '  bash  a.ts · done'],
     [{}, '', '  bash'],
     [{ n: 1 }, [{ type: 'text', text: 'ok' }], '  bash  {"n":1} · ok'],
     [{ command: 'x\x1b[2Jy' }, 'z', '  bash  x␛[2Jy · z'],
-  ])('of %j and %j is %j', (input, output, line) =>
+  ])('for %j and %j is %j', (input, output, line) =>
     expect(
       toolLine(
         { call: { name: 'bash', input }, result: { output }, tookMs: null },
@@ -175,7 +175,7 @@ describe('a line for a tool', () => {
     ).toBe(line),
   )
 
-  test('cuts what it was called with first', () => {
+  test('cuts the argument first', () => {
     const line = toolLine(
       { call: { name: 'bash', input: 'x'.repeat(200) }, result: { output: 'exit 0' }, tookMs: null },
       { width: 40, style: plain },
@@ -184,8 +184,8 @@ describe('a line for a tool', () => {
   })
 })
 
-describe('where branches lie', () => {
-  test('own messages are those that no other branch has', async () => {
+describe('the forks of branches', () => {
+  test('count as own messages those on no other branch', async () => {
     await using store = await openStore(':memory:')
     const { branch } = await store.create()
     const say = (text: string) => [{ role: 'user', blocks: text }] as const
@@ -217,7 +217,7 @@ const story = await tellStories(here)
 afterAll(() => here[Symbol.dispose]())
 
 describe('skein show', () => {
-  test('in a pipe is Markdown with full ids and times (S0-4, S3-3)', async () => {
+  test('prints Markdown with full ids and times in a pipe (S0-4, S3-3)', async () => {
     const { stdout, stderr, code } = await here.skein(['show', story.storm.slice(0, 8)])
     expect([stderr, code]).toEqual(['', 0])
     const headings = stdout.split('\n').filter(line => line.startsWith('#'))
@@ -232,7 +232,7 @@ describe('skein show', () => {
     expect(full.stdout).toContain('```\n41 run\n2 of 41 failed\n```')
   })
 
-  test('takes a key, a branch, a message, and nothing', async () => {
+  test('accepts a key, a branch, a message, and no argument', async () => {
     const heads = async (...args: string[]) => {
       const { stdout } = await here.skein(['show', ...args, '--json'])
       const { branch, path } = JSON.parse(stdout)
@@ -245,7 +245,7 @@ describe('skein show', () => {
     expect(await heads('--from', story.said.jitter)).toEqual(['full-jitter', story.said.both, 4])
   })
 
-  test('in JSON has the conversation, the path with its blocks, and the summaries', async () => {
+  test('prints the conversation, the path with its blocks, and the summaries as JSON', async () => {
     const { stdout } = await here.skein(['convo', 'view', story.storm, '--json'])
     const shown = JSON.parse(stdout)
     expect(Object.keys(shown)).toEqual(['conversation', 'branch', 'path', 'summaries', 'draft'])
@@ -280,7 +280,7 @@ describe('skein show', () => {
     ])
   })
 
-  test('-x prints the last code block and nothing else', async () => {
+  test('prints only the last code block with -x', async () => {
     const [found, none] = await Promise.all([
       here.skein(['show', story.storm, '-x']),
       here.skein(['show', story.other, '-x']),
@@ -289,7 +289,7 @@ describe('skein show', () => {
     expect(none).toEqual({ stdout: '', stderr: 'skein: there is no code block on this path\n', code: 3 })
   })
 
-  test('--path is a line for each message', async () => {
+  test('prints a line for each message with --path', async () => {
     const { stdout } = await here.skein(['show', story.storm, '--path'])
     const lines = stdout
       .trimEnd()
@@ -300,7 +300,7 @@ describe('skein show', () => {
     expect(lines[0]!.slice(2)).toEqual(['user', 'Staging drops every websocket at 02:00. Why?'])
   })
 
-  test('what was stored cannot drive a terminal', async () => {
+  test('never lets stored text control the terminal', async () => {
     const { stdout } = await here.skein(['show', story.other])
     expect(stdout).toContain('red ␛[41m')
     expect(drivesTerminal(stdout)).toBe(false)
@@ -309,7 +309,7 @@ describe('skein show', () => {
     expect(drivesTerminal(shown.raw)).toBe(false)
   })
 
-  test('what is longer than the screen goes through the pager, also one that does not exist', async () => {
+  test('uses the pager for long output, and prints directly if the pager does not exist', async () => {
     const pagers = [
       ['sed "s/^/paged: /"', 'paged: You'],
       ['no-such-pager-here', 'Staging drops every'],
@@ -338,13 +338,13 @@ describe('skein show', () => {
     [['show', '-x', '--json'], '--code and --json contradict each other', 2],
     [['show', 'cli:storm', '--from'], '--from needs <id>', 2],
     [['show', 'one', 'two'], 'show does not know what to do with "two"', 2],
-  ])('%j fails in words', async (args, words, expected) => {
+  ])('%j fails with a message', async (args, words, expected) => {
     const { stdout, stderr, code } = await here.skein(args)
     expect([stdout, code]).toEqual(['', expected])
     expect(stderr).toContain(words)
   })
 
-  test('--from a message of another path, and nothing to show, are usage errors', async () => {
+  test('refuses --from with a message of another path, and an empty directory, as usage errors', async () => {
     const from = await here.skein(['show', 'cli:storm', '--from', story.said.both])
     expect([from.code, from.stderr]).toEqual([
       2,

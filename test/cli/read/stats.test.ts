@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const day = 86_400_000
 
-test('stats count what was said, used and paid, once, in the last 30 days and in all', async () => {
+test('stats count messages, usage and cost once, of the last 30 days and in total', async () => {
   using here = home()
   const now = Date.now()
   const turn = (key: string, model: string, usage: object) => ({ turn: { key, step: 0, model, usage } })
@@ -70,12 +70,12 @@ test('stats count what was said, used and paid, once, in the last 30 days and in
   )
 })
 
-test('stats of nothing are noughts', async () => {
+test('stats of an empty store are zeros', async () => {
   using here = home()
   expect((await here.skein(['stats'])).stdout).toContain('conversations\t0\t0\n')
 })
 
-test('bars are drawn to an eighth of a cell', () => {
+test('bars are drawn in eighths of a cell', () => {
   expect([0, 0.5, 1, 0.0625, 2].map(share => bar(share, 2))).toEqual(['', '█', '██', '▏', '██'])
   expect(bar(0.5, 10, false)).toBe('#####')
 })

@@ -4,12 +4,12 @@ import type { Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import type { Home } from '../skein.ts'
 
-/** Text that would drive a terminal, break a table or turn the direction of writing. */
+/** Text that would control a terminal, break a table or change the writing direction. */
 export const hostile = 'red \x1b[41m\x1b]0;pwned\x07 \u202eedoc\r tab\there'
 
 const ourColours = [1, 2, 7, 22, 27, 31, 32, 33, 35, 36, 39].map(code => `\x1b[${code}m`)
 
-/** Whether output has what a terminal must never get from what was stored. Our own colours are allowed. */
+/** Whether the output contains stored control characters. Our own colours are allowed. */
 export function drivesTerminal(output: string): boolean {
   const rest = ourColours.reduce((text, colour) => text.replaceAll(colour, ''), output)
   return /[^\P{Cc}\n\t]|\p{Bidi_Control}/u.test(rest.replaceAll('\r\n', '\n'))
@@ -21,7 +21,7 @@ export interface Story {
   readonly elsewhere: ConversationId
   readonly trace: ConversationId
   readonly trashed: ConversationId
-  /** Messages of the storm, by a word for each. */
+  /** The messages of the conversation "storm", by keyword. */
   readonly said: Readonly<
     Record<'why' | 'because' | 'poll' | 'polling' | 'jitter' | 'changes' | 'failed' | 'both', MessageId>
   >

@@ -14,7 +14,7 @@ import { drivesTerminal, fill, type Story, tellStories } from './stories.ts'
 const plain = styleFor({ isTerminal: false, env: {}, noColor: true })
 
 describe('the lines of a tree', () => {
-  test('have id, local time, role and a snippet, indented by 4, with the end of each branch (S3-60 … S3-64)', async () => {
+  test('have id, local time, role and a snippet, indented by 4, and mark the end of each branch (S3-60 … S3-64)', async () => {
     await using store = await openStore(':memory:')
     const story = await fill(store, '/work', new Date(2026, 10, 16, 12).getTime())
     const { items } = await store.listMessages({ conversationId: story.storm, order: 'ascending' })
@@ -34,7 +34,7 @@ describe('the lines of a tree', () => {
     ])
   })
 
-  test('have the branch last in which something was said last, whatever was stored last (S3-64)', async () => {
+  test('print the most recently active branch last, whatever was stored last (S3-64)', async () => {
     await using store = await openStore(':memory:')
     const { conversation } = await store.create()
     const said = (text: string, day: number, parent: number | null) => ({
@@ -65,7 +65,7 @@ describe('the lines of a tree', () => {
     ])
   })
 
-  test('show at least 12 characters, however deep they stand', async () => {
+  test('show at least 12 characters, however deep they are indented', async () => {
     await using store = await openStore(':memory:')
     const { branch } = await store.create()
     const said = Array.from(
@@ -80,7 +80,7 @@ describe('the lines of a tree', () => {
     expect(lines.at(-1)).toBe(`${' '.repeat(116)}------`)
   })
 
-  test('fold what has no fork with --compact', async () => {
+  test('are reduced to the forks with --compact', async () => {
     await using store = await openStore(':memory:')
     const story = await fill(store, '/work', Date.now())
     const runs = await collectPages(page => store.listStretches(story.storm, page))
@@ -107,7 +107,7 @@ const story = await tellStories(here)
 afterAll(() => here[Symbol.dispose]())
 
 describe('skein tree', () => {
-  test('draws every tree of the directory, the most recently active last, also under its older names', async () => {
+  test('prints every tree of the directory, the most recently active last, also under its older names', async () => {
     const [tree, list, ls] = await Promise.all([
       here.skein(['tree']),
       here.skein(['conversation', 'list']),
@@ -122,20 +122,20 @@ describe('skein tree', () => {
     expect(tree.stdout).not.toContain('load test')
   })
 
-  test('has the same bytes on a terminal and in a pipe, colours aside', async () => {
+  test('prints the same text on a terminal and in a pipe, except for colours', async () => {
     const { stdout } = await here.skein(['tree', story.storm])
     using shown = terminal(here, ['tree', story.storm], { columns: 80, env: { NO_COLOR: '1' } })
     await shown.ended
     expect(shown.raw.replaceAll('\r\n', '\n')).toBe(stdout)
   })
 
-  test('is of everything with --all, and of runs of subagents with --traces', async () => {
+  test('prints all directories with --all, and subagent runs with --traces', async () => {
     const [all, traces] = await Promise.all([here.skein(['tree', '--all']), here.skein(['tree', '--traces'])])
     expect(all.stdout).toContain('a secure context elsewhere')
     expect(traces.stdout).toContain('load test')
   })
 
-  test('of a message is what follows it', async () => {
+  test('prints the subtree of a message', async () => {
     const { stdout } = await here.skein(['tree', story.said.poll.slice(0, 8)])
     const lines = stdout.trimEnd().split('\n')
     expect(lines).toHaveLength(3)
@@ -143,7 +143,7 @@ describe('skein tree', () => {
     expect(lines[2]).toBe('    ------')
   })
 
-  test('in JSON is a flat list with parents', async () => {
+  test('prints a flat list with parents as JSON', async () => {
     const { stdout } = await here.skein(['tree', story.storm, '--json'])
     const list = JSON.parse(stdout)
     expect(list).toHaveLength(8)
@@ -160,18 +160,18 @@ describe('skein tree', () => {
     [['tree', 'abcdef', '--all'], 'contradict', 2],
     [['tree', 'zzzzzz'], 'no message or conversation zzzzzz', 3],
     [['tree', 'abc'], 'give at least 6 characters', 2],
-  ])('%j fails in words', async (args, words, expected) => {
+  ])('%j fails with a message', async (args, words, expected) => {
     const { stdout, stderr, code } = await here.skein(args)
     expect([stdout, code]).toEqual(['', expected])
     expect(stderr).toContain(words)
   })
 
-  test('says that there is nothing', async () => {
+  test('says that there is nothing in an empty directory', async () => {
     const { stdout, stderr, code } = await here.skein(['tree'], { cwd: '/' })
     expect([stdout, stderr, code]).toEqual(['', 'no conversations in this directory\n', 0])
   })
 
-  test('speaks in the time zone of who reads', async () => {
+  test('uses the local time zone', async () => {
     const { stdout } = await here.skein(['tree', story.said.both], { env: { TZ: 'UTC' } })
     expect(stdout).not.toContain(formatTime(new Date(0)))
     const here2 = await here.skein(['tree', story.said.both], { env: { TZ: 'Asia/Tokyo' } })

@@ -10,7 +10,7 @@ import { stocked, storeFile, tell } from '../stock.ts'
 // Many processes on few cores.
 vi.setConfig({ testTimeout: 120_000 })
 
-test('verify says that a file cannot be opened, and recover copies what is in it (R6)', async () => {
+test('verify reports that a file cannot be opened, and recover copies its content (R6)', async () => {
   using here = home()
   const told = await stocked(here, store => tell(store, { title: 'Storm' }, 'one', 'two', 'three'))
   const file = storeFile(here)
@@ -34,7 +34,7 @@ test('verify says that a file cannot be opened, and recover copies what is in it
   expect((await here.skein(['recover'])).stderr).toContain('--force')
 })
 
-test('recover keeps the place of words that are damaged, and names what it could not copy (R6)', async () => {
+test('recover keeps the place of damaged messages, and names every loss (R6)', async () => {
   using here = home()
   const { one, two } = await stocked(here, async store => ({
     one: await tell(store, { title: 'damaged' }, 'a', 'b', 'c', 'd'),
@@ -63,7 +63,7 @@ test('recover keeps the place of words that are damaged, and names what it could
   expect((await store.verify()).findings).toEqual({ damage: 0, repairable: 0, note: 0 })
 })
 
-test('backup copies and checks the store, replaces nothing, and keeps no copy of what is damaged (R25)', async () => {
+test('backup copies and verifies the store, replaces no file, and keeps no damaged copy (R25)', async () => {
   using here = home()
   const told = await stocked(here, store => tell(store, { title: 'Storm' }, 'one', 'two'))
   const made = await here.skein(['backup', 'copy.db', '--json'])
@@ -90,16 +90,21 @@ test('backup copies and checks the store, replaces nothing, and keeps no copy of
   expect(readdirSync(here.cwd)).toEqual(['copy.db'])
 })
 
-test('erase removes words from every byte of the file, and from what was made of them (R6)', async () => {
+test('erase removes content from every byte of the file, and from derived data (R6)', async () => {
   using here = home()
   const secret = 'Swordfish-7Q'
   const { ids, conversation, branch } = await stocked(here, async store => {
     const told = await tell(store, {}, `the word is ${secret}`, 'noted', `and once more: ${secret}`)
     const holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
     const turn = { key: 't', step: 0, holder, status: 'open' as const }
-    const { head } = await store.append(told.branch, told.branch.head, [{ role: 'user', blocks: 'go on' }], {
-      turn,
-    })
+    const { head } = await store.append(
+      told.branch,
+      told.branch.head,
+      [{ role: 'user', blocks: 'continue' }],
+      {
+        turn,
+      },
+    )
     await store.putDraft(told.conversation.id, 't', holder, [
       { n: 0, type: 'text', text: `draft of ${secret}` },
     ])

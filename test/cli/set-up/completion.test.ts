@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const run = promisify(execFile)
 
-/** What bash offers for a line, whose last word is unfinished. */
+/** What bash completes for a line with an unfinished last word. */
 async function offered(here: Home, line: string): Promise<readonly string[]> {
   const script = `
     source <(skein completion bash)
@@ -25,7 +25,7 @@ async function offered(here: Home, line: string): Promise<readonly string[]> {
   return stdout.split('\n').filter(word => word !== '')
 }
 
-/** Puts the command on the path of the home. */
+/** Puts the command on the PATH of the home. */
 function install(here: Home): Home {
   const folder = join(here.env.HOME!, 'bin')
   mkdirSync(folder)
@@ -36,7 +36,7 @@ function install(here: Home): Home {
   return { ...here, env: { ...here.env, PATH: `${folder}:${here.env.PATH}` } }
 }
 
-test('bash completes commands, flags, the values of flags, and ids of conversations', async () => {
+test('bash completes commands, flags, flag values and conversation ids', async () => {
   using place = home()
   const here = install(place)
   const { conversation } = await stocked(here, store =>
@@ -59,7 +59,7 @@ test('bash completes commands, flags, the values of flags, and ids of conversati
   expect(await offered(here, 'skein gc ')).toEqual([])
 })
 
-/** Whether a shell is on this machine. What is not there is not tried, and the test says so. */
+/** Whether a shell is installed. Otherwise the test is skipped with a reason. */
 async function isHere(shell: 'fish' | 'zsh'): Promise<boolean> {
   return run(shell, ['--version']).then(
     () => true,
@@ -67,7 +67,7 @@ async function isHere(shell: 'fish' | 'zsh'): Promise<boolean> {
   )
 }
 
-test('fish offers the same, with titles beside the ids', async ({ skip }) => {
+test('fish completes the same, with titles next to ids', async ({ skip }) => {
   if (!(await isHere('fish'))) skip('fish is not installed')
   using place = home()
   const here = install(place)
@@ -102,7 +102,7 @@ test('fish offers the same, with titles beside the ids', async ({ skip }) => {
   expect(verbs.slice(4, 9)).toEqual([[id], [id], ['bash', 'fish', 'zsh'], ['a-file.html'], []])
 })
 
-test('zsh completes them at its prompt', async ({ skip }) => {
+test('zsh completes the same at its prompt', async ({ skip }) => {
   if (!(await isHere('zsh'))) skip('zsh is not installed')
   using place = home()
   const here = install(place)
@@ -126,11 +126,11 @@ test('zsh completes them at its prompt', async ({ skip }) => {
   for (const [typed, completed] of completions) {
     shell.type(`${typed}\t`)
     await shell.seeNext(completed)
-    shell.type('\x15') // Ctrl+U: the line is taken back.
+    shell.type('\x15') // Ctrl+U clears the line.
   }
 })
 
-test('every shell is offered every command and every flag', async () => {
+test('every shell completes every command and every flag', async () => {
   using here = home()
   for (const shell of ['bash', 'zsh', 'fish']) {
     const { stdout, code } = await here.skein(['completion', shell])

@@ -10,7 +10,7 @@ const secret = 'sk-very-secret-1234567890'
 // Many processes on few cores.
 vi.setConfig({ testTimeout: 120_000 })
 
-test('init makes a store that only its owner reads, and that git does not see; a second time it says so', async () => {
+test('init creates a store that only its owner can read and that git ignores; a second run changes nothing', async () => {
   using here = home()
   const made = await here.skein(['init'])
   expect(made).toMatchObject({ code: 0, stdout: '' })
@@ -34,7 +34,7 @@ test('init makes a store that only its owner reads, and that git does not see; a
   expect((await here.skein(['init'], { env: { SKEIN_DB: 'y.db' } })).stderr).toContain('SKEIN_DB is set')
 })
 
-test('init closes a folder that was open, and leaves alone what is no folder', async () => {
+test('init restricts an open folder, and refuses a file in its place', async () => {
   using here = home()
   mkdirSync(join(here.cwd, '.skein'), { mode: 0o755 })
   chmodSync(join(here.cwd, '.skein'), 0o755)
@@ -46,7 +46,7 @@ test('init closes a folder that was open, and leaves alone what is no folder', a
   expect(readFileSync(join(here.env.HOME!, '.skein'), 'utf8')).toBe('a file')
 })
 
-test('config shows each value and its source, and never a key', async () => {
+test('config prints each value and its source, and never a key', async () => {
   using here = home()
   const yaml = [
     'model: fast',
@@ -96,7 +96,7 @@ test('config shows each value and its source, and never a key', async () => {
   expect((await here.skein(['config', 'colours'])).code).toBe(2)
 })
 
-test('without a key, config says how to get a real model; with a mistake, where it is', async () => {
+test('config says how to get a real model without a key, and where a mistake is', async () => {
   using here = home()
   expect((await here.skein(['config'])).stderr).toContain('export ANTHROPIC_API_KEY=')
   writeFileSync(join(here.cwd, 'skein.yaml'), 'conversation:\n  max_tokens: lots\n')
@@ -105,7 +105,7 @@ test('without a key, config says how to get a real model; with a mistake, where 
   expect(wrong.stderr).toBe('skein: ./skein.yaml:2 max_tokens: "lots" is not a number (default 100000)\n')
 })
 
-test('doctor says that all is well, what is amiss, and what to do', async () => {
+test('doctor reports what works, what does not, and what to do', async () => {
   using here = home()
   const fresh = await here.skein(['doctor'], { env: { ANTHROPIC_API_KEY: secret } })
   expect(fresh.code).toBe(0)
@@ -138,7 +138,7 @@ test('doctor says that all is well, what is amiss, and what to do', async () => 
   expect(amiss.stdout + fresh.stdout).not.toContain(secret)
 })
 
-test('doctor finds a damaged message, a file that is no store, and a store from the future', async () => {
+test('doctor finds a damaged message, a file that is not a store, and a newer store', async () => {
   using here = home()
   const { ids } = await stocked(here, store => tell(store, {}, 'a', 'b'))
   const db = new BetterSqlite3(storeFile(here))
@@ -156,7 +156,7 @@ test('doctor finds a damaged message, a file that is no store, and a store from 
     expect({ command, code }).toEqual({ command, code: 1 })
     expect(stdout + stderr).toContain('schema version 99')
   }
-  writeFileSync(join(here.cwd, 'junk.db'), 'this is no database, and never was one '.repeat(100))
+  writeFileSync(join(here.cwd, 'junk.db'), 'this is not a database, and never was one '.repeat(100))
   const junk = JSON.parse((await here.skein(['doctor', '--db', 'junk.db', '--json'])).stdout)
   expect(junk.problems).toBe(1)
   expect(junk.checks).toContainEqual({
@@ -167,7 +167,7 @@ test('doctor finds a damaged message, a file that is no store, and a store from 
   expect((await here.skein(['migrate', '--db', 'junk.db'])).code).toBe(1)
 })
 
-test('migrate says the version, and makes no store', async () => {
+test('migrate prints the version, and creates no store', async () => {
   using here = home()
   expect((await here.skein(['migrate'])).stderr).toContain('nothing to migrate')
   expect(existsSync(storeFile(here))).toBe(false)

@@ -15,30 +15,30 @@ import { strangeEnvironment } from '../../support/place.ts'
 
 const root = join(import.meta.dirname, '../../..')
 
-/** What one run of the command said, and what it loaded. */
+/** The output of one run of the command, and what it loaded. */
 export interface Run {
   readonly stdout: string
   readonly stderr: string
   readonly code: number | null
-  /** Files that Node was asked to load. */
+  /** Files that Node loaded. */
   readonly files: readonly string[]
-  /** Modules of Node that were loaded, as it names them itself. */
+  /** Built-in modules that Node loaded, by their internal names. */
   readonly builtins: readonly string[]
 }
 
-/** The command as it is built, in a place of its own. */
+/** The built command, in a folder of its own. */
 export interface Built {
   readonly place: string
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly entry: string
-  /** The bundle of what most commands need. */
+  /** The bundle with the code of most commands. */
   readonly main: string
   run(args: readonly string[]): Run
   [Symbol.dispose](): void
 }
 
-/** Bundles the command, compiles it, and puts it where a package would have it: `<place>/dist/cli`. */
+/** Bundles and compiles the command, in the layout of the package: `<place>/dist/cli`. */
 export async function build(): Promise<Built> {
   const place = mkdtempSync(join(tmpdir(), 'skein-built-'))
   const folder = join(place, 'dist/cli')
@@ -50,7 +50,7 @@ export async function build(): Promise<Built> {
   const [entry, main] = [join(folder, 'skein.cjs'), join(folder, 'main.cjs')]
   const compiled = spawnSync(process.execPath, [join(root, 'scripts/build/compile.ts'), main])
   if (compiled.status !== 0) throw new Error(String(compiled.stderr))
-  // What these tests have set for Node would be one more thing that is loaded.
+  // The Node settings of these tests would load further files.
   const { NODE_OPTIONS: _, NODE_COMPILE_CACHE: __, ...args } = process.env
   const env = { ...strangeEnvironment(place, args), LANG: 'C.UTF-8' }
   return {
@@ -64,7 +64,7 @@ export async function build(): Promise<Built> {
   }
 }
 
-/** Notes every file that is loaded, and at the end what Node has loaded of itself. */
+/** Records every loaded file, and at the end the loaded built-in modules. */
 const witness = `
 const { registerHooks } = require('node:module')
 const { writeFileSync } = require('node:fs')

@@ -38,8 +38,8 @@ afterAll(() => built[Symbol.dispose]())
 const looks = () =>
   [['ls'], ['show', conversation], ['search', 'bridge']].map(words => [...words, '--db', db])
 
-describe('ls, show and search as they are built', () => {
-  it('say what they say from the source', () => {
+describe('the built ls, show and search', () => {
+  it('print the same as from source', () => {
     for (const words of looks()) {
       const [file, args] = commandLine(words)
       const env = { ...built.env, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }
@@ -50,7 +50,7 @@ describe('ls, show and search as they are built', () => {
     }
   })
 
-  it('load no package, and nothing of Node that takes long, also beside a skein.yaml', () => {
+  it('load no package and no slow module of Node, even with a skein.yaml', () => {
     writeFileSync(join(built.cwd, 'skein.yaml'), 'model: scripted\n')
     for (const words of looks()) {
       const ran = built.run(words)
@@ -60,7 +60,7 @@ describe('ls, show and search as they are built', () => {
       expect(ran.builtins.filter(name => /NativeModule /.test(name) && costly.test(name))).toEqual([])
     }
     unlinkSync(join(built.cwd, 'skein.yaml'))
-    // The list is a real one: a command that needs more is seen to load more.
+    // Control: a command that needs more loads more.
     const config = built.run(['config', '--db', db])
     expect(namesOf(config).some(name => name.startsWith('config-'))).toBe(true)
     const asked = built.run(['-G', '-m', 'scripted', 'hello'])
@@ -68,11 +68,11 @@ describe('ls, show and search as they are built', () => {
     expect(asked.builtins.join()).toMatch(/NativeModule net,/)
   })
 
-  it('wait for no writer', () => {
+  it('do not wait for a writer', () => {
     const expected = looks().map(words => built.run(words).stdout)
     const [writer, second] = [new BetterSqlite3(db), new BetterSqlite3(db, { timeout: 0 })]
     try {
-      // Held for as long as they run: whoever waited would be told after seconds that the store stayed locked.
+      // The lock is held while they run: a waiting command would fail after some seconds.
       writer.exec('BEGIN IMMEDIATE')
       writer.exec(`UPDATE skein_conversations SET title = 'Another title'`)
       expect(() => second.exec('BEGIN IMMEDIATE')).toThrow(/locked/)
@@ -84,13 +84,13 @@ describe('ls, show and search as they are built', () => {
     }
   })
 
-  it('run what V8 compiled when they were built', () => {
+  it('run the code that V8 compiled at build time', () => {
     const { code } = compiledPaths(built.main)
     expect(isTaken(code)).toBe(true)
     expect(readFileSync(compiledPaths(built.main).source, 'latin1')).toMatch(/^[\n\r\t -~]*$/)
   })
 
-  it('run as well where it was compiled for another V8, or not at all', () => {
+  it('run without that code, or with the code of another V8', () => {
     const { code, source } = compiledPaths(built.main)
     const [kept, words] = [readFileSync(code), looks()[0]!]
     const expected = built.run(words).stdout
@@ -107,13 +107,13 @@ describe('ls, show and search as they are built', () => {
     writeFileSync(code, kept)
   })
 
-  it('say with --debug where in the source an error comes from', () => {
+  it('print source positions with --debug', () => {
     const { stderr, code } = built.run(['show', 'q2w6nb', '--debug', '--db', db])
     expect(code).toBe(3)
     expect(stderr).toMatch(/at resolve \(.*src\/stores\/programs\/resolve\.ts:\d+:\d+\)/)
   })
 
-  it('leave a better-sqlite3 of another version to load itself', () => {
+  it('let another version of better-sqlite3 load itself', () => {
     const other = join(built.place, 'other')
     const [folder, real] = [
       join(other, 'node_modules/better-sqlite3'),
@@ -137,8 +137,8 @@ describe('ls, show and search as they are built', () => {
   })
 })
 
-describe.runIf(existsSync('/usr/bin/strace'))('a prompt in incognito, as it is built', () => {
-  it('opens nothing of a store and writes no file (S3-54)', () => {
+describe.runIf(existsSync('/usr/bin/strace'))('the built incognito prompt', () => {
+  it('opens no file of a store and writes no file (S3-54)', () => {
     const calls = ['-f', '-qq', '-e', 'trace=openat,open,creat,mkdir,mkdirat,unlink,unlinkat,rename']
     const args = [process.execPath, built.entry, '-G', '-m', 'scripted', 'hello']
     const run = spawnSync('/usr/bin/strace', [...calls, ...args], {
@@ -160,7 +160,7 @@ function namesOf({ files }: Run): readonly string[] {
   return files.map(url => basename(fileURLToPath(url)))
 }
 
-/** Whether V8 takes the code, asked in a process that is started like the command. */
+/** Whether V8 accepts the code, checked in a process that is started like the command. */
 function isTaken(code: string): boolean {
   const script = `
     const { readFileSync } = require('node:fs')

@@ -18,7 +18,7 @@ async function json(here: Home, ...args: readonly string[]) {
 }
 
 describe('--continue', () => {
-  it('takes the word after it for an id only if it is one, or looks like one', async () => {
+  it('takes the next word as an id only if it is one, or looks like one', async () => {
     using here = home()
     const nothing = await here.skein(['-c', 'hello'])
     expect(nothing.stderr).toContain('\nfresh: nothing to continue · kept in ')
@@ -29,7 +29,7 @@ describe('--continue', () => {
     expect((await here.skein(['-c', 'explain'])).stdout).toContain('You said: "explain"')
     expect((await here.skein(['-c', 'who am I'])).stdout).toBe('Your name is Bo.\n')
     expect((await here.skein(['-c', 'who', 'am', 'I'])).stdout).toBe('Your name is Bo.\n')
-    // Ids by their beginning, of both kinds, and a branch of one.
+    // Id prefixes of a conversation and of a message, and a branch.
     const short = first.conversation.slice(0, 8)
     expect((await here.skein(['-c', short, 'who am I'])).stdout).toBe('Your name is Ada.\n')
     expect((await here.skein(['-c', `${short}:main`, 'who am I'])).stdout).toBe('Your name is Ada.\n')
@@ -48,11 +48,11 @@ describe('--continue', () => {
     expect((await here.skein(['-c', '--', 'ipv6'])).stdout).toContain('You said: "ipv6"')
   })
 
-  it('forks where a message was answered, says so, and is gone on with next (S3-52, C18)', async () => {
+  it('forks at an answered message, says so, and continues the fork in the next run (S3-52, C18)', async () => {
     using here = home()
     const first = await json(here, 'my name is Ada')
     const last = await json(here, 'my name is Bo')
-    // The newest message of a branch is not answered: no fork.
+    // The newest message of a branch has no answer, so there is no fork.
     const goesOn = await here.skein(['-c', last.message, 'who am I'])
     expect(goesOn.stderr).toContain('continuing "my name is Ada" · main · 4')
     const forked = await here.skein(['-c', first.message.slice(0, 7), 'who am I'])
@@ -65,11 +65,11 @@ describe('--continue', () => {
     expect((await here.skein(['-c', first.message, 'x'])).stderr).toContain(
       'as main-3 (it had 2 answers already)',
     )
-    // Back by the branch's name.
+    // Back by the name of the branch.
     expect((await here.skein(['-c', 'main', 'who am I'])).stdout).toBe('Your name is Bo.\n')
   })
 
-  it('refuses a conversation of another directory unless forced; one without a directory is free to continue (C16)', async () => {
+  it('refuses a conversation of another directory unless forced, and accepts one without a directory (C16)', async () => {
     using here = home()
     const other = join(here.cwd, 'other')
     await mkdir(other)
@@ -98,7 +98,7 @@ describe('--continue', () => {
     expect((await here.skein(['who am I'])).stdout).toBe('Your name is Ada.\n')
   })
 
-  it('never takes the trace of a subagent for the newest, nor one in the trash (C18)', async () => {
+  it('never continues a subagent’s trace or a trashed conversation (C18)', async () => {
     using here = home()
     const mine = await json(here, 'my name is Ada')
     await using store = await storeOf(here)
@@ -112,7 +112,7 @@ describe('--continue', () => {
     expect((await here.skein(['who am I'])).stderr).toContain('\nnew conversation\n')
   })
 
-  it('goes on with an expired one that is named, and passes it over otherwise, with a word', async () => {
+  it('continues an expired conversation only by name, and otherwise skips it with a note', async () => {
     using here = home()
     const { conversation } = await json(here, 'my name is Ada')
     await json(here, '-n', '--session', 'work', 'my name is Bo')
@@ -133,12 +133,12 @@ describe('--continue', () => {
     expect(named.stderr).toContain('! expired 3d ago, going on\n')
   })
 
-  it('goes beside somebody who is answering, and says so', async () => {
+  it('forks if another process is answering, and says so', async () => {
     using here = home()
     const first = await json(here, 'my name is Ada')
     await using store = await storeOf(here)
     const ref = { conversationId: first.conversation, name: 'main' }
-    // This process lives, so nobody takes its turn over.
+    // This process is alive, so its turn is not taken over.
     const turn = { key: 'theirs', step: 0, status: 'open', holder: thisHolder() } as const
     await store.append(ref, first.message, [{ role: 'user', blocks: 'my name is Bo' }], { turn })
     const beside = await here.skein(['who am I'])
@@ -147,13 +147,13 @@ describe('--continue', () => {
     const again = await json(here, 'hello')
     expect(again).toMatchObject({ resumed: 'forked', branch: 'main-3' })
     await store.endTurn(first.conversation, 'theirs', { status: 'complete', heldBy: turn.holder })
-    // Who goes aside does not take the place of whom it went aside for.
+    // A forked turn does not become the active branch of the conversation.
     expect((await here.skein(['who am I'])).stdout).toBe('Your name is Bo.\n')
   })
 })
 
 describe('fork', () => {
-  it('makes a branch at a message or at the end of a conversation, and says how to go on', async () => {
+  it('creates a branch at a message or at the end of a conversation, and prints how to continue', async () => {
     using here = home()
     const first = await json(here, 'my name is Ada')
     await json(here, 'my name is Bo')
@@ -165,7 +165,7 @@ describe('fork', () => {
       code: 0,
     })
     expect((await here.skein(['who am I'])).stdout).toBe('Your name is Bo.\n')
-    // A branch ends there, but the message was answered all the same.
+    // A branch ends there, but the message has an answer.
     expect(await json(here, '-c', first.message, 'x')).toMatchObject({ resumed: 'forked', branch: 'main-2' })
     expect((await here.skein(['-c', 'sse', 'who am I'])).stdout).toBe('Your name is Ada.\n')
     expect(await json(here, 'conversation', 'fork', first.conversation)).toEqual({
@@ -185,7 +185,7 @@ describe('fork', () => {
       ].map(async args => (await here.skein(args)).code),
     )
     expect(codes).toEqual([4, 2, 2, 3, 2, 2])
-    // The same name in a newer conversation: then the id goes before it.
+    // A newer conversation has a branch of the same name, so the id precedes it.
     const other = await json(here, '-n', 'hello')
     await here.skein(['fork', other.message, '--name', 'sse'])
     const again = await here.skein(['fork', first.message, '--name', 'sse-9'])

@@ -22,16 +22,16 @@ beforeAll(async () => {
   return () => here[Symbol.dispose]()
 })
 
-/** A letter that ids have, and this one has not at this place. */
+/** Another letter than the one of the id. */
 function other(letter: string): string {
   return letter === 'a' ? 'b' : 'a'
 }
 
-describe('an id that is not there', () => {
-  it('is answered with those that are near it, in one line with the next step', async () => {
+describe('an unknown id', () => {
+  it('is answered with similar ids, in one line with the next step', async () => {
     const id = told.ids[0]!
     const slips = [
-      // a letter wrong at the end, near the beginning, of too few letters, and far down a long one
+      // A wrong letter at the end, near the beginning, in a short id, and far inside a long one.
       id.slice(0, 5) + other(id[5]!),
       id.slice(0, 2) + other(id[2]!) + id.slice(3, 6),
       id.slice(0, 3) + other(id[3]!),
@@ -46,7 +46,7 @@ describe('an id that is not there', () => {
     }
   })
 
-  it('is told to programs with the ids in full', async () => {
+  it('is reported to programs with full ids', async () => {
     const id = told.ids[1]!
     const { stderr, code } = await here.skein(['fork', id.slice(0, 5) + other(id[5]!), '--json'])
     const { error } = JSON.parse(stderr)
@@ -62,7 +62,7 @@ describe('an id that is not there', () => {
     )
   })
 
-  it('is like nothing: then it says where to look', async () => {
+  it('without similar ids is answered with where to look', async () => {
     const { stderr, code } = await here.skein(['show', 'zzzzzzzz'])
     expect(stderr).toBe(
       'skein: no message or conversation zzzzzzzz. skein ls lists what is there, skein search finds what was said\n',
@@ -71,8 +71,8 @@ describe('an id that is not there', () => {
   })
 })
 
-describe('an id that is several', () => {
-  it('is answered with what each of them is', async () => {
+describe('an ambiguous id', () => {
+  it('is answered with a line about each candidate', async () => {
     const { stderr, code } = await here.skein(['show', 'abc123'])
     expect(stderr).toBe(
       [

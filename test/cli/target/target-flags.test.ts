@@ -3,10 +3,10 @@ import { parseArgs } from '../../../src/cli/command-line/parse-args.ts'
 import { prompt } from '../../../src/cli/commands/index.ts'
 import { targetFlags } from '../../../src/cli/target/target-flags.ts'
 
-describe('flags', () => {
+describe('targetFlags', () => {
   const flagsOf = (...argv: readonly string[]) => targetFlags(parseArgs(prompt, [...argv, '--', 'hello']))
 
-  it('that contradict each other are refused', () => {
+  it('refuses contradicting flags', () => {
     const pairs = [
       ['-n', '-c'],
       ['-n', '--resume=abc222'],
@@ -23,7 +23,7 @@ describe('flags', () => {
       expect(() => flagsOf(wrong)).toThrow()
   })
 
-  it('that do not are taken as they are', () => {
+  it('returns the other flags', () => {
     const none = {
       continueWith: null,
       isNew: false,

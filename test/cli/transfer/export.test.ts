@@ -52,7 +52,7 @@ async function storm(here: ReturnType<typeof home>) {
   })
 }
 
-test('Markdown has the path that would be continued, and all branches if asked', async () => {
+test('Markdown contains the path that would be continued, and all branches with --all', async () => {
   using here = home()
   const { conversation, ids } = await storm(here)
   const path = await here.skein(['export', conversation.id.slice(0, 6)])
@@ -79,7 +79,7 @@ test('Markdown has the path that would be continued, and all branches if asked',
   expect(upTo.stdout).not.toContain('It reloads')
 })
 
-test('a page holds every branch, runs nothing, fetches nothing, and takes no text for a tag', async () => {
+test('a page contains every branch, runs no script, fetches nothing, and escapes all text', async () => {
   using here = home()
   const { conversation, ids } = await storm(here)
   const made = await here.skein(['export', conversation.id, '--html', '-o', 'storm.html'])
@@ -106,7 +106,7 @@ test('a page holds every branch, runs nothing, fetches nothing, and takes no tex
   expect(html).toContain('const a = 1 &lt; 2')
 })
 
-test('in a page a call stands with its result on one line, and every link leads somewhere', async () => {
+test('a page shows a call and its result together in one line, and all its links resolve', async () => {
   using here = home()
   const { conversation, ids } = await stocked(here, async store => {
     const told = await tell(store, { title: 'Tools' }, 'look', {
@@ -131,7 +131,7 @@ test('in a page a call stands with its result on one line, and every link leads 
         ],
       },
     ])
-    // Another way leaves from a result that stands with its call.
+    // Another line forks from a result that is shown with its call.
     await store.createBranch(told.conversation.id, results[1]!, { name: 'other' })
     await store.append({ conversationId: told.conversation.id, name: 'other' }, results[1]!, [
       { role: 'assistant', blocks: 'elsewhere' },
@@ -151,7 +151,7 @@ test('in a page a call stands with its result on one line, and every link leads 
   expect(links.filter(link => !anchors.has(link))).toEqual([])
 })
 
-test('a file that is there stays, unless forced, and no title leads out of a folder', async () => {
+test('an existing file is kept unless forced, and no title leads out of a folder', async () => {
   using here = home()
   const { conversation } = await storm(here)
   const target = join(here.cwd, 'kept.md')
@@ -182,7 +182,7 @@ test('a file that is there stays, unless forced, and no title leads out of a fol
   expect((await here.skein(['export', 'zzzzzz'])).code).toBe(3)
 })
 
-test('names of files are made of letters, digits and dashes', () => {
+test('file names consist of letters, digits and dashes', () => {
   expect(slugOf('../../etc/passwd')).toBe('etc-passwd')
   expect(slugOf('-rf ~ \u0000.bashrc')).toBe('rf-bashrc')
   expect(slugOf('…')).toBe('conversation')
@@ -190,7 +190,7 @@ test('names of files are made of letters, digits and dashes', () => {
   expect(slugOf('Überraschung 東京')).toBe('uberraschung-東京')
 })
 
-test('Markdown becomes what it means, and nothing but text otherwise', () => {
+test('Markdown is rendered, and everything else is text', () => {
   expect(markdownToHtml('# A *b* `c<d`')).toBe('<h3>A <em>b</em> <code>c&lt;d</code></h3>')
   expect(markdownToHtml('- a\n  - b\n- c')).toBe('<ul><li>a\n<ul><li>b</li></ul></li>\n<li>c</li></ul>')
   expect(markdownToHtml('3. a\n4. b')).toBe('<ol start="3"><li>a</li>\n<li>b</li></ol>')

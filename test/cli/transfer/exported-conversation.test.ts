@@ -7,7 +7,7 @@ import { forests, planted } from '../forests.ts'
 
 const seed = 1611
 
-test('an export has every message in exactly one line, each after its parent', async () => {
+test('an export contains every message in exactly one line, after its parent', async () => {
   await using store = await openStore(':memory:')
   await fc.assert(
     fc.asyncProperty(forests, fc.nat(), async (parents, pick) => {

@@ -28,7 +28,7 @@ import { stocked, storeFile } from '../stock.ts'
 // Many processes on few cores.
 vi.setConfig({ testTimeout: 120_000 })
 
-/** A home whose store has everything in it, and what that is. */
+/** A home whose store has records of every kind, and those records. */
 async function furnished(here: Home) {
   return stocked(
     here,
@@ -47,14 +47,14 @@ async function furnished(here: Home) {
 
 const linesIn = (here: Home, name: string) => readFileSync(join(here.cwd, name), 'utf8').split('\n').slice(1)
 
-/** What `--json` printed, held to the shape that is documented. */
+/** The output of `--json`, checked against the documented shape. */
 function shaped(command: string, at: number, stdout: string): Record<string, unknown> {
   const { error, data } = moveShapes[command]![at]!.schema.safeParse(JSON.parse(stdout))
   expect(error && z.prettifyError(error)).toBeUndefined()
   return data as Record<string, unknown>
 }
 
-test('a store goes through a file into another, and a second time nothing is new', async () => {
+test('export and import copy a store through a file, and a second import adds nothing', async () => {
   using here = home()
   const { truth, talk } = await furnished(here)
   const out = await here.skein(['export', '--all', '-o', 'all.jsonl', '--json'])
@@ -80,7 +80,7 @@ test('a store goes through a file into another, and a second time nothing is new
   expect(shaped('import', 0, back.stdout)).toMatchObject({ bad: 0, added: { conversation: 1 }, files: ['-'] })
 })
 
-test('what is bad in a file is told with its line, the rest goes in, and the exit code is 1 (R26)', async () => {
+test('bad lines are reported by number, the rest is imported, and the exit code is 1 (R26)', async () => {
   using here = home()
   const { truth } = await furnished(here)
   const lines = ['{"kind":"header","format":"skein","version":"1.0","writtenAt":0,"by":"x"}', ...truth]
@@ -111,7 +111,7 @@ test('what is bad in a file is told with its line, the rest goes in, and the exi
   )
 })
 
-test('SQLite and PostgreSQL are copied into each other, and end in the same records', async () => {
+test('copies between SQLite and PostgreSQL end with the same records', async () => {
   using here = home()
   const { ids, truth, talk } = await furnished(here)
   const url = await freshDatabase()
@@ -140,7 +140,7 @@ test('SQLite and PostgreSQL are copied into each other, and end in the same reco
   expect(existsSync(join(here.cwd, 'nowhere.db'))).toBe(false)
 })
 
-test('nothing is written but the file that was named, whole, and over nothing that is there (R16)', async () => {
+test('only the named file is written, completely, and never over an existing one (R16)', async () => {
   using here = home()
   const { blobs } = await furnished(here)
   const kept = join(here.cwd, 'kept.jsonl')
@@ -159,18 +159,18 @@ test('nothing is written but the file that was named, whole, and over nothing th
     await refusesUsage(here, ['export', '--all', '--native', '-o', name], why)
   }
   expect((await here.skein(['export', '--all', '-o', 'kept.jsonl'])).code).toBe(2)
-  // No command line can hold it.
+  // A command line cannot contain NUL.
   expect(() => createNewFile('nul\0', true)).toThrow('cannot contain NUL')
   expect(readFileSync(kept, 'utf8')).toBe('mine')
-  // A link is replaced, and not written through.
+  // A link is replaced, not followed.
   expect((await here.skein(['export', '--all', '-o', 'link.jsonl', '--force'])).code).toBe(0)
   expect(readFileSync(kept, 'utf8')).toBe('mine')
-  // The name that is made for a folder comes from a title that tries to leave it.
+  // The file name is made from a title that tries to leave the folder.
   await stocked(here, store => store.updateConversation(blobs, { title: '../../../etc/cron.d/x -rf' }))
   expect((await here.skein(['export', blobs, '--native', '-o', 'out/'])).code).toBe(0)
   expect(readdirSync(join(here.cwd, 'out'))).toEqual([`etc-cron-d-x-rf-${blobs.slice(0, 8)}.jsonl`])
   const before = readdirSync(here.cwd).sort()
-  // What a file says never names a place: its only paths are text.
+  // The file never names a path to write to: its paths are plain text.
   expect((await here.skein(['--db', 'in.db', 'import', 'out'])).code).toBe(2)
   const file = readdirSync(join(here.cwd, 'out'))[0]!
   expect((await here.skein(['--db', 'in.db', 'import', `out/${file}`])).code).toBe(0)
@@ -181,7 +181,7 @@ test('nothing is written but the file that was named, whole, and over nothing th
   ).toEqual(before)
 })
 
-test('an export that is stopped leaves no file, whole or half, and none that was there is lost', async () => {
+test('an interrupted export leaves no file, and an existing file is not lost', async () => {
   using here = home()
   const made = await furnished(here)
   writeFileSync(join(here.cwd, 'old.jsonl'), 'mine')
@@ -199,7 +199,7 @@ test('an export that is stopped leaves no file, whole or half, and none that was
   })
   expect(readdirSync(here.cwd)).toEqual(['old.jsonl'])
   expect(readFileSync(join(here.cwd, 'old.jsonl'), 'utf8')).toBe('mine')
-  // Somebody else takes the name while the file is being made.
+  // Another process takes the name while the file is being written.
   using file = createNewFile(join(here.cwd, 'race.jsonl'), false)
   file.write('ours')
   writeFileSync(join(here.cwd, 'race.jsonl'), 'theirs')
@@ -209,7 +209,7 @@ test('an export that is stopped leaves no file, whole or half, and none that was
   expect(readdirSync(here.cwd).sort()).toEqual(['old.jsonl', 'race.jsonl'])
 })
 
-test('contradictions are refused before anything is written', async () => {
+test('contradicting arguments are refused before anything is written', async () => {
   using here = home()
   const { talk } = await furnished(here)
   for (const args of [
@@ -229,7 +229,7 @@ test('contradictions are refused before anything is written', async () => {
   expect(readdirSync(here.cwd)).toEqual([])
 })
 
-/** Runs a command in this process, on the home's store: it must say that it was called wrongly. */
+/** Runs a command in this process, on the home's store. It must throw a UsageError. */
 async function refusesUsage(here: Home, argv: readonly string[], why = ''): Promise<void> {
   const output = { isTerminal: false, write: unexpected, line: unexpected } as unknown as Output
   const attempt = async () => {

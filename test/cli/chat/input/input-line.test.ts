@@ -33,12 +33,12 @@ function shown({ cells, at }: InputLine): string {
   return `${values.slice(0, at).join('')}|${values.slice(at).join('')}`
 }
 
-describe('a line that is being written', () => {
-  it('takes text where the cursor stands', () => {
+describe('an input line', () => {
+  it('inserts text at the cursor', () => {
     expect(shown(typed(type('helo'), 'left', type('l')))).toBe('hell|o')
   })
 
-  it('steps over what a reader sees as one character', () => {
+  it('moves the cursor by graphemes', () => {
     expect(shown(typed(type('a👩‍👩‍👧e\u0301'), 'left', 'left'))).toBe('a|👩‍👩‍👧e\u0301')
     expect(inputText(typed(type('a👩‍👩‍👧'), 'backspace'))).toBe('a')
   })
@@ -53,7 +53,7 @@ describe('a line that is being written', () => {
     expect(shown(typed('backspace', 'delete', 'left', 'right', 'up'))).toBe('|')
   })
 
-  it('moves between rows, and says where there is none', () => {
+  it('moves between rows, and returns null at the first and last row', () => {
     const two = typed(type('long row'), 'newline', type('ab'))
     expect(shown(moveByRow(two, -1)!)).toBe('lo|ng row\nab')
     expect(shown(moveByRow(moveByRow(two, -1)!, 1)!)).toBe('long row\nab|')
@@ -61,13 +61,13 @@ describe('a line that is being written', () => {
     expect(moveByRow(inputLine('x'), -1)).toBeNull()
   })
 
-  it('goes on after a backslash at its end', () => {
+  it('continues after a backslash at its end', () => {
     expect(shown(continueLine(inputLine('one \\'))!)).toBe('one \n|')
     expect(continueLine(inputLine('one'))).toBeNull()
     expect(continueLine(typed(type('a\\'), 'left'))).toBeNull()
   })
 
-  it('shows a long paste by its size, keeps its words, and takes it away as one', () => {
+  it('shows a long paste by its size, keeps its text, and deletes it as one', () => {
     const words = Array.from({ length: 214 }, (_, n) => `line ${n}`).join('\n')
     const line = typed(type('see '), paste(words), type(' there'))
     expect(layOutLine(line, 80, plain).rows).toEqual(['› see [pasted 214 lines] there'])
@@ -80,8 +80,8 @@ describe('a line that is being written', () => {
   })
 })
 
-describe('its rows', () => {
-  it('fit the width, wide characters included, and never touch the last column', () => {
+describe('the rows of an input line', () => {
+  it('fit the width, including wide characters, and never touch the last column', () => {
     const { rows, cursor } = layOutLine(
       inputLine('漢字かな交じり文 and words, quite a lot of them'),
       20,
@@ -92,17 +92,17 @@ describe('its rows', () => {
     expect(cursor.column).toBe(widthOf(rows.at(-1)!))
   })
 
-  it('put the cursor where the next character goes', () => {
+  it('place the cursor where the next character is inserted', () => {
     expect(layOutLine(typed(type('ab'), 'newline'), 20, plain).cursor).toEqual({ row: 1, column: 2 })
     expect(layOutLine(typed(type('ab'), 'left'), 20, plain).cursor).toEqual({ row: 0, column: 3 })
   })
 
-  it('show what would drive the terminal, and send none of it (R17)', () => {
+  it('show control characters, and send none of them (R17)', () => {
     const { rows } = layOutLine(typed(paste('a\x1b]52;c;x\x07\u202eb')), 80, plain)
     expect(rows.join('')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
   })
 
-  it('are those around the cursor where the terminal has fewer', () => {
+  it('are those around the cursor if the terminal has fewer rows', () => {
     const laid = layOutLine(inputLine('1\n2\n3\n4\n5\n6'), 20, plain)
     expect(clipLayout(laid, 3).rows.map(row => row.trim())).toEqual(['4', '5', '6'])
     expect(clipLayout({ ...laid, cursor: { row: 0, column: 2 } }, 3).rows[0]).toContain('1')
@@ -111,16 +111,16 @@ describe('its rows', () => {
 
 describe('Tab', () => {
   const names = async () => ['/tree', '/title', '/fork']
-  it('completes the one word that fits', async () => {
+  it('completes the only candidate', async () => {
     expect(shown((await completeLine(inputLine('/fo'), names)).line)).toBe('/fork |')
   })
-  it('goes as far as all that fit, and offers them', async () => {
+  it('completes the common beginning, and lists the candidates', async () => {
     const { line, offered } = await completeLine(inputLine('/'), names)
     expect(shown(line)).toBe('/|')
     expect(offered).toEqual(['/tree', '/title', '/fork'])
     expect((await completeLine(inputLine('/t'), names)).offered).toEqual(['/tree', '/title'])
   })
-  it('changes nothing where nothing fits', async () => {
+  it('changes nothing without candidates', async () => {
     expect(await completeLine(inputLine('/x'), names)).toEqual({ line: inputLine('/x'), offered: [] })
   })
 })

@@ -13,24 +13,24 @@ function shown(key: Key): string {
   return key.type === 'key' ? key.name : key.type === 'text' ? `"${key.text}"` : `[${key.text}]`
 }
 
-describe('a keyboard in raw mode', () => {
-  it('tells text from keys', () => {
+describe('the key reader', () => {
+  it('distinguishes text from keys', () => {
     expect(seen('héllo 🧵\r')).toEqual(['"héllo 🧵"', 'enter'])
     expect(seen('a\x7fb\x03')).toEqual(['"a"', 'backspace', '"b"', 'interrupt'])
     expect(seen('\x1b[A\x1bOB\x1b[1;5C')).toEqual(['up', 'down', 'word-right'])
   })
 
-  it('knows the keys that continue a line', () => {
+  it('recognizes the keys that continue a line', () => {
     for (const sent of ['\x1b\r', '\n', '\x1b[13;2u', '\x1b[27;2;13~'])
       expect(seen(sent)).toEqual(['newline'])
   })
 
-  it('takes what was typed before it was in raw mode as it was meant', () => {
+  it('reads Enter keys that were typed before raw mode', () => {
     expect(seen('hello\n')).toEqual(['"hello"', 'enter'])
     expect(seen('hello', '\n')).toEqual(['"hello"', 'newline'])
   })
 
-  it('takes a lone Escape for one only when nothing follows', () => {
+  it('reports a lone Escape only if nothing follows', () => {
     const reader = keyReader()
     expect(reader.read('\x1b')).toEqual([])
     expect(reader.waits).toBe(true)
@@ -39,18 +39,18 @@ describe('a keyboard in raw mode', () => {
     expect(seen('\x1b', '[A')).toEqual(['up'])
   })
 
-  it('keeps a paste together, whatever is in it', () => {
+  it('keeps a paste together, whatever it contains', () => {
     expect(seen('\x1b[200~one\r\ntwo\rthree\x1b[A\x03\x1b[201~x')).toEqual([
       '[one\ntwo\nthree\x1b[A\x03]',
       '"x"',
     ])
   })
 
-  it('drops sequences that it does not know, and controls that mean nothing', () => {
+  it('drops unknown sequences and control characters without a meaning', () => {
     expect(seen('a\x1b[99;99Xb\x1b[?1;2cc\x00\x9bd')).toEqual(['"a"', '"b"', '"c"', '"d"'])
   })
 
-  it('reads the same however the bytes are torn apart', () => {
+  it('reads the same keys however the bytes are split', () => {
     const piece = fc.constantFrom(
       'a',
       'ü',

@@ -49,14 +49,14 @@ const type = (text: string): Key => ({ type: 'text', text })
 const titles = (picker: Picker<string>) => matchingChoices(picker).map(({ value }) => value)
 
 describe('a picker', () => {
-  it('gets shorter as one types: title, last words, directory, in any case and order', () => {
+  it('filters by title, last message and directory, ignoring case and order', () => {
     expect(titles(typing(some, type('JITTER')))).toEqual([storm.value, maths.value])
     expect(titles(typing(some, type('storm seeded')))).toEqual([storm.value])
     expect(titles(typing(some, type('harbor gpt')))).toEqual([])
     expect(titles(typing(some, type('storm'), 'kill-before'))).toHaveLength(2)
   })
 
-  it('opens the row under the cursor', () => {
+  it('returns the selected row', () => {
     expect(pressKey(typing(some, 'down'), { type: 'key', name: 'enter' })).toMatchObject({
       by: 'enter',
       choice: maths,
@@ -65,18 +65,18 @@ describe('a picker', () => {
       by: 'forward',
       choice: storm,
     })
-    // Typing takes the cursor to the best row again.
+    // Typing selects the first row again.
     expect(typing(some, 'down', type('maths')).at).toBe(0)
   })
 
-  it('ends with Escape and Ctrl+C, and not with Enter on nothing', () => {
+  it('ends at Escape and Ctrl+C, but not at Enter without a match', () => {
     for (const name of ['escape', 'interrupt', 'end-of-input'] as const)
       expect(pressKey(some, { type: 'key', name })).toMatchObject({ by: 'escape' })
     expect(typing(some, type('nothing like it'), 'enter', 'forward').at).toBe(0)
     expect(pressKey(some, { type: 'key', name: 'read' }).type).toBe('going')
   })
 
-  it('looks like this', () => {
+  it('prints question, rows, details and key bindings', () => {
     expect(pickerRows(typing(some, type('jit')), 80, 24, plain).rows).toEqual([
       'Go on with which conversation?  jit                        this directory  2/38',
       '› Reconnect storm after the certificate reload              now  58  sonnet-4.5',
@@ -86,7 +86,7 @@ describe('a picker', () => {
     ])
   })
 
-  it('fits every width, and shows nothing that drives the terminal (R17)', () => {
+  it('fits every width, and prints no control characters (R17)', () => {
     const evil = choice(
       '\x1b[2J evil \u202e title that is very long indeed, longer than most',
       '\x07 words \x1b]0;x\x07',
@@ -99,7 +99,7 @@ describe('a picker', () => {
     expect(pickerRows(some, 80, 24, ascii).rows[1]).toMatch(/^> /)
   })
 
-  it('shows the rows around the cursor where there are many', () => {
+  it('shows the rows around the selection if there are many', () => {
     const many = { ...some, choices: Array.from({ length: 100 }, (_, n) => choice(`number ${n}`, '')) }
     const far = { ...many, at: 50 }
     const { rows } = pickerRows(far, 80, 12, plain)

@@ -16,7 +16,7 @@ describe('the status line', () => {
     cost: 0.38,
   }
 
-  it('is as it was drawn, at 80 and at 120', () => {
+  it('shows bar, model and cost at 80 columns, and everything at 120', () => {
     expect(statusLine(facts, 79, plain)).toBe(
       'full-jitter · sonnet-4.5 · ━━━━━━────────── 37% of 200k · $0.38',
     )
@@ -25,14 +25,14 @@ describe('the status line', () => {
     )
   })
 
-  it('gives up directory, messages, bar and cost in this order', () => {
+  it('drops directory, messages, bar and cost in this order', () => {
     expect(statusLine(facts, 50, plain)).toBe('full-jitter · sonnet-4.5 · 37% of 200k · $0.38')
     expect(statusLine(facts, 40, plain)).toBe('full-jitter · sonnet-4.5 · 37% of 200k')
     const long = { ...facts, directory: `~/${'x'.repeat(60)}` }
     expect(statusLine(long, 110, plain)).toMatch(/^full-jitter · 58 messages · /)
   })
 
-  it('says in words when the window is nearly full, and does not call an unknown price free', () => {
+  it('warns in words when the window is nearly full, and shows an unknown price as unknown', () => {
     expect(statusLine({ ...facts, used: 190_000 }, 79, plain)).toContain('95% of 200k nearly full')
     expect(statusLine({ ...facts, cost: null }, 79, plain)).toMatch(/ \?$/)
     expect(statusLine({ ...facts, branch: null, cost: 0 }, 79, ascii)).toMatch(/^incognito - .*=.* - free$/)

@@ -9,7 +9,7 @@ import { terminal } from '../terminal.ts'
 const prompt = /› $/
 
 describe('pickers', () => {
-  it('find a conversation as one types, and go on with it', async () => {
+  it('find a conversation while the user types, and continue it', async () => {
     using here = home()
     await here.skein(['chat', '-q'], {
       input: 'My name is Ada\n/new\nwhy is the build red?\n/new\nlunch plans\n',
@@ -18,7 +18,7 @@ describe('pickers', () => {
     await chat.see(/Go on with which conversation\? +this directory {2}3\/3/)
     await chat.see('› lunch plans')
     await chat.see(/first {2}lunch plans/)
-    chat.type('nice ada') // a word of the last answer
+    chat.type('nice ada') // A word of the last answer.
     await chat.seeNext(/nice ada +this directory {2}1\/3/)
     await chat.seeNext('› My name is Ada')
     chat.type('\r')
@@ -35,7 +35,7 @@ describe('pickers', () => {
     expect(await chat.ended).toBe(0)
   })
 
-  it('show all directories, fork, read, and start a new one', async () => {
+  it('list all directories, fork, open the pager, and start a new conversation', async () => {
     using here = home()
     await here.skein(['-q', 'elsewhere'], { cwd: here.env.HOME! })
     await here.skein(['-q', 'My name is Ada'])
@@ -46,10 +46,10 @@ describe('pickers', () => {
     chat.type('elsew')
     await chat.seeNext(/› elsewhere/)
     await chat.seeNext(/in {5}~/)
-    chat.type('\x15ada\x14') // Ctrl+T reads it, and the list is there again
+    chat.type('\x15ada\x14') // Ctrl+T opens the pager, and then the list again.
     await chat.seeNext('Nice to meet you, Ada.')
     await chat.seeNext('esc new one')
-    chat.type('ada\x06') // Ctrl+F forks
+    chat.type('ada\x06') // Ctrl+F forks.
     await chat.seeNext('continuing "My name is Ada" · main-2 · 2')
     await chat.seeNext(prompt)
     chat.type('\x04')
@@ -64,7 +64,7 @@ describe('pickers', () => {
     expect(await fresh.ended).toBe(0)
   })
 
-  it('ask the store for what is older than all that are listed', async () => {
+  it('search the store for conversations older than the listed ones', async () => {
     using here = home()
     mkdirSync(dirname(storeFile(here)), { recursive: true })
     {
@@ -85,7 +85,7 @@ describe('pickers', () => {
     expect(await chat.ended).toBe(0)
   })
 
-  it('put a question back for editing with /fork, and go between branches with /switch', async () => {
+  it('put a question back for editing with /fork, and change the branch with /switch', async () => {
     using here = home()
     using chat = terminal(here, ['chat'])
     await chat.see(prompt)
@@ -105,7 +105,7 @@ describe('pickers', () => {
     await chat.seeNext('› main-2 (here)')
     chat.type('\x1b[B\r')
     await chat.seeNext('now on main')
-    await chat.seeNext('Your name is Ada.') // the last exchange there
+    await chat.seeNext('Your name is Ada.') // The last exchange there.
     await chat.seeNext(prompt)
     chat.type('/edit\r')
     await chat.seeNext('› what is my name?')
@@ -128,7 +128,7 @@ describe('pickers', () => {
 })
 
 describe('two chats on one store', () => {
-  it('talk in two conversations side by side', async () => {
+  it('run in two conversations at the same time', async () => {
     using here = home()
     using one = terminal(here, ['chat', '-n'])
     using two = terminal(here, ['chat', '--session', 'two'])
@@ -145,7 +145,7 @@ describe('two chats on one store', () => {
     expect(JSON.parse((await here.skein(['ls', '--json'])).stdout)).toHaveLength(2)
   })
 
-  it('ask the person where somebody is answering: wait, go beside, or go back', async () => {
+  it('ask the user if the branch is busy: wait, fork, or cancel', async () => {
     using here = home()
     await here.skein(['-q', 'hello'])
     using one = terminal(here, ['chat'])
@@ -160,7 +160,7 @@ describe('two chats on one store', () => {
     two.type('\r')
     await two.seeNext('! someone is answering here.')
     two.type('w')
-    two.type('\x03') // waiting can be stopped: nothing was said, and the words are there again
+    two.type('\x03') // Waiting can be aborted: nothing is sent, and the input is restored.
     await two.seeNext('! stopped: nothing was said')
     await two.seeNext('› My name is Ada')
     two.type('\r')
@@ -179,7 +179,7 @@ describe('two chats on one store', () => {
     expect(stdout.match(/\[USER\]/g)).toHaveLength(3)
   })
 
-  it('goes on after a chat was killed in the middle of an answer', async () => {
+  it('continue after another chat was killed during an answer', async () => {
     using here = home()
     using chat = terminal(here, ['chat'])
     await chat.see(prompt)
@@ -189,7 +189,7 @@ describe('two chats on one store', () => {
     await chat.ended
     using again = terminal(here, ['chat'])
     await again.see('continuing "/slow 500 one two')
-    await again.see(/\n *one two/) // what had arrived is kept
+    await again.see(/\n *one two/) // The partial answer is stored.
     await again.see(prompt)
     again.type('hello\r')
     await again.seeNext('Hello!')

@@ -10,8 +10,8 @@ import { commandLine, home } from '../skein.ts'
 // Many processes on few cores.
 vi.setConfig({ testTimeout: 120_000 })
 
-describe('a prompt in a rough place', () => {
-  it('makes one conversation of many first prompts at once, and loses none of them', async () => {
+describe('a prompt under difficult conditions', () => {
+  it('creates one conversation for many concurrent first prompts, and loses none of them', async () => {
     using here = home()
     const prompts = ['first words', 'second words', 'third words', 'fourth words']
     const runs = await Promise.all(prompts.map(prompt => here.skein(['--json', prompt])))
@@ -23,7 +23,7 @@ describe('a prompt in a rough place', () => {
     expect(items.map(textOf).sort()).toEqual([...prompts].sort())
   })
 
-  it('makes a new conversation of each -n, also at once', async () => {
+  it('creates a conversation for each of many concurrent -n prompts', async () => {
     using here = home()
     const runs = await Promise.all(
       ['one', 'two', 'three'].map(prompt => here.skein(['--json', '-n', prompt])),
@@ -35,7 +35,7 @@ describe('a prompt in a rough place', () => {
     expect(ids).toContain((await store.findByKey(`cli:default@${here.cwd}`))?.conversation.id)
   })
 
-  it('ends quietly where nobody reads on', async () => {
+  it('exits without a message if the reader closes the pipe', async () => {
     using here = home()
     const [file, args] = commandLine(['-m', 'scripted', '/long 200000'])
     const child = spawn(file, args, { cwd: here.cwd, env: here.env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -50,9 +50,9 @@ describe('a prompt in a rough place', () => {
     expect(stderr).not.toContain('at ')
   })
 
-  it.runIf(process.getuid?.() === 0)('says so where it may not write, and answers in incognito', () => {
+  it.runIf(process.getuid?.() === 0)('reports a store that is not writable, and answers in incognito', () => {
     using here = home()
-    // Root may write anywhere: somebody else has to try.
+    // Root may write anywhere, so another user runs the command.
     const { HOME, XDG_CONFIG_HOME, XDG_DATA_HOME } = here.env
     for (const folder of [
       join(here.cwd, '..'),
@@ -63,7 +63,7 @@ describe('a prompt in a rough place', () => {
     ])
       chmodSync(folder, 0o755)
     const as = (...argv: readonly string[]) =>
-      spawnSync(process.execPath, [join(import.meta.dirname, '../as-nobody.ts'), ...argv], {
+      spawnSync(process.execPath, [join(import.meta.dirname, '../as-unprivileged.ts'), ...argv], {
         cwd: here.cwd,
         env: here.env,
         encoding: 'utf8',
@@ -77,7 +77,7 @@ describe('a prompt in a rough place', () => {
     expect(hidden, hidden.stderr).toMatchObject({ status: 0, stdout: expect.stringContaining('Hello!') })
   })
 
-  it('says so where the store is damaged, or from the future, and touches nothing', async () => {
+  it('reports a damaged or newer store, and leaves it unchanged', async () => {
     using here = home()
     await here.skein(['-q', 'hello'])
     const file = dataFile(here)
@@ -89,7 +89,7 @@ describe('a prompt in a rough place', () => {
     expect(db.prepare('SELECT count(*) FROM skein_messages').pluck().get()).toBe(2)
     db.close()
     for (const end of ['-wal', '-shm']) rmSync(file + end, { force: true })
-    writeFileSync(file, 'this is no database, and longer than the header of one: '.repeat(100))
+    writeFileSync(file, 'this is not a database, and longer than the header of one: '.repeat(100))
     const before = readFileSync(file)
     const damaged = await here.skein(['hello'])
     expect(damaged).toMatchObject({ code: 1, stdout: '' })
@@ -104,7 +104,7 @@ describe('a prompt in a rough place', () => {
     const calls = ['-f', '-qq', '-e', 'trace=open,openat,creat,mkdir,mkdirat', '-o', trace]
     const run = spawnSync('/usr/bin/strace', [...calls, file, ...args], {
       cwd: here.cwd,
-      // Node's own cache of compiled modules, which these tests have, is files too.
+      // Node's compile cache, which these tests use, consists of files too.
       env: { ...here.env, NODE_DISABLE_COMPILE_CACHE: '1' },
       encoding: 'utf8',
       input: '',

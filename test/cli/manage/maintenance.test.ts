@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 120_000 })
 const day = 86_400_000
 const hour = 3_600_000
 
-test('verify finds nothing wrong with what is sound: large texts, media, erased and trashed ones too', async () => {
+test('verify reports no findings for intact data: large texts, media, erased and trashed messages', async () => {
   using here = home()
   await stocked(here, async store => {
     const { ids } = await tell(
@@ -47,7 +47,7 @@ test('verify finds nothing wrong with what is sound: large texts, media, erased 
   })
 })
 
-test('verify names the damaged message, and what stands before it and on it', async () => {
+test('verify names the damaged message, and how many messages precede and follow it', async () => {
   using here = home()
   const { one, two } = await stocked(here, async store => ({
     one: await tell(store, { title: `Runbook ${hostile}` }, 'a', 'b', 'c', 'd'),
@@ -80,7 +80,7 @@ test('verify names the damaged message, and what stands before it and on it', as
   expect((await here.skein(['verify', 'zzzzzz'])).code).toBe(3)
 })
 
-test('verify and gc of a store that is not there yet make none', async () => {
+test('verify and gc do not create a missing store', async () => {
   using here = home()
   expect(await here.skein(['verify'])).toMatchObject({ code: 0 })
   expect((await here.skein(['gc'])).stderr).toContain('nothing has expired')
@@ -89,7 +89,7 @@ test('verify and gc of a store that is not there yet make none', async () => {
   expect(existsSync(storeFile(here))).toBe(false)
 })
 
-test('gc says what would go, moves what expired to the trash, and empties it of what is old', async () => {
+test('gc prints what would be removed, moves expired conversations to the trash, and purges old ones', async () => {
   using here = home()
   const now = Date.now()
   const old = await stocked(
