@@ -37,7 +37,8 @@ export const defaultLimit = 100
 /** Above every seq and every number of an event. */
 export const aboveAll = 2 ** 31 - 1
 
-/** The page that `rows` hold: they were read with one more than the limit, which shows whether a page follows. */
+/** The page that `rows` hold. They were read with one more than the limit, which shows whether a page
+ *  follows. */
 export function pageOf<Row, T>(
   rows: readonly Row[],
   { limit = defaultLimit }: PageOptions,
