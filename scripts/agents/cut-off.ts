@@ -1,5 +1,5 @@
 import { halfOf, questionOf } from './model.ts'
-import { abilitiesOf, notOffered, tried } from './restart.ts'
+import { notOffered, readCapabilities, tried } from './restart.ts'
 import { type Cell, givenToModel, shownIn } from './seen-by.ts'
 import { type AgentWorld, quiet } from './world.ts'
 
@@ -26,7 +26,7 @@ export async function cutOff(world: AgentWorld): Promise<CutOffCells> {
 
   const after = await world.start()
   let [half, halfShown] = [notOffered, notOffered]
-  const question = await tried(abilitiesOf(after).load, async () => {
+  const question = await tried(readCapabilities(after).load, async () => {
     ;[half, halfShown] = ['no', 'no']
     await after.load(sessionId)
     await quiet(after)

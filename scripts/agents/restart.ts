@@ -38,7 +38,7 @@ type AfterLoad = Pick<RestartCells, 'memory' | 'shown' | 'list' | 'fork'>
 async function afterLoad(world: AgentWorld, sessionId: string): Promise<AfterLoad> {
   const { model } = world
   const client = await world.start()
-  const can = abilitiesOf(client)
+  const can = readCapabilities(client)
   const list = await tried(can.list, async () => {
     const { sessions } = await client.request('session/list', { cwd: world.cwd })
     const found = sessions.find((one: { sessionId: string }) => one.sessionId === sessionId)
@@ -68,7 +68,7 @@ type AfterResume = Pick<RestartCells, 'resume' | 'close'>
 
 async function afterResume(world: AgentWorld, sessionId: string, memory: Cell): Promise<AfterResume> {
   const client = await world.start()
-  const can = abilitiesOf(client)
+  const can = readCapabilities(client)
   const turns = memory === 'yes' ? ['one', 'two'] : ['one']
   const resume = await tried(can.resume, async () => {
     await client.resume(sessionId)
@@ -91,7 +91,7 @@ async function afterResume(world: AgentWorld, sessionId: string, memory: Cell): 
 async function deleted(world: AgentWorld): Promise<Cell> {
   const sessionId = await firstTurn(world, 'deleted')
   const client = await world.start()
-  const can = abilitiesOf(client)
+  const can = readCapabilities(client)
   const cell = await tried(can.delete, async () => {
     await client.request('session/delete', { sessionId })
     if (!can.list) return 'yes'
@@ -106,7 +106,7 @@ async function deleted(world: AgentWorld): Promise<Cell> {
 }
 
 /** The capabilities of an agent. */
-export function abilitiesOf({ agent }: AcpClient) {
+export function readCapabilities({ agent }: AcpClient) {
   const { loadSession, sessionCapabilities } = agent.agentCapabilities ?? {}
   const has = (name: string) => Boolean(sessionCapabilities?.[name])
   return {

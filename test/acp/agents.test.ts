@@ -4,8 +4,8 @@ import { agentCommand, openStage, type Stage } from './agents/harness.ts'
 import { answerMarker, marker, timesGiven } from './agents/model-server.ts'
 import { type SdkClient, startSdkClient } from './agents/sdk-client.ts'
 
-/** The agents of the battery are bad in the ways that they claim to be, and the good one is good: seen by a client that
- *  has nothing between itself and them. */
+/** The agents of the battery are bad in the ways that they claim to be, and the good one is good: seen by a
+ *  client that has nothing between itself and them. */
 
 const [first, second] = [marker('first'), marker('second')]
 
@@ -186,11 +186,11 @@ describe('the good agent', () => {
   it('can be without any of it', async () => {
     await using stage = await openStage()
     await using all = await startSdkClient(stage, agentCommand('good'))
-    expect(abilitiesOf(all)).toEqual(everything)
+    expect(readCapabilities(all)).toEqual(everything)
     await using none = await startSdkClient(stage, agentCommand('good', `--without=${everything}`))
-    expect(abilitiesOf(none)).toEqual([])
+    expect(readCapabilities(none)).toEqual([])
     await using some = await startSdkClient(stage, agentCommand('good', '--without=load,fork'))
-    expect(abilitiesOf(some)).toEqual(['close', 'delete', 'list', 'resume'])
+    expect(readCapabilities(some)).toEqual(['close', 'delete', 'list', 'resume'])
     const params = { sessionId: 'any', cwd: stage.cwd, mcpServers: [] }
     for (const method of everything)
       await expect(none.agent.request(`session/${method}` as string, params)).rejects.toEqual(code(-32_601))
@@ -275,6 +275,8 @@ describe('the good agent', () => {
   })
 })
 
-function abilitiesOf({ capabilities: { loadSession, sessionCapabilities } }: SdkClient): readonly string[] {
+function readCapabilities({
+  capabilities: { loadSession, sessionCapabilities },
+}: SdkClient): readonly string[] {
   return [...(loadSession ? ['load'] : []), ...Object.keys(sessionCapabilities ?? {})].sort()
 }

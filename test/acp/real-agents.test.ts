@@ -4,7 +4,8 @@ import { questionOf, startMarkedModel } from '../../scripts/agents/model.ts'
 import { givenToModel } from '../../scripts/agents/seen-by.ts'
 import { tableOf } from '../../scripts/agents/table.ts'
 
-/** What `npm run agents` judges by. The agents themselves need the npm registry, and are not part of the gate. */
+/** What `npm run agents` judges by. The agents themselves need the npm registry, and are not part of the
+ *  gate. */
 
 async function ask(url: string, messages: readonly object[]): Promise<string> {
   const body = { model: 'm', stream: false, messages, tools: [tool] }

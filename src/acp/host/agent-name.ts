@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import type { AgentCommand } from '../wire/agent-process.ts'
+import type { AgentCommand } from '../process/agent-process.ts'
 
 /** Programs that only start another. */
 const starters = /^(npx|bunx|pnpx|uvx|pipx|node|bun|deno|python3?|npm|pnpm|yarn|env|sudo)$/

@@ -8,21 +8,20 @@ import type { BranchRef } from '../../core/branch.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
+import { createSerialQueue } from '../../core/wait.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { savedWithin } from '../../recorder/waiting-turns.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
-import type { MemoryReport, Outcome } from '../memory/outcome.ts'
-import { defaultTelling } from '../memory/telling.ts'
+import { defaultInjection } from '../memory/history-text.ts'
+import type { MemoryOutcome, MemoryReport } from '../memory/memory-report.ts'
+import type { AgentCommand, StartAgent } from '../process/agent-process.ts'
 import { createSeat, type Seat } from '../seat/seat.ts'
-import type { SeatStore } from '../seat/seat-agent.ts'
+import type { SeatStore } from '../seat/seat-prompt.ts'
 import { hear } from '../transcript/hear.ts'
-import type { AgentCommand, AgentProcess, ProcessEnd, StartAgent } from '../wire/agent-process.ts'
-import { startAgent } from '../wire/start-agent.ts'
-import { type AgentLife, startLife } from './agent-life.ts'
 import { agentName } from './agent-name.ts'
-import { askAgain } from './ask-again.ts'
-import { type AskPermission, choiceOf, outcomeOf, permissionOf, refusePermission } from './permission.ts'
-import { runPrompt } from './run-prompt.ts'
+import { createHostAgent, type HostedSeat } from './host-agent.ts'
+import { type AskPermission, refusePermission } from './permission.ts'
+import { retryPrompt, runPrompt } from './run-prompt.ts'
 
 export interface HostOptions {
   readonly store: SeatStore
@@ -38,7 +37,7 @@ export interface HostOptions {
   /** Decides what the agent may do; unless given, nothing that it asks for. */
   readonly onPermission?: AskPermission
   /** What the agent writes to its stderr. */
-  readonly onComplaint?: (text: string) => void
+  readonly onStderr?: (text: string) => void
   readonly start?: StartAgent
   readonly source?: RecorderSource
 }
@@ -65,14 +64,11 @@ export interface Host extends Agent {
    *  known. */
   wasResumed(target: Target): Promise<boolean>
   /** How often each way of remembering was taken. */
-  outcomes(): Readonly<Record<Outcome, number>>
+  outcomes(): Readonly<Record<MemoryOutcome, number>>
 }
 
-interface Hosted {
-  readonly seat: Seat
+interface Hosted extends HostedSeat {
   readonly branch: BranchRef
-  /** Whoever listens to the turn that is going on. */
-  emit: ((event: AgentEvent) => void) | null
 }
 
 /** Keeps the conversations of an agent of the Agent Client Protocol in a store. The agent starts with the
@@ -101,85 +97,44 @@ export function createHost(options: HostOptions): Host {
   const journal = storedHistory(store, { prompt: null, model: name })
   const seats = new Map<string, Hosted>()
   const bySession = new Map<string, Hosted>()
-  const outcomes: Record<Outcome, number> = { resumed: 0, loaded: 0, completed: 0, injected: 0, fresh: 0 }
+  const outcomes: Record<MemoryOutcome, number> = {
+    resumed: 0,
+    loaded: 0,
+    completed: 0,
+    injected: 0,
+    fresh: 0,
+  }
   const running = new Set<Run>()
-  /** Questions that somebody is thinking about, by the agent's session. */
-  const asking = new Map<AbortController, string>()
   /** Messages are taken in the order they were sent, also while their conversation is still being looked
    *  up. */
-  let entering: Promise<unknown> = Promise.resolve()
-  let life: Promise<AgentLife> | null = null
-  let child: AgentProcess | null = null
-  let lastEnd: ProcessEnd | null = null
+  const entering = createSerialQueue()
   let closed = false
   /** Updates of a session whose id the agent has just made, and we are about to learn. */
-  const strays: { readonly sessionId: string; readonly update: unknown }[] = []
+  const unmatchedUpdates: { readonly sessionId: string; readonly update: unknown }[] = []
 
-  function alive(): Promise<AgentLife> {
-    if (closed) return Promise.reject(new InvalidError('agent', 'it has been closed'))
-    if (life) return life
-    const starting = startLife({
-      command: { cwd: directory, ...command },
-      start: options.start ?? startAgent,
-      introduction,
-      onProcess(started) {
-        child = started
-      },
-      onUpdate,
-      onRequest,
-      onEnd: end => onEnd(starting, end),
-      onComplaint: text => options.onComplaint?.(text),
-    })
-    life = starting
-    starting.catch(() => {
-      if (life === starting) life = null
-    })
-    return starting
-  }
+  const agent = createHostAgent({
+    command: { cwd: directory, ...command },
+    ...(options.start ? { start: options.start } : {}),
+    ...(options.onStderr ? { onStderr: options.onStderr } : {}),
+    onPermission,
+    seatOf: sessionId => bySession.get(sessionId),
+    onUpdate,
+    onEnd() {
+      bySession.clear()
+      unmatchedUpdates.length = 0
+      for (const { seat } of seats.values()) seat.vacate()
+    },
+  })
 
   function onUpdate(sessionId: string, update: unknown): void {
     const hosted = bySession.get(sessionId)
     if (hosted) hosted.seat.hear(hear(update))
-    else if ([...seats.values()].some(({ seat }) => seat.isSitting)) strays.push({ sessionId, update })
-  }
-
-  function onRequest(method: string, params: JsonObject): Promise<JsonObject> | null {
-    return method === 'session/request_permission' ? permission(params) : null
-  }
-
-  async function permission(params: JsonObject): Promise<JsonObject> {
-    const request = permissionOf(params)
-    const { seat, emit } = bySession.get(request.sessionId) ?? {}
-    const stop = new AbortController()
-    asking.set(stop, request.sessionId)
-    seat?.asked()
-    emit?.({ type: 'asking', title: request.title })
-    try {
-      const chosen = await onPermission(request, stop.signal)
-      const optionId = stop.signal.aborted ? null : chosen
-      const answer = outcomeOf(optionId)
-      emit?.({ type: 'asked', ...choiceOf(request, optionId) })
-      const { toolCall = null, options: offered = null } = params
-      seat?.trace({ type: 'permission', data: { toolCall, options: offered, answer } })
-      return answer
-    } finally {
-      asking.delete(stop)
-    }
-  }
-
-  function onEnd(ended: Promise<AgentLife>, end: ProcessEnd): void {
-    lastEnd = end
-    if (life === ended) life = null
-    bySession.clear()
-    strays.length = 0
-    for (const { seat } of seats.values()) seat.vacate()
-    for (const stop of asking.keys()) stop.abort()
+    else if ([...seats.values()].some(({ seat }) => seat.isSitting))
+      unmatchedUpdates.push({ sessionId, update })
   }
 
   function enter(target: Target, otherwise: 'make' | 'find'): Promise<Hosted> {
-    const entered = entering.then(() => hostedAt(target, otherwise))
-    entering = entered.catch(() => undefined)
-    return entered
+    return entering(() => hostedAt(target, otherwise))
   }
 
   /** The seat of a conversation, if anybody has talked there. */
@@ -212,15 +167,19 @@ export function createHost(options: HostOptions): Host {
       agent: name,
       directory,
       params: { cwd: directory, mcpServers: (options.mcpServers ?? []) as Json },
-      limits: { messages: options.tell ?? defaultTelling.messages },
+      limits: { messages: options.tell ?? defaultInjection.messages },
       branch: async () => branch,
-      start: alive,
+      start: agent.ready,
       onSession(sessionId) {
         // What an agent still says in a session that was left is nobody's.
         for (const [id, one] of bySession) if (one === hosted()) bySession.delete(id)
         bySession.set(sessionId, hosted())
-        const mine = strays.filter(stray => stray.sessionId === sessionId)
-        strays.splice(0, strays.length, ...strays.filter(stray => stray.sessionId !== sessionId))
+        const mine = unmatchedUpdates.filter(unmatched => unmatched.sessionId === sessionId)
+        unmatchedUpdates.splice(
+          0,
+          unmatchedUpdates.length,
+          ...unmatchedUpdates.filter(unmatched => unmatched.sessionId !== sessionId),
+        )
         for (const { update } of mine) onUpdate(sessionId, update)
       },
     })
@@ -235,14 +194,9 @@ export function createHost(options: HostOptions): Host {
     return started
   }
 
-  const parts = {
+  const context = {
     name,
-    alive,
-    lastEnd: () => lastEnd,
-    /** Whoever is asked for a permission in this session need not answer any more. */
-    stopAsking(sessionId: string) {
-      for (const [stop, asked] of asking) if (asked === sessionId) stop.abort()
-    },
+    agent,
     counted: (report: MemoryReport) => {
       outcomes[report.outcome]++
     },
@@ -256,12 +210,13 @@ export function createHost(options: HostOptions): Host {
         hosted.emit = emit
       }
       const run = { words: [message], content: message, sending, emit, signal, onTurn }
-      return runPrompt(parts, hosted.seat, run)
+      return runPrompt(context, hosted.seat, run)
     })
   }
 
   async function close({ withinMs = 30_000 } = {}): Promise<void> {
     closed = true
+    agent.close()
     for (const one of running) one.abort(new DOMException('closing', 'AbortError'))
     const over = Promise.allSettled([...running].map(one => one.result()))
     // One that does not stop when it is asked to is ended in the middle of it.
@@ -269,7 +224,7 @@ export function createHost(options: HostOptions): Host {
     const callOff = source.after(patienceMs, late.resolve)
     await Promise.race([over, late.promise])
     callOff()
-    const ended = child?.end()
+    const ended = agent.end()
     await over
     await Promise.allSettled([...seats.values()].map(({ seat }) => seat.idle()))
     await ended
@@ -284,14 +239,14 @@ export function createHost(options: HostOptions): Host {
     resume: (target, sending = {}) =>
       run(sending.signal, async (emit: (event: AgentEvent) => void, signal) => {
         const hosted = await enter(target, 'find')
-        const again = await askAgain(store, hosted.branch)
+        const again = await retryPrompt(store, hosted.branch)
         const onTurn = () => {
           hosted.emit = emit
         }
-        return runPrompt(parts, hosted.seat, { ...again, words: [], sending, emit, signal, onTurn })
+        return runPrompt(context, hosted.seat, { ...again, words: [], sending, emit, signal, onTurn })
       }),
     wake() {
-      if (!closed) alive().catch(() => undefined)
+      if (!closed) agent.ready().catch(() => undefined)
     },
     async start(target) {
       const { seat } = await enter(target, 'make')
@@ -312,10 +267,3 @@ function idOf({ conversationId, name }: BranchRef): string {
 
 /** How long turns may take to stop when the host is closed. */
 const patienceMs = 2_000
-
-/** We read and write no files for an agent, and run no commands: it does that itself. */
-const introduction: JsonObject = {
-  protocolVersion: 1,
-  clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
-  clientInfo: { name: 'skein', title: 'Skein', version: '1' },
-}

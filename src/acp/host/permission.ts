@@ -26,7 +26,7 @@ export type AskPermission = (request: PermissionRequest, signal: AbortSignal) =>
 export const refusePermission: AskPermission = async ({ options }) =>
   options.find(({ kind }) => kind === 'reject_once')?.optionId ?? null
 
-export function permissionOf(params: JsonObject): PermissionRequest {
+export function parsePermission(params: JsonObject): PermissionRequest {
   const call = isObject(params.toolCall) ? params.toolCall : {}
   const options = Array.isArray(params.options) ? params.options.filter(isObject) : []
   return {
@@ -42,7 +42,7 @@ export function permissionOf(params: JsonObject): PermissionRequest {
 }
 
 /** What was chosen, as people and listeners are told. */
-export function choiceOf(
+export function permissionChoice(
   { title, options }: PermissionRequest,
   optionId: string | null,
 ): { readonly title: string; readonly choice: string | null; readonly isAllowed: boolean } {
@@ -55,6 +55,6 @@ export const allowPermission: AskPermission = async ({ options }) =>
   (options.find(({ kind }) => kind === 'allow_once') ?? options.find(({ kind }) => kind === 'allow_always'))
     ?.optionId ?? null
 
-export function outcomeOf(optionId: string | null): JsonObject {
+export function permissionAnswer(optionId: string | null): JsonObject {
   return { outcome: optionId === null ? { outcome: 'cancelled' } : { outcome: 'selected', optionId } }
 }

@@ -1,33 +1,32 @@
 import type { AgentEvent, Reply } from '../../agent/run/events.ts'
-import { ModelError } from '../../core/errors.ts'
+import type { BranchRef } from '../../core/branch.ts'
+import { InvalidError, ModelError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { type NewMessage, textOf } from '../../core/message.ts'
+import { contentOf, type NewMessage, textOf } from '../../core/message.ts'
 import type { Finish } from '../../core/model.ts'
+import { collectPages } from '../../core/pages.ts'
+import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 import type { TurnRecording } from '../../recorder/recording.ts'
-import type { MemoryReport } from '../memory/outcome.ts'
-import { promptEndOf } from '../seat/prompt-end.ts'
-import type { PromptEnd } from '../seat/prompting.ts'
+import type { MemoryReport } from '../memory/memory-report.ts'
+import { exitReason } from '../process/agent-process.ts'
 import type { Seat } from '../seat/seat.ts'
-import { contentOf } from '../transcript/content.ts'
-import type { Effect } from '../transcript/fold.ts'
-import { howEnded, type ProcessEnd } from '../wire/agent-process.ts'
-import { ConnectionEnded } from '../wire/connection-ended.ts'
-import { authRequired, RpcError } from '../wire/rpc-error.ts'
-import type { AgentLife } from './agent-life.ts'
+import type { PromptEnd } from '../seat/seat-prompt.ts'
+import { promptEndOf } from '../seat/seat-prompt.ts'
+import { contentFromBlock } from '../transcript/content.ts'
+import type { FoldEffect } from '../transcript/fold.ts'
+import { authRequired, ConnectionEnded, RpcError } from '../wire/rpc-error.ts'
 import type { HostSendOptions } from './host.ts'
+import type { HostAgent } from './host-agent.ts'
 
 /** What a prompt needs of its host. */
-export interface HostParts {
+export interface HostContext {
   readonly name: string
-  alive(): Promise<AgentLife>
-  /** How the agent's process ended last. */
-  lastEnd(): ProcessEnd | null
-  stopAsking(sessionId: string): void
+  readonly agent: Pick<HostAgent, 'ready' | 'lastEnd' | 'cancelPermissions'>
   counted(report: MemoryReport): void
 }
 
-export interface PromptRun {
+export interface HostPrompt {
   readonly words: readonly NewMessage[]
   /** What the agent is asked: the words, unless it is asked again. */
   readonly content: Pick<NewMessage, 'blocks'>
@@ -40,7 +39,7 @@ export interface PromptRun {
 }
 
 /** Prompts an agent and tells what comes of it, as our own agent does. */
-export async function runPrompt(parts: HostParts, seat: Seat, prompt: PromptRun): Promise<Reply> {
+export async function runPrompt(parts: HostContext, seat: Seat, prompt: HostPrompt): Promise<Reply> {
   const { sending, emit, signal } = prompt
   const told = teller(emit)
   let recording: TurnRecording | null = null
@@ -85,23 +84,26 @@ export async function runPrompt(parts: HostParts, seat: Seat, prompt: PromptRun)
 const patienceMs = 10_000
 
 async function send(
-  { alive, stopAsking }: HostParts,
+  { agent }: HostContext,
   sessionId: string,
   telling: string | null,
-  { content, signal }: PromptRun,
+  { content, signal }: HostPrompt,
 ): Promise<PromptEnd> {
-  const { peer } = await alive()
+  const running = await agent.ready()
   const given = Promise.withResolvers<never>()
   let lastChance: NodeJS.Timeout | undefined
   const cancel = () => {
-    stopAsking(sessionId)
-    peer.notify('session/cancel', { sessionId })
+    agent.cancelPermissions(sessionId)
+    running.notify('session/cancel', { sessionId })
     lastChance = setTimeout(() => given.reject(signal.reason), patienceMs)
   }
   signal.addEventListener('abort', cancel, { once: true })
   try {
     const prompt = promptOf(content, telling)
-    const result = await Promise.race([peer.request('session/prompt', { sessionId, prompt }), given.promise])
+    const result = await Promise.race([
+      running.request('session/prompt', { sessionId, prompt }),
+      given.promise,
+    ])
     return promptEndOf(result)
   } finally {
     clearTimeout(lastChance)
@@ -114,7 +116,7 @@ function promptOf({ blocks }: Pick<NewMessage, 'blocks'>, telling: string | null
   const prompt: JsonObject[] = telling === null ? [] : [{ type: 'text', text: telling }]
   if (typeof blocks === 'string') return [...prompt, { type: 'text', text: blocks }]
   for (const block of blocks) {
-    const content = contentOf(block)
+    const content = contentFromBlock(block)
     if (content) prompt.push(content)
   }
   return prompt
@@ -127,7 +129,7 @@ function teller(emit: (event: AgentEvent) => void) {
   return {
     text: () => text,
     steps: () => steps,
-    hear(effect: Effect): void {
+    hear(effect: FoldEffect): void {
       switch (effect.type) {
         case 'draft':
           emit({ type: effect.piece.type, text: effect.piece.text })
@@ -170,16 +172,42 @@ function stopOf(stop: string): Finish | 'steps' | 'aborted' {
 }
 
 /** What a person can do about it. */
-function problemOf({ name, lastEnd }: HostParts, error: unknown): unknown {
+function problemOf({ name, agent }: HostContext, error: unknown): unknown {
   if (error instanceof RpcError && error.code === authRequired)
     return new ModelError(name, `it wants you to sign in first: start it by itself once (${error.message})`, {
       cause: error,
     })
   if (error instanceof RpcError) return new ModelError(name, error.message, { retryable: true, cause: error })
   if (!(error instanceof ConnectionEnded)) return error
-  const end = lastEnd()
-  const how = end ? ` (${howEnded(end)})` : ''
-  const words = end?.said.trim().split('\n').at(-1) ?? ''
+  const end = agent.lastEnd
+  const how = end ? ` (${exitReason(end)})` : ''
+  const words = end?.stderr.trim().split('\n').at(-1) ?? ''
   const problem = `it ended${how}${words === '' ? '' : `: ${words}`}. What was said is kept; the next message starts it again`
   return new ModelError(name, problem, { retryable: true, cause: error })
+}
+
+/** What an agent is asked so that it goes on with an answer that was interrupted, and the message that this
+ *  follows. */
+export interface RetryPrompt {
+  readonly content: Pick<NewMessage, 'blocks'>
+  readonly follows: MessageId | null
+}
+
+const nudge = '[Your last answer was interrupted. Go on where it stops.]'
+
+/** A question that was not answered at all is asked again; of an answer that broke off, the rest is asked
+ *  for. Nobody said so: it is in this prompt only. Throws InvalidError if the last turn came to its end. */
+export async function retryPrompt(
+  store: Pick<ConversationReader, 'getBranch'> & Pick<MessageReader, 'getMessages' | 'listTurns'>,
+  branch: BranchRef,
+): Promise<RetryPrompt> {
+  const { head } = await store.getBranch(branch)
+  if (head === null) throw new InvalidError('conversation', 'there is nothing to resume: nothing was said')
+  const [last] = await store.getMessages([head])
+  const turns = await collectPages(page => store.listTurns(branch.conversationId, page))
+  const turn = turns.find(({ first }) => first === last!.turn)
+  if (turn?.status === 'complete')
+    throw new InvalidError('conversation', 'there is nothing to resume: its last turn has come to its end')
+  if (last!.role === 'user') return { content: { blocks: contentOf(last!) }, follows: last!.parentId }
+  return { content: { blocks: nudge }, follows: head }
 }

@@ -1,5 +1,5 @@
-/** Handles things one after the other, at once where nothing holds them up: what comes while one is being seen to waits. One that
- *  fails is told of, and holds up nothing. */
+/** Handles things one after the other, at once where nothing holds them up: what comes while one is being
+ *  seen to waits. One that fails is told of, and holds up nothing. */
 export function inOrder<T>(
   handle: (thing: T) => void | Promise<void>,
   onFailure: (error: unknown) => void,

@@ -1,14 +1,15 @@
 import type { RecorderSource } from '../../system/source.ts'
 import type { Heard } from '../transcript/heard.ts'
 
-/** How long an agent has to be silent before its replay is taken to be over. Some answer a load in the middle of it. */
+/** How long an agent has to be silent before its replay is taken to be over. Some answer a load in the middle
+ *  of it. */
 export const quietMs = 200
 
 /** No replay is waited for longer than this after the answer. */
 const longestMs = 5_000
 
-/** What an agent says of the past while it takes a session up again: nothing that a client should see, because we have
- *  it from the store, and nothing that happens now. */
+/** What an agent says of the past while it takes a session up again: nothing that a client should see,
+ *  because we have it from the store, and nothing that happens now. */
 export interface ReplayWindow {
   readonly isOpen: boolean
   hear(heard: Heard): void

@@ -1,37 +1,26 @@
 import type { AgentLink, BranchRef } from '../../core/branch.ts'
-import type { MessageId } from '../../core/ids.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { errorText } from '../../core/error-text.ts'
+import { type ConversationId, type MessageId, messageId } from '../../core/ids.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
+import type { MessageReader } from '../../core/ports.ts'
 import type { RecorderSource } from '../../system/source.ts'
-import { errorText } from '../error-text.ts'
-import type { FailedTier } from '../memory/outcome.ts'
-import { messagesAfter, readKnown, type TellingLimits, tellingOf } from '../memory/telling.ts'
-import { toldInSystem, withSystemText } from '../memory/told-in-system.ts'
+import { historyText, type InjectionLimits, messagesAfter, readNewest } from '../memory/history-text.ts'
+import type { FailedTier } from '../memory/memory-report.ts'
+import type { SessionMemory, SystemHistory } from '../memory/plan-memory.ts'
+import type { RunningAgent } from '../process/agent-process-slot.ts'
 import { isObject } from '../wire/is-object.ts'
-import { mayTryAnother, RpcError } from '../wire/rpc-error.ts'
+import { allowsFallback, RpcError } from '../wire/rpc-error.ts'
 import { openReplay, type ReplayWindow } from './replay-window.ts'
-import type { SeatAgent, SeatStore } from './seat-agent.ts'
+import type { SeatStore } from './seat-prompt.ts'
 
-/** An agent that has taken up a branch, and what is known of its memory. */
-export interface Seated {
+/** A session that an agent has opened on a branch, and what is known of its memory. */
+export interface SeatSession extends SessionMemory {
   readonly sessionId: string
-  /** What the agent answered: its modes and options. */
+  /** The agent's answer: its modes and options. */
   readonly answer: JsonObject
-  readonly way: 'resume' | 'load' | 'new'
-  readonly failed: readonly FailedTier[]
   readonly replay: ReplayWindow
-  /** The last message that it is known to have; null if it has none. */
-  readonly seen: MessageId | null
-  /** What it was told in its system prompt; null if it was not. */
-  readonly inSystem: InSystem | null
-}
-
-/** A history in a system prompt: up to which message, of how many it was made, and how many lie before those. */
-export interface InSystem {
-  readonly upTo: MessageId
-  readonly messages: number
-  readonly untold: number
 }
 
 export interface Taking {
@@ -44,27 +33,29 @@ export interface Taking {
   readonly directory: string
   /** As in `session/new`: cwd, mcpServers and whatever else the client gave. */
   readonly params: JsonObject
-  readonly limits: TellingLimits
+  readonly limits: InjectionLimits
   readonly source: RecorderSource
   /** True if the prompt brings its own history: none is put into the system prompt of a new session. */
   readonly bringsHistory?: boolean
   /** The agent; one that has died is started again. */
-  agent(): Promise<SeatAgent>
-  /** Told before each request whose answer and replay are to be heard; the id is null until the agent has made one. */
+  agent(): Promise<RunningAgent>
+  /** Told before each request whose answer and replay are to be heard; the id is null until the agent has
+   *  made one. */
   listen(sessionId: string | null, replay: ReplayWindow): void
 }
 
-/** Seats an agent on a branch: its own session is resumed, else loaded, else a new one begins. Only the branch's own link
- *  is ever taken, and only if what that session has seen lies on the path (S4-27): a fork must not wake up with what was said
- *  elsewhere. A way that fails leads to the next, whatever the error, unless a person has to sign in or has called it off. */
-export async function takeSeat(taking: Taking): Promise<Seated> {
+/** Seats an agent on a branch: its own session is resumed, else loaded, else a new one begins. Only the
+ *  branch's own link is ever taken, and only if what that session has seen lies on the path (S4-27): a fork
+ *  must not wake up with what was said elsewhere. A way that fails leads to the next, whatever the error,
+ *  unless a person has to sign in or has called it off. */
+export async function takeSeat(taking: Taking): Promise<SeatSession> {
   const failed: FailedTier[] = []
   const link = await linkOf(taking)
   for (const tier of link ? tiersOf(await taking.agent(), link.seen, taking.head) : []) {
     try {
       return { ...(await goOnWith(tier, taking, link!.link)), seen: link!.seen.id, failed }
     } catch (error) {
-      if (!mayTryAnother(error)) throw error
+      if (!allowsFallback(error)) throw error
       failed.push(failureOf(tier, error))
     }
   }
@@ -81,26 +72,26 @@ async function linkOf(taking: Taking): Promise<{ link: AgentLink; seen: Message 
   return { link, seen: seen! }
 }
 
-/** Resume before load. But where its last turn was cut off, or more was said than it is known to have, only a load shows what
- *  it has: then that comes first. */
+/** Resume before load. But where its last turn was cut off, or more was said than it is known to have, only a
+ *  load shows what it has: then that comes first. */
 function tiersOf(
-  { abilities }: SeatAgent,
+  { capabilities }: RunningAgent,
   seen: Message,
   head: MessageId | null,
 ): readonly FailedTier['tier'][] {
   const wasCutOff = seen.role === 'user' || seen.id !== head
   const tiers = wasCutOff ? (['load', 'resume'] as const) : (['resume', 'load'] as const)
-  return tiers.filter(tier => abilities[tier])
+  return tiers.filter(tier => capabilities[tier])
 }
 
 async function goOnWith(
   tier: FailedTier['tier'],
   taking: Taking,
   { foreignId }: AgentLink,
-): Promise<Omit<Seated, 'failed' | 'seen'>> {
+): Promise<Omit<SeatSession, 'failed' | 'seen'>> {
   const { store, branch, source } = taking
   const agent = await taking.agent()
-  const upTo = agent.abilities.systemPrompt
+  const upTo = agent.capabilities.systemPrompt
     ? await toldInSystem(store, branch.conversationId, foreignId)
     : null
   const { params, inSystem } = await withHistory(taking, upTo)
@@ -111,9 +102,9 @@ async function goOnWith(
   return { sessionId: foreignId, answer: isObject(answer) ? answer : {}, way: tier, replay, inSystem }
 }
 
-async function begin(taking: Taking): Promise<Omit<Seated, 'failed'>> {
+async function begin(taking: Taking): Promise<Omit<SeatSession, 'failed'>> {
   const agent = await taking.agent()
-  const inSystemPrompt = agent.abilities.systemPrompt && !taking.bringsHistory
+  const inSystemPrompt = agent.capabilities.systemPrompt && !taking.bringsHistory
   const { params, inSystem } = await withHistory(taking, inSystemPrompt ? taking.head : null)
   const replay = openReplay(taking.source)
   taking.listen(null, replay)
@@ -130,15 +121,35 @@ async function begin(taking: Taking): Promise<Omit<Seated, 'failed'>> {
 async function withHistory(
   { store, params, limits }: Taking,
   upTo: MessageId | null,
-): Promise<{ params: JsonObject; inSystem: InSystem | null }> {
-  const { messages, older } = await readKnown(store, upTo)
-  const telling = await tellingOf(store, messages, older, limits)
+): Promise<{ params: JsonObject; inSystem: SystemHistory | null }> {
+  const { messages, older } = await readNewest(store, upTo)
+  const telling = await historyText(store, messages, older, limits)
   if (!telling || upTo === null) return { params, inSystem: null }
   const systemPrompt = withSystemText(params.systemPrompt, telling.text)
   return {
     params: { ...params, systemPrompt },
     inSystem: { upTo, messages: telling.messages, untold: telling.untold },
   }
+}
+
+/** The last message of the history in the system prompt of a session, or null. A replay does not contain the
+ *  system prompt, and the protocol lets an agent drop it, so that it is sent again whenever the session is
+ *  resumed or loaded. The trace of how the session began contains the message. */
+async function toldInSystem(
+  store: Pick<MessageReader, 'listEvents'>,
+  id: ConversationId,
+  sessionId: string,
+): Promise<MessageId | null> {
+  const traces = await store.listEvents(id, { types: ['resume'], order: 'descending', limit: 200 })
+  const told = traces.items.find(({ data }) => data.session === sessionId && data.through === 'system')
+  return typeof told?.data.upTo === 'string' ? messageId(told.data.upTo) : null
+}
+
+/** The `systemPrompt` of a session: the client's own, followed by this text. */
+function withSystemText(wanted: Json | undefined, text: string): JsonObject {
+  const block = { type: 'text', text }
+  if (!isObject(wanted) || !Array.isArray(wanted.content)) return { mode: 'append', content: [block] }
+  return { ...wanted, content: [...wanted.content, block] }
 }
 
 function failureOf(tier: FailedTier['tier'], error: unknown): FailedTier {

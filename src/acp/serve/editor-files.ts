@@ -4,18 +4,19 @@ import { z } from 'zod'
 import { type Tools, tool } from '../../agent/tools/tool.ts'
 
 /** What a client lets us do with its files. */
-export type FileAbilities = NonNullable<ClientCapabilities['fs']>
+export type FileCapabilities = NonNullable<ClientCapabilities['fs']>
 
-export interface EditorFiles {
+export interface EditorFileOptions {
   readonly client: Pick<AgentContext, 'request'>
   readonly sessionId: string
   readonly cwd: string
-  readonly can: FileAbilities
+  readonly can: FileCapabilities
 }
 
-/** The files as they stand in the editor, unsaved changes included, as tools: as far as the client offers them. It is the client
- *  that reads and writes, so that it decides what lies within reach, and sees every change. */
-export function editorFiles({ client, sessionId, cwd, can }: EditorFiles): Tools {
+/** The files as they stand in the editor, unsaved changes included, as tools: as far as the client offers
+ *  them. It is the client that reads and writes, so that it decides what lies within reach, and sees every
+ *  change. */
+export function editorFileTools({ client, sessionId, cwd, can }: EditorFileOptions): Tools {
   const path = z.string().min(1).describe('absolute, or from the working directory')
   return {
     ...(can.readTextFile && {

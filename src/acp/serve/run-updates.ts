@@ -1,9 +1,9 @@
 import type { SessionUpdate, ToolCall } from '@agentclientprotocol/sdk/unstable'
 import type { AgentEvent } from '../../agent/run/events.ts'
 import { loneResultUpdate } from '../transcript/call-update.ts'
-import { toolKind, toolTitle } from './tool-shown.ts'
+import { toolKind, toolTitle } from './tool-details.ts'
 
-export interface RunShown {
+export interface RunUpdateOptions {
   /** Names the message that a step brings, so that a client knows which pieces belong together. */
   newId(): string
   /** True if a tool runs without being asked for. */
@@ -12,22 +12,22 @@ export interface RunShown {
   readonly window: number
 }
 
-type UsageShown = Extract<SessionUpdate, { sessionUpdate: 'usage_update' }>
+type UsageUpdate = Extract<SessionUpdate, { sessionUpdate: 'usage_update' }>
 
 /** A turn as a client sees it: what happens becomes updates, in the same order. */
 export interface RunUpdates {
   of(event: AgentEvent): readonly SessionUpdate[]
   /** The last one about the window; null before the first answer. */
-  readonly usage: UsageShown | null
+  readonly usage: UsageUpdate | null
   /** For calls whose end nobody has seen when the turn is over: stopped, or interrupted. */
   left(): readonly SessionUpdate[]
 }
 
-export function createRunUpdates({ newId, isAllowed, window }: RunShown): RunUpdates {
+export function createRunUpdates({ newId, isAllowed, window }: RunUpdateOptions): RunUpdates {
   const open = new Set<string>()
   let messageId = newId()
   let context = 0
-  let usage: UsageShown | null = null
+  let usage: UsageUpdate | null = null
 
   function of(event: AgentEvent): readonly SessionUpdate[] {
     switch (event.type) {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { Readable, Writable } from 'node:stream'
 import { agent, ndJsonStream } from '@agentclientprotocol/sdk/unstable'
-import { answerRequests } from './requests.ts'
-import type { Served } from './served.ts'
-import { createSessions } from './sessions.ts'
+import { answerRequests } from './answer-requests.ts'
+import type { ServeOptions } from './serve-options.ts'
+import { createServedSessions } from './served-sessions.ts'
 
 /** Where a client is. */
-export interface Wire {
+export interface ClientStreams {
   readonly input: Readable
   readonly output: Writable
   /** Ends it from our side. */
@@ -16,11 +16,11 @@ export interface Wire {
 /** As much as one message may have: images are large, and base64 makes them larger. */
 const maxMessageBytes = 128 * 1024 * 1024
 
-/** Speaks with one client as an agent of the protocol, until the client has gone. Then what runs is stopped, and what was
- *  said is kept. Opens nothing: the store and the models are lent. */
-export async function serve(served: Served, { input, output, signal }: Wire): Promise<void> {
+/** Speaks with one client as an agent of the protocol, until the client has gone. Then what runs is stopped,
+ *  and what was said is kept. Opens nothing: the store and the models are lent. */
+export async function serve(served: ServeOptions, { input, output, signal }: ClientStreams): Promise<void> {
   const app = agent({ name: 'skein' })
-  const sessions = answerRequests(app, served, client => createSessions(served, client, randomUUID))
+  const sessions = answerRequests(app, served, client => createServedSessions(served, client, randomUUID))
   const from = Readable.toWeb(input) as ReadableStream<Uint8Array>
   const connection = app.connect(ndJsonStream(Writable.toWeb(output), from, { maxMessageBytes }))
   const close = () => connection.close()

@@ -2,10 +2,10 @@ import type { ToolCallBlock, ToolResultBlock } from '../../core/block.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { outputParts } from '../../core/tool-output.ts'
 import { isObject } from '../wire/is-object.ts'
-import { contentOf } from './content.ts'
+import { contentFromBlock } from './content.ts'
 
-/** A stored call and what it came to, as one update: everything that is known of it. `id` is another one than the stored
- *  where an earlier call has that; clients know calls by it. */
+/** A stored call and what it came to, as one update: everything that is known of it. `id` is another one than
+ *  the stored where an earlier call has that; clients know calls by it. */
 export function callUpdate(
   call: ToolCallBlock,
   id: string,
@@ -58,7 +58,7 @@ function contentsOf(result: ToolResultBlock): readonly JsonObject[] {
   const parts = outputParts(result) ?? [inWords(result.output)]
   return parts.flatMap(part => {
     if (typeof part === 'string') return part === '' ? [] : [textContent(part)]
-    const content = contentOf(part)
+    const content = contentFromBlock(part)
     return content ? [{ type: 'content', content }] : []
   })
 }

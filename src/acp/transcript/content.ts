@@ -1,11 +1,11 @@
 import { type Block, isKnown, isMedia, type MediaBlock } from '../../core/block.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isObject } from '../wire/is-object.ts'
-import { mediaContent } from './media-content.ts'
 
-/** A content block of the protocol as one of ours, so that `contentOf` gives back exactly what came. What our block has
- *  no place for stands in `metadata.acp.fields`; what we do not know at all is a block of the type `acp`. */
-export function blockOf(content: unknown): Block {
+/** A content block of the protocol as one of ours, so that `contentFromBlock` gives back exactly what came.
+ *  What our block has no place for stands in `metadata.acp.fields`; what we do not know at all is a block of
+ *  the type `acp`. */
+export function blockFromContent(content: unknown): Block {
   if (!isObject(content)) return { type: 'acp', content: (content ?? null) as Json }
   switch (content.type) {
     case 'text':
@@ -22,9 +22,9 @@ export function blockOf(content: unknown): Block {
   }
 }
 
-/** A block as a content block of the protocol; null where it has none: calls, results, thinking, and what others keep
- *  in blocks of their own. */
-export function contentOf(block: Block): JsonObject | null {
+/** A block as a content block of the protocol; null where it has none: calls, results, thinking, and what
+ *  others keep in blocks of their own. */
+export function contentFromBlock(block: Block): JsonObject | null {
   if (block.type === 'acp' && !isKnown(block)) return isObject(block.content) ? block.content : null
   if (!isKnown(block)) return null
   if (block.type === 'text') return { type: 'text', text: block.text, ...fieldsOf(block.metadata) }
@@ -39,7 +39,8 @@ function textBlock({ type: _, text, ...fields }: JsonObject): Block | null {
   return typeof text === 'string' ? { type: 'text', text, ...kept(fields) } : null
 }
 
-/** A `uri` beside the data stays among the fields: a `url` would tell a provider to fetch what it is given. */
+/** A `uri` beside the data stays among the fields: a `url` would tell a provider to fetch what it is
+ *  given. */
 function mediaBlock({ data, mimeType, ...rest }: JsonObject, type: 'image' | 'audio'): Block | null {
   if (typeof data !== 'string' || typeof mimeType !== 'string') return null
   const { type: _, ...fields } = rest
@@ -69,7 +70,8 @@ function resourceBlock({ type: _, resource, ...fields }: JsonObject): Block | nu
   }
 }
 
-/** What a client or an agent sent, from what `blockOf` made of it; null for media that came from elsewhere. */
+/** What a client or an agent sent, from what `blockFromContent` made of it; null for media that came from
+ *  elsewhere. */
 function asItCame(block: MediaBlock): JsonObject | null {
   const acp = block.metadata?.acp
   const fields = fieldsOf(block.metadata)
@@ -88,6 +90,26 @@ function asItCame(block: MediaBlock): JsonObject | null {
         : null
     }
   }
+}
+
+/** A media block as content of the protocol: images and audio as such, other data as an embedded resource,
+ *  and a block without data as a link. */
+function mediaContent(block: MediaBlock): JsonObject {
+  const { type, mime, data, url, name } = block
+  const called = name ?? `${type}.${mime.split(/[/;+]/)[1] || 'bin'}`
+  if (data === undefined) return { type: 'resource_link', uri: url ?? '', name: called, mimeType: mime }
+  if (type === 'image' || type === 'audio') return { type, data, mimeType: mime }
+  const uri = url ?? `attachment:///${encodeURIComponent(called.toWellFormed())}`
+  const text = mime.startsWith('text/') ? textIn(data) : null
+  const contents = text === null ? { blob: data } : { text }
+  return { type: 'resource', resource: { uri, mimeType: mime, ...contents } }
+}
+
+/** Null if the bytes are not UTF-8: text would not give them back. */
+function textIn(data: string): string | null {
+  const bytes = Buffer.from(data, 'base64')
+  const text = bytes.toString()
+  return Buffer.from(text).equals(bytes) ? text : null
 }
 
 function kept(fields: JsonObject): { metadata?: JsonObject } {

@@ -2,12 +2,12 @@ import type { Block, ToolCallBlock } from '../../core/block.ts'
 import type { NewEvent } from '../../core/event.ts'
 import type { Json } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
-import { type Answer, createAnswer, wordsOf } from './answer.ts'
-import { callBlock, isOver, resultBlock, withNews } from './call.ts'
-import type { CallNews, Heard } from './heard.ts'
+import { type AnswerText, blockText, createAnswerText } from './answer-text.ts'
+import type { CallChange, Heard } from './heard.ts'
+import { callToBlock, isCallEnded, mergeCall, resultToBlock } from './tool-call.ts'
 
 /** What follows from something that was heard. */
-export type Effect =
+export type FoldEffect =
   | { readonly type: 'draft'; readonly piece: DraftedPiece }
   | { readonly type: 'message'; readonly message: NewMessage }
   | { readonly type: 'started'; readonly callId: string; readonly name: string; readonly input: Json }
@@ -28,35 +28,35 @@ export interface DraftedPiece {
 
 /** Makes messages of the updates of one turn. */
 export interface Fold {
-  hear(heard: Heard): readonly Effect[]
+  hear(heard: Heard): readonly FoldEffect[]
   /** Whether calls are announced that nobody has seen running: `settle` would write them. */
   readonly waits: boolean
-  /** All words that are in no message yet, in order. Whoever keeps drafts keeps these again after each message, because a
-   *  message takes the place of the draft. */
+  /** All words that are in no message yet, in order. Whoever keeps drafts keeps these again after each
+   *  message, because a message takes the place of the draft. */
   readonly drafted: readonly DraftedPiece[]
   /** No more calls will come before one of them runs: a person was asked, or some time has passed. */
-  settle(): readonly Effect[]
+  settle(): readonly FoldEffect[]
   /** The turn is over: everything is written. Nothing follows from what is heard after it. */
-  end(): readonly Effect[]
+  end(): readonly FoldEffect[]
 }
 
 /** A message that is being made, and what has become of its calls. */
 interface Step {
-  readonly answer: Answer
+  readonly answer: AnswerText
   readonly calls: CallState[]
   /** It takes nothing more: one of its calls runs, or words came after them. */
   isClosed: boolean
 }
 
 interface CallState {
-  news: CallNews
+  news: CallChange
   /** As it stands in its message, once that is written. */
   stored: ToolCallBlock | null
   isAnswered: boolean
 }
 
-/** A message is written when it is whole, and a result when it comes; but nothing is written between a call and its result.
- *  So what an agent says while a tool runs waits for the tool. */
+/** A message is written when it is whole, and a result when it comes; but nothing is written between a call
+ *  and its result. So what an agent says while a tool runs waits for the tool. */
 export function createFold(): Fold {
   const known = new Map<string, CallState>()
   /** Those not written yet, in order; what is heard goes to the last one. */
@@ -68,7 +68,7 @@ export function createFold(): Fold {
   function open(): Step {
     const last = steps.at(-1)
     if (last && !last.isClosed) return last
-    const step: Step = { answer: createAnswer(), calls: [], isClosed: false }
+    const step: Step = { answer: createAnswerText(), calls: [], isClosed: false }
     steps.push(step)
     return step
   }
@@ -78,31 +78,31 @@ export function createFold(): Fold {
     if (last && last.calls.length > 0) last.isClosed = true
   }
 
-  function say(block: Block, messageId: string | null): readonly Effect[] {
-    if (isWords(block) && wordsOf(block) === '') return []
+  function say(block: Block, messageId: string | null): readonly FoldEffect[] {
+    if (isWords(block) && blockText(block) === '') return []
     closeLast()
     const written = writeReady()
     open().answer.add(block, messageId)
     return isWords(block) ? [...written, { type: 'draft', piece: pieceOf(block) }] : written
   }
 
-  function hearOf(news: CallNews): readonly Effect[] {
+  function hearCall(news: CallChange): readonly FoldEffect[] {
     const before = known.get(news.callId)
     const call: CallState = before ?? { news, stored: null, isAnswered: false }
     if (call.isAnswered) return []
-    call.news = withNews(call.news, news)
+    call.news = mergeCall(call.news, news)
     if (!before) {
       known.set(news.callId, call)
       open().calls.push(call)
     }
-    if (running.has(call)) return isOver(call.news) ? [...answer(call), ...writeReady()] : []
+    if (running.has(call)) return isCallEnded(call.news) ? [...answer(call), ...writeReady()] : []
     const step = steps.find(({ calls }) => calls.includes(call))
     if (step && call.news.status !== undefined && call.news.status !== 'pending') step.isClosed = true
     return writeReady()
   }
 
-  function answer(call: CallState): readonly Effect[] {
-    const block = resultBlock(call.news, call.stored!)
+  function answer(call: CallState): readonly FoldEffect[] {
+    const block = resultToBlock(call.news, call.stored!)
     const { callId, name = '', output, isError = false } = block
     call.isAnswered = true
     running.delete(call)
@@ -112,20 +112,20 @@ export function createFold(): Fold {
     ]
   }
 
-  function write(step: Step): readonly Effect[] {
-    const stored = step.calls.map(({ news }) => callBlock(news))
+  function write(step: Step): readonly FoldEffect[] {
+    const stored = step.calls.map(({ news }) => callToBlock(news))
     for (const [i, call] of step.calls.entries()) call.stored = stored[i]!
     running = new Set(step.calls)
     return [
       { type: 'message', message: { role: 'assistant', blocks: [...step.answer.blocks, ...stored] } },
       ...stored.map(({ callId, name, input }) => ({ type: 'started', callId, name, input }) as const),
-      ...step.calls.filter(({ news }) => isOver(news)).flatMap(answer),
+      ...step.calls.filter(({ news }) => isCallEnded(news)).flatMap(answer),
     ]
   }
 
   /** Writes what is whole, up to the first call that has no result. */
-  function writeReady(): readonly Effect[] {
-    const effects: Effect[] = []
+  function writeReady(): readonly FoldEffect[] {
+    const effects: FoldEffect[] = []
     while (running.size === 0 && steps[0]?.isClosed) effects.push(...write(steps.shift()!))
     return effects
   }
@@ -139,7 +139,7 @@ export function createFold(): Fold {
         case 'thought':
           return say({ type: 'thinking', text: heard.text }, heard.messageId)
         case 'call':
-          return hearOf(heard.call)
+          return hearCall(heard.call)
         case 'plan':
           return [{ type: 'trace', event: { type: 'plan', data: { entries: heard.entries } } }]
         case 'user':
@@ -176,5 +176,5 @@ function isWords({ type }: Block): boolean {
 }
 
 function pieceOf(block: Block): DraftedPiece {
-  return { type: block.type === 'thinking' ? 'thinking' : 'text', text: wordsOf(block) }
+  return { type: block.type === 'thinking' ? 'thinking' : 'text', text: blockText(block) }
 }

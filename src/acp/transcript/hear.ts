@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isObject } from '../wire/is-object.ts'
-import { blockOf } from './content.ts'
-import type { CallNews, Heard } from './heard.ts'
+import { blockFromContent } from './content.ts'
+import type { CallChange, Heard } from './heard.ts'
 
-/** What an update says: `params.update` of `session/update`. Takes anything and never throws: an update that does not hold
- *  what its name promises is `other`, like one that we do not know. */
+/** What an update says: `params.update` of `session/update`. Takes anything and never throws: an update that
+ *  does not hold what its name promises is `other`, like one that we do not know. */
 export function hear(update: unknown): Heard {
   if (!isObject(update) || typeof update.sessionUpdate !== 'string') return { type: 'other', name: '' }
   const name = update.sessionUpdate
@@ -12,8 +12,8 @@ export function hear(update: unknown): Heard {
   return read?.(update) ?? { type: 'other', name }
 }
 
-/** Null where the update lacks what matters in it. Inter-session messages, notices, compactions and subagents are about
- *  the agent and no words of this conversation. */
+/** Null where the update lacks what matters in it. Inter-session messages, notices, compactions and subagents
+ *  are about the agent and no words of this conversation. */
 const readers: Readonly<Record<string, (update: JsonObject) => Heard | null>> = {
   user_message_chunk: update => pieceOf('user', update),
   agent_message_chunk: update => pieceOf('answer', update),
@@ -33,7 +33,9 @@ const readers: Readonly<Record<string, (update: JsonObject) => Heard | null>> = 
 }
 
 function pieceOf(type: 'user' | 'answer', { content, messageId }: JsonObject): Heard | null {
-  return isObject(content) ? { type, block: blockOf(content), messageId: textOrNull(messageId) } : null
+  return isObject(content)
+    ? { type, block: blockFromContent(content), messageId: textOrNull(messageId) }
+    : null
 }
 
 function thoughtOf({ content, messageId }: JsonObject): Heard | null {
@@ -46,7 +48,7 @@ function callOf(update: JsonObject): Heard | null {
   if (typeof callId !== 'string' || callId === '') return null
   const name = toolNameOf(update)
   // Null means the same as absent: the protocol has both for "as it was".
-  const call: CallNews = {
+  const call: CallChange = {
     callId,
     ...(name === null ? {} : { name }),
     ...(typeof title === 'string' ? { title } : {}),
@@ -60,7 +62,8 @@ function callOf(update: JsonObject): Heard | null {
   return { type: 'call', call }
 }
 
-/** The protocol's own field is young. Before it, agents put the name where only they would look: `_meta.<agent>.toolName`. */
+/** The protocol's own field is young. Before it, agents put the name where only they would look:
+ *  `_meta.<agent>.toolName`. */
 function toolNameOf({ name, _meta }: JsonObject): string | null {
   if (typeof name === 'string' && name !== '') return name
   const vendors = isObject(_meta) ? Object.values(_meta).filter(isObject) : []
@@ -76,7 +79,7 @@ function usageOf({ used, size, cost }: JsonObject): Heard | null {
 
 const statuses: readonly unknown[] = ['pending', 'in_progress', 'completed', 'failed']
 
-function isStatus(value: Json | undefined): value is NonNullable<CallNews['status']> {
+function isStatus(value: Json | undefined): value is NonNullable<CallChange['status']> {
   return statuses.includes(value)
 }
 

@@ -1,7 +1,7 @@
 import { afterSpace, endOfScalar, endOfString } from './json-tokens.ts'
 
 /** The bytes of a value: from the first one to the one behind the last. */
-export interface Span {
+export interface JsonSpan {
   readonly from: number
   readonly to: number
 }
@@ -15,11 +15,11 @@ const colon = 0x3a
 /** In ASCII a closing bracket of either kind stands two behind its opening one. */
 const toClosing = 2
 
-/** Where the values at a path stand, in the order of the text: all of them where a key stands twice, because readers
- *  differ in which one they believe. None if there is none, and none in a text that is not valid JSON. Reads every byte
- *  once, and goes down no stack: an agent may send anything. */
-export function spansOf(json: Buffer, path: JsonPath): readonly Span[] {
-  const found: Span[] = []
+/** Where the values at a path stand, in the order of the text: all of them where a key stands twice, because
+ *  readers differ in which one they believe. None if there is none, and none in a text that is not valid
+ *  JSON. Reads every byte once, and goes down no stack: an agent may send anything. */
+export function findSpans(json: Buffer, path: JsonPath): readonly JsonSpan[] {
+  const found: JsonSpan[] = []
   /** The brackets that are open. Bytes, because there may be as many of them as the text has. */
   let open = new Uint8Array(64)
   let depth = 0
@@ -48,7 +48,8 @@ export function spansOf(json: Buffer, path: JsonPath): readonly Span[] {
     }
     const hasBegun = byte === openObject || byte === openArray
     if (!hasBegun || json[at] === byte + toClosing) {
-      // Behind a value, or before the end of an empty one: all that ends here is closed, up to the next comma.
+      // Behind a value, or before the end of an empty one: all that ends here is closed, up to the next
+      // comma.
       while (depth > 0 && json[at] === open[depth - 1]! + toClosing) {
         depth--
         at++

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto'
+import { errorText } from '../../core/error-text.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Connection, Peer } from './connection.ts'
-import { ConnectionEnded } from './connection-ended.ts'
 import { isObject } from './is-object.ts'
-import type { RpcMessage } from './line.ts'
-import { internalError, RpcError } from './rpc-error.ts'
+import { ConnectionEnded, internalError, RpcError } from './rpc-error.ts'
+import type { RpcMessage } from './wire-line.ts'
 
 interface Waiting {
   answer(message: RpcMessage): void
   fail(error: unknown): void
 }
 
-/** Asks on a connection that others use too. The ids begin with something that nobody else can have hit upon, so that an
- *  answer is ours exactly if its id does. */
+/** Asks on a connection that others use too. The ids begin with something that nobody else can have hit upon,
+ *  so that an answer is ours exactly if its id does. */
 export function createPeer(
   connection: Pick<Connection, 'send'>,
   { idPrefix = `skein-${randomBytes(8).toString('hex')}-` }: { readonly idPrefix?: string } = {},
@@ -74,8 +74,7 @@ export function createPeer(
 }
 
 function endedBefore(method: string, cause: unknown): ConnectionEnded {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new ConnectionEnded(`${method} was not answered: ${reason}`, { cause })
+  return new ConnectionEnded(`${method} was not answered: ${errorText(cause)}`, { cause })
 }
 
 /** What a peer says when it refuses may have any shape. */

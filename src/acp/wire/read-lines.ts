@@ -1,10 +1,10 @@
-import { isDeeper } from './json-depth.ts'
-import type { Line, RpcMessage } from './line.ts'
+import type { RpcMessage, WireLine } from './wire-line.ts'
 
 /** The longest line that is taken: beyond it the other side is out of its mind, or has no line ends. */
-export const longestLine = 64 * 1024 * 1024
+export const maxLineBytes = 64 * 1024 * 1024
 
-/** Deeper values are passed on unread: whoever walks through one would run out of stack, and reading them takes minutes. */
+/** Deeper values are passed on unread: whoever walks through one would run out of stack, and reading them
+ *  takes minutes. */
 const deepest = 1_000
 
 const lineEnd = 0x0a
@@ -18,20 +18,20 @@ export class LineTooLong extends Error {
   }
 }
 
-export interface LineSplitter {
+export interface WireLineSplitter {
   /** Throws LineTooLong, after the lines before that one; nothing is heard from then on. */
   push(chunk: Buffer): void
-  /** Nothing more comes. What stands behind the last line end is a line only if it says something: otherwise whoever wrote
-   *  it died over it. */
+  /** Nothing more comes. What stands behind the last line end is a line only if it says something: otherwise
+   *  whoever wrote it died over it. */
   end(): void
 }
 
-/** Splits bytes into lines, which may come in many pieces. A line is the bytes before its `\n`, whatever they are: what is
- *  passed on has to be what came. */
-export function lineSplitter(
-  onLine: (line: Line) => void,
-  { maxBytes = longestLine }: { readonly maxBytes?: number } = {},
-): LineSplitter {
+/** Splits bytes into lines, which may come in many pieces. A line is the bytes before its `\n`, whatever they
+ *  are: what is passed on has to be what came. */
+export function createLineSplitter(
+  onLine: (line: WireLine) => void,
+  { maxBytes = maxLineBytes }: { readonly maxBytes?: number } = {},
+): WireLineSplitter {
   let begun: Buffer[] = []
   let length = 0
   let isOver = false
@@ -61,21 +61,21 @@ export function lineSplitter(
         if (to < 0) break
         take(chunk.subarray(from, to))
         from = to + 1
-        onLine(lineOf(whole()))
+        onLine(parseLine(whole()))
       }
       if (!isOver && from < chunk.length) take(chunk.subarray(from))
     },
     end() {
       if (isOver) return
       isOver = true
-      const last = lineOf(whole())
+      const last = parseLine(whole())
       if (last.message !== null) onLine(last)
     },
   }
 }
 
 /** Looks at a line. */
-export function lineOf(bytes: Buffer): Line {
+export function parseLine(bytes: Buffer): WireLine {
   return { bytes, message: messageOf(bytes) }
 }
 
@@ -94,4 +94,33 @@ function isObjectText(bytes: Buffer): boolean {
   let at = 0
   while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0d) at++
   return bytes[at] === 0x7b
+}
+
+/** Whether a text that is assumed to be JSON is nested more than `limit` levels deep. Skips over strings:
+ *  long lines are mostly images. */
+function isDeeper(json: Buffer, limit: number): boolean {
+  let depth = 0
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at]!
+    if (byte === 0x22) {
+      at = closingQuote(json, at)
+      if (at < 0) return false
+    } else if (byte === 0x7b || byte === 0x5b) {
+      if (++depth > limit) return true
+    } else if (byte === 0x7d || byte === 0x5d) depth--
+  }
+  return false
+}
+
+function closingQuote(json: Buffer, from: number): number {
+  let at = json.indexOf(0x22, from + 1)
+  while (at >= 0 && isEscaped(json, at)) at = json.indexOf(0x22, at + 1)
+  return at
+}
+
+/** An odd number of backslashes before the quote escapes it. */
+function isEscaped(json: Buffer, quote: number): boolean {
+  let at = quote
+  while (json[at - 1] === 0x5c) at--
+  return (quote - at) % 2 === 1
 }

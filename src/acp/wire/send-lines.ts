@@ -6,8 +6,9 @@ const lineEnd = Buffer.from('\n')
 /** The half of a connection that sends. */
 export type LineSender = Pick<Connection, 'send' | 'unsent' | 'close'>
 
-/** Sends lines to a stream. One that nobody reads any more takes them and drops them; `onBroken` is told why, once. */
-export function lineSender(
+/** Sends lines to a stream. One that nobody reads any more takes them and drops them; `onBroken` is told why,
+ *  once. */
+export function createLineSender(
   output: Writable,
   { onDrain, onBroken }: { onDrain?(): void; onBroken?(error: Error): void },
 ): LineSender {

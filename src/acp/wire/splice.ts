@@ -1,17 +1,15 @@
-import { type JsonPath, type Span, spansOf } from './json-spans.ts'
+import { findSpans, type JsonPath, type JsonSpan } from './json-spans.ts'
 import { afterSpace } from './json-tokens.ts'
 
-export { type Span, spansOf }
-
 /** A piece of a text and what takes its place. An empty piece is a place where something is put in. */
-export interface Edit {
-  readonly span: Span
+export interface JsonEdit {
+  readonly span: JsonSpan
   readonly by: string
 }
 
-/** The text with these pieces replaced, and every other byte as it was. The pieces must not overlap; what is put in at the
- *  same place stands in the order given. */
-export function spliced(json: Buffer, edits: readonly Edit[]): Buffer {
+/** The text with these pieces replaced, and every other byte as it was. The pieces must not overlap; what is
+ *  put in at the same place stands in the order given. */
+export function applyEdits(json: Buffer, edits: readonly JsonEdit[]): Buffer {
   if (edits.length === 0) return json
   const pieces: Buffer[] = []
   let at = 0
@@ -25,15 +23,21 @@ export function spliced(json: Buffer, edits: readonly Edit[]): Buffer {
   return Buffer.concat(pieces)
 }
 
-/** The object with a member set to this JSON text. Objects on the way are made; what stands in their place, and is none, is
- *  replaced. Where a key stands twice both are set. A text that is no JSON object stays as it is. */
+/** The object with a member set to this JSON text. Objects on the way are made; what stands in their place,
+ *  and is none, is replaced. Where a key stands twice both are set. A text that is no JSON object stays as it
+ *  is. */
 export function withMember(json: Buffer, path: readonly string[], value: string): Buffer {
-  const [root] = spansOf(json, [])
+  const [root] = findSpans(json, [])
   if (!root || !isObjectAt(json, root)) return json
-  return spliced(json, settings(json, root, path, value))
+  return applyEdits(json, settings(json, root, path, value))
 }
 
-function settings(json: Buffer, object: Span, path: readonly string[], value: string): readonly Edit[] {
+function settings(
+  json: Buffer,
+  object: JsonSpan,
+  path: readonly string[],
+  value: string,
+): readonly JsonEdit[] {
   const [key, ...rest] = path
   if (key === undefined) return [{ span: object, by: value }]
   const members = within(json, object, [key])
@@ -52,25 +56,28 @@ export function withFirstElements(
   elements: readonly string[],
 ): Buffer {
   if (elements.length === 0) return json
-  const arrays = spansOf(json, path).filter(span => json[span.from] === 0x5b)
-  return spliced(
+  const arrays = findSpans(json, path).filter(span => json[span.from] === 0x5b)
+  return applyEdits(
     json,
     arrays.map(array => putFirst(json, array, elements)),
   )
 }
 
 /** Puts something in behind the bracket that opens a value. */
-function putFirst(json: Buffer, holder: Span, texts: readonly string[]): Edit {
+function putFirst(json: Buffer, holder: JsonSpan, texts: readonly string[]): JsonEdit {
   const at = holder.from + 1
   const isEmpty = afterSpace(json, at) === holder.to - 1
   return { span: { from: at, to: at }, by: isEmpty ? texts.join() : `${texts.join()},` }
 }
 
-function within(json: Buffer, { from, to }: Span, path: JsonPath): readonly Span[] {
-  return spansOf(json.subarray(from, to), path).map(span => ({ from: span.from + from, to: span.to + from }))
+function within(json: Buffer, { from, to }: JsonSpan, path: JsonPath): readonly JsonSpan[] {
+  return findSpans(json.subarray(from, to), path).map(span => ({
+    from: span.from + from,
+    to: span.to + from,
+  }))
 }
 
-function isObjectAt(json: Buffer, { from }: Span): boolean {
+function isObjectAt(json: Buffer, { from }: JsonSpan): boolean {
   return json[from] === 0x7b
 }
 

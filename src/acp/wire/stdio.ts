@@ -1,11 +1,12 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Connection, ConnectionHandlers } from './connection.ts'
-import type { Line } from './line.ts'
-import { LineTooLong, lineSplitter } from './read-lines.ts'
-import { lineSender } from './send-lines.ts'
+import { createLineSplitter, LineTooLong } from './read-lines.ts'
+import { createLineSender } from './send-lines.ts'
+import type { WireLine } from './wire-line.ts'
 
-/** A client on two streams: our own stdin and stdout, or whatever is read and written. It has ended when nothing more comes
- *  from it, and also when it takes nothing any more: an editor that has gone does not say so first. */
+/** A client on two streams: our own stdin and stdout, or whatever is read and written. It has ended when
+ *  nothing more comes from it, and also when it takes nothing any more: an editor that has gone does not say
+ *  so first. */
 export function stdioConnection(input: Readable, output: Writable, handlers: ConnectionHandlers): Connection {
   let isOver = false
 
@@ -18,10 +19,10 @@ export function stdioConnection(input: Readable, output: Writable, handlers: Con
     handlers.onEnd(reason)
   }
 
-  const onLine = (line: Line) => {
+  const onLine = (line: WireLine) => {
     if (!isOver) handlers.onLine(line)
   }
-  const lines = lineSplitter(onLine)
+  const lines = createLineSplitter(onLine)
 
   function hear(chunk: Buffer | string): void {
     try {
@@ -33,7 +34,7 @@ export function stdioConnection(input: Readable, output: Writable, handlers: Con
     }
   }
 
-  const sender = lineSender(output, { onDrain: () => handlers.onDrain?.(), onBroken: end })
+  const sender = createLineSender(output, { onDrain: () => handlers.onDrain?.(), onBroken: end })
   input.on('data', hear)
   input.on('end', () => {
     lines.end()

@@ -1,4 +1,4 @@
-import type { OfferedModel } from '../../acp/serve/served.ts'
+import type { OfferedModel } from '../../acp/serve/serve-options.ts'
 import { isNonEmpty, type NonEmpty } from '../../core/message.ts'
 import { version } from '../../system/version.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
@@ -66,7 +66,7 @@ async function relay(
     input: stdin,
     output: process.stdout,
     log: say,
-    onComplaint: text => err.write(text),
+    onStderr: text => err.write(text),
   })
   signal.addEventListener('abort', () => proxy.close(), { once: true })
   const code = await proxy.done

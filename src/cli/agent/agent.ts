@@ -7,7 +7,7 @@ import {
   type PermissionOption,
   refusePermission,
 } from '../../acp/host/permission.ts'
-import { defaultTelling, mostTold } from '../../acp/memory/telling.ts'
+import { defaultInjection, mostInjected } from '../../acp/memory/history-text.ts'
 import type { Agent } from '../../agent/agent.ts'
 import { readConfig } from '../../config/read-config.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
@@ -65,10 +65,10 @@ function nameOf(args: Args, command: Parameters<typeof agentName>[0]): string {
 }
 
 function tellOf(args: Args): number {
-  const text = textOption(args, 'tell') ?? String(defaultTelling.messages)
+  const text = textOption(args, 'tell') ?? String(defaultInjection.messages)
   const tell = /^\d+$/.test(text) ? Number(text) : 0
-  if (tell >= 1 && tell <= mostTold) return tell
-  throw new UsageError(`--tell needs a number of messages from 1 to ${mostTold}`, '--tell 50')
+  if (tell >= 1 && tell <= mostInjected) return tell
+  throw new UsageError(`--tell needs a number of messages from 1 to ${mostInjected}`, '--tell 50')
 }
 
 /** Adds a note if the conversation began with another agent: what is carried over, and what is not. */

@@ -29,7 +29,8 @@ export class Refused extends Error {
 export interface ClientOptions {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /** Answers what the agent asks; `undefined` is a refusal with -32601. Permissions are given unless this says otherwise. */
+  /** Answers what the agent asks; `undefined` is a refusal with -32601. Permissions are given unless this
+   *  says otherwise. */
   readonly onRequest?: (method: string, params: unknown) => unknown
   /** Capabilities of the client; files can be read and written unless given. */
   readonly capabilities?: object
@@ -37,7 +38,8 @@ export interface ClientOptions {
   readonly patienceMs?: number
 }
 
-/** An editor that knows nothing of us: lines over pipes, written without the SDK, so that it sees what is really sent. */
+/** An editor that knows nothing of us: lines over pipes, written without the SDK, so that it sees what is
+ *  really sent. */
 export interface AcpClient {
   readonly pid: number
   /** The answer to `initialize`. */

@@ -3,8 +3,9 @@ import { createAgent } from './kit.ts'
 import { onDisk } from './memory.ts'
 import { canLoad, canResume, everything } from './taking-up.ts'
 
-/** Does what the protocol says: keeps its sessions on disk, resumes, loads, lists, forks, closes and deletes them, has
- *  modes and names its messages. `--system-prompt` takes one; `--without=resume,fork` lacks these. */
+/** Does what the protocol says: keeps its sessions on disk, resumes, loads, lists, forks, closes and deletes
+ *  them, has modes and names its messages. `--system-prompt` takes one; `--without=resume,fork` lacks
+ *  these. */
 const { values } = parseArgs({
   options: {
     'system-prompt': { type: 'boolean', default: false },

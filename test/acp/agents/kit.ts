@@ -19,18 +19,20 @@ export interface Traits {
   readonly namesMessages?: boolean
   /** Said by the agent itself before each question, and shown as the user's words in a replay. */
   readonly reminder?: string
-  /** Said by the agent itself before each answer, as if it were a part of it; neither the model nor a replay has it. */
+  /** Said by the agent itself before each answer, as if it were a part of it; neither the model nor a replay
+   *  has it. */
   readonly notice?: string
   /** How it says that it does not know a session. */
   readonly unknownCode?: number
 }
 
-/** An agent that is being put together: what each of them does is there already, the rest is added to `app`. */
+/** An agent that is being put together: what each of them does is there already, the rest is added to
+ *  `app`. */
 export interface AgentKit {
   readonly app: acp.AgentApp
   readonly traits: Traits
-  /** A session of this process, from now on. Throws as the traits say if it is not known. A system prompt that is not given
-   *  again is dropped, which the protocol allows. */
+  /** A session of this process, from now on. Throws as the traits say if it is not known. A system prompt
+   *  that is not given again is dropped, which the protocol allows. */
   takeUp(sessionId: string, system?: acp.SystemPrompt | null): Remembered
   begin(cwd: string, system: acp.SystemPrompt | null | undefined, entries?: readonly Entry[]): Remembered
   drop(sessionId: string): void

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type ModelCall, type Pause, type Step, timesIn } from './step.ts'
 
-/** The model behind the agents of the tests: it records exactly what it is given and answers as it is told. */
+/** The model behind the agents of the tests: it records exactly what it is given and answers as it is
+ *  told. */
 export interface TestModel {
   /** For the agent's environment. */
   readonly url: string
@@ -28,8 +29,8 @@ export function timesGiven(turn: ModelCall, text: string): number {
   return turn.messages.reduce((sum, message) => sum + timesIn(message.text, text), 0)
 }
 
-/** Words for a question that can be found again: the default answer names them without their beginning, so that an answer
- *  does not count as the question. */
+/** Words for a question that can be found again: the default answer names them without their beginning, so
+ *  that an answer does not count as the question. */
 export const marker = (name: string): string => `MARK-${name}`
 
 /** The words that stand in the n-th answer and in no other, unless a test has written it. */

@@ -17,7 +17,8 @@ export interface Played {
   readonly stopReason: StopReason
 }
 
-/** Does what the model says, step by step, before the eyes of the client. A cancelled turn keeps what was said. */
+/** Does what the model says, step by step, before the eyes of the client. A cancelled turn keeps what was
+ *  said. */
 export async function play(steps: AsyncIterable<Step>, playing: Playing): Promise<Played> {
   const { client, sessionId, signal } = playing
   const named = playing.namesMessages ? { messageId: randomUUID() } : {}

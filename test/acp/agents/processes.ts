@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** The variable by which everything that descends from one start is found again, also what has left its group and its
- *  parents. */
+/** The variable by which everything that descends from one start is found again, also what has left its group
+ *  and its parents. */
 export const runVariable = 'TEST_AGENT_RUN'
 
-/** The processes that were started with this mark in their environment, and live. Linux only: elsewhere there are none. */
+/** The processes that were started with this mark in their environment, and live. Linux only: elsewhere there
+ *  are none. */
 export function processesOf(run: string, variable: string = runVariable): readonly number[] {
   const mark = `${variable}=${run}\0`
   return processIds().filter(pid => {

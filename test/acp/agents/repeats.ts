@@ -2,7 +2,8 @@ import { createAgent } from './kit.ts'
 import { onDisk } from './memory.ts'
 import { canLoad } from './taking-up.ts'
 
-/** Keeps its sessions on disk, puts a reminder of its own before each question, and replays that as the user's words. */
+/** Keeps its sessions on disk, puts a reminder of its own before each question, and replays that as the
+ *  user's words. */
 const kit = createAgent({
   name: 'repeats',
   memory: onDisk(),

@@ -8,8 +8,9 @@ export interface ShownMessage {
   readonly id: string | null
 }
 
-/** The thread of one session in an editor that does what editors do: pieces of the same speaker are put together, a call
- *  is one line however often there is news of it, nothing is compared with what was shown before. */
+/** The thread of one session in an editor that does what editors do: pieces of the same speaker are put
+ *  together, a call is one line however often there is news of it, nothing is compared with what was shown
+ *  before. */
 export interface Thread {
   readonly messages: readonly ShownMessage[]
   /** The person's own words, which an editor shows as they are sent. */

@@ -1,4 +1,5 @@
-/** What a test's model tells an agent to do next. The agents of this folder read these over HTTP, one JSON text a line. */
+/** What a test's model tells an agent to do next. The agents of this folder read these over HTTP, one JSON
+ *  text a line. */
 export type Step =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thought'; readonly text: string }

@@ -1,5 +1,5 @@
-/** What the strange agent writes, byte for byte: things that are lost by whoever parses a line and prints it again, or looks
- *  at it with a schema. `SESSION` stands for the id of the session. */
+/** What the strange agent writes, byte for byte: things that are lost by whoever parses a line and prints it
+ *  again, or looks at it with a schema. `SESSION` stands for the id of the session. */
 export const strangeLines = {
   unknownUpdate:
     '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"hologram_update","depth":{"z":[1,2,3]}}}}',

@@ -8,7 +8,8 @@ import { type Hosting, openHosting, type TestHost } from './hosting.ts'
 
 const [first, second, third] = [marker('first'), marker('second'), marker('third')]
 
-/** One turn, then everything is ended; a second one with a new agent. What its model was given has the first exactly once. */
+/** One turn, then everything is ended; a second one with a new agent. What its model was given has the first
+ *  exactly once. */
 async function acrossDeath(hosting: Hosting, command: readonly string[]): Promise<TestHost> {
   const before = hosting.host(command)
   await before.say('talk', first)

@@ -7,8 +7,8 @@ import type { AcpClient } from '../agents/client.ts'
 import { type AgentName, agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { marker, slowly, timesGiven } from '../agents/model-server.ts'
 
-/** Kills at random moments: of the agent alone, or of everything. Whatever was said and shown is given to the model exactly once
- *  from then on, and shown to the editor exactly once. */
+/** Kills at random moments: of the agent alone, or of everything. Whatever was said and shown is given to the
+ *  model exactly once from then on, and shown to the editor exactly once. */
 
 const agents: readonly (readonly [AgentName, ...string[]])[] = [
   ['forgetful'],
@@ -78,7 +78,8 @@ async function play(
       kills[kind]++
     }
     const isWhole = await prompted
-    // An agent that was killed before it said a word is followed by one that is asked again, and answers with other words.
+    // An agent that was killed before it said a word is followed by one that is asked again, and answers with
+    // other words.
     const isSeen = editor.thread(id).times(one.reply) > 0
     one.answered = isSeen ? (isWhole ? 'all' : 'something') : isWhole ? 'otherwise' : 'nothing'
     said.push(one)
@@ -117,7 +118,8 @@ async function killAgent(editor: AcpClient): Promise<void> {
   }
 }
 
-/** A session in which nothing was kept before the kill is none: then nothing was shown either, and a new one begins. */
+/** A session in which nothing was kept before the kill is none: then nothing was shown either, and a new one
+ *  begins. */
 async function openAgain(editor: AcpClient, id: string, said: Said[]): Promise<string> {
   try {
     await editor.load(id)

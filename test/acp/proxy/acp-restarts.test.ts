@@ -4,8 +4,8 @@ import { type AgentName, agentCommand, behindProxy, openStage } from '../agents/
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
 import { untilDrafted } from './stored.ts'
 
-/** With any agent behind the proxy, an editor that knows nothing of us keeps its memory when everything is killed: the model is given
- *  every earlier turn once, and the editor is shown every message once. */
+/** With any agent behind the proxy, an editor that knows nothing of us keeps its memory when everything is
+ *  killed: the model is given every earlier turn once, and the editor is shown every message once. */
 
 type Agent = readonly [AgentName, ...string[]]
 

@@ -28,7 +28,7 @@ export const send = (sessionId: string, update: object) =>
 export const say = (sessionId: string, text: string) =>
   send(sessionId, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
 
-/** An agent without any abilities, on stdin and stdout: it may do what the SDK would not let it. */
+/** An agent without any capabilities, on stdin and stdout: it may do what the SDK would not let it. */
 export function runRaw({ begin, prompt }: RawAgent): void {
   createInterface({ input: process.stdin })
     .on('line', line => void answer(JSON.parse(line) as Asked))

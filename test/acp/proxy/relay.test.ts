@@ -40,7 +40,7 @@ describe('behind the proxy', () => {
     for (const line of lines) expect(received).toContain(line)
   })
 
-  it('the agent’s abilities are all there, and ours besides', async () => {
+  it('the agent’s capabilities are all there, and ours besides', async () => {
     await using stage = await openStage()
     const editor = await stage.start(command)
     expect(editor.agent.agentCapabilities).toEqual({

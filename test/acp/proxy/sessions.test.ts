@@ -5,13 +5,14 @@ import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
 import { storeOf } from './stored.ts'
 
-/** What agents lack, the proxy has: list, load, resume, fork, delete, close. And what they forget, it tells them. */
+/** What agents lack, the proxy has: list, load, resume, fork, delete, close. And what they forget, it tells
+ *  them. */
 
 const [first, second, third] = ['first', 'second', 'third'].map(marker) as [string, string, string]
 const forgetful = behindProxy(agentCommand('forgetful'))
 const good = behindProxy(agentCommand('good'))
 
-describe('an agent without any abilities', () => {
+describe('an agent without any capabilities', () => {
   it('has its sessions listed by what was said in them, also after a kill', async () => {
     await using stage = await openStage()
     const before = await stage.start(forgetful)

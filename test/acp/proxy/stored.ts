@@ -11,7 +11,8 @@ export function storeOf({ env }: Pick<Stage, 'env'>): Promise<Store> {
   return openStore(join(dataFolder(env), 'conversations.db'))
 }
 
-/** Waits until this piece of an answer that is still arriving is on the disk: it is written a fifth of a second after it came. */
+/** Waits until this piece of an answer that is still arriving is on the disk: it is written a fifth of a
+ *  second after it came. */
 export async function untilDrafted(stage: Pick<Stage, 'env'>, text: string): Promise<void> {
   await using store = await storeOf(stage)
   await vi.waitUntil(async () => (await draftsOf(store)).includes(text), { timeout: 10_000, interval: 20 })

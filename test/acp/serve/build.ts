@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { z } from 'zod'
 import { serve } from '../../../src/acp/serve/serve.ts'
-import type { Served } from '../../../src/acp/serve/served.ts'
+import type { ServeOptions } from '../../../src/acp/serve/serve-options.ts'
 import { type Tools, tool } from '../../../src/agent/tools/tool.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { type ScriptedOptions, scripted } from '../../../src/models/scripted.ts'
@@ -22,7 +22,7 @@ export interface Desk {
 export interface DeskOptions {
   readonly script?: ScriptedOptions['script']
   readonly tools?: Tools
-  readonly served?: Partial<Served>
+  readonly served?: Partial<ServeOptions>
   /** What the editors let us do with their files. */
   readonly can?: { readonly readTextFile?: boolean; readonly writeTextFile?: boolean }
 }

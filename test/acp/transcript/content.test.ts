@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { blockOf, contentOf } from '../../../src/acp/transcript/content.ts'
+import { blockFromContent, contentFromBlock } from '../../../src/acp/transcript/content.ts'
 import type { Block } from '../../../src/core/block.ts'
 import { prepareMessages } from '../../../src/core/prepare.ts'
 import { anyContent } from './any-update.ts'
@@ -9,9 +9,9 @@ describe('content of the protocol', () => {
   it('comes back exactly as it was, whatever the schema allows', () => {
     fc.assert(
       fc.property(anyContent, content => {
-        const block = blockOf(content)
+        const block = blockFromContent(content)
         prepareMessages([{ role: 'user', blocks: [block] }])
-        expect(contentOf(block)).toEqual(content)
+        expect(contentFromBlock(block)).toEqual(content)
       }),
       { numRuns: 200 },
     )
@@ -19,25 +19,25 @@ describe('content of the protocol', () => {
 
   it('comes back also with half a character in it, which bytes cannot hold', () => {
     const content = { type: 'resource', resource: { uri: 'file:///a', text: 'a\ud800b' } }
-    expect(contentOf(blockOf(content))).toEqual(content)
+    expect(contentFromBlock(blockFromContent(content))).toEqual(content)
   })
 
   it('comes back also where we do not know it', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.string(), (fields, type) => {
         const content = JSON.parse(JSON.stringify({ ...fields, type }))
-        expect(contentOf(blockOf(content))).toEqual(content)
+        expect(contentFromBlock(blockFromContent(content))).toEqual(content)
       }),
     )
     const more = { future: [1], fields: {}, as: 'x' }
     fc.assert(
       fc.property(anyContent, known => {
         const content = { ...known, ...more }
-        expect(contentOf(blockOf(content))).toEqual(content)
+        expect(contentFromBlock(blockFromContent(content))).toEqual(content)
       }),
     )
     for (const broken of [{ type: 'text' }, { type: 'image', data: 1 }, { type: 'resource', resource: {} }])
-      expect(contentOf(blockOf(broken))).toEqual(broken)
+      expect(contentFromBlock(blockFromContent(broken))).toEqual(broken)
   })
 
   it.each<readonly [object, Block]>([
@@ -70,7 +70,7 @@ describe('content of the protocol', () => {
       },
     ],
   ])('%o is a block of ours', (content, block) => {
-    expect(blockOf(content)).toEqual(block)
+    expect(blockFromContent(content)).toEqual(block)
   })
 })
 
@@ -103,6 +103,6 @@ describe('a block that came from elsewhere', () => {
     [{ type: 'tool_call', callId: 'c', name: 'n', input: {} }, null],
     [{ type: 'provider_file', reference: 1 }, null],
   ])('%o has content where the protocol has a place for it', (block, content) => {
-    expect(contentOf(block)).toEqual(content)
+    expect(contentFromBlock(block)).toEqual(content)
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createFold, type Effect, type Fold } from '../../../src/acp/transcript/fold.ts'
+import { createFold, type Fold, type FoldEffect } from '../../../src/acp/transcript/fold.ts'
 import { hear } from '../../../src/acp/transcript/hear.ts'
 import type { Heard } from '../../../src/acp/transcript/heard.ts'
 import type { Block } from '../../../src/core/block.ts'
@@ -13,18 +13,18 @@ const settling = fc.array(fc.boolean(), { maxLength: 25 })
 
 interface Followed {
   readonly messages: readonly NewMessage[]
-  readonly effects: readonly Effect[]
+  readonly effects: readonly FoldEffect[]
   /** Of those, the ones before the turn ended. */
   readonly before: number
 }
 
 /** Folds a turn, and checks at each moment that no word is lost: what is in no message is drafted. */
 function follow(fold: Fold, heard: readonly Heard[], settles: readonly boolean[]): Followed {
-  const effects: Effect[] = []
+  const effects: FoldEffect[] = []
   let said = ''
   const nothingIsLost = () => {
     const drafted = fold.drafted.map(({ text }) => text).join('')
-    expect(wordsOf(messagesOf(effects)) + drafted).toBe(said)
+    expect(wordsOf(messagesFromReplay(effects)) + drafted).toBe(said)
   }
   for (const [i, one] of heard.entries()) {
     effects.push(...fold.hear(one))
@@ -33,13 +33,13 @@ function follow(fold: Fold, heard: readonly Heard[], settles: readonly boolean[]
     if (settles[i]) effects.push(...fold.settle())
     nothingIsLost()
   }
-  const before = messagesOf(effects).length
+  const before = messagesFromReplay(effects).length
   effects.push(...fold.end())
   nothingIsLost()
-  return { messages: messagesOf(effects), effects, before }
+  return { messages: messagesFromReplay(effects), effects, before }
 }
 
-function messagesOf(effects: readonly Effect[]): readonly NewMessage[] {
+function messagesFromReplay(effects: readonly FoldEffect[]): readonly NewMessage[] {
   return effects.flatMap(effect => (effect.type === 'message' ? [effect.message] : []))
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createFold, type Effect } from '../../../src/acp/transcript/fold.ts'
+import { createFold, type FoldEffect } from '../../../src/acp/transcript/fold.ts'
 import { hear } from '../../../src/acp/transcript/hear.ts'
-import type { CallNews, Heard } from '../../../src/acp/transcript/heard.ts'
+import type { CallChange, Heard } from '../../../src/acp/transcript/heard.ts'
 import type { Block } from '../../../src/core/block.ts'
 
 const say = (text: string, messageId: string | null = null): Heard => ({
@@ -10,15 +10,15 @@ const say = (text: string, messageId: string | null = null): Heard => ({
   messageId,
 })
 const think = (text: string): Heard => ({ type: 'thought', text, messageId: null })
-const news = (callId: string, status?: CallNews['status'], more: Partial<CallNews> = {}): Heard => ({
+const news = (callId: string, status?: CallChange['status'], more: Partial<CallChange> = {}): Heard => ({
   type: 'call',
   call: { callId, ...(status ? { status } : {}), ...more },
 })
-const read = (callId: string, status: CallNews['status'] = 'pending'): Heard =>
+const read = (callId: string, status: CallChange['status'] = 'pending'): Heard =>
   news(callId, status, { name: 'read', input: { of: callId } })
 
 /** What the effects come to, one line each. */
-function told(effects: readonly Effect[]): readonly string[] {
+function told(effects: readonly FoldEffect[]): readonly string[] {
   return effects.map(effect => {
     switch (effect.type) {
       case 'draft':

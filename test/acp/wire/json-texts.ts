@@ -46,7 +46,8 @@ const letters = fc.constantFrom(
   ':',
 )
 
-/** Few keys, so that many stand twice; some that look like syntax, like a number, or that objects have by themselves. */
+/** Few keys, so that many stand twice; some that look like syntax, like a number, or that objects have by
+ *  themselves. */
 const keys = fc.constantFrom('a', 'b', 'id', '', '0', 'é🧶', '"', 'a\\b', '__proto__', 'toString')
 
 /** A string with some of its letters escaped that need not be. */

@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { ConnectionEnded } from '../../../src/acp/wire/connection-ended.ts'
-import type { RpcMessage } from '../../../src/acp/wire/line.ts'
 import { createPeer } from '../../../src/acp/wire/peer.ts'
-import { lineOf } from '../../../src/acp/wire/read-lines.ts'
-import { internalError, RpcError } from '../../../src/acp/wire/rpc-error.ts'
+import { parseLine } from '../../../src/acp/wire/read-lines.ts'
+import { ConnectionEnded, internalError, RpcError } from '../../../src/acp/wire/rpc-error.ts'
+import type { RpcMessage } from '../../../src/acp/wire/wire-line.ts'
 
 /** A peer whose other side is the test. */
 function peer(options?: { readonly idPrefix: string }) {
   const sent: (RpcMessage & { readonly jsonrpc: string })[] = []
   const ours = createPeer({ send: line => void sent.push(JSON.parse(String(line))) }, options)
-  const take = (message: unknown) => ours.take(lineOf(Buffer.from(JSON.stringify(message))))
+  const take = (message: unknown) => ours.take(parseLine(Buffer.from(JSON.stringify(message))))
   return { ...ours, sent, take }
 }
 
@@ -46,7 +45,7 @@ describe('a request of our own', () => {
       {},
     ])
       expect(take(other)).toBe(false)
-    expect(createPeer({ send() {} }).take(lineOf(Buffer.from('no JSON')))).toBe(false)
+    expect(createPeer({ send() {} }).take(parseLine(Buffer.from('no JSON')))).toBe(false)
     expect(take({ id, result: 'yes' })).toBe(true)
     expect(await answer).toBe('yes')
   })

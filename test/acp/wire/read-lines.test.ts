@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Line } from '../../../src/acp/wire/line.ts'
-import { LineTooLong, lineOf, lineSplitter } from '../../../src/acp/wire/read-lines.ts'
+import { createLineSplitter, LineTooLong, parseLine } from '../../../src/acp/wire/read-lines.ts'
+import type { WireLine } from '../../../src/acp/wire/wire-line.ts'
 
 function split(chunks: readonly (Buffer | string)[], options: { readonly maxBytes?: number } = {}) {
-  const lines: Line[] = []
-  const splitter = lineSplitter(line => lines.push(line), options)
+  const lines: WireLine[] = []
+  const splitter = createLineSplitter(line => lines.push(line), options)
   for (const chunk of chunks) splitter.push(Buffer.from(chunk))
   splitter.end()
   return lines
 }
 
-const bytesOf = (lines: readonly Line[]) => lines.map(({ bytes }) => bytes.toString('latin1'))
+const bytesOf = (lines: readonly WireLine[]) => lines.map(({ bytes }) => bytes.toString('latin1'))
 
 describe('lines', () => {
   it('are the bytes between line ends, in however many pieces they come', () => {
@@ -57,24 +57,24 @@ describe('lines', () => {
     '{"id":1} {"id":2}',
     '\ufeff{"id":1}',
   ])('that are no JSON object say nothing: %j', text => {
-    expect(lineOf(Buffer.from(text))).toEqual({ bytes: Buffer.from(text), message: null })
+    expect(parseLine(Buffer.from(text))).toEqual({ bytes: Buffer.from(text), message: null })
   })
 
   it('are only read as deep as a stack allows, and passed on whole', () => {
     const nested = (levels: number) => Buffer.from(`{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`)
-    const fits = lineOf(nested(1_000))
+    const fits = parseLine(nested(1_000))
     expect(JSON.stringify(fits.message)).toHaveLength(fits.bytes.length)
-    expect(lineOf(nested(1_001)).message).toBeNull()
-    expect(lineOf(nested(3_000_000)).message).toBeNull()
+    expect(parseLine(nested(1_001)).message).toBeNull()
+    expect(parseLine(nested(3_000_000)).message).toBeNull()
     const brackets = { text: '"[\\'.repeat(3_000), more: [[]] }
-    expect(lineOf(Buffer.from(JSON.stringify(brackets))).message).toEqual(brackets)
+    expect(parseLine(Buffer.from(JSON.stringify(brackets))).message).toEqual(brackets)
   })
 })
 
 describe('a line that does not end', () => {
   it('is given up, with what came before it heard, and nothing is heard after it', () => {
-    const lines: Line[] = []
-    const splitter = lineSplitter(line => lines.push(line), { maxBytes: 8 })
+    const lines: WireLine[] = []
+    const splitter = createLineSplitter(line => lines.push(line), { maxBytes: 8 })
     splitter.push(Buffer.from('{"id":1}\n1234'))
     splitter.push(Buffer.from('5678'))
     expect(() => splitter.push(Buffer.from('9'))).toThrow(new LineTooLong(8))
@@ -84,7 +84,7 @@ describe('a line that does not end', () => {
   })
 
   it('is given up also where its end comes with it', () => {
-    const splitter = lineSplitter(() => {}, { maxBytes: 8 })
+    const splitter = createLineSplitter(() => {}, { maxBytes: 8 })
     expect(() => splitter.push(Buffer.from('123456789\n'))).toThrow('it sent a line of more than 8 bytes')
   })
 })

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Span, spansOf, spliced, withFirstElements, withMember } from '../../../src/acp/wire/splice.ts'
+import { findSpans, type JsonSpan } from '../../../src/acp/wire/json-spans.ts'
+import { applyEdits, withFirstElements, withMember } from '../../../src/acp/wire/splice.ts'
 import { objects, type Path, type Place, type Printed, texts } from './json-texts.ts'
 
 const found = (text: string, ...path: Path) => {
   const json = Buffer.from(text)
-  return spansOf(json, path).map(({ from, to }) => json.toString('utf8', from, to))
+  return findSpans(json, path).map(({ from, to }) => json.toString('utf8', from, to))
 }
 
 const same = (one: Path, other: Path) =>
@@ -15,7 +16,7 @@ const same = (one: Path, other: Path) =>
 const withPath = (of: fc.Arbitrary<Printed>) =>
   of.chain(printed => fc.constantFrom(...printed.places).map(({ path }) => ({ ...printed, path })))
 
-const at = ({ places }: Printed, path: Path): readonly Span[] =>
+const at = ({ places }: Printed, path: Path): readonly JsonSpan[] =>
   places
     .filter(place => same(place.path, path))
     .map(({ from, to }: Place) => ({ from, to }))
@@ -31,7 +32,8 @@ function replaced(value: unknown, path: Path, by: unknown): unknown {
   return Object.fromEntries(known)
 }
 
-/** Members whose last writing leads to the value: JSON.parse believes the last one of a key that stands twice. */
+/** Members whose last writing leads to the value: JSON.parse believes the last one of a key that stands
+ *  twice. */
 function isRead(value: unknown, path: Path): boolean {
   const [step, ...rest] = path
   if (step === undefined) return true
@@ -44,7 +46,7 @@ describe('where values stand', () => {
     fc.assert(
       fc.property(texts, printed => {
         const json = Buffer.from(printed.text)
-        for (const { path } of printed.places) expect(spansOf(json, path)).toEqual(at(printed, path))
+        for (const { path } of printed.places) expect(findSpans(json, path)).toEqual(at(printed, path))
       }),
       { numRuns: 300 },
     )
@@ -75,7 +77,7 @@ describe('where values stand', () => {
         }, text)
         const isValid = reads(broken)
         if (isValid) valid++
-        expect(spansOf(Buffer.from(broken), [])).toHaveLength(isValid ? 1 : 0)
+        expect(findSpans(Buffer.from(broken), [])).toHaveLength(isValid ? 1 : 0)
       }),
       { numRuns: 1_500 },
     )
@@ -138,8 +140,8 @@ describe('where values stand', () => {
   it('is found in large lines without reading them again and again', () => {
     const members = Array.from({ length: 50_000 }, (_, index) => `"k${index}":${index}`).join()
     const json = Buffer.from(`{"params":{${members},"sessionId":"s"},"image":"${'A'.repeat(1_000_000)}"}`)
-    const once = quickest(() => expect(spansOf(json, ['nobody'])).toEqual([]))
-    const looking = quickest(() => expect(spansOf(json, ['params', 'sessionId'])).toHaveLength(1))
+    const once = quickest(() => expect(findSpans(json, ['nobody'])).toEqual([]))
+    const looking = quickest(() => expect(findSpans(json, ['params', 'sessionId'])).toHaveLength(1))
     expect(looking).toBeLessThan(10 * once)
   })
 })
@@ -149,9 +151,9 @@ describe('an edit', () => {
     fc.assert(
       fc.property(withPath(texts), fc.constantFrom('7', '"é🧶"', '{"x":[]}'), (one, by) => {
         const json = Buffer.from(one.text)
-        const edited = spliced(
+        const edited = applyEdits(
           json,
-          spansOf(json, one.path).map(span => ({ span, by })),
+          findSpans(json, one.path).map(span => ({ span, by })),
         )
         expect(restored(edited, json, at(one, one.path), by)).toEqual(json)
         const before = JSON.parse(one.text)
@@ -173,10 +175,10 @@ describe('an edit', () => {
   it('takes its pieces in any order, and at the same place in the order given', () => {
     const put = (from: number, to: number, by: string) => ({ span: { from, to }, by })
     expect(
-      spliced(Buffer.from('[1,2]'), [put(3, 4, 'b'), put(1, 2, 'a'), put(1, 1, 'x'), put(1, 1, 'y')]),
+      applyEdits(Buffer.from('[1,2]'), [put(3, 4, 'b'), put(1, 2, 'a'), put(1, 1, 'x'), put(1, 1, 'y')]),
     ).toEqual(Buffer.from('[xya,b]'))
-    expect(() => spliced(Buffer.from('[1,2]'), [put(1, 3, 'a'), put(2, 4, 'b')])).toThrow(RangeError)
-    expect(() => spliced(Buffer.from('[]'), [put(1, 5, 'a')])).toThrow(RangeError)
+    expect(() => applyEdits(Buffer.from('[1,2]'), [put(1, 3, 'a'), put(2, 4, 'b')])).toThrow(RangeError)
+    expect(() => applyEdits(Buffer.from('[]'), [put(1, 5, 'a')])).toThrow(RangeError)
   })
 })
 
@@ -191,7 +193,7 @@ describe('a member that is set', () => {
         expect(isRead(after, path)).toBe(true)
         expect(after).toEqual(set(JSON.parse(text), path, { new: true }))
         // Also for those who believe the first of two.
-        for (const span of spansOf(edited, path))
+        for (const span of findSpans(edited, path))
           expect(edited.toString('utf8', span.from, span.to)).toBe('{"new":true}')
       }),
       { numRuns: 300 },
@@ -263,7 +265,7 @@ function reads(text: string): boolean {
 }
 
 /** The edited text with the old values put back: by counting only, so that it knows nothing of JSON. */
-function restored(edited: Buffer, json: Buffer, spans: readonly Span[], by: string): Buffer {
+function restored(edited: Buffer, json: Buffer, spans: readonly JsonSpan[], by: string): Buffer {
   const pieces: Buffer[] = []
   let here = 0
   let there = 0

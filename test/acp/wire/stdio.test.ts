@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { longestLine } from '../../../src/acp/wire/read-lines.ts'
+import { maxLineBytes } from '../../../src/acp/wire/read-lines.ts'
 import { stdioConnection } from '../../../src/acp/wire/stdio.ts'
 import { heard, until } from './heard.ts'
 
@@ -83,10 +83,10 @@ describe('a client on two streams', () => {
 
   it('is given up when its line does not end', async () => {
     const { input, handlers } = connected()
-    const chunk = Buffer.alloc(longestLine / 4, 'a')
+    const chunk = Buffer.alloc(maxLineBytes / 4, 'a')
     for (let count = 0; count < 5; count++) input.write(chunk)
     await handlers.over
-    expect(handlers.events).toEqual([`end: it sent a line of more than ${longestLine} bytes`])
+    expect(handlers.events).toEqual([`end: it sent a line of more than ${maxLineBytes} bytes`])
     expect(input.destroyed).toBe(true)
   })
 })

@@ -6,39 +6,15 @@ export const knownArrows: readonly string[] = []
 
 /** Folders that import each other. */
 export const knownCycles: readonly string[] = [
-  'src/acp ⇄ src/acp/host',
-  'src/acp ⇄ src/acp/proxy',
-  'src/acp/memory ⇄ src/acp/seat',
 ]
 
 /** Names of several exported types. */
 export const knownTypeNames: readonly string[] = [
-  'Entry',
-  'Line',
-  'LineSplitter',
-  'Opening',
-  'Permissions',
-  'Settings',
-  'Taking',
-  'TurnRecord',
 ]
 
 /** Names of several exported values, or of a value and a type. */
 export const knownValueNames: readonly string[] = [
-  'callBlock',
-  'contentOf',
-  'createPermissions',
   'cutMiddle',
-  'errorText',
-  'findPlace',
-  'lineSplitter',
-  'longestLine',
-  'openSession',
-  'takePrompt',
-  'unknownSession',
-  'unlessAborted',
-  'usageOf',
-  'wordsOf',
 ]
 
 /** The largest share of files with a single importer, in percent. */

@@ -1,0 +1,75 @@
+import type { BranchRef } from '../../core/branch.ts'
+import { errorText } from '../../core/error-text.ts'
+import { InvalidError } from '../../core/errors.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { createSeat } from '../seat/seat.ts'
+import { directoryOf } from '../sessions/directory.ts'
+import { findSession, sessionKeyPrefix } from '../sessions/session-id.ts'
+import type { ProxyContext } from './proxy-context.ts'
+import type { ProxySession } from './proxy-sessions.ts'
+
+/** A session of the client's, with a seat on its branch. The branch of a new one is made with its first
+ *  message: whoever opens a session and says nothing leaves nothing behind. */
+export function createProxySession(
+  context: ProxyContext,
+  id: string,
+  params: JsonObject,
+  known: BranchRef | null,
+): ProxySession {
+  const { store, source, name, slot, sessions } = context
+  const cwd = typeof params.cwd === 'string' ? params.cwd : process.cwd()
+  const directory = directoryOf(cwd)
+  let made = known ? Promise.resolve(known) : null
+  const branch = () => {
+    made ??= make()
+    return made
+  }
+  const session: ProxySession = {
+    id,
+    directory,
+    branch,
+    settings: new Map(),
+    setIn: null,
+    prompts: new Set(),
+    seat: createSeat({
+      store,
+      source,
+      agent: name,
+      directory,
+      params: { mcpServers: [], ...params, cwd },
+      start: slot.ready,
+      branch,
+      onSession: sessionId => sessions.link(sessionId, session),
+      onLateFailure: error => context.log(`not recorded yet: ${errorText(error)}`),
+    }),
+  }
+  sessions.add(session)
+  return session
+
+  async function make(): Promise<BranchRef> {
+    const place = await store.findOrCreate(`${sessionKeyPrefix}${id}`, {
+      directory,
+      channel: 'acp',
+      model: name,
+    })
+    return place.branch
+  }
+}
+
+/** The session that the client means: one that is open, or one from the store. Null if nobody knows it. */
+export async function findProxySession(
+  context: ProxyContext,
+  id: string,
+  params: JsonObject,
+): Promise<ProxySession | null> {
+  const open = context.sessions.get(id) ?? (await context.adoptions.get(id)?.done)
+  if (open) return open
+  const place = await findSession(context.store, id)
+  if (!place) return null
+  const { directory, owner } = place.conversation
+  if (owner !== null)
+    throw new InvalidError('session', `${id} belongs to ${owner}, which alone writes it: skein show ${id}`)
+  const { sessionId: _, ...rest } = params
+  const cwd = typeof rest.cwd === 'string' ? rest.cwd : (directory ?? process.cwd())
+  return context.sessions.get(id) ?? createProxySession(context, id, { ...rest, cwd }, place.branch)
+}

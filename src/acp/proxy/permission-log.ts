@@ -1,0 +1,30 @@
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { WireLine } from '../wire/wire-line.ts'
+import type { ProxySession } from './proxy-sessions.ts'
+
+/** PermissionLog that an agent has asked for, until the client replies: both are kept. */
+export interface PermissionLog {
+  /** A request as the client gets it. */
+  asked(line: WireLine, session: ProxySession): void
+  /** What was asked and answered, if this line is the answer. */
+  answered(line: WireLine): { readonly session: ProxySession; readonly data: JsonObject } | null
+}
+
+export function createPermissionLog(): PermissionLog {
+  const open = new Map<string, { readonly session: ProxySession; readonly params: JsonObject }>()
+  return {
+    asked(line, session) {
+      open.set(JSON.stringify(line.message!.id), { session, params: line.message!.params ?? {} })
+      session.seat.asked()
+    },
+    answered(line) {
+      const key = JSON.stringify(line.message?.id)
+      const found = open.get(key)
+      if (!found) return null
+      open.delete(key)
+      const { toolCall = null, options = null } = found.params
+      const outcome = (line.message!.result ?? line.message!.error ?? null) as Json
+      return { session: found.session, data: { toolCall, options, answer: outcome } }
+    },
+  }
+}

@@ -1,0 +1,95 @@
+import type { BranchRef } from '../../core/branch.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { isNonEmpty } from '../../core/message.ts'
+import { pathOf } from '../../core/path.ts'
+import { takeOver } from '../../recorder/take-over.ts'
+import { openReplay, type ReplayWindow } from '../seat/replay-window.ts'
+import { messagesFromReplay } from '../transcript/messages-from-replay.ts'
+import { replayUpdates } from '../transcript/replay-updates.ts'
+import type { WireLine } from '../wire/wire-line.ts'
+import { createProxySession, findProxySession } from './create-session.ts'
+import type { ProxyContext } from './proxy-context.ts'
+import type { ProxySession } from './proxy-sessions.ts'
+import { errorLine, resultLine, rpcFailure, unknownSessionLine, updateLine } from './reply-lines.ts'
+
+/** `session/load` and `session/resume`: the client gets the transcript from the store, the agent its memory
+ *  in whatever way it can. What the agent replays reaches no client: it would be a second transcript, with
+ *  what the agent was told in it as somebody's words. */
+export async function reopenSession(context: ProxyContext, line: WireLine): Promise<void> {
+  const { id, method, params } = line.message as { id: string | number; method: string; params: JsonObject }
+  const sessionId = String(params.sessionId)
+  try {
+    const session = await findProxySession(context, sessionId, params)
+    if (!session) return await adoptSession(context, line)
+    const ref = await session.branch()
+    // What a dead process had heard of an answer is shown as well.
+    await takeOver(context.store, ref.conversationId, ref.name, context.source)
+    const { sessionId: _, ...answer } = await session.seat.sit()
+    if (method === 'session/load') await replay(context, sessionId, ref)
+    context.toClient(resultLine(id, answer))
+  } catch (error) {
+    context.toClient(errorLine(id, rpcFailure(error)))
+  }
+}
+
+/** Everything that was said, in order, before the answer. */
+async function replay({ store, toClient }: ProxyContext, sessionId: string, ref: BranchRef): Promise<void> {
+  const { head } = await store.getBranch(ref)
+  if (head === null) return
+  for (const update of replayUpdates(await pathOf(store, head))) toClient(updateLine(sessionId, update))
+}
+
+/** A session that the agent may know from the time before us: the client's request goes on as it is, the
+ *  agent's own replay is what the client sees, and what it says is kept, so that from now on nothing of it
+ *  can be lost. */
+async function adoptSession(context: ProxyContext, line: WireLine): Promise<void> {
+  const { id, method, params } = line.message as { id: string | number; method: string; params: JsonObject }
+  const sessionId = String(params.sessionId)
+  const { capabilities } = await context.slot.ready()
+  if (!(method === 'session/load' ? capabilities.load : capabilities.resume)) {
+    context.toClient(unknownSessionLine(id, sessionId))
+    return
+  }
+  const window = openReplay(context.source)
+  const knows = Promise.withResolvers<boolean>()
+  context.replies.expect(id, {
+    onAnswer(reply) {
+      context.toClient(reply.bytes)
+      window.answered()
+      knows.resolve(reply.message!.error === undefined)
+    },
+    onDeath() {
+      context.toClient(unknownSessionLine(id, sessionId))
+      knows.resolve(false)
+    },
+  })
+  const done = (async () => ((await knows.promise) ? await keep(context, sessionId, params, window) : null))()
+  context.adoptions.set(sessionId, { window, done })
+  context.toAgent(line.bytes)
+  try {
+    await done
+  } finally {
+    context.adoptions.delete(sessionId)
+  }
+}
+
+async function keep(
+  context: ProxyContext,
+  foreignId: string,
+  { sessionId: _, ...params }: JsonObject,
+  window: ReplayWindow,
+): Promise<ProxySession> {
+  const { store, name, sessions } = context
+  const messages = messagesFromReplay(await window.whole())
+  const session = createProxySession(context, foreignId, params, null)
+  sessions.link(foreignId, session)
+  if (!isNonEmpty(messages)) {
+    session.seat.begun(foreignId)
+    return session
+  }
+  const branch = await session.branch()
+  const { head } = await store.append(branch, null, messages)
+  await store.setAgentLink(branch, { agent: name, directory: session.directory, foreignId, seen: head })
+  session.seat.begun(foreignId, head)
+  return session
+}

@@ -1,0 +1,44 @@
+import { errorText } from '../../core/error-text.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { findSpans } from '../wire/json-spans.ts'
+import { internalError, noSuchSession, RpcError } from '../wire/rpc-error.ts'
+import { applyEdits } from '../wire/splice.ts'
+import type { RpcFailure, RpcId, WireLine } from '../wire/wire-line.ts'
+
+/** The lines that we say ourselves. */
+
+export function resultLine(id: RpcId, result: unknown): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, result })
+}
+
+export function errorLine(id: RpcId, error: RpcFailure): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error })
+}
+
+export function updateLine(sessionId: string, update: JsonObject): string {
+  return JSON.stringify({ jsonrpc: '2.0', method: 'session/update', params: { sessionId, update } })
+}
+
+/** An error as a peer is told it: the agent's own, or ours. */
+export function rpcFailure(error: unknown): RpcFailure {
+  if (error instanceof RpcError) {
+    const { code, message, data } = error
+    return { code, message, ...(data === undefined ? {} : { data }) }
+  }
+  return { code: internalError, message: errorText(error) }
+}
+
+/** A session that nobody knows. */
+export function unknownSessionLine(id: RpcId, sessionId: string): string {
+  return errorLine(id, { code: noSuchSession, message: `there is no session ${sessionId}` })
+}
+
+/** The line with another session id in its parameters; the very same bytes if it has that id already. */
+export function withSessionId({ bytes, message }: WireLine, sessionId: string): Buffer {
+  if (message?.params?.sessionId === sessionId) return bytes
+  const by = JSON.stringify(sessionId)
+  return applyEdits(
+    bytes,
+    findSpans(bytes, ['params', 'sessionId']).map(span => ({ span, by })),
+  )
+}

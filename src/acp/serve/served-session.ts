@@ -1,0 +1,224 @@
+import type {
+  AgentContext,
+  McpServer as ClientMcpServer,
+  ContentBlock,
+  PromptResponse,
+  SessionUpdate,
+} from '@agentclientprotocol/sdk/unstable'
+import { type Agent, createAgent } from '../../agent/agent.ts'
+import { type McpServer, type McpTools, openMcpTools } from '../../agent/mcp/open-mcp-tools.ts'
+import type { AgentEvent } from '../../agent/run/events.ts'
+import { windowOf } from '../../context/fit/model-windows.ts'
+import type { BranchRef } from '../../core/branch.ts'
+import { conversationId } from '../../core/ids.ts'
+import { createSerialQueue } from '../../core/wait.ts'
+import { messageFromPrompt } from '../transcript/message-from-prompt.ts'
+import { answerPrompt } from './answer-prompt.ts'
+import { editorFileTools, type FileCapabilities } from './editor-files.ts'
+import { invalidParamsError } from './request-error.ts'
+import { createRunUpdates } from './run-updates.ts'
+import type { ServeOptions } from './serve-options.ts'
+import { type SessionMode, type SessionSettings, settingsForClient } from './session-settings.ts'
+import { createToolPermissions, withPermission } from './tool-permissions.ts'
+
+/** A session that a client has open: a branch, and an agent that answers on it. */
+export interface ServedSession {
+  readonly id: string
+  /** Null as long as nothing has been said: then it is in no list, and gone when it is closed. */
+  readonly branch: BranchRef | null
+  readonly settings: SessionSettings
+  /** The settings as they stand in the answers to `session/new` and its like. */
+  shown(): ReturnType<typeof settingsForClient>
+  setMode(mode: SessionMode): void
+  /** Throws if it is none of those that are offered. */
+  setModel(model: string): Promise<void>
+  tell(update: SessionUpdate): Promise<void>
+  /** Takes what a person says. Prompts are taken one at a time, in the order they came. */
+  prompt(prompt: readonly ContentBlock[], signal: AbortSignal): Promise<PromptResponse>
+  /** Stops the prompt that is being answered, and those that wait. */
+  cancel(): void
+  /** Does something between two prompts. */
+  between<T>(work: () => Promise<T>): Promise<T>
+  /** Stops what runs, keeps what was said, and frees what the session holds. */
+  end(): Promise<void>
+}
+
+export interface SessionSetup {
+  readonly id: string
+  readonly cwd: string
+  readonly branch: BranchRef | null
+  readonly settings: SessionSettings
+  readonly mcpServers: readonly ClientMcpServer[]
+  readonly client: Pick<AgentContext, 'request' | 'notify'>
+  /** What the client lets us do with its files. */
+  readonly files: FileCapabilities
+  newId(): string
+}
+
+export function createServedSession(served: ServeOptions, setup: SessionSetup): ServedSession {
+  const { store, models, log } = served
+  const { id, cwd, client, newId } = setup
+  const ending = new AbortController()
+  const given = openClientMcpServers(setup.mcpServers, cwd, { log, signal: ending.signal })
+  const stops = new Set<AbortController>()
+  const calls = createCalls()
+  let { settings, branch } = setup
+  let speaking: { readonly model: string; readonly agent: Promise<Agent> } | null = null
+  const between = createSerialQueue()
+
+  const tell = (update: SessionUpdate) => client.notify('session/update', { sessionId: id, update })
+
+  const permissions = createToolPermissions({
+    sessionId: id,
+    store,
+    client,
+    isAuto: () => settings.mode === 'auto',
+    shown: callId => calls.of(callId).promise,
+    started: toolCallId => tell({ sessionUpdate: 'tool_call_update', toolCallId, status: 'in_progress' }),
+    log,
+  })
+
+  /** The agent of the model that is chosen now. */
+  async function agentNow(): Promise<Agent> {
+    const { model } = settings
+    if (speaking?.model !== model) {
+      await closeAgent()
+      speaking = { model, agent: agentOf(model) }
+    }
+    try {
+      return await speaking.agent
+    } catch (error) {
+      // What is missing may be there the next time.
+      speaking = null
+      throw error
+    }
+  }
+
+  async function agentOf(model: string): Promise<Agent> {
+    const { tools = {}, ...parts } = await served.speaking(model)
+    const files = editorFileTools({ client, sessionId: id, cwd, can: setup.files })
+    const all = { ...files, ...tools, ...(await given)?.tools }
+    return createAgent({ ...parts, store, tools: withPermission(all, permissions.may) })
+  }
+
+  async function closeAgent(): Promise<void> {
+    const agent = await speaking?.agent.catch(() => null)
+    speaking = null
+    // A message that waits for the store stays queued: changing the model need not wait for it.
+    await agent?.close({ withinMs: 0 })
+  }
+
+  /** Whoever opens a session and says nothing leaves nothing behind: it is made with the first words. */
+  async function place(): Promise<BranchRef> {
+    if (branch === null) {
+      const wanted = { id: conversationId(id), directory: cwd, channel: 'acp', model: settings.model }
+      branch = (await store.create(wanted)).branch
+    }
+    return branch
+  }
+
+  async function answer(prompt: readonly ContentBlock[], signal: AbortSignal): Promise<PromptResponse> {
+    if (signal.aborted) return { stopReason: 'cancelled' }
+    const words = messageFromPrompt(prompt)
+    const agent = await agentNow()
+    const window = windowOf(settings.model).limit
+    const updates = createRunUpdates({ newId, isAllowed: permissions.isAllowed, window })
+    calls.forget()
+    return answerPrompt({ agent, branch: await place(), words, signal, updates, store, tell, onShown, log })
+  }
+
+  function onShown(event: AgentEvent): void {
+    if (event.type === 'tool_started') calls.of(event.callId).resolve()
+    if (event.type === 'trouble') log(`the store: ${event.trouble.kind}: ${String(event.trouble.error)}`)
+  }
+
+  function cancel(): void {
+    for (const stop of stops) stop.abort(new DOMException('cancelled', 'AbortError'))
+  }
+
+  return {
+    id,
+    get branch() {
+      return branch
+    },
+    get settings() {
+      return settings
+    },
+    shown: () => settingsForClient(settings, models),
+    setMode(mode) {
+      settings = { ...settings, mode }
+    },
+    async setModel(model) {
+      if (!models.some(one => one.id === model))
+        throw invalidParamsError(`there is no model ${model} to choose`)
+      settings = { ...settings, model }
+      if (branch) await store.updateConversation(branch.conversationId, { model })
+    },
+    tell,
+    async prompt(prompt, signal) {
+      const stop = new AbortController()
+      stops.add(stop)
+      try {
+        return await between(() => answer(prompt, AbortSignal.any([stop.signal, signal])))
+      } finally {
+        stops.delete(stop)
+      }
+    },
+    cancel,
+    between,
+    async end() {
+      ending.abort()
+      cancel()
+      await closeAgent()
+      await between(async () => undefined)
+      await (await given)?.close()
+    },
+  }
+}
+
+/** The calls of a turn that the client has been shown: a question about one that it has not would come from
+ *  nowhere. */
+function createCalls() {
+  const calls = new Map<string, PromiseWithResolvers<void>>()
+  return {
+    of(callId: string): PromiseWithResolvers<void> {
+      const call = calls.get(callId) ?? Promise.withResolvers<void>()
+      calls.set(callId, call)
+      return call
+    },
+    forget: () => calls.clear(),
+  }
+}
+
+/** Tools of the MCP servers that a client gives with a session; null without any. A server that cannot be
+ *  started is told of in the log, and the session goes on without it. */
+async function openClientMcpServers(
+  given: readonly ClientMcpServer[],
+  cwd: string,
+  { log, signal }: { log(line: string): void; readonly signal: AbortSignal },
+): Promise<McpTools | null> {
+  const servers: Record<string, McpServer> = {}
+  for (const one of given) {
+    const server = serverOf(one, cwd)
+    if (server) servers[one.name] = server
+    else
+      log(
+        `the MCP server ${one.name} is of a kind that was not offered (${'type' in one ? one.type : 'unknown'})`,
+      )
+  }
+  if (Object.keys(servers).length === 0) return null
+  // Given up, it has ended what it had started.
+  return openMcpTools(servers, { signal, onProblem: ({ error }) => log(error.message) }).catch(() => null)
+}
+
+function serverOf(given: ClientMcpServer, cwd: string): McpServer | null {
+  if ('command' in given) {
+    const { command, args, env } = given
+    return { command, args, env: Object.fromEntries(env.map(({ name, value }) => [name, value])), cwd }
+  }
+  if (given.type !== 'http') return null
+  return {
+    url: given.url,
+    headers: Object.fromEntries(given.headers.map(({ name, value }) => [name, value])),
+  }
+}

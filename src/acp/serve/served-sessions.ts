@@ -1,0 +1,173 @@
+import { isAbsolute } from 'node:path'
+import type { AgentContext, ListSessionsResponse, McpServer } from '@agentclientprotocol/sdk/unstable'
+import type { BranchRef } from '../../core/branch.ts'
+import { pathOf } from '../../core/path.ts'
+import type { BranchInConversation } from '../../core/ports.ts'
+import { takeOver } from '../../recorder/take-over.ts'
+import { deleteSession } from '../sessions/delete-session.ts'
+import { directoryOf } from '../sessions/directory.ts'
+import { forkBranch } from '../sessions/fork-branch.ts'
+import { findSession } from '../sessions/session-id.ts'
+import { listSessions } from '../sessions/session-list.ts'
+import { replayUpdates } from '../transcript/replay-updates.ts'
+import type { FileCapabilities } from './editor-files.ts'
+import { invalidParamsError, unknownSessionError } from './request-error.ts'
+import type { ServeOptions } from './serve-options.ts'
+import { createServedSession, type ServedSession } from './served-session.ts'
+import { withToolDetails } from './tool-details.ts'
+
+/** What a client says about a session that it opens. */
+export interface SessionRequest {
+  readonly cwd: string
+  readonly mcpServers?: readonly McpServer[]
+}
+
+/** The sessions of a client. */
+export interface ServedSessions {
+  /** The client has said what it lets us do with its files. */
+  introduced(files: FileCapabilities): void
+  /** One that is open. Throws what a client is told of an id that nobody knows. */
+  get(sessionId: string): ServedSession
+  find(sessionId: string): ServedSession | null
+  begin(wanted: SessionRequest): Promise<ServedSession>
+  /** One from the store; `show` tells the client all that was said before. */
+  open(sessionId: string, wanted: SessionRequest, options?: { readonly show?: true }): Promise<ServedSession>
+  fork(sessionId: string, wanted: SessionRequest): Promise<ServedSession>
+  list(asked: {
+    readonly cwd?: string | null
+    readonly cursor?: string | null
+  }): Promise<ListSessionsResponse>
+  delete(sessionId: string): Promise<void>
+  close(sessionId: string): Promise<void>
+  end(): Promise<void>
+}
+
+export function createServedSessions(
+  served: ServeOptions,
+  client: Pick<AgentContext, 'request' | 'notify'>,
+  newId: () => string,
+): ServedSessions {
+  const { store, models } = served
+  const open = new Map<string, ServedSession>()
+  const ends = new Set<Promise<void>>()
+  let files: FileCapabilities = {}
+  let ended = false
+
+  async function start(
+    id: string,
+    wanted: SessionRequest,
+    place: BranchInConversation | null,
+  ): Promise<ServedSession> {
+    const cwd = checked(wanted.cwd)
+    if (ended) throw new Error('the connection has ended')
+    // Somebody who asked for the same a moment ago may have been quicker.
+    const already = open.get(id)
+    if (already) return already
+    const before = place?.conversation.model
+    const model = models.find(one => one.id === before) ?? models[0]
+    const settings = { mode: 'ask', model: model.id } as const
+    const branch = place && refOf(place.branch)
+    const { mcpServers = [] } = wanted
+    const session = createServedSession(served, {
+      id,
+      cwd,
+      branch,
+      settings,
+      mcpServers,
+      client,
+      files,
+      newId,
+    })
+    open.set(id, session)
+    return session
+  }
+
+  async function placeOf(sessionId: string): Promise<BranchInConversation> {
+    const place = await findSession(store, sessionId)
+    if (!place) throw unknownSessionError(sessionId)
+    const { owner } = place.conversation
+    if (owner !== null)
+      throw invalidParamsError(
+        `${sessionId} belongs to ${owner}, which alone writes it. To read it: skein show ${sessionId}`,
+      )
+    return place
+  }
+
+  async function close(sessionId: string): Promise<void> {
+    const session = open.get(sessionId)
+    open.delete(sessionId)
+    const ended = session?.end()
+    if (!ended) return
+    ends.add(ended)
+    await ended.finally(() => ends.delete(ended))
+  }
+
+  return {
+    introduced(can) {
+      files = can
+    },
+    get(sessionId) {
+      const session = open.get(sessionId)
+      if (!session) throw unknownSessionError(sessionId)
+      return session
+    },
+    find: sessionId => open.get(sessionId) ?? null,
+    begin: wanted => start(newId(), wanted, null),
+    async open(sessionId, wanted, { show } = {}) {
+      const place = await placeOf(sessionId)
+      // What had arrived of an answer whose process died is kept now, and shown as well.
+      await takeOver(store, place.conversation.id, place.branch.name)
+      const session = open.get(sessionId) ?? (await start(sessionId, wanted, place))
+      if (show) await session.between(() => showPast(session, session.branch))
+      return session
+    },
+    async fork(sessionId, wanted) {
+      const from = open.get(sessionId)
+      const branch = from ? from.branch : (await placeOf(sessionId)).branch
+      const id = newId()
+      if (branch === null) return start(id, wanted, null)
+      await forkBranch(store, branch, id)
+      return start(id, wanted, await placeOf(id))
+    },
+    async list({ cwd, cursor }) {
+      const directory = typeof cwd === 'string' ? checked(cwd) : null
+      const page = await listSessions(store, {
+        ...(directory === null ? {} : { cwd: directory }),
+        ...(typeof cursor === 'string' ? { cursor } : {}),
+      })
+      // In the client's own words, so that it knows its directory again.
+      const sessions = page.sessions.map(one => ({ ...one, ...(typeof cwd === 'string' ? { cwd } : {}) }))
+      return { ...page, sessions }
+    },
+    async delete(sessionId) {
+      const isOpen = open.has(sessionId)
+      await close(sessionId)
+      const place = isOpen ? await findSession(store, sessionId) : await placeOf(sessionId)
+      if (place) await deleteSession(store, place)
+    },
+    async close(sessionId) {
+      if (!open.has(sessionId)) await placeOf(sessionId)
+      await close(sessionId)
+    },
+    async end() {
+      ended = true
+      await Promise.allSettled([...[...open.keys()].map(close), ...ends])
+    },
+  }
+
+  /** Everything that was said, in order. */
+  async function showPast(session: ServedSession, branch: BranchRef | null): Promise<void> {
+    const { head } = branch ? await store.getBranch(branch) : { head: null }
+    if (head === null) return
+    for (const update of replayUpdates(await pathOf(store, head))) await session.tell(withToolDetails(update))
+  }
+}
+
+function refOf({ conversationId, name }: BranchRef): BranchRef {
+  return { conversationId, name }
+}
+
+function checked(cwd: string): string {
+  if (!isAbsolute(cwd)) throw invalidParamsError(`cwd must be an absolute path, got ${cwd}`)
+  return directoryOf(cwd)
+}

@@ -1,0 +1,34 @@
+import type { Branch, BranchRef } from '../../core/branch.ts'
+import { siblingNames } from '../../core/branch-name.ts'
+import { KeyReusedError } from '../../core/errors.ts'
+import { collectPages } from '../../core/pages.ts'
+import type { ConversationReader, ConversationWriter } from '../../core/ports.ts'
+import { sessionKeyPrefix } from './session-id.ts'
+
+/** Names that are tried while other processes take them, too. */
+const mostRetries = 1_000
+
+/** Creates a branch at the head of another, with a session id of its own and a free name: `main-2`, `main-3`
+ *  … */
+export async function forkBranch(
+  store: Pick<ConversationReader, 'getBranch' | 'listBranches'> & Pick<ConversationWriter, 'createBranch'>,
+  from: BranchRef,
+  sessionId: string,
+): Promise<Branch> {
+  const { head } = await store.getBranch(from)
+  const taken = new Set(
+    (await collectPages(page => store.listBranches(from.conversationId, page))).map(({ name }) => name),
+  )
+  const key = `${sessionKeyPrefix}${sessionId}`
+  let retries = 0
+  for (const name of siblingNames(from.name)) {
+    if (taken.has(name)) continue
+    try {
+      return await store.createBranch(from.conversationId, head, { name, key })
+    } catch (error) {
+      // Another process has just taken the name.
+      if (!(error instanceof KeyReusedError) || ++retries > mostRetries) throw error
+    }
+  }
+  throw new Error('unreachable: the names do not end')
+}

@@ -1,0 +1,60 @@
+import type { Branch } from '../../core/branch.ts'
+import { InvalidError, NotFoundError } from '../../core/errors.ts'
+import { conversationId } from '../../core/ids.ts'
+import { collectPages } from '../../core/pages.ts'
+import type { BranchInConversation, ConversationReader } from '../../core/ports.ts'
+
+/** What stands before a session id in the key of the branch that it names. */
+export const sessionKeyPrefix = 'acp:'
+
+/** The branch that a client means by a session id: the one with the key `acp:<id>`, else the conversation
+ *  with this id, at the branch where it is gone on with. Null if there is none, or it lies in the trash: to a
+ *  client that is gone. One that has expired is found, as it is for whoever names it on the command line. */
+export async function findSession(
+  store: ConversationReader,
+  sessionId: string,
+): Promise<BranchInConversation | null> {
+  return (await byKey(store, sessionId)) ?? (await byConversation(store, sessionId))
+}
+
+/** The session id of a branch: its own if it has one, else the conversation's. */
+export function sessionIdOf({ conversation, branch }: BranchInConversation): string {
+  return ownIdOf(branch) ?? conversation.id
+}
+
+async function byKey(store: ConversationReader, sessionId: string): Promise<BranchInConversation | null> {
+  if (sessionId === '') return null
+  const found = await orNull(() => store.resolve(`${sessionKeyPrefix}${sessionId}`))
+  return found && { conversation: found.conversation, branch: found.branch }
+}
+
+async function byConversation(
+  store: ConversationReader,
+  sessionId: string,
+): Promise<BranchInConversation | null> {
+  const conversation = await orNull(async () => store.getConversation(conversationId(sessionId)))
+  if (!conversation || conversation.trashedAt !== null) return null
+  const { id, activeBranch } = conversation
+  const active = await store.getBranch({ conversationId: id, name: activeBranch })
+  if (ownIdOf(active) === null) return { conversation, branch: active }
+  // A branch with an id of its own is another session: going on with it elsewhere must not move this one
+  // there.
+  const other = (await collectPages(page => store.listBranches(id, page))).find(
+    branch => ownIdOf(branch) === null,
+  )
+  return { conversation, branch: other ? await store.getBranch(other) : active }
+}
+
+function ownIdOf({ key }: Pick<Branch, 'key'>): string | null {
+  return key?.startsWith(sessionKeyPrefix) ? key.slice(sessionKeyPrefix.length) : null
+}
+
+/** A client may name anything: what cannot be a name is the name of nothing. */
+async function orNull<T>(find: () => Promise<T>): Promise<T | null> {
+  try {
+    return await find()
+  } catch (error) {
+    if (error instanceof NotFoundError || error instanceof InvalidError) return null
+    throw error
+  }
+}

@@ -1,0 +1,24 @@
+import { type Block, isMedia } from '../../core/block.ts'
+import type { NewMessage } from '../../core/message.ts'
+import { estimateTokens } from '../../core/tokens.ts'
+import { blockFromContent } from './content.ts'
+
+/** What a person said in a client, as a message. Words alone are kept as such, like those typed in a
+ *  terminal. */
+export function messageFromPrompt(prompt: readonly unknown[]): NewMessage {
+  const blocks = prompt.map(blockFromContent)
+  const [first] = blocks
+  const isPlain = blocks.length === 1 && first?.type === 'text' && Object.keys(first).length === 2
+  if (isPlain) return { role: 'user', blocks: String(first.text) }
+  return { role: 'user', blocks, tokens: tokensOf(blocks) }
+}
+
+/** A file that came as text is shown to the model as such, and has to be counted as such. */
+function tokensOf(blocks: readonly Block[]): number {
+  let sum = 0
+  for (const block of blocks) {
+    const isText = isMedia(block) && block.metadata?.inline === true
+    sum += isText ? Math.ceil(((block.data?.length ?? 0) * 3) / 16) : estimateTokens([block])
+  }
+  return sum
+}

@@ -1,0 +1,17 @@
+import { startAgent } from '../../../src/acp/process/start-agent.ts'
+
+/** Starts an agent that wants to stay, with a child that wants to, and exits as soon as it has said who they
+ *  are. */
+const stay = `trap '' TERM HUP; while true; do sleep 0.05; done`
+const lines: string[] = []
+startAgent(
+  { command: 'sh', args: ['-c', `(${stay}) & echo $!; echo $$; ${stay}`] },
+  {
+    onLine({ bytes }) {
+      lines.push(bytes.toString())
+      if (lines.length < 2) return
+      process.stdout.write(`${lines.join('\n')}\n`, () => process.exit(7))
+    },
+    onEnd() {},
+  },
+)

@@ -1,0 +1,250 @@
+import { client, ndJsonStream } from '@agentclientprotocol/sdk/unstable'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createFold } from '../../../src/acp/transcript/fold.ts'
+import { hear } from '../../../src/acp/transcript/hear.ts'
+import { replayUpdates } from '../../../src/acp/transcript/replay-updates.ts'
+import type { Block } from '../../../src/core/block.ts'
+import type { JsonObject } from '../../../src/core/json.ts'
+import type { Message } from '../../../src/core/message.ts'
+import { anyUpdate } from './any-update.ts'
+import { assistant, called, path, result, type Said, user } from './said.ts'
+
+const text = (words: string) => ({ type: 'text', text: words })
+const shown = (words: string) => ({ type: 'content', content: text(words) })
+
+describe('a replay', () => {
+  it('shows what was said in order, each message under its id', () => {
+    const picture: Block = { type: 'image', mime: 'image/png', data: 'AA' }
+    const messages = path(
+      { role: 'system', blocks: [{ type: 'text', text: 'Be kind.' }] },
+      user('Look:', picture),
+      assistant({ type: 'thinking', text: 'Hm.' }, 'A cat.', picture),
+    )
+    const image = { type: 'image', data: 'AA', mimeType: 'image/png' }
+    expect(replayUpdates(messages)).toEqual([
+      { sessionUpdate: 'user_message_chunk', messageId: 'm1', content: text('Look:') },
+      { sessionUpdate: 'user_message_chunk', messageId: 'm1', content: image },
+      { sessionUpdate: 'agent_thought_chunk', messageId: 'm2', content: text('Hm.') },
+      { sessionUpdate: 'agent_message_chunk', messageId: 'm2', content: text('A cat.') },
+      { sessionUpdate: 'agent_message_chunk', messageId: 'm2', content: image },
+    ])
+  })
+
+  it('shows a call with its result as one update', () => {
+    const messages = path(
+      user('Read'),
+      assistant('I read.', called('a', 'read_file', { path: 'x' }), called('b', 'list')),
+      result('b', 'x\ny'),
+      {
+        role: 'tool_result',
+        blocks: [{ type: 'tool_result', callId: 'a', output: { lines: 3 }, isError: true }],
+      },
+      assistant('Done.'),
+    )
+    expect(replayUpdates(messages).slice(2, 4)).toEqual([
+      {
+        sessionUpdate: 'tool_call',
+        toolCallId: 'a',
+        title: 'read_file',
+        name: 'read_file',
+        kind: 'other',
+        status: 'failed',
+        rawInput: { path: 'x' },
+        rawOutput: { lines: 3 },
+        content: [shown('{\n  "lines": 3\n}')],
+      },
+      {
+        sessionUpdate: 'tool_call',
+        toolCallId: 'b',
+        title: 'list',
+        name: 'list',
+        kind: 'other',
+        status: 'completed',
+        rawInput: {},
+        rawOutput: 'x\ny',
+        content: [shown('x\ny')],
+      },
+    ])
+    expect(replayUpdates(messages)).toHaveLength(5)
+  })
+
+  it('shows all that was once heard of a call, as it was at its end', () => {
+    const diff = { type: 'diff', path: 'a.ts', oldText: 'a', newText: 'b' }
+    const messages = heardPath([
+      { sessionUpdate: 'tool_call', toolCallId: 'a', title: 'Edit', kind: 'edit', status: 'in_progress' },
+      { sessionUpdate: 'tool_call_update', toolCallId: 'a', title: 'Edit a.ts', rawInput: { path: 'a.ts' } },
+      {
+        sessionUpdate: 'tool_call_update',
+        toolCallId: 'a',
+        status: 'completed',
+        content: [diff, shown('changed')],
+        locations: [{ path: 'a.ts', line: 3 }],
+      },
+    ])
+    expect(replayUpdates(messages)).toEqual([
+      {
+        sessionUpdate: 'tool_call',
+        toolCallId: 'a',
+        title: 'Edit a.ts',
+        name: 'edit',
+        kind: 'edit',
+        status: 'completed',
+        rawInput: { path: 'a.ts' },
+        rawOutput: 'changed',
+        content: [diff, shown('changed')],
+        locations: [{ path: 'a.ts', line: 3 }],
+      },
+    ])
+  })
+
+  it('shows what media a tool gave', () => {
+    const output = [
+      { type: 'text', text: 'a cat' },
+      { type: 'image', mimeType: 'image/png', data: 'AA' },
+    ]
+    const messages = path(assistant(called('a')), {
+      role: 'tool_result',
+      blocks: [{ type: 'tool_result', callId: 'a', output }],
+    })
+    expect(replayUpdates(messages)).toMatchObject([
+      {
+        content: [
+          shown('a cat'),
+          { type: 'content', content: { type: 'image', data: 'AA', mimeType: 'image/png' } },
+        ],
+      },
+    ])
+  })
+
+  it('says of a call without a result that nobody knows', () => {
+    expect(replayUpdates(path(assistant(called('a'))))).toMatchObject([
+      { toolCallId: 'a', status: 'failed', content: [shown('interrupted, outcome unknown')] },
+    ])
+  })
+
+  it('gives calls of the same id ids of their own, each with its own result', () => {
+    const messages = path(
+      ...[assistant(called('a')), result('a', '1'), user('again'), assistant(called('a')), result('a', '2')],
+    )
+    const calls = replayUpdates(messages).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call')
+    expect(calls.map(({ toolCallId, rawOutput }) => [toolCallId, rawOutput])).toEqual([
+      ['a', '1'],
+      ['a-2', '2'],
+    ])
+  })
+
+  it('shows a result whose call is nowhere', () => {
+    expect(replayUpdates(path(user('go'), result('z', 'out')))).toMatchObject([
+      {},
+      { sessionUpdate: 'tool_call', toolCallId: 'z', status: 'completed', content: [shown('out')] },
+    ])
+  })
+
+  it('shows of what was erased only that it was', () => {
+    const erased = { blocks: [], erased: { at: new Date(0), by: 'me', reason: 'private' } }
+    const messages = path(
+      { ...user(), ...erased },
+      assistant(called('a')),
+      { ...result('a', ''), ...erased },
+      { ...assistant(), ...erased },
+      { role: 'system', ...erased },
+    )
+    expect(replayUpdates(messages)).toMatchObject([
+      { sessionUpdate: 'user_message_chunk', content: text('[erased]') },
+      { sessionUpdate: 'tool_call', status: 'completed', content: [shown('[erased]')] },
+      { sessionUpdate: 'agent_message_chunk', content: text('[erased]') },
+    ])
+  })
+})
+
+/** What is stored of a turn that was heard. */
+function heardPath(updates: readonly JsonObject[]): readonly Message[] {
+  const fold = createFold()
+  const effects = [...updates.flatMap(update => fold.hear(hear(update))), ...fold.end()]
+  return path(...effects.flatMap(effect => (effect.type === 'message' ? [effect.message as Said] : [])))
+}
+
+/** The words, calls and results of messages, in order, without regard to where one message ends. */
+function whatIsSaid(messages: readonly Message[]) {
+  const blocks = messages.flatMap(message => message.blocks)
+  const bare = (type: string) =>
+    blocks.flatMap(block => (block.type === type && 'text' in block ? [block.text] : [])).join('')
+  const of = (type: string) => blocks.filter(block => block.type === type)
+  return {
+    text: bare('text'),
+    thinking: bare('thinking'),
+    calls: of('tool_call').map(block => ('input' in block ? [block.callId, block.name] : [])),
+    outputs: of('tool_result').map(block =>
+      'output' in block ? [block.callId, block.output, block.isError] : [],
+    ),
+    media: blocks.filter(({ type }) => type === 'image' || type === 'audio' || type === 'file'),
+  }
+}
+
+const turns = fc.array(
+  anyUpdate.filter(({ sessionUpdate }) => sessionUpdate !== 'user_message_chunk'),
+  { maxLength: 15 },
+)
+
+/** Turns in which each call comes to its end: what has none is shown as failed, and that would be heard. */
+const finished = turns.map(updates => [
+  ...updates,
+  ...['a', 'b', 'c', 'd'].map(toolCallId => ({
+    sessionUpdate: 'tool_call_update',
+    toolCallId,
+    status: 'completed',
+  })),
+])
+
+describe('any turn that was heard and stored', () => {
+  it('is heard again from its replay, word for word and call for call', () => {
+    fc.assert(
+      fc.property(finished, updates => {
+        const stored = heardPath(updates)
+        const again = whatIsSaid(heardPath(replayUpdates(stored)))
+        const before = whatIsSaid(stored)
+        // Results come in the order of their calls then.
+        const inOrder = (outputs: typeof before.outputs) =>
+          [...outputs].sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1))
+        expect({ ...again, outputs: inOrder(again.outputs) }).toEqual({
+          ...before,
+          outputs: inOrder(before.outputs),
+        })
+      }),
+      { numRuns: 80 },
+    )
+  })
+
+  it("is replayed in updates that the protocol's own SDK lets through whole", async () => {
+    const updates = fc
+      .sample(turns, { numRuns: 60, seed: 6 })
+      .flatMap(turn => replayUpdates(heardPath(turn)))
+      .filter(({ content }) => (content as JsonObject | undefined)?.type !== 'acp')
+    const seen = await throughTheSdk(updates)
+    expect(updates.length).toBeGreaterThan(150)
+    expect(seen).toEqual(updates)
+  })
+
+  it('would be seen to be changed by the SDK if it were not as the protocol has it (control)', async () => {
+    const chunk = { sessionUpdate: 'agent_message_chunk', content: text('a') }
+    const seen = await throughTheSdk([{ ...chunk, ours: 1 }, chunk])
+    expect(seen).toEqual([chunk, chunk])
+  })
+})
+
+/** What a client on the SDK is given of these updates. */
+async function throughTheSdk(updates: readonly JsonObject[]) {
+  const lines = new TransformStream<Uint8Array, Uint8Array>()
+  const seen: unknown[] = []
+  const connection = client({ name: 'test' })
+    .onNotification('session/update', ({ params }) => void seen.push(params.update))
+    .connect(ndJsonStream(new WritableStream(), lines.readable))
+  const writer = lines.writable.getWriter()
+  const send = (message: object) =>
+    writer.write(Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`))
+  for (const update of updates) await send({ method: 'session/update', params: { sessionId: 's', update } })
+  await writer.close()
+  await connection.closed
+  return seen
+}
