@@ -5,17 +5,13 @@
 export const knownArrows: readonly string[] = []
 
 /** Folders that import each other. */
-export const knownCycles: readonly string[] = [
-]
+export const knownCycles: readonly string[] = []
 
 /** Names of several exported types. */
-export const knownTypeNames: readonly string[] = [
-]
+export const knownTypeNames: readonly string[] = []
 
 /** Names of several exported values, or of a value and a type. */
-export const knownValueNames: readonly string[] = [
-  'cutMiddle',
-]
+export const knownValueNames: readonly string[] = ['cutMiddle']
 
 /** The largest share of files with a single importer, in percent. */
 export const mostOneImporterPercent = 28.9
