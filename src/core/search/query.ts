@@ -185,7 +185,7 @@ const moment =
 
 /** Reads a date (`2026-08-14`, midnight UTC), an ISO 8601 time (default: UTC) or an age before `now`
  *  (`30m`, `12h`, `7d`, `2w`). Null for any other text and for days that do not exist. */
-export function parseWhen(text: string, now: Date): Date | null {
+function parseWhen(text: string, now: Date): Date | null {
   const ago = age.exec(text)
   if (ago) return new Date(now.getTime() - Number(ago[1]) * minutes[ago[2]!]! * 60_000)
 

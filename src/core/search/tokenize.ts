@@ -197,7 +197,7 @@ export function cutToken(text: string): string {
 }
 
 /** The token for the letters from `start` to `end`: folded, and without the joiners between them. */
-export function foldRange(text: string, start: number, end: number): string {
+function foldRange(text: string, start: number, end: number): string {
   let folded = ''
   let beyondAscii = 0
   for (let at = start; at < end && folded.length < longest; at++) {
@@ -222,7 +222,7 @@ export function foldRange(text: string, start: number, end: number): string {
  *  are: parts written together, because a query has them as one part; the whole word; and each two and
  *  three neighbours without digits, so that `fooBar` finds getFooBar. Bare numbers are not joined, so that
  *  12 does not find 1-2. */
-export function joinParts(text: string, tokens: Token[], first: number): void {
+function joinParts(text: string, tokens: Token[], first: number): void {
   const parts = tokens.splice(first)
   const count = parts.length
   let together = 0

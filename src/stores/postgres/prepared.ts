@@ -65,10 +65,10 @@ function encode(value: unknown, list: Param['list']): ParameterValue {
 /** The element types of arrays, with their OIDs. */
 const types = { text: 25, int: 23, bigint: 20, bytea: 17 } as const
 
-export type ElementType = keyof typeof types
+type ElementType = keyof typeof types
 
 /** A list in PostgreSQL's binary array format: texts need no quotes, and the server need not parse. */
-export function encodeArray(type: ElementType, list: readonly unknown[]): Buffer {
+function encodeArray(type: ElementType, list: readonly unknown[]): Buffer {
   const { size, write } = codecs[type]
   let total = list.length > 0 ? 20 : 12
   for (const element of list) total += 4 + (element === null ? 0 : size(element))

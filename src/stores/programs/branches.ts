@@ -238,7 +238,7 @@ function nameTaken(name: string): KeyReusedError {
   return new KeyReusedError(name, `there is a branch ${JSON.stringify(name)} already`)
 }
 
-export function* checkNotHeld(conv: Conv, name: string): Program<void> {
+function* checkNotHeld(conv: Conv, name: string): Program<void> {
   const open = yield* first('openTurnOn', { conv, name })
   if (open) {
     throw new BusyError(

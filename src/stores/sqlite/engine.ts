@@ -243,7 +243,7 @@ function runToEnd<T>(program: Program<T>, call: (call: StatementCall) => Stateme
 }
 
 /** An SQL text with the names of its parameters in order. */
-export interface CompiledQuery {
+interface CompiledQuery {
   readonly sql: string
   readonly names: readonly string[]
 }

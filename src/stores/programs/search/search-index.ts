@@ -10,7 +10,7 @@ import { loadBlobs } from '../content.ts'
 const batch = 200
 
 /** Bytes of a blob to index. The tokenizer reads no more of a text. */
-export const indexedBytes = 262_144
+const indexedBytes = 262_144
 
 /** Tokens for the properties of a message, in addition to its texts. No word of a text contains `=`. */
 export const scopes = {

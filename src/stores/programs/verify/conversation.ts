@@ -77,7 +77,7 @@ function* withStanding(conversation: RawConversationRow, { list }: FindingList):
 }
 
 /** Checks that branches point to messages of the conversation, and their copies of the head's position. */
-export function* checkBranches(conversation: RawConversationRow, findings: FindingList): Program<void> {
+function* checkBranches(conversation: RawConversationRow, findings: FindingList): Program<void> {
   const { conv, active_branch, trashed_at, purging } = conversation
   const branches = yield* all('branches', { conv })
   if (!branches.some(({ name }) => name === active_branch))
@@ -120,7 +120,7 @@ export function* checkBranches(conversation: RawConversationRow, findings: Findi
 }
 
 /** Checks the counters, marks and lists of the conversation. */
-export function* checkDerived(conversation: RawConversationRow, findings: FindingList): Program<void> {
+function* checkDerived(conversation: RawConversationRow, findings: FindingList): Program<void> {
   const { conv, indexed_seq, next_seq, next_event, tags, prompt_known, prompt_hash } = conversation
   if (prompt_known !== 1) findings.add('damage', `its prompt ${prompt_hash} is missing`)
   if (indexed_seq > next_seq)
@@ -164,7 +164,7 @@ function tagsIn(text: string): readonly string[] | null {
 const stretch = 5_000
 
 /** Checks that each summary matches its messages. */
-export function* checkSummaries({ conv }: RawConversationRow, findings: FindingList): Program<void> {
+function* checkSummaries({ conv }: RawConversationRow, findings: FindingList): Program<void> {
   for (const summary of yield* all('summaries', { conv })) {
     if (summary.text === null) continue
     const about = { message: summary.last_id, seq: summary.last_seq }

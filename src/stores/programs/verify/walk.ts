@@ -157,12 +157,12 @@ const page = 1_000
 
 /** Walks the messages in order of seq and checks the gaps between them: every seq is that of a message or
  *  of a tombstone, and not of both. */
-export interface GapWalk {
+interface GapWalk {
   at(row: RawMessageRow): Program<void>
   end(): Program<void>
 }
 
-export function walkGaps({ conv, next_seq }: RawConversationRow, findings: FindingList): GapWalk {
+function walkGaps({ conv, next_seq }: RawConversationRow, findings: FindingList): GapWalk {
   let waiting: readonly Tombstone[] = []
   let [next, above, isLast, reached] = [0, -1, false, -1]
   return { at, end }

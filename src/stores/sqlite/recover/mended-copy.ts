@@ -104,7 +104,7 @@ function writeHeader(bytes: Buffer, pageSize: number, pages: number, hasLog: boo
  *  searched, and a new first page is made that points to them. (File format: sqlite.org/fileformat2.html,
  *  1.6 and 2.1.) */
 
-export interface SchemaLeaf {
+interface SchemaLeaf {
   /** Counted from 1, as SQLite does. */
   readonly page: number
   readonly firstRow: number
@@ -115,7 +115,7 @@ const leafOfTable = 13
 const innerOfTable = 5
 
 /** The pages with rows of the list of tables, in order of their rows. */
-export function schemaLeaves(bytes: Buffer, pageSize: number): readonly SchemaLeaf[] {
+function schemaLeaves(bytes: Buffer, pageSize: number): readonly SchemaLeaf[] {
   const leaves: SchemaLeaf[] = []
   for (let page = 2; page * pageSize <= bytes.length; page++) {
     const leaf = leafAt(bytes.subarray((page - 1) * pageSize, page * pageSize), page)
@@ -168,7 +168,7 @@ function varint(bytes: Buffer, at: number): { value: number; next: number } {
 }
 
 /** Writes a first page that points to these leaves. */
-export function writeSchemaRoot(bytes: Buffer, pageSize: number, leaves: readonly SchemaLeaf[]): void {
+function writeSchemaRoot(bytes: Buffer, pageSize: number, leaves: readonly SchemaLeaf[]): void {
   const page = bytes.subarray(0, pageSize)
   page.fill(0, 100)
   const last = leaves.at(-1)
