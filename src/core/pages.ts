@@ -13,7 +13,7 @@ export async function* itemsOf<T>(list: (page: PageOptions) => Promise<Page<T>>)
   }
 }
 
-/** All items of a paged list in one array. Only for lists that are known to be short, or to be needed whole. */
+/** All items of a paged list in one array. Only for lists that are short, or that are needed as a whole. */
 export async function collectPages<T>(list: (page: PageOptions) => Promise<Page<T>>): Promise<readonly T[]> {
   const items: T[] = []
   for await (const item of itemsOf(list)) items.push(item)

@@ -17,7 +17,7 @@ import { retryWhileBusy } from './retry-while-busy.ts'
 // The parts of the driver:
 // - `migrations.ts`, `migrate.ts`: the tables, and how a file gets them
 // - `queries/`: the SQL of every statement
-// - `engine.ts`: runs programs in transactions, synchronously; `retry-while-busy.ts` waits for other processes
+// - `engine.ts`: runs programs in transactions; `retry-while-busy.ts` waits for other processes
 // - `errors.ts`: errors of SQLite as ours
 // - below the port, for the command: `backup.ts`, `shred.ts`, `inspect.ts`, `recover/` (damaged files)
 
