@@ -1,4 +1,5 @@
 import type { Store } from '../core/ports.ts'
+import { version } from '../system/version.ts'
 import { hasOption, textOption } from './command-line/command.ts'
 import type { CommandContext } from './command-line/command-context.ts'
 import { printErrorReport, type ReportOptions, reportError } from './command-line/error-report.ts'
@@ -33,7 +34,6 @@ const patienceMs = 3_000
 
 async function run(argv: readonly string[], how: ReportOptions): Promise<number> {
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
-    const { version } = await import('../system/version.ts')
     openOutput(1, process.env, { onLost }).line(`skein ${version()}`)
     return exitCode.ok
   }
