@@ -30,7 +30,7 @@ export function cut(text: string, width: number, dots = '…'): string {
 }
 
 /** Cuts the middle of a line: both ends of a path matter. */
-export function cutMiddle(text: string, width: number, dots = '…'): string {
+export function cutLineMiddle(text: string, width: number, dots = '…'): string {
   if (fits(text, width)) return text
   const room = width - widthOf(dots)
   if (room <= 0) return fittingStart(dots, width)

@@ -4,7 +4,7 @@ import type { Message } from '../../core/message.ts'
 import type { Summary } from '../../core/summary.ts'
 import type { Usage } from '../../core/turn.ts'
 import { conversationCost, turnCost } from '../output/cost.ts'
-import { collapseSpaces, cut, cutMiddle, widthOf } from '../output/cut.ts'
+import { collapseSpaces, cut, cutLineMiddle, widthOf } from '../output/cut.ts'
 import { outputText } from '../output/gist.ts'
 import { markdownPrinter } from '../output/markdown-printer.ts'
 import { modelName } from '../output/model-name.ts'
@@ -197,7 +197,7 @@ function* head(
   const { dot, dots } = style.symbols
   yield style.title(cut(style.safe(collapseSpaces(one.title ?? one.label ?? '(no title)')), width, dots))
   const parts = [style.safe(branch), plural(pathMessages, 'message')]
-  if (one.directory !== null) parts.push(cutMiddle(style.safe(tildify(one.directory, env)), 40, dots))
+  if (one.directory !== null) parts.push(cutLineMiddle(style.safe(tildify(one.directory, env)), 40, dots))
   // Only the built-in model is known to be free.
   const isFree = turns.size > 0 && [...turns.values()].every(({ model }) => model === 'scripted')
   if (one.tokensUsed > 0)

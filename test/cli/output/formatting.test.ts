@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
-import { collapseSpaces, cut, cutMiddle, padEnd, widthOf } from '../../../src/cli/output/cut.ts'
+import { collapseSpaces, cut, cutLineMiddle, padEnd, widthOf } from '../../../src/cli/output/cut.ts'
 import {
   formatBytes,
   formatCount,
@@ -91,7 +91,7 @@ describe('cutting', () => {
     expect(cut('four', 4)).toBe('four')
     expect(cut('fives', 4)).toBe('fiv…')
     expect(cut('No problem! What about', 12, '...')).toBe('No proble...')
-    expect(cutMiddle('/home/ada/src/harbor/gateway', 15)).toBe('/home/a…gateway')
+    expect(cutLineMiddle('/home/ada/src/harbor/gateway', 15)).toBe('/home/a…gateway')
     expect(collapseSpaces(' one\n\n two\tthree ')).toBe('one two three')
   })
 
@@ -124,7 +124,8 @@ describe('cutting', () => {
         fc.string({ unit: 'grapheme' }),
         fc.integer({ min: 1, max: 40 }),
         (text, width) =>
-          widthOf(cut(text, width)) <= width && widthOf(cutMiddle(text.replace(/\s/g, ''), width)) <= width,
+          widthOf(cut(text, width)) <= width &&
+          widthOf(cutLineMiddle(text.replace(/\s/g, ''), width)) <= width,
       ),
       { seed },
     ))

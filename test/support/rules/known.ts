@@ -11,7 +11,7 @@ export const knownCycles: readonly string[] = []
 export const knownTypeNames: readonly string[] = []
 
 /** Names of several exported values, or of a value and a type. */
-export const knownValueNames: readonly string[] = ['cutMiddle']
+export const knownValueNames: readonly string[] = []
 
 /** The largest share of files with a single importer, in percent. */
 export const mostOneImporterPercent = 28.9
