@@ -22,17 +22,27 @@ const input = z.object({
  *  `subagent`, labelled `subagent:<name>:<run id>`, and linked to the message with the call. Its usage is
  *  stored there, and is part of the reply of the calling agent, but not of that agent's stored totals.
  *
- *  @example ```ts import { openStore } from 'skein' import { createAgent, subagent } from 'skein/agent'
- *  import { scripted } from 'skein/models'
+ * @example
+ * ```ts
+ * import { openStore } from 'skein'
+ * import { createAgent, subagent } from 'skein/agent'
+ * import { scripted } from 'skein/models'
  *
- *  await using store = await openStore(':memory:') const reader = subagent({ name: 'reader', description:
- *  'Reads long texts', model: scripted({ script: ['It is about a whale.'] }), store, }) const script = [{
- *  calls: [{ name: 'reader', input: { task: 'Read Moby Dick' } }] }, 'A whale.'] await using agent =
- *  createAgent({ store, model: scripted({ script }), tools: { reader } }) await agent.ask('books', 'What is
- *  Moby Dick about?')
+ * await using store = await openStore(':memory:')
+ * const reader = subagent({
+ *   name: 'reader',
+ *   description: 'Reads long texts',
+ *   model: scripted({ script: ['It is about a whale.'] }),
+ *   store,
+ * })
+ * const script = [{ calls: [{ name: 'reader', input: { task: 'Read Moby Dick' } }] }, 'A whale.']
+ * await using agent = createAgent({ store, model: scripted({ script }), tools: { reader } })
+ * await agent.ask('books', 'What is Moby Dick about?')
  *
- *  const { items } = await store.listConversations({ kind: 'subagent' }) console.log(items[0]?.label) //
- *  subagent:reader:… ``` */
+ * const { items } = await store.listConversations({ kind: 'subagent' })
+ * console.log(items[0]?.label) // subagent:reader:…
+ * ```
+ */
 export function subagent(
   options: SubagentOptions,
   source: Pick<Source, 'uuid'> = systemRecorderSource,

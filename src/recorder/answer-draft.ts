@@ -2,26 +2,26 @@ import { messageOfDraft } from '../core/draft.ts'
 import type { NewMessage, NonEmpty } from '../core/message.ts'
 import type { DraftPiece, TurnEnd } from '../core/turn.ts'
 
-/** What has arrived of one answer, and how much of it is stored. */
+/** The pieces of one answer that have arrived, and how many of them are stored. */
 export interface AnswerDraft {
   add(piece: Pick<DraftPiece, 'type' | 'text'>): void
-  /** What is not known to be stored, or null. Asking for it fixes its numbers and words: what may have been
-   *  stored under a number must be the same when it is tried again. */
+  /** The pieces that are not known to be stored, or null. The call fixes their numbers and texts: a piece
+   *  that may have been stored must be the same in a retry. */
   unstored(): NonEmpty<DraftPiece> | null
   /** Everything up to this piece is stored. */
   stored(last: DraftPiece): void
-  /** Whether something is not known to be stored. */
-  readonly waits: boolean
-  /** Characters that are not known to be stored. */
+  /** Whether there are pieces that are not known to be stored. */
+  readonly isWaiting: boolean
+  /** The characters of those pieces. */
   readonly characters: number
-  /** All that arrived as a message, as the store would make it at the end of the turn; null if nothing did. */
+  /** All pieces as one message, as the store makes it at the end of a turn; null without pieces. */
   message(status: TurnEnd['status']): NewMessage | null
-  /** Forgets what has arrived and what still may: the answer came whole, or there is no room for it. */
+  /** Drops all pieces, also later ones: the whole answer has arrived, or there is no space for it. */
   drop(): void
 }
 
-export function answerDraft(): AnswerDraft {
-  /** Pieces by number; the last one grows until it is fixed. */
+export function createAnswerDraft(): AnswerDraft {
+  /** By number. The last piece grows until it is fixed. */
   let pieces: DraftPiece[] = []
   let fixed = 0
   let done = 0
@@ -45,7 +45,7 @@ export function answerDraft(): AnswerDraft {
     stored(last) {
       for (; done <= last.n && done < pieces.length; done++) characters -= pieces[done]!.text.length
     },
-    get waits() {
+    get isWaiting() {
       return done < pieces.length
     },
     get characters() {

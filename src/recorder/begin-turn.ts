@@ -4,20 +4,20 @@ import { BusyError } from '../core/errors.ts'
 import type { NewMessage, NonEmpty } from '../core/message.ts'
 import { prepareMessages } from '../core/prepare.ts'
 import { type RecorderSource, systemRecorderSource } from '../system/source.ts'
-import { recordAtOnce } from './at-once.ts'
 import { defaultLimits } from './limits.ts'
-import { recordLive } from './live.ts'
-import type { Opening } from './opening.ts'
+import type { TurnRequest } from './open-turn.ts'
+import { recordAtOnce } from './record-at-once.ts'
+import { recordLive } from './record-live.ts'
 import type { BeginTurn, RecordStore, TurnRecording } from './recording.ts'
 import { waitingTurn } from './waiting-turns.ts'
 
 const firstPauseMs = 50
 const longestPauseMs = 1_000
 
-/** Begins a turn: stores the words that open it and holds the branch until its end. Where another's turn
- *  holds the branch it is taken over if nobody goes on with it; otherwise `onBusy` decides. Throws what is
- *  the caller's to know (InvalidError, NotFoundError, BusyError, ConflictError, KeyReusedError). Failing
- *  storage is none of it: the turn goes on, and `onTrouble` is told.
+/** Begins a turn: stores the messages that open it, and holds the branch until its end. If another turn holds
+ *  the branch, it is taken over if its holder is dead or its lease has expired; otherwise `onBusy` decides.
+ *  Throws errors of the caller (InvalidError, NotFoundError, BusyError, ConflictError, KeyReusedError).
+ *  Failing storage does not throw: the turn continues, and `onTrouble` is called.
  *
  * @example
  * ```ts
@@ -49,9 +49,9 @@ export async function beginTurn(
   const limits = { ...defaultLimits, ...options.limits }
   const record = options.mode === 'at_once' ? recordAtOnce : recordLive
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
-    const opening: Opening = following({ store, ref, options, key, source })
+    const request: TurnRequest = orderedAfterWaiting({ store, ref, options, key, source })
     try {
-      return await record(opening, limits)
+      return await record(request, limits)
     } catch (error) {
       if (!(error instanceof BusyError) || options.onBusy !== 'wait') throw error
     }
@@ -59,20 +59,20 @@ export async function beginTurn(
   }
 }
 
-/** Places a turn behind an earlier one on its branch whose writes still wait. A caller that names the newest
- *  stored message means the end of the branch, which the waiting messages will become. */
-function following(opening: Opening): Opening {
-  const { store, ref, options } = opening
+/** Orders a turn after an earlier one on its branch whose writes are still queued. A caller that names the
+ *  newest stored message means the end of the branch, which the queued messages will become. */
+function orderedAfterWaiting(request: TurnRequest): TurnRequest {
+  const { store, ref, options } = request
   const after = waitingTurn(store, ref)
-  if (!after) return opening
+  if (!after) return request
   const { expectedHead, ...others } = options
-  const meansTheEnd = [undefined, after.head, after.reportedHead].includes(expectedHead)
-  if (!meansTheEnd) return opening
+  const meansBranchEnd = [undefined, after.head, after.reportedHead].includes(expectedHead)
+  if (!meansBranchEnd) return request
   return {
-    ...opening,
+    ...request,
     after,
     options: others,
-    // The waiting words may have to go to a sibling branch: this turn follows them.
+    // The queued messages may go to a sibling branch; this turn follows them.
     get ref() {
       return after.branch
     },
@@ -83,10 +83,10 @@ function pause(ms: number, source: RecorderSource, signal: AbortSignal | undefin
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
     const onAbort = () => {
-      callOff()
+      cancel()
       reject(signal!.reason)
     }
-    const callOff = source.after(ms, () => {
+    const cancel = source.after(ms, () => {
       signal?.removeEventListener('abort', onAbort)
       resolve()
     })

@@ -1,17 +1,17 @@
-/** How long a recorder waits, and how much it keeps while the storage fails. */
+/** How long a recorder waits, and how much it queues while storage fails. */
 export interface RecorderLimits {
-  /** How long the pieces of an answer are gathered before they are stored together. */
+  /** How long to collect pieces of an answer before they are stored together. Default: 100. */
   readonly draftEveryMs: number
-  /** How long a turn may go without a write before its lease is renewed. */
+  /** How long a turn may be without a write before its lease is renewed. Default: 10,000. */
   readonly renewEveryMs: number
-  /** How long a write may take before the turn goes on without it. After this the person is told that their
-   *  words are not stored. */
+  /** How long a write may take before the turn continues without it, and `onTrouble` reports unsaved
+   *  messages. Default: 2,000. */
   readonly writeWithinMs: number
-  /** How long the end of a turn tries to store what waits. */
+  /** How long the end of a turn waits for queued writes. Default: 5,000. */
   readonly endWithinMs: number
-  /** Writes that may wait. */
+  /** Most queued writes. Default: 1,000. */
   readonly waitingWrites: number
-  /** Characters of all the writes that wait. */
+  /** Most characters of all queued writes. Default: 67,108,864. */
   readonly waitingCharacters: number
 }
 

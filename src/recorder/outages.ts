@@ -1,24 +1,24 @@
 import { SkeinError } from '../core/errors.ts'
-import type { Opening } from './opening.ts'
-import type { Outage } from './queue.ts'
+import type { TurnRequest } from './open-turn.ts'
 import type { Trouble } from './recording.ts'
+import type { Outage } from './write-queue.ts'
 
-/** How times of failing storage become known: to whoever runs the turn at once, to the conversation afterwards. */
-export interface Outages {
-  tell(trouble: Trouble): void
-  trace(outage: Outage): Promise<void>
+/** Reports outages: at once to the caller of the turn, and afterwards as events of the conversation. */
+export interface OutageReporter {
+  onTrouble(trouble: Trouble): void
+  onRecovered(outage: Outage): Promise<void>
 }
 
-export function outages({ store, ref, options, source }: Opening): Outages {
+export function outageReporter({ store, ref, options, source }: TurnRequest): OutageReporter {
   return {
-    tell(trouble) {
+    onTrouble(trouble) {
       try {
         options.onTrouble?.(trouble)
       } catch {
-        // A listener that fails must not cost anybody the turn.
+        // An error of the listener must not fail the turn.
       }
     },
-    trace: ({ since, error }) =>
+    onRecovered: ({ since, error }) =>
       store.addEvents(ref.conversationId, [
         { type: 'degraded', at: new Date(since), data: { error: describe(error) } },
         { type: 'recovered', data: { afterMs: Math.max(0, source.now() - since) } },
@@ -26,7 +26,7 @@ export function outages({ store, ref, options, source }: Opening): Outages {
   }
 }
 
-/** An unknown error may say anything; only its kind is kept. */
+/** The text of an unknown error may contain anything, so only its type is stored. */
 function describe(error: unknown): string {
   if (error instanceof SkeinError) return `${error.code}: ${error.message}`
   return error instanceof Error ? error.name : typeof error

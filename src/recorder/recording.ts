@@ -6,112 +6,114 @@ import type { ConversationReader, ConversationWriter, MessageReader, TurnWriter 
 import type { TurnStatus, Usage } from '../core/turn.ts'
 import type { RecorderLimits } from './limits.ts'
 
-/** What a recorder needs of a store. */
+/** The ports of a store that a recorder needs. */
 export type RecordStore = ConversationReader & MessageReader & ConversationWriter & TurnWriter
 
-/** What went wrong with the storage while a turn was running. The turn goes on. */
+/** A storage failure during a turn. The turn continues. */
 export interface Trouble {
-  /** `degraded` once, when writes begin to wait; `recovered` once, when all of them are stored; `unsaved` if
-   *  the person's words were not stored within two seconds; `lost` for what will never be stored;
-   *  `taken_over` if another ended the turn, as it had been silent for too long, or moved its branch: what
-   *  follows goes beside it where it must, under a new key, and nothing is lost. */
+  /** `degraded` once, when writes begin to queue; `recovered` once, when all of them are stored; `unsaved` if
+   *  the opening messages were not stored within `writeWithinMs`; `lost` for messages that will never be
+   *  stored; `taken_over` if another process ended the turn because its lease had expired, or moved its
+   *  branch: later messages go to a sibling branch if necessary, with a new key, and nothing is lost. */
   readonly kind: 'degraded' | 'recovered' | 'unsaved' | 'lost' | 'taken_over'
   readonly error: unknown
-  /** Writes that wait. */
+  /** How many writes are queued. */
   readonly waiting: number
 }
 
 export interface BeginTurn {
-  /** What opens the turn, usually the one message of the user. Stored before `beginTurn` returns. Empty to go
-   *  on with the turn that the branch ends with, if that was interrupted or failed; where there is none, a
-   *  new turn begins with the first step. */
+  /** The messages that open the turn, usually one message of the user. They are stored before `beginTurn`
+   *  returns. Empty to continue the turn at the end of the branch, if it was interrupted or failed; if there
+   *  is none, a new turn begins with the first step. */
   readonly words: readonly NewMessage[]
-  /** Names the turn; a retry with the same key and words is not a second one. Random unless given. */
+  /** Names the turn: a retry with the same key and messages does not make a second one. Default: random. */
   readonly key?: string
   /** `live` (default) stores each step as it ends; `at_once` stores the whole turn in one transaction at its
    *  end. */
   readonly mode?: 'live' | 'at_once'
-  /** Where another's turn holds the branch: throw BusyError (default), wait for it, or go on beside it. */
+  /** If another turn holds the branch: throw BusyError (default), wait for it, or fork to a new sibling
+   *  branch. */
   readonly onBusy?: 'refuse' | 'wait' | 'fork'
-  /** The message the caller saw as the newest; the branch's own head unless given. Where the branch has moved
-   *  on, `onMoved` decides: throw ConflictError (default), or go on beside it. */
+  /** The newest message that the caller knows. Default: the head of the branch. If the branch has moved,
+   *  `onMoved` decides: throw ConflictError (default), or fork to a new sibling branch. */
   readonly expectedHead?: MessageId | null
   readonly onMoved?: 'refuse' | 'fork'
   readonly model?: string
-  /** The system prompt of this turn, whose hash is kept with it. */
+  /** The system prompt of this turn. Its hash is stored with the turn. */
   readonly prompt?: string
   readonly onTrouble?: (trouble: Trouble) => void
-  /** Gives up waiting for the branch. */
+  /** Stops waiting for the branch. */
   readonly signal?: AbortSignal
   readonly limits?: Partial<RecorderLimits>
 }
 
-/** A step that was handed over. `ids` is null if it waits to be stored, or in the mode `at_once`. */
-export interface Recorded {
+/** A recorded step. `ids` is null if it is queued, or in the mode `at_once`. */
+export interface RecordedStep {
   readonly ids: NonEmpty<MessageId> | null
 }
 
-/** How a turn was ended, and what of it is on the disk. */
+/** How a turn ended, and how much of it is stored. */
 export interface TurnReport {
   readonly status: Exclude<TurnStatus, 'open'>
   readonly branch: BranchRef
   readonly head: MessageId | null
-  /** True if everything that was said is stored. */
+  /** True if all messages are stored. */
   readonly saved: boolean
   /** The messages that are not stored, in order. */
   readonly unsaved: readonly NewMessage[]
-  /** Present if the end of the turn, or messages of it, still wait: they stay queued and are retried until
-   *  they are stored. Resolves with the final report then; its `saved` is false if they can never be stored.
-   *  The retries do not keep the process alive: see `allSaved`. */
+  /** Present if messages or the end of the turn are still queued. They are retried until they are stored;
+   *  then it resolves with the final report, whose `saved` is false if they can never be stored. The retries
+   *  do not keep the process alive: see `allSaved`. */
   readonly whenSaved?: Promise<TurnReport>
-  /** How many messages were let go because more waited than there is room for; absent if none were. They come
-   *  after those in `unsaved`. */
+  /** How many messages were dropped because the queue was full; absent if none were. They follow those in
+   *  `unsaved`. */
   readonly lost?: number
 }
 
-/** The end of a path: its newest stored message, and the messages after it that wait to be stored, oldest
- *  first. Those of earlier turns that wait are among them. */
+/** The end of a path: its newest stored message, and the queued messages after it, oldest first, including
+ *  those of earlier turns. */
 export interface PathPosition {
   readonly head: MessageId | null
   readonly unsaved: readonly NewMessage[]
 }
 
-/** One turn being recorded. Calls are stored in the order they are made. */
+/** One turn being recorded. The effects of its methods are stored in the order of the calls. */
 export interface TurnRecording {
-  /** The turn's key: another one than was given if it goes on after an end (`replayed`, `taken_over`). */
+  /** The turn's key. It differs from the given one if the turn continues after its end (`replayed`,
+   *  `taken_over`). */
   readonly key: string
-  /** If the same words had been stored under the same key before: how that turn ended. They were not stored
-   *  again, and what is added goes on at the end of the branch. Absent otherwise. */
+  /** If the same messages were already stored with the same key: the status of that turn. They are not stored
+   *  again, and further messages go to the end of the branch. Absent otherwise. */
   readonly replayed?: Exclude<TurnStatus, 'open'>
-  /** True if an earlier turn was taken up again: the one that was replayed, or, where no words were given,
-   *  the one that the branch ended with. Absent otherwise. */
+  /** True if an earlier turn was reopened: the replayed one, or, without opening messages, the one at the end
+   *  of the branch. Absent otherwise. */
   readonly reopened?: true
-  /** Where it is stored: a sibling branch if that was asked for and needed. */
+  /** The branch of the turn: a sibling of the given one, if it had to fork. */
   readonly branch: BranchRef
-  /** True if it went beside the branch that was named. */
+  /** True if it is on another branch than the given one. */
   readonly forked: boolean
   /** The newest stored message. */
   readonly head: MessageId | null
-  /** What the model has to be given: the path to `head`, then `unsaved`. */
+  /** The messages for the model: the path to `head`, then `unsaved`. */
   position(): Promise<PathPosition>
-  /** A piece of the answer that is arriving. Returns at once; on the disk within 200 ms. */
+  /** Adds a piece of the arriving answer. Returns at once; the piece is stored within 200 ms. */
   draft(piece: { readonly type: 'text' | 'thinking'; readonly text: string }): void
-  /** Stores what a step brought: an answer, or results of tools. Resolves when it is durable, or when it
-   *  waits in the queue because the storage fails. Throws InvalidError for what cannot be stored. If the turn
-   *  was taken over by another, it goes on beside it: see `branch`, `forked` and the trouble `taken_over`. */
+  /** Stores the messages of a step: an answer, or tool results. Resolves when they are durable, or queued
+   *  because storage fails. Throws InvalidError for invalid messages. If another process has taken the turn
+   *  over, they go to a sibling branch: see `branch`, `forked` and the trouble `taken_over`. */
   add(
     messages: NonEmpty<NewMessage>,
     facts?: {
       readonly usage?: Usage
       readonly model?: string
-      /** Ends the turn with this step, in the same transaction; `end` is still to be called. */
+      /** Ends the turn with this step, in the same transaction. Call `end` as well. */
       readonly ends?: 'complete'
     },
-  ): Promise<Recorded>
-  /** Stores trace records; durable, or waiting, when it resolves. Unlike words, they may be stored twice if
+  ): Promise<RecordedStep>
+  /** Stores trace events; durable, or queued, when it resolves. Unlike messages, they may be stored twice if
    *  the connection breaks at the wrong moment. */
   trace(events: NonEmpty<NewEvent>): Promise<void>
-  /** Ends the turn; what had arrived of an answer becomes its last message. Never throws for the storage's
-   *  sake. */
+  /** Ends the turn. The draft of an incomplete answer becomes its last message. Does not throw if storage
+   *  fails. */
   end(status: Exclude<TurnStatus, 'open'>, facts?: { readonly usage?: Usage }): Promise<TurnReport>
 }

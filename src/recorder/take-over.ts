@@ -5,9 +5,10 @@ import type { MessageReader, TurnWriter } from '../core/ports.ts'
 import { type EndedTurn, hasRunOut, type Turn } from '../core/turn.ts'
 import { type RecorderSource, systemRecorderSource } from '../system/source.ts'
 
-/** Ends the turns that nobody goes on with, as interrupted: those whose lease ran out, and those whose holder was
- *  on this host and is surely dead. What had arrived of their answers becomes their last message. The turns of
- *  living processes are left alone. Returns what was ended here; if another was quicker, that is no error. */
+/** Ends abandoned turns as interrupted: those whose lease has expired, and those whose holder was on this
+ *  host and is surely dead. The drafts of their answers become their last messages. Turns of living processes
+ *  are not touched. Returns the turns that were ended here; those that another process has just ended are not
+ *  errors. */
 export async function takeOver(
   store: Pick<MessageReader, 'listTurns'> & Pick<TurnWriter, 'endTurn'>,
   id: ConversationId,

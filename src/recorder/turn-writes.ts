@@ -4,66 +4,67 @@ import type { MessageId } from '../core/ids.ts'
 import type { NewMessage, NonEmpty } from '../core/message.ts'
 import type { TurnEnd, TurnStatus, TurnStep, Usage } from '../core/turn.ts'
 import type { AnswerDraft } from './answer-draft.ts'
+import { hasToolResults, keepToolResults } from './keep-tool-results.ts'
 import {
-  findPlace,
+  type ConflictPolicy,
+  findTurnPosition,
   firstStep,
-  type Manners,
-  type Opening,
   openTurn,
-  type Standing,
-  standingAfter,
-} from './opening.ts'
-import { reopen } from './reopening.ts'
-import { hasToolResults, keepToolResults } from './tool-results.ts'
+  positionAfter,
+  reopenBranchTurn,
+  type TurnPosition,
+  type TurnRequest,
+} from './open-turn.ts'
 
 export interface StepFacts {
   readonly usage?: Usage
   readonly model?: string
-  /** The status after this step: `open` unless said otherwise. */
+  /** The status after this step. Default: `open`. */
   readonly status?: TurnStatus
 }
 
 type EndFacts = Omit<TurnEnd, 'heldBy'>
 
-/** The writes of a turn, one attempt each, and where they lead. Each may be tried again after it failed: then it
- *  does nothing twice. They have to be made one after the other. */
+/** The writes of a turn, one attempt each, and the position after them. Each is idempotent: it may be retried
+ *  after a failure. Call them one after the other. */
 export interface TurnWrites {
-  /** Where the turn stands; null before it was opened or found its place. */
-  readonly standing: Standing | null
-  /** `again` says that it was tried before. */
-  open(words: NonEmpty<NewMessage>, manners: Manners, again: boolean): Promise<void>
-  /** Takes up the turn that the branch ends with, if it was interrupted; otherwise finds a place for a new one. */
-  reopen(manners: Manners, again: boolean): Promise<void>
-  findPlace(manners: Manners): Promise<void>
+  /** The position of the turn; null before it is opened or found. */
+  readonly position: TurnPosition | null
+  /** `again`: this is a retry. */
+  open(words: NonEmpty<NewMessage>, policy: ConflictPolicy, again: boolean): Promise<void>
+  /** Reopens the turn at the end of the branch, if it was interrupted; otherwise finds a position for a new
+   *  one. */
+  reopen(policy: ConflictPolicy, again: boolean): Promise<void>
+  findPosition(policy: ConflictPolicy): Promise<void>
   append(messages: NonEmpty<NewMessage>, facts: StepFacts): Promise<NonEmpty<MessageId>>
-  /** False if there is no open turn of ours that could take it. */
+  /** False if this process holds no open turn for it. */
   putDraft(draft: AnswerDraft): Promise<boolean>
   renew(): Promise<boolean>
-  /** Ends the turn with what had arrived of an answer. Returns the status that is stored. */
+  /** Ends the turn, with the draft as its last message. Returns the stored status. */
   end(status: TurnEnd['status'], usage: Usage | undefined, draft: AnswerDraft): Promise<TurnEnd['status']>
 }
 
-/** Where nobody is left to be asked, words go beside what is in their way. */
-const beside: Manners = { onBusy: 'fork', onMoved: 'fork' }
+/** The policy of queued writes: there is no caller to refuse to, so they fork. */
+const forking: ConflictPolicy = { onBusy: 'fork', onMoved: 'fork' }
 
-export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => void): TurnWrites {
-  const { store, source } = opening
-  const { conversationId } = opening.ref
-  let standing: Standing | null = null
-  let policy: ToolResultPolicy | undefined
+export function createTurnWrites(request: TurnRequest, onTakenOver: (error: unknown) => void): TurnWrites {
+  const { store, source } = request
+  const { conversationId } = request.ref
+  let position: TurnPosition | null = null
+  let resultPolicy: ToolResultPolicy | undefined
 
   return {
-    get standing() {
-      return standing
+    get position() {
+      return position
     },
-    async open(words, manners, again) {
-      standing = await openTurn(opening, await asKept(words), manners, again)
+    async open(words, policy, again) {
+      position = await openTurn(request, await asKept(words), policy, again)
     },
-    async reopen(manners, again) {
-      standing ??= await reopen(opening, manners, again)
+    async reopen(policy, again) {
+      position ??= await reopenBranchTurn(request, policy, again)
     },
-    async findPlace(manners) {
-      standing ??= await findPlace(opening, manners)
+    async findPosition(policy) {
+      position ??= await findTurnPosition(request, policy)
     },
     append,
     putDraft,
@@ -73,46 +74,49 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
 
   async function append(messages: NonEmpty<NewMessage>, facts: StepFacts): Promise<NonEmpty<MessageId>> {
     const kept = await asKept(messages)
-    standing ??= await findPlace(opening, beside)
-    if (!standing.begun) return begin(kept, facts)
+    position ??= await findTurnPosition(request, forking)
+    if (!position.begun) return begin(kept, facts)
     try {
       return await write(kept, facts)
     } catch (error) {
-      if (!isOfAnother(error)) throw error
+      if (!isTakenOver(error)) throw error
       if (await followRenamed()) return write(kept, facts)
       leave(error)
       return begin(kept, facts)
     }
   }
 
-  /** A further step of the turn that is ours. */
+  /** A further step of the open turn. */
   async function write(messages: NonEmpty<NewMessage>, facts: StepFacts): Promise<NonEmpty<MessageId>> {
-    const { key, step, branch, head } = standing!
+    const { key, step, branch, head } = position!
     const turn = { key, step, holder: source.holder(), status: 'open' as const, ...facts }
     const appended = await store.append(branch, head, messages, { turn })
-    standing = standingAfter(turn, appended, standing!)
+    position = positionAfter(turn, appended, position!)
     return appended.ids
   }
 
-  /** The first step of a turn that is not in the store yet. */
+  /** The first step of a turn that is not stored yet. */
   async function begin(messages: NonEmpty<NewMessage>, facts: StepFacts): Promise<NonEmpty<MessageId>> {
-    const turn: TurnStep = { ...firstStep(opening, 'open', standing!.key), ...facts }
+    const turn: TurnStep = { ...firstStep(request, 'open', position!.key), ...facts }
     for (;;) {
-      const { branch, head } = standing!
+      const { branch, head } = position!
       try {
         const appended = await store.append(branch, head, messages, { turn, onConflict: 'sibling' })
-        standing = standingAfter(turn, appended, standing!)
+        position = positionAfter(turn, appended, position!)
         return appended.ids
       } catch (error) {
-        const found = await otherFooting(error, standing!)
+        const found = await replacedPosition(error, position!)
         if (!found) throw error
-        standing = { ...standing!, ...found }
+        position = { ...position!, ...found }
       }
     }
   }
 
-  /** What we stood on may be gone: a message that was deleted, a branch that was removed. */
-  async function otherFooting(error: unknown, { branch, head }: Standing): Promise<Partial<Standing> | null> {
+  /** A new position, if the message or the branch of the old one was deleted. */
+  async function replacedPosition(
+    error: unknown,
+    { branch, head }: TurnPosition,
+  ): Promise<Partial<TurnPosition> | null> {
     if (!(error instanceof NotFoundError)) return null
     if (error.kind === 'message' && error.id === head) return { head: (await store.getBranch(branch)).head }
     if (error.kind !== 'branch') return null
@@ -120,30 +124,30 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
     return activeBranch === branch.name ? null : { branch: { conversationId, name: activeBranch } }
   }
 
-  /** The turn is no longer ours: what follows is another one. */
+  /** Another process has the turn: later messages begin a new one. */
   function leave(error: unknown): void {
-    standing = { ...standing!, key: source.uuid(), step: 0, begun: false }
+    position = { ...position!, key: source.uuid(), step: 0, begun: false }
     onTakenOver(error)
   }
 
-  /** Whether the branch only has another name now. */
+  /** Whether the branch was only renamed. Follows it then. */
   async function followRenamed(): Promise<boolean> {
-    const { key, branch } = standing!
+    const { key, branch } = position!
     const turn = await store.findTurn(conversationId, key)
     if (turn?.status !== 'open' || turn.branch === branch.name) return false
-    standing = { ...standing!, branch: { conversationId, name: turn.branch } }
+    position = { ...position!, branch: { conversationId, name: turn.branch } }
     return true
   }
 
   async function putDraft(draft: AnswerDraft): Promise<boolean> {
     const pieces = draft.unstored()
     if (!pieces) return true
-    if (!standing?.begun) return false
+    if (!position?.begun) return false
     try {
-      await store.putDraft(conversationId, standing.key, source.holder(), pieces)
+      await store.putDraft(conversationId, position.key, source.holder(), pieces)
     } catch (error) {
-      // A draft is no reason to give anything else up: what arrived is stored at the end at the latest.
-      if (isOfAnother(error) || error instanceof InvalidError || error instanceof NotFoundError) return false
+      // A failed draft does not fail the turn: the end stores the pieces at the latest.
+      if (isTakenOver(error) || error instanceof InvalidError || error instanceof NotFoundError) return false
       throw error
     }
     draft.stored(pieces.at(-1)!)
@@ -151,13 +155,13 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
   }
 
   async function renew(): Promise<boolean> {
-    if (!standing?.begun) return false
+    if (!position?.begun) return false
     try {
-      await store.renewTurn(conversationId, standing.key, source.holder())
+      await store.renewTurn(conversationId, position.key, source.holder())
       return true
     } catch (error) {
-      // The next write finds it out.
-      if (isOfAnother(error) || error instanceof NotFoundError) return false
+      // The next write will report it.
+      if (isTakenOver(error) || error instanceof NotFoundError) return false
       throw error
     }
   }
@@ -168,40 +172,41 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
     draft: AnswerDraft,
   ): Promise<TurnEnd['status']> {
     const facts: EndFacts = { status, ...(usage && { usage }) }
-    if (!standing?.begun) return endUnbegun(facts, draft)
-    const { key, branch } = standing
+    if (!position?.begun) return endUnbegun(facts, draft)
+    const { key, branch } = position
     const whole = await putDraft(draft)
     try {
       const { message } = await store.endTurn(conversationId, key, { ...facts, heldBy: source.holder() })
-      standing = { ...standing, begun: false, head: message ?? standing.head }
+      position = { ...position, begun: false, head: message ?? position.head }
       if (whole) return status
     } catch (error) {
-      if (!isOfAnother(error)) throw error
+      if (!isTakenOver(error)) throw error
     }
     return endedAlready(facts, draft, { key, branch })
   }
 
-  /** By an attempt of ours whose outcome was unknown, or by another, who knew only a part of the answer. */
+  /** The turn was already ended: by an earlier attempt whose outcome was unknown, or by another process,
+   *  which had only a part of the answer. */
   async function endedAlready(
     facts: EndFacts,
     draft: AnswerDraft,
-    { key, branch }: Pick<Standing, 'key' | 'branch'>,
+    { key, branch }: Pick<TurnPosition, 'key' | 'branch'>,
   ): Promise<TurnEnd['status']> {
-    if (draft.waits) {
+    if (draft.isWaiting) {
       leave(new ExpiredError(`turn ${JSON.stringify(key)} was ended before its answer`))
       return endUnbegun(facts, draft)
     }
     const turn = await store.findTurn(conversationId, key)
     const ended = turn && turn.status !== 'open' ? turn.status : facts.status
-    const head = ended === facts.status ? (await store.getBranch(branch)).head : standing!.head
-    standing = { ...standing!, begun: false, head }
+    const head = ended === facts.status ? (await store.getBranch(branch)).head : position!.head
+    position = { ...position!, begun: false, head }
     return ended
   }
 
   async function endUnbegun(facts: EndFacts, draft: AnswerDraft): Promise<TurnEnd['status']> {
     const message = draft.message(facts.status)
     if (message) {
-      standing ??= await findPlace(opening, beside)
+      position ??= await findTurnPosition(request, forking)
       await begin([message], facts)
     }
     return facts.status
@@ -209,14 +214,14 @@ export function turnWrites(opening: Opening, onTakenOver: (error: unknown) => vo
 
   async function asKept(messages: NonEmpty<NewMessage>): Promise<NonEmpty<NewMessage>> {
     if (!messages.some(hasToolResults)) return messages
-    policy ??= (await store.getConversation(conversationId)).toolResults
-    const asked = policy
+    resultPolicy ??= (await store.getConversation(conversationId)).toolResults
+    const asked = resultPolicy
     return messages.map(message => keepToolResults(message, asked)) as unknown as NonEmpty<NewMessage>
   }
 }
 
-/** Whether an error says that the turn, or its branch, has become another's. */
-function isOfAnother(error: unknown): boolean {
+/** Whether an error says that another process has the turn or its branch. */
+function isTakenOver(error: unknown): boolean {
   return (
     error instanceof ExpiredError ||
     error instanceof ConflictError ||

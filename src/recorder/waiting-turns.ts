@@ -3,19 +3,18 @@ import { errorText } from '../core/error-text.ts'
 import type { MessageId } from '../core/ids.ts'
 import type { NewMessage } from '../core/message.ts'
 import { unlessAborted } from '../core/wait.ts'
-
-import type { EarlierWrites } from './queue.ts'
 import type { PathPosition, TurnReport } from './recording.ts'
+import type { EarlierWrites } from './write-queue.ts'
 
-/** A turn that has ended while its writes still wait for the store. */
+/** A turn that has ended while its writes are still queued. */
 export interface WaitingTurn extends EarlierWrites {
-  /** The branch it is on, or was meant for as long as nothing of it is stored. */
+  /** Its branch, or the requested one as long as nothing of it is stored. */
   readonly branch: BranchRef
   /** Its newest stored message. */
   readonly head: MessageId | null
   /** The same as its report said. A caller that saw the report may name it as the head it expects. */
   readonly reportedHead: MessageId | null
-  /** Its own messages that wait. */
+  /** Its own queued messages. */
   readonly unsaved: readonly NewMessage[]
   position(): Promise<PathPosition>
   readonly settled: Promise<TurnReport>
@@ -44,19 +43,19 @@ export function addWaitingTurn(store: object, turn: WaitingTurn): void {
   })
 }
 
-/** The newest ended turn of a branch whose writes still wait. */
+/** The newest ended turn of a branch whose writes are still queued. */
 export function waitingTurn(store: object, ref: BranchRef): WaitingTurn | undefined {
   return stores.get(store)?.newest.get(nameOf(ref))
 }
 
-/** What ended turns of this process have not stored yet, and why. */
+/** The messages that ended turns of this process have not stored yet, and why. */
 export interface Unsaved {
   readonly messages: readonly NewMessage[]
-  /** The error of the first write that failed; null if nothing waits. */
+  /** The error of the first write that failed; null if there are no messages. */
   readonly reason: string | null
 }
 
-/** The messages of ended turns that still wait to be stored in `store`, oldest first. */
+/** The queued messages of ended turns of `store`, oldest first. */
 export function unsavedIn(store: object): Unsaved {
   const [...turns] = stores.get(store)?.all ?? []
   const [first] = turns
@@ -66,8 +65,8 @@ export function unsavedIn(store: object): Unsaved {
   }
 }
 
-/** Resolves once no ended turn waits for `store`: true if everything is stored, false if some of it never can
- *  be. Keeps the process alive meanwhile. Throws the signal's reason if the signal is aborted first. */
+/** Resolves when no ended turn of `store` is queued: true if everything is stored, false if some of it never
+ *  can be. Keeps the process alive meanwhile. Throws the signal's reason if the signal is aborted first. */
 export async function allSaved(store: object, signal?: AbortSignal): Promise<boolean> {
   let isSaved = true
   for (;;) {
@@ -78,7 +77,7 @@ export async function allSaved(store: object, signal?: AbortSignal): Promise<boo
   }
 }
 
-/** Waits up to `ms` for `allSaved`. False if something waits still, or can never be stored. */
+/** Waits up to `ms` for `allSaved`. False if messages are still queued, or can never be stored. */
 export async function savedWithin(store: object, ms: number): Promise<boolean> {
   const timeout = AbortSignal.timeout(ms)
   try {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { UnavailableError } from '../../src/core/errors.ts'
 import { collectPages } from '../../src/core/pages.ts'
-import { answerDraft } from '../../src/recorder/answer-draft.ts'
+import { createAnswerDraft } from '../../src/recorder/answer-draft.ts'
 import { beginTurn, type Trouble } from '../../src/recorder/index.ts'
 import { settle } from './clockwork.ts'
 import { assistant, place, text, user } from './place.ts'
@@ -145,7 +145,7 @@ describe('a draft', () => {
   it('gives every number to the same words, without a gap, however often storing fails', () => {
     fc.assert(
       fc.property(pieces, steps, (arriving, happenings) => {
-        const draft = answerDraft()
+        const draft = createAnswerDraft()
         const seen = new Map<number, string>()
         const queue = [...arriving]
         let said = ''
@@ -166,7 +166,7 @@ describe('a draft', () => {
         expect([...seen.keys()].sort((a, b) => a - b)).toEqual([...seen.keys()].map((_, i) => i))
         const stored = [...seen.entries()].sort(([a], [b]) => a - b)
         expect(stored.map(([, words]) => JSON.parse(words).text).join('')).toBe(said)
-        expect([draft.waits, draft.characters]).toEqual([false, 0])
+        expect([draft.isWaiting, draft.characters]).toEqual([false, 0])
       }),
       { seed: 20261116, numRuns: 300 },
     )

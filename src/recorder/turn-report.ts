@@ -1,13 +1,13 @@
-import type { Opening } from './opening.ts'
-import type { WriteQueue } from './queue.ts'
+import type { TurnRequest } from './open-turn.ts'
 import type { PathPosition, TurnReport } from './recording.ts'
 import type { TurnWrites } from './turn-writes.ts'
 import { addWaitingTurn, type WaitingTurn } from './waiting-turns.ts'
+import type { WriteQueue } from './write-queue.ts'
 
-/** How a turn ended. If writes still wait, the turn is kept in `waiting-turns` until they are stored: the
- *  next turn on the branch is stored behind it and has its messages in the context. */
-export function reportOf(
-  opening: Opening,
+/** The report of an ended turn. If writes are still queued, the turn is kept in `waiting-turns` until they
+ *  are stored: the next turn on the branch is stored after it, and has its messages in the context. */
+export function turnReport(
+  request: TurnRequest,
   queue: WriteQueue,
   writes: TurnWrites,
   position: () => Promise<PathPosition>,
@@ -34,15 +34,15 @@ export function reportOf(
       return queue.characters
     },
   }
-  addWaitingTurn(opening.store, waiting)
+  addWaitingTurn(request.store, waiting)
   return { ...report, whenSaved }
 
   function now(): TurnReport {
     const { unsaved, lost } = queue
     return {
       status: status(),
-      branch: writes.standing?.branch ?? opening.ref,
-      head: writes.standing?.head ?? opening.after?.head ?? null,
+      branch: writes.position?.branch ?? request.ref,
+      head: writes.position?.head ?? request.after?.head ?? null,
       saved: unsaved.length === 0 && lost === 0,
       unsaved,
       ...(lost > 0 && { lost }),

@@ -3,62 +3,64 @@ import type { NewEvent } from '../core/event.ts'
 import type { NewMessage, NonEmpty } from '../core/message.ts'
 import { prepareMessages } from '../core/prepare.ts'
 import type { TurnEnd, Usage } from '../core/turn.ts'
-import { answerDraft } from './answer-draft.ts'
+import { createAnswerDraft } from './answer-draft.ts'
 import type { RecorderLimits } from './limits.ts'
-import type { Opening } from './opening.ts'
-import { outages } from './outages.ts'
-import { writeQueue } from './queue.ts'
-import type { PathPosition, Recorded, TurnRecording, TurnReport } from './recording.ts'
-import { reportOf } from './report.ts'
-import { dated, isForTheCaller } from './said.ts'
-import { shown } from './shown.ts'
-import { turnWrites } from './turn-writes.ts'
+import type { TurnRequest } from './open-turn.ts'
+import { outageReporter } from './outages.ts'
+import { isCallerError, withTime } from './queued-messages.ts'
+import type { PathPosition, RecordedStep, TurnRecording, TurnReport } from './recording.ts'
+import { turnReport } from './turn-report.ts'
+import { turnView } from './turn-view.ts'
+import { createTurnWrites } from './turn-writes.ts'
+import { createWriteQueue } from './write-queue.ts'
 
-/** Records a turn in memory and stores it whole at its end, in one transaction. Until then nothing is
- *  written: a crash leaves no half of it, and no word either. */
-export async function recordAtOnce(opening: Opening, limits: RecorderLimits): Promise<TurnRecording> {
-  const { store, options, source, after } = opening
-  const { conversationId } = opening.ref
-  const { tell, trace } = outages(opening)
+/** Records a turn in memory and stores it at its end, in one transaction. Until then nothing is written, so a
+ *  crash leaves nothing of the turn. */
+export async function recordAtOnce(request: TurnRequest, limits: RecorderLimits): Promise<TurnRecording> {
+  const { store, options, source, after } = request
+  const { conversationId } = request.ref
+  const { onTrouble: tell, onRecovered: trace } = outageReporter(request)
   /** True once the whole turn is known to be stored. */
   let isStored = false
-  const queue = writeQueue({
+  const queue = createWriteQueue({
     limits,
     source,
-    tell,
-    recovered: trace,
+    onTrouble: tell,
+    onRecovered: trace,
     onStored: () => {
-      isStored = writes.standing !== null && writes.standing.step > 0
+      isStored = writes.position !== null && writes.position.step > 0
     },
     ...(after && { after }),
   })
-  const writes = turnWrites(opening, error => tell({ kind: 'taken_over', error, waiting: queue.waiting }))
+  const writes = createTurnWrites(request, error =>
+    tell({ kind: 'taken_over', error, waiting: queue.waiting }),
+  )
   const said: NewMessage[] = []
   const events: NewEvent[] = []
-  let draft = answerDraft()
+  let draft = createAnswerDraft()
   let used: Usage = {}
   let model = options.model
   let ended: Promise<TurnReport> | null = null
 
-  await findPlace()
+  await findPosition()
   say(options.words)
-  return shown(opening, writes, {
+  return turnView(request, writes, {
     position,
     draft(piece) {
       if (!ended) draft.add(piece)
     },
-    async add(messages, facts = {}): Promise<Recorded> {
+    async add(messages, facts = {}): Promise<RecordedStep> {
       mustBeOpen()
       prepareMessages(messages)
       say(messages)
       used = sum(used, facts.usage)
       model = facts.model ?? model
-      draft = answerDraft()
+      draft = createAnswerDraft()
       return { ids: null }
     },
     async trace(added) {
       mustBeOpen()
-      events.push(...dated(added, source.now()))
+      events.push(...withTime(added, source.now()))
     },
     end: (status, facts = {}) => {
       ended ??= end(status, sum(used, facts.usage))
@@ -67,32 +69,32 @@ export async function recordAtOnce(opening: Opening, limits: RecorderLimits): Pr
   })
 
   async function position(): Promise<PathPosition> {
-    const { standing } = writes
-    if (isStored) return { head: standing!.head, unsaved: [] }
-    const before = standing
-      ? { head: standing.head, unsaved: [] }
+    const current = writes.position
+    if (isStored) return { head: current!.head, unsaved: [] }
+    const before = current
+      ? { head: current.head, unsaved: [] }
       : after
         ? await after.position()
-        : { head: (await store.getBranch(opening.ref)).head, unsaved: [] }
+        : { head: (await store.getBranch(request.ref)).head, unsaved: [] }
     return { head: before.head, unsaved: [...before.unsaved, ...said] }
   }
 
-  /** The branch is what it was when the turn began, though nothing is stored before its end. */
-  async function findPlace(): Promise<void> {
+  /** Fixes the branch and head at the beginning of the turn, although nothing is stored before its end. */
+  async function findPosition(): Promise<void> {
     await queue.push(
       {
         kind: 'end',
         messages: [],
         characters: 0,
-        refuses: isForTheCaller,
-        run: () => writes.findPlace(options),
+        refuses: isCallerError,
+        run: () => writes.findPosition(options),
       },
       true,
     )
   }
 
   function say(messages: readonly NewMessage[]): void {
-    if (messages.length > 0) said.push(...dated(messages as NonEmpty<NewMessage>, source.now()))
+    if (messages.length > 0) said.push(...withTime(messages as NonEmpty<NewMessage>, source.now()))
   }
 
   async function end(status: TurnEnd['status'], usage: Usage): Promise<TurnReport> {
@@ -119,7 +121,7 @@ export async function recordAtOnce(opening: Opening, limits: RecorderLimits): Pr
       })
     }
     await queue.finish(limits.endWithinMs)
-    return reportOf(opening, queue, writes, position, () => status)
+    return turnReport(request, queue, writes, position, () => status)
   }
 
   function mustBeOpen(): void {

@@ -4,51 +4,53 @@ import type { MessageId } from '../core/ids.ts'
 import { isNonEmpty, type NewMessage, type NonEmpty } from '../core/message.ts'
 import { prepareMessages } from '../core/prepare.ts'
 import type { TurnEnd, Usage } from '../core/turn.ts'
-import { type AnswerDraft, answerDraft } from './answer-draft.ts'
+import { type AnswerDraft, createAnswerDraft } from './answer-draft.ts'
 import type { RecorderLimits } from './limits.ts'
-import type { Opening, Standing } from './opening.ts'
-import { type Outages, outages } from './outages.ts'
-import { writeQueue } from './queue.ts'
-import type { PathPosition, Recorded, TurnRecording, TurnReport } from './recording.ts'
-import { reportOf } from './report.ts'
-import { charactersOf, dated, isForTheCaller } from './said.ts'
-import { shown } from './shown.ts'
-import { type StepFacts, turnWrites } from './turn-writes.ts'
+import type { TurnPosition, TurnRequest } from './open-turn.ts'
+import { type OutageReporter, outageReporter } from './outages.ts'
+import { isCallerError, messageCharacters, withTime } from './queued-messages.ts'
+import type { PathPosition, RecordedStep, TurnRecording, TurnReport } from './recording.ts'
+import { turnReport } from './turn-report.ts'
+import { turnView } from './turn-view.ts'
+import { createTurnWrites, type StepFacts } from './turn-writes.ts'
+import { createWriteQueue } from './write-queue.ts'
 
-/** Records a turn as it happens: each step is stored as it ends, an answer while it arrives. */
-export async function recordLive(opening: Opening, limits: RecorderLimits): Promise<TurnRecording> {
-  const { store, options, source, after } = opening
-  const { conversationId } = opening.ref
-  const { tell, trace: traceOutage }: Outages = outages(opening)
-  /** Where the turn is after the last write that is known to be stored. */
-  let stored: Standing | null = null
-  const queue = writeQueue({
+/** Records a turn while it runs: stores each step as it ends, and an answer while it arrives. */
+export async function recordLive(request: TurnRequest, limits: RecorderLimits): Promise<TurnRecording> {
+  const { store, options, source, after } = request
+  const { conversationId } = request.ref
+  const { onTrouble: tell, onRecovered: traceOutage }: OutageReporter = outageReporter(request)
+  /** The position after the last write that is known to be stored. */
+  let stored: TurnPosition | null = null
+  const queue = createWriteQueue({
     limits,
     source,
-    tell,
-    recovered: traceOutage,
+    onTrouble: tell,
+    onRecovered: traceOutage,
     onStored: () => {
-      stored = writes.standing
+      stored = writes.position
     },
     ...(after && { after }),
   })
-  const writes = turnWrites(opening, error => tell({ kind: 'taken_over', error, waiting: queue.waiting }))
-  let draft = answerDraft()
-  /** The draft that has a write on its way, or that cannot have any. */
+  const writes = createTurnWrites(request, error =>
+    tell({ kind: 'taken_over', error, waiting: queue.waiting }),
+  )
+  let draft = createAnswerDraft()
+  /** The draft with a write in progress, or that cannot be written. */
   let flushing: AnswerDraft | null = null
-  let callOffFlush: (() => void) | null = null
-  let callOffRenewal: (() => void) | null = null
+  let cancelFlush: (() => void) | null = null
+  let cancelRenewal: (() => void) | null = null
   let lastWrite = source.now()
   let ended: Promise<TurnReport> | null = null
 
   await begin(options.words)
   renewAfter(limits.renewEveryMs)
-  return shown(opening, writes, {
+  return turnView(request, writes, {
     position,
     draft(piece) {
       if (ended) return
       draft.add(piece)
-      callOffFlush ??= source.after(limits.draftEveryMs, flush, { idle: true })
+      cancelFlush ??= source.after(limits.draftEveryMs, flush, { idle: true })
     },
     add,
     trace,
@@ -62,45 +64,45 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
     if (stored) return { head: stored.head, unsaved: queue.unsaved }
     const before = after
       ? await after.position()
-      : { head: (await store.getBranch(opening.ref)).head, unsaved: [] }
-    // Stored meanwhile: then the words may be on the path that was just read.
+      : { head: (await store.getBranch(request.ref)).head, unsaved: [] }
+    // Stored meanwhile: the path that was just read may contain the messages.
     if (stored) return position()
     return { head: before.head, unsaved: [...before.unsaved, ...queue.unsaved] }
   }
 
   async function begin(words: readonly NewMessage[]): Promise<void> {
     const at = source.now()
-    // Once nobody waits to be asked, the words go where they can.
-    let asked = false
+    // After the caller stops waiting, fork instead of refusing.
+    let isAnswered = false
     const stored = await queue.push(
       {
         kind: 'said',
         messages: words,
-        characters: charactersOf(words),
-        refuses: isForTheCaller,
+        characters: messageCharacters(words),
+        refuses: isCallerError,
         async run(late) {
-          const manners = asked ? ({ onBusy: 'fork', onMoved: 'fork' } as const) : options
-          if (!isNonEmpty(words)) await writes.reopen(manners, late)
-          else await writes.open(late ? dated(words, at) : words, manners, late)
+          const policy = isAnswered ? ({ onBusy: 'fork', onMoved: 'fork' } as const) : options
+          if (!isNonEmpty(words)) await writes.reopen(policy, late)
+          else await writes.open(late ? withTime(words, at) : words, policy, late)
           lastWrite = source.now()
         },
       },
       true,
     )
-    asked = true
+    isAnswered = true
     if (!stored && words.length > 0)
       tell({ kind: 'unsaved', error: queue.outage?.error, waiting: queue.waiting })
   }
 
-  async function add(...[messages, given = {}]: Parameters<TurnRecording['add']>): Promise<Recorded> {
+  async function add(...[messages, given = {}]: Parameters<TurnRecording['add']>): Promise<RecordedStep> {
     const { ends, ...facts } = given
     mustBeOpen()
-    // If it has to wait, there is nobody to refuse anything to later. Otherwise the store looks at it at
-    // once.
+    // A queued write cannot refuse invalid messages later, so check them now. Otherwise the store checks them
+    // at once.
     if (queue.waiting > 0 || queue.outage) prepareMessages(messages)
     const at = source.now()
     const superseded = draft
-    draft = answerDraft()
+    draft = createAnswerDraft()
     let ids: NonEmpty<MessageId> | null = null
     let size: number | undefined
     try {
@@ -108,20 +110,20 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
         kind: 'said',
         messages,
         get characters() {
-          size ??= charactersOf(messages)
+          size ??= messageCharacters(messages)
           return size
         },
         refuses: error => error instanceof InvalidError,
         async run(late) {
-          // What was lost before makes it another end: `end` sees to that.
+          // If messages were lost, the turn is not complete: `end` stores its status then.
           const step: StepFacts = ends && queue.lost === 0 ? { ...facts, status: ends } : facts
-          ids = await writes.append(late ? dated(messages, at) : messages, step)
+          ids = await writes.append(late ? withTime(messages, at) : messages, step)
           lastWrite = source.now()
         },
       })
     } catch (error) {
-      // It supersedes nothing then.
-      if (!draft.waits) draft = superseded
+      // The refused messages do not replace the draft.
+      if (!draft.isWaiting) draft = superseded
       throw error
     }
     return { ids }
@@ -135,14 +137,14 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
       messages: [],
       characters: JSON.stringify(events).length,
       refuses: error => error instanceof InvalidError,
-      run: late => store.addEvents(conversationId, late ? dated(events, at) : events),
+      run: late => store.addEvents(conversationId, late ? withTime(events, at) : events),
     })
   }
 
-  /** Stores what has arrived of the answer. Never two of them at once: what comes meanwhile goes with the
-   *  next. */
+  /** Stores the pieces of the answer that have arrived. One write at a time: later pieces go with the next
+   *  one. */
   function flush(): void {
-    callOffFlush = null
+    cancelFlush = null
     if (ended || flushing === draft) return
     const flushed = draft
     flushing = flushed
@@ -153,27 +155,27 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
         return flushed === draft ? flushed.characters : 0
       },
       async run() {
-        // The answer may have come whole meanwhile.
+        // The whole answer may have arrived meanwhile.
         if (flushed !== draft || !(await writes.putDraft(flushed))) return
         lastWrite = source.now()
         if (flushing === flushed) flushing = null
-        if (flushed === draft && flushed.waits && !ended)
-          callOffFlush ??= source.after(limits.draftEveryMs, flush, { idle: true })
+        if (flushed === draft && flushed.isWaiting && !ended)
+          cancelFlush ??= source.after(limits.draftEveryMs, flush, { idle: true })
       },
       drop: () => flushed.drop(),
     })
   }
 
-  /** A turn that goes on without a write, while a tool runs for instance, has to be kept. */
+  /** Renews the lease of a turn without writes, for instance while a tool runs. */
   function renewAfter(ms: number): void {
-    callOffRenewal = source.after(ms, () => void renew(), { idle: true })
+    cancelRenewal = source.after(ms, () => void renew(), { idle: true })
   }
 
   async function renew(): Promise<void> {
     const silent = source.now() - lastWrite
     if (silent >= 0 && silent < limits.renewEveryMs) return renewAfter(limits.renewEveryMs - silent)
     renewAfter(limits.renewEveryMs)
-    // While writes wait, they are what shows that we live, once they get through.
+    // Queued writes will renew the lease once they are stored.
     if (queue.waiting > 0) return
     await queue.push({
       kind: 'draft',
@@ -186,8 +188,8 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
   }
 
   async function end(status: TurnEnd['status'], usage: Usage | undefined): Promise<TurnReport> {
-    callOffFlush?.()
-    callOffRenewal?.()
+    cancelFlush?.()
+    cancelRenewal?.()
     const last = draft
     let storedStatus = status
     void queue.push({
@@ -198,13 +200,13 @@ export async function recordLive(opening: Opening, limits: RecorderLimits): Prom
       },
       characters: 0,
       async run() {
-        // The stored turn is not whole if messages were dropped.
+        // The stored turn is incomplete if messages were dropped.
         const asked = queue.lost > 0 && status === 'complete' ? 'interrupted' : status
         storedStatus = await writes.end(asked, usage, last)
       },
     })
     await queue.finish(limits.endWithinMs)
-    return reportOf(opening, queue, writes, position, () => storedStatus)
+    return turnReport(request, queue, writes, position, () => storedStatus)
   }
 
   function mustBeOpen(): void {

@@ -6,79 +6,79 @@ import type { RecorderLimits } from './limits.ts'
 import type { Trouble } from './recording.ts'
 
 /** One write of a turn. */
-export interface Write {
-  /** What was said is kept to the last. A draft and a trace go first when there is no more room. */
+export interface QueuedWrite {
+  /** If the queue is full, drafts and traces are dropped first. */
   readonly kind: 'said' | 'draft' | 'trace' | 'end'
-  /** What it says, in case it never gets stored. */
+  /** Its messages, in case it is never stored. */
   readonly messages: readonly NewMessage[]
-  /** How much room it takes while it waits; nothing if there is nothing to lose in it. */
+  /** Its size in the queue; 0 if nothing is lost by dropping it. */
   readonly characters: number
-  /** Does it. It may be called again after it failed, whatever became of the first attempt; `late` says that
-   *  whoever asked for it did not wait. */
+  /** Runs the write. It may be called again after a failure, also if the outcome of the first attempt is
+   *  unknown. `late`: it is a retry, or its caller no longer waits. */
   run(late: boolean): Promise<void>
-  /** Whether an error is for whoever asked, as long as they wait: then it is not tried again. */
+  /** Whether an error is thrown to the caller, while the caller waits, instead of retrying. */
   refuses?(error: unknown): boolean
-  /** Called if it is given up. */
+  /** Called if it is dropped. */
   drop?(): void
 }
 
-export interface QueueOptions {
+export interface WriteQueueOptions {
   readonly limits: RecorderLimits
   readonly source: Pick<RecorderSource, 'after' | 'now'>
-  tell(trouble: Trouble): void
-  /** Leaves a trace of an outage once it is over. */
-  recovered(outage: Outage): Promise<void>
-  /** Called after each write that is known to be stored, before the queue shows that it waits no longer. */
+  onTrouble(trouble: Trouble): void
+  /** Stores a trace of an outage that is over. */
+  onRecovered(outage: Outage): Promise<void>
+  /** Called after each write that is known to be stored, before it leaves the queue. */
   onStored(): void
-  /** The queue of an earlier turn on the same branch that still waits. Nothing is stored before it is
-   *  settled. */
+  /** The queue of an earlier turn on the same branch. Nothing is stored before it is settled. */
   readonly after?: EarlierWrites
 }
 
-/** The writes of an earlier turn, as far as a later queue needs them. */
+/** The queued writes of an earlier turn. */
 export interface EarlierWrites {
   readonly outage: Outage
-  /** Characters of its waiting writes, and of those before it. */
+  /** Characters of its queued writes, and of those before them. */
   readonly characters: number
-  /** Resolves once its writes are stored or given up. */
+  /** Resolves when its writes are stored or dropped. */
   readonly settled: Promise<unknown>
 }
 
-/** A time in which the storage failed. */
+/** A period in which storage fails. */
 export interface Outage {
   readonly since: number
   readonly error: unknown
 }
 
-/** The writes of one turn, one after the other. A write that fails waits and is retried, in order, so the
- *  stored messages are always a prefix of the turn. Retries continue after the turn has ended. */
+/** The writes of one turn, one after the other. A write that fails stays in the queue and is retried, in
+ *  order, so the stored messages are always a prefix of the turn. Retries continue after the turn has
+ *  ended. */
 export interface WriteQueue {
-  /** True once it is stored, false if it waits: after a first failure, or, for those who are `patient`, only
-   *  after `writeWithinMs`. Throws what the write refuses. */
-  push(write: Write, patient?: boolean): Promise<boolean>
-  /** Set while writes wait because the storage fails. */
+  /** Resolves with true when the write is stored, with false if it stays queued: after a first failure, or,
+   *  if `patient`, only after `writeWithinMs`. Throws an error that the write refuses. */
+  push(write: QueuedWrite, patient?: boolean): Promise<boolean>
+  /** Set while writes are queued because storage fails. */
   readonly outage: Outage | null
-  /** Writes that are not stored yet. */
+  /** How many writes are not stored yet. */
   readonly waiting: number
-  /** Characters of the writes that wait, those of earlier turns included. */
+  /** Characters of the queued writes, including those of earlier turns. */
   readonly characters: number
-  /** The messages of the writes that wait, oldest first. */
+  /** The messages of the queued writes, oldest first. */
   readonly unsaved: readonly NewMessage[]
-  /** True while messages or the end of the turn wait and retrying can help. */
+  /** True while messages or the end of the turn are queued and a retry can help. */
   readonly isRetrying: boolean
-  /** Takes no more writes and waits up to `ms` for those that wait. They stay queued after that: see
+  /** Accepts no more writes, and waits up to `ms` for the queued ones. They stay queued after that: see
    *  `settled`. */
   finish(ms: number): Promise<void>
-  /** Resolves after `finish`, once every write is stored or given up. */
+  /** Resolves after `finish`, when every write is stored or dropped. */
   readonly settled: Promise<void>
-  /** Messages that are neither stored nor kept. */
+  /** How many messages were dropped. */
   readonly lost: number
 }
 
 interface Entry {
-  readonly write: Write
+  readonly write: QueuedWrite
   tried: boolean
-  /** Lets the one who pushed it go on; afterwards there is nobody to refuse anything to. */
+  /** Resolves the caller's promise; null after that, when errors can no longer be thrown to the caller. */
   release: ((stored: boolean) => void) | null
   readonly refuse: (error: unknown) => void
   readonly patient: boolean
@@ -86,25 +86,25 @@ interface Entry {
 
 const firstPauseMs = 100
 const longestPauseMs = 2_000
-/** While somebody waits for the end, or for their words to be stored. */
+/** While a caller waits for `finish`, or for a patient write. */
 const longestPauseAttendedMs = 250
 
-export function writeQueue(options: QueueOptions): WriteQueue {
+export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
   const { limits, source } = options
   const waiting: Entry[] = []
   let running = false
   let outage: Outage | null = options.after?.outage ?? null
-  /** Set while the writes of an earlier turn wait. */
+  /** Set while writes of an earlier turn are queued. */
   let blocked = options.after !== undefined
-  /** Nothing more can be stored: the conversation is gone, or the turn has ended. */
+  /** No retry can help: the conversation was deleted, or the turn has ended. */
   let stopped = false
   let full = false
   let lost = 0
-  let toldLost = false
+  let lossReported = false
   let pauseMs = firstPauseMs
   /** Failures since the last write that was stored. */
   let failures = 0
-  let callOffRetry: (() => void) | null = null
+  let cancelRetry: (() => void) | null = null
   let finished = false
   /** True while a caller waits for `finish`. */
   let finishing = false
@@ -140,21 +140,21 @@ export function writeQueue(options: QueueOptions): WriteQueue {
     },
   }
 
-  function push(write: Write, patient = false): Promise<boolean> {
+  function push(write: QueuedWrite, patient = false): Promise<boolean> {
     if (full && write.kind !== 'end') return giveUp(write)
     return new Promise((resolve, reject) => {
-      const callOff = source.after(limits.writeWithinMs, () => letGo(entry))
+      const cancel = source.after(limits.writeWithinMs, () => timeOut(entry))
       const entry: Entry = {
         write,
         tried: false,
         patient,
         release: stored => {
           entry.release = null
-          callOff()
+          cancel()
           resolve(stored)
         },
         refuse: error => {
-          callOff()
+          cancel()
           reject(error)
         },
       }
@@ -165,14 +165,14 @@ export function writeQueue(options: QueueOptions): WriteQueue {
     })
   }
 
-  /** It takes too long, whether it fails or only hangs. */
-  function letGo(entry: Entry): void {
+  /** The write takes too long, by failing or by hanging. */
+  function timeOut(entry: Entry): void {
     degrade(tooSlow())
     entry.release?.(false)
   }
 
   async function drain(): Promise<void> {
-    if (running || stopped || blocked || callOffRetry) return
+    if (running || stopped || blocked || cancelRetry) return
     running = true
     for (let entry = waiting[0]; entry && !stopped; entry = waiting[0]) {
       try {
@@ -187,7 +187,7 @@ export function writeQueue(options: QueueOptions): WriteQueue {
           continue
         }
         if (!isStorageTrouble(error) && isMinor(entry.write)) {
-          // Nobody is there to be told, and it is not worth the rest.
+          // A draft or trace that can never be stored is dropped; the other writes continue.
           waiting.shift()
           void giveUp(entry.write)
           continue
@@ -211,15 +211,15 @@ export function writeQueue(options: QueueOptions): WriteQueue {
 
   async function recover(over: Outage): Promise<void> {
     try {
-      await options.recovered(over)
+      await options.onRecovered(over)
     } catch (error) {
-      // All that was said is stored; only the trace of the outage is not.
+      // All messages are stored; only the trace of the outage is not.
       if (isStorageTrouble(error)) return retryLater(error)
     }
-    // Whatever was pushed meanwhile is stored before anybody hears that all is well.
+    // Writes that were pushed meanwhile are stored before the recovery is reported.
     if (waiting.length > 0 || stopped) return
     outage = null
-    options.tell({ kind: 'recovered', error: over.error, waiting: 0 })
+    options.onTrouble({ kind: 'recovered', error: over.error, waiting: 0 })
   }
 
   function retryLater(error: unknown): void {
@@ -230,33 +230,33 @@ export function writeQueue(options: QueueOptions): WriteQueue {
     failures++
     if (retryChannel.hasSubscribers)
       retryChannel.publish({ what: 'write', attempt: failures, pauseMs: ms, error, waiting: waiting.length })
-    callOffRetry = source.after(ms, retryNow, { idle: true })
+    cancelRetry = source.after(ms, retryNow, { idle: true })
   }
 
   function retryNow(): void {
-    callOffRetry?.()
-    callOffRetry = null
+    cancelRetry?.()
+    cancelRetry = null
     void drain()
   }
 
   function degrade(error: unknown): void {
     if (!outage && !stopped) {
       outage = { since: source.now(), error }
-      options.tell({ kind: 'degraded', error, waiting: waiting.length })
+      options.onTrouble({ kind: 'degraded', error, waiting: waiting.length })
     }
     for (const entry of waiting) if (!entry.patient) entry.release?.(false)
   }
 
-  /** No retry can help: what waits, and what is still to come, stays with the caller. */
+  /** No retry can help: the caller keeps the queued messages and all later ones. */
   function breakDown(error: unknown): void {
     stopped = true
-    options.tell({ kind: 'lost', error, waiting: waiting.length })
+    options.onTrouble({ kind: 'lost', error, waiting: waiting.length })
     for (const entry of waiting) entry.release?.(false)
     settled.resolve()
   }
 
-  /** The oldest drafts and traces go first. If that is not enough, the newest words go, and all that follow:
-   *  a hole in what was said would be worse than its end missing. */
+  /** Drops the oldest drafts and traces. If that is not enough, drops the newest messages and all later ones:
+   *  a missing end is better than a gap. */
   function makeRoom(newest: Entry): void {
     while (isOver()) {
       const from = running ? 1 : 0
@@ -273,7 +273,7 @@ export function writeQueue(options: QueueOptions): WriteQueue {
   }
 
   function isOver(): boolean {
-    // One write always has room: it is not waiting, it is being tried.
+    // One write always fits: it is being tried.
     if (waiting.length <= 1) return false
     return waiting.length > limits.waitingWrites || charactersWaiting() > limits.waitingCharacters
   }
@@ -283,21 +283,21 @@ export function writeQueue(options: QueueOptions): WriteQueue {
     return waiting.reduce((sum, { write }) => sum + write.characters, earlier)
   }
 
-  async function giveUp(write: Write): Promise<boolean> {
+  async function giveUp(write: QueuedWrite): Promise<boolean> {
     if (write.kind === 'said') {
       full = true
       lost += write.messages.length
     }
-    if (write.characters > 0) tellLost()
+    if (write.characters > 0) reportLost()
     write.drop?.()
     return false
   }
 
-  function tellLost(): void {
-    if (toldLost) return
-    toldLost = true
+  function reportLost(): void {
+    if (lossReported) return
+    lossReported = true
     const error = outage?.error ?? new UnavailableError('more is waiting to be stored than there is room for')
-    options.tell({ kind: 'lost', error, waiting: waiting.length })
+    options.onTrouble({ kind: 'lost', error, waiting: waiting.length })
   }
 
   async function finish(ms: number): Promise<void> {
@@ -308,11 +308,11 @@ export function writeQueue(options: QueueOptions): WriteQueue {
     }
     finishing = true
     pauseMs = firstPauseMs
-    if (callOffRetry) retryNow()
+    if (cancelRetry) retryNow()
     const timeout = Promise.withResolvers<void>()
-    const callOff = source.after(ms, timeout.resolve)
+    const cancel = source.after(ms, timeout.resolve)
     await Promise.race([settled.promise, timeout.promise])
-    callOff()
+    cancel()
     finishing = false
     if (waiting.length > 0 && !stopped) degrade(tooSlow())
     for (const entry of waiting) entry.release?.(false)
@@ -323,11 +323,11 @@ function tooSlow(): UnavailableError {
   return new UnavailableError('the store takes too long to answer')
 }
 
-function isMinor({ kind }: Write): boolean {
+function isMinor({ kind }: QueuedWrite): boolean {
   return kind === 'draft' || kind === 'trace'
 }
 
-/** Whether the storage is at fault, or something nobody thought of: then it may help to try again. */
+/** Whether the error comes from the storage, or is unknown: then a retry may help. */
 function isStorageTrouble(error: unknown): boolean {
   if (!(error instanceof SkeinError)) return true
   switch (error.code) {

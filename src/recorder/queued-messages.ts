@@ -3,8 +3,8 @@ import { SkeinError } from '../core/errors.ts'
 import type { NewMessage, NonEmpty } from '../core/message.ts'
 import { estimateTokens } from '../core/tokens.ts'
 
-/** About how many characters messages take up while they wait. */
-export function charactersOf(messages: readonly NewMessage[]): number {
+/** The approximate size of messages in the queue, in characters. */
+export function messageCharacters(messages: readonly NewMessage[]): number {
   let characters = 0
   for (const { blocks } of messages) {
     if (typeof blocks === 'string') characters += blocks.length
@@ -13,7 +13,7 @@ export function charactersOf(messages: readonly NewMessage[]): number {
   return characters
 }
 
-/** Media count little in tokens, and much here. */
+/** Media have few tokens, but many characters. */
 function mediaLength({ data }: MediaBlock): number {
   return data?.length ?? 0
 }
@@ -22,13 +22,13 @@ function lengthOf(block: Block): number {
   return 4 * estimateTokens([block])
 }
 
-/** Messages, or events, with the time at which they came: what is stored later was not said later. */
-export function dated<T extends { readonly at?: Date }>(said: NonEmpty<T>, at: number): NonEmpty<T> {
+/** Adds the time of arrival to messages or events that are stored later. */
+export function withTime<T extends { readonly at?: Date }>(said: NonEmpty<T>, at: number): NonEmpty<T> {
   return said.map(one => (one.at ? one : { ...one, at: new Date(at) })) as unknown as NonEmpty<T>
 }
 
-/** Whether an error says that the caller asked for something that cannot be, rather than that storage fails. */
-export function isForTheCaller(error: unknown): boolean {
+/** Whether an error is the caller's, and not one of the storage. */
+export function isCallerError(error: unknown): boolean {
   if (!(error instanceof SkeinError)) return false
   switch (error.code) {
     case 'invalid':

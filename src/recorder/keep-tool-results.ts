@@ -3,13 +3,13 @@ import type { ToolResultPolicy } from '../core/conversation.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { NewMessage } from '../core/message.ts'
 
-/** Whether a message has results of tools in it, and so is a matter of the policy. */
+/** Whether a message has tool results, to which the policy applies. */
 export function hasToolResults(message: NewMessage): boolean {
   return typeof message.blocks !== 'string' && message.blocks.some(block => block.type === 'tool_result')
 }
 
-/** A message as the conversation wants it kept: its tool results whole, cut, or only noted. What is left out is
- *  said in the block itself, in `metadata.kept`. */
+/** Applies the conversation's policy to the tool results of a message: kept in full, truncated, or only their
+ *  size. `metadata.kept` of the block says what was left out. */
 export function keepToolResults(message: NewMessage, policy: ToolResultPolicy): NewMessage {
   if (policy === 'full' || typeof message.blocks === 'string' || !hasToolResults(message)) return message
   return { ...message, blocks: message.blocks.map(block => keepBlock(block, policy)) }
@@ -28,13 +28,13 @@ function keepBlock(block: Block, policy: Exclude<ToolResultPolicy, 'full'>): Blo
   return noted(block, output, { policy: 'truncate', characters: text.length, kept: beginning.length })
 }
 
-/** What a foreign agent showed of the output would say it a second time, and is not kept either. */
+/** Also drops `metadata.acp`, in which an agent of another program repeats the output. */
 function noted(block: ToolResultBlock, output: string, kept: JsonObject): ToolResultBlock {
   const { acp: _, ...metadata } = block.metadata ?? {}
   return { ...block, output, metadata: { ...metadata, kept } }
 }
 
-/** Steps back one unit where the cut would split a pair. */
+/** Cuts one unit earlier if the cut would split a surrogate pair. */
 function cut(text: string, length: number): string {
   const last = text.charCodeAt(length - 1)
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length)

@@ -3,7 +3,7 @@ import type { Json } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import { pathOf } from '../../src/core/path.ts'
 import { beginTurn } from '../../src/recorder/begin-turn.ts'
-import { keepToolResults } from '../../src/recorder/tool-results.ts'
+import { keepToolResults } from '../../src/recorder/keep-tool-results.ts'
 import { place, user } from './place.ts'
 
 const result = (output: Json, more: object = {}): NewMessage => ({
