@@ -33,7 +33,7 @@ const longestPauseMs = 1_000
  * await turn.add([{ role: 'assistant', blocks: 'Because a test fails.' }])
  * const { saved } = await turn.end('complete')
  *
- * const [stored] = await store.listTurns(conversation.id)
+ * const stored = await store.findTurn(conversation.id, turn.key)
  * console.log(saved, stored?.status) // true complete
  * ```
  */

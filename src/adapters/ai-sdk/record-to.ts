@@ -63,7 +63,7 @@ export interface ModelRecorder {
  * ```ts
  * import { generateText } from 'ai'
  * import { MockLanguageModelV4 } from 'ai/test'
- * import { openStore, textOf } from 'skein'
+ * import { openStore, pathOf, textOf } from 'skein'
  * import { recordTo } from 'skein/ai-sdk'
  *
  * // In your program: openai('gpt-5'), anthropic('claude-sonnet-4-5') or any other model of the AI SDK.
@@ -82,7 +82,7 @@ export interface ModelRecorder {
  * await generateText({ model: recorded(model), prompt: 'Hi' })
  *
  * const { head } = await store.getBranch(await recorded.place())
- * console.log((await store.path(head!)).map(textOf)) // [ 'Hi', 'Hello!' ]
+ * console.log((await pathOf(store, head!)).map(textOf)) // [ 'Hi', 'Hello!' ]
  * ```
  */
 export function recordTo(

@@ -32,7 +32,7 @@ import {
  *
  * @example
  * ```ts
- * import { openStore, textOf } from 'skein'
+ * import { openStore, pathOf, textOf } from 'skein'
  * import { fit } from 'skein/context'
  *
  * await using store = await openStore(':memory:')
@@ -43,7 +43,7 @@ import {
  *   { role: 'user', blocks: 'A new question.' },
  * ])
  *
- * const { messages, tokens } = fit(await store.path(head), { limit: 100 }, { system: 'Be brief.' })
+ * const { messages, tokens } = fit(await pathOf(store, head), { limit: 100 }, { system: 'Be brief.' })
  * for (const message of messages) console.log(`${message.role}: ${textOf(message)}`)
  * // system: Be brief.
  * // system: [Note: 2 older messages truncated to stay within token limit]

@@ -80,7 +80,7 @@ export interface SummaryOutcome {
  *   head = (await store.append(branch, head, [{ role: 'user', blocks: words }])).head
  * }
  *
- * const { outcome } = await summarize(
+ * const { outcome, summary } = await summarize(
  *   store,
  *   { conversationId: conversation.id, head: head! },
  *   {
@@ -90,7 +90,6 @@ export interface SummaryOutcome {
  *     after: systemRecorderSource.after,
  *   },
  * )
- * const [summary] = await store.listSummaries(conversation.id)
  * console.log(outcome, summary?.text) // made A calm voyage.
  * ```
  */
