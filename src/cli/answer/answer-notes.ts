@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../../agent/run/events.ts'
+import { errorText } from '../../core/error-text.ts'
 import type { Trouble } from '../../recorder/recording.ts'
 import { formatCount, formatInteger, plural } from '../output/number.ts'
 
@@ -46,7 +47,7 @@ export function recalledLines(outcome: 'found' | 'nothing' | 'failed'): readonly
 
 /** A storage failure for the user. The answer continues. */
 export function troubleText({ kind, error, waiting }: Trouble): string {
-  const why = error instanceof Error ? error.message : String(error)
+  const why = errorText(error)
   switch (kind) {
     case 'degraded':
       return `not saved yet: ${why}. ${plural(waiting, 'write')} ${waiting === 1 ? 'waits' : 'wait'}; tried again until it works`
