@@ -1,3 +1,12 @@
+/**
+ * The store: conversations as trees of immutable messages, in SQLite or PostgreSQL. `openStore` opens one;
+ * the errors, the ports and the values that they use are here too. The other entry points build on it.
+ */
+
+// The public API, by name. It exports `core` and `openStore`; every other folder with an `index.ts` is an
+// entry point of its own. Only this file and `cli` open stores. A change here belongs into CHANGELOG.md, and
+// test/api.test.ts lists the names. docs/map.md has a reading order of the folders.
+
 export type {
   Block,
   KnownBlock,

@@ -1,13 +1,18 @@
 /**
- * The agent: the loop of model, tools and stored conversations.
- *
- * - `agent.ts`: `createAgent`. `run-turn.ts` runs one turn and explains its order; `run-steps.ts` alternates
- *   between `call-model.ts` and tools; `interruption.ts` finds where an interrupted turn continues.
- * - `run/`: a turn in progress and its events.
- * - `history/`: where conversations are kept, in a store or in memory.
- * - `tools/`: tools, and how their calls run.
- * - `mcp/`: tools of MCP servers. `recall/`: earlier conversations. `subagent.ts`: an agent as a tool.
+ * The agent: the loop of model, tools and stored conversations. `createAgent` makes one; tools are functions
+ * (`tool`), tools of MCP servers (`openMcpTools`), other agents (`subagent`) or searches in earlier
+ * conversations (`recallTools`).
  */
+
+// Start with `agent.ts` (`createAgent`), then `run-turn.ts`, which runs one turn and explains its order.
+// - `run-steps.ts` alternates between `call-model.ts` and tools; `interruption.ts` finds where an interrupted
+//   turn continues
+// - `run/`: a turn in progress and its events
+// - `history/`: where conversations are kept, in a store or in memory
+// - `tools/`: tools, and how their calls run
+// - `mcp/`: tools of MCP servers; `recall/`: earlier conversations; `subagent.ts`: an agent as a tool
+// May import core, system, context and recorder. It receives a store and a model, and opens neither.
+
 export type { Agent } from './agent.ts'
 export { createAgent } from './agent.ts'
 export type { Target } from './history/history.ts'

@@ -1,13 +1,15 @@
 /**
  * The input of a model call, made from stored messages. Pure functions, except for the few that read or write
- * through the ports of a store.
- *
- * - `view/`: a path as providers accept it (`repair`): every call followed by its result, unique ids.
- * - `fit/`: the newest part of it that fits into a window (`fit`), token counts, the windows of known models.
- * - `summary/`: summaries of the older part (`summarize`), made once and stored next to the messages.
- * - `text/`: a conversation as one text, for agents that accept only text (`asText`).
- * - `read-context.ts`: all of it for one message of a store (`readContext`).
+ * through the ports of a store. `readContext` does all of it for one message of a store.
  */
+
+// Start with `read-context.ts`, then `fit/fit.ts`.
+// - `view/`: a path as providers accept it (`repair`): every call followed by its result, unique ids
+// - `fit/`: the newest part of it that fits into a window (`fit`), token counts, the windows of known models
+// - `summary/`: summaries of the older part (`summarize`), made once and stored next to the messages
+// - `text/`: a conversation as one text, for agents that accept only text (`asText`)
+// May import core only. No I/O of its own: a store and a model are parameters.
+
 export type { Calibration } from './fit/calibrate.ts'
 export { afterRefusal, afterUsage, calibrated, uncalibrated } from './fit/calibrate.ts'
 export { countByCharacters, exactCounter } from './fit/count.ts'

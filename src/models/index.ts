@@ -1,3 +1,18 @@
+/**
+ * Models behind one port. `openModel` opens a model of a provider by name, `modelOf` wraps a model of the AI
+ * SDK, and `scripted` is a model without a provider, for tests and demos.
+ */
+
+// Start with `open.ts` (`openModel`), then `wrap.ts`, which makes one call: a prompt in, a stream of pieces
+// out.
+// - `anthropic.ts`, `openai.ts`, `google.ts`, `compatible.ts`: one file per provider; to add one, copy a
+//   neighbour. `dialect.ts` says how each wants a context written
+// - `prompt.ts` and its helpers: our messages as a provider's prompt
+// - `answer.ts`, `collect.ts`, `content.ts`: a provider's stream as our blocks
+// - `errors.ts`, `retry.ts`: failures as ours, and another attempt
+// - `scripted*.ts`: the model without a provider
+// May import core and system.
+
 export type { Sleep } from '../system/sleep.ts'
 export { type Dialect, plainDialect } from './dialect.ts'
 export { type OpenModelOptions, openModel, type ProviderName } from './open.ts'

@@ -1,3 +1,7 @@
+// `system` is what we ask of the machine: clock and timers (this file, `sleep.ts`), processes (`holder.ts`,
+// `process-group.ts`), removal of secrets from texts, and channels for debugging (`debug.ts`). What decides
+// something takes these as parameters, so that tests can inject others. May import core only.
+
 import { randomUUID } from 'node:crypto'
 import type { Holder } from '../core/errors.ts'
 import type { Source } from '../core/source.ts'
