@@ -51,7 +51,6 @@ export {
   UnavailableError,
 } from './core/errors.ts'
 export type { EventType, ListEvents, NewEvent, TraceEvent } from './core/event.ts'
-export type { Finding, Severity, Verified, VerifyOptions, VerifyProgress } from './core/finding.ts'
 export type { ConversationId, MessageId } from './core/ids.ts'
 export { conversationId, messageId } from './core/ids.ts'
 export type { Json, JsonObject } from './core/json.ts'
@@ -71,7 +70,6 @@ export type {
   Snippet,
   TextHit,
 } from './core/listing.ts'
-export type { Measured, UsageSum } from './core/measure.ts'
 export type { BlobRef, Erasure, Message, NewMessage, NonEmpty, Role, RoleInput } from './core/message.ts'
 export { contentOf, textOf } from './core/message.ts'
 export type {
@@ -92,51 +90,21 @@ export type {
   BranchInConversation,
   ConversationReader,
   ConversationWriter,
-  DeletedMessages,
-  Deleter,
   FoundOrCreated,
   Lister,
-  Maintainer,
   MessageReader,
-  Meter,
-  MovedBranch,
   ReadOptions,
-  RecordMover,
   Resolved,
-  Restored,
   SaveItem,
   Searcher,
   Store,
-  SweepReceipt,
   Tail,
   TailBudget,
   TurnWriter,
-  Verifier,
 } from './core/ports.ts'
-export type {
-  AgentLinkRecord,
-  BlobRecord,
-  BranchRecord,
-  ConversationRecord,
-  DraftRecord,
-  EventRecord,
-  MessagePosition,
-  MessageRecord,
-  RecordKind,
-  RecordOutcome,
-  RecordOutcomes,
-  StoreRecord,
-  SummaryRecord,
-  TombstoneRecord,
-  TurnRecord,
-  UnreadableRecord,
-} from './core/record.ts'
-export type { Stretch } from './core/runs.ts'
 export type { Source } from './core/source.ts'
 export type { MessageRange, NewSummary, Summary, SummaryClaim } from './core/summary.ts'
 export { estimateTokens } from './core/tokens.ts'
-export type { Tree, TreeNode } from './core/tree.ts'
-export { buildForest, byActivity, childrenOf, pathTo, subtreeOf, walkForest } from './core/tree.ts'
 export type { DraftPiece, EndedTurn, Turn, TurnEnd, TurnStatus, TurnStep, Usage } from './core/turn.ts'
 export { addUsage } from './core/turn.ts'
 export type { OpenOptions } from './stores/open.ts'

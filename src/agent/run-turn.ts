@@ -6,7 +6,6 @@ import { type NewMessage, textOf } from '../core/message.ts'
 import type { Model } from '../core/model.ts'
 import { addUsage } from '../core/turn.ts'
 import type { TurnReport } from '../recorder/recording.ts'
-import { systemRecorderSource } from '../system/source.ts'
 import {
   type BegunTurn,
   type History,
@@ -229,8 +228,6 @@ async function summarizeIfDue(turn: OpenTurn, history: History): Promise<boolean
       ...summarizer,
       // Sized by the window of the agent's model, which reads the summary; another model may write it.
       maxTokens: Math.max(1, Math.floor(budgetOf(loop.window) / 10)),
-      holder: systemRecorderSource.holder(),
-      after: systemRecorderSource.after,
       signal: input.signal,
       ...(loop.window.keepRecent === undefined ? {} : { keepRecent: loop.window.keepRecent }),
     },

@@ -27,7 +27,7 @@ export type ErrorCode =
  *
  * await using store = await openStore(':memory:')
  * try {
- *   await store.path(messageId('a'.repeat(32)))
+ *   await store.getMessages([messageId('a'.repeat(32))])
  * } catch (error) {
  *   if (error instanceof SkeinError) console.log(error.code) // not_found
  * }

@@ -2,11 +2,11 @@ import { InvalidError } from './errors.ts'
 
 declare const brand: unique symbol
 
-/** A UUID in lower case. Branded, so that the two kinds of id cannot be swapped. */
-export type ConversationId = string & { readonly [brand]: 'conversation' }
+/** A UUID in lower case. A plain string is accepted too, and checked; a message id is not. */
+export type ConversationId = string & { readonly [brand]?: 'conversation' }
 
 /** 32 characters of lower-case base32: the first 160 bits of a hash over the message and its ancestors. */
-export type MessageId = string & { readonly [brand]: 'message' }
+export type MessageId = string & { readonly [brand]?: 'message' }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const base32 = /^[a-z2-7]{32}$/

@@ -23,7 +23,7 @@ export interface OpenOptions {
  *
  * @example
  * ```ts
- * import { openStore, textOf } from 'skein'
+ * import { openStore, pathOf, textOf } from 'skein'
  *
  * await using store = await openStore(':memory:') // or a file, or postgres://…
  * const { branch } = await store.findOrCreate('cli:default')
@@ -31,7 +31,7 @@ export interface OpenOptions {
  *   { role: 'user', blocks: 'Why is the build red?' },
  *   { role: 'assistant', blocks: 'A test fails.' },
  * ])
- * for (const message of await store.path(head)) console.log(`${message.role}: ${textOf(message)}`)
+ * for (const message of await pathOf(store, head)) console.log(`${message.role}: ${textOf(message)}`)
  * // user: Why is the build red?
  * // assistant: A test fails.
  * ```

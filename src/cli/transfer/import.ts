@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { StoreRecord } from '../../core/record.ts'
 import { type RecordTally, type SourcedRecord, takeIn } from '../../core/take-in.ts'
+import { decodeNative } from '../../formats/native/native-file.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
@@ -9,7 +10,7 @@ import { formatInteger, plural } from '../output/number.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
 import { formatDuration } from '../output/time.ts'
 import { writeNewFile } from './new-file.ts'
-import { type NativeSource, nativeSource, readNativeRecords } from './read-native.ts'
+import { type NativeSource, nativeSource } from './read-native.ts'
 import { printSomeNotes, tallyJson, transferText } from './transfer-text.ts'
 
 /** A line of a file, with a remark about it. */
@@ -84,15 +85,18 @@ async function importAll(
   /** One stream for all files, so that small records are written in batches. */
   async function* counted(): AsyncGenerator<SourcedRecord> {
     for (const source of sources) {
-      const records = readNativeRecords(source, trouble => {
-        if (trouble.type === 'fault') refuse(source.name, trouble.line, trouble.reason)
-        else note(source.name, trouble.line, trouble.text)
+      const records = decodeNative(source.chunks(), {
+        file: source.name,
+        onProblem: problem => {
+          if (problem.type === 'fault') refuse(source.name, problem.line, problem.reason)
+          else note(source.name, problem.line, problem.text)
+        },
       })
       for await (const one of records) {
         signal.throwIfAborted()
         if (one.record.kind === 'message') messages++
         branches.seen(one.record, one.line)
-        yield { ...one, file: source.name }
+        yield one
       }
     }
   }

@@ -1,8 +1,5 @@
 import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { StoreRecord } from '../../core/record.ts'
-import { type Decoded, nativeDecoder } from '../../formats/native/decode.ts'
-import { lineSplitter } from '../../formats/native/split-lines.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 
@@ -43,28 +40,5 @@ function messagesIn(file: string): number | null {
     return null
   } finally {
     closeSync(fd)
-  }
-}
-
-/** The records of a file. Faults and unknown lines go to `onTrouble`. */
-export async function* readNativeRecords(
-  source: NativeSource,
-  onTrouble: (trouble: Exclude<Decoded, { type: 'record' }>) => void,
-): AsyncGenerator<{ readonly record: StoreRecord; readonly line: number }> {
-  const splitter = lineSplitter()
-  const decoder = nativeDecoder()
-  for await (const chunk of source.chunks()) {
-    for (const line of splitter.push(chunk)) yield* sorted(decoder.take(line))
-  }
-  for (const line of splitter.end()) yield* sorted(decoder.take(line))
-  yield* sorted(decoder.end())
-
-  function* sorted(
-    decoded: readonly Decoded[],
-  ): Generator<{ readonly record: StoreRecord; readonly line: number }> {
-    for (const one of decoded) {
-      if (one.type === 'record') yield one
-      else onTrouble(one)
-    }
   }
 }

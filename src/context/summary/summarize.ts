@@ -13,6 +13,8 @@ import type { TurnWriter } from '../../core/ports.ts'
 import type { MessageRange, Summary } from '../../core/summary.ts'
 import { estimateTokens } from '../../core/tokens.ts'
 import { addUsage, type Usage } from '../../core/turn.ts'
+import { systemRecorderSource } from '../../system/source.ts'
+import { windowOf } from '../fit/model-windows.ts'
 import type { Window } from '../fit/window.ts'
 import { shorten, type TextMessage } from '../text/as-text.ts'
 import { claimRange, type RangeClaim, type ScheduleLater } from './claim-range.ts'
@@ -28,12 +30,12 @@ export type SummaryStore = SummaryReader & Pick<TurnWriter, 'claimSummary' | 'pu
 export interface SummarizeOptions {
   /** The model that writes the summary. */
   readonly model: Model
-  /** The window of that model. */
-  readonly window: Window
-  /** This process. */
-  readonly holder: Holder
-  /** A timer, to renew the claim while the model works. */
-  readonly after: ScheduleLater
+  /** The window of that model. Default: from the table of known models. */
+  readonly window?: Window
+  /** The holder of the claim. Default: this process. */
+  readonly holder?: Holder
+  /** A timer, to renew the claim while the model works. Default: `setTimeout`. */
+  readonly after?: ScheduleLater
   /** The newest messages, which are not summarized. Default: 10. */
   readonly keepRecent?: number
   /** Most tokens of the summary. Default: a tenth of the window. */
@@ -70,7 +72,6 @@ export interface SummaryOutcome {
  * import { openStore } from 'skein'
  * import { summarize } from 'skein/context'
  * import { scripted } from 'skein/models'
- * import { systemRecorderSource, thisHolder } from 'skein/recorder'
  *
  * await using store = await openStore(':memory:')
  * const { conversation, branch } = await store.create()
@@ -83,13 +84,9 @@ export interface SummaryOutcome {
  * const { outcome, summary } = await summarize(
  *   store,
  *   { conversationId: conversation.id, head: head! },
- *   {
- *     model: scripted({ script: ['A calm voyage.'] }),
- *     window: { limit: 1_000 },
- *     holder: thisHolder(),
- *     after: systemRecorderSource.after,
- *   },
+ *   { model: scripted({ script: ['A calm voyage.'] }) },
  * )
+ * const [summary] = (await store.listSummaries(conversation.id)).items
  * console.log(outcome, summary?.text) // made A calm voyage.
  * ```
  */
@@ -98,6 +95,7 @@ export async function summarize(
   { conversationId, head }: { readonly conversationId: ConversationId; readonly head: MessageId },
   options: SummarizeOptions,
 ): Promise<SummaryOutcome> {
+  const { holder = systemRecorderSource.holder(), after = systemRecorderSource.after } = options
   options.signal?.throwIfAborted()
   const { messages, previous } = await readUncovered(store, conversationId, head)
   const count = coverable(messages, options.keepRecent ?? keptVerbatim)
@@ -108,7 +106,7 @@ export async function summarize(
     return { ...without, outcome: previous ? 'reused' : 'nothing', summary: previous }
   }
   const range: MessageRange = { first: previous?.first ?? told[0]!.id, last: last.id }
-  const claim = await claimRange(store, conversationId, range, options)
+  const claim = await claimRange(store, conversationId, range, { ...options, holder, after })
   if (claim.state === 'busy') return { ...without, outcome: 'busy', summary: previous, error: claim.error }
   if (claim.state === 'made')
     return { ...without, outcome: 'reused', summary: claim.summary, messages: count }
@@ -125,7 +123,7 @@ export async function summarize(
       text,
       tokens,
       model,
-      holder: options.holder,
+      holder,
     })
     return { outcome: error === null ? 'made' : 'extractive', summary, messages: count, usage, error }
   } catch (error) {
@@ -165,7 +163,11 @@ async function write(
   claim: Extract<RangeClaim, { state: 'claimed' }>,
   options: SummarizeOptions,
 ): Promise<Written> {
-  const room = roomIn(options.window, options.instructions ?? '', options.maxTokens)
+  const room = roomIn(
+    options.window ?? windowOf(options.model.id),
+    options.instructions ?? '',
+    options.maxTokens,
+  )
   const chunks = chunksOf(told, room)
   const skipped = chunks.slice(0, Math.max(0, chunks.length - mostCalls)).flat()
   const waiting: (readonly TextMessage[])[] = chunks.slice(-mostCalls)

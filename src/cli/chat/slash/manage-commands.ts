@@ -1,6 +1,5 @@
 import { windowOf } from '../../../context/fit/model-windows.ts'
 import { summarize } from '../../../context/summary/summarize.ts'
-import { systemRecorderSource } from '../../../system/source.ts'
 import { summaryText } from '../../answer/answer-notes.ts'
 import { modelName } from '../../output/model-name.ts'
 import { createSpinner } from '../../output/spinner.ts'
@@ -75,8 +74,6 @@ export const slashCompact: SlashCommand = {
         {
           model: controller.model,
           window: { limit: windowOf(controller.model.id).limit },
-          holder: systemRecorderSource.holder(),
-          after: systemRecorderSource.after,
           signal,
           ...(instructions === '' ? {} : { instructions }),
         },

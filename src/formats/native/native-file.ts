@@ -1,0 +1,86 @@
+import { NotFoundError } from '../../core/errors.ts'
+import type { ConversationId } from '../../core/ids.ts'
+import type { RecordMover } from '../../core/ports.ts'
+import type { SourcedRecord } from '../../core/take-in.ts'
+import { type Decoded, nativeDecoder } from './decode.ts'
+import { nativeEncoder } from './encode.ts'
+import { lineSplitter } from './split-lines.ts'
+
+export interface EncodeNativeOptions {
+  /** The time in the header. */
+  readonly writtenAt: Date
+  /** The program in the header. Default: `skein`. */
+  readonly by?: string
+}
+
+/** The lines of a native file that holds these conversations, each with its line break. Conversations that are
+ *  purged meanwhile are skipped. Unreadable parts get a line of their own. Reads page by page, so memory use
+ *  does not depend on the size of a conversation.
+ *
+ * @example
+ * ```ts
+ * import { openStore } from 'skein'
+ * import { decodeNative, encodeNative, takeIn } from 'skein/formats'
+ *
+ * await using store = await openStore(':memory:')
+ * const { conversation, branch } = await store.create({ title: 'Harbour' })
+ * await store.append(branch, null, [{ role: 'user', blocks: 'Hi' }])
+ * const lines: string[] = []
+ * for await (const line of encodeNative(store, [conversation.id], { writtenAt: new Date() })) lines.push(line)
+ *
+ * await using copy = await openStore(':memory:')
+ * const { added } = await takeIn(copy, decodeNative(lines))
+ * console.log(added.message, (await copy.getConversation(conversation.id)).title) // 1 Harbour
+ * ```
+ */
+export async function* encodeNative(
+  reader: Pick<RecordMover, 'readRecords'>,
+  conversations: Iterable<ConversationId>,
+  { writtenAt, by = 'skein' }: EncodeNativeOptions,
+): AsyncGenerator<string> {
+  const encoder = nativeEncoder()
+  yield `${encoder.header(writtenAt.getTime(), by)}\n`
+  for (const id of conversations) {
+    try {
+      for await (const record of reader.readRecords(id))
+        for (const line of encoder.record(record)) yield `${line}\n`
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error
+    }
+  }
+  yield `${encoder.end()}\n`
+}
+
+/** A line of a native file that is damaged (`fault`) or that a newer version added to (`note`). */
+export type NativeProblem = Exclude<Decoded, { readonly type: 'record' }>
+
+export interface DecodeNativeOptions {
+  /** The name of the file, for reports. */
+  readonly file?: string
+  /** Called for each damaged or unknown line. */
+  readonly onProblem?: (problem: NativeProblem) => void
+}
+
+/** The records of a native file, with their lines. Damaged lines are reported and skipped. Throws InvalidError
+ *  for a file of a newer major version. `takeIn` writes the records into a store. */
+export async function* decodeNative(
+  chunks: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
+  { file = '', onProblem }: DecodeNativeOptions = {},
+): AsyncGenerator<SourcedRecord> {
+  const splitter = lineSplitter()
+  const decoder = nativeDecoder()
+  const encoder = new TextEncoder()
+  for await (const chunk of chunks) {
+    const bytes = typeof chunk === 'string' ? encoder.encode(chunk) : chunk
+    for (const line of splitter.push(bytes)) yield* recordsOf(decoder.take(line))
+  }
+  for (const line of splitter.end()) yield* recordsOf(decoder.take(line))
+  yield* recordsOf(decoder.end())
+
+  function* recordsOf(decoded: readonly Decoded[]): Generator<SourcedRecord> {
+    for (const one of decoded) {
+      if (one.type === 'record') yield { record: one.record, line: one.line, file }
+      else onProblem?.(one)
+    }
+  }
+}
