@@ -1,6 +1,7 @@
 // Forks, siblings and the tree. A branch is a pointer: a fork writes one row and copies no message.
 
-import { buildForest, byActivity, collectPages, openStore, textOf, walkForest } from 'skein'
+import { collectPages, openStore, textOf } from 'skein'
+import { buildForest, byActivity, walkForest } from 'skein/tree'
 
 const store = await openStore(':memory:')
 const { conversation, branch } = await store.create()

@@ -3,6 +3,9 @@ import * as acp from '../src/acp/index.ts'
 import * as aiSdk from '../src/adapters/ai-sdk/index.ts'
 import * as agent from '../src/agent/index.ts'
 import * as context from '../src/context/index.ts'
+import * as maintenance from '../src/core/maintenance.ts'
+import * as tree from '../src/core/tree.ts'
+import * as formats from '../src/formats/index.ts'
 import * as skein from '../src/index.ts'
 import * as models from '../src/models/index.ts'
 import * as recorder from '../src/recorder/index.ts'
@@ -32,9 +35,6 @@ it('skein exports these names', () => {
     'StorageFullError',
     'UnavailableError',
     'addUsage',
-    'buildForest',
-    'byActivity',
-    'childrenOf',
     'collectPages',
     'contentOf',
     'conversationId',
@@ -44,11 +44,27 @@ it('skein exports these names', () => {
     'messageId',
     'openStore',
     'pathOf',
+    'textOf',
+  ])
+})
+
+it('skein/formats exports these names', () => {
+  expect(Object.keys(formats).sort()).toEqual(['decodeNative', 'encodeNative', 'takeIn'])
+})
+
+it('skein/tree exports these names', () => {
+  expect(Object.keys(tree).sort()).toEqual([
+    'buildForest',
+    'byActivity',
+    'childrenOf',
     'pathTo',
     'subtreeOf',
-    'textOf',
     'walkForest',
   ])
+})
+
+it('skein/maintenance exports types only', () => {
+  expect(Object.keys(maintenance)).toEqual([])
 })
 
 it('skein/sqlite exports these names', () => {

@@ -31,6 +31,8 @@ export interface NewEvent {
   readonly data?: JsonObject
 }
 
+/** Which events to list. */
 export interface ListEvents extends OrderedPageOptions {
+  /** Only events of these types. */
   readonly types?: readonly EventType[]
 }

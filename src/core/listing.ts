@@ -58,7 +58,9 @@ export interface ListConversations extends ConversationFilter {
   readonly after?: string
 }
 
+/** Which turns to list. */
 export interface ListTurns extends OrderedPageOptions {
+  /** Only turns with this status. */
   readonly status?: Turn['status']
 }
 

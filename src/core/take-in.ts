@@ -4,19 +4,24 @@ import type { RecordKind, RecordOutcome, StoreRecord } from './record.ts'
 
 /** A record and its origin, for reports. */
 export interface SourcedRecord {
+  /** The record as it was read. */
   readonly record: StoreRecord
+  /** The name of the file. */
   readonly file: string
+  /** The line in that file, from 1. */
   readonly line: number
 }
 
 /** How many records of each kind had each outcome. */
 export type RecordTally = Readonly<Record<RecordOutcome['outcome'], Partial<Record<RecordKind, number>>>>
 
+/** How to follow a transfer of records. */
 export interface TakeInOptions {
   /** Called for each record that was refused or changed. */
   readonly onSpecial?: (from: SourcedRecord, written: RecordOutcome) => void
   /** Called after each transaction, with the records written so far. */
   readonly onProgress?: (records: number) => void
+  /** Stops between two transactions. */
   readonly signal?: AbortSignal
 }
 

@@ -26,7 +26,8 @@ interface Growing<T> extends Tree<T> {
  *
  * @example
  * ```ts
- * import { buildForest, openStore, textOf, walkForest } from 'skein'
+ * import { openStore, textOf } from 'skein'
+ * import { buildForest, walkForest } from 'skein/tree'
  *
  * await using store = await openStore(':memory:')
  * const { conversation } = await store.create()

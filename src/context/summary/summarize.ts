@@ -86,7 +86,6 @@ export interface SummaryOutcome {
  *   { conversationId: conversation.id, head: head! },
  *   { model: scripted({ script: ['A calm voyage.'] }) },
  * )
- * const [summary] = (await store.listSummaries(conversation.id)).items
  * console.log(outcome, summary?.text) // made A calm voyage.
  * ```
  */

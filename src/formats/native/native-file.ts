@@ -6,6 +6,7 @@ import { type Decoded, nativeDecoder } from './decode.ts'
 import { nativeEncoder } from './encode.ts'
 import { lineSplitter } from './split-lines.ts'
 
+/** What the header of a native file says. */
 export interface EncodeNativeOptions {
   /** The time in the header. */
   readonly writtenAt: Date
@@ -54,6 +55,7 @@ export async function* encodeNative(
 /** A line of a native file that is damaged (`fault`) or that a newer version added to (`note`). */
 export type NativeProblem = Exclude<Decoded, { readonly type: 'record' }>
 
+/** How to report what a native file lacks. */
 export interface DecodeNativeOptions {
   /** The name of the file, for reports. */
   readonly file?: string
