@@ -7,7 +7,8 @@ import { root, run } from './check/command.ts'
  *  fast. */
 
 const command = join(root, 'dist/cli')
-rmSync(command, { recursive: true, force: true })
+// Everything, because a module that was moved or deleted would stay and be packed.
+rmSync(join(root, 'dist'), { recursive: true, force: true })
 await run('tsc', ['-p', 'tsconfig.build.json'])
 await bundleCommand(command)
 await run(process.execPath, [join(root, 'scripts/build/compile.ts'), join(command, 'main.cjs')])

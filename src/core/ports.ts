@@ -179,7 +179,7 @@ export interface ConversationWriter {
    *
    * @example
    * ```ts
-   * import { openStore, textOf } from 'skein'
+   * import { openStore, pathOf, textOf } from 'skein'
    *
    * await using store = await openStore(':memory:')
    * const { conversation, branch } = await store.create()
@@ -191,7 +191,7 @@ export interface ConversationWriter {
    * // Fork after the question: one row is written, no message is copied.
    * const fork = await store.createBranch(conversation.id, ids[0], { name: 'another-try' })
    * const { head } = await store.append(fork, fork.head, [{ role: 'assistant', blocks: 'Blue.' }])
-   * console.log((await store.path(head)).map(textOf)) // [ 'Name a colour.', 'Blue.' ]
+   * console.log((await pathOf(store, head)).map(textOf)) // [ 'Name a colour.', 'Blue.' ]
    * ```
    */
   createBranch(id: ConversationId, at: MessageId | null, branch: NewBranch): Promise<Branch>
