@@ -1,12 +1,12 @@
 import { basename } from 'node:path'
 import type { AgentCommand } from '../process/agent-process.ts'
 
-/** Programs that only start another. */
+/** Programs that only start another program. */
 const starters = /^(npx|bunx|pnpx|uvx|pipx|node|bun|deno|python3?|npm|pnpm|yarn|env|sudo)$/
 const starterWords = /^(exec|dlx|run|x)$/
 
-/** What an agent is called by its command: `copilot` for `/usr/bin/copilot --acp`, `codex-acp` for
- *  `npx -y @zed-industries/codex-acp@0.16.0`. */
+/** The name of an agent, from its command: `copilot` for `/usr/bin/copilot --acp`, `codex-acp` for `npx -y
+ *  @zed-industries/codex-acp@0.16.0`. */
 export function agentName({ command, args }: Pick<AgentCommand, 'command' | 'args'>): string {
   const words = [command, ...args]
   const named = words.find((word, i) => {

@@ -23,47 +23,54 @@ import { createHostAgent, type HostedSeat } from './host-agent.ts'
 import { type AskPermission, refusePermission } from './permission.ts'
 import { retryPrompt, runPrompt } from './run-prompt.ts'
 
+/** The agent of a host, and where its conversations are stored. */
 export interface HostOptions {
+  /** Stays open: the host does not close it. */
   readonly store: SeatStore
-  /** The agent, as it is typed: `copilot --acp --stdio`. */
+  /** The agent's command: `copilot --acp --stdio`. */
   readonly command: AgentCommand
-  /** What its sessions are remembered under; its command's name unless given. */
+  /** The name under which its sessions are stored. Default: the name of its command. */
   readonly name?: string
-  /** Where it works; the process's own directory unless given. */
+  /** The agent's working directory. Default: the current one. */
   readonly directory?: string
+  /** MCP servers for the agent, as in `session/new`. Default: none. */
   readonly mcpServers?: readonly JsonObject[]
-  /** How many messages an agent is told that does not know the conversation: 30 unless given, 50 at most. */
+  /** Most messages to inject into a session that does not know the conversation. Default: 30; at most 50. */
   readonly tell?: number
-  /** Decides what the agent may do; unless given, nothing that it asks for. */
+  /** Answers the agent's permission requests. Default: `refusePermission`. */
   readonly onPermission?: AskPermission
-  /** What the agent writes to its stderr. */
+  /** Receives the agent's stderr. */
   readonly onStderr?: (text: string) => void
+  /** Starts the process. Default: as a child process. */
   readonly start?: StartAgent
+  /** Clock, ids and timers. Default: those of the system. */
   readonly source?: RecorderSource
 }
 
+/** Options of one message. */
 export interface HostSendOptions extends SendOptions {
-  /** What the agent is told if it has to be told, instead of what is stored. */
+  /** Injected instead of the stored history, if the agent needs one. */
   readonly history?: readonly NewMessage[]
 }
 
-/** The client side of the protocol: an agent of another program, whose conversations live in our store. It is
- *  an Agent like our own: whoever talks to one can talk to the other. */
+/** The client side of the protocol: another program's agent, with its conversations in our store. It
+ *  implements Agent, so it can replace one of ours. */
 export interface Host extends Agent {
+  /** Sends a message, and returns the run of its turn. */
   send(target: Target, words: string | NewMessage, options?: HostSendOptions): Run
+  /** The same, and waits for the reply. */
   ask(target: Target, words: string | NewMessage, options?: HostSendOptions): Promise<Reply>
-  /** Starts the agent's process ahead of the first message, for agents that take their time. If it cannot be
-   *  started, that message says so. */
+  /** Starts the agent's process ahead of the first message, for agents that start slowly. If that fails, the
+   *  first message reports it. */
   wake(): void
-  /** Starts the agent and gives it back its memory of this conversation, in the same way as the first message
-   *  would. */
+  /** Starts the agent and restores its memory of this conversation, as the first message would. */
   start(target: Target): Promise<MemoryReport>
-  /** True until something was said in the agent's present session, and where nobody has talked yet. */
+  /** True until the agent has been prompted in its current session, and for an unknown conversation. */
   isFirstMessage(target: Target): Promise<boolean>
-  /** True if the agent's own session was taken up again; false if a new one began, and where nothing is
-   *  known. */
+  /** True if the agent's session was resumed or loaded; false if it is new, and for an unknown
+   *  conversation. */
   wasResumed(target: Target): Promise<boolean>
-  /** How often each way of remembering was taken. */
+  /** How often each outcome occurred. */
   outcomes(): Readonly<Record<MemoryOutcome, number>>
 }
 
@@ -94,7 +101,7 @@ export function createHost(options: HostOptions): Host {
   const { store, command, source = systemRecorderSource, onPermission = refusePermission } = options
   const name = options.name ?? agentName(command)
   const directory = options.directory ?? process.cwd()
-  const journal = storedHistory(store, { prompt: null, model: name })
+  const history = storedHistory(store, { prompt: null, model: name })
   const seats = new Map<string, Hosted>()
   const bySession = new Map<string, Hosted>()
   const outcomes: Record<MemoryOutcome, number> = {
@@ -105,11 +112,10 @@ export function createHost(options: HostOptions): Host {
     fresh: 0,
   }
   const running = new Set<Run>()
-  /** Messages are taken in the order they were sent, also while their conversation is still being looked
-   *  up. */
+  /** Messages are taken in the order of the calls, also while their conversations are being resolved. */
   const entering = createSerialQueue()
   let closed = false
-  /** Updates of a session whose id the agent has just made, and we are about to learn. */
+  /** Updates of a session whose id the agent has just created, and we do not know yet. */
   const unmatchedUpdates: { readonly sessionId: string; readonly update: unknown }[] = []
 
   const agent = createHostAgent({
@@ -137,10 +143,10 @@ export function createHost(options: HostOptions): Host {
     return entering(() => hostedAt(target, otherwise))
   }
 
-  /** The seat of a conversation, if anybody has talked there. */
+  /** The seat of a conversation; null if it has none yet. */
   async function seatOf(target: Target): Promise<Seat | null> {
     try {
-      const { branch } = await journal.resolve(target, 'find')
+      const { branch } = await history.resolve(target, 'find')
       return seats.get(idOf(branch!))?.seat ?? null
     } catch (error) {
       if (error instanceof NotFoundError) return null
@@ -149,11 +155,11 @@ export function createHost(options: HostOptions): Host {
   }
 
   async function hostedAt(target: Target, otherwise: 'make' | 'find'): Promise<Hosted> {
-    const { branch } = (await journal.resolve(target, otherwise)) as ResolvedTarget & { branch: BranchRef }
+    const { branch } = (await history.resolve(target, otherwise)) as ResolvedTarget & { branch: BranchRef }
     const id = idOf(branch)
     const known = seats.get(id)
     if (known) return known
-    // A dead process may have left half an answer.
+    // A process that died may have left a part of an answer.
     await takeOver(store, branch.conversationId, branch.name, source)
     const hosted: Hosted = seats.get(id) ?? { branch, seat: seatOn(branch, () => hosted), emit: null }
     seats.set(id, hosted)
@@ -171,7 +177,7 @@ export function createHost(options: HostOptions): Host {
       branch: async () => branch,
       start: agent.ready,
       onSession(sessionId) {
-        // What an agent still says in a session that was left is nobody's.
+        // Updates of a session that this seat has left are dropped.
         for (const [id, one] of bySession) if (one === hosted()) bySession.delete(id)
         bySession.set(sessionId, hosted())
         const mine = unmatchedUpdates.filter(unmatched => unmatched.sessionId === sessionId)
@@ -219,7 +225,7 @@ export function createHost(options: HostOptions): Host {
     agent.close()
     for (const one of running) one.abort(new DOMException('closing', 'AbortError'))
     const over = Promise.allSettled([...running].map(one => one.result()))
-    // One that does not stop when it is asked to is ended in the middle of it.
+    // A turn that does not stop in time ends with the process.
     const late = Promise.withResolvers<void>()
     const callOff = source.after(patienceMs, late.resolve)
     await Promise.race([over, late.promise])
@@ -229,7 +235,7 @@ export function createHost(options: HostOptions): Host {
     await Promise.allSettled([...seats.values()].map(({ seat }) => seat.idle()))
     await ended
     await savedWithin(store, withinMs)
-    // What was saved last may have moved a link.
+    // The last saved turn may have changed a link.
     await Promise.allSettled([...seats.values()].map(({ seat }) => seat.idle()))
   }
 

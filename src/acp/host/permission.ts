@@ -1,28 +1,32 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isObject } from '../wire/is-object.ts'
 
-/** What an agent may be told when it asks for a permission. */
+/** An answer that an agent offers with a permission request. */
 export interface PermissionOption {
+  /** The agent's id of the option. */
   readonly optionId: string
+  /** For people: `Allow once`. */
   readonly name: string
   /** `allow_once`, `allow_always`, `reject_once`, `reject_always`. */
   readonly kind: string
 }
 
-/** An agent asks before it does something. */
+/** An agent's request for permission. */
 export interface PermissionRequest {
+  /** The agent's session id. */
   readonly sessionId: string
   /** For people: `Run npm test`. */
   readonly title: string
-  /** The tool's own input, where the agent shows it. */
+  /** The tool's input, if the agent sends it. */
   readonly input: Json
+  /** The answers to choose from. */
   readonly options: readonly PermissionOption[]
 }
 
-/** The id of the option that was chosen; null if nobody wants to choose. */
+/** Returns the id of the chosen option; null to cancel the request. */
 export type AskPermission = (request: PermissionRequest, signal: AbortSignal) => Promise<string | null>
 
-/** Nobody is there to be asked: nothing is allowed. */
+/** Refuses every request. */
 export const refusePermission: AskPermission = async ({ options }) =>
   options.find(({ kind }) => kind === 'reject_once')?.optionId ?? null
 
@@ -41,7 +45,7 @@ export function parsePermission(params: JsonObject): PermissionRequest {
   }
 }
 
-/** What was chosen, as people and listeners are told. */
+/** The choice, as it is shown and emitted. */
 export function permissionChoice(
   { title, options }: PermissionRequest,
   optionId: string | null,
@@ -50,7 +54,7 @@ export function permissionChoice(
   return { title, choice: option?.name ?? null, isAllowed: option?.kind.startsWith('allow') ?? false }
 }
 
-/** Whatever is asked for is allowed: for this time where that is offered. */
+/** Allows every request; once, if the agent offers that. */
 export const allowPermission: AskPermission = async ({ options }) =>
   (options.find(({ kind }) => kind === 'allow_once') ?? options.find(({ kind }) => kind === 'allow_always'))
     ?.optionId ?? null

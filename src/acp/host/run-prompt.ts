@@ -19,7 +19,7 @@ import { authRequired, ConnectionEnded, RpcError } from '../wire/rpc-error.ts'
 import type { HostSendOptions } from './host.ts'
 import type { HostAgent } from './host-agent.ts'
 
-/** What a prompt needs of its host. */
+/** The parts of a host that a prompt needs. */
 export interface HostContext {
   readonly name: string
   readonly agent: Pick<HostAgent, 'ready' | 'lastEnd' | 'cancelPermissions'>
@@ -28,20 +28,20 @@ export interface HostContext {
 
 export interface HostPrompt {
   readonly words: readonly NewMessage[]
-  /** What the agent is asked: the words, unless it is asked again. */
+  /** The content of the prompt: `words`, unless an interrupted turn is resumed. */
   readonly content: Pick<NewMessage, 'blocks'>
   readonly follows?: MessageId | null
   readonly sending: HostSendOptions
   readonly signal: AbortSignal
   emit(event: AgentEvent): void
-  /** It is this prompt's turn now, and no other's. */
+  /** The turn of this prompt begins now. */
   onTurn(): void
 }
 
-/** Prompts an agent and tells what comes of it, as our own agent does. */
+/** Prompts the agent and emits the events of a run, as our own agent does. */
 export async function runPrompt(parts: HostContext, seat: Seat, prompt: HostPrompt): Promise<Reply> {
   const { sending, emit, signal } = prompt
-  const told = teller(emit)
+  const events = runEvents(emit)
   let recording: TurnRecording | null = null
   const { report, end, error } = await seat.prompt({
     words: prompt.words,
@@ -59,17 +59,17 @@ export async function runPrompt(parts: HostContext, seat: Seat, prompt: HostProm
       parts.counted(memory)
       emit({ type: 'memory', ...memory })
     },
-    onEffect: told.hear,
+    onEffect: events.hear,
     onTrouble: trouble => emit({ type: 'trouble', trouble }),
-    send: (_, sessionId, telling) => send(parts, sessionId, telling, prompt),
+    send: (_, sessionId, injected) => send(parts, sessionId, injected, prompt),
   })
   const stopped = signal.aborted
   if (error !== null && !stopped) throw problemOf(parts, error)
   return {
-    text: told.text(),
+    text: events.text(),
     status: report.status === 'complete' ? 'complete' : 'interrupted',
     stop: stopped || !end ? 'aborted' : stopOf(end.stop),
-    steps: Math.max(1, told.steps()),
+    steps: Math.max(1, events.steps()),
     usage: end?.usage ?? {},
     turn: recording!.key,
     branch: report.branch,
@@ -80,13 +80,13 @@ export async function runPrompt(parts: HostContext, seat: Seat, prompt: HostProm
   }
 }
 
-/** How long an agent may take to stop when it is asked to. */
+/** How long an agent may take to stop after `session/cancel`. */
 const patienceMs = 10_000
 
 async function send(
   { agent }: HostContext,
   sessionId: string,
-  telling: string | null,
+  injected: string | null,
   { content, signal }: HostPrompt,
 ): Promise<PromptEnd> {
   const running = await agent.ready()
@@ -99,7 +99,7 @@ async function send(
   }
   signal.addEventListener('abort', cancel, { once: true })
   try {
-    const prompt = promptOf(content, telling)
+    const prompt = promptOf(content, injected)
     const result = await Promise.race([
       running.request('session/prompt', { sessionId, prompt }),
       given.promise,
@@ -111,9 +111,9 @@ async function send(
   }
 }
 
-/** What it has to know first, then what is said: each a block of its own. */
-function promptOf({ blocks }: Pick<NewMessage, 'blocks'>, telling: string | null): readonly JsonObject[] {
-  const prompt: JsonObject[] = telling === null ? [] : [{ type: 'text', text: telling }]
+/** The injected text and the prompt, each as its own block. */
+function promptOf({ blocks }: Pick<NewMessage, 'blocks'>, injected: string | null): readonly JsonObject[] {
+  const prompt: JsonObject[] = injected === null ? [] : [{ type: 'text', text: injected }]
   if (typeof blocks === 'string') return [...prompt, { type: 'text', text: blocks }]
   for (const block of blocks) {
     const content = contentFromBlock(block)
@@ -122,8 +122,8 @@ function promptOf({ blocks }: Pick<NewMessage, 'blocks'>, telling: string | null
   return prompt
 }
 
-/** Turns what is kept of a turn into what a run tells. */
-function teller(emit: (event: AgentEvent) => void) {
+/** Converts the effects of a turn to the events of a run. */
+function runEvents(emit: (event: AgentEvent) => void) {
   let text = ''
   let steps = 0
   return {
@@ -171,7 +171,7 @@ function stopOf(stop: string): Finish | 'steps' | 'aborted' {
   return stops[stop] ?? 'other'
 }
 
-/** What a person can do about it. */
+/** The error, with the action that helps. */
 function problemOf({ name, agent }: HostContext, error: unknown): unknown {
   if (error instanceof RpcError && error.code === authRequired)
     return new ModelError(name, `it wants you to sign in first: start it by itself once (${error.message})`, {
@@ -186,8 +186,7 @@ function problemOf({ name, agent }: HostContext, error: unknown): unknown {
   return new ModelError(name, problem, { retryable: true, cause: error })
 }
 
-/** What an agent is asked so that it goes on with an answer that was interrupted, and the message that this
- *  follows. */
+/** The prompt that resumes an interrupted turn, and the message that it follows. */
 export interface RetryPrompt {
   readonly content: Pick<NewMessage, 'blocks'>
   readonly follows: MessageId | null
@@ -195,8 +194,8 @@ export interface RetryPrompt {
 
 const nudge = '[Your last answer was interrupted. Go on where it stops.]'
 
-/** A question that was not answered at all is asked again; of an answer that broke off, the rest is asked
- *  for. Nobody said so: it is in this prompt only. Throws InvalidError if the last turn came to its end. */
+/** Repeats a question without an answer, or asks for the rest of an answer. This prompt is not stored. Throws
+ *  InvalidError if the last turn is complete. */
 export async function retryPrompt(
   store: Pick<ConversationReader, 'getBranch'> & Pick<MessageReader, 'getMessages' | 'listTurns'>,
   branch: BranchRef,

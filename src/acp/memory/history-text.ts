@@ -5,44 +5,44 @@ import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { MessageReader } from '../../core/ports.ts'
 
-/** How much of a conversation an agent is told, in messages (S4-15, S4-30). */
+/** How much of a conversation is injected (S4-15, S4-30). */
 export interface InjectionLimits {
-  /** 30 unless said otherwise, 50 at most. */
+  /** Most messages. Default: 30; at most 50. */
   readonly messages: number
 }
 
 export const defaultInjection: InjectionLimits = { messages: 30 }
 
-/** More are never told, and so never looked at. */
+/** Never more than this, so no more are read. */
 export const mostInjected = 50
 
-/** What an agent is told of a conversation that it does not know, or not all of. */
+/** The text that is injected for messages that an agent does not have. */
 export interface HistoryText {
-  /** Ends with a blank line, because some agents join the blocks of a prompt without anything in between. */
+  /** Ends with a blank line: some agents join the blocks of a prompt without a separator. */
   readonly text: string
-  /** Messages that it was made of, and those before them that it was not. */
+  /** Messages in the text, and older ones that it leaves out. */
   readonly messages: number
   readonly untold: number
 }
 
-/** What finding out needs of a store. */
+/** The part of a store that is read for it. */
 export type HistoryReader = Pick<MessageReader, 'tail' | 'getMessages' | 'listSummaries'>
 
-/** The end of a path, as much of it as an agent may be told. */
+/** The newest messages of a path. */
 export interface NewestMessages {
   readonly messages: readonly Message[]
-  /** Messages before those. */
+  /** The number of older messages. */
   readonly older: number
 }
 
-/** The newest messages of the path that ends here. Long results are not told, so that they are not read. */
+/** Reads the newest messages of the path that ends here. Long tool results are read as previews: they are not
+ *  injected. */
 export async function readNewest(store: HistoryReader, head: MessageId | null): Promise<NewestMessages> {
   if (head === null) return { messages: [], older: 0 }
   return store.tail(head, { messages: mostInjected }, { blobs: 'preview' })
 }
 
-/** The text for these messages, which are the end of a path or a part of it; null if there is nothing to
- *  tell. */
+/** The text for these messages, which are the end of a path or a part of it; null if there is none. */
 export async function historyText(
   store: HistoryReader,
   messages: readonly Message[],
@@ -52,8 +52,8 @@ export async function historyText(
   const summary = older > 0 || messages.length > limits.messages ? await summaryOf(store, messages) : null
   const text = asText(messages, { messages: limits.messages, older, summary })
   if (text === '') return null
-  const told = Math.min(messages.length, limits.messages, mostInjected)
-  return { text: `${text}\n\n`, messages: told, untold: older + messages.length - told }
+  const count = Math.min(messages.length, limits.messages, mostInjected)
+  return { text: `${text}\n\n`, messages: count, untold: older + messages.length - count }
 }
 
 async function summaryOf(store: HistoryReader, messages: readonly Message[]) {
@@ -61,8 +61,7 @@ async function summaryOf(store: HistoryReader, messages: readonly Message[]) {
   return covering && { text: covering.summary.text, last: covering.summary.last }
 }
 
-/** The messages of the path to `head` that come after `seen`; null if `seen` is not on that path, or was
- *  deleted. */
+/** The messages after `seen` on the path to `head`; null if `seen` is not on it, or was deleted. */
 export async function messagesAfter(
   store: HistoryReader,
   seen: MessageId,
@@ -75,7 +74,7 @@ export async function messagesAfter(
   if (before === null) return null
   const distance = last!.depth - before.depth
   if (before.conversationId !== last!.conversationId || distance <= 0) return null
-  // A tail begins with a turn, and the one that `seen` stands in may reach far back.
+  // A tail begins with a turn, and the turn of `seen` may be long.
   for (const more of [1, 100, before.depth + 1]) {
     const { messages, older } = await store.tail(head, { messages: distance + more }, { blobs: 'preview' })
     const at = messages.findIndex(({ parentId }) => parentId === seen)

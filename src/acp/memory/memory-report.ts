@@ -1,21 +1,26 @@
-/** How an agent came to know a conversation. `resumed`: it had kept it. `loaded`: it replayed all of it.
- *  `completed`: it knew a part, and was told the rest. `injected`: it was told. `fresh`: there was nothing to
- *  know. */
+/** How an agent got its memory of a conversation. `resumed`: the agent had kept it. `loaded`: its replay was
+ *  complete. `completed`: its replay was incomplete, and the rest was injected. `injected`: everything was
+ *  injected. `fresh`: the conversation is new. */
 export type MemoryOutcome = 'resumed' | 'loaded' | 'completed' | 'injected' | 'fresh'
 
-/** A way that was tried and failed. */
+/** A way that failed. */
 export interface FailedTier {
+  /** The request: `session/resume` or `session/load`. */
   readonly tier: 'resume' | 'load'
+  /** The JSON-RPC code; null if the agent did not refuse, but failed. */
   readonly code: number | null
+  /** The error message. */
   readonly message: string
 }
 
-/** What became of an agent's memory, and why. */
+/** How an agent got its memory, and why. */
 export interface MemoryReport {
+  /** How the agent got its memory. */
   readonly outcome: MemoryOutcome
-  /** Messages that the agent was told, or will be told with the next prompt. */
+  /** Messages that were injected, or will be with the next prompt. */
   readonly injected: number
-  /** Messages of the conversation that lie before those and that it was not told. */
+  /** Older messages that were left out. */
   readonly untold: number
+  /** Ways that failed before. */
   readonly failed: readonly FailedTier[]
 }

@@ -33,85 +33,85 @@ export interface SystemHistory {
   readonly untold: number
 }
 
-/** What has to stand before the next prompt, and how the agent came to know what it knows. */
+/** The text to inject before the next prompt, and the report of how the agent gets its memory. */
 export interface MemoryPlan {
   readonly report: MemoryReport
   readonly text: string | null
 }
 
-/** What an agent has to be told before a prompt that follows `head`. What it claims to know is checked where
- *  it can be: a replay is compared with what is stored. Null if its session has seen what is not on the path:
- *  then it must not be used. */
+/** Plans the memory for a prompt behind `head`. The agent's claims are verified where possible: a replay is
+ *  compared with the store. Null if the session has seen messages that are not on the path: then it must not
+ *  be used. */
 export async function planMemory(
   store: HistoryReader,
-  seated: SessionMemory,
+  session: SessionMemory,
   head: MessageId | null,
   limits: InjectionLimits,
 ): Promise<MemoryPlan | null> {
-  const { failed } = seated
-  if (head === null) return seated.seen === null ? toldNothing('fresh', seated) : null
-  const lacking = await lackingTo(store, seated, head)
-  if (lacking === null) return null
-  const { messages, older, knows } = lacking
-  const telling = await historyText(store, messages, older, limits)
-  if (!telling) return toldNothing(knows === 'nothing' ? 'fresh' : outcomeOf(seated), seated)
+  const { failed } = session
+  if (head === null) return session.seen === null ? planWithoutText('fresh', session) : null
+  const missing = await missingFor(store, session, head)
+  if (missing === null) return null
+  const { messages, older, knows } = missing
+  const history = await historyText(store, messages, older, limits)
+  if (!history) return planWithoutText(knows === 'nothing' ? 'fresh' : outcomeOf(session), session)
   const outcome = knows === 'nothing' ? 'injected' : 'completed'
   return {
-    text: telling.text,
-    report: { outcome, injected: telling.messages, untold: telling.untold, failed },
+    text: history.text,
+    report: { outcome, injected: history.messages, untold: history.untold, failed },
   }
 }
 
-interface Lacking {
+interface MissingPart {
   readonly messages: readonly Message[]
-  /** Messages before those that it lacks as well. */
+  /** Older messages that the agent lacks as well. */
   readonly older: number
-  /** Whether there is anything that it knows. */
+  /** Whether the agent has any of the messages. */
   readonly knows: 'something' | 'nothing'
 }
 
-async function lackingTo(
+async function missingFor(
   store: HistoryReader,
-  seated: SessionMemory,
+  session: SessionMemory,
   head: MessageId,
-): Promise<Lacking | null> {
-  const { way, seen, inSystem } = seated
-  if (way === 'load') return lackingAfterLoad(store, seated, head)
+): Promise<MissingPart | null> {
+  const { way, seen, inSystem } = session
+  if (way === 'load') return missingAfterLoad(store, session, head)
   const has = seen ?? inSystem?.upTo ?? null
   if (has === null) return { ...(await readNewest(store, head)), knows: 'nothing' }
   const messages = await messagesAfter(store, has, head)
   return messages && { messages, older: 0, knows: 'something' }
 }
 
-async function lackingAfterLoad(
+async function missingAfterLoad(
   store: HistoryReader,
   { seen, inSystem, replay }: SessionMemory,
   head: MessageId,
-): Promise<Lacking | null> {
+): Promise<MissingPart | null> {
   if (seen !== null && (await messagesAfter(store, seen, head)) === null) return null
   const { messages, older } = await readNewest(store, head)
   const inPrompt = inSystem === null ? -1 : messages.findIndex(({ id }) => id === inSystem.upTo)
-  const told = messages.slice(inPrompt + 1)
-  const lacking = missingMessages(await replay.whole(), told)
-  const knowsNothing = inSystem === null && lacking.length === told.length
+  const outside = messages.slice(inPrompt + 1)
+  const missing = missingMessages(await replay.whole(), outside)
+  const knowsNothing = inSystem === null && missing.length === outside.length
   return {
-    messages: lacking,
+    messages: missing,
     older: knowsNothing ? older : 0,
     knows: knowsNothing ? 'nothing' : 'something',
   }
 }
 
-/** An agent that was told all of it when its session began, in the system prompt, was told. */
+/** A new session without missing messages has them in its system prompt. */
 function outcomeOf({ way }: SessionMemory): MemoryOutcome {
   return way === 'resume' ? 'resumed' : way === 'load' ? 'loaded' : 'injected'
 }
 
 /** The plan for an agent that has got everything in its present session. */
-export function planNothing(seated: SessionMemory): MemoryPlan {
-  return toldNothing(outcomeOf(seated), seated)
+export function planNothing(session: SessionMemory): MemoryPlan {
+  return planWithoutText(outcomeOf(session), session)
 }
 
-function toldNothing(outcome: MemoryOutcome, { failed, inSystem }: SessionMemory): MemoryPlan {
+function planWithoutText(outcome: MemoryOutcome, { failed, inSystem }: SessionMemory): MemoryPlan {
   const injected = outcome === 'injected' ? (inSystem?.messages ?? 0) : 0
   return { text: null, report: { outcome, injected, untold: inSystem?.untold ?? 0, failed } }
 }

@@ -1,9 +1,12 @@
 import type { Connection, ConnectionHandlers } from '../wire/connection.ts'
 
-/** What is typed to start an agent. */
+/** The command that starts an agent. */
 export interface AgentCommand {
+  /** The program. */
   readonly command: string
+  /** Its arguments. */
   readonly args: readonly string[]
+  /** Its working directory. Default: the current one. */
   readonly cwd?: string
   /** Added to our own environment. */
   readonly env?: Readonly<Record<string, string>>
@@ -13,7 +16,7 @@ export interface AgentCommand {
 export interface ProcessEnd {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** The last lines that it wrote to stderr. */
+  /** The last lines of its stderr. */
   readonly stderr: string
 }
 
@@ -25,20 +28,21 @@ export function exitReason({ code, signal }: Pick<ProcessEnd, 'code' | 'signal'>
   return signal ?? `code ${String(code)}`
 }
 
-/** A running agent. */
+/** A running agent process. */
 export interface AgentProcess extends Connection {
   readonly pid: number | null
-  /** Never rejects. A command that cannot be started ends with its reason in `stderr` and code 127. */
+  /** Never rejects. For a command that cannot be started, `stderr` contains the reason and the code is
+   *  127. */
   readonly ended: Promise<ProcessEnd>
-  /** Ends it with everything it has started: its stdin is closed, then its process group is asked to leave
-   *  (SIGTERM), then made to (SIGKILL). Resolves when it has gone. */
+  /** Ends the process and all its children: closes its stdin, then sends SIGTERM to its process group, then
+   *  SIGKILL. Resolves when it has exited. */
   end(): Promise<ProcessEnd>
 }
 
 export interface AgentProcessOptions extends ConnectionHandlers {
-  /** Told of what the agent writes to stderr; otherwise only its last lines are kept. */
+  /** Receives the agent's stderr. Its last lines are kept in any case. */
   onStderr?(text: string): void
-  /** How long it may take to leave after its input has ended, and again after it was asked to. */
+  /** How long it may take to exit after its stdin was closed, and again after SIGTERM. Default: 2,000. */
   readonly graceMs?: number
 }
 

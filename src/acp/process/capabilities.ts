@@ -1,6 +1,6 @@
 import { isObject } from '../wire/is-object.ts'
 
-/** What an agent says it can do, as far as its memory is concerned. It may be wrong. */
+/** The capabilities that an agent advertises, as far as its memory is concerned. They may be wrong. */
 export interface AgentCapabilities {
   readonly resume: boolean
   readonly load: boolean
@@ -8,7 +8,7 @@ export interface AgentCapabilities {
   readonly fork: boolean
   readonly delete: boolean
   readonly close: boolean
-  /** Takes a system prompt when a session begins: the clean channel for what it has to know. */
+  /** Accepts a system prompt in `session/new`: the cleanest channel for a history. */
   readonly systemPrompt: boolean
 }
 

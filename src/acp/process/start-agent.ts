@@ -14,15 +14,15 @@ import {
   type StartAgent,
 } from './agent-process.ts'
 
-/** How long what an agent has said may still be on its way when it has exited. Something that it has started
- *  may hold its output open for ever. */
+/** How long output may still arrive after the exit. A child of the agent may keep its output open for
+ *  ever. */
 const lateMs = 200
 
-/** A pipe holds at most 1 MiB, and 64 KiB are read at once. */
+/** A pipe holds at most 1 MiB, and one read returns 64 KiB. */
 const mostReads = 32
 
-/** Starts an agent in a process group of its own: Ctrl+C for us is none for it, and what it has started
- *  (`npx` and wrappers start the agent as their child) ends with it. For POSIX systems. */
+/** Starts an agent in its own process group: Ctrl+C for us does not reach it, and its children end with it
+ *  (`npx` and wrappers start the agent as a child). For POSIX systems. */
 export const startAgent: StartAgent = (command, options) => {
   let child: ChildProcessWithoutNullStreams
   try {
@@ -30,7 +30,7 @@ export const startAgent: StartAgent = (command, options) => {
   } catch (error) {
     return failedProcess(Promise.resolve(startFailure(error, command)), options)
   }
-  // Without a free descriptor there are not even streams.
+  // Without a free file descriptor there are no streams.
   if (child.stdin) return running(child, command, options)
   const reason = new Promise<string>(resolve => {
     child.on('error', error => resolve(startFailure(error, command)))
@@ -67,7 +67,7 @@ function running(
   let clearing: Promise<void> | null = null
   let ending: Promise<ProcessEnd> | null = null
 
-  /** No line comes any more. */
+  /** No line follows. */
   function silence(reason?: Error): void {
     if (isOver) return
     isOver = true
@@ -75,7 +75,7 @@ function running(
     options.onEnd(reason)
   }
 
-  /** It has ended, and everything it said was heard. */
+  /** The process has exited, and all its output was handled. */
   function settle(): void {
     if (isSettled) return
     isSettled = true
@@ -90,13 +90,14 @@ function running(
     })
   }
 
-  /** Waits for what is on its way; not while we do not read, for then it waits for us. */
+  /** Waits for output that is on its way. Not while reading is paused: then the output waits for us. */
   function settleSoon(): void {
     clearTimeout(late)
     if (how && !isPaused && !isSettled) late = setTimeout(() => settleWhenQuiet(mostReads), lateMs)
   }
 
-  /** Reads what is there already: where we were held up, the time is over before anything was read. */
+  /** Reads the available output first: if our process was blocked, the time is over before anything was
+   *  read. */
   function settleWhenQuiet(reads: number): void {
     hasHeard = false
     setImmediate(() => {
@@ -117,8 +118,8 @@ function running(
   }
   const lines = createLineSplitter(onLine)
 
-  /** By asking for what there is, and not by letting it flow: Node lets the output of a process that has
-   *  exited flow, also where it was paused. */
+  /** Reads explicitly instead of using flowing mode: Node resumes the output of a process that has exited,
+   *  even if it was paused. */
   function hear(): void {
     const chunk: Buffer | null = isPaused || isOver ? null : child.stdout.read()
     if (chunk === null) return
@@ -145,7 +146,7 @@ function running(
     await atMost(graceMs, exit.promise)
     await clear()
     await exit.promise
-    // Whoever ends it does not want to wait for a reader any more.
+    // The caller no longer waits for a slow reader.
     mayPause = false
     resume()
     return ended.promise
@@ -156,7 +157,7 @@ function running(
     return ending
   }
 
-  // One that takes nothing any more is about to leave, or never answers again.
+  // A process that no longer reads is about to exit, or hangs.
   const sender = createLineSender(child.stdin, {
     onDrain: () => options.onDrain?.(),
     onBroken: () => void end(),
@@ -230,7 +231,7 @@ function startFailure(error: unknown, { command, cwd }: AgentCommand): string {
   return `${command} could not be started: ${message}`
 }
 
-/** Most characters of stderr to keep, in however many lines. */
+/** Most characters of stderr to keep. */
 const mostChars = 64 * 1024
 
 /** Keeps the last lines of a text of any length. */

@@ -7,33 +7,32 @@ import type { ProxyContext } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
 import { withSessionId } from './reply-lines.ts'
 
-/** A line of the agent's, and which of its processes said it. */
+/** A line of the agent, and the generation of the process that sent it. */
 export interface AgentLine {
   readonly line: WireLine
   readonly generation: number
 }
 
 export interface AgentLineHandler {
-  /** What it returns is to be waited for before the next line is looked at. */
-  see(said: AgentLine): void | Promise<void>
-  /** The agent's id of a session that it has just begun is known: what it said of it meanwhile is looked at
-   *  now. */
+  /** If this returns a promise, the next line waits for it. */
+  handle(received: AgentLine): void | Promise<void>
+  /** A session id has become known: handles the updates that waited for it. */
   settle(): void
-  /** The agent has died. */
+  /** The process has ended. */
   forget(): void
 }
 
-/** Sees to what the agent says: keeps it, and passes on what is news for the client. */
+/** Handles lines of the agent: records updates, and relays those that the client should handle. */
 export function createAgentLineHandler(
   context: ProxyContext,
   requestIds: AgentRequestIds,
   permissions: PermissionLog,
 ): AgentLineHandler {
   const { replies, sessions, toClient } = context
-  /** Updates of a session that the agent has just begun for us, and whose id we are about to learn. */
+  /** Updates of a session whose id the agent has just created, and we do not know yet. */
   let unmatchedUpdates: AgentLine[] = []
 
-  function see({ line, generation }: AgentLine): void | Promise<void> {
+  function handle({ line, generation }: AgentLine): void | Promise<void> {
     const { message } = line
     if (!message) toClient(line.bytes)
     else if (message.method === undefined) return answer(line)
@@ -53,7 +52,7 @@ export function createAgentLineHandler(
     return typeof sessionId === 'string' ? sessions.ofAgent(sessionId) : undefined
   }
 
-  /** A request or a notification: only ids in it may have to be others. */
+  /** A request or a notification: only its ids may change. */
   function ask({ line, generation }: AgentLine): void {
     const { method } = line.message!
     const session = sessionOf(line)
@@ -63,14 +62,14 @@ export function createAgentLineHandler(
     toClient(bytes)
   }
 
-  function update(said: AgentLine): void {
-    const { line } = said
+  function update(received: AgentLine): void {
+    const { line } = received
     const session = sessionOf(line)
     const { sessionId, update: news } = line.message!.params ?? {}
     if (session) {
       if (session.seat.hear(hear(news)) === 'show') toClient(withSessionId(line, session.id))
     } else if (sessions.all().some(one => one.seat.isSitting)) {
-      unmatchedUpdates.push(said)
+      unmatchedUpdates.push(received)
     } else {
       if (typeof sessionId === 'string') context.adoptions.get(sessionId)?.window.hear(hear(news))
       toClient(line.bytes)
@@ -78,11 +77,11 @@ export function createAgentLineHandler(
   }
 
   return {
-    see,
+    handle,
     settle() {
       const waiting = unmatchedUpdates
       unmatchedUpdates = []
-      for (const said of waiting) update(said)
+      for (const received of waiting) update(received)
     },
     forget() {
       unmatchedUpdates = []

@@ -14,30 +14,30 @@ import { relayPrompt } from './relay-prompt.ts'
 import { reopenSession } from './reopen-session.ts'
 import { errorLine, rpcFailure, unknownSessionLine, withSessionId } from './reply-lines.ts'
 
-/** What a client's line is about. */
-interface Said {
+/** A line of the client. */
+interface ClientLine {
   readonly line: WireLine
   readonly params: JsonObject
-  /** The session that it names, if we know it. */
+  /** The session that it names, if it is open. */
   readonly session: ProxySession | undefined
 }
 
-/** Sees to the client's requests and notifications: passes them on, or does what they ask for. */
+/** Handles requests and notifications of the client: relays them, or answers them. */
 export function createClientLineHandler(context: ProxyContext): (line: WireLine) => void {
   const { store, slot, replies, sessions, toClient, toAgent, log } = context
 
-  /** The methods that we have a part in. All others go through. */
-  const seen: Readonly<Record<string, (said: Said) => void>> = {
+  /** The methods that the proxy takes part in. All others are relayed. */
+  const handlers: Readonly<Record<string, (received: ClientLine) => void>> = {
     initialize: introduce,
     authenticate: signIn,
-    'session/new': said => void begin(said),
+    'session/new': received => void begin(received),
     'session/load': ({ line }) => void reopenSession(context, line),
     'session/resume': ({ line }) => void reopenSession(context, line),
     'session/list': ({ line }) => void answerRequest(context, line, listRequest),
     'session/fork': ({ line }) => void answerRequest(context, line, forkRequest),
     'session/delete': ({ line }) => void answerRequest(context, line, deleteRequest),
     'session/close': ({ line }) => void answerRequest(context, line, closeRequest),
-    'session/prompt': said => void prompt(said),
+    'session/prompt': received => void prompt(received),
     'session/cancel': cancel,
     'session/set_mode': set,
     'session/set_config_option': set,
@@ -47,14 +47,14 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
     const { method, id, params = {} } = line.message!
     const { sessionId } = params
     const session = typeof sessionId === 'string' ? sessions.get(sessionId) : undefined
-    const said = { line, params, session }
-    const see = seen[method!]
-    if (see) see(said)
-    else if (id === undefined) passOn(said)
-    else void pass(said)
+    const received = { line, params, session }
+    const handle = handlers[method!]
+    if (handle) handle(received)
+    else if (id === undefined) relayNotification(received)
+    else void relayRequest(received)
   }
 
-  function introduce({ line, params }: Said): void {
+  function introduce({ line, params }: ClientLine): void {
     const failed = () => {
       died(line)
       if (!slot.isIntroduced) context.giveUp()
@@ -79,15 +79,15 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
     toAgent(line.bytes)
   }
 
-  function signIn(said: Said): void {
-    void pass(said, () => slot.signedIn(said.params))
+  function signIn(received: ClientLine): void {
+    void relayRequest(received, () => slot.signedIn(received.params))
   }
 
-  /** What was set is set again in the next session of the agent's. */
-  function set(said: Said): void {
-    const { line, params, session } = said
+  /** Settings are repeated in the agent's next session. */
+  function set(received: ClientLine): void {
+    const { line, params, session } = received
     const { method } = line.message!
-    void pass(said, () => {
+    void relayRequest(received, () => {
       if (!session) return
       const { sessionId: _, ...rest } = params
       session.settings.set(`${method!} ${String(params.configId ?? '')}`, { method: method!, params: rest })
@@ -95,14 +95,14 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
     })
   }
 
-  /** Passes a notification on. If the agent is dead, it is for nobody. */
-  function passOn(said: Said): void {
-    if (slot.isAlive) toAgent(forAgent(said))
+  /** Relays a notification. Without a process, it is dropped. */
+  function relayNotification(received: ClientLine): void {
+    if (slot.isAlive) toAgent(forAgent(received))
   }
 
-  /** Passes a request on; an agent that has died since is started again, and seated, before it is asked. */
-  async function pass(said: Said, onDone?: () => void): Promise<void> {
-    const { line, session } = said
+  /** Relays a request. Without a process, one is started, and the session opened, first. */
+  async function relayRequest(received: ClientLine, onDone?: () => void): Promise<void> {
+    const { line, session } = received
     const id = line.message!.id!
     const expect = () =>
       replies.expect(id, {
@@ -114,27 +114,27 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
       })
     if (slot.isAlive && (!session || session.seat.sessionId !== null)) {
       expect()
-      toAgent(forAgent(said))
+      toAgent(forAgent(received))
       return
     }
     try {
       await slot.ready()
       await session?.seat.sit()
       expect()
-      toAgent(forAgent(said))
+      toAgent(forAgent(received))
     } catch (error) {
       toClient(errorLine(id, rpcFailure(error)))
     }
   }
 
-  /** The line with the agent's own id for the session. */
-  function forAgent({ line, session }: Said): Buffer {
+  /** The line with the agent's session id. */
+  function forAgent({ line, session }: ClientLine): Buffer {
     const sessionId = session?.seat.sessionId
     return sessionId ? withSessionId(line, sessionId) : line.bytes
   }
 
-  /** `session/new`: the agent's id is the client's too, unless there is one like it already. */
-  async function begin({ line, params }: Said): Promise<void> {
+  /** `session/new`: the client gets the agent's session id, unless that id is already in use. */
+  async function begin({ line, params }: ClientLine): Promise<void> {
     const id = line.message!.id!
     try {
       if (!slot.isAlive) await slot.ready()
@@ -169,8 +169,8 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
     toAgent(line.bytes)
   }
 
-  /** A session that is not open is taken up in the same way as by `session/load` (S4-10). */
-  async function prompt({ line, params, session }: Said): Promise<void> {
+  /** A session that is not open is opened first, as with `session/load` (S4-10). */
+  async function prompt({ line, params, session }: ClientLine): Promise<void> {
     const id = line.message!.id!
     const sessionId = String(params.sessionId)
     try {
@@ -183,12 +183,12 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
     }
   }
 
-  /** Stops what the agent is at, and what waits for it. */
-  function cancel(said: Said): void {
-    const prompts = [...(said.session?.prompts ?? [])]
+  /** Cancels the running prompt, and those that wait. */
+  function cancel(received: ClientLine): void {
+    const prompts = [...(received.session?.prompts ?? [])]
     const waiting = prompts.filter(({ sent }) => !sent)
     for (const { abort } of waiting) abort.abort(new DOMException('cancelled', 'AbortError'))
-    if (waiting.length === 0 || waiting.length < prompts.length) passOn(said)
+    if (waiting.length === 0 || waiting.length < prompts.length) relayNotification(received)
   }
 
   function died(line: WireLine): void {
@@ -196,19 +196,18 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
   }
 }
 
-/** What we can do for every agent. */
+/** The capabilities that the proxy adds to every agent. */
 const ours = ['list', 'resume', 'fork', 'delete', 'close'] as const
 
-/** The answer to `initialize`, with what we add to the agent's own capabilities. Everything else stays as the
- *  agent said it. */
+/** The answer to `initialize`, with our capabilities added. Everything else stays unchanged. */
 function withOurCapabilities(answer: Buffer): Buffer {
   const capabilities = ['result', 'agentCapabilities']
-  let said = withMember(answer, [...capabilities, 'loadSession'], 'true')
+  let extended = withMember(answer, [...capabilities, 'loadSession'], 'true')
   for (const ability of ours) {
     const path = [...capabilities, 'sessionCapabilities', ability]
-    const [span] = findSpans(said, path)
-    const isThere = span !== undefined && said.subarray(span.from, span.to).toString() !== 'null'
-    if (!isThere) said = withMember(said, path, '{}')
+    const [span] = findSpans(extended, path)
+    const isThere = span !== undefined && extended.subarray(span.from, span.to).toString() !== 'null'
+    if (!isThere) extended = withMember(extended, path, '{}')
   }
-  return said
+  return extended
 }

@@ -17,7 +17,7 @@ import { errorLine, resultLine, rpcFailure, unknownSessionLine } from './reply-l
 
 type Request = { readonly id: string | number; readonly params?: JsonObject }
 
-/** PendingReplies a request of the client's that we see to ourselves. */
+/** Answers a request that the proxy handles itself. */
 export async function answerRequest(
   context: ProxyContext,
   line: WireLine,
@@ -34,7 +34,7 @@ export async function answerRequest(
   }
 }
 
-/** The agent, if it can be had: what is in the store does not depend on it. */
+/** The agent, if it can be started. The store does not depend on it. */
 async function ifThere({ slot, log }: ProxyContext): Promise<RunningAgent | null> {
   try {
     return await slot.ready()
@@ -44,18 +44,18 @@ async function ifThere({ slot, log }: ProxyContext): Promise<RunningAgent | null
   }
 }
 
-/** `session/list`: what is in the store, and behind it what only the agent knows. */
+/** `session/list`: stored sessions, followed by those that only the agent knows. */
 export async function listRequest(context: ProxyContext, params: JsonObject): Promise<unknown> {
   const { cwd } = params
   const directory = typeof cwd === 'string' ? { cwd: directoryOf(cwd) } : {}
   const page = await listSessions(context.store, { ...params, ...directory })
-  // In the client's own words, so that it knows its directory again.
+  // The client's own path, so that it recognizes its directory.
   const sessions = page.sessions.map(one => ({ ...one, ...(typeof cwd === 'string' ? { cwd } : {}) }))
   if (page.nextCursor !== undefined) return { sessions, nextCursor: page.nextCursor }
   return { sessions: [...sessions, ...(await agentsOwn(context, params))] }
 }
 
-/** How many pages of an agent's own list are looked at. */
+/** Most pages of the agent's own list to read. */
 const mostPages = 10
 
 async function agentsOwn(context: ProxyContext, { cwd }: JsonObject): Promise<readonly JsonObject[]> {
@@ -81,10 +81,10 @@ async function agentsOwn(context: ProxyContext, { cwd }: JsonObject): Promise<re
   return own
 }
 
-/** How many deleted conversations are looked at. */
+/** Most deleted conversations to read. */
 const mostDeleted = 200
 
-/** The agent's ids of what lies in the trash: an agent that cannot delete still lists it. */
+/** The agent's session ids of conversations in the trash: an agent that cannot delete still lists them. */
 async function deletedHere({ store, name }: ProxyContext, cwd: unknown): Promise<ReadonlySet<string>> {
   const { items } = await store.listConversations({
     kind: 'main',
@@ -105,16 +105,15 @@ async function deletedHere({ store, name }: ProxyContext, cwd: unknown): Promise
   return new Set(links.flat(2).flatMap(link => (link.agent === name ? [link.foreignId] : [])))
 }
 
-/** Whether a session that the agent lists is none of ours: neither by its id, nor one that we began for a
- *  branch. */
+/** Whether only the agent knows a session: neither its id nor a link to it is stored. */
 async function isOnlyAgents({ store, name }: ProxyContext, { sessionId }: JsonObject): Promise<boolean> {
   if (typeof sessionId !== 'string') return false
   if (await store.findByAgentLink(name, sessionId)) return false
   return (await findSession(store, sessionId)) === null
 }
 
-/** `session/fork`: a branch at the newest message. The agent's own fork is taken where it has all of it;
- *  otherwise the new session is told what was said when it is first spoken to. */
+/** `session/fork`: a branch at the newest message. Uses the agent's own fork if the agent has all messages;
+ *  otherwise the history is injected with the first prompt. */
 export async function forkRequest(context: ProxyContext, params: JsonObject): Promise<unknown> {
   const source = await findProxySession(context, String(params.sessionId), params)
   if (!source) return null
@@ -158,7 +157,7 @@ async function forkedByAgent(
   }
 }
 
-/** `session/delete`: see `deleteSession`. The agent's own session goes as well, where it can. */
+/** `session/delete`: see `deleteSession`. Deletes the agent's session, too, if the agent can. */
 export async function deleteRequest(context: ProxyContext, params: JsonObject): Promise<unknown> {
   const { store, sessions, name } = context
   const id = String(params.sessionId)
@@ -177,7 +176,7 @@ export async function deleteRequest(context: ProxyContext, params: JsonObject): 
   return {}
 }
 
-/** `session/close`: whatever runs is stopped, and the agent is told where it wants to be. */
+/** `session/close`: cancels running prompts, and closes the agent's session, if the agent can. */
 export async function closeRequest(context: ProxyContext, params: JsonObject): Promise<unknown> {
   const { sessions } = context
   const session = sessions.get(String(params.sessionId))

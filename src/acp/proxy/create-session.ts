@@ -8,8 +8,8 @@ import { findSession, sessionKeyPrefix } from '../sessions/session-id.ts'
 import type { ProxyContext } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
 
-/** A session of the client's, with a seat on its branch. The branch of a new one is made with its first
- *  message: whoever opens a session and says nothing leaves nothing behind. */
+/** A session of the client, with a seat on its branch. The branch of a new session is created with its first
+ *  message, so a session without messages leaves nothing in the store. */
 export function createProxySession(
   context: ProxyContext,
   id: string,
@@ -56,7 +56,7 @@ export function createProxySession(
   }
 }
 
-/** The session that the client means: one that is open, or one from the store. Null if nobody knows it. */
+/** The session with this id: open, or from the store. Null if it is unknown. */
 export async function findProxySession(
   context: ProxyContext,
   id: string,

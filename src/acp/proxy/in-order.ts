@@ -1,5 +1,6 @@
-/** Handles things one after the other, at once where nothing holds them up: what comes while one is being
- *  seen to waits. One that fails is told of, and holds up nothing. */
+/** Handles items one after the other. An item is handled synchronously if nothing is ahead of it, so that the
+ *  lines of a process are handled before its end is reported; a queue of promises (createSerialQueue) would
+ *  delay each one. A failure is reported, and does not stop the queue. */
 export function inOrder<T>(
   handle: (thing: T) => void | Promise<void>,
   onFailure: (error: unknown) => void,

@@ -2,11 +2,11 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { WireLine } from '../wire/wire-line.ts'
 import type { ProxySession } from './proxy-sessions.ts'
 
-/** PermissionLog that an agent has asked for, until the client replies: both are kept. */
+/** Open permission requests of the agent, so that request and answer are stored together. */
 export interface PermissionLog {
-  /** A request as the client gets it. */
+  /** A permission request, as the client receives it. */
   asked(line: WireLine, session: ProxySession): void
-  /** What was asked and answered, if this line is the answer. */
+  /** The request and its answer, if this line is one. */
   answered(line: WireLine): { readonly session: ProxySession; readonly data: JsonObject } | null
 }
 

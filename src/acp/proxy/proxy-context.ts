@@ -6,53 +6,53 @@ import type { SeatStore } from '../seat/seat-prompt.ts'
 import type { RpcId, WireLine } from '../wire/wire-line.ts'
 import type { ProxySession, ProxySessions } from './proxy-sessions.ts'
 
-/** What the proxy needs of a store. */
+/** The part of a store that the proxy needs. */
 export type ProxyStore = SeatStore &
   Pick<Lister, 'listConversations'> &
   Pick<Deleter, 'trash'> &
   ConversationReader
 
-/** What the parts of a proxy share. */
+/** State that the parts of a proxy share. */
 export interface ProxyContext {
   readonly store: ProxyStore
   readonly source: RecorderSource
-  /** What the agent's links are kept under. */
+  /** The name under which links to the agent's sessions are stored. */
   readonly name: string
   readonly slot: AgentProcessSlot
   readonly sessions: ProxySessions
-  /** What the agent replies to the client's requests, by the client's id. */
+  /** Requests of the client that the agent has not answered, by the client's id. */
   readonly replies: PendingReplies
-  /** Sessions that are being taken up from the agent's own memory, by id. */
+  /** Sessions that are being adopted from the agent's own memory, by id. */
   readonly adoptions: Map<string, SessionAdoption>
   /** Sends a line to the client. */
   toClient(line: Buffer | string): void
   /** Sends a line to the agent. */
   toAgent(line: Buffer | string): void
-  /** A line for whoever looks into the editor's log. */
+  /** Writes a line to the editor's log. */
   log(text: string): void
-  /** There is no agent, and never was: the proxy leaves. */
+  /** The agent could never be started: the proxy exits. */
   giveUp(): void
 }
 
-/** A session that is being taken up from the agent's own memory. */
+/** A session that only the agent knows, while it is copied to the store. */
 export interface SessionAdoption {
   readonly window: ReplayWindow
   /** Null if the agent does not know it either. */
   readonly done: Promise<ProxySession | null>
 }
 
-/** Whoever waits for the agent's answer to a request of the client's. */
+/** A request of the client that was relayed to the agent. */
 export interface PendingReply {
-  /** The answer has come. What it returns is waited for before the agent's next line is looked at. */
+  /** The answer has arrived. If this returns a promise, the agent's next line waits for it. */
   onAnswer(line: WireLine): void | Promise<void>
-  /** The agent has died instead. */
+  /** The process has ended instead. */
   onDeath(): void
 }
 
 export interface PendingReplies {
   expect(id: RpcId, pending: PendingReply): void
   take(id: RpcId): PendingReply | undefined
-  /** All that will never come. */
+  /** Removes and returns all of them. */
   takeAll(): readonly PendingReply[]
 }
 

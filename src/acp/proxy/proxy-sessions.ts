@@ -2,20 +2,20 @@ import type { BranchRef } from '../../core/branch.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Seat } from '../seat/seat.ts'
 
-/** A session as the client knows it, and the seat behind it. */
+/** A session as the client knows it, with its seat. */
 export interface ProxySession {
-  /** The client's id for it, which never changes; the agent's own may. */
+  /** The client's session id. It never changes; the agent's may. */
   readonly id: string
-  /** Where the agent works, as it stands in the store. */
+  /** The working directory, as the store has it. */
   readonly directory: string
   readonly seat: Seat
-  /** The branch that it is kept on; made, where there is none yet. */
+  /** The branch; created, if it does not exist yet. */
   branch(): Promise<BranchRef>
-  /** What the client has set since (mode, options), to be set again in a new session of the agent's. */
+  /** Modes and options that the client has set, to be repeated in the agent's next session. */
   readonly settings: Map<string, { readonly method: string; readonly params: JsonObject }>
-  /** The agent's session that these were set in last. */
+  /** The agent's session that has these settings. */
   setIn: string | null
-  /** The prompts that are under way, and how to stop them; `sent` once the agent has it. */
+  /** Prompts that are not answered yet. `sent` is true once the agent has the prompt. */
   readonly prompts: Set<{ readonly abort: AbortController; sent: boolean }>
 }
 
@@ -25,11 +25,11 @@ export interface ProxySessions {
   add(session: ProxySession): void
   remove(session: ProxySession): void
   all(): readonly ProxySession[]
-  /** The one that the agent knows by this id. */
+  /** The session with this id of the agent. */
   ofAgent(sessionId: string): ProxySession | undefined
-  /** The agent knows it by this id from now on. */
+  /** Sets the agent's id of a session. */
   link(sessionId: string, session: ProxySession): void
-  /** The agent has gone, and its ids with it. */
+  /** The process has ended: removes all ids of the agent. */
   unlinkAll(): void
 }
 

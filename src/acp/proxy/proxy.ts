@@ -12,35 +12,43 @@ import { createPermissionLog } from './permission-log.ts'
 import { createPendingReplies, type ProxyContext, type ProxyStore } from './proxy-context.ts'
 import { createProxySessions } from './proxy-sessions.ts'
 
+/** The two sides of a proxy, and where the conversations are stored. */
 export interface ProxyOptions {
+  /** Stays open: the proxy does not close it. */
   readonly store: ProxyStore
-  /** The agent, as it is typed. */
+  /** The agent's command. */
   readonly command: AgentCommand
-  /** What its links are kept under. */
+  /** The name under which links to its sessions are stored. */
   readonly name: string
-  /** The client: an editor's pipes. */
+  /** Lines of the client, such as an editor, are read from here. */
   readonly input: Readable
+  /** Lines for the client are written here. */
   readonly output: Writable
+  /** Clock, ids and timers. Default: those of the system. */
   readonly source?: RecorderSource
+  /** Starts the process. Default: as a child process. */
   readonly start?: StartAgent
-  /** A line for whoever looks into the editor's log. */
+  /** Writes a line to the editor's log. */
   log(text: string): void
-  /** What the agent writes to its stderr. */
+  /** Receives the agent's stderr. */
   onStderr?(text: string): void
 }
 
+/** A running proxy. */
 export interface AcpProxy {
-  /** The exit code, when the client has gone and everything is kept; 1 if the agent could not be started. */
+  /** The exit code, once the client has gone and everything is stored: 0, or 1 if the agent could not be
+   *  started. */
   readonly done: Promise<number>
+  /** Ends the agent, stores what has arrived, and resolves `done`. */
   close(): void
 }
 
-/** More than this waiting for a reader, and nothing more is read from the other side. */
+/** Most unsent bytes on one side before reading from the other side pauses. */
 const mostUnsent = 4 * 1_024 * 1_024
 
-/** Sits between a client and an agent. Lines go through byte for byte, unless a session id has to be another
- *  one; what is said is kept; and what the agent lacks or forgets (list, load, resume, fork, its memory, its
- *  life) is made up for. */
+/** Relays between a client and an agent. Lines pass byte for byte, except for session ids that differ. The
+ *  proxy records the conversation and adds what the agent lacks: list, load, resume, fork, memory, and a
+ *  restart after its process has ended. */
 export function startProxy(options: ProxyOptions): AcpProxy {
   const { store, name, log, source = systemRecorderSource } = options
   const sessions = createProxySessions()
@@ -90,14 +98,14 @@ export function startProxy(options: ProxyOptions): AcpProxy {
   }
   const fromClient = createClientLineHandler(context)
   const fromAgent = createAgentLineHandler(context, requestIds, permissions)
-  const agentSaid = inOrder(fromAgent.see, error => log(String(error)))
+  const agentSaid = inOrder(fromAgent.handle, error => log(String(error)))
 
   function clientSaid(line: WireLine): void {
     if (line.message?.method !== undefined) fromClient(line)
     else clientAnswered(line)
   }
 
-  /** An answer to what the agent has asked; of one that is dead by now, nobody wants it. */
+  /** The client's answer to a request of the agent. Dropped if that process has ended. */
   function clientAnswered(line: WireLine): void {
     const bytes = requestIds.incoming(line, slot.generation)
     const asked = permissions.answered(line)
@@ -105,8 +113,7 @@ export function startProxy(options: ProxyOptions): AcpProxy {
     if (bytes) context.toAgent(bytes)
   }
 
-  /** The agent's process has ended. What it had said is kept, whoever waits is answered, and the next prompt
-   *  starts it again. */
+  /** The process has ended: open requests are answered, and the next prompt starts a new process. */
   function onAgentEnd(): void {
     fromAgent.forget()
     sessions.unlinkAll()
@@ -122,7 +129,7 @@ export function startProxy(options: ProxyOptions): AcpProxy {
       for (const { abort } of prompts) abort.abort(new DOMException('gone', 'AbortError'))
     const end = await slot.end()
     await Promise.allSettled(sessions.all().map(({ seat }) => seat.idle()))
-    // A client that is still read would keep the process alive.
+    // A client that is being read would keep the process alive.
     client.pause()
     client.close()
     const neverThere = !slot.isIntroduced && end?.code === cannotStart

@@ -10,8 +10,8 @@ import type { ProxyContext } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
 import { errorLine, resultLine, rpcFailure, withSessionId } from './reply-lines.ts'
 
-/** Takes a prompt of the client's: its words are kept, the agent is told what it lacks, and the client's own
- *  line goes on. */
+/** Handles a prompt of the client: stores it, relays the client's line with the injected text, and stores the
+ *  answer. */
 export async function relayPrompt(
   context: ProxyContext,
   session: ProxySession,
@@ -21,13 +21,13 @@ export async function relayPrompt(
   const params = line.message!.params!
   const under = { abort: new AbortController(), sent: false }
   session.prompts.add(under)
-  // The agent's own answer. It waits until the turn is on the disk: whoever sees it may rely on that.
+  // The agent's answer. It is relayed only after the turn is stored, so that the client can rely on it.
   let answer: Buffer | null = null
-  const send = (agent: RunningAgent, sessionId: string, telling: string | null) =>
+  const send = (agent: RunningAgent, sessionId: string, injected: string | null) =>
     sendOn(context, session, line, {
       agent,
       sessionId,
-      telling,
+      injected,
       onSent() {
         under.sent = true
       },
@@ -50,7 +50,7 @@ export async function relayPrompt(
     const isOver = under.abort.signal.aborted || error instanceof ConnectionEnded
     context.toClient(answer ?? (isOver ? resultLine(id, cancelled) : errorLine(id, rpcFailure(error))))
   } catch (error) {
-    // The words cannot be kept. That is no reason not to say them.
+    // A prompt that cannot be stored is relayed all the same.
     context.log(`not recorded: ${errorText(error)}`)
     const { sessionId } = session.seat
     if (sessionId === null) context.toClient(errorLine(id, rpcFailure(error)))
@@ -62,10 +62,10 @@ export async function relayPrompt(
 
 const cancelled = { stopReason: 'cancelled' }
 
-interface Sending {
+interface RelayedPrompt {
   readonly agent: RunningAgent
   readonly sessionId: string
-  readonly telling: string | null
+  readonly injected: string | null
   onSent(): void
   onAnswer(bytes: Buffer): void
 }
@@ -74,12 +74,12 @@ async function sendOn(
   { toAgent, replies }: ProxyContext,
   session: ProxySession,
   line: WireLine,
-  { agent, sessionId, telling, onSent, onAnswer }: Sending,
+  { agent, sessionId, injected, onSent, onAnswer }: RelayedPrompt,
 ): Promise<PromptEnd> {
-  await setAgain(session, agent, sessionId)
+  await repeatSettings(session, agent, sessionId)
   const id = line.message!.id!
   const mapped = withSessionId(line, sessionId)
-  const block = telling === null ? [] : [JSON.stringify({ type: 'text', text: telling })]
+  const block = injected === null ? [] : [JSON.stringify({ type: 'text', text: injected })]
   return new Promise((resolve, reject) => {
     replies.expect(id, {
       onAnswer(reply) {
@@ -95,15 +95,15 @@ async function sendOn(
   })
 }
 
-/** A new session of the agent's knows nothing of the mode and the options that the client has chosen. */
-async function setAgain(session: ProxySession, agent: RunningAgent, sessionId: string): Promise<void> {
+/** Repeats the client's settings in a new session of the agent. */
+async function repeatSettings(session: ProxySession, agent: RunningAgent, sessionId: string): Promise<void> {
   if (session.setIn === sessionId) return
   session.setIn = sessionId
   for (const { method, params } of session.settings.values()) {
     try {
       await agent.request(method, { ...params, sessionId })
     } catch {
-      // It may not know that mode any more: then it keeps its own.
+      // The agent may not know that mode any more: then it keeps its own.
     }
   }
 }

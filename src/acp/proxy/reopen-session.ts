@@ -12,9 +12,9 @@ import type { ProxyContext } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
 import { errorLine, resultLine, rpcFailure, unknownSessionLine, updateLine } from './reply-lines.ts'
 
-/** `session/load` and `session/resume`: the client gets the transcript from the store, the agent its memory
- *  in whatever way it can. What the agent replays reaches no client: it would be a second transcript, with
- *  what the agent was told in it as somebody's words. */
+/** `session/load` and `session/resume`: the client gets the transcript from the store, and the agent is given
+ *  its memory. The agent's own replay is not relayed: it would be a second transcript, with injected text as
+ *  the user's. */
 export async function reopenSession(context: ProxyContext, line: WireLine): Promise<void> {
   const { id, method, params } = line.message as { id: string | number; method: string; params: JsonObject }
   const sessionId = String(params.sessionId)
@@ -22,7 +22,7 @@ export async function reopenSession(context: ProxyContext, line: WireLine): Prom
     const session = await findProxySession(context, sessionId, params)
     if (!session) return await adoptSession(context, line)
     const ref = await session.branch()
-    // What a dead process had heard of an answer is shown as well.
+    // A part of an answer that an earlier process received is shown, too.
     await takeOver(context.store, ref.conversationId, ref.name, context.source)
     const { sessionId: _, ...answer } = await session.seat.sit()
     if (method === 'session/load') await replay(context, sessionId, ref)
@@ -32,16 +32,15 @@ export async function reopenSession(context: ProxyContext, line: WireLine): Prom
   }
 }
 
-/** Everything that was said, in order, before the answer. */
+/** Sends all messages, in order, before the answer. */
 async function replay({ store, toClient }: ProxyContext, sessionId: string, ref: BranchRef): Promise<void> {
   const { head } = await store.getBranch(ref)
   if (head === null) return
   for (const update of replayUpdates(await pathOf(store, head))) toClient(updateLine(sessionId, update))
 }
 
-/** A session that the agent may know from the time before us: the client's request goes on as it is, the
- *  agent's own replay is what the client sees, and what it says is kept, so that from now on nothing of it
- *  can be lost. */
+/** A session that only the agent may know. The client's request is relayed, the client gets the agent's own
+ *  replay, and the replay is stored. */
 async function adoptSession(context: ProxyContext, line: WireLine): Promise<void> {
   const { id, method, params } = line.message as { id: string | number; method: string; params: JsonObject }
   const sessionId = String(params.sessionId)

@@ -5,7 +5,7 @@ import { internalError, noSuchSession, RpcError } from '../wire/rpc-error.ts'
 import { applyEdits } from '../wire/splice.ts'
 import type { RpcFailure, RpcId, WireLine } from '../wire/wire-line.ts'
 
-/** The lines that we say ourselves. */
+/** Lines that the proxy writes itself. */
 
 export function resultLine(id: RpcId, result: unknown): string {
   return JSON.stringify({ jsonrpc: '2.0', id, result })
@@ -19,7 +19,7 @@ export function updateLine(sessionId: string, update: JsonObject): string {
   return JSON.stringify({ jsonrpc: '2.0', method: 'session/update', params: { sessionId, update } })
 }
 
-/** An error as a peer is told it: the agent's own, or ours. */
+/** An error for a response: the agent's own, or ours. */
 export function rpcFailure(error: unknown): RpcFailure {
   if (error instanceof RpcError) {
     const { code, message, data } = error
@@ -28,12 +28,12 @@ export function rpcFailure(error: unknown): RpcFailure {
   return { code: internalError, message: errorText(error) }
 }
 
-/** A session that nobody knows. */
+/** The answer for an unknown session. */
 export function unknownSessionLine(id: RpcId, sessionId: string): string {
   return errorLine(id, { code: noSuchSession, message: `there is no session ${sessionId}` })
 }
 
-/** The line with another session id in its parameters; the very same bytes if it has that id already. */
+/** The line with this session id in its parameters; the same bytes if it already has it. */
 export function withSessionId({ bytes, message }: WireLine, sessionId: string): Buffer {
   if (message?.params?.sessionId === sessionId) return bytes
   const by = JSON.stringify(sessionId)

@@ -1,21 +1,21 @@
 import type { RecorderSource } from '../../system/source.ts'
 import type { Heard } from '../transcript/heard.ts'
 
-/** How long an agent has to be silent before its replay is taken to be over. Some answer a load in the middle
- *  of it. */
+/** How long an agent must be silent before its replay is considered complete. Some answer a load in the
+ *  middle of it. */
 export const quietMs = 200
 
-/** No replay is waited for longer than this after the answer. */
+/** The longest wait for a replay after the answer. */
 const longestMs = 5_000
 
-/** What an agent says of the past while it takes a session up again: nothing that a client should see,
- *  because we have it from the store, and nothing that happens now. */
+/** Collects the updates that an agent sends while it opens a session. They are about the past: a client gets
+ *  them from the store instead. */
 export interface ReplayWindow {
   readonly isOpen: boolean
   hear(heard: Heard): void
-  /** The agent has answered: from now on silence means that it is over. */
+  /** The agent has answered: from now on, silence ends the replay. */
   answered(): void
-  /** Waits for that silence. All that was replayed, in order. */
+  /** Waits for the end of the replay, and returns all updates in order. */
   whole(): Promise<readonly Heard[]>
 }
 

@@ -8,7 +8,7 @@ import type { RunningAgent } from '../process/agent-process-slot.ts'
 import type { FoldEffect } from '../transcript/fold.ts'
 import { isObject } from '../wire/is-object.ts'
 
-/** The part of a store that a seat needs. */
+/** The part of a store that a host or a seat needs. */
 export type SeatStore = RecordStore
 
 /** How a prompt ended, by the agent's answer to it. */

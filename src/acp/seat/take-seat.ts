@@ -23,48 +23,47 @@ export interface SeatSession extends SessionMemory {
   readonly replay: ReplayWindow
 }
 
-export interface Taking {
+export interface TakeSeatOptions {
   readonly store: SeatStore
   readonly branch: BranchRef
-  /** The newest message that the agent has to know. */
+  /** The newest message that the agent has to have. */
   readonly head: MessageId | null
-  /** What the agent's links are kept under. */
+  /** The name under which links to the agent's sessions are stored. */
   readonly name: string
   readonly directory: string
-  /** As in `session/new`: cwd, mcpServers and whatever else the client gave. */
+  /** The parameters of `session/new`: cwd, mcpServers and whatever else the client gave. */
   readonly params: JsonObject
   readonly limits: InjectionLimits
   readonly source: RecorderSource
-  /** True if the prompt brings its own history: none is put into the system prompt of a new session. */
+  /** True if the prompt brings its own history: then none is put into the system prompt of a new session. */
   readonly bringsHistory?: boolean
-  /** The agent; one that has died is started again. */
+  /** The running agent; started again if its process has ended. */
   agent(): Promise<RunningAgent>
-  /** Told before each request whose answer and replay are to be heard; the id is null until the agent has
-   *  made one. */
+  /** Called before each request that opens a session. The id is null if the agent has yet to create it. */
   listen(sessionId: string | null, replay: ReplayWindow): void
 }
 
-/** Seats an agent on a branch: its own session is resumed, else loaded, else a new one begins. Only the
- *  branch's own link is ever taken, and only if what that session has seen lies on the path (S4-27): a fork
- *  must not wake up with what was said elsewhere. A way that fails leads to the next, whatever the error,
- *  unless a person has to sign in or has called it off. */
-export async function takeSeat(taking: Taking): Promise<SeatSession> {
+/** Opens a session on a branch: resumes the agent's own session, else loads it, else begins a new one. Uses
+ *  only the link of this branch, and only if all messages that the session has seen are on the path (S4-27):
+ *  a fork must not know messages of another branch. Any error leads to the next way, unless the person has to
+ *  sign in or has cancelled. */
+export async function takeSeat(options: TakeSeatOptions): Promise<SeatSession> {
   const failed: FailedTier[] = []
-  const link = await linkOf(taking)
-  for (const tier of link ? tiersOf(await taking.agent(), link.seen, taking.head) : []) {
+  const link = await linkOf(options)
+  for (const tier of link ? tiersOf(await options.agent(), link.seen, options.head) : []) {
     try {
-      return { ...(await goOnWith(tier, taking, link!.link)), seen: link!.seen.id, failed }
+      return { ...(await reopen(tier, options, link!.link)), seen: link!.seen.id, failed }
     } catch (error) {
       if (!allowsFallback(error)) throw error
       failed.push(failureOf(tier, error))
     }
   }
-  return { ...(await begin(taking)), failed }
+  return { ...(await beginSession(options)), failed }
 }
 
-/** The link of this branch, if what that session has seen is on the path. */
-async function linkOf(taking: Taking): Promise<{ link: AgentLink; seen: Message } | null> {
-  const { store, branch, head, name, directory } = taking
+/** The link of this branch, if the messages that its session has seen are on the path. */
+async function linkOf(options: TakeSeatOptions): Promise<{ link: AgentLink; seen: Message } | null> {
+  const { store, branch, head, name, directory } = options
   const links = await collectPages(page => store.listAgentLinks(branch, page))
   const link = links.find(one => one.agent === name && one.directory === directory)
   if (!link?.seen || (await messagesAfter(store, link.seen, head)) === null) return null
@@ -72,8 +71,8 @@ async function linkOf(taking: Taking): Promise<{ link: AgentLink; seen: Message 
   return { link, seen: seen! }
 }
 
-/** Resume before load. But where its last turn was cut off, or more was said than it is known to have, only a
- *  load shows what it has: then that comes first. */
+/** Resume comes before load. But if the last turn was cut off, or the path has messages that the agent is not
+ *  known to have, load comes first: only a replay shows what the agent has. */
 function tiersOf(
   { capabilities }: RunningAgent,
   seen: Message,
@@ -84,42 +83,42 @@ function tiersOf(
   return tiers.filter(tier => capabilities[tier])
 }
 
-async function goOnWith(
+async function reopen(
   tier: FailedTier['tier'],
-  taking: Taking,
+  options: TakeSeatOptions,
   { foreignId }: AgentLink,
 ): Promise<Omit<SeatSession, 'failed' | 'seen'>> {
-  const { store, branch, source } = taking
-  const agent = await taking.agent()
+  const { store, branch, source } = options
+  const agent = await options.agent()
   const upTo = agent.capabilities.systemPrompt
-    ? await toldInSystem(store, branch.conversationId, foreignId)
+    ? await systemHistoryEnd(store, branch.conversationId, foreignId)
     : null
-  const { params, inSystem } = await withHistory(taking, upTo)
+  const { params, inSystem } = await withHistory(options, upTo)
   const replay = openReplay(source)
-  taking.listen(foreignId, replay)
+  options.listen(foreignId, replay)
   const answer = await agent.request(`session/${tier}`, { ...params, sessionId: foreignId })
   replay.answered()
   return { sessionId: foreignId, answer: isObject(answer) ? answer : {}, way: tier, replay, inSystem }
 }
 
-async function begin(taking: Taking): Promise<Omit<SeatSession, 'failed'>> {
-  const agent = await taking.agent()
-  const inSystemPrompt = agent.capabilities.systemPrompt && !taking.bringsHistory
-  const { params, inSystem } = await withHistory(taking, inSystemPrompt ? taking.head : null)
-  const replay = openReplay(taking.source)
-  taking.listen(null, replay)
+async function beginSession(options: TakeSeatOptions): Promise<Omit<SeatSession, 'failed'>> {
+  const agent = await options.agent()
+  const inSystemPrompt = agent.capabilities.systemPrompt && !options.bringsHistory
+  const { params, inSystem } = await withHistory(options, inSystemPrompt ? options.head : null)
+  const replay = openReplay(options.source)
+  options.listen(null, replay)
   const answer = await agent.request('session/new', params)
   replay.answered()
   if (!isObject(answer) || typeof answer.sessionId !== 'string')
     throw new Error('the agent began a session without an id')
   const { sessionId } = answer
-  taking.listen(sessionId, replay)
+  options.listen(sessionId, replay)
   return { sessionId, answer, way: 'new', replay, seen: null, inSystem }
 }
 
 /** The parameters, with the history up to this message in the system prompt. */
 async function withHistory(
-  { store, params, limits }: Taking,
+  { store, params, limits }: TakeSeatOptions,
   upTo: MessageId | null,
 ): Promise<{ params: JsonObject; inSystem: SystemHistory | null }> {
   const { messages, older } = await readNewest(store, upTo)
@@ -135,7 +134,7 @@ async function withHistory(
 /** The last message of the history in the system prompt of a session, or null. A replay does not contain the
  *  system prompt, and the protocol lets an agent drop it, so that it is sent again whenever the session is
  *  resumed or loaded. The trace of how the session began contains the message. */
-async function toldInSystem(
+async function systemHistoryEnd(
   store: Pick<MessageReader, 'listEvents'>,
   id: ConversationId,
   sessionId: string,

@@ -19,41 +19,44 @@ export interface PromptContext {
   readonly signal: AbortSignal
   readonly updates: RunUpdates
   readonly store: Pick<ConversationReader, 'getConversation'>
-  /** Resolves when the update is on its way: a slow client slows down what it is shown, and nothing else. */
-  tell(update: SessionUpdate): Promise<void>
-  /** Told of each event when the client has been shown it. */
+  /** Resolves when the update is on its way. A slow client delays only its own updates. */
+  notify(update: SessionUpdate): Promise<void>
+  /** Called with each event after the client was sent its updates. */
   onShown(event: AgentEvent): void
   log(line: string): void
 }
 
-/** Has the agent answer, shows the client what happens, and gives the answer to the prompt when all of it has
- *  been shown. One that was stopped is an answer as well. Throws what the model or the store throws. */
+/** Runs the agent, sends its events to the client as updates, and returns the answer when all updates were
+ *  sent. A cancelled prompt has an answer, too. Throws errors of the model and the store. */
 export async function answerPrompt(context: PromptContext): Promise<PromptResponse> {
-  const { agent, branch, words, signal, updates, tell } = context
+  const { agent, branch, words, signal, updates, notify } = context
   try {
     const run = agent.send(branch, words, { signal })
     for await (const event of run) {
-      for (const update of updates.of(event)) await tell(update)
+      for (const update of updates.of(event)) await notify(update)
       context.onShown(event)
     }
     const reply = await run.result()
-    await tellEnd(context, reply)
+    await notifyEnd(context, reply)
     return promptResponse(reply)
   } catch (error) {
-    for (const update of updates.left()) await tell(update).catch(() => undefined)
+    for (const update of updates.left()) await notify(update).catch(() => undefined)
     if (signal.aborted) return { stopReason: 'cancelled' }
     throw error
   }
 }
 
-/** What a client wants to know between two prompts: the title, and what all of it has cost. */
-async function tellEnd({ updates, branch, store, tell, log }: PromptContext, reply: Reply): Promise<void> {
-  for (const update of updates.left()) await tell(update)
+/** Updates after each prompt: the title, and the total cost. */
+async function notifyEnd(
+  { updates, branch, store, notify, log }: PromptContext,
+  reply: Reply,
+): Promise<void> {
+  for (const update of updates.left()) await notify(update)
   if (!reply.saved) log('the store cannot be written: not everything that was said is kept')
   const { title, updatedAt, cost } = await store.getConversation(branch.conversationId)
-  await tell({ sessionUpdate: 'session_info_update', title, updatedAt: updatedAt.toISOString() })
+  await notify({ sessionUpdate: 'session_info_update', title, updatedAt: updatedAt.toISOString() })
   if (reply.usage.cost !== undefined && updates.usage)
-    await tell({ ...updates.usage, cost: { amount: cost, currency: 'USD' } })
+    await notify({ ...updates.usage, cost: { amount: cost, currency: 'USD' } })
 }
 
 /** Why a turn ended, in the protocol's terms. `filtered` is not a `refusal`: that would mean that the prompt

@@ -3,7 +3,7 @@ import type { AgentContext, ClientCapabilities } from '@agentclientprotocol/sdk/
 import { z } from 'zod'
 import { type Tools, tool } from '../../agent/tools/tool.ts'
 
-/** What a client lets us do with its files. */
+/** The file access that a client allows. */
 export type FileCapabilities = NonNullable<ClientCapabilities['fs']>
 
 export interface EditorFileOptions {
@@ -13,15 +13,14 @@ export interface EditorFileOptions {
   readonly can: FileCapabilities
 }
 
-/** The files as they stand in the editor, unsaved changes included, as tools: as far as the client offers
- *  them. It is the client that reads and writes, so that it decides what lies within reach, and sees every
- *  change. */
+/** Tools for the files of the editor, unsaved changes included, as far as the client supports them. The
+ *  client reads and writes, so it controls access and sees every change. */
 export function editorFileTools({ client, sessionId, cwd, can }: EditorFileOptions): Tools {
   const path = z.string().min(1).describe('absolute, or from the working directory')
   return {
     ...(can.readTextFile && {
       read_file: tool({
-        description: 'Reads a text file as it stands in the editor, unsaved changes included.',
+        description: 'Reads a text file as it is in the editor, unsaved changes included.',
         input: z.object({
           path,
           line: z.int().min(1).optional().describe('the first line, from 1'),

@@ -3,7 +3,7 @@ import { errorText } from '../../core/error-text.ts'
 import { type ErrorCode, NotFoundError, SkeinError } from '../../core/errors.ts'
 import { internalError, invalidParams, noSuchSession } from '../wire/rpc-error.ts'
 
-/** Every way we can refuse, as a client is told. What the client gave was wrong, was not there, or we
+/** The JSON-RPC code of each of our errors: the client's input was wrong, the session is unknown, or we
  *  failed. */
 const codes: Readonly<Record<ErrorCode, number>> = {
   not_found: noSuchSession,
@@ -21,12 +21,11 @@ const codes: Readonly<Record<ErrorCode, number>> = {
   expired: internalError,
   model_failed: internalError,
   context_length: internalError,
-  // Not "sign in first": there is nowhere to sign in, and the sentence says which variable to set.
+  // Not "sign in first": there is nowhere to sign in, and the message names the variable to set.
   missing_key: internalError,
 }
 
-/** An error as a client shows it: the sentence for the person stands in the message, because many show
- *  nothing else. */
+/** An error for the client. The explanation is in the message, because many clients show nothing else. */
 export function toRequestError(error: unknown): RequestError {
   if (error instanceof RequestError) return error
   const message = errorText(error)

@@ -4,22 +4,22 @@ import { loneResultUpdate } from '../transcript/call-update.ts'
 import { toolKind, toolTitle } from './tool-details.ts'
 
 export interface RunUpdateOptions {
-  /** Names the message that a step brings, so that a client knows which pieces belong together. */
+  /** Creates the id of a step's message, so that a client knows which chunks belong together. */
   newId(): string
-  /** True if a tool runs without being asked for. */
+  /** True if the tool runs without a permission request. */
   isAllowed(name: string): boolean
-  /** The window, in tokens. */
+  /** The context window, in tokens. */
   readonly window: number
 }
 
 type UsageUpdate = Extract<SessionUpdate, { sessionUpdate: 'usage_update' }>
 
-/** A turn as a client sees it: what happens becomes updates, in the same order. */
+/** Converts the events of a run to updates for the client, in the same order. */
 export interface RunUpdates {
   of(event: AgentEvent): readonly SessionUpdate[]
-  /** The last one about the window; null before the first answer. */
+  /** The last usage update; null before the first answer. */
   readonly usage: UsageUpdate | null
-  /** For calls whose end nobody has seen when the turn is over: stopped, or interrupted. */
+  /** Updates for calls without an end, when the turn is over. */
   left(): readonly SessionUpdate[]
 }
 
@@ -61,7 +61,7 @@ export function createRunUpdates({ newId, isAllowed, window }: RunUpdateOptions)
   function endOf(event: Extract<AgentEvent, { type: 'tool_ended' }>): readonly SessionUpdate[] {
     const { callId: toolCallId, name } = event
     const whole = loneResultUpdate({ ...event, type: 'tool_result' }) as unknown as ToolCall
-    // One that was refused before it was run, the client has not heard of.
+    // The client does not know a call that was refused before it ran.
     if (!open.delete(toolCallId)) return [{ ...whole, sessionUpdate: 'tool_call', kind: toolKind(name) }]
     const { status = 'completed', content = [], rawOutput } = whole
     return [{ sessionUpdate: 'tool_call_update', toolCallId, status, content, rawOutput }]

@@ -2,28 +2,28 @@ import type { AgentOptions, AgentStore } from '../../agent/options.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { Deleter, Lister } from '../../core/ports.ts'
 
-/** What our agent needs of a store, when clients see to their sessions through it. */
+/** The part of a store that our agent needs when clients manage sessions through it. */
 export type ServeStore = AgentStore & Pick<Lister, 'listConversations'> & Pick<Deleter, 'trash'>
 
 /** A model that a client can choose. */
 export interface OfferedModel {
   /** Provider and name: `anthropic/claude-sonnet-5-5`. */
   readonly id: string
-  /** As people call it. */
+  /** The name for people. */
   readonly name: string
 }
 
-/** Who answers: what an agent is made of, besides its store. */
+/** The parts of an agent, except its store. */
 export type AgentParts = Pick<AgentOptions, 'model' | 'tools' | 'system' | 'window' | 'strategy'>
 
-/** What is served: a store that is lent, and whoever makes agents. */
+/** What `serve` needs. It does not close the store. */
 export interface ServeOptions {
   readonly store: ServeStore
   readonly version: string
-  /** What a client can choose from. The first answers unless another is chosen. */
+  /** The models to choose from. Default: the first. */
   readonly models: NonEmpty<OfferedModel>
-  /** Opens one of the models. Throws what a person can be told: a key is missing. */
-  speaking(model: string): Promise<AgentParts>
-  /** For people who read the log: standard output belongs to the protocol. */
+  /** Opens one of the models. Throws an error for people, for example if a key is missing. */
+  agentParts(model: string): Promise<AgentParts>
+  /** Writes to the log: stdout belongs to the protocol. */
   log(line: string): void
 }

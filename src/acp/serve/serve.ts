@@ -5,19 +5,19 @@ import { answerRequests } from './answer-requests.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { createServedSessions } from './served-sessions.ts'
 
-/** Where a client is. */
+/** The streams of a client. */
 export interface ClientStreams {
   readonly input: Readable
   readonly output: Writable
-  /** Ends it from our side. */
+  /** Ends the connection from our side. */
   readonly signal?: AbortSignal
 }
 
-/** As much as one message may have: images are large, and base64 makes them larger. */
+/** The longest message: images are large, and base64 makes them larger. */
 const maxMessageBytes = 128 * 1024 * 1024
 
-/** Speaks with one client as an agent of the protocol, until the client has gone. Then what runs is stopped,
- *  and what was said is kept. Opens nothing: the store and the models are lent. */
+/** Serves one client as an agent of the protocol until it disconnects. Then stops running turns and stores
+ *  what has arrived. Does not close the store or the models. */
 export async function serve(served: ServeOptions, { input, output, signal }: ClientStreams): Promise<void> {
   const app = agent({ name: 'skein' })
   const sessions = answerRequests(app, served, client => createServedSessions(served, client, randomUUID))

@@ -21,25 +21,25 @@ import type { ServeOptions } from './serve-options.ts'
 import { type SessionMode, type SessionSettings, settingsForClient } from './session-settings.ts'
 import { createToolPermissions, withPermission } from './tool-permissions.ts'
 
-/** A session that a client has open: a branch, and an agent that answers on it. */
+/** An open session of a client: a branch, and an agent that answers on it. */
 export interface ServedSession {
   readonly id: string
-  /** Null as long as nothing has been said: then it is in no list, and gone when it is closed. */
+  /** Null before the first prompt: the session is not listed, and gone when it is closed. */
   readonly branch: BranchRef | null
   readonly settings: SessionSettings
-  /** The settings as they stand in the answers to `session/new` and its like. */
+  /** The settings, as answers to `session/new` and similar requests contain them. */
   shown(): ReturnType<typeof settingsForClient>
   setMode(mode: SessionMode): void
-  /** Throws if it is none of those that are offered. */
+  /** Throws for a model that is not offered. */
   setModel(model: string): Promise<void>
-  tell(update: SessionUpdate): Promise<void>
-  /** Takes what a person says. Prompts are taken one at a time, in the order they came. */
+  notify(update: SessionUpdate): Promise<void>
+  /** Answers a prompt. One at a time, in the order of the calls. */
   prompt(prompt: readonly ContentBlock[], signal: AbortSignal): Promise<PromptResponse>
-  /** Stops the prompt that is being answered, and those that wait. */
+  /** Cancels the current prompt, and those that wait. */
   cancel(): void
-  /** Does something between two prompts. */
+  /** Runs a task between two prompts. */
   between<T>(work: () => Promise<T>): Promise<T>
-  /** Stops what runs, keeps what was said, and frees what the session holds. */
+  /** Stops the current turn, stores what has arrived, and frees all resources. */
   end(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ export interface SessionSetup {
   readonly settings: SessionSettings
   readonly mcpServers: readonly ClientMcpServer[]
   readonly client: Pick<AgentContext, 'request' | 'notify'>
-  /** What the client lets us do with its files. */
+  /** The file access that the client allows. */
   readonly files: FileCapabilities
   newId(): string
 }
@@ -63,10 +63,10 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
   const stops = new Set<AbortController>()
   const calls = createCalls()
   let { settings, branch } = setup
-  let speaking: { readonly model: string; readonly agent: Promise<Agent> } | null = null
+  let current: { readonly model: string; readonly agent: Promise<Agent> } | null = null
   const between = createSerialQueue()
 
-  const tell = (update: SessionUpdate) => client.notify('session/update', { sessionId: id, update })
+  const notify = (update: SessionUpdate) => client.notify('session/update', { sessionId: id, update })
 
   const permissions = createToolPermissions({
     sessionId: id,
@@ -74,41 +74,41 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
     client,
     isAuto: () => settings.mode === 'auto',
     shown: callId => calls.of(callId).promise,
-    started: toolCallId => tell({ sessionUpdate: 'tool_call_update', toolCallId, status: 'in_progress' }),
+    started: toolCallId => notify({ sessionUpdate: 'tool_call_update', toolCallId, status: 'in_progress' }),
     log,
   })
 
-  /** The agent of the model that is chosen now. */
+  /** The agent with the chosen model. */
   async function agentNow(): Promise<Agent> {
     const { model } = settings
-    if (speaking?.model !== model) {
+    if (current?.model !== model) {
       await closeAgent()
-      speaking = { model, agent: agentOf(model) }
+      current = { model, agent: agentOf(model) }
     }
     try {
-      return await speaking.agent
+      return await current.agent
     } catch (error) {
-      // What is missing may be there the next time.
-      speaking = null
+      // The missing part may be there the next time.
+      current = null
       throw error
     }
   }
 
   async function agentOf(model: string): Promise<Agent> {
-    const { tools = {}, ...parts } = await served.speaking(model)
+    const { tools = {}, ...parts } = await served.agentParts(model)
     const files = editorFileTools({ client, sessionId: id, cwd, can: setup.files })
     const all = { ...files, ...tools, ...(await given)?.tools }
     return createAgent({ ...parts, store, tools: withPermission(all, permissions.may) })
   }
 
   async function closeAgent(): Promise<void> {
-    const agent = await speaking?.agent.catch(() => null)
-    speaking = null
+    const agent = await current?.agent.catch(() => null)
+    current = null
     // A message that waits for the store stays queued: changing the model need not wait for it.
     await agent?.close({ withinMs: 0 })
   }
 
-  /** Whoever opens a session and says nothing leaves nothing behind: it is made with the first words. */
+  /** Created with the first prompt, so a session without prompts leaves nothing in the store. */
   async function place(): Promise<BranchRef> {
     if (branch === null) {
       const wanted = { id: conversationId(id), directory: cwd, channel: 'acp', model: settings.model }
@@ -124,7 +124,7 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
     const window = windowOf(settings.model).limit
     const updates = createRunUpdates({ newId, isAllowed: permissions.isAllowed, window })
     calls.forget()
-    return answerPrompt({ agent, branch: await place(), words, signal, updates, store, tell, onShown, log })
+    return answerPrompt({ agent, branch: await place(), words, signal, updates, store, notify, onShown, log })
   }
 
   function onShown(event: AgentEvent): void {
@@ -154,7 +154,7 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
       settings = { ...settings, model }
       if (branch) await store.updateConversation(branch.conversationId, { model })
     },
-    tell,
+    notify,
     async prompt(prompt, signal) {
       const stop = new AbortController()
       stops.add(stop)
@@ -176,8 +176,7 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
   }
 }
 
-/** The calls of a turn that the client has been shown: a question about one that it has not would come from
- *  nowhere. */
+/** The calls of a turn that the client knows: a permission request for an unknown call would confuse it. */
 function createCalls() {
   const calls = new Map<string, PromiseWithResolvers<void>>()
   return {
@@ -190,8 +189,8 @@ function createCalls() {
   }
 }
 
-/** Tools of the MCP servers that a client gives with a session; null without any. A server that cannot be
- *  started is told of in the log, and the session goes on without it. */
+/** Opens the MCP servers that a client passes with a session; null without any. A server that cannot be
+ *  started is logged, and the session continues without it. */
 async function openClientMcpServers(
   given: readonly ClientMcpServer[],
   cwd: string,
@@ -207,7 +206,7 @@ async function openClientMcpServers(
       )
   }
   if (Object.keys(servers).length === 0) return null
-  // Given up, it has ended what it had started.
+  // An aborted start has ended the servers that it had started.
   return openMcpTools(servers, { signal, onProblem: ({ error }) => log(error.message) }).catch(() => null)
 }
 

@@ -16,7 +16,7 @@ import type { ServeOptions } from './serve-options.ts'
 import { createServedSession, type ServedSession } from './served-session.ts'
 import { withToolDetails } from './tool-details.ts'
 
-/** What a client says about a session that it opens. */
+/** The parameters of a request that opens a session. */
 export interface SessionRequest {
   readonly cwd: string
   readonly mcpServers?: readonly McpServer[]
@@ -24,13 +24,13 @@ export interface SessionRequest {
 
 /** The sessions of a client. */
 export interface ServedSessions {
-  /** The client has said what it lets us do with its files. */
+  /** Sets the file access that the client allows. */
   introduced(files: FileCapabilities): void
-  /** One that is open. Throws what a client is told of an id that nobody knows. */
+  /** An open session. Throws the error for an unknown session. */
   get(sessionId: string): ServedSession
   find(sessionId: string): ServedSession | null
   begin(wanted: SessionRequest): Promise<ServedSession>
-  /** One from the store; `show` tells the client all that was said before. */
+  /** Opens a session from the store. With `show`, sends its messages to the client. */
   open(sessionId: string, wanted: SessionRequest, options?: { readonly show?: true }): Promise<ServedSession>
   fork(sessionId: string, wanted: SessionRequest): Promise<ServedSession>
   list(asked: {
@@ -60,7 +60,7 @@ export function createServedSessions(
   ): Promise<ServedSession> {
     const cwd = checked(wanted.cwd)
     if (ended) throw new Error('the connection has ended')
-    // Somebody who asked for the same a moment ago may have been quicker.
+    // A concurrent request may have opened the session already.
     const already = open.get(id)
     if (already) return already
     const before = place?.conversation.model
@@ -115,7 +115,7 @@ export function createServedSessions(
     begin: wanted => start(newId(), wanted, null),
     async open(sessionId, wanted, { show } = {}) {
       const place = await placeOf(sessionId)
-      // What had arrived of an answer whose process died is kept now, and shown as well.
+      // A part of an answer whose process died is stored now, and shown.
       await takeOver(store, place.conversation.id, place.branch.name)
       const session = open.get(sessionId) ?? (await start(sessionId, wanted, place))
       if (show) await session.between(() => showPast(session, session.branch))
@@ -135,7 +135,7 @@ export function createServedSessions(
         ...(directory === null ? {} : { cwd: directory }),
         ...(typeof cursor === 'string' ? { cursor } : {}),
       })
-      // In the client's own words, so that it knows its directory again.
+      // The client's own path, so that it recognizes its directory.
       const sessions = page.sessions.map(one => ({ ...one, ...(typeof cwd === 'string' ? { cwd } : {}) }))
       return { ...page, sessions }
     },
@@ -155,11 +155,12 @@ export function createServedSessions(
     },
   }
 
-  /** Everything that was said, in order. */
+  /** Sends all messages, in order. */
   async function showPast(session: ServedSession, branch: BranchRef | null): Promise<void> {
     const { head } = branch ? await store.getBranch(branch) : { head: null }
     if (head === null) return
-    for (const update of replayUpdates(await pathOf(store, head))) await session.tell(withToolDetails(update))
+    for (const update of replayUpdates(await pathOf(store, head)))
+      await session.notify(withToolDetails(update))
   }
 }
 

@@ -1,7 +1,7 @@
 import type { SessionConfigOption, SessionModeState } from '@agentclientprotocol/sdk/unstable'
 import type { OfferedModel } from './serve-options.ts'
 
-/** Whether tools are asked for before they run. */
+/** Whether tools need a permission before they run. */
 export type SessionMode = 'ask' | 'auto'
 
 const modes: Readonly<Record<SessionMode, { readonly name: string; readonly description: string }>> = {
@@ -13,14 +13,14 @@ export function isSessionMode(text: unknown): text is SessionMode {
   return typeof text === 'string' && Object.hasOwn(modes, text)
 }
 
-/** What can be set in a session. */
+/** The settings of a session. */
 export interface SessionSettings {
   readonly mode: SessionMode
   readonly model: string
 }
 
-/** The settings as a client shows them. The mode stands in both lists: clients that know options look at no
- *  modes, and others know only those. */
+/** The settings for the client. The mode is in both lists: clients that support options ignore modes, and
+ *  others know only modes. */
 export function settingsForClient(
   { mode, model }: SessionSettings,
   models: readonly OfferedModel[],

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 
 const longest = 120
 
-/** A call in one line for people: the tool, and what it is called with. */
+/** A call in one line for people: the tool and its input. */
 export function toolTitle(name: string, input: Json): string {
   const given = typeof input === 'object' && input !== null ? Object.values(input) : [input]
   const words = given.map(value => (typeof value === 'string' ? value : JSON.stringify(value))).join(', ')
@@ -11,8 +11,8 @@ export function toolTitle(name: string, input: Json): string {
   return line.length > longest ? `${line.slice(0, longest - 1).toWellFormed()}…` : line
 }
 
-/** What words of a name say about what a tool does. The first that fits counts: what changes something goes
- *  before what only reads. */
+/** Words in a tool's name and the kind that they indicate. The first match counts, and changes come before
+ *  reads. */
 const kinds: readonly (readonly [ToolKind, RegExp])[] = [
   ['delete', /^(delete|remove|rm|unlink)$/],
   ['move', /^(move|rename|mv)$/],
@@ -24,7 +24,7 @@ const kinds: readonly (readonly [ToolKind, RegExp])[] = [
   ['think', /^(think|reason)$/],
 ]
 
-/** The kind of a tool, which decides about the sign beside it and nothing else: all we have is its name. */
+/** The kind of a tool, guessed from its name. Clients use it for an icon only. */
 export function toolKind(name: string): ToolKind {
   const words = name
     .replace(/([a-z])([A-Z])/g, '$1_$2')
@@ -33,8 +33,8 @@ export function toolKind(name: string): ToolKind {
   return kinds.find(([, says]) => words.some(word => says.test(word)))?.[0] ?? 'other'
 }
 
-/** A replayed update: a call of our own looks as it did when it was run, and one of another agent as that
- *  agent had it. */
+/** A replayed update. A call of our own gets its title and kind again; a call of another agent keeps its
+ *  own. */
 export function withToolDetails(update: JsonObject): SessionUpdate {
   const { sessionUpdate, name, title, rawInput = null, kind } = update
   const isBare =

@@ -11,15 +11,15 @@ import type { TurnWriter } from '../../core/ports.ts'
 import { createSerialQueue, unlessAborted } from '../../core/wait.ts'
 import { toolKind, toolTitle } from './tool-details.ts'
 
-/** A call that is about to be run. */
+/** A call that is about to run. */
 export interface GuardedCall extends Pick<ToolContext, 'callId' | 'name' | 'signal' | 'conversationId'> {
   readonly input: Json
 }
 
-/** What the model is told of a call that was not allowed, so that it does not just try again. */
+/** The result of a call that was refused, so that the model does not simply retry. */
 const notAllowed = 'The person was asked and did not allow this call. Ask what to do instead.'
 
-/** The same tools, each of which runs only if `may` says so. One that may not is a result that says it. */
+/** The same tools, each of which runs only if `may` allows it. A refused call has a result that says so. */
 export function withPermission(tools: Tools, may: (call: GuardedCall) => Promise<boolean>): Tools {
   return Object.fromEntries(
     Object.entries(tools).map(([name, tool]) => [
@@ -39,19 +39,19 @@ export interface PermissionContext {
   readonly sessionId: string
   readonly store: Pick<TurnWriter, 'addEvents'>
   readonly client: Pick<AgentContext, 'request'>
-  /** True if tools run without being asked for. */
+  /** True if tools run without a permission request. */
   isAuto(): boolean
-  /** Resolves when the client has been shown the call. */
+  /** Resolves when the client has received the call. */
   shown(callId: string): Promise<void>
-  /** Told when a call that waited for an answer is run. */
+  /** Called when a call that waited for a permission starts. */
   started(callId: string): Promise<void>
   log(line: string): void
 }
 
-/** Who may run, in one session. */
+/** The permissions of one session. */
 export interface ToolPermissions {
   isAllowed(name: string): boolean
-  /** Asks the person, unless it is known. What was asked and answered is kept as an event. */
+  /** Asks the person, unless the answer is known. Request and answer are stored as an event. */
   may(call: GuardedCall): Promise<boolean>
 }
 
@@ -62,7 +62,7 @@ export function createToolPermissions(asking: PermissionContext): ToolPermission
   return {
     isAllowed,
     may(call) {
-      // One question at a time: "always" answers those that wait as well.
+      // One request at a time: "always" also answers those that wait.
       return oneByOne(async () => {
         if (isAllowed(call.name)) return true
         await unlessAborted(asking.shown(call.callId), call.signal)
@@ -102,12 +102,12 @@ async function ask(
   let outcome: RequestPermissionOutcome = { outcome: 'cancelled' }
   try {
     const params: RequestPermissionRequest = { sessionId, toolCall, options }
-    // Whoever has called the prompt off need not answer: what comes after it must not wait for that.
+    // A cancelled prompt needs no answer: the next one must not wait for it.
     const calledOff = { cancellationSignal: signal, stopWaitingOnCancel: true }
     const answer = await client.request('session/request_permission', params, calledOff)
     outcome = answer.outcome
   } catch (error) {
-    // Nobody there to ask: then nobody has allowed it.
+    // Without an answer, the call is not allowed.
     if (!signal.aborted) log(`permission for ${name}: ${errorText(error)}`)
   }
   if (conversationId !== null) {

@@ -7,9 +7,9 @@ import type {
 } from '../../core/ports.ts'
 import { sessionKeyPrefix } from './session-id.ts'
 
-/** Takes a session away. With the last one of a conversation the conversation goes to the trash, from where
- *  it can be restored. Where there are others, forks of it, they stay: then only the session's branches go,
- *  and what was said on them stays in the tree. */
+/** Deletes a session. If it is the only session of its conversation, the conversation goes to the trash, from
+ *  which it can be restored. If there are others (forks), only the branches of this session are deleted;
+ *  their messages stay in the tree. */
 export async function deleteSession(
   store: Pick<ConversationReader, 'listBranches'> &
     Pick<ConversationWriter, 'activateBranch' | 'deleteBranch'> &
@@ -18,7 +18,7 @@ export async function deleteSession(
 ): Promise<void> {
   const branches = await collectPages(page => store.listBranches(conversation.id, page))
   const hasOwnId = ({ key }: { readonly key: string | null }) => key?.startsWith(sessionKeyPrefix) === true
-  // A branch without an id of its own belongs to the conversation's session.
+  // A branch without a session id of its own belongs to the conversation's session.
   const going = hasOwnId(branch)
     ? branches.filter(({ name }) => name === branch.name)
     : branches.filter(one => !hasOwnId(one))

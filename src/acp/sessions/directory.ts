@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-/** A directory as the system names it, and as it stands in the store: a client may come by another way. */
+/** The real path of a directory, as the store has it. A client may use another path to the same directory. */
 export function directoryOf(cwd: string): string {
   try {
     return realpathSync(cwd)

@@ -5,11 +5,10 @@ import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, ConversationWriter } from '../../core/ports.ts'
 import { sessionKeyPrefix } from './session-id.ts'
 
-/** Names that are tried while other processes take them, too. */
+/** Most names to try while other processes create branches, too. */
 const mostRetries = 1_000
 
-/** Creates a branch at the head of another, with a session id of its own and a free name: `main-2`, `main-3`
- *  … */
+/** Creates a branch at the head of another, with its own session id and a free name such as `main-2`. */
 export async function forkBranch(
   store: Pick<ConversationReader, 'getBranch' | 'listBranches'> & Pick<ConversationWriter, 'createBranch'>,
   from: BranchRef,

@@ -4,12 +4,12 @@ import { conversationId } from '../../core/ids.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { BranchInConversation, ConversationReader } from '../../core/ports.ts'
 
-/** What stands before a session id in the key of the branch that it names. */
+/** The prefix of a session id in the key of its branch. */
 export const sessionKeyPrefix = 'acp:'
 
-/** The branch that a client means by a session id: the one with the key `acp:<id>`, else the conversation
- *  with this id, at the branch where it is gone on with. Null if there is none, or it lies in the trash: to a
- *  client that is gone. One that has expired is found, as it is for whoever names it on the command line. */
+/** The branch of a session id: the one with the key `acp:<id>`, else the active branch of the conversation
+ *  with this id. Null if there is none, or if it is in the trash. Expired conversations are found, as on the
+ *  command line. */
 export async function findSession(
   store: ConversationReader,
   sessionId: string,
@@ -17,7 +17,7 @@ export async function findSession(
   return (await byKey(store, sessionId)) ?? (await byConversation(store, sessionId))
 }
 
-/** The session id of a branch: its own if it has one, else the conversation's. */
+/** The session id of a branch: its own, else the conversation's. */
 export function sessionIdOf({ conversation, branch }: BranchInConversation): string {
   return ownIdOf(branch) ?? conversation.id
 }
@@ -37,8 +37,7 @@ async function byConversation(
   const { id, activeBranch } = conversation
   const active = await store.getBranch({ conversationId: id, name: activeBranch })
   if (ownIdOf(active) === null) return { conversation, branch: active }
-  // A branch with an id of its own is another session: going on with it elsewhere must not move this one
-  // there.
+  // A branch with its own id is another session: activating it must not move this one.
   const other = (await collectPages(page => store.listBranches(id, page))).find(
     branch => ownIdOf(branch) === null,
   )
@@ -49,7 +48,7 @@ function ownIdOf({ key }: Pick<Branch, 'key'>): string | null {
   return key?.startsWith(sessionKeyPrefix) ? key.slice(sessionKeyPrefix.length) : null
 }
 
-/** A client may name anything: what cannot be a name is the name of nothing. */
+/** A client may send any id. An id that is not valid is not found. */
 async function orNull<T>(find: () => Promise<T>): Promise<T | null> {
   try {
     return await find()

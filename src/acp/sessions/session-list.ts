@@ -5,7 +5,7 @@ import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, Lister } from '../../core/ports.ts'
 import { sessionKeyPrefix } from './session-id.ts'
 
-/** A line of `session/list`. */
+/** An entry of `session/list`. */
 export interface ListedSession {
   readonly sessionId: string
   readonly cwd: string
@@ -20,8 +20,8 @@ export interface SessionPage {
 
 const pageSize = 50
 
-/** The conversations of a directory, or of all, as a client lists them: newest first, whoever they were begun
- *  with. A branch with an id of its own is a session of its own. */
+/** A page of the conversations of a directory, or of all, newest first, of any agent. A branch with its own
+ *  session id is a session of its own. */
 export async function listSessions(
   store: Pick<Lister, 'listConversations'> & Pick<ConversationReader, 'listBranches'>,
   { cwd, cursor }: JsonObject,
@@ -32,8 +32,7 @@ export async function listSessions(
     ...(typeof cwd === 'string' ? { directory: cwd } : {}),
     ...(typeof cursor === 'string' ? { after: cursor } : {}),
   })
-  // A conversation without a directory cannot be opened in one, and one that belongs to another program is
-  // not ours to go on with.
+  // A conversation without a directory cannot be opened, and one with an owner is written by its owner only.
   const open = items.filter(({ directory, owner }) => directory !== null && owner === null)
   const sessions = await Promise.all(
     open.map(async item => sessionsOf(item, await collectPages(page => store.listBranches(item.id, page)))),

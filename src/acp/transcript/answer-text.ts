@@ -1,6 +1,6 @@
 import type { Block } from '../../core/block.ts'
 
-/** The words of an answer as they arrive: pieces of one text are joined, in the order they came. */
+/** The text of an answer while it arrives: chunks of one text are joined in their order. */
 export interface AnswerText {
   readonly blocks: readonly Block[]
   add(block: Block, messageId: string | null): void
@@ -22,8 +22,8 @@ export function createAnswerText(): AnswerText {
   }
 }
 
-/** Two pieces of the same text or thought; null if they are not. What is noted of one piece and not of the
- *  other is noted of neither: agents number their pieces there, and a text must not fall apart for it. */
+/** Joins two chunks of the same text or thought; null if they are not. Metadata that differs is dropped: some
+ *  agents number their chunks there, and the text must not be split because of it. */
 function joined(last: Block, next: Block): Block | null {
   if (last.type !== next.type || (last.type !== 'text' && last.type !== 'thinking')) return null
   const text = blockText(last) + blockText(next)
@@ -31,7 +31,7 @@ function joined(last: Block, next: Block): Block | null {
   return isNotedAlike ? { ...last, text } : { type: last.type, text }
 }
 
-/** The words of a text or a thought; nothing for any other block. */
+/** The text of a text or thinking block; empty for any other block. */
 export function blockText(block: Block): string {
   return 'text' in block && typeof block.text === 'string' ? block.text : ''
 }

@@ -4,8 +4,8 @@ import { outputParts } from '../../core/tool-output.ts'
 import { isObject } from '../wire/is-object.ts'
 import { contentFromBlock } from './content.ts'
 
-/** A stored call and what it came to, as one update: everything that is known of it. `id` is another one than
- *  the stored where an earlier call has that; clients know calls by it. */
+/** A stored call and its result as one update. `id` differs from the stored id if an earlier call has the
+ *  same one: clients identify calls by it. */
 export function callUpdate(
   call: ToolCallBlock,
   id: string,
@@ -26,7 +26,7 @@ export function callUpdate(
   }
 }
 
-/** A result whose call is nowhere. */
+/** An update for a result without a call. */
 export function loneResultUpdate(result: ToolResultBlock): JsonObject {
   const { callId, name = 'tool' } = result
   return {

@@ -2,9 +2,8 @@ import { type Block, isKnown, isMedia, type MediaBlock } from '../../core/block.
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isObject } from '../wire/is-object.ts'
 
-/** A content block of the protocol as one of ours, so that `contentFromBlock` gives back exactly what came.
- *  What our block has no place for stands in `metadata.acp.fields`; what we do not know at all is a block of
- *  the type `acp`. */
+/** Converts a content block of the protocol to one of ours, so that `contentFromBlock` restores it exactly.
+ *  Fields that our block does not have are in `metadata.acp.fields`. An unknown block has the type `acp`. */
 export function blockFromContent(content: unknown): Block {
   if (!isObject(content)) return { type: 'acp', content: (content ?? null) as Json }
   switch (content.type) {
@@ -22,8 +21,8 @@ export function blockFromContent(content: unknown): Block {
   }
 }
 
-/** A block as a content block of the protocol; null where it has none: calls, results, thinking, and what
- *  others keep in blocks of their own. */
+/** Converts a block to a content block of the protocol. Null for blocks that have none: calls, results,
+ *  thinking, and other programs' own types. */
 export function contentFromBlock(block: Block): JsonObject | null {
   if (block.type === 'acp' && !isKnown(block)) return isObject(block.content) ? block.content : null
   if (!isKnown(block)) return null
@@ -39,8 +38,8 @@ function textBlock({ type: _, text, ...fields }: JsonObject): Block | null {
   return typeof text === 'string' ? { type: 'text', text, ...kept(fields) } : null
 }
 
-/** A `uri` beside the data stays among the fields: a `url` would tell a provider to fetch what it is
- *  given. */
+/** A `uri` next to the data stays among the fields: as `url`, it would make a provider fetch data that it
+ *  already has. */
 function mediaBlock({ data, mimeType, ...rest }: JsonObject, type: 'image' | 'audio'): Block | null {
   if (typeof data !== 'string' || typeof mimeType !== 'string') return null
   const { type: _, ...fields } = rest
@@ -56,7 +55,7 @@ function linkBlock({ type: _, uri, name, ...fields }: JsonObject): Block | null 
 function resourceBlock({ type: _, resource, ...fields }: JsonObject): Block | null {
   if (!isObject(resource) || typeof resource.uri !== 'string') return null
   const { text, blob, ...about } = resource
-  // Half a surrogate pair does not survive as bytes.
+  // Half of a surrogate pair cannot be encoded as bytes.
   const isText = typeof text === 'string' && text.isWellFormed() && blob === undefined
   if (!isText && (typeof blob !== 'string' || text !== undefined)) return null
   const mime =
@@ -70,8 +69,7 @@ function resourceBlock({ type: _, resource, ...fields }: JsonObject): Block | nu
   }
 }
 
-/** What a client or an agent sent, from what `blockFromContent` made of it; null for media that came from
- *  elsewhere. */
+/** Restores the content that `blockFromContent` converted; null for media from elsewhere. */
 function asItCame(block: MediaBlock): JsonObject | null {
   const acp = block.metadata?.acp
   const fields = fieldsOf(block.metadata)
@@ -128,7 +126,7 @@ function decoded({ data = '' }: MediaBlock): string {
   return Buffer.from(data, 'base64').toString()
 }
 
-/** What a person would call it. */
+/** A name for people. */
 function lastPartOf(uri: string): string {
   const path = uri.replace(/[?#].*$/s, '').replace(/\/+$/, '')
   return path.slice(path.lastIndexOf('/') + 1) || uri

@@ -6,7 +6,7 @@ import { type AnswerText, blockText, createAnswerText } from './answer-text.ts'
 import type { CallChange, Heard } from './heard.ts'
 import { callToBlock, isCallEnded, mergeCall, resultToBlock } from './tool-call.ts'
 
-/** What follows from something that was heard. */
+/** A consequence of an update. */
 export type FoldEffect =
   | { readonly type: 'draft'; readonly piece: DraftedPiece }
   | { readonly type: 'message'; readonly message: NewMessage }
@@ -20,46 +20,47 @@ export type FoldEffect =
     }
   | { readonly type: 'trace'; readonly event: NewEvent }
 
-/** Words of an answer that are in no message yet. */
+/** Text of an answer that is not in a message yet. */
 export interface DraftedPiece {
   readonly type: 'text' | 'thinking'
   readonly text: string
 }
 
-/** Makes messages of the updates of one turn. */
+/** Builds messages from the updates of one turn. */
 export interface Fold {
   hear(heard: Heard): readonly FoldEffect[]
-  /** Whether calls are announced that nobody has seen running: `settle` would write them. */
+  /** Whether calls are announced and none of them has started: `settle` would write them. */
   readonly waits: boolean
-  /** All words that are in no message yet, in order. Whoever keeps drafts keeps these again after each
-   *  message, because a message takes the place of the draft. */
+  /** All text that is not in a message yet, in order. A caller that stores drafts has to store these again
+   *  after each message, because a message replaces the draft. */
   readonly drafted: readonly DraftedPiece[]
-  /** No more calls will come before one of them runs: a person was asked, or some time has passed. */
+  /** No more calls will be announced before one of them runs: a permission was requested, or some time has
+   *  passed. */
   settle(): readonly FoldEffect[]
-  /** The turn is over: everything is written. Nothing follows from what is heard after it. */
+  /** The turn is over: writes everything. Later updates have no effect. */
   end(): readonly FoldEffect[]
 }
 
-/** A message that is being made, and what has become of its calls. */
+/** A message in progress, and the state of its calls. */
 interface Step {
   readonly answer: AnswerText
   readonly calls: CallState[]
-  /** It takes nothing more: one of its calls runs, or words came after them. */
+  /** Closed for further updates: one of its calls runs, or text came after them. */
   isClosed: boolean
 }
 
 interface CallState {
   news: CallChange
-  /** As it stands in its message, once that is written. */
+  /** The call as its message contains it, once that is written. */
   stored: ToolCallBlock | null
   isAnswered: boolean
 }
 
-/** A message is written when it is whole, and a result when it comes; but nothing is written between a call
- *  and its result. So what an agent says while a tool runs waits for the tool. */
+/** A message is written when it is complete, and a result when it arrives, but nothing is written between a
+ *  call and its result. So text that arrives while a tool runs waits for the result. */
 export function createFold(): Fold {
   const known = new Map<string, CallState>()
-  /** Those not written yet, in order; what is heard goes to the last one. */
+  /** Steps that are not written yet, in order. Updates go to the last one. */
   let steps: Step[] = []
   /** Calls of the written message that have no result. */
   let running = new Set<CallState>()
@@ -123,7 +124,7 @@ export function createFold(): Fold {
     ]
   }
 
-  /** Writes what is whole, up to the first call that has no result. */
+  /** Writes complete steps, up to the first call without a result. */
   function writeReady(): readonly FoldEffect[] {
     const effects: FoldEffect[] = []
     while (running.size === 0 && steps[0]?.isClosed) effects.push(...write(steps.shift()!))

@@ -3,8 +3,8 @@ import { isObject } from '../wire/is-object.ts'
 import { blockFromContent } from './content.ts'
 import type { CallChange, Heard } from './heard.ts'
 
-/** What an update says: `params.update` of `session/update`. Takes anything and never throws: an update that
- *  does not hold what its name promises is `other`, like one that we do not know. */
+/** Reads `params.update` of `session/update`. Accepts anything and never throws: an update that is unknown or
+ *  incomplete is `other`. */
 export function hear(update: unknown): Heard {
   if (!isObject(update) || typeof update.sessionUpdate !== 'string') return { type: 'other', name: '' }
   const name = update.sessionUpdate
@@ -12,8 +12,8 @@ export function hear(update: unknown): Heard {
   return read?.(update) ?? { type: 'other', name }
 }
 
-/** Null where the update lacks what matters in it. Inter-session messages, notices, compactions and subagents
- *  are about the agent and no words of this conversation. */
+/** Null if the update lacks an essential field. Inter-session messages, notices, compactions and subagents
+ *  are about the agent, and not part of this conversation. */
 const readers: Readonly<Record<string, (update: JsonObject) => Heard | null>> = {
   user_message_chunk: update => pieceOf('user', update),
   agent_message_chunk: update => pieceOf('answer', update),
@@ -47,7 +47,7 @@ function callOf(update: JsonObject): Heard | null {
   const { toolCallId: callId, title, kind, status, rawInput, rawOutput, content, locations } = update
   if (typeof callId !== 'string' || callId === '') return null
   const name = toolNameOf(update)
-  // Null means the same as absent: the protocol has both for "as it was".
+  // Null means the same as absent: unchanged.
   const call: CallChange = {
     callId,
     ...(name === null ? {} : { name }),
@@ -62,8 +62,7 @@ function callOf(update: JsonObject): Heard | null {
   return { type: 'call', call }
 }
 
-/** The protocol's own field is young. Before it, agents put the name where only they would look:
- *  `_meta.<agent>.toolName`. */
+/** The protocol's `name` is recent. Older agents send the name as `_meta.<agent>.toolName`. */
 function toolNameOf({ name, _meta }: JsonObject): string | null {
   if (typeof name === 'string' && name !== '') return name
   const vendors = isObject(_meta) ? Object.values(_meta).filter(isObject) : []

@@ -1,28 +1,27 @@
 import type { Block } from '../../core/block.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 
-/** What one `session/update` says, as far as we understand it. Agents differ in what they send and leave out,
- *  so that nothing is taken for granted when it is read (`hear`); what we do not understand is still passed
- *  on and is `other`. */
+/** One `session/update`, as far as we understand it. Agents differ in what they send, so `hear` takes nothing
+ *  for granted. An update that we do not understand is `other`, and is relayed as well. */
 export type Heard =
-  /** A piece of the answer: text, or something else that stands in it. */
+  /** A chunk of the answer: text, or another content block. */
   | { readonly type: 'answer'; readonly block: Block; readonly messageId: string | null }
   | { readonly type: 'thought'; readonly text: string; readonly messageId: string | null }
-  /** A piece of what the user is said to have said: a replay, or an echo. */
+  /** A chunk of user text: from a replay, or an echo. */
   | { readonly type: 'user'; readonly block: Block; readonly messageId: string | null }
-  /** A tool call, or news of one: what is absent is as it was. */
+  /** A tool call, or a change of one. Absent fields are unchanged. */
   | { readonly type: 'call'; readonly call: CallChange }
   | { readonly type: 'plan'; readonly entries: Json }
-  /** What the context holds, and what the session has cost so far, in dollars. */
+  /** The size of the context, and the cost of the session so far, in dollars. */
   | { readonly type: 'usage'; readonly used: number; readonly size: number; readonly cost: number | null }
-  /** The agent's own title for the session. */
+  /** The agent's title for the session. */
   | { readonly type: 'title'; readonly title: string | null }
   | { readonly type: 'mode'; readonly mode: string }
   | { readonly type: 'other'; readonly name: string }
 
 export interface CallChange {
   readonly callId: string
-  /** The tool's name where the agent tells it, otherwise absent. */
+  /** The tool's name; absent if the agent does not send it. */
   readonly name?: string
   /** For people: `Read src/index.ts`. */
   readonly title?: string
@@ -31,13 +30,13 @@ export interface CallChange {
   readonly status?: 'pending' | 'in_progress' | 'completed' | 'failed'
   readonly input?: Json
   readonly output?: Json
-  /** What the client shows of it: text, diffs, terminals. */
+  /** Content that the client shows: text, diffs, terminals. */
   readonly content?: readonly JsonObject[]
   readonly locations?: Json
 }
 
-/** Updates that belong to the history: what a replay consists of. Everything else is about the session as it
- *  is now. */
+/** Whether an update belongs to the history, so that a replay may contain it. All other updates describe the
+ *  current state of the session. */
 export function isHistoryUpdate({ type }: Heard): boolean {
   return type === 'answer' || type === 'thought' || type === 'user' || type === 'call' || type === 'plan'
 }

@@ -3,8 +3,7 @@ import type { NewMessage } from '../../core/message.ts'
 import { estimateTokens } from '../../core/tokens.ts'
 import { blockFromContent } from './content.ts'
 
-/** What a person said in a client, as a message. Words alone are kept as such, like those typed in a
- *  terminal. */
+/** Converts a prompt to a message. Plain text is stored as such, like text that was typed in a terminal. */
 export function messageFromPrompt(prompt: readonly unknown[]): NewMessage {
   const blocks = prompt.map(blockFromContent)
   const [first] = blocks
@@ -13,7 +12,7 @@ export function messageFromPrompt(prompt: readonly unknown[]): NewMessage {
   return { role: 'user', blocks, tokens: tokensOf(blocks) }
 }
 
-/** A file that came as text is shown to the model as such, and has to be counted as such. */
+/** The model gets a text file as text, so its tokens are counted as text. */
 function tokensOf(blocks: readonly Block[]): number {
   let sum = 0
   for (const block of blocks) {

@@ -3,7 +3,7 @@ import type { NewMessage } from '../../core/message.ts'
 import { createFold, type FoldEffect } from './fold.ts'
 import type { Heard } from './heard.ts'
 
-/** The messages of a whole replay, turn by turn: for a session that an agent has kept and we have not. */
+/** The messages of a whole replay, turn by turn: for a session that only the agent has stored. */
 export function messagesFromReplay(heard: readonly Heard[]): readonly NewMessage[] {
   const messages: NewMessage[] = []
   let said: Block[] = []
@@ -32,7 +32,7 @@ export function messagesFromReplay(heard: readonly Heard[]): readonly NewMessage
   return messages
 }
 
-/** Text that comes in pieces is one text. */
+/** Chunks of text are one text. */
 function joined(blocks: readonly Block[], block: Block): Block[] {
   const last = blocks.at(-1)
   if (last?.type !== 'text' || block.type !== 'text' || last.metadata || block.metadata)

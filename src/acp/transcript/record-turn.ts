@@ -8,44 +8,44 @@ import { type RecorderSource, systemRecorderSource } from '../../system/source.t
 import { createFold, type FoldEffect } from './fold.ts'
 import type { Heard } from './heard.ts'
 
-/** How long an announced call waits for others that belong into the same message. */
+/** How long an announced call waits for others of the same message. */
 export const settleMs = 200
 
-/** How a turn ended, as whoever prompted the agent knows. */
+/** How a turn ended, as the caller knows it. */
 export interface AgentTurnEnd {
   readonly status: 'complete' | 'interrupted' | 'failed'
-  /** The agent's own word for it; null if it did not come to say one. */
+  /** The agent's stop reason; null if it did not send one. */
   readonly stop: string | null
   readonly usage?: Usage
 }
 
-/** Keeps what is heard of an agent in one turn. */
+/** Records the updates of one turn. */
 export interface TurnRecorder {
   /** Returns at once and never throws: the wire must not wait for the disk. */
   hear(heard: Heard): void
-  /** A permission is asked for: the calls that were announced are stored before anybody decides. */
+  /** A permission is requested: stores the announced calls first. */
   settle(): void
   /** Adds to the trace. */
   trace(event: NewEvent): void
-  /** Stores what is left and ends the turn. Resolves when it is on the disk, or known not to be. */
+  /** Stores the rest and ends the turn. Resolves when everything is stored, or known not to be. */
   end(ending: AgentTurnEnd): Promise<TurnReport>
 }
 
 export interface RecordTurnOptions {
   readonly source?: RecorderSource
-  /** Told of each effect, in order, as it is handed over to be stored. */
+  /** Called with each effect, in order, when it is handed over to be stored. */
   onEffect?(effect: FoldEffect): void
-  /** Told of words that cannot be stored at all; they stand in the report as unsaved. */
+  /** Called for messages that cannot be stored at all. The report contains them as unsaved. */
   onTrouble?(trouble: Trouble): void
 }
 
-/** Records a turn heard over the wire: words as drafts while they arrive, messages when they are whole,
- *  starts and ends of tools as traces. */
+/** Records a turn: text as drafts while it arrives, messages when they are complete, tool starts and ends as
+ *  traces. */
 export function recordTurn(recording: TurnRecording, options: RecordTurnOptions = {}): TurnRecorder {
   const { source = systemRecorderSource, onEffect, onTrouble } = options
   const fold = createFold()
   const refused: NewMessage[] = []
-  /** Writes on their way, and the message that each call stands in. */
+  /** Pending writes, and the message of each call. */
   const writes = new Set<Promise<unknown>>()
   const places = new Map<string, Promise<MessageId | null>>()
   let callOffSettling: (() => void) | null = null
@@ -61,7 +61,7 @@ export function recordTurn(recording: TurnRecording, options: RecordTurnOptions 
       } else addCallTrace(effect)
       onEffect?.(effect)
     }
-    // A message takes the place of the draft, also of words that are not in it.
+    // A message replaces the draft, also text that is not part of the message.
     if (writesMessage) for (const piece of fold.drafted) recording.draft(piece)
     settleLater()
   }
@@ -85,8 +85,8 @@ export function recordTurn(recording: TurnRecording, options: RecordTurnOptions 
     onTheWay(recording.trace([{ at: new Date(source.now()), ...event }]))
   }
 
-  /** The trace names the message of the call, as our own agent's does: whoever goes on with the turn must see
-   *  that the call was made. The message has no name before it is stored. */
+  /** The trace contains the id of the call's message, as with our own agent, so that a later resumption sees
+   *  that the call was made. The message has no id before it is stored. */
   function addCallTrace(effect: Extract<FoldEffect, { type: 'started' | 'ended' }>): void {
     const { callId: call, name } = effect
     const at = new Date(source.now())
@@ -102,7 +102,7 @@ export function recordTurn(recording: TurnRecording, options: RecordTurnOptions 
     onTheWay(traced())
   }
 
-  /** Of a trace nothing is rebuilt: one that cannot be stored is told of and left out. */
+  /** Nothing is rebuilt from traces: one that cannot be stored is reported and dropped. */
   function onTheWay(write: Promise<unknown>): void {
     const told = write.catch((error: unknown) => onTrouble?.({ kind: 'lost', error, waiting: 0 }))
     writes.add(told)
@@ -142,7 +142,7 @@ export function recordTurn(recording: TurnRecording, options: RecordTurnOptions 
       onEffect?.(effect)
     }
     addTrace({ type: 'turn_ended', data: { stop } })
-    // Traces of calls are only handed over when their message has a name.
+    // Traces of calls are written only after their message has an id.
     while (writes.size > 0) await Promise.all(writes)
     const report = await recording.end(status, endsWithIt ? {} : spent)
     if (refused.length === 0) return report

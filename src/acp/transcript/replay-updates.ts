@@ -5,9 +5,8 @@ import type { Message } from '../../core/message.ts'
 import { callUpdate, loneResultUpdate } from './call-update.ts'
 import { contentFromBlock } from './content.ts'
 
-/** What `session/load` replays: the `update` objects for these messages, in order, as a client shows them. A
- *  call and its result are one update. What the system said is not shown; of what was erased, only that it
- *  was. */
+/** The `update` objects that `session/load` replays for these messages, in order. A call and its result are
+ *  one update. System messages are omitted. An erased message is replayed as erased. */
 export function replayUpdates(messages: readonly Message[]): readonly JsonObject[] {
   const { calls, claims } = pairUp(inExchanges(messages))
   return messages.flatMap((message, at) => {
@@ -61,7 +60,7 @@ function inExchanges(messages: readonly Message[]): Parameters<typeof pairUp>[0]
   })
 }
 
-/** Whether the result of a call is one that was erased: the words are gone, but it had come. */
+/** Whether the result of a call was erased: it existed, but its content is gone. */
 function isErased(messages: readonly Message[], call: PairedCall): boolean {
   if (call.result) return false
   const after = messages.slice(call.at + 1)

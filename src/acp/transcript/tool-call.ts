@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { isObject } from '../wire/is-object.ts'
 import type { CallChange } from './heard.ts'
 
-/** All that has been said of a call so far: later news replace what they name. But what is over stays over,
- *  whatever is said of it while it waits to be written. */
+/** Merges a change into a call: new fields replace old ones. An ended call stays ended, also while it waits
+ *  to be written. */
 export function mergeCall(call: CallChange, news: CallChange): CallChange {
   return isCallEnded(call) && !isCallEnded(news)
     ? { ...call, ...news, status: call.status! }
@@ -15,7 +15,7 @@ export function isCallEnded({ status }: CallChange): boolean {
   return status === 'completed' || status === 'failed'
 }
 
-/** A call as it is stored. What only people look at stands in `metadata.acp`. */
+/** The stored form of a call. Fields for people only are in `metadata.acp`. */
 export function callToBlock(call: CallChange): ToolCallBlock {
   const { callId, title, kind, locations, input = {} } = call
   const acp = {
@@ -26,7 +26,7 @@ export function callToBlock(call: CallChange): ToolCallBlock {
   return { type: 'tool_call', callId, name: toolName(call), input, ...withAcp(acp) }
 }
 
-/** What a call came to. What was said of the call itself after it had been stored stands with the result. */
+/** The stored form of a result. Changes of the call after it was stored are kept with the result. */
 export function resultToBlock(call: CallChange, stored: ToolCallBlock): ToolResultBlock {
   const { callId, title, kind, locations, input, status, content = [] } = call
   const output = callOutput(call)
@@ -42,13 +42,13 @@ export function resultToBlock(call: CallChange, stored: ToolCallBlock): ToolResu
   return { type: 'tool_result', callId, name: stored.name, output, ...isError, ...withAcp(acp) }
 }
 
-/** What a tool answered: as the agent gives it, or else what it shows of it in words. */
+/** The output of a tool: as the agent sends it, else the text of its content. */
 export function callOutput({ output, content = [] }: CallChange): Json {
   return output ?? textsOf(content).join('\n')
 }
 
-/** A name that any provider takes: the agent's own, else the kind of tool, else the first word of what people
- *  see. */
+/** A name that every provider accepts: the agent's own, else the kind of tool, else the first word of the
+ *  title. */
 export function toolName({ name, kind, title }: CallChange): string {
   const first = title?.trim().split(/\s+/)[0]
   return sanitised(name) || sanitised(kind === 'other' ? undefined : kind) || sanitised(first) || 'other'
@@ -61,7 +61,7 @@ function sanitised(name = ''): string {
     .slice(0, 64)
 }
 
-/** Whether the output says all that the content shows: then it need not be kept twice. */
+/** Whether the output contains everything that the content shows. Then the content is not stored. */
 function isTold(content: readonly JsonObject[], output: Json): boolean {
   const [only] = content
   if (only === undefined) return true

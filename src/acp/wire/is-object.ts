@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/json.ts'
 
-/** What came over the wire may be anything. */
+/** Whether a value from the wire is a JSON object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
 import { afterSpace, endOfScalar, endOfString } from './json-tokens.ts'
 
-/** The bytes of a value: from the first one to the one behind the last. */
+/** The bytes of a value: `to` is the first byte behind it. */
 export interface JsonSpan {
   readonly from: number
   readonly to: number
@@ -12,23 +12,23 @@ const openObject = 0x7b
 const openArray = 0x5b
 const comma = 0x2c
 const colon = 0x3a
-/** In ASCII a closing bracket of either kind stands two behind its opening one. */
+/** In ASCII, a closing bracket of either kind is two behind its opening one. */
 const toClosing = 2
 
-/** Where the values at a path stand, in the order of the text: all of them where a key stands twice, because
- *  readers differ in which one they believe. None if there is none, and none in a text that is not valid
- *  JSON. Reads every byte once, and goes down no stack: an agent may send anything. */
+/** The spans of all values at a path, in the order of the text. A key that occurs twice gives two spans,
+ *  because readers differ in which one they use. Empty if the path does not occur, or if the text is not
+ *  valid JSON. Reads every byte once and does not recurse: an agent may send anything. */
 export function findSpans(json: Buffer, path: JsonPath): readonly JsonSpan[] {
   const found: JsonSpan[] = []
-  /** The brackets that are open. Bytes, because there may be as many of them as the text has. */
+  /** The open brackets, as bytes: there may be as many as the text has characters. */
   let open = new Uint8Array(64)
   let depth = 0
-  /** Where we are in each open array that lies on the path. */
+  /** The current index in each open array on the path. */
   const indexes: number[] = []
-  /** How many of the open values lie on the path; the innermost does if it is all of them. */
+  /** How many of the open values are on the path. The innermost one is, if all of them are. */
   let along = 0
   let isOnPath = true
-  /** Where the value begins that is looked for, while we are in it. */
+  /** Where the wanted value begins, while the scan is inside it. */
   let from = -1
   let at = afterSpace(json, 0)
   for (;;) {
@@ -48,8 +48,7 @@ export function findSpans(json: Buffer, path: JsonPath): readonly JsonSpan[] {
     }
     const hasBegun = byte === openObject || byte === openArray
     if (!hasBegun || json[at] === byte + toClosing) {
-      // Behind a value, or before the end of an empty one: all that ends here is closed, up to the next
-      // comma.
+      // After a value, or at the end of an empty one: close everything that ends here, up to the next comma.
       while (depth > 0 && json[at] === open[depth - 1]! + toClosing) {
         depth--
         at++
@@ -85,7 +84,7 @@ function larger(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return twice
 }
 
-/** Whether the string from the one quote to the other is this key, however it is written. */
+/** Whether the string between these quotes is this key, escaped or not. */
 function isKey(json: Buffer, from: number, to: number, key: string | number): boolean {
   if (typeof key !== 'string') return false
   const text = json.toString('utf8', from, to)

@@ -1,9 +1,9 @@
-/** Reads single tokens of a JSON text. Each returns where the token ends, or -1 if there is none. */
+/** Reads single tokens of a JSON text. Each function returns where the token ends, or -1 if there is none. */
 
 const quote = 0x22
 const backslash = 0x5c
 
-/** Where the next byte stands that is no white space. */
+/** The position of the next byte that is not white space. */
 export function afterSpace(json: Buffer, from: number): number {
   let at = from
   for (;;) {
@@ -13,7 +13,7 @@ export function afterSpace(json: Buffer, from: number): number {
   }
 }
 
-/** The end of any value that holds no others. */
+/** The end of a string, number, `true`, `false` or `null`. */
 export function endOfScalar(json: Buffer, from: number): number {
   switch (json[from]) {
     case quote:
@@ -42,7 +42,7 @@ export function endOfString(json: Buffer, from: number): number {
   return -1
 }
 
-/** The last byte of an escape whose letter stands at `at`. */
+/** The last byte of an escape whose letter is at `at`. */
 function lastOfEscape(json: Buffer, at: number): number {
   switch (json[at]) {
     case quote:
@@ -79,7 +79,7 @@ function endOfNumber(json: Buffer, from: number): number {
   return afterDigits(json, isSigned ? at + 2 : at + 1)
 }
 
-/** At least one digit. */
+/** Requires at least one digit. */
 function afterDigits(json: Buffer, from: number): number {
   let at = from
   while (isDigit(json[at])) at++

@@ -11,8 +11,8 @@ interface Waiting {
   fail(error: unknown): void
 }
 
-/** Asks on a connection that others use too. The ids begin with something that nobody else can have hit upon,
- *  so that an answer is ours exactly if its id does. */
+/** Sends requests on a connection that relays other requests, too. Our ids have a random prefix, so an answer
+ *  is ours exactly if its id has it. */
 export function createPeer(
   connection: Pick<Connection, 'send'>,
   { idPrefix = `skein-${randomBytes(8).toString('hex')}-` }: { readonly idPrefix?: string } = {},
@@ -62,7 +62,7 @@ export function createPeer(
     take({ message }) {
       const id = message?.id
       if (typeof id !== 'string' || !id.startsWith(idPrefix) || message?.method !== undefined) return false
-      // Nobody waits for it where the request was called off.
+      // A cancelled request is no longer in the map.
       waiting.get(id)?.answer(message!)
       return true
     },
@@ -77,7 +77,7 @@ function endedBefore(method: string, cause: unknown): ConnectionEnded {
   return new ConnectionEnded(`${method} was not answered: ${errorText(cause)}`, { cause })
 }
 
-/** What a peer says when it refuses may have any shape. */
+/** The `error` of a peer may have any shape. */
 function refusal(error: unknown): RpcError {
   const { code, message, data }: JsonObject = isObject(error) ? error : { message: String(error) }
   return new RpcError({

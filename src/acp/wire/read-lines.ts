@@ -1,15 +1,15 @@
 import type { RpcMessage, WireLine } from './wire-line.ts'
 
-/** The longest line that is taken: beyond it the other side is out of its mind, or has no line ends. */
+/** Longer input is malformed, or has no line ends. */
 export const maxLineBytes = 64 * 1024 * 1024
 
-/** Deeper values are passed on unread: whoever walks through one would run out of stack, and reading them
+/** Deeper values are relayed without being parsed: walking through one would overflow the stack, and parsing
  *  takes minutes. */
 const deepest = 1_000
 
 const lineEnd = 0x0a
 
-/** A line does not end. */
+/** A line exceeds the limit. */
 export class LineTooLong extends Error {
   override readonly name = 'LineTooLong'
 
@@ -19,15 +19,15 @@ export class LineTooLong extends Error {
 }
 
 export interface WireLineSplitter {
-  /** Throws LineTooLong, after the lines before that one; nothing is heard from then on. */
+  /** Throws LineTooLong, after the lines before that one. No line follows. */
   push(chunk: Buffer): void
-  /** Nothing more comes. What stands behind the last line end is a line only if it says something: otherwise
-   *  whoever wrote it died over it. */
+  /** The input has ended. Bytes behind the last line end are a line only if they are a message; otherwise the
+   *  writer died in the middle of one. */
   end(): void
 }
 
-/** Splits bytes into lines, which may come in many pieces. A line is the bytes before its `\n`, whatever they
- *  are: what is passed on has to be what came. */
+/** Splits bytes into lines. A line may arrive in many chunks. It consists of the bytes before its `\n`,
+ *  unchanged, because they are relayed. */
 export function createLineSplitter(
   onLine: (line: WireLine) => void,
   { maxBytes = maxLineBytes }: { readonly maxBytes?: number } = {},
@@ -74,7 +74,7 @@ export function createLineSplitter(
   }
 }
 
-/** Looks at a line. */
+/** Parses a line. */
 export function parseLine(bytes: Buffer): WireLine {
   return { bytes, message: messageOf(bytes) }
 }
@@ -84,12 +84,12 @@ function messageOf(bytes: Buffer): RpcMessage | null {
   try {
     return JSON.parse(bytes.toString('utf8')) as RpcMessage
   } catch {
-    // Many agents greet, and some of them with a brace: such a line is no message.
+    // Many agents print a greeting, some with a brace. Such a line is not a message.
     return null
   }
 }
 
-/** Whether it begins as an object does: only then is it worth reading. */
+/** Whether the text begins like an object. Only then is it parsed. */
 function isObjectText(bytes: Buffer): boolean {
   let at = 0
   while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0d) at++

@@ -1,7 +1,7 @@
 import type { RpcFailure } from './wire-line.ts'
 
-/** A peer refused a request. Which code means "no such session" differs from agent to agent; only two are
- *  agreed on. */
+/** A peer refused a request. Agents use different codes for "no such session"; all agree on two codes
+ *  only. */
 export class RpcError extends Error {
   override readonly name = 'RpcError'
   readonly code: number
@@ -19,18 +19,17 @@ export class ConnectionEnded extends Error {
   override readonly name = 'ConnectionEnded'
 }
 
-/** The agent wants the person to sign in first. */
+/** The agent requires the person to sign in first. */
 export const authRequired = -32_000
-/** A request was cancelled by whoever sent it. */
+/** The sender cancelled the request. */
 export const requestCancelled = -32_800
 export const methodNotFound = -32_601
 export const invalidParams = -32_602
 export const internalError = -32_603
 export const noSuchSession = -32_002
 
-/** Whether another way may be tried after this error. Not where a person has to sign in, and not where
- *  somebody has called it off: anything else may be an agent's way to say that it does not know the
- *  session. */
+/** Whether a fallback may be tried after this error. Not if the person has to sign in or has cancelled. With
+ *  any other error an agent may mean that it does not know the session. */
 export function allowsFallback(error: unknown): boolean {
   if (error instanceof RpcError) return error.code !== authRequired && error.code !== requestCancelled
   return !(error instanceof DOMException && error.name === 'AbortError')

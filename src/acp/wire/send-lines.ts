@@ -3,11 +3,11 @@ import type { Connection } from './connection.ts'
 
 const lineEnd = Buffer.from('\n')
 
-/** The half of a connection that sends. */
+/** The sending half of a connection. */
 export type LineSender = Pick<Connection, 'send' | 'unsent' | 'close'>
 
-/** Sends lines to a stream. One that nobody reads any more takes them and drops them; `onBroken` is told why,
- *  once. */
+/** Sends lines to a stream. If the reader has gone, lines are dropped, and `onBroken` is called once with the
+ *  reason. */
 export function createLineSender(
   output: Writable,
   { onDrain, onBroken }: { onDrain?(): void; onBroken?(error: Error): void },

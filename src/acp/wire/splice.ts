@@ -1,14 +1,14 @@
 import { findSpans, type JsonPath, type JsonSpan } from './json-spans.ts'
 import { afterSpace } from './json-tokens.ts'
 
-/** A piece of a text and what takes its place. An empty piece is a place where something is put in. */
+/** A span of a text and its replacement. An empty span inserts. */
 export interface JsonEdit {
   readonly span: JsonSpan
   readonly by: string
 }
 
-/** The text with these pieces replaced, and every other byte as it was. The pieces must not overlap; what is
- *  put in at the same place stands in the order given. */
+/** The text with these spans replaced, and every other byte unchanged. Spans must not overlap. Insertions at
+ *  the same position keep their order. */
 export function applyEdits(json: Buffer, edits: readonly JsonEdit[]): Buffer {
   if (edits.length === 0) return json
   const pieces: Buffer[] = []
@@ -23,9 +23,8 @@ export function applyEdits(json: Buffer, edits: readonly JsonEdit[]): Buffer {
   return Buffer.concat(pieces)
 }
 
-/** The object with a member set to this JSON text. Objects on the way are made; what stands in their place,
- *  and is none, is replaced. Where a key stands twice both are set. A text that is no JSON object stays as it
- *  is. */
+/** The object with a member set to this JSON text. Missing objects on the path are created, other values on
+ *  it are replaced. If a key occurs twice, both are set. A text that is not a JSON object stays unchanged. */
 export function withMember(json: Buffer, path: readonly string[], value: string): Buffer {
   const [root] = findSpans(json, [])
   if (!root || !isObjectAt(json, root)) return json
@@ -49,7 +48,8 @@ function settings(
   )
 }
 
-/** The array with these JSON texts before its elements. Where there is no array the text stays as it is. */
+/** The array with these JSON texts before its elements. Without an array at the path, the text stays
+ *  unchanged. */
 export function withFirstElements(
   json: Buffer,
   path: readonly string[],
@@ -63,7 +63,7 @@ export function withFirstElements(
   )
 }
 
-/** Puts something in behind the bracket that opens a value. */
+/** Inserts behind the bracket that opens a value. */
 function putFirst(json: Buffer, holder: JsonSpan, texts: readonly string[]): JsonEdit {
   const at = holder.from + 1
   const isEmpty = afterSpace(json, at) === holder.to - 1

@@ -4,9 +4,8 @@ import { createLineSplitter, LineTooLong } from './read-lines.ts'
 import { createLineSender } from './send-lines.ts'
 import type { WireLine } from './wire-line.ts'
 
-/** A client on two streams: our own stdin and stdout, or whatever is read and written. It has ended when
- *  nothing more comes from it, and also when it takes nothing any more: an editor that has gone does not say
- *  so first. */
+/** A client on two streams, such as our stdin and stdout. It has ended when its output ends, and also when it
+ *  stops reading: an editor that exits does not say so first. */
 export function stdioConnection(input: Readable, output: Writable, handlers: ConnectionHandlers): Connection {
   let isOver = false
 
@@ -14,7 +13,7 @@ export function stdioConnection(input: Readable, output: Writable, handlers: Con
     if (isOver) return
     isOver = true
     input.off('data', hear)
-    // A stream that is still read would keep the process alive.
+    // A stream that is being read would keep the process alive.
     input.pause()
     handlers.onEnd(reason)
   }

@@ -1,17 +1,17 @@
 import type { JsonObject } from '../../core/json.ts'
 
-/** A line of the wire: the bytes as they came, without the end of the line, and what they say. The bytes are
- *  what is passed on; what they say is only looked at, because parsing and printing again would change
- *  numbers, the order of keys and keys that stand twice. */
+/** A line of the wire: its bytes, without the line end, and the parsed message. The bytes are relayed; the
+ *  message is only read, because parsing and printing would change numbers, the order of keys and duplicate
+ *  keys. */
 export interface WireLine {
   readonly bytes: Buffer
-  /** Null if it is no JSON object: such a line is passed on as well. */
+  /** Null if the line is not a JSON object. Such a line is relayed, too. */
   readonly message: RpcMessage | null
 }
 
 export type RpcId = string | number | null
 
-/** A message of JSON-RPC 2.0, as far as everybody agrees on it. A request has a method and an id, a
+/** A message of JSON-RPC 2.0, as far as all agents agree on it. A request has a method and an id, a
  *  notification only a method, a response only an id. */
 export interface RpcMessage {
   readonly id?: RpcId
@@ -21,7 +21,7 @@ export interface RpcMessage {
   readonly error?: RpcFailure
 }
 
-/** How a peer says no. */
+/** The error of a response. */
 export interface RpcFailure {
   readonly code: number
   readonly message: string

@@ -100,7 +100,7 @@ async function serveOwn(args: Args, context: CommandContext): Promise<number> {
         version: version(),
         models: offeredModels(choice, context.env),
         log: say,
-        async speaking(model) {
+        async agentParts(model) {
           return {
             // Opened per prompt: an editor shows the error of a prompt, but not why an agent has exited.
             model: await openNamedModel(model, context, choice.aliases).catch(inOneSentence),

@@ -45,7 +45,7 @@ export async function desk({ script, tools = {}, served = {}, can = {} }: DeskOp
             { id: 'scripted', name: 'scripted' },
             { id: 'other', name: 'The other' },
           ],
-          speaking: async id => ({ model: scripted({ id, ...(script ? { script } : {}) }), tools }),
+          agentParts: async id => ({ model: scripted({ id, ...(script ? { script } : {}) }), tools }),
           log: line => void logged.push(line),
           ...served,
         },

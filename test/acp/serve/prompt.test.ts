@@ -225,11 +225,11 @@ describe('a prompt', () => {
 
   it('is refused while a key is missing, and leaves nothing; it is taken once the key is there', async () => {
     let isSet = false
-    const speaking = async () => {
+    const agentParts = async () => {
       if (!isSet) throw new MissingKeyError('anthropic', 'ANTHROPIC_API_KEY')
       return { model: scripted() }
     }
-    await using here = await desk({ served: { speaking } })
+    await using here = await desk({ served: { agentParts } })
     const { sessionId } = await here.editor.begin()
     await expect(here.editor.prompt(sessionId, 'hello')).rejects.toMatchObject({
       message: 'there is no key for anthropic: set ANTHROPIC_API_KEY',
