@@ -5,13 +5,14 @@
  */
 
 // Start with `seat/seat-state.ts` and `seat/seat.ts`: one branch held by one session of one agent.
-// - `wire/`: lines, requests and edits of JSON text; `process/`: the agent's process, started again if it dies
+// - `wire/`: lines, requests and edits of JSON text; `process/`: the agent's process, started again if it
+//   dies
 // - `transcript/`: updates of an agent ⇄ messages; `fold.ts` is pure, `record-turn.ts` writes its result
 // - `memory/`: what an agent lacks, by comparing its replay with the stored path, and what it is told
 // - `sessions/`: ids, lists, forks and deletion of sessions, for `proxy/` and `serve/`
 // - `host/`: an agent in a program of ours; `proxy/`: an agent behind an editor; `serve/`: our own agent
-// May import core, system, context, recorder and agent. The folders above the last line do not know host, proxy
-// and serve, and these three do not know each other.
+// May import core, system, context, recorder and agent. The folders above the last line do not know host,
+// proxy and serve, and these three do not know each other.
 
 export { agentName } from './host/agent-name.ts'
 export type { Host, HostOptions, HostSendOptions } from './host/host.ts'

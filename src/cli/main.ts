@@ -1,11 +1,12 @@
-// `cli` is the command. This file is the composition root: it finds the command, parses its arguments, makes the
-// `CommandContext` (output, clock, store on first use) and runs it.
+// `cli` is the command. This file is the composition root: it finds the command, parses its arguments, makes
+// the `CommandContext` (output, clock, store on first use) and runs it.
 // - `commands/`: every command as data: name, arguments, options, examples, and the file that runs it
 // - `command-line/`: parsing, errors and exit codes; `output/`: everything that prints; `store/`, `target/`,
-//   `model/`, `answer/`: what commands share: which store, which conversation, which model, printing an answer
+//   `model/`, `answer/`: what commands share: which store, which conversation, which model, printing an
+//   answer
 // - `ask/`, `chat/`, `read/`, `manage/`, `transfer/`, `repair/`, `set-up/`, `agent/`, `acp/`: the commands
-// - `start/`: the entry of the built bundle (docs/decisions/0014). `ls`, `show` and `search` must start fast, so
-//   a static import here is loaded by all of them
+// - `start/`: the entry of the built bundle (docs/decisions/0014). `ls`, `show` and `search` must start fast,
+//   so a static import here is loaded by all of them
 // May import every folder, and a store only through its port.
 
 import type { Store } from '../core/ports.ts'

@@ -1,5 +1,6 @@
-// `config` reads `skein.yaml` and the environment. This file merges the sources; `find-files.ts` finds the files,
-// `yaml-file.ts` parses one with line numbers, `sections.ts` and `values.ts` check it, `config.ts` is the result.
+// `config` reads `skein.yaml` and the environment. This file merges the sources; `find-files.ts` finds the
+// files, `yaml-file.ts` parses one with line numbers, `sections.ts` and `values.ts` check it, `config.ts` is
+// the result.
 // May import core only.
 
 import { homedir } from 'node:os'

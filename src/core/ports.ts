@@ -1,9 +1,10 @@
-// `core` is what a conversation is: values, errors, ports, and functions without I/O. It imports nothing of ours
-// and no package, and reads neither clock nor environment (test/architecture.test.ts).
+// `core` is what a conversation is: values, errors, ports, and functions without I/O. It imports nothing of
+// ours and no package, and reads neither clock nor environment (test/architecture.test.ts).
 // - values: `message.ts`, `block.ts`, `branch.ts`, `conversation.ts`, `turn.ts`, `summary.ts`, `event.ts`
 // - this file: what a store does, cut into narrow ports. A consumer asks for the narrowest one it needs
 // - ids: `body.ts` and `hash.ts` (format 1, docs/data-model.md); `prepare.ts` and `check.ts` check input
-// - reading: `runs.ts` and `path.ts` (paths), `tree.ts` (forests), `search/` (tokens, matches, ranks, snippets)
+// - reading: `runs.ts` and `path.ts` (paths), `tree.ts` (forests), `search/` (tokens, matches, ranks,
+//   snippets)
 // - moving: `record.ts` and `take-in.ts`
 
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './branch.ts'

@@ -4,8 +4,8 @@
  */
 
 // Start with `contract/contract-case.ts` (what a case is), then one area, such as `contract/append.ts`.
-// `contract/index.ts` lists all areas. Imports core only, so a driver outside this repository can run the same
-// cases. Only tests import this folder; test/stores/contract.ts runs it on both drivers.
+// `contract/index.ts` lists all areas. Imports core only, so a driver outside this repository can run the
+// same cases. Only tests import this folder; test/stores/contract.ts runs it on both drivers.
 
 export type { CaseContext, ContractCase, ContractSubject, OpenedStore } from './contract/contract-case.ts'
 export { contract } from './contract/index.ts'

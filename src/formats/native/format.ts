@@ -1,6 +1,6 @@
-// `formats` turns records into text and back, without I/O. `native/` is our own format (docs/native-format.md):
-// this file has its constants and fields; `encode.ts` writes lines, `split-lines.ts` and `decode.ts` read them,
-// including damaged ones. May import core only.
+// `formats` turns records into text and back, without I/O. `native/` is our own format
+// (docs/native-format.md): this file has its constants and fields; `encode.ts` writes lines, `split-lines.ts`
+// and `decode.ts` read them, including damaged ones. May import core only.
 
 import type { RecordKind } from '../../core/record.ts'
 
