@@ -36,8 +36,8 @@ export interface ModelTrace {
   readonly error?: unknown
 }
 
-/** A channel whose messages have a type. Check `hasSubscribers` before building a message: it is the only cost
- *  while no program listens. */
+/** A channel whose messages have a type. Check `hasSubscribers` before building a message: it is the only
+ *  cost while no program listens. */
 interface DebugChannel<Message> extends Channel {
   publish(message: Message): void
 }
@@ -60,8 +60,8 @@ const printers = {
     `${time(ms)} ${model} · ${plural(messages, 'message')}, ${plural(tokens, 'token')} counted${spent(usage)}${problem(error)}`,
 }
 
-/** Prints the channels that a list names, `statement,retry` or `*` for all, one line for each message. Returns a
- *  function that stops it. Names that are not known are reported. */
+/** Prints the channels that a list names, `statement,retry` or `*` for all, one line for each message.
+ *  Returns a function that stops it. Unknown names are reported. */
 export function printDebug(list: string, print: (line: string) => void): () => void {
   const names = list.split(',').map(name => name.trim().replace(/^skein:/, ''))
   const isAll = names.some(name => ['*', '1', 'true', 'all'].includes(name))
