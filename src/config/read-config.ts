@@ -1,14 +1,13 @@
-// `config` reads `skein.yaml` and the environment. This file merges the sources; `find-files.ts` finds the
-// files, `yaml-file.ts` parses one with line numbers, `sections.ts` and `values.ts` check it, `config.ts` is
-// the result.
+// `config` reads `skein.yaml` and the environment. This file finds the files and merges the sources;
+// `yaml-file.ts` parses one with line numbers, `sections.ts` and `values.ts` check it, `config.ts` is the result.
 // May import core only.
 
+import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, relative, sep } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import { InvalidError } from '../core/errors.ts'
 import { type Config, conversationDefaults, type ValueSource } from './config.ts'
-import { findFiles } from './find-files.ts'
-import type { Environment } from './folder.ts'
+import { configFolder, type Environment } from './folder.ts'
 import { type Findings, sectionOf } from './section.ts'
 import { conversationSettings, type Draft, defaultText, takeSections } from './sections.ts'
 
@@ -93,4 +92,42 @@ export function shownPath(file: string, cwd: string, env: Environment): string {
   if (levels <= 2 && /^(\.\.[/\\])+[^/\\]+$/.test(near)) return near
   const home = env.HOME || homedir()
   return file.startsWith(home + sep) ? `~${file.slice(home.length)}` : file
+}
+
+interface FoundFiles {
+  /** In ascending order of precedence: the user's file, then the project's. */
+  readonly files: readonly string[]
+  readonly ignored: readonly string[]
+}
+
+const names = ['skein.yaml', 'skein.yml']
+
+/** Finds the user's file, and the nearest file in or above the working directory. */
+function findFiles(cwd: string, env: Environment): FoundFiles {
+  const ignored: string[] = []
+  const users = inFolder(configFolder(env), ignored)
+  let project: string | undefined
+  for (let folder = cwd; !project; folder = dirname(folder)) {
+    project = inFolder(folder, ignored)
+    if (dirname(folder) === folder) break
+  }
+  return { files: [...new Set([users, project].filter(file => file !== undefined))], ignored }
+}
+
+function inFolder(folder: string, ignored: string[]): string | undefined {
+  for (const name of names) {
+    const file = join(folder, name)
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (!found?.isFile()) continue
+    if (isOurs(found.uid)) return file
+    ignored.push(`${file} belongs to another user`)
+  }
+  return undefined
+}
+
+/** A file names programs to start, so a file of another user above the working directory (in /tmp, for
+ *  example) is ignored. */
+function isOurs(uid: number): boolean {
+  const own = process.getuid?.()
+  return own === undefined || own === 0 || uid === own || uid === 0
 }

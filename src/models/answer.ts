@@ -7,7 +7,7 @@ import { finishOf } from './finish.ts'
 
 /** The stream ended without an answer: with an error part, or too early. */
 export class BrokenOff extends Error {
-  /** What the provider said, if it said something. */
+  /** The provider's error, if it sent one. */
   readonly said: unknown
 
   constructor(said?: unknown) {
@@ -16,11 +16,11 @@ export class BrokenOff extends Error {
   }
 }
 
-/** Puts an answer together from the parts of a stream. */
+/** Builds an answer from the parts of a stream. */
 export interface AnswerBuilder {
-  /** The piece to hand on, if there is one. Throws BrokenOff where the provider says that it failed. */
+  /** The piece to emit, if there is one. Throws BrokenOff for an error part. */
   take(part: LanguageModelV4StreamPart): ModelEvent | null
-  /** The whole answer. Throws BrokenOff if the stream ended before the provider said that it was whole. */
+  /** The whole answer. Throws BrokenOff if the stream ended without a normal finish. */
   whole(): ModelAnswer
 }
 
@@ -40,7 +40,7 @@ export function answerBuilder(fromProvider: (name: string) => string, model: str
   }
 }
 
-/** Tools were offered under names that the provider takes; here they have their own again. */
+/** Restores the names of tools, which were sent in a form that the provider accepts. */
 function renamed(block: Block, fromProvider: (name: string) => string): Block {
   if (!('name' in block) || typeof block.name !== 'string' || isMedia(block)) return block
   return { ...block, name: fromProvider(block.name) }

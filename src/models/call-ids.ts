@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto'
 
-/** Ids of calls as every provider takes them: at most 40 letters, digits, `_` and `-`, and none twice in a request. */
+/** Ids of calls that every provider accepts: at most 40 letters, digits, `_` and `-`, and unique in a
+ *  request. */
 export interface CallIds {
-  /** The id to send for a call: a new one if the same id was called before. */
+  /** The id to send for a call: a new one if an earlier call has the same id. */
   ofCall(id: string): string
-  /** The id to send for a result: that of the newest call with this id. */
+  /** The id to send for a result: the one of the newest call with this id. */
   ofResult(id: string): string
 }
 
-/** Conversations that were imported, or went from one provider to another, bring ids that the next one refuses. */
+/** Imported conversations, and those of other providers, have ids that a provider may refuse. */
 export function callIds(): CallIds {
   const sent = new Map<string, string>()
   const used = new Set<string>()

@@ -9,15 +9,15 @@ import { saysSomething } from './content.ts'
 import { usageOf } from './finish.ts'
 import { merged } from './metadata.ts'
 
-/** An answer of the AI SDK that is arriving, put together part by part. */
+/** An arriving answer of the AI SDK, collected part by part. */
 export interface CollectedAnswer {
-  /** Takes the next part. Returns the words in it, if it has any. */
+  /** Adds the next part. Returns its text, if it has any. */
   take(part: LanguageModelV4StreamPart): Omit<DraftPiece, 'n'> | null
-  /** What has arrived so far, in the order it began, without what says nothing. */
+  /** The content so far, in the order of its beginnings, without empty parts. */
   readonly content: readonly LanguageModelV4Content[]
-  /** The model that answers, if the provider has said so. */
+  /** The model that answers, if the provider has named it. */
   readonly model: string | null
-  /** How it ended; null while it arrives. */
+  /** How the answer ended; null while it arrives. */
   readonly end: { readonly usage: Usage; readonly reason: LanguageModelV4FinishReason['unified'] } | null
 }
 
@@ -28,7 +28,7 @@ interface Growing {
   citations: Extract<LanguageModelV4Content, { type: 'text' }>['citations']
 }
 
-/** Begins an empty answer. */
+/** Creates an empty answer. */
 export function collectAnswer(): CollectedAnswer {
   const parts: (Growing | LanguageModelV4Content)[] = []
   const growing = new Map<string, Growing>()
@@ -87,8 +87,8 @@ export function collectAnswer(): CollectedAnswer {
     }
   }
 
-  /** The text that a part belongs to. What a provider says of it may come with any of its parts, some with the first and
-   *  some with the last: all of it is kept, and where it says two things the last word counts. */
+  /** The text that a part belongs to. Provider metadata may come with any part, the first or the last: all of
+   *  it is kept, and later values replace earlier ones. */
   function grow(
     part: { readonly id: string; readonly providerMetadata?: SharedV4ProviderMetadata },
     type: Growing['type'],

@@ -4,7 +4,8 @@ import { badName } from './errors.ts'
 import { addressOf, keyOf, type Settings, setting, versioned } from './settings.ts'
 import { modelOf } from './wrap.ts'
 
-/** Any server that speaks OpenAI's chat protocol: vLLM, llama.cpp, LM Studio, OpenRouter, Groq, DeepSeek and many more. */
+/** Opens a model of any server with OpenAI's chat protocol: vLLM, llama.cpp, LM Studio, OpenRouter, Groq,
+ *  DeepSeek … */
 export async function openCompatible(name: string, settings: Settings): Promise<Model> {
   const given = settings.baseUrls.compatible ?? setting(settings, 'COMPATIBLE_BASE_URL')
   if (given === undefined) {
@@ -51,7 +52,8 @@ async function openChat(
   return modelOf(client(name), { ...settings.model, id: `${provider}/${name}`, keys, dialect })
 }
 
-/** `OLLAMA_HOST` is what the server listens on: often without a scheme, a host or a port, or any address. */
+/** The URL of `OLLAMA_HOST`, which is the address that the server listens on: often without scheme, host or
+ *  port, or 0.0.0.0. */
 function reachable(host: string): string {
   const whole = /^https?:\/\//.test(host) ? host : `http://${host.startsWith(':') ? '127.0.0.1' : ''}${host}`
   if (!URL.canParse(whole)) return host

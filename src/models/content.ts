@@ -5,23 +5,24 @@ import { fileBlock } from './file-block.ts'
 import { keptMetadata, metadataOf } from './metadata.ts'
 import { plainJson } from './plain-json.ts'
 
-/** What a model of the AI SDK answers, in our words and in the order it came. Nothing is lost: what the provider wants
- *  back stands in `metadata.provider`, and who said it in `metadata.model`; what the provider did by itself, and what only
- *  it can read, has a type that begins with `provider_`, so that it is not taken for a call that somebody has to answer. */
+/** The answer of an AI SDK model as blocks, in its order. Nothing is lost: data that the provider wants back
+ *  is in `metadata.provider`, and the model in `metadata.model`. Calls that the provider executes itself, and
+ *  data that only it can read, have a type that begins with `provider_`, so that they are not taken for calls
+ *  that need a result. */
 export function blocksOf(content: readonly LanguageModelV4Content[], model?: string): readonly Block[] {
   return content.filter(saysSomething).map(part => blockOf(part, model))
 }
 
-/** False for what passes without saying anything: a mark in a stream, a first look at a result that is still coming, a
- *  text that began and never came. An empty text of which the provider said something is kept: Google signs such ones,
- *  and OpenAI names them; both may want them back. */
+/** False for parts without content: marks in a stream, previews of a result, texts that began and stayed
+ *  empty. An empty text with provider metadata is kept: Google signs such texts, and OpenAI gives them ids;
+ *  both may want them back. */
 export function saysSomething(part: LanguageModelV4Content): boolean {
   if (part.type === 'text' || part.type === 'reasoning')
     return part.text !== '' || keptMetadata(part.providerMetadata) !== undefined
   return !(part.type === 'tool-result' && part.preliminary === true) && !isPassingMark(part)
 }
 
-/** A mark in a stream that says nothing of the answer. The SDK keeps it, and sends it back. */
+/** A mark in a stream without content. The SDK keeps it, and sends it back. */
 export function isPassingMark(part: { readonly type: string; readonly kind?: string }): boolean {
   return part.type === 'custom' && part.kind?.endsWith('.message_start') === true
 }
@@ -57,7 +58,7 @@ function blockOf(part: LanguageModelV4Content, model: string | undefined): Block
   }
 }
 
-/** A call. One that the provider answers itself is no `tool_call`: nobody else has to. */
+/** A call. A provider-executed one is not a `tool_call`, because it needs no result from us. */
 export function callBlock(
   part: {
     readonly toolCallId: string
@@ -71,12 +72,13 @@ export function callBlock(
   return { type, callId: part.toolCallId, name: part.toolName, input, ...metadata }
 }
 
-/** Something of a later version of the SDK: kept as it came. */
+/** A part that only a later version of the SDK knows, kept as it is. */
 export function otherBlock(part: { readonly type: string }): Block {
   return { ...(plainJson(part) as JsonObject), type: `provider_${part.type}` }
 }
 
-/** The input of a call comes as text. What is no JSON is kept as that text: whoever runs the tool says so to the model. */
+/** The input of a call, which arrives as text. Text that is not JSON is kept: the tool's check reports it to
+ *  the model. */
 function inputOf(input: string): Json {
   if (input.trim() === '') return {}
   try {

@@ -1,34 +1,36 @@
 import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 
-/** How one provider wants a context written. What differs between providers is said here and nowhere else. */
+/** How to write a context for one provider. All differences between providers are here. */
 export interface Dialect {
-  /** The name of what it wants back: the field of `metadata.provider` that is its own. Null if we do not know it. */
+  /** The field of `metadata.provider` with the data that it wants back. Null if unknown. */
   readonly key: string | null
-  /** Whether a message of the user may hold this kind of media, as bytes or as a URL that the provider fetches. */
+  /** Whether a message of the user may have this kind of media, as bytes or as a URL that the provider
+   *  fetches. */
   takes(mime: string, as: 'data' | 'url'): boolean
-  /** Whether results of tools may hold media; if not, media is shown right behind them, as from the user. */
+  /** Whether tool results may have media. If not, media follows them in a message of the user. */
   readonly mediaInResults: boolean
-  /** Whether messages of the assistant may hold media. */
+  /** Whether messages of the assistant may have media. */
   readonly mediaInAnswers: boolean
-  /** Whether a system message may stand behind others; if not, it is shown as labelled words of the user. */
+  /** Whether a system message may follow other messages. If not, it becomes labelled text of the user. */
   readonly laterSystem: boolean
-  /** Whether a message is one text: several are joined by a blank line. */
+  /** Whether a message has a single text. Several texts are joined by a blank line then. */
   readonly oneText: boolean
-  /** Which thinking goes back: what carries the provider's own metadata, the same but only to the model that thought
-   *  it, or what has no metadata at all and belongs to the current turn. */
+  /** Which thinking is sent back: thinking with the provider's metadata; the same, but only to the model that
+   *  wrote it; or thinking without metadata of the current turn. */
   readonly thinking: 'own' | 'own_model' | 'loose'
   /** Whether a result can be marked as an error; if not, its text begins with `Error:`. */
   readonly marksErrors: boolean
-  /** Sent with every call. */
+  /** Options for every call. */
   readonly options?: SharedV4ProviderOptions
-  /** Sent where a turn that is still going on has calls without the thinking that led to them, because another provider
-   *  made them: they would be refused if thinking were on. */
+  /** Options for a turn in progress with calls of another provider, which have no thinking: the provider
+   *  would refuse them with thinking enabled. */
   readonly unthought?: SharedV4ProviderOptions
-  /** Put on the last system message and on the last message, so that what does not change is cached. */
+  /** Options on the last system message and on the last message, so that the provider caches what precedes
+   *  them. */
   readonly cacheMark?: SharedV4ProviderOptions
 }
 
-/** For models that we know nothing about: what nearly all take. */
+/** For unknown models: what nearly all of them accept. */
 export const plainDialect: Dialect = {
   key: null,
   takes: (mime, as) =>
@@ -43,8 +45,8 @@ export const plainDialect: Dialect = {
 
 const cached = { anthropic: { cacheControl: { type: 'ephemeral' } } }
 
-/** Signatures of thinking go back unchanged; what was said before is cached by the provider, as it charges for it again
- *  with every step otherwise. */
+/** Signatures of thinking are sent back unchanged. Earlier messages are cached, because the provider would
+ *  charge them again with every step. */
 export const anthropicDialect: Dialect = {
   key: 'anthropic',
   takes: mime => /^image\/(png|jpeg|gif|webp)$/.test(mime) || mime === 'application/pdf',
@@ -58,8 +60,8 @@ export const anthropicDialect: Dialect = {
   cacheMark: cached,
 }
 
-/** Nothing is left with the provider: reasoning comes encrypted, and goes back with what it led to, to the model that
- *  reasoned, because others refuse it. */
+/** The provider stores nothing: reasoning arrives encrypted, and is sent back with the output that it led to,
+ *  only to the same model, because others refuse it. */
 export const openaiDialect: Dialect = {
   key: 'openai',
   takes: mime => /^image\/(png|jpeg|gif|webp)$/.test(mime) || mime === 'application/pdf',
@@ -72,7 +74,8 @@ export const openaiDialect: Dialect = {
   options: { openai: { store: false } },
 }
 
-/** Signatures stand on calls and texts, and go back with them. URLs are fetched only from Google's own places. */
+/** Signatures are on calls and texts, and are sent back with them. URLs are fetched only from Google's own
+ *  services. */
 export const googleDialect: Dialect = {
   key: 'google',
   takes: (mime, as) =>
@@ -85,8 +88,9 @@ export const googleDialect: Dialect = {
   marksErrors: false,
 }
 
-/** Servers that speak OpenAI's chat protocol, each with templates of its own: so one system text, one text per message,
- *  strict turns, and thinking only where a tool is still being used (DeepSeek wants it there, and refuses it elsewhere). */
+/** Servers with OpenAI's chat protocol, each with its own templates. So: one system text, one text per
+ *  message, strictly alternating roles, and thinking only in a turn with tools in progress (DeepSeek requires
+ *  it there, and refuses it elsewhere). */
 export function chatDialect(key: string): Dialect {
   return {
     key,
@@ -102,7 +106,7 @@ export function chatDialect(key: string): Dialect {
   }
 }
 
-/** Ollama fetches nothing, and reads no documents. */
+/** Ollama does not fetch URLs and does not read documents. */
 export const ollamaDialect: Dialect = {
   ...chatDialect('ollama'),
   takes: (mime, as) => as === 'data' && /^image\/(png|jpeg|webp)$/.test(mime),

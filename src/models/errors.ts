@@ -1,15 +1,15 @@
 import { ContextLengthError, InvalidError, ModelError, SkeinError } from '../core/errors.ts'
 import { withoutSecrets } from '../system/secrets.ts'
 import { BrokenOff } from './answer.ts'
-import { overflowIn } from './context-length.ts'
 
 const longest = 300
 
-/** What is read of an answer: a proxy may send whole pages. */
+/** Most characters of an error response to read: a proxy may send whole pages. */
 const mostRead = 10_000
 
-/** An error of a provider, its client or the network as one of ours. It holds the status, what the provider said,
- *  shortened, and when to try again: no request, no headers, no key, and no foreign error that has them. */
+/** Converts an error of a provider, its client or the network. The result has the status, the provider's
+ *  message, shortened, and the time to retry, but no request, headers or key, and no foreign error with
+ *  them. */
 export function modelError(
   error: unknown,
   model: string,
@@ -40,7 +40,7 @@ interface Facts {
   readonly code: string | undefined
   readonly retryable: boolean | undefined
   readonly headers: Readonly<Record<string, string>>
-  /** The body of the answer, as far as it was read. */
+  /** The body of the response, as far as it was read. */
   readonly body: string
   /** The connection failed, not the provider. */
   readonly network: boolean
@@ -53,7 +53,7 @@ function problemOf(facts: Facts, said: string, isBroken: boolean): string {
   return said === '' ? 'failed without a word' : said
 }
 
-/** Reads an error by its fields: clients come in several versions, whose classes are not each other's. */
+/** Reads an error by its fields, not by its class: several versions of a client may be loaded. */
 function factsOf(error: unknown): Facts {
   const all = fieldsOf(error)
   const data = fieldsOf(all.data)
@@ -84,7 +84,7 @@ function factsOf(error: unknown): Facts {
   }
 }
 
-/** The code of the network's error, however deep it lies: `ECONNREFUSED`. */
+/** The code of a network error at any depth of causes: `ECONNREFUSED`. */
 function causeOf(error: unknown): string | undefined {
   for (let at = error, depth = 0; at !== undefined && at !== null && depth < 8; depth++) {
     const { code, cause, errors } = fieldsOf(at)
@@ -98,7 +98,7 @@ function causeOf(error: unknown): string | undefined {
   return undefined
 }
 
-/** The status that goes with the name of an error within a stream. */
+/** The status of an error in a stream, by its name. */
 function statusOf(type: unknown): number | undefined {
   const statuses: Record<string, number> = {
     overloaded_error: 529,
@@ -111,7 +111,7 @@ function statusOf(type: unknown): number | undefined {
   return typeof type === 'string' ? statuses[type] : undefined
 }
 
-/** Milliseconds until the provider wants to be asked again. */
+/** Milliseconds after which the provider asks for a retry. */
 function retryAfter({ headers, body }: Facts, now: () => number): number | undefined {
   const exact = Number(headers['retry-after-ms'])
   if (headers['retry-after-ms'] !== undefined && exact >= 0) return exact
@@ -121,7 +121,7 @@ function retryAfter({ headers, body }: Facts, now: () => number): number | undef
     const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(given) - now()
     if (Number.isFinite(ms)) return Math.max(0, Math.round(ms))
   }
-  const delay = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1] // Google's way
+  const delay = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1] // Google's format
   return delay === undefined ? undefined : Math.round(Number(delay) * 1_000)
 }
 
@@ -149,7 +149,55 @@ function short(text: string): string {
   return line.length > longest ? `${line.slice(0, longest)}…` : line
 }
 
-/** A model's name that cannot be opened. */
+/** The error for a model name that cannot be opened. */
 export function badName(name: string, problem: string): InvalidError {
   return new InvalidError('model', `${JSON.stringify(name.slice(0, 100))} ${problem}`)
+}
+
+/** What a provider reports about a context that is too long. */
+interface Overflow {
+  readonly limit?: number
+  readonly needed?: number
+}
+
+/** The wordings of providers, those with numbers first. They have no common error code. */
+const wordings: readonly RegExp[] = [
+  // Anthropic
+  /prompt is too long: (?<needed>\d+) tokens? > (?<limit>\d+) maximum/i,
+  /input length and `?max_tokens`? exceed context limit: (?<input>\d+) \+ (?<output>\d+) > (?<limit>\d+)/i,
+  // OpenAI, vLLM, OpenRouter and most compatible servers
+  /maximum context length (?:is|of) (?<limit>\d+)(?: tokens)?\D{1,60}?(?:resulted in|requested)(?: about)? (?<needed>\d+)/i,
+  /request too large for .*?limit (?<limit>\d+), requested (?<needed>\d+)/is,
+  // Google
+  /input token count \(?(?<needed>\d+)\)? exceeds the maximum number of tokens allowed \(?(?<limit>\d+)\)?/i,
+  /input token count exceeds the maximum number of tokens allowed \(?(?<limit>\d+)\)?/i,
+  // llama.cpp and LM Studio
+  /request \((?<needed>\d+) tokens\) exceeds the available context size \((?<limit>\d+) tokens\)/i,
+  /context length of only (?<limit>\d+) tokens/i,
+  // xAI, Mistral, Copilot
+  /maximum prompt length is (?<limit>\d+) but the request contains (?<needed>\d+) tokens/i,
+  /prompt contains (?<needed>\d+) tokens.*?too large for model with (?<limit>\d+) maximum context length/is,
+  /prompt token count of (?<needed>\d+) exceeds the limit of (?<limit>\d+)/i,
+  // The same without numbers
+  /maximum context length is (?<limit>\d+)/i,
+  /prompt is too long|request_too_large|request exceeds the maximum size|input is too long for requested model/i,
+  /exceeds the context window|context_length_exceeded|context length exceeded|model_context_window_exceeded/i,
+  /exceeds? the available context size|exceed_context_size_error|greater than the context length/i,
+  /reduce the length of the (?:messages|prompt|input)|exceeded model token limit|context window exceeds limit/i,
+]
+
+/** The numbers, if this text says that a context is too long; null if it does not. */
+export function overflowIn(said: string): Overflow | null {
+  const plain = said.replaceAll(/(?<=\d)[,_](?=\d{3}\b)/g, '')
+  for (const wording of wordings) {
+    const match = wording.exec(plain)
+    if (match === null) continue
+    const { limit, needed, input, output } = match.groups ?? {}
+    const sum = needed ?? (input === undefined ? undefined : String(Number(input) + Number(output)))
+    return {
+      ...(limit !== undefined && { limit: Number(limit) }),
+      ...(sum !== undefined && { needed: Number(sum) }),
+    }
+  }
+  return null
 }

@@ -3,8 +3,8 @@ import { type Block, isKnown, isMedia, type MediaBlock } from '../core/block.ts'
 import type { JsonObject } from '../core/json.ts'
 import { base64Of, plainJson } from './plain-json.ts'
 
-/** A file of a prompt or an answer: media of ours, or a mere reference to what the provider keeps. A text that stands in
- *  the prompt itself says so in `metadata.inline`. */
+/** A file of a prompt or an answer as a block: media, or a reference to a file that the provider stores. A
+ *  text that is part of the prompt itself has `metadata.inline`. */
 export function fileBlock(
   {
     mediaType: mime,
@@ -33,14 +33,14 @@ export function fileBlock(
   }
 }
 
-/** Where the bytes of a media block are, as the SDK says it. */
+/** The data of a media block in the form of the SDK. */
 export function fileData(block: MediaBlock): Exclude<SharedV4FileData, { type: 'reference' }> {
   if (block.data === undefined) return { type: 'url', url: new URL(block.url ?? 'about:blank') }
   if (block.metadata?.inline !== true) return { type: 'data', data: block.data }
   return { type: 'text', text: Buffer.from(block.data, 'base64').toString() }
 }
 
-/** Media that came as a part of reasoning: `metadata.reasoning` says so. */
+/** Whether media are a part of reasoning (`metadata.reasoning`). */
 export function isReasoningFile(block: Block): boolean {
   return isKnown(block) && isMedia(block) && block.metadata?.reasoning === true
 }

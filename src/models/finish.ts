@@ -3,8 +3,8 @@ import type { Block } from '../core/block.ts'
 import type { Finish } from '../core/model.ts'
 import type { Usage } from '../core/turn.ts'
 
-/** Why an answer ended, in our words. What it holds counts for more than what the provider says: some say `stop` where
- *  they call tools, and calls that the provider runs itself are nobody's to answer. */
+/** The finish reason of an answer. Its blocks count more than the provider's reason: some providers report
+ *  `stop` for tool calls, and provider-executed calls need no result from us. */
 export function finishOf(reason: LanguageModelV4FinishReason['unified'], blocks: readonly Block[]): Finish {
   if (reason === 'length') return 'length'
   if (reason === 'content-filter') return 'filtered'
@@ -12,7 +12,7 @@ export function finishOf(reason: LanguageModelV4FinishReason['unified'], blocks:
   return reason === 'stop' ? 'stop' : 'other'
 }
 
-/** What a provider charged, in our words. */
+/** The usage that a provider reports. */
 export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
   const counts = {
     input: inputTokens.total,

@@ -1,7 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { InvalidError } from '../core/errors.ts'
 
-/** Throws InvalidError for what is no language model of the AI SDK 7. */
+/** Throws InvalidError if the value is not a language model of the AI SDK 7. */
 export function checkLanguageModel(model: LanguageModelV4): void {
   const found: unknown = model?.specificationVersion
   if (found === 'v4') return
@@ -9,7 +9,7 @@ export function checkLanguageModel(model: LanguageModelV4): void {
   throw new InvalidError('model', problem)
 }
 
-/** As `openModel` would name it: `openai/gpt-5`. */
+/** The name in the form of `openModel`: `openai/gpt-5`. */
 export function languageModelName({
   provider,
   modelId,

@@ -2,8 +2,8 @@ import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/p
 import type { MediaBlock } from '../core/block.ts'
 import type { Dialect } from './dialect.ts'
 
-/** A block of media as a part of a message. Text files are shown as their text, because every provider takes that;
- *  what the provider does not take is named in words, never left out. */
+/** A media block as a part of a message. Text files become text, which every provider accepts. Media that the
+ *  provider does not accept are replaced by a description, and not left out. */
 export function mediaPart(
   block: MediaBlock,
   dialect: Dialect,
@@ -16,7 +16,7 @@ export function mediaPart(
     if (dialect.takes(mediaType, 'data'))
       return { type: 'file', mediaType, data: { type: 'data', data }, ...named }
   } else if (block.url !== undefined && /^(https?|file):/.test(block.url) && URL.canParse(block.url)) {
-    // What lies on somebody's disk no provider can fetch; but tools can read it, by where it is.
+    // A provider cannot fetch a local file, but tools can read it by its path.
     if (!block.url.startsWith('file:') && dialect.takes(mediaType, 'url')) {
       return { type: 'file', mediaType, data: { type: 'url', url: new URL(block.url) }, ...named }
     }

@@ -2,9 +2,9 @@ import type { SharedV4ProviderMetadata, SharedV4ProviderOptions } from '@ai-sdk/
 import { isPlainObject, type JsonObject } from '../core/json.ts'
 import { plainJson } from './plain-json.ts'
 
-/** What a provider wants back with a block, as the block keeps it: `metadata.provider` holds what the provider said, by
- *  its name (`{"anthropic": {"signature": "…"}}`), and `metadata.model` the model that said it. It goes back unchanged to
- *  the provider of that name, and to no other. */
+/** The metadata of a block that a provider wants back: `metadata.provider` has the provider's data by its
+ *  name (`{"anthropic": {"signature": "…"}}`), and `metadata.model` the model that wrote it. It is sent back
+ *  unchanged to the provider of that name, and to no other. */
 export function keptMetadata(
   said: SharedV4ProviderMetadata | undefined,
   model?: string,
@@ -13,14 +13,14 @@ export function keptMetadata(
   return { provider: said, ...(model !== undefined && { model }) }
 }
 
-/** The metadata of a block, if there is any: what is undefined or null is left out. */
+/** The metadata of a block, if there is any, without undefined and null values. */
 export function metadataOf(facts: Readonly<Record<string, unknown>>): { readonly metadata?: JsonObject } {
   const given = Object.entries(facts).filter(([, value]) => value !== undefined && value !== null)
   return given.length === 0 ? {} : { metadata: plainJson(Object.fromEntries(given)) as JsonObject }
 }
 
-/** What goes back to the provider with this name; undefined if the block is not its own. Where the name is not known
- *  (null), all of it goes back to the very model that said it. */
+/** The metadata to send back to the provider with this name; undefined if the block is not its own. If the
+ *  name is unknown (null), all metadata is sent back to the model that wrote it, and only to it. */
 export function ownOptions(
   metadata: unknown,
   { key }: { readonly key: string | null },
@@ -33,7 +33,7 @@ export function ownOptions(
   return own === undefined ? undefined : { [key]: own }
 }
 
-/** Later facts win over earlier ones, provider by provider. */
+/** Merges metadata by provider. Later values replace earlier ones. */
 export function merged(
   before: SharedV4ProviderMetadata | undefined,
   now: SharedV4ProviderMetadata | undefined,

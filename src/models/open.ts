@@ -14,7 +14,7 @@ import type { ModelOfOptions } from './wrap.ts'
 export type ProviderName = 'openai' | 'anthropic' | 'google' | 'ollama' | 'compatible'
 
 export interface OpenModelOptions {
-  /** The environment: that of this process unless given. */
+  /** The environment. Default: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly keys?: Readonly<Partial<Record<ProviderName, string>>>
   readonly baseUrls?: Readonly<Partial<Record<ProviderName, string>>>
@@ -39,8 +39,9 @@ const example: Readonly<Record<ProviderName, string>> = {
   compatible: 'compatible/my-model',
 }
 
-/** Opens a model by provider and name: `openai/gpt-5`, `anthropic/…`, `google/…`, `ollama/…`, `compatible/…`, or `scripted`,
- *  which needs no key. Loads the provider's client, and makes no call. Throws MissingKeyError or InvalidError.
+/** Opens a model by provider and name: `openai/gpt-5`, `anthropic/…`, `google/…`, `ollama/…`, `compatible/…`,
+ *  or `scripted`, which needs no key. Loads the provider's client; makes no request. Throws MissingKeyError
+ *  or InvalidError.
  *
  * @example
  * ```ts
@@ -54,7 +55,7 @@ const example: Readonly<Record<ProviderName, string>> = {
  * ```
  */
 export async function openModel(name: string, options: OpenModelOptions = {}): Promise<Model> {
-  // Most likely a variable of the environment that is not set.
+  // Most likely an environment variable that is not set.
   if (typeof name !== 'string')
     throw new InvalidError('model', `must be text such as ${example.openai}, got ${typeName(name)}`)
   const wanted = name.trim()
@@ -81,7 +82,7 @@ function isProvider(name: string): name is ProviderName {
   return Object.hasOwn(providers, name)
 }
 
-/** Options that are empty count as not given, as in the environment. */
+/** Empty options count as missing, as in the environment. */
 function filled(values: Readonly<Record<string, string | undefined>> = {}): Readonly<Record<string, string>> {
   const all = Object.entries(values).flatMap(([key, value]) =>
     value?.trim() ? [[key, value.trim()] as const] : [],

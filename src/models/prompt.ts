@@ -29,14 +29,16 @@ type Of<R extends LanguageModelV4Message['role']> = Extract<LanguageModelV4Messa
 type UserPart = Of<'user'>['content'][number]
 type ResultPart = Extract<Of<'tool'>['content'][number], { type: 'tool-result' }>
 
-/** One side's say between two of the other's. Results of tools come before words: providers want them at once. */
+/** Consecutive messages of one side. Tool results precede text, because providers require them directly after
+ *  the calls. */
 type Side =
   | { readonly by: 'assistant'; readonly parts: AnswerPart[] }
   | { readonly by: 'user'; readonly results: ResultPart[]; readonly said: (Of<'user'> | Of<'system'>)[] }
 
-/** A context as the prompt of a language model, in a form that the dialect's provider accepts: system texts first, then
- *  the user and the assistant in turn, beginning and ending with the user, every result right behind its call, nothing
- *  empty. What the provider cannot take is named in words; blocks that nobody knows are skipped. */
+/** A context as the prompt of a language model, in a form that the dialect's provider accepts: system texts
+ *  first, then the user and the assistant alternately, beginning and ending with the user, every result
+ *  directly after its call, and nothing empty. Content that the provider does not accept is described in
+ *  text; unknown blocks are skipped. */
 export function promptOf(
   request: ModelRequest,
   dialect: Dialect,
@@ -116,13 +118,13 @@ function writer(
     const by = isPlainObject(block.metadata) ? block.metadata.model : undefined
     return isOwn && (dialect.thinking === 'own' || by === undefined || by === model)
   }
-  /** What the provider's own tools did goes back to that provider only. */
+  /** Blocks of a provider's own tools are sent back to that provider only. */
   const ofProvider = (block: OtherBlock): AnswerPart[] => {
     const own = ownOf(block)
     const part = 'providerOptions' in own ? providerPart(block, own, jsonOf) : null
     return part === null ? [] : [part]
   }
-  /** As with other thinking: nobody else is even told of it. */
+  /** Media of reasoning are sent back like other thinking, and are not described to other providers. */
   const reasoningFile = (block: MediaBlock): AnswerPart[] => {
     if (!goesBack(block) || !dialect.mediaInAnswers || block.data === undefined) return []
     const data = { type: 'data', data: block.data } as const
@@ -174,7 +176,7 @@ function writer(
   }
 }
 
-/** Clients of providers read the results of the provider's own tools as JSON, and nothing else. */
+/** Provider clients accept results of the provider's own tools only as JSON. */
 function jsonOf({ output, isError }: OtherBlock): LanguageModelV4ToolResultOutput {
   return { type: isError === true ? 'error-json' : 'json', value: (output ?? null) as JSONValue }
 }
@@ -197,7 +199,7 @@ function messagesOf(side: Side, dialect: Dialect): LanguageModelV4Prompt {
   ]
 }
 
-/** Texts that stand side by side become one, unless the provider wants them back apart. */
+/** Joins adjacent texts, unless the provider wants them back separately. */
 function joined<P extends { readonly type: string }>(parts: readonly P[]): P[] {
   const all: P[] = []
   for (const part of parts) {
@@ -222,7 +224,7 @@ function marked(prompt: LanguageModelV4Prompt, { cacheMark }: Dialect): Language
   )
 }
 
-/** The blocks since the user last spoke. */
+/** The blocks after the last message of the user. */
 function currentTurn(messages: readonly ContextMessage[]): ReadonlySet<Block> {
   const spoke = messages.findLastIndex(message => message.role === 'user' && !message.blocks.some(isResult))
   return new Set(messages.slice(spoke + 1).flatMap(message => message.blocks))

@@ -2,11 +2,11 @@ import type { LanguageModelV4Message, LanguageModelV4ToolResultOutput } from '@a
 import type { OtherBlock } from '../core/block.ts'
 import type { Json } from '../core/json.ts'
 
-/** A part of an answer, as a prompt has it. */
+/** A part of an assistant message in a prompt. */
 export type AnswerPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number]
 
-/** What a provider's own tools did, as parts of the answer in which they did it; null for any other block. Whoever sends it
- *  says how the output of a result is written, and what goes with the part. */
+/** A block of a provider's own tools as a part of the assistant message; null for any other block. The caller
+ *  decides how the output of a result is written, and passes the provider's options. */
 export function providerPart<O extends Pick<AnswerPart, 'providerOptions'>>(
   block: OtherBlock,
   options: O,
@@ -23,7 +23,7 @@ export function providerPart<O extends Pick<AnswerPart, 'providerOptions'>>(
   return null
 }
 
-/** What was no JSON when the model wrote it goes back as the SDK itself sends it: as an empty object. */
+/** An input that is not JSON is sent back as an empty object, as the SDK does. */
 export function objectOf(input: Json | undefined): Json {
   return typeof input === 'object' && input !== null ? input : {}
 }

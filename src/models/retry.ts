@@ -4,19 +4,20 @@ import { retryChannel } from '../system/debug.ts'
 import { sleep as realSleep, type Sleep } from '../system/sleep.ts'
 
 export interface RetryPolicy {
-  /** Calls in all, the first included; 3 unless given. */
+  /** Most attempts, including the first. Default: 3. */
   readonly tries?: number
-  /** The pause before the second call, doubled before each further one; 500 ms unless given. */
+  /** The pause before the second attempt; it doubles before each further one. Default: 500 ms. */
   readonly firstDelayMs?: number
-  /** The longest pause that is made, also when the provider asks for it; 60 s unless given. */
+  /** The longest pause, also if the provider asks for more. Default: 60 s. */
   readonly longestDelayMs?: number
-  /** From 0 to 1: spreads the pauses, so that many clients do not come back at once. */
+  /** A random number from 0 to 1, to spread the retries of many clients. */
   readonly random?: () => number
   readonly sleep?: Sleep
 }
 
-/** Asks again when a provider is busy, broken or out of reach, as long as nothing of an answer has been handed on: an
- *  answer is never begun twice. A provider that wants to be left alone for longer than the longest pause is. */
+/** Retries a call if the provider is busy, failing or unreachable, as long as no event of an answer was
+ *  emitted: an answer never begins twice. Does not retry if the provider asks for a longer pause than the
+ *  longest. */
 export function retried(model: Model, policy: RetryPolicy = {}): Model {
   return {
     id: model.id,
@@ -24,8 +25,8 @@ export function retried(model: Model, policy: RetryPolicy = {}): Model {
   }
 }
 
-/** Looks only at the first event of each attempt. All others are handed on without a word, because every layer that an
- *  answer passes word by word costs. */
+/** Inspects only the first event of each attempt, and delegates the rest, because each layer costs time for
+ *  every piece of an answer. */
 function attempts(model: Model, request: ModelRequest, policy: RetryPolicy): AsyncIterator<ModelEvent> {
   let begun: AsyncIterator<ModelEvent> | undefined
   const begin = async (): Promise<IteratorResult<ModelEvent>> => {
@@ -51,7 +52,7 @@ function attempts(model: Model, request: ModelRequest, policy: RetryPolicy): Asy
   }
 }
 
-/** How long to wait after the n-th failure; null if it is no use. */
+/** How long to wait after the n-th failure; null if a retry is useless. */
 function pauseAfter(error: unknown, n: number, policy: RetryPolicy): number | null {
   if (!(error instanceof ModelError) || !error.retryable) return null
   const { firstDelayMs = 500, longestDelayMs = 60_000, random = Math.random } = policy

@@ -1,14 +1,21 @@
+import type { Json } from '../core/json.ts'
 import { textOf } from '../core/message.ts'
 import type { ContextMessage, ModelRequest } from '../core/model.ts'
-import type { ScriptedReply } from './scripted.ts'
-import { digestOf, wantsDigest } from './scripted-digest.ts'
-import { directed } from './scripted-directives.ts'
-import { factsOf, type Memory, newResults, plain, remember } from './scripted-memory.ts'
-import { withTold } from './scripted-told.ts'
+import type { ScriptedCall, ScriptedReply } from './scripted.ts'
+import {
+  digestOf,
+  factsOf,
+  newResults,
+  normalizedThing,
+  readMemory,
+  type ScriptedMemory,
+  wantsDigest,
+  withHistories,
+} from './scripted-memory.ts'
 
-/** What the scripted model says when no script tells it what to say. */
+/** The answer of the scripted model without a script. */
 export function answerFor(request: ModelRequest): ScriptedReply {
-  const messages = withTold(request.messages)
+  const messages = withHistories(request.messages)
   const results = newResults(messages)
   if (results.length > 0) return results.map(sayResult).join('\n')
   const newest = messages.findLastIndex(message => message.role === 'user')
@@ -18,7 +25,7 @@ export function answerFor(request: ModelRequest): ScriptedReply {
   const text = textOf(question)
   const directive = directed(text, request)
   if (directive !== null) return directive
-  const memory = remember(messages)
+  const memory = readMemory(messages)
   const asked = text.trim()
   if (wantsDigest(asked) || wantsAccount.test(asked) || wantsSystemDigest(messages)) {
     return digestOf(memory.said.length === 0 ? messages : messages.slice(0, newest), most)
@@ -51,9 +58,9 @@ const abilities =
   'conversation, add two numbers or count to ten. With /tool name {"json": 1} I call a tool, with /slow I answer slowly, ' +
   'with /fail and /overflow I fail as a provider would.'
 
-type Answerer = (asked: string, memory: Memory) => string | null
+type Answerer = (asked: string, memory: ScriptedMemory) => string | null
 
-/** Tried in order; the first that has something to say answers. */
+/** Tried in order; the first that returns a text answers. */
 const answers: readonly Answerer[] = [
   asked =>
     /^(hi|hello|hey|good (morning|afternoon|evening)|greetings)\b[^?]{0,20}$/i.test(asked) ? greeting : null,
@@ -106,7 +113,7 @@ const answers: readonly Answerer[] = [
     const [, whose, thing] = wanted.exec(asked) ?? []
     if (whose === undefined || thing === undefined) return null
     const mine = whose.toLowerCase() === 'my'
-    return mine || facts.has(plain(thing)) ? known(facts, whose, plain(thing)) : null
+    return mine || facts.has(normalizedThing(thing)) ? known(facts, whose, normalizedThing(thing)) : null
   },
 
   asked => sum(asked),
@@ -136,7 +143,7 @@ const answers: readonly Answerer[] = [
   },
 ]
 
-function fallback(asked: string, question: ContextMessage, { answered }: Memory): string {
+function fallback(asked: string, question: ContextMessage, { answered }: ScriptedMemory): string {
   const media = question.blocks.filter(block => block.type !== 'text').map(block => block.type)
   const seen = media.length === 0 ? '' : ` With it came: ${media.join(', ')}.`
   const heard = asked === '' ? 'You sent no words.' : `You said: ${shown(asked)}`
@@ -185,4 +192,72 @@ function calculate(left: number, sign: string, right: number): number | null {
   if (sign === '-') return left - right
   if (sign === '/' || sign === '÷') return right === 0 ? null : left / right
   return left * right
+}
+
+/** The reply that lines of the newest user message ask for, so that a person can see a tool run, a slow
+ *  answer, a failure or a full window without writing code:
+ *
+ *  - `/tool name {"json": "input"}` calls a tool that is offered; several lines are parallel calls
+ *  - `/say words` answers with exactly these words, `/think words` thinks them first
+ *  - `/slow [ms] words` answers word by word; default: 200 ms apart
+ *  - `/long n` answers with n words
+ *  - `/fail [status]` fails as a provider does (500), `/overflow [tokens]` says that the window is too small
+ *
+ *  Null if there are none. */
+function directed(text: string, request: ModelRequest): ScriptedReply | null {
+  const lines = text
+    .split('\n')
+    .map(line => /^\s*\/(tool|say|think|slow|long|fail|overflow)\b[ \t]*(.*)$/s.exec(line))
+  const found = lines.flatMap(match =>
+    match === null ? [] : [{ verb: match[1], rest: match[2]?.trim() ?? '' }],
+  )
+  if (found.length === 0) return null
+  const first = (verb: string) => found.find(one => one.verb === verb)?.rest
+  const number = (rest: string | undefined, otherwise: number) =>
+    Number(/^\d+/.exec(rest ?? '')?.[0] ?? otherwise)
+
+  if (first('fail') !== undefined) return { fail: number(first('fail'), 500) }
+  if (first('overflow') !== undefined) return { overflow: number(first('overflow'), 1_000) }
+  const thinking = first('think')
+  const thought = thinking === undefined ? {} : { thinking }
+  const calls = found.filter(one => one.verb === 'tool').map(one => callOf(one.rest))
+  if (calls.length > 0) return called(calls, request, thought)
+  const slow = first('slow')
+  if (slow !== undefined) {
+    const words = slow.replace(/^\d+\s*/, '') || 'One word after the other, as slowly as you asked.'
+    return { ...thought, text: words, delayMs: number(slow, 200) }
+  }
+  const long = first('long')
+  if (long !== undefined) return { ...thought, text: manyWords(number(long, 100)) }
+  return { ...thought, text: first('say') || 'I thought about it.' }
+}
+
+function callOf(rest: string): { readonly name: string; readonly input: Json | undefined } {
+  const [, name = '', json = ''] = /^(\S*)\s*(.*)$/s.exec(rest) ?? []
+  if (json === '') return { name, input: {} }
+  try {
+    return { name, input: JSON.parse(json) }
+  } catch {
+    return { name, input: undefined }
+  }
+}
+
+function called(
+  calls: readonly { readonly name: string; readonly input: Json | undefined }[],
+  request: ModelRequest,
+  thought: { readonly thinking?: string },
+): ScriptedReply {
+  const offered = (request.tools ?? []).map(tool => tool.name)
+  for (const { name, input } of calls) {
+    if (!offered.includes(name)) {
+      const list = offered.length === 0 ? 'no tools are offered' : `these are offered: ${offered.join(', ')}`
+      return `I cannot call ${name === '' ? 'a tool without a name' : name}: ${list}.`
+    }
+    if (input === undefined) return `I cannot call ${name}: what follows its name is not JSON.`
+  }
+  return { ...thought, calls: calls as readonly ScriptedCall[] }
+}
+
+function manyWords(count: number): string {
+  return Array.from({ length: Math.min(count, 1_000_000) }, (_, n) => `word${n + 1}`).join(' ')
 }

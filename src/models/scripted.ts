@@ -9,30 +9,30 @@ import { unlessAborted } from '../core/wait.ts'
 import { sleep as realSleep, type Sleep } from '../system/sleep.ts'
 import { answerFor } from './scripted-answers.ts'
 
-/** A tool call in a script. The id is a new one unless given. */
+/** A tool call in a script. Default id: a new one. */
 export interface ScriptedCall {
   readonly name: string
   readonly input: Json
   readonly id?: string
 }
 
-/** An answer as the script has it: thinking first, then words, then calls. */
+/** An answer of a script: thinking first, then text, then calls. */
 export interface ScriptedAnswer {
   readonly thinking?: string
   readonly text?: string
   readonly calls?: readonly ScriptedCall[]
-  /** `tool_calls` if there are calls, otherwise `stop`. */
+  /** Default: `tool_calls` if there are calls, otherwise `stop`. */
   readonly finish?: Finish
   readonly usage?: Usage
-  /** Waits so long before each piece. */
+  /** The delay before each piece. */
   readonly delayMs?: number
-  /** Waits before the n-th piece, counted from 0, until it resolves. */
+  /** Waits for this before the n-th piece, counted from 0. */
   readonly gate?: (n: number) => PromiseLike<unknown>
-  /** Breaks off after so many pieces, as a connection does. */
+  /** Breaks off after this many pieces, like a lost connection. */
   readonly breakAfter?: number
 }
 
-/** What to do on a call: answer, fail with a status, or say that the window is too small. */
+/** The reply to a call: an answer, a failure with a status, or a context length error. */
 export type ScriptedReply =
   | string
   | ScriptedAnswer
@@ -40,23 +40,23 @@ export type ScriptedReply =
   | { readonly overflow: number }
 
 export interface ScriptedOptions {
-  /** `scripted` unless given. */
+  /** Default: `scripted`. */
   readonly id?: string
-  /** Replies for the first calls, in order; afterwards it answers by itself. A function is asked on every call and
-   *  may return null to let it answer by itself. */
+  /** Replies for the first calls, in order; after them the model answers by itself. A function is called for
+   *  every call, and may return null to let the model answer by itself. */
   readonly script?: readonly ScriptedReply[] | ((request: ModelRequest, call: number) => ScriptedReply | null)
-  /** Refuses a context with more tokens than this, as a provider would. */
+  /** Refuses contexts with more tokens than this, like a provider. */
   readonly window?: number
-  /** Names a call. Random unless given: two calls of one conversation must never share an id. */
+  /** Makes the id of a call. Default: random, because ids must be unique in a conversation. */
   readonly newId?: () => string
-  /** Waits so long before each piece of an answer that does not say otherwise. */
+  /** The default delay before each piece of an answer. */
   readonly delayMs?: number
   readonly sleep?: Sleep
 }
 
-/** A model without a provider: offline, deterministic, for tests, demos and first use. It answers from the messages
- *  it is given and from nothing else, so what is not in the context it does not know. A message may tell it what to
- *  do with a line such as `/tool name {…}`, `/slow words` or `/fail 429`: see `directed`.
+/** A model without a provider: offline and deterministic, for tests, demos and first use. It answers only
+ *  from the messages of the context. A line of a message such as `/tool name {…}`, `/slow words` or `/fail
+ *  429` controls it: see `directed`.
  *
  * @example
  * ```ts
@@ -157,7 +157,7 @@ function finishOf(answer: ScriptedAnswer): Finish {
   return answer.finish ?? ((answer.calls?.length ?? 0) > 0 ? 'tool_calls' : 'stop')
 }
 
-/** Cuts the words where the request allows no more. */
+/** Cuts the text at the limit of the request. */
 function shortened(blocks: readonly Block[], finish: Finish, maxOutput: number | undefined) {
   if (maxOutput === undefined || estimateTokens(blocks) <= maxOutput) return { blocks, finish }
   const cut = blocks.map(block =>

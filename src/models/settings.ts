@@ -1,7 +1,7 @@
 import { InvalidError, MissingKeyError } from '../core/errors.ts'
 import type { ModelOfOptions } from './wrap.ts'
 
-/** What opening a model may read. Options win over the environment. */
+/** The settings for opening a model. Options take precedence over the environment. */
 export interface Settings {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly keys: Readonly<Record<string, string | undefined>>
@@ -10,13 +10,13 @@ export interface Settings {
   readonly model: Pick<ModelOfOptions, 'retry' | 'providerOptions'>
 }
 
-/** A variable of the environment. An empty one counts as unset. */
+/** An environment variable. An empty one counts as unset. */
 export function setting(settings: Settings, variable: string): string | undefined {
   const value = settings.env[variable]?.trim()
   return value === '' ? undefined : value
 }
 
-/** The provider's key, from the options or from the first variable that is set. */
+/** The provider's key, from the options or the first variable that is set. */
 export function keyOf(
   provider: string,
   variables: readonly string[],
@@ -38,7 +38,7 @@ export function neededKey(
   return key
 }
 
-/** The first address that is given. Throws InvalidError if it is none, before a client stumbles over it. */
+/** The first URL that is given. Throws InvalidError if it is invalid, before a client fails with it. */
 export function addressOf(provider: string, ...given: readonly (string | undefined)[]): string {
   const url = given.find(one => one !== undefined) ?? ''
   if (/^https?:\/\//i.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '')
@@ -46,7 +46,7 @@ export function addressOf(provider: string, ...given: readonly (string | undefin
   throw new InvalidError(`the base URL of ${provider}`, problem)
 }
 
-/** An address with its version: other tools set the same variables without one. */
+/** A URL with its version: other tools set the same variables without one. */
 export function versioned(url: string, version: string): string {
   return /\/v\d+\w*$/.test(url) ? url : `${url}/${version}`
 }

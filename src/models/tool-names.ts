@@ -1,13 +1,14 @@
 import type { ModelRequest } from '../core/model.ts'
 
-/** Names of tools as every provider takes them, and back. */
+/** Converts names of tools to a form that every provider accepts, and back. */
 export interface ToolNames {
   toProvider(name: string): string
   fromProvider(name: string): string
 }
 
-/** Tools of MCP servers and of imported conversations have names such as `files.read` or `github/issues`, which most
- *  providers refuse. They are sent with `_` in place of what is refused, and come back under their own names. */
+/** Tools of MCP servers and of imported conversations have names such as `files.read` or `github/issues`,
+ *  which most providers refuse. They are sent with `_` in place of the refused characters, and get their own
+ *  names back. */
 export function toolNames({ tools, messages }: ModelRequest): ToolNames {
   const sent = new Map<string, string>()
   const own = new Map<string, string>()
@@ -18,7 +19,7 @@ export function toolNames({ tools, messages }: ModelRequest): ToolNames {
     own.set(safe, name)
   }
   const offered = (tools ?? []).map(tool => tool.name)
-  // Names that need no change come first, so that none of them has to give way.
+  // Names that need no change come first, so that they keep their form.
   for (const name of [...offered.filter(isAccepted), ...offered]) add(name)
   for (const { blocks } of messages) {
     for (const block of blocks)

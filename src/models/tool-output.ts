@@ -9,14 +9,15 @@ import { outputParts } from '../core/tool-output.ts'
 import type { Dialect } from './dialect.ts'
 import { mediaPart } from './media.ts'
 
-/** What a tool returned, as the provider takes it, and what has to be shown beside it, as words of the user: media, where
- *  the provider does not take it in a result. */
+/** The output of a tool in a form that the provider accepts, and the media that it does not accept in a
+ *  result, which follow in a message of the user. */
 export interface ShownOutput {
   readonly output: LanguageModelV4ToolResultOutput
   readonly beside: readonly (LanguageModelV4FilePart | LanguageModelV4TextPart)[]
 }
 
-/** A list of texts and media, in our words or in MCP's (`mimeType`), is shown as such; everything else is a text or JSON. */
+/** A list of texts and media, as blocks of ours or of MCP (`mimeType`), stays a list; other outputs are text
+ *  or JSON. */
 export function toolOutput(block: ToolResultBlock, dialect: Dialect): ShownOutput {
   const failed = block.isError === true
   const parts = outputParts(block)

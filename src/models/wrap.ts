@@ -25,20 +25,21 @@ import { type RetryPolicy, retried } from './retry.ts'
 import { type ToolNames, toolNames } from './tool-names.ts'
 
 export interface ModelOfOptions {
-  /** The name of the model here: `<provider>/<model>` as the AI SDK has it, unless given. */
+  /** The id of the model. Default: `<provider>/<model>` of the AI SDK. */
   readonly id?: string
-  /** Keys that must not show in an error, whatever the provider says. */
+  /** Keys to remove from error messages. */
   readonly keys?: readonly string[]
-  /** `false` for one call only. */
+  /** `false` disables retries. */
   readonly retry?: RetryPolicy | false
-  /** Further options of the provider, by its name, sent with each call: `{ anthropic: { thinking: … } }`. */
+  /** Further options of the provider for each call, by its name: `{ anthropic: { thinking: … } }`. */
   readonly providerOptions?: SharedV4ProviderOptions
-  /** How the provider wants a context written: known by the provider's name unless given. */
+  /** How to write a context for the provider. Default: by the provider's name. */
   readonly dialect?: Dialect
 }
 
-/** Any language model of the AI SDK as a model of ours: `modelOf(createMistral()('mistral-large'))`. Calls go straight to
- *  the provider's client; nothing is kept between them. Throws InvalidError for models of older versions. */
+/** Makes a `Model` of any language model of the AI SDK: `modelOf(createMistral()('mistral-large'))`. Calls go
+ *  directly to the provider's client, without state between them. Throws InvalidError for models of older SDK
+ *  versions. */
 export function modelOf(languageModel: LanguageModelV4, options: ModelOfOptions = {}): Model {
   checkLanguageModel(languageModel)
   const id = options.id ?? languageModelName(languageModel)
@@ -59,7 +60,8 @@ async function* call(
   const names = toolNames(request)
   const builder = answerBuilder(names.fromProvider, languageModel.modelId)
   let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined
-  // Whoever stops reading closes the connection. A stream that failed says so here once more; it was heard before.
+  // Closes the connection if the reader stops early. A failed stream rejects here again; its error was
+  // already thrown.
   const close = () => void reader?.cancel().catch(() => {})
   signal?.addEventListener('abort', close)
   try {
@@ -104,7 +106,7 @@ function callOptions(
   }
 }
 
-/** Is a call of the current turn without the thinking that has to stand before it? */
+/** Whether a call of the current turn lacks the thinking that must precede it. */
 function hasUnthoughtCalls(prompt: LanguageModelV4Prompt): boolean {
   const current = prompt.slice(prompt.findLastIndex(message => message.role === 'user') + 1)
   return current.some(

@@ -1,8 +1,7 @@
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ContextLengthError, ModelError } from '../../src/core/errors.ts'
-import { overflowIn } from '../../src/models/context-length.ts'
-import { modelError } from '../../src/models/errors.ts'
+import { modelError, overflowIn } from '../../src/models/errors.ts'
 import { type ModelServer, type ModelServerOptions, startModelServer } from '../support/models/server.ts'
 import { answerOf, keys, open, providers, untilFailure, user, words } from './conversation.ts'
 

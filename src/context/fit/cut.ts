@@ -18,19 +18,19 @@ export function cuttableLength(block: Block, what: CutTarget): number {
 export function cutBlock(block: Block, most: number): Block {
   switch (block.type) {
     case 'tool_result':
-      return { ...block, output: cutMiddle(resultWords(block as ToolResultBlock), most) }
+      return { ...block, output: shortenMiddle(resultWords(block as ToolResultBlock), most) }
     case 'tool_call':
       return { ...block, input: cutInput(block.input as JsonObject, most) }
     case 'text':
     case 'thinking':
-      return { type: block.type, text: cutMiddle(block.text as string, most) }
+      return { type: block.type, text: shortenMiddle(block.text as string, most) }
     default:
       return block
   }
 }
 
 /** Keeps two thirds of `most` from the beginning and one third from the end, with a marker between them. */
-export function cutMiddle(text: string, most: number): string {
+export function shortenMiddle(text: string, most: number): string {
   if (text.length <= most) return text
   const room = Math.max(0, most - markerFor(text.length).length)
   let head = Math.ceil((room * 2) / 3)
@@ -68,11 +68,11 @@ function cuttableWords(block: Block, what: CutTarget): string | null {
 function cutInput(input: JsonObject, most: number): JsonObject {
   const shorter = cutStrings(input, most) as JsonObject
   const words = JSON.stringify(shorter)
-  return words.length <= 2 * most ? shorter : { cut: cutMiddle(words, Math.ceil(most / 2)) }
+  return words.length <= 2 * most ? shorter : { cut: shortenMiddle(words, Math.ceil(most / 2)) }
 }
 
 function cutStrings(value: Json, most: number): Json {
-  if (typeof value === 'string') return cutMiddle(value, most)
+  if (typeof value === 'string') return shortenMiddle(value, most)
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(one => cutStrings(one, most))
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, cutStrings(one, most)]))

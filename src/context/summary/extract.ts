@@ -1,6 +1,6 @@
 import { isKnown } from '../../core/block.ts'
 import { textOf } from '../../core/message.ts'
-import { cutMiddle } from '../fit/cut.ts'
+import { shortenMiddle } from '../fit/cut.ts'
 import type { TextMessage } from '../text/as-text.ts'
 
 /** The model name of a summary that was made without a model. */
@@ -20,7 +20,7 @@ export function extract(
   const previous = options.previous?.trim()
   const first = previous ? 'Then the user asked' : 'The user first asked'
   const parts = [
-    previous ? `Before that: ${cutMiddle(previous, Math.floor(most * 0.35))}` : '',
+    previous ? `Before that: ${shortenMiddle(previous, Math.floor(most * 0.35))}` : '',
     quoted(first, asked.slice(0, 1), most * 0.12),
     quoted('Later requests', asked.slice(1), most * (previous ? 0.2 : 0.4)),
     quoted('Decisions', decisionsIn(linesBy(remaining, 'user', 'assistant')), most * 0.12),

@@ -13,8 +13,8 @@ const erasedText: readonly Block[] = [{ type: 'text', text: '[erased]' }]
  *    (`provider_…`), which are sent back in messages of the assistant.
  *  - Media that were read only in part are replaced by a text.
  *  - Text is made well-formed: providers refuse an unpaired surrogate.
- *  A thinking block with metadata is never changed, because its signature covers its text. Differences between
- *  providers (names and inputs of calls, kinds of media) are handled where the request is written. */
+ *  A thinking block with metadata is never changed, because its signature covers its text. Differences
+ *  between providers (names and inputs of calls, kinds of media) are handled where the request is written. */
 export function sendableBlocks(message: Message): readonly Block[] {
   // An erased result becomes the missing result of its call.
   if (message.erased !== null) return message.role === 'tool_result' ? [] : erasedText
