@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
-import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
+import type { NewMessage } from '../../src/core/message.ts'
 import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { median, middleOf, timeEach } from '../measure.ts'
 import { inFreshProcess } from '../process.ts'
@@ -20,7 +20,7 @@ async function fill({ file, count }: { file: string; count: number }): Promise<{
     const { branch } = await store.create({ id: workId(from) as ConversationId })
     const messages = Array.from({ length: 50 }, (_, i) => messageOf(from + i))
     const ref = { conversationId: branch.conversationId, name: 'main' }
-    await store.append(ref, null as MessageId | null, messages as unknown as NonEmpty<NewMessage>)
+    await store.append(ref, null as MessageId | null, messages)
     if (from % 5_000 === 4_950) db.exec('COMMIT')
   }
   const start = performance.now()

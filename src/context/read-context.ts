@@ -22,7 +22,7 @@ export interface ReadContextOptions {
   /** The mark after the beginning of a result, such as a hint how to read the rest. */
   readonly mark?: (rest: BlobRef) => string
   /** Leaves out the messages of turns that are still open. */
-  readonly wholeTurns?: true
+  readonly wholeTurns?: boolean
 }
 
 /** The newest part of a path, as much as a window needs, and the summary of the rest. */

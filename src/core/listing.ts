@@ -50,7 +50,7 @@ export interface ConversationFilter {
   readonly updatedFrom?: Date
   readonly updatedBefore?: Date
   /** Lists the trash. Default: everything that is not in the trash. */
-  readonly trashed?: true
+  readonly trashed?: boolean
 }
 
 export interface ListConversations extends ConversationFilter {

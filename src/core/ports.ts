@@ -48,7 +48,7 @@ export type Resolved = BranchInConversation & { readonly message: MessageId | nu
 
 export interface ReadOptions {
   /** Leaves out the messages of open turns. */
-  readonly wholeTurns?: true
+  readonly wholeTurns?: boolean
   /** `whole` (default) puts blobs back into the content. `preview` returns their first 1,024 bytes. */
   readonly blobs?: BlobMode
 }
@@ -169,11 +169,11 @@ export interface ConversationWriter {
   append(
     branch: BranchRef,
     expectedHead: MessageId | null,
-    messages: NonEmpty<NewMessage>,
+    messages: readonly NewMessage[],
     options?: AppendOptions,
   ): Promise<Appended>
   /** Stores messages under any parents and moves no branch. Returns ids in the order of the items. */
-  save(id: ConversationId, items: NonEmpty<SaveItem>): Promise<NonEmpty<MessageId>>
+  save(id: ConversationId, items: readonly SaveItem[]): Promise<NonEmpty<MessageId>>
   setLabel(id: MessageId, label: string | null): Promise<void>
 
   /** Creates a branch whose head is this message; null creates an empty one.
@@ -217,7 +217,7 @@ export interface ConversationWriter {
 /** Writes the state of a running turn. */
 export interface TurnWriter {
   /** Adds pieces to the unfinished answer, without waiting for the disk, and renews the lease. */
-  putDraft(id: ConversationId, turnKey: string, holder: Holder, pieces: NonEmpty<DraftPiece>): Promise<void>
+  putDraft(id: ConversationId, turnKey: string, holder: Holder, pieces: readonly DraftPiece[]): Promise<void>
   /** Throws ExpiredError if the holder has lost the turn. */
   renewTurn(id: ConversationId, turnKey: string, holder: Holder): Promise<Turn>
   endTurn(id: ConversationId, turnKey: string, end: TurnEnd): Promise<EndedTurn>
@@ -225,7 +225,7 @@ export interface TurnWriter {
    *  next step is `lastStep + 1`. Null if the branch does not end with such a turn. If several callers try,
    *  one gets the turn; the others get BusyError. */
   reopenTurn(ref: BranchRef, holder: Holder): Promise<Turn | null>
-  addEvents(id: ConversationId, events: NonEmpty<NewEvent>): Promise<void>
+  addEvents(id: ConversationId, events: readonly NewEvent[]): Promise<void>
   /** Claims the range for 30 seconds, or returns its existing summary. Throws BusyError. */
   claimSummary(id: ConversationId, range: MessageRange, holder: Holder): Promise<SummaryClaim>
   putSummary(id: ConversationId, summary: NewSummary): Promise<Summary>
@@ -280,7 +280,7 @@ export interface Deleter {
   /** Leaves tombstones. Throws InvalidError for a message with children, unless recursive. */
   deleteMessages(
     ids: readonly MessageId[],
-    options?: { readonly recursive?: true; readonly reason?: string },
+    options?: { readonly recursive?: boolean; readonly reason?: string },
   ): Promise<DeletedMessages>
   /** Removes the content and keeps the place, so the chain of hashes still verifies. Returns the number of
    *  erased messages. */
@@ -329,7 +329,7 @@ export interface RecordMover {
    *  earlier in the list. Records that are stored already (by id) are left unchanged, so writing twice has
    *  no effect. A record that cannot be written is refused with a reason, and so are the records that refer
    *  to it; the others are written. */
-  writeRecords(records: NonEmpty<StoreRecord>): Promise<RecordOutcomes>
+  writeRecords(records: readonly StoreRecord[]): Promise<RecordOutcomes>
 }
 
 /** Checks stored data. */

@@ -21,7 +21,7 @@ export interface PreparedMessage {
 
 /** Checks messages and makes their stored form. Throws InvalidError naming the field. */
 export function prepareMessages(
-  messages: NonEmpty<NewMessage>,
+  messages: readonly NewMessage[],
   field = 'messages',
 ): NonEmpty<PreparedMessage> {
   checkNonEmpty(messages, field)

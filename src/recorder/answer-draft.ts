@@ -1,5 +1,5 @@
 import { messageOfDraft } from '../core/draft.ts'
-import type { NewMessage, NonEmpty } from '../core/message.ts'
+import type { NewMessage } from '../core/message.ts'
 import type { DraftPiece, TurnEnd } from '../core/turn.ts'
 
 /** The pieces of one answer that have arrived, and how many of them are stored. */
@@ -7,7 +7,7 @@ export interface AnswerDraft {
   add(piece: Pick<DraftPiece, 'type' | 'text'>): void
   /** The pieces that are not known to be stored, or null. The call fixes their numbers and texts: a piece
    *  that may have been stored must be the same in a retry. */
-  unstored(): NonEmpty<DraftPiece> | null
+  unstored(): readonly DraftPiece[] | null
   /** Everything up to this piece is stored. */
   stored(last: DraftPiece): void
   /** Whether there are pieces that are not known to be stored. */
@@ -40,7 +40,7 @@ export function createAnswerDraft(): AnswerDraft {
     unstored() {
       fixed = pieces.length
       const rest = pieces.slice(done)
-      return rest.length > 0 ? (rest as unknown as NonEmpty<DraftPiece>) : null
+      return rest.length > 0 ? rest : null
     },
     stored(last) {
       for (; done <= last.n && done < pieces.length; done++) characters -= pieces[done]!.text.length

@@ -1,7 +1,6 @@
 import type { BranchRef } from '../core/branch.ts'
 import { checkName } from '../core/check.ts'
 import { BusyError } from '../core/errors.ts'
-import type { NewMessage, NonEmpty } from '../core/message.ts'
 import { prepareMessages } from '../core/prepare.ts'
 import { type RecorderSource, systemRecorderSource } from '../system/source.ts'
 import { defaultLimits } from './limits.ts'
@@ -44,7 +43,7 @@ export async function beginTurn(
   source: RecorderSource = systemRecorderSource,
 ): Promise<TurnRecording> {
   const key = options.key === undefined ? source.uuid() : checkName(options.key, 'key')
-  if (options.words.length > 0) prepareMessages(options.words as NonEmpty<NewMessage>, 'words')
+  if (options.words.length > 0) prepareMessages(options.words, 'words')
   const ref = { conversationId: branch.conversationId, name: branch.name }
   const limits = { ...defaultLimits, ...options.limits }
   const record = options.mode === 'at_once' ? recordAtOnce : recordLive

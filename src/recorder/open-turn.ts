@@ -2,7 +2,7 @@ import type { BranchRef } from '../core/branch.ts'
 import { BusyError, ConflictError } from '../core/errors.ts'
 import { sha256Hex } from '../core/hash.ts'
 import type { MessageId } from '../core/ids.ts'
-import type { NewMessage, NonEmpty } from '../core/message.ts'
+import type { NewMessage } from '../core/message.ts'
 import { collectPages } from '../core/pages.ts'
 import type { Appended } from '../core/ports.ts'
 import type { Turn, TurnStatus, TurnStep } from '../core/turn.ts'
@@ -52,7 +52,7 @@ const mostTries = 50
  *  `again`: this is a retry, so the turn may already be stored. */
 export async function openTurn(
   request: TurnRequest,
-  words: NonEmpty<NewMessage>,
+  words: readonly NewMessage[],
   policy: ConflictPolicy,
   again: boolean,
 ): Promise<TurnPosition> {

@@ -1,6 +1,6 @@
 import { type Block, isMedia, type MediaBlock } from '../core/block.ts'
 import { SkeinError } from '../core/errors.ts'
-import type { NewMessage, NonEmpty } from '../core/message.ts'
+import type { NewMessage } from '../core/message.ts'
 import { estimateTokens } from '../core/tokens.ts'
 
 /** The approximate size of messages in the queue, in characters. */
@@ -23,8 +23,8 @@ function lengthOf(block: Block): number {
 }
 
 /** Adds the time of arrival to messages or events that are stored later. */
-export function withTime<T extends { readonly at?: Date }>(said: NonEmpty<T>, at: number): NonEmpty<T> {
-  return said.map(one => (one.at ? one : { ...one, at: new Date(at) })) as unknown as NonEmpty<T>
+export function withTime<T extends { readonly at?: Date }>(said: readonly T[], at: number): readonly T[] {
+  return said.map(one => (one.at ? one : { ...one, at: new Date(at) }))
 }
 
 /** Whether an error is the caller's, and not one of the storage. */

@@ -1,6 +1,6 @@
 import { InvalidError } from '../core/errors.ts'
 import type { NewEvent } from '../core/event.ts'
-import type { NewMessage, NonEmpty } from '../core/message.ts'
+import type { NewMessage } from '../core/message.ts'
 import { prepareMessages } from '../core/prepare.ts'
 import type { TurnEnd, Usage } from '../core/turn.ts'
 import { createAnswerDraft } from './answer-draft.ts'
@@ -94,7 +94,7 @@ export async function recordAtOnce(request: TurnRequest, limits: RecorderLimits)
   }
 
   function say(messages: readonly NewMessage[]): void {
-    if (messages.length > 0) said.push(...withTime(messages as NonEmpty<NewMessage>, source.now()))
+    if (messages.length > 0) said.push(...withTime(messages, source.now()))
   }
 
   async function end(status: TurnEnd['status'], usage: Usage): Promise<TurnReport> {

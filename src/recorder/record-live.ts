@@ -129,7 +129,7 @@ export async function recordLive(request: TurnRequest, limits: RecorderLimits): 
     return { ids }
   }
 
-  async function trace(events: NonEmpty<NewEvent>): Promise<void> {
+  async function trace(events: readonly NewEvent[]): Promise<void> {
     mustBeOpen()
     const at = source.now()
     await queue.push({

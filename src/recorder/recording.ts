@@ -102,7 +102,7 @@ export interface TurnRecording {
    *  because storage fails. Throws InvalidError for invalid messages. If another process has taken the turn
    *  over, they go to a sibling branch: see `branch`, `forked` and the trouble `taken_over`. */
   add(
-    messages: NonEmpty<NewMessage>,
+    messages: readonly NewMessage[],
     facts?: {
       readonly usage?: Usage
       readonly model?: string
@@ -112,7 +112,7 @@ export interface TurnRecording {
   ): Promise<RecordedStep>
   /** Stores trace events; durable, or queued, when it resolves. Unlike messages, they may be stored twice if
    *  the connection breaks at the wrong moment. */
-  trace(events: NonEmpty<NewEvent>): Promise<void>
+  trace(events: readonly NewEvent[]): Promise<void>
   /** Ends the turn. The draft of an incomplete answer becomes its last message. Does not throw if storage
    *  fails. */
   end(status: Exclude<TurnStatus, 'open'>, facts?: { readonly usage?: Usage }): Promise<TurnReport>

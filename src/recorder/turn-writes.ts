@@ -31,12 +31,12 @@ export interface TurnWrites {
   /** The position of the turn; null before it is opened or found. */
   readonly position: TurnPosition | null
   /** `again`: this is a retry. */
-  open(words: NonEmpty<NewMessage>, policy: ConflictPolicy, again: boolean): Promise<void>
+  open(words: readonly NewMessage[], policy: ConflictPolicy, again: boolean): Promise<void>
   /** Reopens the turn at the end of the branch, if it was interrupted; otherwise finds a position for a new
    *  one. */
   reopen(policy: ConflictPolicy, again: boolean): Promise<void>
   findPosition(policy: ConflictPolicy): Promise<void>
-  append(messages: NonEmpty<NewMessage>, facts: StepFacts): Promise<NonEmpty<MessageId>>
+  append(messages: readonly NewMessage[], facts: StepFacts): Promise<NonEmpty<MessageId>>
   /** False if this process holds no open turn for it. */
   putDraft(draft: AnswerDraft): Promise<boolean>
   renew(): Promise<boolean>
@@ -72,7 +72,7 @@ export function createTurnWrites(request: TurnRequest, onTakenOver: (error: unkn
     end,
   }
 
-  async function append(messages: NonEmpty<NewMessage>, facts: StepFacts): Promise<NonEmpty<MessageId>> {
+  async function append(messages: readonly NewMessage[], facts: StepFacts): Promise<NonEmpty<MessageId>> {
     const kept = await asKept(messages)
     position ??= await findTurnPosition(request, forking)
     if (!position.begun) return begin(kept, facts)
@@ -87,7 +87,7 @@ export function createTurnWrites(request: TurnRequest, onTakenOver: (error: unkn
   }
 
   /** A further step of the open turn. */
-  async function write(messages: NonEmpty<NewMessage>, facts: StepFacts): Promise<NonEmpty<MessageId>> {
+  async function write(messages: readonly NewMessage[], facts: StepFacts): Promise<NonEmpty<MessageId>> {
     const { key, step, branch, head } = position!
     const turn = { key, step, holder: source.holder(), status: 'open' as const, ...facts }
     const appended = await store.append(branch, head, messages, { turn })
@@ -96,7 +96,7 @@ export function createTurnWrites(request: TurnRequest, onTakenOver: (error: unkn
   }
 
   /** The first step of a turn that is not stored yet. */
-  async function begin(messages: NonEmpty<NewMessage>, facts: StepFacts): Promise<NonEmpty<MessageId>> {
+  async function begin(messages: readonly NewMessage[], facts: StepFacts): Promise<NonEmpty<MessageId>> {
     const turn: TurnStep = { ...firstStep(request, 'open', position!.key), ...facts }
     for (;;) {
       const { branch, head } = position!
@@ -212,11 +212,11 @@ export function createTurnWrites(request: TurnRequest, onTakenOver: (error: unkn
     return facts.status
   }
 
-  async function asKept(messages: NonEmpty<NewMessage>): Promise<NonEmpty<NewMessage>> {
+  async function asKept(messages: readonly NewMessage[]): Promise<readonly NewMessage[]> {
     if (!messages.some(hasToolResults)) return messages
     resultPolicy ??= (await store.getConversation(conversationId)).toolResults
     const asked = resultPolicy
-    return messages.map(message => keepToolResults(message, asked)) as unknown as NonEmpty<NewMessage>
+    return messages.map(message => keepToolResults(message, asked))
   }
 }
 

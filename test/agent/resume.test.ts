@@ -22,7 +22,7 @@ async function leave(store: Store, messages: NonEmpty<NewMessage>, started: read
   const events = started.map(
     (call): NewEvent => ({ type: 'tool_started', data: { call, name: '', message: head } }),
   )
-  if (events.length > 0) await store.addEvents(conversation.id, events as unknown as NonEmpty<NewEvent>)
+  if (events.length > 0) await store.addEvents(conversation.id, events)
   return conversation
 }
 

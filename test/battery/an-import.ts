@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
-import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
+import type { NewMessage } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import type { StoreRecord } from '../../src/core/record.ts'
 import { type SourcedRecord, takeIn } from '../../src/core/take-in.ts'
@@ -32,7 +32,7 @@ async function makeLoad(): Promise<Load> {
     const messages = Array.from({ length: 500 }, (_, i): NewMessage => {
       return { role: i % 2 === 0 ? 'user' : 'assistant', blocks: `message ${n + i}` }
     })
-    head = (await store.append(branch, head, messages as unknown as NonEmpty<NewMessage>)).head
+    head = (await store.append(branch, head, messages)).head
   }
   const { ids: others } = await fillWithEverything(store)
   const ids = [conversation.id, ...others]

@@ -1,7 +1,7 @@
 import { hrtime } from 'node:process'
 import BetterSqlite3, { type Database, type RunResult } from 'better-sqlite3'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
-import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
+import type { NewMessage } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { seededRandom } from './random.ts'
@@ -103,7 +103,7 @@ async function live({ target, name, seed, ms, impatient }: Order): Promise<Accou
     const messages = Array.from({ length: turnLength }, (_, i): NewMessage => {
       return { role: i === 0 ? 'user' : 'assistant', blocks: words(name, turns, i) }
     })
-    const appended = await store.append(place.branch, head, messages as unknown as NonEmpty<NewMessage>)
+    const appended = await store.append(place.branch, head, messages)
     head = appended.head
     turns++
   }

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConversationId } from '../../src/core/ids.ts'
-import type { Message, NewMessage, NonEmpty } from '../../src/core/message.ts'
+import type { Message, NewMessage } from '../../src/core/message.ts'
 import { collectPages } from '../../src/core/pages.ts'
 import { pathOf } from '../../src/core/path.ts'
 import type { Store } from '../../src/core/ports.ts'
@@ -53,7 +53,7 @@ export async function fill(path: string, bytes: number, seed: number): Promise<T
         }),
       )
       const turn = { key: 'first', step: 0, model: 'scripted', usage: { input: 9, output: 9 } }
-      const { ids } = await store.append(branch, null, messages as unknown as NonEmpty<NewMessage>, { turn })
+      const { ids } = await store.append(branch, null, messages, { turn })
       const at = ids[Math.floor(roll() * 10)]!
       await store.createBranch(conversation.id, at, { name: 'fork' })
       const large = n % 4 === 0 ? text(5_000) : text(30)

@@ -121,7 +121,7 @@ async function siblings(store: Store, size: number, touch: Touch): Promise<Figur
 
   async function saveMany(text: (n: number) => string, length = 1_000): Promise<MessageId> {
     const items = Array.from({ length }, (_, n): SaveItem => ({ message: say(text(n)), parent: root }))
-    return (await store.save(id, items as unknown as NonEmpty<SaveItem>)).at(-1)!
+    return (await store.save(id, items)).at(-1)!
   }
 }
 

@@ -1,6 +1,6 @@
 import type { EventType } from '../../src/core/event.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
-import { contentOf, type NonEmpty } from '../../src/core/message.ts'
+import { contentOf } from '../../src/core/message.ts'
 import { collectPages } from '../../src/core/pages.ts'
 import { pathOf } from '../../src/core/path.ts'
 import type { BranchInConversation, Store } from '../../src/core/ports.ts'
@@ -178,7 +178,7 @@ const idOf = (text: string) => text as ConversationId & MessageId
 function oddRecords(
   records: readonly (StoreRecord | UnreadableRecord)[],
   text: string,
-): NonEmpty<StoreRecord> {
+): readonly StoreRecord[] {
   const kinds = [...Map.groupBy(records, ({ kind }) => kind).values()].map(of => of[0]!)
   const odd = kinds.flatMap(record =>
     Object.entries(record)
@@ -186,7 +186,7 @@ function oddRecords(
       .map(([field]) => ({ ...record, [field]: text })),
   )
   const some = odd.filter((_, i) => isFull || (i + text.length) % 4 === 0)
-  return some as unknown as NonEmpty<StoreRecord>
+  return some as readonly StoreRecord[]
 }
 
 /** Texts that are used for lookups. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { MessageId } from '../../src/core/ids.ts'
-import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
+import type { NewMessage } from '../../src/core/message.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { strangeEnvironment } from '../support/place.ts'
 import { note } from './note.ts'
@@ -48,7 +48,7 @@ async function fill(name: string, count: number): Promise<void> {
       const blocks = `message ${done + i}: ${'words and words '.repeat(1 + ((done + i) % 40))}`
       return { role: i % 2 === 0 ? 'user' : 'assistant', blocks }
     })
-    head = (await store.append(branch, head, some as unknown as NonEmpty<NewMessage>)).head
+    head = (await store.append(branch, head, some)).head
   }
 }
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { sha256Hex } from '../../src/core/hash.ts'
-import { type NonEmpty, textOf } from '../../src/core/message.ts'
+import { textOf } from '../../src/core/message.ts'
 import { pathOf } from '../../src/core/path.ts'
 import type { StoreRecord } from '../../src/core/record.ts'
 import { openStore } from '../../src/stores/open.ts'
@@ -62,7 +62,7 @@ describe.each(engines)('a store of %s', engine => {
     // It is a store like any other: its data passes every check, is found by search, and can be continued.
     const { ids, records } = truthOf(engine, version)
     await using other = await openStore(':memory:')
-    const sent = records.map(record => asStored(record)) as unknown as NonEmpty<StoreRecord>
+    const sent = records.map(record => asStored(record))
     const refused = (await other.writeRecords(sent)).filter(({ outcome }) => outcome === 'refused')
     expect(refused).toEqual([])
     expect((await store.search('story')).items.map(({ conversation }) => conversation.id)).toContain(ids[0])

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import type { MessageId } from '../../src/core/ids.ts'
-import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
+import type { NewMessage } from '../../src/core/message.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 
 /** A process that writes turns until it is killed, or until it has written the requested number, and reports
@@ -48,7 +48,7 @@ async function live(target: string, writer: string, manner: Manner, turns: numbe
     for (const [i, message] of messages.entries()) {
       if (manner !== 'piecemeal' && i > 0) break
       const part = manner === 'piecemeal' ? [message] : messages
-      head = (await store.append(branch, head, part as unknown as NonEmpty<NewMessage>)).head
+      head = (await store.append(branch, head, part)).head
     }
     if (manner !== 'early') tell(`stored ${turn}`)
     // Yields as a real process does, so that checkpoints and other work can run.

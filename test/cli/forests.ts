@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import type { NonEmpty } from '../../src/core/message.ts'
 import type { SaveItem, Store } from '../../src/core/ports.ts'
 
 /** A forest: for each message, the index of its parent among the earlier ones, or -1. */
@@ -16,6 +15,6 @@ export async function planted(store: Store, parents: readonly number[]) {
       parent: parent < 0 ? null : { item: parent },
     }),
   )
-  const ids = await store.save(conversation.id, items as unknown as NonEmpty<SaveItem>)
+  const ids = await store.save(conversation.id, items)
   return { id: conversation.id, ids }
 }

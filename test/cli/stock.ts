@@ -37,7 +37,7 @@ export async function tell(
     (one, i): NewMessage =>
       typeof one === 'string' ? { role: i % 2 === 0 ? 'user' : 'assistant', blocks: one } : one,
   )
-  const { ids } = await store.append(place.branch, null, messages as unknown as NonEmpty<NewMessage>)
+  const { ids } = await store.append(place.branch, null, messages)
   return {
     conversation: await store.getConversation(place.conversation.id),
     branch: await store.getBranch(place.branch),

@@ -5,7 +5,7 @@ import type { BranchRef } from '../../src/core/branch.ts'
 import type { Holder } from '../../src/core/errors.ts'
 import type { MessageId } from '../../src/core/ids.ts'
 import type { Json } from '../../src/core/json.ts'
-import { type NewMessage, type NonEmpty, textOf } from '../../src/core/message.ts'
+import { type NewMessage, textOf } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { meterSqlite } from '../support/row-meter.ts'
@@ -23,7 +23,7 @@ async function talk(store: Store, branch: BranchRef, from: MessageId | null, num
     const messages = numbers
       .slice(at, at + 1_000)
       .map((n, i): NewMessage => ({ role: i % 2 === 0 ? 'user' : 'assistant', blocks: words(n) }))
-    const appended = await store.append(branch, head, messages as unknown as NonEmpty<NewMessage>)
+    const appended = await store.append(branch, head, messages)
     head = appended.head
     ids.push(...appended.ids)
   }
@@ -232,7 +232,7 @@ describe('large results of tools', () => {
     const store = await openStore(':memory:')
     const { branch } = await store.create()
     const messages = outputs.flatMap((output, i) => turn(2 * i, output))
-    const { head } = await store.append(branch, null, messages as unknown as NonEmpty<NewMessage>)
+    const { head } = await store.append(branch, null, messages)
     return { store, branch, head }
   }
   const outputs = (messages: readonly { blocks: readonly Block[] }[]) =>

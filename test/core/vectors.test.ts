@@ -5,8 +5,7 @@ import { decodeBody, encodeBody } from '../../src/core/body.ts'
 import { hashMessage, sha256Hex } from '../../src/core/hash.ts'
 import { conversationId, type MessageId } from '../../src/core/ids.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
-import { type NewMessage, type NonEmpty, type Role, textOf } from '../../src/core/message.ts'
-import type { SaveItem } from '../../src/core/ports.ts'
+import { type NewMessage, type Role, textOf } from '../../src/core/message.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 
 /** The document is the source: every number in it is recomputed here, so that it cannot differ from the
@@ -142,7 +141,7 @@ describe('a store', () => {
       message: { role: 'user', blocks: 'hi', tokens: row.tokens! } as const,
       parent: row.parent_seq! < 0 ? null : { item: row.parent_seq! },
     }))
-    await store.save(conversation.id, items as unknown as NonEmpty<SaveItem>)
+    await store.save(conversation.id, items)
     const { items: stored } = await store.listMessages({
       conversationId: conversation.id,
       order: 'ascending',

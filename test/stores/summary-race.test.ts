@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readContext } from '../../src/context/read-context.ts'
 import { summarize } from '../../src/context/summary/summarize.ts'
 import type { MessageId } from '../../src/core/ids.ts'
-import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
+import type { NewMessage } from '../../src/core/message.ts'
 import { collectPages } from '../../src/core/pages.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { leaseMs } from '../../src/core/turn.ts'
@@ -63,7 +63,7 @@ async function conversation(store: Store) {
   const messages = Array.from({ length: 40 }, (_, i): NewMessage => {
     return { role: i % 2 === 0 ? 'user' : 'assistant', blocks: `message ${i}` }
   })
-  const { ids } = await store.append(branch, null, messages as unknown as NonEmpty<NewMessage>)
+  const { ids } = await store.append(branch, null, messages)
   return { conversationId: branch.conversationId, ids }
 }
 

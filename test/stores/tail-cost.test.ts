@@ -2,7 +2,6 @@ import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BranchRef } from '../../src/core/branch.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
-import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
 import { collectPages } from '../../src/core/pages.ts'
 import { pathOf } from '../../src/core/path.ts'
 import type { SaveItem, Store } from '../../src/core/ports.ts'
@@ -36,7 +35,7 @@ async function appendMany(store: Store, ref: BranchRef, from: MessageId | null, 
     const messages = Array.from({ length: Math.min(1_000, count - i) }, (_, n) =>
       say(`message ${i + n}`, (i + n) % 2 === 0 ? 'user' : 'assistant'),
     )
-    const appended = await store.append(ref, head, messages as unknown as NonEmpty<NewMessage>)
+    const appended = await store.append(ref, head, messages)
     head = appended.head
     ids.push(...appended.ids)
   }
@@ -50,7 +49,7 @@ async function interleave(store: Store, id: ConversationId, lines: number, lengt
   for (let i = 0; i < lines * length; i++) {
     items.push({ message: say(`m${i}`), parent: i < lines ? null : { item: i - lines } })
   }
-  const ids = await store.save(id, items as unknown as NonEmpty<SaveItem>)
+  const ids = await store.save(id, items)
   return ids.slice(-lines)
 }
 

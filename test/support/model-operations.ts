@@ -2,8 +2,8 @@ import { strict as assert } from 'node:assert'
 import fc from 'fast-check'
 import { SkeinError } from '../../src/core/errors.ts'
 import type { MessageId } from '../../src/core/ids.ts'
-import type { NewMessage, NonEmpty } from '../../src/core/message.ts'
-import type { SaveItem, Store } from '../../src/core/ports.ts'
+import type { NewMessage } from '../../src/core/message.ts'
+import type { Store } from '../../src/core/ports.ts'
 import { holderOf, type Model, type ModelConversation, type ModelMessage, Refusal } from './model.ts'
 
 /** Operations as data: numbers choose among the existing things when the operation runs, so every sequence is
@@ -196,7 +196,7 @@ async function work(
       return both(
         () => model.append(conversation, branch, expected, texts, { step: turn, sibling }),
         () =>
-          store.append(ref(branch), idOf(expected), texts.map(says) as unknown as NonEmpty<NewMessage>, {
+          store.append(ref(branch), idOf(expected), texts.map(says), {
             ...(turn && { turn: { ...turn, holder: holderOf(turn.holder) } }),
             onConflict: sibling ? 'sibling' : 'refuse',
           }),
@@ -221,7 +221,7 @@ async function work(
             items.map(({ text, parent }) => ({
               message: says(text),
               parent: typeof parent === 'number' ? { item: parent } : idOf(parent),
-            })) as unknown as NonEmpty<SaveItem>,
+            })),
           ),
         tellIds,
       )

@@ -1,9 +1,7 @@
 import { strict as assert } from 'node:assert'
 import fc from 'fast-check'
-import type { ListEvents, NewEvent } from '../../src/core/event.ts'
-import type { NonEmpty } from '../../src/core/message.ts'
+import type { ListEvents } from '../../src/core/event.ts'
 import type { Store } from '../../src/core/ports.ts'
-import type { DraftPiece } from '../../src/core/turn.ts'
 import { holderOf, type Model, type ModelConversation } from './model.ts'
 import { both, words } from './model-operations.ts'
 import { addEvents, endTurn, needHeldTurn, putDraft, reopenTurn } from './model-turns.ts'
@@ -113,10 +111,10 @@ export async function runTurnOperation(
       const { holder, texts } = operation
       const drafts = turns.find(one => one.key === key)?.drafts ?? []
       const from = Math.max(0, drafts.length + operation.off)
-      const pieces = texts.map((text, i) => ({ n: from + i, type: 'text', text }))
+      const pieces = texts.map((text, i) => ({ n: from + i, type: 'text' as const, text }))
       return both(
         () => putDraft(model, conversation, key, holder, from, texts),
-        () => store.putDraft(id, key, holderOf(holder), pieces as unknown as NonEmpty<DraftPiece>),
+        () => store.putDraft(id, key, holderOf(holder), pieces),
       )
     }
     case 'renewTurn':
@@ -145,7 +143,7 @@ export async function runTurnOperation(
       const events = operation.types.map(type => ({ type }))
       return both(
         () => addEvents(model, conversation, operation.types),
-        () => store.addEvents(id, events as unknown as NonEmpty<NewEvent>),
+        () => store.addEvents(id, events),
       )
     }
     case 'listEvents':

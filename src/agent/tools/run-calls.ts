@@ -3,7 +3,7 @@ import { errorText } from '../../core/error-text.ts'
 import type { NewEvent } from '../../core/event.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { NewMessage, NonEmpty } from '../../core/message.ts'
+import type { NewMessage } from '../../core/message.ts'
 import { addUsage, type Usage } from '../../core/turn.ts'
 import { unlessAborted } from '../../core/wait.ts'
 import type { TurnRecording } from '../../recorder/recording.ts'
@@ -39,7 +39,7 @@ export async function runCalls(calls: readonly ToolCallBlock[], options: RunCall
     if (problem !== null) await storeResult(call, { output: problem, isError: true }, options)
   }
   if (runnable.length === 0) return {}
-  await recording.trace(runnable.map(call => startOf(call, options)) as unknown as NonEmpty<NewEvent>)
+  await recording.trace(runnable.map(call => startOf(call, options)))
   signal.throwIfAborted()
   let usage: Usage = {}
   await Promise.allSettled(

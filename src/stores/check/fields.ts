@@ -1,7 +1,6 @@
 import * as core from '../../core/check.ts'
 import { InvalidError } from '../../core/errors.ts'
 import { checkJsonObject, isPlainObject } from '../../core/json.ts'
-import type { NonEmpty } from '../../core/message.ts'
 
 /** Checks one value and returns it. Throws InvalidError naming the field. */
 export type FieldCheck = (value: never, field: string) => unknown
@@ -40,7 +39,7 @@ export function plainObject<T>(problem: string, check: (given: T & object, field
 
 /** A list of at least one element. */
 export function nonEmptyList<T>(field: string, check: (given: T, field: string) => T) {
-  return (list: NonEmpty<T>): NonEmpty<T> => {
+  return (list: readonly T[]): readonly T[] => {
     core.checkNonEmpty(list, field)
     for (const [i, element] of list.entries()) check(element, `${field}[${i}]`)
     return list

@@ -2,13 +2,12 @@ import type { EventType, ListEvents, NewEvent, TraceEvent } from '../../core/eve
 import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Page } from '../../core/listing.ts'
-import type { NonEmpty } from '../../core/message.ts'
 import { all, type Program, run } from '../engine/engine.ts'
 import type { EventRow } from '../engine/statements.ts'
 import { aboveAll, defaultLimit, numberAfter, pageOf } from './cursor.ts'
 import { lockLiving, needConversation } from './lookup.ts'
 
-export function* addEvents(id: ConversationId, events: NonEmpty<NewEvent>, now: number): Program<void> {
+export function* addEvents(id: ConversationId, events: readonly NewEvent[], now: number): Program<void> {
   const { conv, next_event } = yield* lockLiving(id)
   let n = next_event
   for (const event of events) {

@@ -3,7 +3,6 @@ import { messageOfDraft } from '../../core/draft.ts'
 import { ExpiredError, type Holder, InvalidError, KeyReusedError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { ListTurns, Page, PageOptions } from '../../core/listing.ts'
-import type { NonEmpty } from '../../core/message.ts'
 import { prepareMessage } from '../../core/prepare.ts'
 import {
   addUsage,
@@ -70,7 +69,7 @@ export function* putDraft(
   id: ConversationId,
   key: string,
   holder: Holder,
-  added: NonEmpty<DraftPiece>,
+  added: readonly DraftPiece[],
   now: number,
 ): Program<void> {
   const { conv } = yield* lockLiving(id)

@@ -219,7 +219,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
 export function appendRequest(
   branch: BranchRef,
   expectedHead: MessageId | null,
-  messages: NonEmpty<NewMessage>,
+  messages: readonly NewMessage[],
   options: AppendOptions,
   now: number,
 ): AppendRequest {
@@ -236,7 +236,7 @@ export function appendRequest(
   }
 }
 
-function prepareItems(items: NonEmpty<SaveItem>): NonEmpty<PreparedItem> {
+function prepareItems(items: readonly SaveItem[]): NonEmpty<PreparedItem> {
   checkNonEmpty(items, 'items')
   return items.map((item, i) => {
     const field = `items[${i}]`

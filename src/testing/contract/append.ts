@@ -3,7 +3,7 @@ import { encodeBody } from '../../core/body.ts'
 import type { ConflictError, NotFoundError } from '../../core/errors.ts'
 import { hashMessage, sha256Hex } from '../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import { contentOf, type NewMessage, type NonEmpty, textOf } from '../../core/message.ts'
+import { contentOf, type NewMessage, textOf } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import { pathOf } from '../../core/path.ts'
 import type { Store } from '../../core/ports.ts'
@@ -203,7 +203,7 @@ export const appendCases: readonly ContractCase[] = [
   }) => {
     const { branch } = await store.create()
     const roles = ['user', 'assistant', 'tool_result', 'tool', 'system', 'developer'] as const
-    const said = roles.map(role => say(role, role)) as unknown as NonEmpty<NewMessage>
+    const said = roles.map(role => say(role, role))
     const messages = await pathOf(store, (await store.append(branch, null, said)).head)
     assert.deepEqual(
       messages.map(message => message.role),
@@ -245,7 +245,7 @@ export const appendCases: readonly ContractCase[] = [
   it('keeps the order of many messages in one append', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const many = Array.from({ length: 300 }, (_, i) => say(`message ${i}`))
-    const { ids, head } = await store.append(branch, null, many as unknown as NonEmpty<NewMessage>)
+    const { ids, head } = await store.append(branch, null, many)
     const path = await pathOf(store, head)
     assert.deepEqual(
       path.map(message => message.id),

@@ -3,10 +3,10 @@ import type { BranchRef } from '../../core/branch.ts'
 import type { NewConversation } from '../../core/conversation.ts'
 import { type ErrorCode, type Holder, SkeinError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import { type Message, type NewMessage, type NonEmpty, type RoleInput, textOf } from '../../core/message.ts'
+import { type Message, type NewMessage, type RoleInput, textOf } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import { pathOf } from '../../core/path.ts'
-import type { Appended, BranchInConversation, SaveItem, Store } from '../../core/ports.ts'
+import type { Appended, BranchInConversation, Store } from '../../core/ports.ts'
 import type { CaseContext, ContractCase } from './contract-case.ts'
 
 /** A valid conversation id and a valid message id that no store has. */
@@ -41,12 +41,12 @@ export async function rejects<E extends SkeinError = SkeinError>(
 export async function appendTexts(
   store: Store,
   at: BranchRef | BranchInConversation,
-  ...texts: NonEmpty<string>
+  ...texts: readonly string[]
 ): Promise<Appended> {
   const ref = 'branch' in at ? at.branch : at
   const { head } = await store.getBranch(ref)
   const messages = texts.map((text, i) => say(text, i % 2 === 0 ? 'user' : 'assistant'))
-  return store.append(ref, head, messages as unknown as NonEmpty<NewMessage>)
+  return store.append(ref, head, messages)
 }
 
 /** A conversation with three messages on `main`: one, two, three. */
@@ -85,7 +85,7 @@ export async function grow<Name extends string>(
     const parent = shape[name]
     return { message: say(name), parent: parent === null ? null : { item: names.indexOf(parent) } }
   })
-  const ids = await store.save(id, items as unknown as NonEmpty<SaveItem>)
+  const ids = await store.save(id, items)
   return Object.fromEntries(names.map((name, i) => [name, ids[i]])) as Record<Name, MessageId>
 }
 

@@ -2,7 +2,6 @@ import { strict as assert } from 'node:assert'
 import type { BranchRef } from '../../core/branch.ts'
 import type { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import type { NonEmpty } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import { pathOf } from '../../core/path.ts'
 import type { MovedBranch, SaveItem, Store } from '../../core/ports.ts'
@@ -271,7 +270,7 @@ export const deletingCases: readonly ContractCase[] = [
       if (item % 10 === 0) items.push({ message: say(`side${item}`), parent: { item } })
       above = { item }
     }
-    const ids = await store.save(conversation.id, items as unknown as NonEmpty<SaveItem>)
+    const ids = await store.save(conversation.id, items)
     await store.moveBranch(branch, null, ids.at(-1)!)
     const result = await store.deleteMessages([ids[0]], { recursive: true })
     assert.equal(result.deleted, 3000)

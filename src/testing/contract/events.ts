@@ -2,7 +2,6 @@ import { strict as assert } from 'node:assert'
 import type { NotFoundError } from '../../core/errors.ts'
 import type { EventType, NewEvent, TraceEvent } from '../../core/event.ts'
 import type { Page } from '../../core/listing.ts'
-import type { NonEmpty } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import { casesOf, noConversation, rejects, startConversation, writers } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -10,11 +9,11 @@ import type { ContractCase } from './contract-case.ts'
 const it = casesOf('events')
 
 /** Events with their number in `data.i`. */
-function many(count: number, from = 0, type: EventType = 'plan'): NonEmpty<NewEvent> {
+function many(count: number, from = 0, type: EventType = 'plan'): readonly NewEvent[] {
   return Array.from({ length: count }, (_, i) => ({
     type,
     data: { i: from + i },
-  })) as unknown as NonEmpty<NewEvent>
+  }))
 }
 
 export const eventsCases: readonly ContractCase[] = [
@@ -65,7 +64,10 @@ export const eventsCases: readonly ContractCase[] = [
       'plan',
       'tool_started',
     ] as const
-    await store.addEvents(id, types.map(type => ({ type })) as unknown as NonEmpty<NewEvent>)
+    await store.addEvents(
+      id,
+      types.map(type => ({ type })),
+    )
     const numbers = async (options: Parameters<typeof store.listEvents>[1]) =>
       (await store.listEvents(id, options)).items.map(event => event.n)
     const { next } = await store.listEvents(id, { limit: 2 })
@@ -133,7 +135,10 @@ export const eventsCases: readonly ContractCase[] = [
       recovered: true,
     }
     const names = Object.keys(types) as EventType[]
-    await store.addEvents(id, names.map(type => ({ type })) as unknown as NonEmpty<NewEvent>)
+    await store.addEvents(
+      id,
+      names.map(type => ({ type })),
+    )
     assert.deepEqual(
       (await collectPages(page => store.listEvents(id, page))).map(event => event.type),
       names,

@@ -2,7 +2,6 @@ import { strict as assert } from 'node:assert'
 import type { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { ListMessages } from '../../core/listing.ts'
-import type { NewMessage, NonEmpty } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
 import { appendTexts, casesOf, noConversation, rejects, say, startConversation, texts } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -13,7 +12,7 @@ const it = casesOf('message lists')
 async function numbered(store: Store, count: number): Promise<ConversationId> {
   const { conversation, branch } = await store.create()
   const messages = Array.from({ length: count }, (_, n) => say(`${n}`, n % 2 === 0 ? 'user' : 'assistant'))
-  await store.append(branch, null, messages as unknown as NonEmpty<NewMessage>)
+  await store.append(branch, null, messages)
   return conversation.id
 }
 

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
-import type { NewMessage, NonEmpty } from '../../core/message.ts'
+import type { NewMessage } from '../../core/message.ts'
 import { pathOf } from '../../core/path.ts'
 import type { SaveItem } from '../../core/ports.ts'
 import {
@@ -63,7 +63,7 @@ export const saveCases: readonly ContractCase[] = [
   }) => {
     const { conversation } = await store.create()
     const items = [root('0'), under(0, '1'), under(1, '2'), under(0, '3'), under(3, '4'), under(2, '5')]
-    const ids = await store.save(conversation.id, items as unknown as NonEmpty<SaveItem>)
+    const ids = await store.save(conversation.id, items)
     assert.equal(new Set(ids).size, 6)
     assert.deepEqual(texts(await store.getMessages(ids)), ['0', '1', '2', '3', '4', '5'])
     assert.deepEqual(texts(await pathOf(store, ids[5]!)), ['0', '1', '2', '5'])
@@ -173,7 +173,7 @@ export const saveCases: readonly ContractCase[] = [
     clock,
   }) => {
     const { conversation } = await store.create()
-    const many = Array.from({ length: 30 }, () => root('same')) as unknown as NonEmpty<SaveItem>
+    const many = Array.from({ length: 30 }, () => root('same'))
     const ids = [...(await store.save(conversation.id, many)), ...(await store.save(conversation.id, many))]
     const messages = await store.getMessages(ids)
     assert.deepEqual(
@@ -199,10 +199,7 @@ export const saveCases: readonly ContractCase[] = [
   it('saves nothing if one parent is missing (S3-41, S3-80)', async ({ store }) => {
     const { conversation, ids } = await startConversation(store)
     const items = [root('good'), under(0, 'good too'), under(noMessage, 'bad'), under(ids[0], 'good')]
-    const error = await rejects<NotFoundError>(
-      store.save(conversation.id, items as unknown as NonEmpty<SaveItem>),
-      'not_found',
-    )
+    const error = await rejects<NotFoundError>(store.save(conversation.id, items), 'not_found')
     assert.deepEqual([error.kind, error.id], ['message', noMessage])
     assert.deepEqual(await store.getConversation(conversation.id), conversation)
     const [id] = await store.save(conversation.id, [root('next')])

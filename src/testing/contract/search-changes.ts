@@ -1,8 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { SearchOptions } from '../../core/listing.ts'
-import type { NonEmpty } from '../../core/message.ts'
-import type { BranchInConversation, SaveItem, Store } from '../../core/ports.ts'
+import type { BranchInConversation, Store } from '../../core/ports.ts'
 import { appendTexts, casesOf, holder, say, startConversation, texts } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 import { found, plant } from './search-corpus.ts'
@@ -90,7 +89,7 @@ export const searchChangesCases: readonly ContractCase[] = [
       message: { ...say(`comet of ${year}`), at: new Date(Date.UTC(year, 5, 1)) },
       parent: null,
     }))
-    await store.save(conversation.id, items as unknown as NonEmpty<SaveItem>)
+    await store.save(conversation.id, items)
     const expected = years.toSorted((a, b) => b - a).map(year => `comet of ${year}`)
     for (const limit of [1, 3, 12]) {
       const read = await pages(store, 'comet', { limit })
@@ -116,7 +115,7 @@ export const searchChangesCases: readonly ContractCase[] = [
   it('continues at the end of a page, whatever was stored or deleted since', async ({ store, clock }) => {
     const { branch } = await store.create()
     const lines = Array.from({ length: 10 }, (_, i) => `llama ${i}`)
-    const { ids } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))
+    const { ids } = await appendTexts(store, branch, ...lines)
     clock.now += 1_000
     const first = await store.search('llama', { limit: 4 })
     await appendTexts(store, branch, 'llama late')
@@ -294,7 +293,7 @@ export const searchChangesCases: readonly ContractCase[] = [
   it('indexes more messages than one batch', async ({ store }) => {
     const { branch } = await store.create()
     const lines = Array.from({ length: 2_600 }, (_, i) => `finch n${i}`)
-    const { ids } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))
+    const { ids } = await appendTexts(store, branch, ...lines)
     assert.deepEqual(await hits(store, 'n0'), [ids[0]])
     assert.deepEqual(await hits(store, 'n2599'), [ids[2_599]])
     assert.equal(await store.indexSearch(), 0)

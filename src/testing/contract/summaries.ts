@@ -2,7 +2,6 @@ import { strict as assert } from 'node:assert'
 import { type BusyError, type NotFoundError, SkeinError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import type { MessageId } from '../../core/ids.ts'
-import type { NonEmpty } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import { leaseMs } from '../../core/turn.ts'
 import {
@@ -208,7 +207,7 @@ export const summariesCases: readonly ContractCase[] = [
   it('covers a long range in the middle of a path', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const lines = Array.from({ length: 700 }, (_, i) => `m${i}`)
-    const { ids } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))
+    const { ids } = await appendTexts(store, branch, ...lines)
     const range = { first: ids[50]!, last: ids[649]! }
     await store.claimSummary(conversation.id, range, holder())
     const made = { ...range, tokens: 1, text: 'x', holder: holder() }

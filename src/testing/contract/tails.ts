@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { InvalidError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import type { Message, NewMessage, NonEmpty } from '../../core/message.ts'
+import type { Message, NewMessage } from '../../core/message.ts'
 import { pathOf } from '../../core/path.ts'
 import type { Store, TailBudget } from '../../core/ports.ts'
 import { casesOf, holder, rejects, startConversation, texts } from './build.ts'
@@ -10,12 +10,12 @@ import type { ContractCase } from './contract-case.ts'
 const it = casesOf('tails')
 
 /** One letter for each message, its role. Each message has as many tokens as its position in the text. */
-function talk(roles: string): NonEmpty<NewMessage> {
+function talk(roles: string): readonly NewMessage[] {
   const names = { u: 'user', a: 'assistant', t: 'tool_result', s: 'system' } as const
   const messages = [...roles].map((letter, i): NewMessage => {
     return { role: names[letter as keyof typeof names], blocks: `${letter}${i}`, tokens: i + 1 }
   })
-  return messages as unknown as NonEmpty<NewMessage>
+  return messages
 }
 
 const sum = (messages: readonly Message[]) => messages.reduce((total, message) => total + message.tokens, 0)
@@ -192,7 +192,7 @@ export const tailCases: readonly ContractCase[] = [
       for (const [name, head] of heads) {
         const [message] = talk(letter)
         const made = await store.append({ conversationId: conversation.id, name }, head, [
-          { ...message, tokens: (i * 7 + name.length) % 11 },
+          { ...message!, tokens: (i * 7 + name.length) % 11 },
         ])
         heads.set(name, made.head)
       }

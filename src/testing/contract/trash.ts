@@ -1,7 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { InvalidError, NotFoundError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/hash.ts'
-import type { NonEmpty } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import { pathOf } from '../../core/path.ts'
 import {
@@ -279,7 +278,7 @@ export const trashCases: readonly ContractCase[] = [
   it('purges a long conversation completely', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const lines = Array.from({ length: 4_500 }, (_, i) => `line ${i}`)
-    const { ids } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))
+    const { ids } = await appendTexts(store, branch, ...lines)
     const other = await startConversation(store)
     await store.indexSearch()
     await store.trash(conversation.id)
@@ -297,7 +296,7 @@ export const trashCases: readonly ContractCase[] = [
       const lines = Array.from({ length: 2_500 }, (_, i) => `line ${i}`)
       for (let round = 0; round < 3; round++) {
         const { conversation, branch } = await store.create()
-        const { head } = await appendTexts(store, branch, ...(lines as unknown as NonEmpty<string>))
+        const { head } = await appendTexts(store, branch, ...lines)
         await store.trash(conversation.id)
         const [purged, restored] = await Promise.allSettled([
           store.purge(conversation.id),

@@ -1,6 +1,5 @@
 import { strict as assert } from 'node:assert'
 import type { Finding } from '../../core/finding.ts'
-import type { NonEmpty } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
 import { appendTexts, casesOf, holder, noConversation, say, startConversation, summarise } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -75,11 +74,7 @@ export const verifyingCases: readonly ContractCase[] = [
     await startConversation(store)
     clock.now += 1_000
     const { branch } = await startConversation(store)
-    await appendTexts(
-      store,
-      branch,
-      ...(Array.from({ length: 9 }, (_, i) => `${i}`) as unknown as NonEmpty<string>),
-    )
+    await appendTexts(store, branch, ...Array.from({ length: 9 }, (_, i) => `${i}`))
     const { messages, conversations } = await store.verify({ newest: 5 })
     assert.deepEqual([messages, conversations], [5, 1])
     assert.equal((await store.verify({ newest: 14 })).messages, 14)

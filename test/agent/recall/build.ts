@@ -1,6 +1,6 @@
 import type { NewConversation } from '../../../src/core/conversation.ts'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
-import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
+import type { NewMessage } from '../../../src/core/message.ts'
 import type { BranchInConversation, Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
 
@@ -31,6 +31,6 @@ export async function talk(
     if (typeof one !== 'string') return one
     return { role: i % 2 === 0 ? 'user' : 'assistant', blocks: one }
   })
-  const appended = await store.append(place.branch, null, messages as unknown as NonEmpty<NewMessage>)
+  const appended = await store.append(place.branch, null, messages)
   return { ...place, id: place.conversation.id, ids: appended.ids }
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fit } from '../../../src/context/fit/fit.ts'
 import { roomWithMargin, type Window } from '../../../src/context/fit/window.ts'
 import { readContext } from '../../../src/context/read-context.ts'
-import type { Message, NewMessage, NonEmpty } from '../../../src/core/message.ts'
+import type { Message, NewMessage } from '../../../src/core/message.ts'
 import { pathOf as storedPath } from '../../../src/core/path.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { estimateTokens } from '../../../src/core/tokens.ts'
@@ -102,7 +102,7 @@ describe('a context made of a tail', () => {
         const said = tokens.map((size, i): NewMessage => {
           return { role: i % 2 ? 'assistant' : 'user', blocks: `${i} `.padEnd(4 * size, '.') }
         })
-        const { head } = await store.append(branch, null, said as unknown as NonEmpty<NewMessage>)
+        const { head } = await store.append(branch, null, said)
         const path = await storedPath(store, head)
         const { fitted, messages, older } = await readContext(store, head, window, { system: 'Be kind.' })
         const whole = fit(path, window, { system: 'Be kind.' })

@@ -3,7 +3,7 @@ import { fit } from '../../../src/context/fit/fit.ts'
 import { shrinkSteps } from '../../../src/context/fit/window.ts'
 import { readContext } from '../../../src/context/read-context.ts'
 import { ContextLengthError } from '../../../src/core/errors.ts'
-import { type NewMessage, type NonEmpty, textOf } from '../../../src/core/message.ts'
+import { type NewMessage, textOf } from '../../../src/core/message.ts'
 import { openStore } from '../../../src/stores/open.ts'
 
 const words = (n: number) => `m${n} `.padEnd(400, '.')
@@ -12,7 +12,7 @@ const window = { limit: 10_000, keepRecent: 4 }
 async function stored(messages: readonly NewMessage[]) {
   const store = await openStore(':memory:')
   const { branch } = await store.create()
-  const { head } = await store.append(branch, null, messages as unknown as NonEmpty<NewMessage>)
+  const { head } = await store.append(branch, null, messages)
   const read = await readContext(store, head, window, { system: 'Be kind.' })
   await store.close()
   return read

@@ -4,7 +4,6 @@ import { newestSummary } from '../../../src/context/summary/newest-summary.ts'
 import { readUncovered } from '../../../src/context/summary/read-uncovered.ts'
 import type { Holder } from '../../../src/core/errors.ts'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
-import type { NonEmpty } from '../../../src/core/message.ts'
 import { collectPages } from '../../../src/core/pages.ts'
 import { pathOf } from '../../../src/core/path.ts'
 import type { SaveItem, Store } from '../../../src/core/ports.ts'
@@ -29,7 +28,7 @@ async function grow(
   })
   return {
     id: conversation.id,
-    ids: await store.save(conversation.id, items as unknown as NonEmpty<SaveItem>),
+    ids: await store.save(conversation.id, items),
   }
 }
 

@@ -3,7 +3,7 @@ import { type SummarizeOptions, summarize } from '../../../src/context/summary/s
 import type { BranchRef } from '../../../src/core/branch.ts'
 import { ModelError } from '../../../src/core/errors.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
-import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
+import type { NewMessage } from '../../../src/core/message.ts'
 import { collectPages } from '../../../src/core/pages.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { leaseMs } from '../../../src/core/turn.ts'
@@ -28,7 +28,7 @@ describe('summaries in trouble', () => {
   afterEach(() => store.close())
 
   async function say(...messages: readonly NewMessage[]) {
-    const given = messages as unknown as NonEmpty<NewMessage>
+    const given = messages
     ids.push(...(await store.append(branch, ids.at(-1) ?? null, given)).ids)
   }
   const talk = (from: number, to: number) =>

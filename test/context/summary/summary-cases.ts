@@ -5,7 +5,7 @@ import type { Block } from '../../../src/core/block.ts'
 import type { BranchRef } from '../../../src/core/branch.ts'
 import { ContextLengthError, type Holder, ModelError } from '../../../src/core/errors.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
-import { type NewMessage, type NonEmpty, textOf } from '../../../src/core/message.ts'
+import { type NewMessage, textOf } from '../../../src/core/message.ts'
 import { collectPages } from '../../../src/core/pages.ts'
 import { pathOf } from '../../../src/core/path.ts'
 import type { Store } from '../../../src/core/ports.ts'
@@ -59,11 +59,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
     afterEach(() => store.close())
 
     async function say(...messages: readonly NewMessage[]) {
-      const appended = await store.append(
-        branch,
-        ids.at(-1) ?? null,
-        messages as unknown as NonEmpty<NewMessage>,
-      )
+      const appended = await store.append(branch, ids.at(-1) ?? null, messages)
       ids.push(...appended.ids)
     }
     const talk = (from: number, to: number) =>

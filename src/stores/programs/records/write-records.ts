@@ -1,7 +1,6 @@
 import { checkNonEmpty } from '../../../core/check.ts'
 import { InvalidError } from '../../../core/errors.ts'
 import type { ConversationId } from '../../../core/ids.ts'
-import type { NonEmpty } from '../../../core/message.ts'
 import type { BlobRecord, RecordOutcome, RecordOutcomes, StoreRecord } from '../../../core/record.ts'
 import { checkRecord } from '../../check/record.ts'
 import { first, type Program, run } from '../../engine/engine.ts'
@@ -15,7 +14,7 @@ import { putDraftRecord, putEventRecord, putSummaryRecord, putTurnRecord } from 
 type CheckedRecord = { readonly record: StoreRecord } | { readonly fault: string }
 
 /** Checks records before an engine sees them. A refused record does not affect the others. */
-export function checkRecords(records: NonEmpty<StoreRecord>): readonly CheckedRecord[] {
+export function checkRecords(records: readonly StoreRecord[]): readonly CheckedRecord[] {
   checkNonEmpty(records, 'records')
   return records.map((record): CheckedRecord => {
     try {
