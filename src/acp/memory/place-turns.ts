@@ -75,19 +75,18 @@ function matchAt(turn: TurnText, end: UserEnd, region: () => ReplayRegion) {
   if (!turn.question) return null
   const from = beginOf(turn.question, end)
   if (from === null) {
-    // The answer alone identifies the turn if it is long, or if the question has no text.
-    const least = turn.question.text === '' ? 1 : uniqueLength
-    return answerOf(turn).length >= least && hasAllAnswers(region(), turn)
-      ? { from: end.from, agreement: 3, exactness: 0 }
-      : null
+    const isIdentified =
+      turn.question.text === '' ? hasAllAnswers(region(), turn) : hasWholeAnswer(region(), turn)
+    return isIdentified ? { from: end.from, agreement: 3, exactness: 0 } : null
   }
   const exactness = from === end.at - end.text.length ? 2 : from === end.from ? 1 : 0
   return { from, agreement: agreementOf(region(), turn), exactness }
 }
 
-/** 3 if the turn's answer, or a part of it, follows; 2 if no answer follows; 1 if another one does. */
+/** 3 if the turn's answer, or a part of it, follows; 2 if no answer follows or none is stored; 1 if another one
+ *  follows. */
 function agreementOf(region: ReplayRegion, turn: TurnText): number {
-  if (isEmptyRegion(region)) return 2
+  if (isEmptyRegion(region) || turn.rest.length === 0) return 2
   const isPart = region.answer !== '' && answerOf(turn).includes(region.answer)
   return isPart || messagesIn(region, answersOf(turn)).length > 0 || hasCallOf(region, turn.rest) ? 3 : 1
 }
@@ -103,6 +102,15 @@ function beginOf({ text, injected, isWhole }: MessageText, end: UserEnd): number
   return found === -1 ? null : start + found
 }
 
+/** Whether the region contains every character of a long answer. Its end alone would not identify the turn:
+ *  many answers end with the same sentence. */
+function hasWholeAnswer(region: ReplayRegion, turn: TurnText): boolean {
+  const answer = answerOf(turn)
+  return answer.length >= uniqueLength && region.answer.includes(answer)
+}
+
+/** Whether the region contains all answers, each at least with its end: a question without text gives no other
+ *  evidence. */
 function hasAllAnswers(region: ReplayRegion, turn: TurnText): boolean {
   const answers = answersOf(turn)
   return answers.length > 0 && messagesIn(region, answers).length === answers.length

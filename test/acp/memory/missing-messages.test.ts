@@ -163,6 +163,22 @@ describe('what an agent lacks', () => {
     expect(lacking(replay, stored)).toEqual(['Thanks'])
   })
 
+  it('is a turn whose answer only ends like one that the agent has for another question', () => {
+    const rest = 'All is well, and there is more to say of it.'
+    const stored = path(
+      user('first'),
+      assistant(`one: ${rest}`),
+      user('second'),
+      user('third'),
+      assistant(`three: ${rest}`),
+    )
+    const replay = [said('first'), answered(`one: ${rest}`), said('second'), answered(`two: ${rest}`)]
+    expect(lacking(replay, stored)).toEqual(['third', `three: ${rest}`])
+    expect(lacking([...replay.slice(0, 2), said('changed'), answered(`three: ${rest}`)], stored)).toEqual([
+      'second',
+    ])
+  })
+
   it('is nothing of two prompts that nobody answered, replayed one behind the other', () => {
     const unanswered = [user('one'), user('two'), user('three'), assistant('3')]
     const stored = path(...unanswered)
