@@ -4,8 +4,8 @@ import { agentCommand, openStage, type Stage } from './agents/harness.ts'
 import { answerMarker, marker, timesGiven } from './agents/model-server.ts'
 import { type SdkClient, startSdkClient } from './agents/sdk-client.ts'
 
-/** The agents of the battery are bad in the ways that they claim to be, and the good one is good: seen by a
- *  client that has nothing between itself and them. */
+/** The agents of the tests have exactly the faults that they claim, and the good one has none, as a client
+ *  without a proxy sees it. */
 
 const [first, second] = [marker('first'), marker('second')]
 
@@ -24,9 +24,9 @@ async function afterDeath(
 
 const code = (number: number) => expect.objectContaining({ code: number })
 
-describe('the agents of the battery', () => {
+describe('the agents of the tests', () => {
   it.each(['forgetful', 'joins'] as const)(
-    '%s has no capabilities and forgets with its process',
+    '%s has no capabilities, and forgets when its process ends',
     async name => {
       await using stage = await openStage()
       const { client, sessionId } = await afterDeath(stage, agentCommand(name))
@@ -42,7 +42,7 @@ describe('the agents of the battery', () => {
     },
   )
 
-  it('liar advertises everything and restores nothing', async () => {
+  it('liar advertises every capability and restores nothing', async () => {
     await using stage = await openStage()
     const { client, sessionId } = await afterDeath(stage, agentCommand('liar'))
     await using _ = client
@@ -55,7 +55,7 @@ describe('the agents of the battery', () => {
     expect(client.updates).toEqual([])
   })
 
-  it('empty-load loads with success, shows nothing and knows nothing', async () => {
+  it('empty-load answers a load with success, replays nothing and knows nothing', async () => {
     await using stage = await openStage()
     const { client, sessionId } = await afterDeath(stage, agentCommand('empty-load'))
     await using _ = client
@@ -65,7 +65,7 @@ describe('the agents of the battery', () => {
     expect(stage.model.last.messages).toEqual([{ role: 'user', text: second }])
   })
 
-  it('early-load answers in the middle of its replay, and remembers', async () => {
+  it('early-load answers a load in the middle of its replay, and remembers', async () => {
     await using stage = await openStage()
     const { client, sessionId } = await afterDeath(stage, agentCommand('early-load'))
     await using _ = client
@@ -85,7 +85,7 @@ describe('the agents of the battery', () => {
     turns: [first, answerMarker(1)],
   } as const
   it.each(Object.entries(left))(
-    'dies --keeps=%s ends in the middle of an answer, and that is what is left',
+    'dies --keeps=%s ends in the middle of an answer and keeps only that',
     async (keeps, expected) => {
       await using stage = await openStage()
       const command = agentCommand('dies', `--keeps=${keeps}`)
@@ -108,7 +108,7 @@ describe('the agents of the battery', () => {
     },
   )
 
-  it('repeats replays its own reminder as words of the user', async () => {
+  it('repeats replays its own reminder as text of the user', async () => {
     await using stage = await openStage()
     const { client, sessionId } = await afterDeath(stage, agentCommand('repeats'))
     await using _ = client
@@ -118,7 +118,7 @@ describe('the agents of the battery', () => {
     expect(timesGiven(stage.model.last, first)).toBe(1)
   })
 
-  it('notices says something before an answer that neither its model nor a replay has', async () => {
+  it('notices sends a text before each answer that neither its model nor a replay contains', async () => {
     await using stage = await openStage()
     const { client, sessionId } = await afterDeath(stage, agentCommand('notices'))
     await using _ = client
@@ -131,7 +131,7 @@ describe('the agents of the battery', () => {
   })
 
   it.each([-32_002, -32_602, -32_603, -32_000])(
-    'unknown-codes answers for what it has forgotten with %d',
+    'unknown-codes refuses an unknown session with %d',
     async number => {
       await using stage = await openStage()
       const command = agentCommand('unknown-codes', `--code=${number}`)
@@ -164,7 +164,7 @@ describe('the good agent', () => {
     expect(timesGiven(stage.model.last, first)).toBe(1)
   })
 
-  it('lists, forks, closes and deletes', async () => {
+  it('lists, forks, closes and deletes its sessions', async () => {
     await using stage = await openStage()
     await using client = await startSdkClient(stage, agentCommand('good'))
     const { agent } = client
@@ -179,11 +179,11 @@ describe('the good agent', () => {
     await expect(client.prompt(fork, 'closed')).rejects.toEqual(code(-32_002))
     await agent.request('session/delete', { sessionId: fork })
     expect(await listed()).toEqual([sessionId])
-    await client.prompt(sessionId, 'the first goes on')
+    await client.prompt(sessionId, 'the first continues')
     expect(timesGiven(stage.model.last, second)).toBe(0)
   })
 
-  it('can be without any of it', async () => {
+  it('can lack any of these capabilities', async () => {
     await using stage = await openStage()
     await using all = await startSdkClient(stage, agentCommand('good'))
     expect(readCapabilities(all)).toEqual(everything)
@@ -196,7 +196,7 @@ describe('the good agent', () => {
       await expect(none.agent.request(`session/${method}` as string, params)).rejects.toEqual(code(-32_601))
   })
 
-  it('takes a system prompt, and drops one that is not given again', async () => {
+  it('accepts a system prompt, and drops one that is not sent again', async () => {
     await using stage = await openStage()
     await using client = await startSdkClient(stage, agentCommand('good', '--system-prompt'))
     const systemPrompt = { mode: 'append', content: [{ type: 'text', text: 'Be kind.' }] } as const
@@ -212,7 +212,7 @@ describe('the good agent', () => {
   })
 
   it.each(['yes', 'no'] as const)(
-    'thinks, plans, asks for a tool (%s), counts, and has modes',
+    'thinks, plans, requests a permission (%s), reports usage, and has modes',
     async permission => {
       await using stage = await openStage()
       await using client = await startSdkClient(stage, agentCommand('good'), permission)
@@ -260,7 +260,7 @@ describe('the good agent', () => {
     },
   )
 
-  it('is called off in the middle of an answer, and keeps what it had said', async () => {
+  it('is cancelled in the middle of an answer, and keeps the part that it has sent', async () => {
     await using stage = await openStage()
     await using client = await startSdkClient(stage, agentCommand('good'))
     const sessionId = await client.newSession()

@@ -8,11 +8,11 @@ import { startSdkClient } from './agents/sdk-client.ts'
 import { openThread } from './agents/shown.ts'
 import { noise, receivedFile, strangeLinesFor } from './agents/strange-lines.ts'
 
-/** The editor of the battery sees and counts what is really sent, and its model what is really given. */
+/** The editor of the tests sees and counts what is really sent, and its model what it is really given. */
 
 const [first, second] = [marker('first'), marker('second')]
 
-describe('the editor of the battery', () => {
+describe('the editor of the tests', () => {
   it('shows each message of a good agent once, before its death and after it', async () => {
     await using stage = await openStage()
     const before = await stage.start(agentCommand('good'))
@@ -42,7 +42,7 @@ describe('the editor of the battery', () => {
     expect(await after.end()).toBe(0)
   })
 
-  it('counts what is shown twice', () => {
+  it('counts texts that are shown twice', () => {
     const thread = openThread()
     const chunk = (text: string, messageId?: string) =>
       thread.hear({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text }, messageId })
@@ -64,7 +64,7 @@ describe('the editor of the battery', () => {
     expect(thread.messages).toEqual([])
   })
 
-  it('kills in the middle of an answer, exactly where the model stands', async () => {
+  it('kills in the middle of an answer, exactly where the model waits', async () => {
     await using stage = await openStage()
     const before = await stage.start(agentCommand('good'))
     const sessionId = await before.newSession()
@@ -80,13 +80,13 @@ describe('the editor of the battery', () => {
     await before.untilShown(sessionId, 'half an ')
     await before.kill9()
     await expect(turn).rejects.toThrow('the process has ended')
-    stage.model.goOn()
+    stage.model.proceed()
     const after = await stage.start(agentCommand('good'))
     await after.load(sessionId)
     expect(after.thread(sessionId).messages.map(({ text }) => text)).toEqual([first])
   })
 
-  it('finds what has left its parents and its group, and kills that too', async () => {
+  it('finds and kills processes that have left their parent and their group', async () => {
     await using stage = await openStage()
     const child = `setInterval(() => {}, 1000)`
     const parent = `
@@ -100,18 +100,18 @@ describe('the editor of the battery', () => {
     expect(client.leftovers()).toEqual([])
   })
 
-  it('says why a start failed, and which code a refusal has', async () => {
+  it('reports why a start failed, and the code of a refusal', async () => {
     await using stage = await openStage()
     await expect(stage.start(['no-such-command-anywhere'])).rejects.toThrow('ENOENT')
     const client = await stage.start(agentCommand('unknown-codes', '--code=-32603'))
-    const refusal = await client.load('nobody').catch(error => error)
+    const refusal = await client.load('unknown').catch(error => error)
     expect(refusal).toBeInstanceOf(Refused)
     expect(refusal.code).toBe(-32_603)
   })
 })
 
 describe('the strange agent', () => {
-  it('says what nobody knows, byte for byte, and hears what it is sent', async () => {
+  it('sends unknown updates byte for byte, and receives the bytes that it is sent', async () => {
     await using stage = await openStage()
     const client = await stage.start(agentCommand('strange', '--noise'), {
       onRequest: method => (method === '_strange/ask' ? { yes: 1 } : undefined),
@@ -139,7 +139,7 @@ describe('the strange agent', () => {
     expect(stage.model.last.messages).toEqual([{ role: 'user', text: first }])
   })
 
-  it('is not understood by a client on the SDK: the unknown is lost there', async () => {
+  it('is not understood by a client on the SDK, which drops unknown updates', async () => {
     await using stage = await openStage()
     await using client = await startSdkClient(stage, agentCommand('strange'))
     await client.prompt(await client.newSession(), first)

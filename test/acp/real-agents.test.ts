@@ -4,8 +4,8 @@ import { questionOf, startMarkedModel } from '../../scripts/agents/model.ts'
 import { givenToModel } from '../../scripts/agents/seen-by.ts'
 import { tableOf } from '../../scripts/agents/table.ts'
 
-/** What `npm run agents` judges by. The agents themselves need the npm registry, and are not part of the
- *  gate. */
+/** The rules by which `npm run agents` judges. The agents themselves need the npm registry, and are not part
+ *  of the gate. */
 
 async function ask(url: string, messages: readonly object[]): Promise<string> {
   const body = { model: 'm', stream: false, messages, tools: [tool] }
@@ -19,7 +19,7 @@ const user = (content: string) => ({ role: 'user', content })
 const assistant = (content: string) => ({ role: 'assistant', content })
 
 describe('npm run agents', () => {
-  it('says yes only if the model was given every turn, and each once', async () => {
+  it('answers yes only if the model received every turn exactly once', async () => {
     const model = await startMarkedModel()
     const first = await ask(model.url, [user(questionOf('one'))])
     expect(first).toBe('ANSWER-one. Understood.')
@@ -36,7 +36,7 @@ describe('npm run agents', () => {
     await model.close()
   })
 
-  it('has a row for each agent and way, and says of one that did not run why', () => {
+  it('has a row for each agent and way, with the reason if it did not run', () => {
     const [agent] = catalogue
     const table = tableOf([
       { agent: agent!, way: 'directly', day: '', cells: { failed: 'no | registry\nat x' } },

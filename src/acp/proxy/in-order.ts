@@ -8,7 +8,7 @@ export function inOrder<T>(
   const waiting: T[] = []
   let busy = false
 
-  async function goOn(first: Promise<void>): Promise<void> {
+  async function drain(first: Promise<void>): Promise<void> {
     busy = true
     for (let under: void | Promise<void> = first; ; under = handle(waiting.shift()!)) {
       try {
@@ -27,6 +27,6 @@ export function inOrder<T>(
       return
     }
     const under = handle(thing)
-    if (under) void goOn(under)
+    if (under) void drain(under)
   }
 }

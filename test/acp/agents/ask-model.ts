@@ -1,7 +1,7 @@
 import { modelUrl } from './environment.ts'
 import type { ModelCall, Step } from './step.ts'
 
-/** Gives a turn to the model of the test, and what it answers as it comes. */
+/** Sends a turn to the model of the test, and yields the steps of its answer. */
 export async function* askModel(call: ModelCall, signal: AbortSignal): AsyncGenerator<Step> {
   const response = await fetch(modelUrl(), { method: 'POST', body: JSON.stringify(call), signal })
   if (!response.ok || !response.body) throw new Error(`the model answered ${response.status}`)

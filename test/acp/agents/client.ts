@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { killAll, processesOf, runVariable } from './processes.ts'
 import { openThread, type Thread } from './shown.ts'
 
-/** A message of the wire, as far as a test looks at it. */
+/** A message of the wire, as far as tests read it. */
 export interface WireMessage {
   readonly id?: string | number | null
   readonly method?: string
@@ -15,7 +15,7 @@ export interface WireMessage {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
 }
 
-/** A request was refused. */
+/** A refused request. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly code: number
@@ -29,55 +29,53 @@ export class Refused extends Error {
 export interface ClientOptions {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /** Answers what the agent asks; `undefined` is a refusal with -32601. Permissions are given unless this
-   *  says otherwise. */
+  /** Answers the agent's requests; `undefined` refuses with -32601. Default: allows permissions. */
   readonly onRequest?: (method: string, params: unknown) => unknown
-  /** Capabilities of the client; files can be read and written unless given. */
+  /** Capabilities of the client. Default: files can be read and written. */
   readonly capabilities?: object
-  /** How long an answer may take; 20 s unless given. */
+  /** How long an answer may take. Default: 20 s. */
   readonly patienceMs?: number
 }
 
-/** An editor that knows nothing of us: lines over pipes, written without the SDK, so that it sees what is
- *  really sent. */
+/** An ordinary editor: lines over pipes, without the SDK, so that it sees what is really sent. */
 export interface AcpClient {
   readonly pid: number
   /** The answer to `initialize`. */
   readonly agent: WireMessage['result']
-  /** Every line that came, as it came, and what it says; null where it is no JSON. */
+  /** Every received line, unchanged, and its message; null if it is not JSON. */
   readonly lines: readonly string[]
   readonly messages: readonly (WireMessage | null)[]
-  /** What the other side wrote to stderr. */
+  /** The stderr of the other side. */
   readonly complaints: string
-  /** What is shown of a session. */
+  /** The shown messages of a session. */
   thread(sessionId: string): Thread
-  /** The updates of a session, in the order they came. */
+  /** The updates of a session, in order. */
   updates(sessionId: string): readonly { readonly sessionUpdate: string; readonly [field: string]: unknown }[]
   newSession(params?: object): Promise<string>
-  /** Opens a session that was there before: its thread begins anew. */
+  /** Opens an existing session: its thread begins anew. */
   load(sessionId: string, params?: object): Promise<WireMessage['result']>
   resume(sessionId: string, params?: object): Promise<WireMessage['result']>
-  /** Says something and waits for the end of the turn. */
+  /** Sends a prompt and waits for the end of the turn. */
   prompt(sessionId: string, text: string | readonly object[]): Promise<WireMessage['result']>
   cancel(sessionId: string): void
   request(method: string, params: object): Promise<WireMessage['result']>
   notify(method: string, params: object): void
-  /** Sends a line of bytes, without its end. */
+  /** Sends a line of bytes, without its line end. */
   send(line: string): void
-  /** Waits until such a message has come, from the first on. */
+  /** Waits for such a message, also among those that have arrived. */
   until(isIt: (message: WireMessage) => boolean): Promise<WireMessage>
   /** Waits until this text is shown in a session. */
   untilShown(sessionId: string, text: string): Promise<void>
-  /** Ends the other side, and all that it has started, as a power cut would. */
+  /** Kills the other side and all its children, as a power cut would. */
   kill9(): Promise<void>
-  /** Hangs up, waits for the other side to leave, and returns how it left. What stays is killed, and is an
-   *  error. */
+  /** Disconnects, waits until the other side exits, and returns how. Remaining processes are killed, and are
+   *  an error. */
   end(): Promise<number | null>
-  /** Processes that descend from this start, and live. */
+  /** The living processes that descend from this start. */
   leftovers(): readonly number[]
 }
 
-/** Starts a command and says hello to it. */
+/** Starts a command and initializes it. */
 export async function startClient(command: readonly string[], options: ClientOptions): Promise<AcpClient> {
   const run = randomUUID()
   const patience = options.patienceMs ?? 20_000
@@ -239,7 +237,7 @@ function ordinaryAnswer(method: string, params: { options?: readonly { optionId:
     const allowing = params.options?.find(({ kind }) => kind === 'allow_once') ?? params.options?.[0]
     return { outcome: { outcome: 'selected', optionId: allowing?.optionId } }
   }
-  if (method === 'fs/read_text_file') return { content: 'what stands in the file' }
+  if (method === 'fs/read_text_file') return { content: 'the content of the file' }
   if (method === 'fs/write_text_file') return {}
   return undefined
 }

@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
 import { createAgent, type Traits } from './kit.ts'
 import { inProcess, onDisk } from './memory.ts'
-import { canLoad, canResume } from './taking-up.ts'
+import { canLoad, canResume } from './reopening.ts'
 
-/** Its process ends in the middle of an answer, when its model says so. What is left of the turn after that:
- *  `--keeps=nothing` has neither memory nor capabilities, `--keeps=question` loses the answer, and
- *  `--keeps=turns` loses question and answer while the load still succeeds. */
+/** Its process ends in the middle of an answer, when its model says so. `--keeps=nothing` has neither memory
+ *  nor capabilities, `--keeps=question` loses the answer, and `--keeps=turns` loses question and answer, but
+ *  answers a load with success. */
 const { values } = parseArgs({ options: { keeps: { type: 'string', default: 'nothing' } } })
 const capabilities = { loadSession: true, sessionCapabilities: { resume: {} } }
 const traits: Readonly<Record<string, () => Omit<Traits, 'name'>>> = {

@@ -3,8 +3,8 @@ import type { AgentContext } from '@agentclientprotocol/sdk/unstable'
 import { createAgent } from './kit.ts'
 import { onDisk, type Remembered } from './memory.ts'
 
-/** Keeps its sessions on disk, and answers a load in the middle of the replay: the rest comes later, a piece
- *  at a time. */
+/** Stores its sessions on disk, and answers a load in the middle of the replay: the rest follows in
+ *  chunks. */
 const kit = createAgent({ name: 'early-load', memory: onDisk(), capabilities: { loadSession: true } })
 
 async function replay(known: Remembered, client: AgentContext, from: number, to?: number): Promise<void> {

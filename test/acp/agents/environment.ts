@@ -1,14 +1,14 @@
 import { mkdirSync } from 'node:fs'
 
-/** The names under which a test tells its agents where their model is and where they may keep things. */
+/** The variables that tell agents where their model is and where they may store files. */
 export const variables = { model: 'TEST_AGENT_MODEL', state: 'TEST_AGENT_STATE' } as const
 
-/** Where the model of this agent listens. */
+/** The address of this agent's model. */
 export function modelUrl(): string {
   return wanted(variables.model)
 }
 
-/** The folder of an agent that keeps something. */
+/** The folder of an agent that stores files. */
 export function stateFolder(): string {
   const folder = wanted(variables.state)
   mkdirSync(folder, { recursive: true })

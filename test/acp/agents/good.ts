@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
 import { createAgent } from './kit.ts'
 import { onDisk } from './memory.ts'
-import { canLoad, canResume, everything } from './taking-up.ts'
+import { canLoad, canResume, everything } from './reopening.ts'
 
-/** Does what the protocol says: keeps its sessions on disk, resumes, loads, lists, forks, closes and deletes
- *  them, has modes and names its messages. `--system-prompt` takes one; `--without=resume,fork` lacks
- *  these. */
+/** Follows the protocol: stores its sessions on disk, resumes, loads, lists, forks, closes and deletes them,
+ *  has modes and message ids. `--system-prompt` accepts one; `--without=resume,fork` removes these
+ *  capabilities. */
 const { values } = parseArgs({
   options: {
     'system-prompt': { type: 'boolean', default: false },

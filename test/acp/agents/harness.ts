@@ -21,7 +21,7 @@ export type AgentName =
   | 'strange'
   | 'good'
 
-/** What is typed to start one of them. */
+/** The command that starts one of them. */
 export function agentCommand(name: AgentName, ...flags: readonly string[]): readonly string[] {
   return [process.execPath, join(import.meta.dirname, `${name}.ts`), ...flags]
 }
@@ -32,14 +32,14 @@ export function behindProxy(command: readonly string[], ...flags: readonly strin
   return [file, ...args]
 }
 
-/** A machine of its own: a home, a folder to work in, a model, and places where agents may keep things. */
+/** A machine of its own: a home, a working directory, a model, and a folder for the files of agents. */
 export interface Stage {
   readonly model: TestModel
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /** The folder where the agents keep things. */
+  /** The folder for the files of agents. */
   readonly state: string
-  /** Starts an editor against a command. Everything that is still running at the end is killed. */
+  /** Starts an editor with a command. All processes that are still running at the end are killed. */
   start(command: readonly string[], options?: Partial<ClientOptions>): Promise<AcpClient>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -52,7 +52,7 @@ export async function openStage(): Promise<Stage> {
   const env = {
     ...strangeEnvironment(place, process.env),
     LANG: 'C.UTF-8',
-    // Halves the time that each of the many starts takes.
+    // Halves the time of each of the many starts.
     NODE_COMPILE_CACHE: join(tmpdir(), 'skein-acp-compiled'),
     [variables.model]: model.url,
     [variables.state]: state,

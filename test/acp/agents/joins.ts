@@ -1,5 +1,5 @@
 import { createAgent } from './kit.ts'
 import { inProcess } from './memory.ts'
 
-/** Joins the blocks of a prompt with nothing in between; otherwise as forgetful as the forgetful one. */
+/** Joins the blocks of a prompt without a separator; otherwise like the forgetful agent. */
 createAgent({ name: 'joins', memory: inProcess(), separator: '' }).run()

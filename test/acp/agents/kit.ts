@@ -6,45 +6,44 @@ import type { Entry, Memory, Remembered } from './memory.ts'
 import { type Playing, play } from './play.ts'
 import type { ModelMessage } from './step.ts'
 
-/** How an agent of the tests is, where it is not as all the others. */
+/** The ways in which an agent of the tests can differ. */
 export interface Traits {
   readonly name: string
   readonly memory: Memory
   readonly capabilities?: acp.AgentCapabilities
   readonly modes?: readonly string[]
-  /** What stands between the blocks of a prompt before the model sees them. */
+  /** The separator between the blocks of a prompt before the model gets them. */
   readonly separator?: string
-  /** When a turn is kept: the question at once and the answer at its end, or both at the end. */
+  /** When a turn is stored: the question at once and the answer at its end, or both at the end. */
   readonly keeps?: 'question first' | 'whole turns'
   readonly namesMessages?: boolean
-  /** Said by the agent itself before each question, and shown as the user's words in a replay. */
+  /** A text of the agent itself before each question, replayed as text of the user. */
   readonly reminder?: string
-  /** Said by the agent itself before each answer, as if it were a part of it; neither the model nor a replay
-   *  has it. */
+  /** A text of the agent itself before each answer, as if it were a part of it; neither the model nor a
+   *  replay has it. */
   readonly notice?: string
-  /** How it says that it does not know a session. */
+  /** How it refuses an unknown session. */
   readonly unknownCode?: number
 }
 
-/** An agent that is being put together: what each of them does is there already, the rest is added to
- *  `app`. */
+/** An agent under construction: the common parts are there, the rest is added to `app`. */
 export interface AgentKit {
   readonly app: acp.AgentApp
   readonly traits: Traits
-  /** A session of this process, from now on. Throws as the traits say if it is not known. A system prompt
-   *  that is not given again is dropped, which the protocol allows. */
+  /** Opens a session in this process. Throws as the traits say if it is unknown. A system prompt that is not
+   *  sent again is dropped, as the protocol allows. */
   takeUp(sessionId: string, system?: acp.SystemPrompt | null): Remembered
   begin(cwd: string, system: acp.SystemPrompt | null | undefined, entries?: readonly Entry[]): Remembered
   drop(sessionId: string): void
-  /** What a replay of this session consists of. */
+  /** The updates of a replay of this session. */
   replayOf(remembered: Remembered): readonly acp.SessionUpdate[]
   modesOf(remembered: Remembered): { modes?: acp.SessionModeState }
   unknown(sessionId: string): acp.RequestError
-  /** Begins to listen on stdin. */
+  /** Starts to listen on stdin. */
   run(): void
 }
 
-/** An agent that can begin a session, take prompts and be called off, and nothing else. */
+/** An agent that can begin a session, answer prompts and be cancelled, and nothing else. */
 export function createAgent(traits: Traits): AgentKit {
   const { name, memory, capabilities = {}, separator = '\n', keeps = 'question first' } = traits
   const live = new Map<string, Remembered>()
@@ -129,7 +128,7 @@ function noticeOf(sessionId: string, text: string): acp.SessionNotification {
   return { sessionId, update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } } }
 }
 
-/** What the model is told: everything, as the agent has understood it. */
+/** The input of the model: all messages, as the agent has understood them. */
 function messagesOf({ system, entries }: Remembered): readonly ModelMessage[] {
   const said = entries.map(({ role, text }) => ({ role, text }))
   return system === null ? said : [{ role: 'system', text: system }, ...said]
@@ -148,7 +147,7 @@ function questionOf(
   return { role: 'user', text: textOf([...own, ...prompt], separator), updates }
 }
 
-/** The words of a prompt, as a model is given them. */
+/** The text of a prompt, as the model gets it. */
 export function textOf(blocks: readonly acp.ContentBlock[], separator: string): string {
   return blocks.map(wordsOf).join(separator)
 }

@@ -1,8 +1,8 @@
 import { createAgent } from './kit.ts'
 import { inProcess } from './memory.ts'
-import { everything } from './taking-up.ts'
+import { everything } from './reopening.ts'
 
-/** Says that it can do everything with its sessions, and knows none of them. */
+/** Advertises every capability for its sessions, and knows none of them. */
 const kit = createAgent({ name: 'liar', memory: inProcess(), capabilities: everything })
 const lost = (sessionId: string): never => {
   throw kit.unknown(sessionId)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { SessionUpdate } from '@agentclientprotocol/sdk/unstable'
 import { stateFolder } from './environment.ts'
 
-/** What an agent knows of a session. */
+/** The memory of an agent for one session. */
 export interface Remembered {
   readonly sessionId: string
   readonly cwd: string
@@ -13,14 +13,14 @@ export interface Remembered {
   readonly entries: readonly Entry[]
 }
 
-/** What was said: as the model is told it, and as a client is shown it when the session is loaded. */
+/** A message: as the model gets it, and as a client gets it on load. */
 export interface Entry {
   readonly role: 'user' | 'assistant'
   readonly text: string
   readonly updates: readonly SessionUpdate[]
 }
 
-/** Where an agent keeps what it knows. */
+/** Where an agent stores its memory. */
 export interface Memory {
   find(sessionId: string): Remembered | null
   keep(remembered: Remembered): void
@@ -39,7 +39,7 @@ export function inProcess(): Memory {
   }
 }
 
-/** Outlives a kill: a file for each session, never half written. */
+/** Survives a kill: a file for each session, never half written. */
 export function onDisk(folder: string = stateFolder()): Memory {
   const fileOf = (id: string) => join(folder, `${encodeURIComponent(id)}.json`)
   const read = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as Remembered

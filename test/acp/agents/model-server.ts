@@ -4,39 +4,38 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type ModelCall, type Pause, type Step, timesIn } from './step.ts'
 
-/** The model behind the agents of the tests: it records exactly what it is given and answers as it is
- *  told. */
+/** The model of the test agents: records exactly what it is given, and answers as the test says. */
 export interface TestModel {
-  /** For the agent's environment. */
+  /** For the environment of the agent. */
   readonly url: string
-  /** What it was given, in order; one for each turn of an agent. */
+  /** The input of each turn, in order. */
   readonly turns: readonly ModelCall[]
-  /** What it was given last. */
+  /** The last input. */
   readonly last: ModelCall
-  /** The next answer that nothing else was said about. */
+  /** The next answer without a rule of its own. */
   next(...steps: readonly (Step | Pause)[]): void
-  /** The answer to the next turn whose last message has this text in it. */
+  /** The answer to the next turn whose last message contains this text. */
   answerTo(text: string, ...steps: readonly (Step | Pause)[]): void
-  /** Resolves when an answer stands at a `wait`; rejects if none does in time. */
+  /** Resolves when an answer waits at a `wait`; rejects if none does in time. */
   stopped(): Promise<void>
-  /** Lets all answers go on that stand at a `wait`. */
-  goOn(): void
+  /** Continues all answers that wait at a `wait`. */
+  proceed(): void
   close(): Promise<void>
 }
 
-/** How often this text stands in all that the model was given for a turn, whoever is said to have said it. */
+/** How often a text occurs in the input of a turn, in any role. */
 export function timesGiven(turn: ModelCall, text: string): number {
   return turn.messages.reduce((sum, message) => sum + timesIn(message.text, text), 0)
 }
 
-/** Words for a question that can be found again: the default answer names them without their beginning, so
- *  that an answer does not count as the question. */
+/** A recognizable text for a question. The default answer repeats it without its beginning, so that an answer
+ *  does not count as the question. */
 export const marker = (name: string): string => `MARK-${name}`
 
-/** The words that stand in the n-th answer and in no other, unless a test has written it. */
+/** The text that only the n-th answer contains, unless a test has written it. */
 export const answerMarker = (n: number): string => `ANSWER-${n}.`
 
-/** A text in several pieces with a rest between them. */
+/** A text in several chunks with pauses between them. */
 export function slowly(text: string, ms: number): readonly (Step | Pause)[] {
   return piecesOf(text).flatMap(piece => [
     { type: 'text', text: piece } as const,
@@ -86,7 +85,7 @@ export async function startModel(): Promise<TestModel> {
       const tooLate = once(late, 'abort').then(() => Promise.reject(new Error('no answer came to a wait')))
       await Promise.race([arrivals.promise, tooLate])
     },
-    goOn() {
+    proceed() {
       const gates = standing
       standing = []
       arrivals = Promise.withResolvers()
@@ -99,7 +98,7 @@ export async function startModel(): Promise<TestModel> {
   }
 }
 
-/** Says what it was given, so that a person who reads a failure sees it too. */
+/** Describes the input, for people who read a failure. */
 function defaultAnswer({ messages }: ModelCall, n: number): readonly Step[] {
   const asked = messages.filter(({ role }) => role === 'user')
   const found = messages.flatMap(({ text }) => [...text.matchAll(/MARK-([\w-]+)/g)].map(([, name]) => name))
@@ -107,7 +106,7 @@ function defaultAnswer({ messages }: ModelCall, n: number): readonly Step[] {
   return piecesOf(text).map(piece => ({ type: 'text', text: piece }))
 }
 
-/** Some pieces, so that whoever reads them has to put them together. */
+/** Several chunks, so that the reader has to join them. */
 function piecesOf(text: string): readonly string[] {
   return text.match(/.{1,24}/gs) ?? []
 }

@@ -1,9 +1,9 @@
 import { createAgent } from './kit.ts'
 import { onDisk } from './memory.ts'
-import { canLoad } from './taking-up.ts'
+import { canLoad } from './reopening.ts'
 
-/** Keeps its sessions on disk, and says something of its own before each answer that it does not repeat, as
- *  codex does. */
+/** Stores its sessions on disk, and sends a notice before each answer that it does not replay, as codex
+ *  does. */
 const kit = createAgent({
   name: 'notices',
   memory: onDisk(),

@@ -7,18 +7,18 @@ export interface Playing {
   readonly client: Pick<AgentContext, 'notify' | 'request'>
   readonly sessionId: string
   readonly signal: AbortSignal
-  /** Whether the pieces of a message say which one they belong to. */
+  /** Whether the chunks of a message have its id. */
   readonly namesMessages: boolean
 }
 
 export interface Played {
-  /** What was said and done, as a load would show it: pieces put together, calls at their end. */
+  /** The entries of a load: chunks joined, calls at their end. */
   readonly entry: Entry
   readonly stopReason: StopReason
 }
 
-/** Does what the model says, step by step, before the eyes of the client. A cancelled turn keeps what was
- *  said. */
+/** Performs the steps of the model, and sends them to the client. A cancelled turn keeps the text that was
+ *  sent. */
 export async function play(steps: AsyncIterable<Step>, playing: Playing): Promise<Played> {
   const { client, sessionId, signal } = playing
   const named = playing.namesMessages ? { messageId: randomUUID() } : {}
@@ -79,7 +79,7 @@ function planned(content: string) {
   return { content, priority: 'medium', status: 'pending' } as const
 }
 
-/** A call from its beginning to its end; returns it as it stands then. */
+/** A call from its beginning to its end. Returns its final state. */
 async function callTool(
   step: ToolStep,
   { client, sessionId, signal }: Playing,

@@ -1,24 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** The variable by which everything that descends from one start is found again, also what has left its group
- *  and its parents. */
+/** The variable that marks all descendants of one start, also those that have left their group and their
+ *  parents. */
 export const runVariable = 'TEST_AGENT_RUN'
 
-/** The processes that were started with this mark in their environment, and live. Linux only: elsewhere there
- *  are none. */
+/** The living processes with this mark in their environment. Linux only; elsewhere empty. */
 export function processesOf(run: string, variable: string = runVariable): readonly number[] {
   const mark = `${variable}=${run}\0`
   return processIds().filter(pid => {
     try {
       return `${readFileSync(`/proc/${pid}/environ`, 'latin1')}\0`.includes(mark)
     } catch {
-      return false // it has gone, or is somebody else's
+      return false // it has exited, or belongs to another user
     }
   })
 }
 
-/** Ends all of them as a power cut would, also those that are started meanwhile. */
+/** Kills all of them, as a power cut would, also those that are started meanwhile. */
 export async function killAll(run: string, variable: string = runVariable): Promise<void> {
   for (let round = 0; round < 200; round++) {
     const living = processesOf(run, variable)
@@ -33,7 +32,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // it has gone by itself
+    // it has exited by itself
   }
 }
 

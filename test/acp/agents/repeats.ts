@@ -1,9 +1,9 @@
 import { createAgent } from './kit.ts'
 import { onDisk } from './memory.ts'
-import { canLoad } from './taking-up.ts'
+import { canLoad } from './reopening.ts'
 
-/** Keeps its sessions on disk, puts a reminder of its own before each question, and replays that as the
- *  user's words. */
+/** Stores its sessions on disk, puts a reminder of its own before each question, and replays it as text of
+ *  the user. */
 const kit = createAgent({
   name: 'repeats',
   memory: onDisk(),

@@ -7,14 +7,14 @@ import type { Stage } from './harness.ts'
 export interface SdkClient extends AsyncDisposable {
   readonly capabilities: acp.AgentCapabilities
   readonly agent: acp.ClientContext
-  /** All updates that the SDK let through. */
+  /** All updates that the SDK passed on. */
   readonly updates: readonly acp.SessionUpdate[]
-  /** The text of these updates, put together. */
+  /** The text of these updates, joined. */
   told(kind: 'user' | 'agent'): string
   newSession(params?: Partial<acp.NewSessionRequest>): Promise<string>
   load(sessionId: string): Promise<unknown>
   prompt(sessionId: string, ...texts: readonly string[]): Promise<acp.PromptResponse>
-  /** The agent's process ends by itself. */
+  /** The agent's process exits by itself. */
   readonly ended: Promise<number | null>
 }
 

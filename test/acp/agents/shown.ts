@@ -1,22 +1,21 @@
 import { timesIn } from './step.ts'
 
-/** What an editor shows of a session. */
+/** A message that an editor shows. */
 export interface ShownMessage {
   readonly role: 'user' | 'assistant' | 'thought' | 'tool'
   readonly text: string
-  /** The agent's name for it, or the call's. */
+  /** The agent's id for it, or the call's. */
   readonly id: string | null
 }
 
-/** The thread of one session in an editor that does what editors do: pieces of the same speaker are put
- *  together, a call is one line however often there is news of it, nothing is compared with what was shown
- *  before. */
+/** The thread of one session in an editor, as editors build it: consecutive chunks of one speaker are joined,
+ *  a call is one line, and nothing is compared with earlier messages. */
 export interface Thread {
   readonly messages: readonly ShownMessage[]
-  /** The person's own words, which an editor shows as they are sent. */
+  /** The person's own prompt, which an editor shows when it is sent. */
   say(text: string): void
   hear(update: unknown): void
-  /** Opened anew, as before a load. */
+  /** Begins anew, as before a load. */
   clear(): void
   /** How often this text is shown. */
   times(text: string): number
@@ -39,7 +38,7 @@ const speakers = {
 
 export function openThread(): Thread {
   let messages: ShownMessage[] = []
-  /** The person has spoken: what comes next is a new message, whoever speaks. */
+  /** The person has sent a prompt: the next update begins a new message. */
   let isNew = true
   const calls = new Map<string, { readonly title: string; readonly status: string }>()
 

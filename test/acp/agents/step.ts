@@ -1,5 +1,5 @@
-/** What a test's model tells an agent to do next. The agents of this folder read these over HTTP, one JSON
- *  text a line. */
+/** A step that a test's model makes an agent perform. The agents of this folder read these over HTTP, as one
+ *  line of JSON each. */
 export type Step =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thought'; readonly text: string }
@@ -7,7 +7,7 @@ export type Step =
   | { readonly type: 'usage'; readonly used: number; readonly size: number; readonly cost?: number }
   | { readonly type: 'title'; readonly title: string }
   | ToolStep
-  /** The agent's process ends at once, without a word. */
+  /** The agent's process exits at once. */
   | { readonly type: 'die' }
   | { readonly type: 'stop'; readonly reason: 'end_turn' | 'max_tokens' | 'refusal' }
 
@@ -17,17 +17,17 @@ export interface ToolStep {
   readonly title: string
   readonly input: Readonly<Record<string, unknown>>
   readonly output: string
-  /** The person is asked first; a no makes the call fail. */
+  /** The person is asked first; a refusal makes the call fail. */
   readonly asks?: boolean
   readonly callId?: string
 }
 
-/** What a model does by itself while it answers. */
+/** A step of the model itself. */
 export type Pause =
-  /** Stops here until `goOn()`: a test can kill anything exactly there. */
+  /** Stops here until `proceed()`: a test can kill anything exactly there. */
   { readonly type: 'wait' } | { readonly type: 'rest'; readonly ms: number }
 
-/** What an agent gives to the model for a turn. */
+/** The input that an agent sends to the model for a turn. */
 export interface ModelCall {
   readonly agent: string
   readonly sessionId: string
@@ -39,7 +39,7 @@ export interface ModelMessage {
   readonly text: string
 }
 
-/** How often something stands in a text. */
+/** How often a text contains another. */
 export function timesIn(text: string, what: string): number {
   return text.split(what).length - 1
 }

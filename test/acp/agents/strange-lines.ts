@@ -1,5 +1,5 @@
-/** What the strange agent writes, byte for byte: things that are lost by whoever parses a line and prints it
- *  again, or looks at it with a schema. `SESSION` stands for the id of the session. */
+/** The lines of the strange agent, byte for byte: a reader that parses and prints them, or checks them with a
+ *  schema, would change them. `SESSION` is replaced by the session id. */
 export const strangeLines = {
   unknownUpdate:
     '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"hologram_update","depth":{"z":[1,2,3]}}}}',
@@ -20,8 +20,8 @@ export function strangeLinesFor(sessionId: string): readonly string[] {
   return Object.values(strangeLines).map(line => line.replaceAll('SESSION', sessionId))
 }
 
-/** A line that is no JSON: some agents log to stdout. Only with `--noise`. */
-export const noise = 'warning: this line is no JSON'
+/** A line that is not JSON: some agents log to stdout. Only with `--noise`. */
+export const noise = 'warning: this line is not JSON'
 
-/** The file in its folder of state where the strange agent writes every line that it is sent, as it came. */
+/** The file in its folder where the strange agent writes every line that it receives, unchanged. */
 export const receivedFile = 'received.ndjson'

@@ -8,9 +8,9 @@ import { stateFolder } from './environment.ts'
 import type { ModelMessage } from './step.ts'
 import { noise, receivedFile, strangeLinesFor } from './strange-lines.ts'
 
-/** Speaks what nobody knows: unknown updates, `_meta`, extensions in both directions, numbers beyond 2^53,
- *  keys that stand twice. Written without the SDK, which would not send any of it. Forgets with its process.
- *  Before its answer it waits for the answers to its two requests. */
+/** Sends unknown updates, `_meta`, extensions in both directions, numbers beyond 2^53 and duplicate keys.
+ *  Written without the SDK, which would not send any of it. Forgets when its process ends. Before its answer
+ *  it waits for the answers to its two requests. */
 const { values } = parseArgs({ options: { noise: { type: 'boolean', default: false } } })
 const received = join(stateFolder(), receivedFile)
 const known = new Map<string, ModelMessage[]>()

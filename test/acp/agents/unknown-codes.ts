@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { createAgent } from './kit.ts'
 import { inProcess } from './memory.ts'
-import { canLoad, canResume } from './taking-up.ts'
+import { canLoad, canResume } from './reopening.ts'
 
-/** Says that it can load and resume, forgets with its process, and answers for an unknown session with
+/** Advertises load and resume, forgets when its process ends, and refuses an unknown session with
  *  `--code=…`. */
 const { values } = parseArgs({ options: { code: { type: 'string', default: '-32002' } } })
 const kit = createAgent({

@@ -4,7 +4,7 @@ import { agentCommand } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
 import { type Hosting, openHosting } from './hosting.ts'
 
-/** Nobody wakes up with the memory of another conversation, or of another branch. */
+/** An agent never has the memory of another conversation, or of another branch. */
 
 const [first, second, third] = [marker('first'), marker('second'), marker('third')]
 
@@ -21,7 +21,7 @@ describe.each([
   ['that remembers everything', agentCommand('good')],
   ['that forgets', agentCommand('forgetful')],
 ])('an agent %s', (_, command) => {
-  it('does not know on a fork what was said on the other branch, in the same process and in a new one (S4-27)', async () => {
+  it('does not know messages of the other branch on a fork, in the same process and in a new one (S4-27)', async () => {
     await using hosting = await openHosting()
     const host = hosting.host(command)
     await host.say('talk', first)
@@ -43,7 +43,7 @@ describe.each([
     expect(given(hosting, first, second, third)).toEqual([1, 1, 0])
   })
 
-  it('does not know what the branch was moved back before, and a new session begins (S4-27)', async () => {
+  it('does not know messages that the branch was moved back before, and begins a new session (S4-27)', async () => {
     await using hosting = await openHosting()
     const host = hosting.host(command)
     await host.say('talk', first)
@@ -60,7 +60,7 @@ describe.each([
   })
 })
 
-it('an agent whose last message was deleted begins a new session, and is told what is left', async () => {
+it('an agent whose last message was deleted begins a new session, and gets the rest injected', async () => {
   await using hosting = await openHosting()
   const host = hosting.host('good')
   await host.say('talk', first)
@@ -72,8 +72,8 @@ it('an agent whose last message was deleted begins a new session, and is told wh
   expect(given(hosting, first, answerMarker(1), second, third)).toEqual([1, 1, 0, 1])
 })
 
-describe('many at once', () => {
-  it('conversations of one agent, and agents on one store, do not bleed into each other (S4-28, S4-38)', async () => {
+describe('several conversations and agents at once', () => {
+  it('do not mix, neither the conversations of one agent nor the agents on one store (S4-28, S4-38)', async () => {
     await using hosting = await openHosting()
     const hosts = ['good', 'forgetful'].map(name => hosting.host(agentCommand(name as 'good')))
     const talks = hosts.flatMap((host, h) => [0, 1, 2].map(n => ({ host, key: `talk-${h}-${n}` })))
@@ -97,7 +97,7 @@ describe('many at once', () => {
     }
   })
 
-  it('two agents take turns in one conversation, and each is told what the other has heard', async () => {
+  it('take turns in one conversation, and each agent gets the turns of the other injected', async () => {
     await using hosting = await openHosting()
     const [good, other] = [hosting.host('good'), hosting.host('forgetful')]
     await good.say('talk', first)

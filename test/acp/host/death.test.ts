@@ -4,7 +4,8 @@ import { agentCommand } from '../agents/harness.ts'
 import { answerMarker, marker, slowly, timesGiven } from '../agents/model-server.ts'
 import { type Hosting, openHosting } from './hosting.ts'
 
-/** An agent that dies in the middle of an answer: what had arrived is kept, and the next one knows it. */
+/** If an agent dies in the middle of an answer, the text that has arrived is stored, and the next process
+ *  knows it. */
 
 const [first, second, third] = [marker('first'), marker('second'), marker('third')]
 const half = 'HALF of an answer'
@@ -19,7 +20,7 @@ describe('an agent that dies in the middle of an answer', () => {
     ['keeps the question', 'question', 'completed', 1],
     ['keeps whole turns', 'turns', 'completed', 2],
   ] as const)(
-    'is started again by the next message, and knows all of it once, if it %s',
+    'is started again by the next message, and knows everything once, if it %s',
     async (_, keeps, outcome, injected) => {
       await using hosting = await openHosting()
       const host = hosting.host(agentCommand('dies', `--keeps=${keeps}`))
@@ -38,7 +39,7 @@ describe('an agent that dies in the middle of an answer', () => {
   )
 
   it.each(['nothing', 'question', 'turns'])(
-    'before it said a word is followed by one that is asked instead, and hears nothing twice (keeps: %s)',
+    'and before its first update is replaced by one that gets the prompt, and knows nothing twice (keeps: %s)',
     async keeps => {
       await using hosting = await openHosting()
       const host = hosting.host(agentCommand('dies', `--keeps=${keeps}`))
@@ -50,7 +51,7 @@ describe('an agent that dies in the middle of an answer', () => {
     },
   )
 
-  it('twice before it said a word is given up, and the question is not told twice', async () => {
+  it('twice before its first update is not tried again, and the question is not injected twice', async () => {
     await using hosting = await openHosting()
     const host = hosting.host(agentCommand('dies', '--keeps=question'))
     await host.say('talk', first)
@@ -60,7 +61,7 @@ describe('an agent that dies in the middle of an answer', () => {
     expectOnce(hosting, first, answerMarker(1), second, third)
   })
 
-  it('is asked again by resume(), and the question is not told besides', async () => {
+  it('gets the question again with resume(), and not injected besides', async () => {
     await using hosting = await openHosting()
     const host = hosting.host(agentCommand('dies', '--keeps=nothing'))
     await host.say('talk', first)
@@ -72,7 +73,7 @@ describe('an agent that dies in the middle of an answer', () => {
     await expect(host.resume('talk').result()).rejects.toThrow(/nothing to resume/)
   })
 
-  it('that was killed from outside between two turns is started again and told', async () => {
+  it('because it was killed between two turns is started again, with its memory', async () => {
     await using hosting = await openHosting()
     const host = hosting.host('forgetful')
     await host.say('talk', first)
@@ -87,7 +88,7 @@ describe('an agent that dies in the middle of an answer', () => {
 })
 
 describe('an agent that cannot be used', () => {
-  it('is named with its last words if it cannot be started, and the words are kept (S4-42)', async () => {
+  it('is reported with its stderr if it cannot be started, and the message is stored (S4-42)', async () => {
     await using hosting = await openHosting()
     const host = hosting.host([process.execPath, '-e', 'console.error("no licence"); process.exit(3)'], {
       name: 'sad',
@@ -96,7 +97,7 @@ describe('an agent that cannot be used', () => {
     expect(await hosting.words('talk')).toEqual([`user: ${first}`])
   })
 
-  it('because it never introduces itself can be given up, and is ended', async () => {
+  it('because it never answers `initialize` can be aborted, and its process is ended', async () => {
     await using hosting = await openHosting()
     const host = hosting.host([process.execPath, '-e', 'setInterval(() => {}, 1000)'], { name: 'mute' })
     const run = host.send('talk', first)
@@ -113,7 +114,7 @@ describe('an agent that cannot be used', () => {
   it.each([
     [-32_000, /sign in first/],
     [-32_800, /no session/],
-  ])('throws %i when it is taken up again, and no other way is tried', async (code, message) => {
+  ])('throws %i when its session is resumed, and no other way is tried', async (code, message) => {
     await using hosting = await openHosting()
     const command = agentCommand('unknown-codes', `--code=${code}`)
     await hosting.host(command).say('talk', first)

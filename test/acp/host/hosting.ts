@@ -12,23 +12,23 @@ import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { type AgentName, agentCommand, openStage, type Stage } from '../agents/harness.ts'
 import { killAll, processesOf, runVariable } from '../agents/processes.ts'
 
-/** What a run told, and how it ended. */
+/** The events of a run, and its result. */
 export interface Heard {
   readonly events: readonly AgentEvent[]
   readonly reply: Reply
   readonly memory: Extract<AgentEvent, { type: 'memory' }> | undefined
 }
 
-/** A host, and its agent's processes. */
+/** A host, and the processes of its agent. */
 export interface TestHost extends Host {
-  /** Says something and waits for the end, with all that was told. */
+  /** Sends a message and waits for the end. Returns all events. */
   say(target: Target, words: string, options?: Parameters<Host['send']>[2]): Promise<Heard>
   agents(): readonly number[]
-  /** Ends the agent as a power cut would. */
+  /** Kills the agent, as a power cut would. */
   killAgent(): Promise<void>
 }
 
-/** A stage with a store: hosts come and go, what is kept stays. */
+/** A stage with a store: several hosts, one after the other, on the same conversations. */
 export interface Hosting extends Stage {
   readonly store: Store
   host(agent: readonly string[] | AgentName, options?: Partial<HostOptions>): TestHost

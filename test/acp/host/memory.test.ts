@@ -4,11 +4,11 @@ import { agentCommand } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
 import { type Hosting, openHosting, type TestHost } from './hosting.ts'
 
-/** What the next prompt's model sees after the agent's process has gone. */
+/** What the model of the next prompt receives after the agent's process has ended. */
 
 const [first, second, third] = [marker('first'), marker('second'), marker('third')]
 
-/** One turn, then everything is ended; a second one with a new agent. What its model was given has the first
+/** One turn, then everything is ended; a second one with a new agent. Its model receives the first turn
  *  exactly once. */
 async function acrossDeath(hosting: Hosting, command: readonly string[]): Promise<TestHost> {
   const before = hosting.host(command)
@@ -21,7 +21,7 @@ async function acrossDeath(hosting: Hosting, command: readonly string[]): Promis
   return after
 }
 
-/** A question and its answer; the strange one has used a tool besides. */
+/** The messages to inject: a question and its answer; the strange agent has used a tool besides. */
 function toldIn(name: string, outcome: string): number {
   return outcome !== 'injected' ? 0 : name === 'strange' ? 3 : 2
 }
@@ -30,24 +30,24 @@ function expectOnce({ model }: Hosting, ...texts: readonly string[]): void {
   for (const text of texts) expect([text, timesGiven(model.last, text)]).toEqual([text, 1])
 }
 
-describe('an agent whose process has gone knows every earlier turn exactly once', () => {
+describe('an agent whose process has ended knows every earlier turn exactly once', () => {
   it.each([
     ['resumes', ['good'], 'resumed', []],
     ['only loads', ['good', '--without=resume'], 'loaded', []],
     ['answers a load in the middle of its replay', ['early-load'], 'loaded', []],
-    ['repeats its own context as the user’s words', ['repeats'], 'loaded', []],
-    ['can neither', ['forgetful'], 'injected', []],
+    ['replays its own context as text of the user', ['repeats'], 'loaded', []],
+    ['can neither resume nor load', ['forgetful'], 'injected', []],
     ['joins the blocks of a prompt', ['joins'], 'injected', []],
     ['loads an empty history with success', ['empty-load'], 'injected', []],
     ['advertises everything and knows nothing', ['liar'], 'injected', [-32_002, -32_002]],
     [
-      'says -32602 for an unknown session',
+      'refuses an unknown session with -32602',
       ['unknown-codes', '--code=-32602'],
       'injected',
       [-32_602, -32_602],
     ],
     [
-      'says -32603 for an unknown session',
+      'refuses an unknown session with -32603',
       ['unknown-codes', '--code=-32603'],
       'injected',
       [-32_603, -32_603],
@@ -58,7 +58,7 @@ describe('an agent whose process has gone knows every earlier turn exactly once'
       'injected',
       [-32_601, -32_601],
     ],
-    ['speaks what nobody knows', ['strange'], 'injected', []],
+    ['sends unknown updates', ['strange'], 'injected', []],
   ] as const)(
     'if it %s (S4-3, S4-4, S4-5, S4-6, S4-7, S4-8, S4-9, S4-39)',
     async (_, [name, ...flags], outcome, codes) => {
@@ -79,7 +79,7 @@ describe('an agent whose process has gone knows every earlier turn exactly once'
       expectOnce(hosting, first, answerMarker(1), second, answerMarker(2), third)
       const said = (await hosting.said('talk')).filter(({ role }) => role !== 'tool_result')
       const questions = said.filter(({ role }) => role === 'user').map(textOf)
-      expect(questions, 'nobody said what the agent was told').toEqual([first, second, third])
+      expect(questions, 'the injected text is not stored as a message').toEqual([first, second, third])
     },
   )
 })

@@ -7,7 +7,7 @@ import { answerMarker, marker, slowly, timesGiven } from '../agents/model-server
 import type { ToolStep } from '../agents/step.ts'
 import { openHosting } from './hosting.ts'
 
-/** A turn with an agent of another program, from the words to the end. */
+/** A turn with another program's agent, from the message to the end. */
 
 const [first, second, third] = [marker('first'), marker('second'), marker('third')]
 const readFile: ToolStep = {
@@ -19,8 +19,8 @@ const readFile: ToolStep = {
   callId: 'call-1',
 }
 
-describe('starting', () => {
-  it('explicitly and by the first message is the same way (S4-10, S4-11, S4-25, S4-28, S4-31)', async () => {
+describe('the start of an agent', () => {
+  it('is the same by start() and by the first message (S4-10, S4-11, S4-25, S4-28, S4-31)', async () => {
     await using hosting = await openHosting()
     await hosting.host('good').say('talk', first)
     const explicit = hosting.host('good')
@@ -36,7 +36,7 @@ describe('starting', () => {
     for (const text of [first, second, third]) expect(timesGiven(hosting.model.last, text)).toBe(1)
   })
 
-  it('happens once for all messages that come before the agent is ready; they wait, and it is told once (S4-37, S4-18)', async () => {
+  it('happens once for all messages before the agent is ready; they wait, and the history is injected once (S4-37, S4-18)', async () => {
     await using hosting = await openHosting()
     await hosting.host('forgetful').say('talk', first)
     const host = hosting.host('forgetful')
@@ -50,7 +50,7 @@ describe('starting', () => {
     expect(questions).toEqual([first, second, third])
   })
 
-  it('is in the order in which messages were sent, and asking about a conversation makes none (S4-20, S4-25)', async () => {
+  it('keeps the order of the messages, and asking about a conversation does not create one (S4-20, S4-25)', async () => {
     await using hosting = await openHosting()
     const host = hosting.host('forgetful')
     expect([await host.isFirstMessage('talk'), await host.wasResumed('talk')]).toEqual([true, false])
@@ -61,20 +61,20 @@ describe('starting', () => {
     expect(said).toEqual(words)
   })
 
-  it('keeps the words before the agent gets them (S4-42, S4-16)', async () => {
+  it('happens after the message is stored (S4-42, S4-16)', async () => {
     await using hosting = await openHosting()
     const host = hosting.host('forgetful')
     hosting.model.answerTo(first, { type: 'wait' }, { type: 'text', text: 'late' })
     const run = host.send('talk', first)
     await hosting.model.stopped()
     expect(await hosting.words('talk')).toEqual([`user: ${first}`])
-    hosting.model.goOn()
+    hosting.model.proceed()
     expect(await run.result()).toMatchObject({ status: 'complete', stop: 'stop', text: 'late', saved: true })
   })
 })
 
 describe('a turn', () => {
-  it('is kept as it was: thoughts, words, calls with their results, plan, stop', async () => {
+  it('is stored with thoughts, text, calls and their results, plan and stop reason', async () => {
     await using hosting = await openHosting()
     const host = hosting.host('good')
     hosting.model.next(
@@ -110,7 +110,7 @@ describe('a turn', () => {
     expect(ended!.data).toMatchObject({ stop: 'max_tokens' })
   })
 
-  it('costs what the agent’s session has cost since it began, and is not charged for what lies before', async () => {
+  it("costs what the agent's session has cost since the turn began", async () => {
     await using hosting = await openHosting()
     const costs = (cost: number) =>
       hosting.model.next({ type: 'usage', used: 1, size: 2, cost }, { type: 'text', text: 'Done.' })
@@ -129,7 +129,7 @@ describe('a turn', () => {
     expect(conversation.cost).toBe(0.75)
   })
 
-  it('that is called off keeps what had arrived, and the agent goes on living and knowing', async () => {
+  it('that is cancelled keeps the text that has arrived, and the agent keeps running and remembers', async () => {
     await using hosting = await openHosting()
     const host = hosting.host('good')
     hosting.model.answerTo(first, ...slowly('HALF an answer', 5), { type: 'wait' })
@@ -155,8 +155,8 @@ describe('a turn', () => {
   })
 })
 
-describe('a permission', () => {
-  it('is asked for with the agent’s own options, answered, and kept', async () => {
+describe('a permission request', () => {
+  it("is passed on with the agent's own options, answered, and stored", async () => {
     await using hosting = await openHosting()
     const asked: PermissionRequest[] = []
     const host = hosting.host('good', {
@@ -184,7 +184,7 @@ describe('a permission', () => {
     })
   })
 
-  it('is refused where nobody decides', async () => {
+  it('is refused by default', async () => {
     await using hosting = await openHosting()
     hosting.model.next({ ...readFile, asks: true })
     const { events } = await hosting.host('good').say('talk', first)
@@ -193,7 +193,7 @@ describe('a permission', () => {
     expect(trace!.data).toMatchObject({ answer: { outcome: { outcome: 'selected', optionId: 'no' } } })
   })
 
-  it('need not be decided any more when the turn is called off', async () => {
+  it('is aborted when the turn is cancelled', async () => {
     await using hosting = await openHosting()
     const wondering = Promise.withResolvers<void>()
     const decide = Promise.withResolvers<string>()
@@ -209,7 +209,7 @@ describe('a permission', () => {
     hosting.model.next({ ...readFile, asks: true }, { type: 'wait' })
     const run = host.send('talk', first)
     await wondering.promise
-    // Another conversation's question is nobody's business.
+    // A request in another conversation stays open.
     hosting.model.next({ ...readFile, callId: 'call-2', asks: true })
     const other = host.send('elsewhere', second)
     await vi.waitUntil(() => asked === 2, { interval: 5 })
@@ -224,8 +224,8 @@ describe('a permission', () => {
   })
 })
 
-describe('closing', () => {
-  it('ends the turns and leaves no process, and nothing can be said after it', async () => {
+describe('closing a host', () => {
+  it('ends the turns, leaves no process, and refuses further messages', async () => {
     await using hosting = await openHosting()
     const host = hosting.host(agentCommand('good'))
     hosting.model.answerTo(first, { type: 'text', text: 'HALF' }, { type: 'wait' })

@@ -8,7 +8,7 @@ import { asText } from '../../../src/context/text/as-text.ts'
 import type { Message } from '../../../src/core/message.ts'
 import { assistant, called, path, result, type Said, user } from '../transcript/said.ts'
 
-/** Words that end alike, repeat, and look like what we write ourselves. */
+/** Texts that end alike, repeat, and look like our own labels. */
 const words = fc.constantFrom(
   'ok',
   'go',
@@ -30,8 +30,8 @@ const turn: fc.Arbitrary<Turn> = fc.record({
   answers: fc.array(fc.constantFrom('words', 'call', 'both'), { minLength: 1, maxLength: 3 }),
 })
 
-/** Turns as messages. Their words may be the same, their answers are not: otherwise nobody could tell which
- *  is lacking. */
+/** Turns as messages. Their questions may be the same; their answers differ, so that a missing one can be
+ *  identified. */
 function turnsOf(turns: readonly Turn[]): readonly (readonly Message[])[] {
   const said = turns.map(({ words, answers }, t): readonly Said[] => [
     user(words),
@@ -49,7 +49,7 @@ function turnsOf(turns: readonly Turn[]): readonly (readonly Message[])[] {
 
 const conversation = fc.array(turn, { minLength: 1, maxLength: 8 }).map(turnsOf)
 
-/** The same replay in other pieces: cut where the seed says, or joined. */
+/** The same replay in other chunks: cut at these positions, or joined. */
 function inPieces(replay: readonly Heard[], cuts: readonly number[]): readonly Heard[] {
   return replay.flatMap((heard, i): readonly Heard[] => {
     const cut = cuts[i % Math.max(1, cuts.length)] ?? 0
@@ -69,7 +69,7 @@ const cuts = fc.array(fc.nat(), { maxLength: 20 })
 const replayOf = (messages: readonly Message[]) => replayUpdates(messages).map(hear)
 
 describe('an agent that replays', () => {
-  it('all of it lacks nothing, in whatever pieces', () => {
+  it('everything, in any chunks, lacks nothing', () => {
     fc.assert(
       fc.property(conversation, cuts, (turns, where) => {
         const stored = turns.flat()
@@ -91,7 +91,7 @@ describe('an agent that replays', () => {
     )
   })
 
-  it('what it was told before a prompt lacks nothing, wherever its own memory ends', () => {
+  it('an injected history lacks nothing of it, wherever its own memory ends', () => {
     fc.assert(
       fc.property(conversation, cuts, fc.nat(), fc.boolean(), (turns, where, n, joins) => {
         const known = n % turns.length
@@ -113,7 +113,7 @@ describe('an agent that replays', () => {
     )
   })
 
-  it('a long conversation is compared in a moment', () => {
+  it('a long conversation is compared within two seconds', () => {
     const answers = ['words'] as const
     const turns = turnsOf(Array.from({ length: 1_000 }, () => ({ words: 'continue', answers })))
     const stored = turns.flat()

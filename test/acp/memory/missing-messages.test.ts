@@ -13,7 +13,7 @@ const said = (text: string, messageId: string | null = null): Heard => ({
 const answered = (text: string): Heard => ({ type: 'answer', block: { type: 'text', text }, messageId: null })
 const ran = (callId: string): Heard => ({ type: 'call', call: { callId, status: 'completed' } })
 
-/** The words of what is lacking. */
+/** The texts of the missing messages. */
 function lacking(replay: readonly Heard[], stored: readonly Message[]): readonly string[] {
   return missingMessages(replay, stored).map(({ role, blocks }) =>
     blocks.map(block => ('text' in block ? String(block.text) : `${role} ${block.type}`)).join(' '),
@@ -29,19 +29,19 @@ const three = path(
   assistant('Done.'),
 )
 
-it('returns what the worked example in missing-messages.ts says', () => {
+it('returns the result of the worked example in missing-messages.ts', () => {
   const replay = [said('What is it?'), answered('A par'), answered('ser. '), said('Whose?')]
   expect(lacking(replay, three)).toEqual(['Yours.', 'Fix it', 'Done.'])
 })
 
-describe('what an agent lacks', () => {
-  it('is everything if it replays nothing, or only what nobody said', () => {
+describe('the missing messages', () => {
+  it("are all of them if the replay is empty, or contains only texts of the agent's own", () => {
     expect(missingMessages([], three)).toEqual(three)
     expect(missingMessages([said('<system>be kind</system>'), answered('Hello')], three)).toEqual(three)
     expect(missingMessages([], [])).toEqual([])
   })
 
-  it('is the turn that it lost at its end, in the middle, or the answer that it lost', () => {
+  it('are the lost turn at the end or in the middle, or the lost answer', () => {
     const first = [said('What is it?'), answered('A parser.')]
     const second = [said('Whose?'), answered('Yours.')]
     const third = [said('Fix it'), answered('Done.')]
@@ -53,14 +53,14 @@ describe('what an agent lacks', () => {
     expect(lacking([...first, ...second, said('Fix it'), answered('Do')], three)).toEqual(['Done.'])
   })
 
-  it('is nothing of what lies before the beginning of its memory', () => {
+  it("do not include messages before the beginning of the agent's memory", () => {
     expect(lacking([said('Whose?'), answered('Yours.'), said('Fix it'), answered('Done.')], three)).toEqual(
       [],
     )
     expect(lacking([said('Whose?'), answered('Yours.')], three)).toEqual(['Fix it', 'Done.'])
   })
 
-  it('is no answer whose notice was not repeated', () => {
+  it('do not include an answer whose notice was not replayed', () => {
     const noticed = path(
       user('What is it?'),
       assistant('Warning: no metadata.\n\nA parser.'),
@@ -92,7 +92,7 @@ describe('what an agent lacks', () => {
     expect(lacking(reworded, whole)).toEqual([])
   })
 
-  it('is judged by words, however they are split, joined and spaced', () => {
+  it('are found by text, however it is split, joined and spaced', () => {
     const replay = [
       said('What '),
       said('is it?\n'),
@@ -106,7 +106,7 @@ describe('what an agent lacks', () => {
     expect(lacking(replay, three)).toEqual([])
   })
 
-  it('does not mind what an agent repeats of its own as words of the user', () => {
+  it("are found although the agent replays texts of its own as the user's", () => {
     const replay = [
       said('<environment>linux</environment>'),
       said('What is it?'),
@@ -122,7 +122,7 @@ describe('what an agent lacks', () => {
     expect(lacking(replay, three)).toEqual([])
   })
 
-  it('is told apart where the same was said more than once', () => {
+  it('are found if the same text occurs more than once', () => {
     const stored = path(
       user('ok'),
       assistant('one'),
@@ -138,7 +138,7 @@ describe('what an agent lacks', () => {
     expect(lacking([ok, answered('one'), ok, answered('two'), ok, answered('three'), ok], stored)).toEqual([])
   })
 
-  it('is found among words that end alike', () => {
+  it('are found among texts that end alike', () => {
     const stored = path(
       user('go'),
       assistant('a'),
@@ -153,7 +153,7 @@ describe('what an agent lacks', () => {
     )
   })
 
-  it('is not what the agent has changed in the words of the user, if its answer tells the turn', () => {
+  it('do not include a turn whose question the agent has changed, if its answer is complete', () => {
     const stored = path(
       user('/init'),
       assistant('I have written down how this project is built.'),
@@ -163,7 +163,7 @@ describe('what an agent lacks', () => {
     expect(lacking(replay, stored)).toEqual(['Thanks'])
   })
 
-  it('is a turn whose answer only ends like one that the agent has for another question', () => {
+  it('include a turn whose answer only ends like one that the agent has for another question', () => {
     const rest = 'All is well, and there is more to say of it.'
     const stored = path(
       user('first'),
@@ -179,7 +179,7 @@ describe('what an agent lacks', () => {
     ])
   })
 
-  it('is nothing of two prompts that nobody answered, replayed one behind the other', () => {
+  it('do not include two questions without an answer that are replayed one behind the other', () => {
     const unanswered = [user('one'), user('two'), user('three'), assistant('3')]
     const stored = path(...unanswered)
     const more = path(user('zero'), assistant('0'), ...unanswered)
@@ -199,13 +199,13 @@ describe('an answer with tools', () => {
     assistant('It is a parser.'),
   )
 
-  it('is there if its words are, whether or not the calls are replayed', () => {
+  it('is known if its text is, whether or not the calls are replayed', () => {
     expect(lacking([said('Read it'), answered('I look.It is a parser.')], stored)).toEqual([])
     const replay = [said('Read it'), answered('I look.'), ran('a'), ran('b'), answered('It is a parser.')]
     expect(missingMessages(replay, stored)).toEqual([])
   })
 
-  it('is lacking only from where the agent lost it', () => {
+  it('is missing only from where the agent lost it', () => {
     expect(missingMessages([said('Read it'), answered('I look.'), ran('a')], stored)).toEqual(stored.slice(3))
     expect(missingMessages([said('Read it'), answered('I look.'), ran('a'), ran('b')], stored)).toEqual(
       stored.slice(5),
@@ -213,7 +213,7 @@ describe('an answer with tools', () => {
     expect(missingMessages([said('Read it')], stored)).toEqual(stored.slice(1))
   })
 
-  it('that came to no words is lacking if the agent has nothing of it', () => {
+  it('is missing if it has no text, and nothing of it is replayed', () => {
     const cut = path(user('Read it'), assistant(called('a')), result('a', 'text'))
     expect(missingMessages([said('Read it')], cut)).toEqual(cut.slice(1))
     expect(missingMessages([said('Read it'), ran('a')], cut)).toEqual([])
@@ -221,7 +221,7 @@ describe('an answer with tools', () => {
   })
 })
 
-describe('what an agent was once told', () => {
+describe('a history that was injected earlier', () => {
   const prompt = (told: readonly Message[], words: string) => `${asText(told)}\n\n${words}`
   const all = path(
     ...[
@@ -236,7 +236,7 @@ describe('what an agent was once told', () => {
     ],
   )
 
-  it('is there, behind what it knows, before it, or alone', () => {
+  it("is known, behind the agent's own memory, before it, or alone", () => {
     expect(missingMessages([said(prompt(all.slice(0, 6), 'd')), answered('4')], all)).toEqual([])
     expect(missingMessages([said(asText(all.slice(0, 6))), said('\n\nd'), answered('4')], all)).toEqual([])
     const knew = [said('a'), answered('1')]
@@ -246,12 +246,12 @@ describe('what an agent was once told', () => {
     )
   })
 
-  it('is there if it was only the end of an answer', () => {
+  it('is known if it was only the end of an answer', () => {
     const replay = [said('a'), answered('1'), said('b'), said(prompt(all.slice(3, 4), 'c')), answered('3')]
     expect(missingMessages(replay, all)).toEqual(all.slice(6))
   })
 
-  it('is there where it was cut, named or guarded', () => {
+  it('is known if its lines were cut, named or guarded', () => {
     const long = 'word '.repeat(1_000)
     const stored = path(
       user('User: me\nAssistant: you\n</conversation_history>', {
@@ -274,7 +274,7 @@ describe('what an agent was once told', () => {
     )
   })
 
-  it('is told apart where the same was said more than once', () => {
+  it('is found if the same text occurs more than once', () => {
     const said2: readonly Said[] = [1, 2, 3, 4].flatMap(n => [user('continue'), assistant(`part ${n}`)])
     const stored = path(...said2)
     const replay = [said(prompt(stored.slice(4, 6), 'continue')), answered('part 4')]
@@ -285,8 +285,8 @@ describe('what an agent was once told', () => {
   })
 })
 
-describe('a message without all of its words', () => {
-  it('is found by its beginning if only that was read', () => {
+describe('a message without all of its text', () => {
+  it('is found by its beginning if only a preview was read', () => {
     const cut = (pointer: string) => ({ blobs: [{ hash: 'h', bytes: 99_999, pointer, whole: false }] })
     const stored = path(
       { ...user('a long beg'), ...cut('/blocks/0/text') },
@@ -299,7 +299,7 @@ describe('a message without all of its words', () => {
     expect(missingMessages(known, stored)).toEqual(stored.slice(2))
   })
 
-  it('is found by its answer if it was erased, or is a mere picture, and is told to nobody', () => {
+  it('is found by its answer if it was erased or is an image, and is not injected', () => {
     const erased = { blocks: [], erased: { at: new Date(0), by: 'me', reason: 'private' } }
     const stored = path(
       user('one'),

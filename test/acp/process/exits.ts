@@ -1,7 +1,7 @@
 import { startAgent } from '../../../src/acp/process/start-agent.ts'
 
-/** Starts an agent that wants to stay, with a child that wants to, and exits as soon as it has said who they
- *  are. */
+/** Starts an agent that ignores signals, with a child that does, too, and exits as soon as they have printed
+ *  their ids. */
 const stay = `trap '' TERM HUP; while true; do sleep 0.05; done`
 const lines: string[] = []
 startAgent(

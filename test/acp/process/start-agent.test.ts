@@ -7,7 +7,7 @@ import type { AgentCommand, AgentProcessOptions } from '../../../src/acp/process
 import { startAgent } from '../../../src/acp/process/start-agent.ts'
 import { heard, until } from '../wire/heard.ts'
 
-/** An agent that is a few lines of shell; it ends with the test. */
+/** An agent of a few lines of shell. It ends with the test. */
 function agent(script: string, options: Partial<AgentProcessOptions & AgentCommand> = {}) {
   const { command = 'sh', args = ['-c', script], cwd, env, ...rest } = options
   const handlers = heard()
@@ -27,8 +27,8 @@ function folder() {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) }
 }
 
-describe('an agent that runs', () => {
-  it('is sent lines and is heard, byte for byte', async () => {
+describe('a running agent process', () => {
+  it('receives lines and sends lines, byte for byte', async () => {
     await using echo = agent('cat')
     const lines = ['{"id": 1.0}', 'no JSON\r', '', '{"text":"é🧶"}']
     for (const line of lines) echo.process.send(line)
@@ -38,7 +38,7 @@ describe('an agent that runs', () => {
     expect(echo.process.pid).toBeGreaterThan(1)
   })
 
-  it('has our environment and its own, and is where it should be', async () => {
+  it('has our environment and its own, and its working directory', async () => {
     using place = folder()
     await using one = agent('echo "$OF_ITS_OWN $HOME"; pwd -P', {
       cwd: place.path,
@@ -48,7 +48,7 @@ describe('an agent that runs', () => {
     expect(one.handlers.lines).toEqual([`a b ${process.env.HOME}`, place.path])
   })
 
-  it('is told to leave by the end of its input, and everything it says then is heard', async () => {
+  it('is asked to exit by the end of its stdin, and its last output arrives', async () => {
     const { handlers, process } = agent('cat; echo "{}"; printf "{}"; echo bye >&2; exit 3')
     process.send('{"id":1}')
     expect(await process.end()).toEqual({ code: 3, signal: null, stderr: 'bye' })
@@ -56,7 +56,7 @@ describe('an agent that runs', () => {
     expect(await process.ended).toEqual(await process.end())
   })
 
-  it('gets what was sent before our side was closed', async () => {
+  it('receives lines that were sent before our side was closed', async () => {
     const { handlers, process } = agent('cat')
     const lines = Array.from({ length: 5_000 }, (_, index) => `{"id":${index},"text":"${'x'.repeat(100)}"}`)
     for (const line of lines) process.send(line)
@@ -67,8 +67,8 @@ describe('an agent that runs', () => {
   })
 })
 
-describe('what an agent writes to stderr', () => {
-  it('is told at once, and its last twenty lines are kept', async () => {
+describe('the stderr of an agent', () => {
+  it('is passed on at once, and its last twenty lines are kept', async () => {
     let complaints = ''
     await using one = agent('for i in $(seq 30); do echo "line $i" >&2; done', {
       onStderr: text => {
@@ -81,7 +81,7 @@ describe('what an agent writes to stderr', () => {
     expect(stderr).toBe(lines.slice(-20).join('\n'))
   })
 
-  it('is not kept for ever, where it has no lines', async () => {
+  it('is limited, also without line ends', async () => {
     await using one = agent('head -c 3000000 /dev/zero | tr "\\0" x >&2; echo the end >&2')
     const { stderr } = await one.process.ended
     expect(stderr).toMatch(/xxxthe end$/)
@@ -93,7 +93,7 @@ describe('a command that cannot be started', () => {
   it.each<[name: string, reason: string | RegExp, command: Partial<AgentCommand>]>([
     ['does not exist', 'no-such-agent: command not found', { command: 'no-such-agent' }],
     ['has no directory', 'the directory /no/such/place does not exist', { cwd: '/no/such/place' }],
-    ['is no command at all', /could not be started: .*null bytes/, { command: 'a\0b' }],
+    ['is not a valid command', /could not be started: .*null bytes/, { command: 'a\0b' }],
     ['is too long', /could not be started: .*E2BIG/, { args: ['-c', 'x'.repeat(3_000_000)] }],
   ])('ends with its reason and code 127: it %s', async (_, reason, command) => {
     const { handlers, process } = agent('cat', command)
@@ -108,7 +108,7 @@ describe('a command that cannot be started', () => {
     expect(handlers.events.filter(event => event !== 'drain')).toEqual(['end'])
   })
 
-  it('is not executable', async () => {
+  it('ends with its reason if the file is not executable', async () => {
     using place = folder()
     const file = join(place.path, 'agent')
     writeFileSync(file, '')
@@ -118,8 +118,8 @@ describe('a command that cannot be started', () => {
   })
 })
 
-describe('an agent that dies', () => {
-  it('is heard to its last line, before its end', async () => {
+describe('an agent process that dies', () => {
+  it('is read to its last line, before its end is reported', async () => {
     const { handlers, process } = agent('seq 20000; kill -9 $$')
     expect(await process.ended).toMatchObject({ code: null, signal: 'SIGKILL' })
     expect(handlers.lines).toHaveLength(20_000)
@@ -132,7 +132,7 @@ describe('an agent that dies', () => {
     expect(handlers.events).toEqual(['{}', 'end'])
   })
 
-  it('takes what is sent to it, and drops it', async () => {
+  it('accepts lines, and drops them', async () => {
     const { handlers, process } = agent('exec 0<&-; exit 1')
     const line = `{"text":"${'x'.repeat(100_000)}"}`
     for (let count = 0; count < 100; count++) process.send(line)
@@ -143,7 +143,7 @@ describe('an agent that dies', () => {
     expect(handlers.events.toSorted()).toEqual(['drain', 'end'])
   })
 
-  it('is waited for while it is not read', async () => {
+  it('has not ended while it is paused', async () => {
     const { handlers, process } = agent('seq 5000')
     process.pause()
     await until(() => !isRunning(process.pid!))
@@ -154,7 +154,7 @@ describe('an agent that dies', () => {
     expect(handlers.lines).toHaveLength(5_000)
   })
 
-  it('is ended for good also while it is not read', async () => {
+  it('is ended also while it is paused', async () => {
     const { handlers, process } = agent('seq 100000')
     process.pause()
     await process.end()
@@ -163,7 +163,7 @@ describe('an agent that dies', () => {
 })
 
 describe('back pressure', () => {
-  it('is what an agent has not taken; it drains when it has', async () => {
+  it('counts the bytes that an agent has not read, and drains when it has', async () => {
     await using one = agent('read go; cat >/dev/null; echo "{}"')
     const line = `{"text":"${'x'.repeat(99_989)}"}`
     for (let count = 0; count < 80; count++) one.process.send(line)
@@ -175,7 +175,7 @@ describe('back pressure', () => {
     expect(one.handlers.events.filter(event => event === 'drain')).toHaveLength(1)
   })
 
-  it('holds what is sent and no more, where nobody reads', async () => {
+  it('holds exactly the sent bytes if the agent does not read', async () => {
     await using one = agent('exec sleep 60')
     const line = `{"text":"${'x'.repeat(99_989)}"}`
     for (let count = 0; count < 40; count++) one.process.send(line)
@@ -198,8 +198,8 @@ describe('back pressure', () => {
   })
 })
 
-describe('whoever hears a line', () => {
-  it('may pause and resume, and hears the next one next', async () => {
+describe('a handler of lines', () => {
+  it('may pause and resume, and gets the next line next', async () => {
     const handlers = heard(() => {
       one.process.pause()
       one.process.resume()
@@ -210,8 +210,8 @@ describe('whoever hears a line', () => {
   })
 })
 
-describe('a line that does not end', () => {
-  it('ends the agent, and says why', async () => {
+describe('a line beyond the limit', () => {
+  it('ends the agent, with the reason', async () => {
     const { handlers, process } = agent('echo "{}"; exec cat /dev/zero')
     const { stderr } = await process.ended
     expect(stderr).toMatch(/it sent a line of more than 67108864 bytes$/)

@@ -7,8 +7,8 @@ import type { AcpClient } from '../agents/client.ts'
 import { type AgentName, agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { marker, slowly, timesGiven } from '../agents/model-server.ts'
 
-/** Kills at random moments: of the agent alone, or of everything. Whatever was said and shown is given to the
- *  model exactly once from then on, and shown to the editor exactly once. */
+/** Kills at random moments: of the agent alone, or of everything. From then on, every shown message is given
+ *  to the model exactly once, and shown to the editor exactly once. */
 
 const agents: readonly (readonly [AgentName, ...string[]])[] = [
   ['forgetful'],
@@ -28,7 +28,7 @@ const prompts = 4
 interface Said {
   readonly question: string
   readonly reply: string
-  /** Whether the editor has seen anything of the answer, and the end of it; or of another one. */
+  /** Whether the editor has shown a part of the answer, all of it, or another one. */
   answered: 'nothing' | 'something' | 'all' | 'otherwise'
 }
 
@@ -78,8 +78,8 @@ async function play(
       kills[kind]++
     }
     const isWhole = await prompted
-    // An agent that was killed before it said a word is followed by one that is asked again, and answers with
-    // other words.
+    // An agent that was killed before its first update is replaced by one that gets the prompt, and answers
+    // with another text.
     const isSeen = editor.thread(id).times(one.reply) > 0
     one.answered = isSeen ? (isWhole ? 'all' : 'something') : isWhole ? 'otherwise' : 'nothing'
     said.push(one)
@@ -96,7 +96,7 @@ async function play(
   return said.flatMap(({ question, reply, answered }) =>
     Object.entries({ given, shown }).flatMap(([how, times]) => {
       const [asked, heard] = [times(question), times(reply)]
-      // An answer that had only begun may not have been on the disk yet.
+      // An answer that had only begun may not have been stored yet.
       const isRight =
         asked <= 1 &&
         heard <= 1 &&
@@ -107,18 +107,18 @@ async function play(
   )
 }
 
-/** Ends the agent behind the proxy, and nothing else. */
+/** Kills the agent behind the proxy, and nothing else. */
 async function killAgent(editor: AcpClient): Promise<void> {
   for (const pid of editor.leftovers().filter(one => one !== editor.pid)) {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // it has gone by itself
+      // it has exited by itself
     }
   }
 }
 
-/** A session in which nothing was kept before the kill is none: then nothing was shown either, and a new one
+/** A session without stored messages does not exist after the kill: nothing was shown of it, and a new one
  *  begins. */
 async function openAgain(editor: AcpClient, id: string, said: Said[]): Promise<string> {
   try {

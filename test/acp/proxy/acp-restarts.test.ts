@@ -4,8 +4,8 @@ import { type AgentName, agentCommand, behindProxy, openStage } from '../agents/
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
 import { untilDrafted } from './stored.ts'
 
-/** With any agent behind the proxy, an editor that knows nothing of us keeps its memory when everything is
- *  killed: the model is given every earlier turn once, and the editor is shown every message once. */
+/** With any agent behind the proxy, an ordinary editor keeps its memory when everything is killed: the model
+ *  receives every earlier turn once, and the editor shows every message once. */
 
 type Agent = readonly [AgentName, ...string[]]
 
@@ -47,7 +47,7 @@ const named = (list: readonly Agent[]) =>
     command: behindProxy(agentCommand(name, ...flags)),
   }))
 
-/** Each of these once, in all that was said. */
+/** Each of these once, in all messages. */
 function once(...texts: readonly string[]): Readonly<Record<string, number>> {
   return Object.fromEntries(texts.map(text => [text, 1]))
 }
@@ -56,9 +56,9 @@ function counted(times: (text: string) => number, texts: Readonly<Record<string,
   return Object.fromEntries(Object.keys(texts).map(text => [text, times(text)]))
 }
 
-describe('an agent behind the proxy, when everything was killed', () => {
+describe('an agent behind the proxy, after everything was killed', () => {
   it.each(named(everyAgent))(
-    'knows what was said before, and the editor sees it: $title (S4-1, S4-41)',
+    'knows all earlier messages, and the editor shows them: $title (S4-1, S4-41)',
     async ({ command }) => {
       await using stage = await openStage()
       const before = await stage.start(command)

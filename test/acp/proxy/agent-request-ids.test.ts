@@ -10,14 +10,14 @@ const incoming = (text: string, generation: number) =>
   ids.incoming(line(text), generation)?.toString() ?? null
 
 describe("the ids of an agent's requests", () => {
-  it('are its own in the first process', () => {
+  it('are unchanged in the first process', () => {
     const asked = '{"id": 1.0,"method":"fs/read_text_file"}'
     const answered = '{"result":{}, "id":1.0}'
     expect(outgoing(asked, 0)).toBe(asked)
     expect(incoming(answered, 0)).toBe(answered)
   })
 
-  it('say in which process they were made, and come back as they were', () => {
+  it('contain the generation in later processes, and come back as they were', () => {
     const id = fc.oneof(
       fc.constantFrom(
         '0',
@@ -45,12 +45,12 @@ describe("the ids of an agent's requests", () => {
     )
   })
 
-  it('never meet those of another process', () => {
+  it('never collide with those of another process', () => {
     const request = '{"id":1,"method":"a"}'
     expect(new Set([0, 1, 2, 11].map(generation => outgoing(request, generation)))).toHaveProperty('size', 4)
   })
 
-  it('are changed where the agent calls a request off, too', () => {
+  it('are changed in cancellations, too', () => {
     expect(outgoing('{"method":"$/cancel_request","params":{"requestId":4}}', 2)).toBe(
       '{"method":"$/cancel_request","params":{"requestId":"skein-2-4"}}',
     )
@@ -61,7 +61,7 @@ describe("the ids of an agent's requests", () => {
     '{"id":1,"result":{}}',
     '{"id":"client","error":{"code":1,"message":"no"}}',
     'Warming up',
-  ])('are not looked for in %s', text => {
+  ])('are not searched for in %s', text => {
     expect(outgoing(text, 3)).toBe(text)
   })
 })
@@ -73,7 +73,7 @@ describe("a client's line", () => {
     '{"method":"$/cancel_request","params":{"requestId":1}}',
     '{"id":null,"error":{"code":-32700,"message":"Parse error"}}',
     'no JSON',
-  ])('passes if it is no answer to anybody: %s', text => {
+  ])('passes if it does not answer a request: %s', text => {
     expect(incoming(text, 3)).toBe(text)
   })
 
@@ -81,10 +81,10 @@ describe("a client's line", () => {
     ['the first process', '{"id":1,"result":{}}'],
     ['the first process', '{"id":"a","result":{}}'],
     ['an earlier process', '{"id":"skein-2-1","result":{}}'],
-    ['nobody', '{"id":"skein-3-","result":{}}'],
-    ['nobody', '{"id":"skein-3-}{","result":{}}'],
-    ['nobody', '{"id":"skein-3-1,\\"result\\":2","result":{}}'],
-    ['nobody', '{"id":"skein-3- 1","result":{}}'],
+    ['no process', '{"id":"skein-3-","result":{}}'],
+    ['no process', '{"id":"skein-3-}{","result":{}}'],
+    ['no process', '{"id":"skein-3-1,\\"result\\":2","result":{}}'],
+    ['no process', '{"id":"skein-3- 1","result":{}}'],
   ])('is dropped if it answers %s: %s', (_, text) => {
     expect(incoming(text, 3)).toBeNull()
   })

@@ -2,7 +2,7 @@ import { askModel } from '../agents/ask-model.ts'
 import type { ModelMessage } from '../agents/step.ts'
 import { runRaw, say } from './raw-agent.ts'
 
-/** Names its sessions 1, 2, 3 …, beginning anew in each process, and forgets: some agents count by the
+/** Names its sessions 1, 2, 3 …, from the start in each process, and forgets: some agents count by the
  *  day. */
 const known = new Map<string, ModelMessage[]>()
 

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest'
 import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
 
-/** What real agents did behind the proxy, and ours do again. */
+/** Behaviour that we found with real agents behind the proxy, repeated by agents of the tests. */
 
-it('tells an agent nothing twice that says something of its own before an answer (codex, pi)', async () => {
+it("does not inject a turn again whose answer has a notice of the agent's own before it (codex, pi)", async () => {
   await using stage = await openStage()
   const command = behindProxy(agentCommand('notices'))
   const before = await stage.start(command)
@@ -19,7 +19,7 @@ it('tells an agent nothing twice that says something of its own before an answer
   expect(after.thread(sessionId).times(answerMarker(1))).toBe(1)
 })
 
-it('lists nothing again that was deleted, where the agent itself can only list (goose, copilot)', async () => {
+it('does not list deleted sessions again if the agent can list but not delete (goose, copilot)', async () => {
   await using stage = await openStage()
   const command = behindProxy(agentCommand('good', '--without=delete'))
   const before = await stage.start(command)

@@ -2,7 +2,7 @@ import { setImmediate as breath } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { inOrder } from '../../../src/acp/proxy/in-order.ts'
 
-it('handles at once what nothing holds up, and the rest in order; what fails holds up nothing', async () => {
+it('inOrder handles an item at once if nothing is ahead of it, keeps the order, and continues after a failure', async () => {
   const seen: number[] = []
   const failed: unknown[] = []
   const gate = Promise.withResolvers<void>()

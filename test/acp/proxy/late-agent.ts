@@ -3,7 +3,7 @@ import { askModel } from '../agents/ask-model.ts'
 import type { ModelMessage } from '../agents/step.ts'
 import { runRaw, say, send } from './raw-agent.ts'
 
-/** Says everything about its calls twice, and the end of its answers after it has ended its turn. Forgets. */
+/** Sends all updates of its calls twice, and the end of each answer after it has ended the turn. Forgets. */
 const known: ModelMessage[] = []
 
 runRaw({

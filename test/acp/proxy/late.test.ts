@@ -9,7 +9,7 @@ import { storeOf } from './stored.ts'
 
 const [first, second, third] = ['first', 'second', 'third'].map(marker) as [string, string, string]
 
-it('what an agent says late or twice is shown as it came, kept once, and known once', async () => {
+it('updates that an agent sends late or twice are relayed unchanged, stored once, and known once', async () => {
   await using stage = await openStage()
   const command = behindProxy([process.execPath, join(import.meta.dirname, 'late-agent.ts')])
   const before = await stage.start(command)

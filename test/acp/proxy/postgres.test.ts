@@ -4,7 +4,7 @@ import { postgresUrl } from '../../support/postgres-url.ts'
 import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
 
-it('remembers in PostgreSQL as well, and elsewhere goes on with the same', async () => {
+it('remembers in PostgreSQL as well, and continues there from another process', async () => {
   const url = await createDatabase(await postgresUrl())
   await using stage = await openStage()
   const command = behindProxy(agentCommand('forgetful'), '--db', url)
@@ -14,7 +14,7 @@ it('remembers in PostgreSQL as well, and elsewhere goes on with the same', async
   const elsewhere = await stage.start(command)
   await elsewhere.load(id)
   await elsewhere.prompt(id, marker('second'))
-  // The first agent has not heard what was said elsewhere.
+  // The first agent does not know the messages of the other process.
   await before.prompt(id, marker('third'))
   const once = ['first', 'second', 'third'].map(marker)
   expect([...once, answerMarker(1), answerMarker(2)].map(text => timesGiven(stage.model.last, text))).toEqual(

@@ -1,15 +1,15 @@
 import { createInterface } from 'node:readline'
 
-/** What an agent that is written without the SDK is asked. */
+/** A prompt for an agent that is written without the SDK. */
 export interface RawPrompt {
   readonly sessionId: string
   readonly text: string
-  /** Ends the turn, and says what it cost. */
+  /** Ends the turn, with its usage. */
   end(usage?: object): void
 }
 
 export interface RawAgent {
-  /** The id of a new session. */
+  /** Returns the id of a new session. */
   begin(): string
   prompt(asked: RawPrompt): Promise<void>
 }
@@ -28,7 +28,7 @@ export const send = (sessionId: string, update: object) =>
 export const say = (sessionId: string, text: string) =>
   send(sessionId, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
 
-/** An agent without any capabilities, on stdin and stdout: it may do what the SDK would not let it. */
+/** An agent without any capabilities, on stdin and stdout. It can do what the SDK would not allow. */
 export function runRaw({ begin, prompt }: RawAgent): void {
   createInterface({ input: process.stdin })
     .on('line', line => void answer(JSON.parse(line) as Asked))

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { agentCommand, behindProxy, openStage, type Stage } from '../agents/harness.ts'
 import { noise, receivedFile, strangeLinesFor } from '../agents/strange-lines.ts'
 
-/** What the proxy has no part in goes through byte for byte, in both directions. */
+/** Lines that the proxy has no part in pass byte for byte, in both directions. */
 
 const command = behindProxy(agentCommand('strange', '--noise'))
 
 const receivedBy = ({ state }: Stage) => readFileSync(join(state, receivedFile), 'utf8').trimEnd().split('\n')
 
 describe('behind the proxy', () => {
-  it('what the agent says reaches the editor as it was written', async () => {
+  it('lines of the agent reach the editor unchanged', async () => {
     await using stage = await openStage()
     const editor = await stage.start(command, {
       onRequest: method => (method.startsWith('_') ? { ok: 1 } : undefined),
@@ -23,7 +23,7 @@ describe('behind the proxy', () => {
     expect(editor.lines.at(-1)).toContain('"_meta":{"strange.dev/cost":9007199254740993}')
   })
 
-  it('what the editor says reaches the agent as it was written', async () => {
+  it('lines of the editor reach the agent unchanged', async () => {
     await using stage = await openStage()
     const editor = await stage.start(command, {
       onRequest: method => (method.startsWith('_') ? { ok: 1 } : undefined),
@@ -40,7 +40,7 @@ describe('behind the proxy', () => {
     for (const line of lines) expect(received).toContain(line)
   })
 
-  it('the agent’s capabilities are all there, and ours besides', async () => {
+  it('the capabilities of the agent are complete, and ours are added', async () => {
     await using stage = await openStage()
     const editor = await stage.start(command)
     expect(editor.agent.agentCapabilities).toEqual({
@@ -52,7 +52,7 @@ describe('behind the proxy', () => {
     expect(editor.lines[0]).toContain('"telepathy":{"range":9007199254740993}')
   })
 
-  it('an agent that cannot be started is a clear error, and the proxy leaves', async () => {
+  it('an agent that cannot be started is reported as an error, and the proxy exits', async () => {
     await using stage = await openStage()
     const started = stage.start(behindProxy(['no-such-agent-anywhere', '--acp']))
     await expect(started).rejects.toThrow(/no-such-agent-anywhere/)

@@ -5,15 +5,15 @@ import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
 import { storeOf } from './stored.ts'
 
-/** What agents lack, the proxy has: list, load, resume, fork, delete, close. And what they forget, it tells
- *  them. */
+/** The proxy adds the capabilities that agents lack: list, load, resume, fork, delete, close. And it injects
+ *  the memory that they lack. */
 
 const [first, second, third] = ['first', 'second', 'third'].map(marker) as [string, string, string]
 const forgetful = behindProxy(agentCommand('forgetful'))
 const good = behindProxy(agentCommand('good'))
 
 describe('an agent without any capabilities', () => {
-  it('has its sessions listed by what was said in them, also after a kill', async () => {
+  it('has its sessions listed with their titles, also after a kill', async () => {
     await using stage = await openStage()
     const before = await stage.start(forgetful)
     const one = await before.newSession()
@@ -34,7 +34,7 @@ describe('an agent without any capabilities', () => {
     expect(await after.request('session/list', { cwd: '/elsewhere' })).toEqual({ sessions: [] })
   })
 
-  it('is listed for its directory, whichever way the editor comes there', async () => {
+  it('is listed for its directory, by any path to it', async () => {
     await using stage = await openStage()
     const link = `${stage.cwd}-by-another-way`
     symlinkSync(stage.cwd, link)
@@ -45,7 +45,7 @@ describe('an agent without any capabilities', () => {
       expect((await editor.request('session/list', { cwd })).sessions).toMatchObject([{ sessionId: id, cwd }])
   })
 
-  it('resumes without a replay, and knows', async () => {
+  it('is resumed without a replay, and remembers', async () => {
     await using stage = await openStage()
     const before = await stage.start(forgetful)
     const id = await before.newSession()
@@ -58,7 +58,7 @@ describe('an agent without any capabilities', () => {
     expect(timesGiven(stage.model.last, first)).toBe(1)
   })
 
-  it('takes a prompt to a session that nobody has opened in the same way (S4-10)', async () => {
+  it('answers a prompt in a session that is not open (S4-10)', async () => {
     await using stage = await openStage()
     const before = await stage.start(forgetful)
     const id = await before.newSession()
@@ -70,7 +70,7 @@ describe('an agent without any capabilities', () => {
     expect(timesGiven(stage.model.last, answerMarker(1))).toBe(1)
   })
 
-  it('forks: each side knows what was said before, and nothing of the other (S4-27)', async () => {
+  it("is forked: each side knows the messages before, and none of the other's (S4-27)", async () => {
     await using stage = await openStage()
     const editor = await stage.start(forgetful)
     const id = await editor.newSession()
@@ -91,7 +91,7 @@ describe('an agent without any capabilities', () => {
     expect([first, second, third].map(text => timesGiven(stage.model.last, text))).toEqual([1, 1, 0])
   })
 
-  it('deletes into the trash, and closes', async () => {
+  it('has its sessions deleted into the trash, and closed', async () => {
     await using stage = await openStage()
     const editor = await stage.start(forgetful)
     const id = await editor.newSession()
@@ -106,16 +106,16 @@ describe('an agent without any capabilities', () => {
     expect((await store.listConversations({ trashed: true })).items).toHaveLength(1)
   })
 
-  it('refuses a session that nobody knows', async () => {
+  it('gets an error for an unknown session', async () => {
     await using stage = await openStage()
     const editor = await stage.start(forgetful)
-    await expect(editor.load('nobody-knows-this')).rejects.toMatchObject({ code: -32_002 })
-    await expect(editor.prompt('nobody-knows-this', first)).rejects.toMatchObject({ code: -32_002 })
+    await expect(editor.load('unknown-session')).rejects.toMatchObject({ code: -32_002 })
+    await expect(editor.prompt('unknown-session', first)).rejects.toMatchObject({ code: -32_002 })
   })
 })
 
-describe('an agent with sessions of its own', () => {
-  it('has those from before the proxy listed, loaded and kept', async () => {
+describe('an agent with its own sessions', () => {
+  it('has those from before the proxy listed, loaded and stored', async () => {
     await using stage = await openStage()
     const alone = await stage.start(agentCommand('good'))
     const id = await alone.newSession()
@@ -140,7 +140,7 @@ describe('an agent with sessions of its own', () => {
     expect([first, second, third].map(text => timesGiven(stage.model.last, text))).toEqual([1, 1, 1])
   })
 
-  it('keeps the mode that was chosen over its own death', async () => {
+  it('has its mode set again after its death', async () => {
     await using stage = await openStage()
     const editor = await stage.start(behindProxy(agentCommand('good', '--without=load,resume')))
     const id = await editor.newSession()
@@ -161,7 +161,7 @@ describe('an agent with sessions of its own', () => {
 })
 
 describe('an agent that dies in the middle of an answer', () => {
-  it('has its turn ended in order, and the next prompt finds another that knows it', async () => {
+  it('has its turn ended in order, and the next prompt starts one that knows it', async () => {
     await using stage = await openStage()
     const editor = await stage.start(behindProxy(agentCommand('dies', '--keeps=nothing')))
     const id = await editor.newSession()

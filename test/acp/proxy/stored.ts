@@ -6,13 +6,12 @@ import type { Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import type { Stage } from '../agents/harness.ts'
 
-/** The store that the command of a stage uses. */
+/** The store of the command on a stage. */
 export function storeOf({ env }: Pick<Stage, 'env'>): Promise<Store> {
   return openStore(join(dataFolder(env), 'conversations.db'))
 }
 
-/** Waits until this piece of an answer that is still arriving is on the disk: it is written a fifth of a
- *  second after it came. */
+/** Waits until this text of an answer that still arrives is stored: drafts are written after 200 ms. */
 export async function untilDrafted(stage: Pick<Stage, 'env'>, text: string): Promise<void> {
   await using store = await storeOf(stage)
   await vi.waitUntil(async () => (await draftsOf(store)).includes(text), { timeout: 10_000, interval: 20 })

@@ -7,7 +7,7 @@ import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
 import { storeOf } from './stored.ts'
 
-/** What happens in a turn behind the proxy is kept, shown once, and goes where it belongs. */
+/** A turn behind the proxy is stored and shown once, in its own session. */
 
 const [first, second, third] = ['first', 'second', 'third'].map(marker) as [string, string, string]
 const forgetful = behindProxy(agentCommand('forgetful'))
@@ -20,7 +20,7 @@ async function pathIn(store: Store) {
 }
 
 describe('a turn behind the proxy', () => {
-  it('is kept with thoughts, calls and their results, plans, permissions, usage and how it stopped', async () => {
+  it('is stored with thoughts, calls and their results, plans, permissions, usage and stop reason', async () => {
     await using stage = await openStage()
     const editor = await stage.start(good)
     const id = await editor.newSession()
@@ -62,7 +62,7 @@ describe('a turn behind the proxy', () => {
     expect(events.find(({ type }) => type === 'turn_ended')?.data).toEqual({ stop: 'end_turn' })
   })
 
-  it('that is cancelled keeps what had arrived, and the next one knows it once', async () => {
+  it('that is cancelled keeps the text that has arrived, and the next one knows it once', async () => {
     await using stage = await openStage()
     const editor = await stage.start(forgetful)
     const id = await editor.newSession()
@@ -81,7 +81,7 @@ describe('a turn behind the proxy', () => {
     expect([first, 'HALF-SAID', second].map(text => timesGiven(stage.model.last, text))).toEqual([1, 1, 1])
   })
 
-  it('waits for the one before it in the same session, and not for those in others', async () => {
+  it('waits for the one before it in the same session, and not for other sessions', async () => {
     await using stage = await openStage()
     const editor = await stage.start(forgetful)
     const [one, other] = [await editor.newSession(), await editor.newSession()]
@@ -91,13 +91,13 @@ describe('a turn behind the proxy', () => {
     const after = editor.prompt(one, second)
     await editor.prompt(other, third)
     expect(stage.model.turns.some(turn => timesGiven(turn, second) > 0)).toBe(false)
-    stage.model.goOn()
+    stage.model.proceed()
     await Promise.all([slow, after])
     expect([first, second, third].map(text => timesGiven(stage.model.last, text))).toEqual([1, 1, 0])
     expect(editor.thread(other).times(second)).toBe(0)
   })
 
-  it('is called off with those that wait for it', async () => {
+  it('is cancelled together with those that wait for it', async () => {
     await using stage = await openStage()
     const editor = await stage.start(forgetful)
     const id = await editor.newSession()
@@ -113,7 +113,7 @@ describe('a turn behind the proxy', () => {
     expect(stage.model.turns).toHaveLength(1)
   })
 
-  it('asks for permissions also after the agent has been started again', async () => {
+  it('relays permission requests also after a restart of the agent', async () => {
     await using stage = await openStage()
     const editor = await stage.start(behindProxy(agentCommand('dies')))
     const id = await editor.newSession()
@@ -140,7 +140,7 @@ describe('a turn behind the proxy', () => {
     ).toEqual(['Write (completed)', 'Write (completed)'])
   })
 
-  it('has the title of what the person said; what an agent makes of what it was told is not shown', async () => {
+  it("has the title of the person's message, and titles that the agent makes of injected text are hidden", async () => {
     await using stage = await openStage()
     const editor = await stage.start(behindProxy(agentCommand('dies')))
     const id = await editor.newSession()
@@ -158,8 +158,8 @@ describe('a turn behind the proxy', () => {
   })
 })
 
-describe('a session id that the agent gives twice', () => {
-  it('is another one for the editor, and nothing is mixed up', async () => {
+describe('a session id that the agent uses twice', () => {
+  it('gets another id for the editor, and the sessions do not mix', async () => {
     await using stage = await openStage()
     const command = behindProxy([process.execPath, join(import.meta.dirname, 'counting-agent.ts')])
     const before = await stage.start(command)
@@ -184,7 +184,7 @@ describe('a session id that the agent gives twice', () => {
 })
 
 describe('when only the proxy is killed', () => {
-  it('the agent leaves as well, and the next proxy goes on', async () => {
+  it('the agent exits as well, and the next proxy continues', async () => {
     await using stage = await openStage()
     const before = await stage.start(forgetful)
     const id = await before.newSession()

@@ -21,11 +21,11 @@ export interface Seating extends Place {
   readonly seat: Seat
   /** The requests that the agent got: method and session id. */
   readonly requests: readonly string[]
-  /** The prompts that the agent got: session id, injected text and question. */
+  /** The prompts that the agent got: session id and injected text. */
   readonly prompts: readonly { readonly sessionId: string; readonly injected: string | null }[]
-  /** What the agent does with each method; `session/new` begins sessions s1, s2 … */
+  /** The agent's answer to each method; `session/new` begins sessions s1, s2 … */
   readonly handlers: Record<string, (params: JsonObject) => unknown>
-  /** Prompts the agent. `act` is the agent's turn, and returns how it ends. */
+  /** Prompts the agent. `act` performs the agent's turn, and returns how it ends. */
   prompt(
     text: string,
     act?: (sessionId: string) => PromptEnd | Promise<PromptEnd>,

@@ -14,7 +14,7 @@ export interface Desk {
   readonly logged: readonly string[]
   /** Another editor on the same store. */
   another(): Promise<Editor>
-  /** The editors go; resolves when what they left running is kept. */
+  /** Disconnects the editors. Resolves when their turns are stored. */
   leave(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -23,11 +23,11 @@ export interface DeskOptions {
   readonly script?: ScriptedOptions['script']
   readonly tools?: Tools
   readonly served?: Partial<ServeOptions>
-  /** What the editors let us do with their files. */
+  /** The file access that the editors allow. */
   readonly can?: { readonly readTextFile?: boolean; readonly writeTextFile?: boolean }
 }
 
-/** An editor and our agent in one process, with a store of their own; models `scripted` and `other`. */
+/** An editor and our agent in one process, with their own store and the models `scripted` and `other`. */
 export async function desk({ script, tools = {}, served = {}, can = {} }: DeskOptions = {}): Promise<Desk> {
   const store = await openStore(':memory:')
   const logged: string[] = []
@@ -72,7 +72,7 @@ export async function desk({ script, tools = {}, served = {}, can = {} }: DeskOp
   }
 }
 
-/** A tool that tells whether it was run. */
+/** A tool that records whether it has run. */
 export function counter(): { readonly tools: Tools; readonly runs: () => number } {
   let runs = 0
   return {

@@ -6,9 +6,9 @@ import { type Editor, editorOn } from './editor.ts'
 /** An editor with `skein acp` as its child. */
 export interface EditorProcess extends Editor {
   readonly pid: number
-  /** Closes its side and waits for the agent's end. */
+  /** Closes its side and waits until the agent has exited. */
   leave(): Promise<Ended>
-  /** Waits for the agent's end. */
+  /** Waits until the agent has exited. */
   ended(): Promise<Ended>
   kill(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>

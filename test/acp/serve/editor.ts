@@ -13,24 +13,24 @@ import {
   type SessionUpdate,
 } from '@agentclientprotocol/sdk/unstable'
 
-/** An editor that knows nothing of us: the SDK's client, on whatever leads to an agent. */
+/** An ordinary editor: the SDK's client, on any connection to an agent. */
 export interface Editor {
   readonly hello: InitializeResponse
   readonly agent: ClientContext
-  /** What the person was asked, in order. */
+  /** The permission requests, in order. */
   readonly asked: readonly RequestPermissionRequest[]
-  /** The files that it has open, by path. */
+  /** Its open files, by path. */
   readonly files: Map<string, string>
-  /** How questions that follow are answered: with this option, when they are called off, or never. */
+  /** How later permission requests are answered: with this option, when they are cancelled, or never. */
   permit(option: string | 'when called off' | 'never'): void
   begin(params?: object): Promise<NewSessionResponse>
   prompt(sessionId: string, text: string): Promise<PromptResponse>
   cancel(sessionId: string): Promise<void>
-  /** What was shown of a session so far, in order. */
+  /** The updates of a session so far, in order. */
   shown(sessionId: string): readonly SessionUpdate[]
-  /** Forgets what was shown. */
+  /** Forgets the updates. */
   forget(): void
-  /** Resolves as soon as something that was shown or asked makes it true. */
+  /** Resolves as soon as an update or a request makes the condition true. */
   until(isSo: () => boolean): Promise<void>
 }
 
@@ -105,7 +105,7 @@ export async function editorOn(
   }
 }
 
-/** The words that were shown, those of one speaker joined: `['user: hello', 'agent: hi']`. */
+/** The shown text, with consecutive texts of one speaker joined: `['user: hello', 'agent: hi']`. */
 export function wordsIn(updates: readonly SessionUpdate[]): readonly string[] {
   const words: { who: string; text: string }[] = []
   for (const update of updates) {

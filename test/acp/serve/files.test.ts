@@ -9,7 +9,7 @@ const call = (name: string, input: { readonly [field: string]: string | number }
 const both = { readTextFile: true, writeTextFile: true }
 
 describe('the files of an editor', () => {
-  it('are read as they stand there, and written through it, when the person allows it', async () => {
+  it('are read with unsaved changes, and written through the editor, if the person allows it', async () => {
     const script = [
       call('read_file', { path: 'src/a.ts', line: 2, limit: 1 }),
       call('write_file', { path: '/src/a.ts', content: 'new\n' }),
@@ -33,7 +33,7 @@ describe('the files of an editor', () => {
     ])
   })
 
-  it('that are not there are an error that the model is told', async () => {
+  it('that do not exist are an error for the model', async () => {
     await using here = await desk({ script: [call('read_file', { path: 'none' }), 'I see'], can: both })
     const { sessionId } = await here.editor.begin()
     expect(await here.editor.prompt(sessionId, 'read')).toMatchObject({ stopReason: 'end_turn' })
@@ -48,7 +48,7 @@ describe('the files of an editor', () => {
     [both, ['read_file', 'write_file']],
     [{ readTextFile: true }, ['read_file']],
     [{}, []],
-  ])('are offered as far as the editor offers them: %j', async (can, names) => {
+  ])('are offered as far as the editor supports them: %j', async (can, names) => {
     let offered: readonly string[] = []
     const script = (request: ModelRequest) => {
       offered = (request.tools ?? []).map(({ name }) => name)

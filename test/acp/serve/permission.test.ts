@@ -13,7 +13,7 @@ function callingOnce() {
 }
 
 describe('before a tool runs', () => {
-  it('the person is asked, after the call was shown, and what was asked and answered is kept', async () => {
+  it('the person is asked, after the call was shown, and request and answer are stored', async () => {
     const { tools, runs } = counter()
     await using here = await desk({ script: [{ text: 'I count.', calls: [count('c1')] }, 'done'], tools })
     const { editor, store } = here
@@ -50,7 +50,7 @@ describe('before a tool runs', () => {
     ])
   })
 
-  it('and does not, if they say no: the model is told so', async () => {
+  it('and the person refuses, it does not run, and the model is told so', async () => {
     const { tools, runs } = counter()
     await using here = await desk({ script: [{ calls: [count('c1')] }, 'all right'], tools })
     const { sessionId } = await here.editor.begin()
@@ -64,7 +64,7 @@ describe('before a tool runs', () => {
     expect(only(here.editor.shown(sessionId), 'tool_call_update').at(-1)?.status).toBe('failed')
   })
 
-  it('and is not asked again about a tool that may always run, in this session', async () => {
+  it('that the person has always allowed, the person is not asked again in this session', async () => {
     const { tools, runs } = counter()
     await using here = await desk({ script: callingOnce(), tools })
     const { editor } = here
@@ -77,7 +77,7 @@ describe('before a tool runs', () => {
     expect([editor.asked.length, runs()]).toEqual([2, 3])
   })
 
-  it('one question comes at a time, and "always" answers those that wait', async () => {
+  it('there is one request at a time, and "always" answers those that wait', async () => {
     const { tools, runs } = counter()
     const script = [{ calls: ['c1', 'c2', 'c3'].map(count) }, 'done']
     await using here = await desk({ script, tools })
@@ -87,7 +87,7 @@ describe('before a tool runs', () => {
     expect([here.editor.asked.length, runs()]).toEqual([1, 3])
   })
 
-  it('nobody is asked in the mode auto', async () => {
+  it('there is no request in the mode auto', async () => {
     const { tools, runs } = counter()
     await using here = await desk({ script: callingOnce(), tools })
     const { sessionId } = await here.editor.begin()
@@ -100,7 +100,7 @@ describe('before a tool runs', () => {
     expect([here.editor.asked.length, runs()]).toEqual([0, 1])
   })
 
-  it('a question is called off with its prompt, and the tool does not run', async () => {
+  it('a request is cancelled with its prompt, and the tool does not run', async () => {
     const { tools, runs } = counter()
     await using here = await desk({ script: [{ calls: [count('c1')] }, 'done'], tools })
     const { sessionId } = await here.editor.begin()
@@ -117,7 +117,7 @@ describe('before a tool runs', () => {
     ])
   })
 
-  it('a question that is never answered holds up nothing once its prompt is called off', async () => {
+  it('a request without an answer does not block the session after its prompt was cancelled', async () => {
     const { tools, runs } = counter()
     const script = [{ calls: ['c1', 'c2'].map(count) }, { calls: [count('c3')] }, 'done']
     await using here = await desk({ script, tools })
@@ -133,8 +133,8 @@ describe('before a tool runs', () => {
     expect(runs()).toBe(1)
   })
 
-  it('a call that cannot be run is shown as failed, and nobody is asked', async () => {
-    await using here = await desk({ script: [{ calls: [{ name: 'nobody', input: {}, id: 'c1' }] }, 'oh'] })
+  it('that cannot run, its call is shown as failed without a request', async () => {
+    await using here = await desk({ script: [{ calls: [{ name: 'unknown', input: {}, id: 'c1' }] }, 'oh'] })
     const { sessionId } = await here.editor.begin()
     await here.editor.prompt(sessionId, 'go')
     expect(here.editor.asked).toEqual([])

@@ -7,7 +7,7 @@ import { startEditor } from './editor-process.ts'
 const server = join(import.meta.dirname, '../../support/mcp-stdio.ts')
 
 describe('skein acp', () => {
-  it('keeps its conversations where the command line finds them, and finds those of the command line', async () => {
+  it('stores its conversations where the command line finds them, and finds those of the command line', async () => {
     using here = home()
     const editor = await startEditor(here)
     const { sessionId } = await editor.begin()
@@ -31,7 +31,7 @@ describe('skein acp', () => {
     // Four processes, one after the other.
   }, 60_000)
 
-  it('loses nothing that had arrived when it is killed, and goes on after a load', async () => {
+  it('loses nothing that has arrived when it is killed, and continues after a load', async () => {
     using here = home()
     const editor = await startEditor(here)
     const { sessionId } = await editor.begin()
@@ -51,7 +51,7 @@ describe('skein acp', () => {
       'agent: Noted: My dog is called Rex.',
       expect.stringContaining('user: /slow'),
     ])
-    // Drafts are on the disk within 200 ms, and a word takes 60.
+    // Drafts are stored within 200 ms, and a word takes 60.
     expect(words[3]).toMatch(/^agent: one two/)
     expect('agent: one two three four five six seven eight nine ten').toContain(words[3])
     again.forget()
@@ -59,7 +59,7 @@ describe('skein acp', () => {
     expect(wordsIn(again.shown(sessionId)).join()).toContain('My dog is called Rex.')
   })
 
-  it('leaves in order when the editor goes in the middle of an answer', async () => {
+  it('exits in order when the editor disconnects in the middle of an answer', async () => {
     using here = home()
     const editor = await startEditor(here, ['-m', 'scripted'])
     const { sessionId } = await editor.begin()
@@ -71,7 +71,7 @@ describe('skein acp', () => {
     expect(stdout).toContain('interrupted')
   })
 
-  it('leaves in order when it is asked to, though the editor stays', async () => {
+  it('exits in order on SIGTERM, although the editor stays', async () => {
     using here = home()
     const editor = await startEditor(here, ['-m', 'scripted'])
     const { sessionId } = await editor.begin()
@@ -82,7 +82,7 @@ describe('skein acp', () => {
     expect((await here.skein(['show', sessionId, '--json'])).stdout).toContain('interrupted')
   })
 
-  it('starts without a key, and says in the conversation which one to set', async () => {
+  it('starts without a key, and answers a prompt with the variable to set', async () => {
     using here = home()
     await using editor = await startEditor(here, ['-m', 'sonnet'])
     const { sessionId, configOptions } = await editor.begin()
@@ -92,7 +92,7 @@ describe('skein acp', () => {
     })
   })
 
-  it('runs the tools of servers that the editor gives, when the person allows it', async () => {
+  it('runs the tools of servers that the editor passes, if the person allows it', async () => {
     using here = home()
     await using editor = await startEditor(here)
     const given = { name: 'desk', command: process.execPath, args: [server], env: [] }
@@ -112,7 +112,7 @@ describe('skein acp', () => {
     expect(only(editor.shown(sessionId), 'tool_call_update').at(-1)?.status).toBe('failed')
   })
 
-  it('says on stderr what it has to say, refuses a command that it cannot stand before, and names models', async () => {
+  it('writes its notes to stderr, refuses a command that it cannot be a proxy for, and lists models', async () => {
     using here = home()
     const { code, stderr, stdout } = await here.skein(['acp', 'agent'])
     expect([code, stdout]).toEqual([2, ''])

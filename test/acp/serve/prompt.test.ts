@@ -9,7 +9,7 @@ import { beginTurn } from '../../../src/recorder/begin-turn.ts'
 import { counter, desk } from './build.ts'
 import { only, wordsIn } from './editor.ts'
 
-/** An image of one point. */
+/** An image of one pixel. */
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYPgPAAEDAQAIicLsAAAAAElFTkSuQmCC'
 
 /** A gate that a test opens: answers wait in the middle until it does. */
@@ -22,7 +22,7 @@ function gate() {
 }
 
 describe('a prompt', () => {
-  it('is answered piece by piece: thoughts and words of a step are one message, the next step is another', async () => {
+  it('is answered in chunks: thoughts and text of a step are one message, the next step is another', async () => {
     const { tools } = counter()
     const script = [
       { thinking: 'let me see', text: 'I count.', calls: [{ name: 'count', input: { by: 2 }, id: 'c1' }] },
@@ -63,7 +63,7 @@ describe('a prompt', () => {
     expect(usage?.totalTokens).toBe(usage!.inputTokens + usage!.outputTokens)
   })
 
-  it('tells what it has cost, of the whole conversation, where the provider says', async () => {
+  it('reports the cost of the whole conversation, if the provider reports costs', async () => {
     const answer = { text: 'ok', usage: { input: 10, output: 1, cost: 0.25 } }
     await using here = await desk({ script: () => answer })
     const { sessionId } = await here.editor.begin()
@@ -76,7 +76,7 @@ describe('a prompt', () => {
     ])
   })
 
-  it('brings images, files and links to the model, and back in a replay as they were', async () => {
+  it('passes images, files and links to the model, and a replay restores them', async () => {
     const requests: ModelRequest[] = []
     const script = (request: ModelRequest) => {
       requests.push(request)
@@ -109,7 +109,7 @@ describe('a prompt', () => {
     expect(shown).toEqual(prompt)
   })
 
-  it('is stopped in the middle: what had come is kept, and it answers cancelled', async () => {
+  it('is cancelled in the middle: the text that has arrived is stored, and the answer is cancelled', async () => {
     const { waitAt } = gate()
     await using here = await desk({ script: [{ text: 'one two three four', gate: waitAt(2) }] })
     const { sessionId } = await here.editor.begin()
@@ -123,10 +123,10 @@ describe('a prompt', () => {
     ).toEqual(['interrupted'])
     const path = await pathOf(here.store, branch.head!)
     expect(path.at(-1)).toMatchObject({ role: 'assistant', blocks: [{ text: 'one two' }] })
-    expect((await here.editor.prompt(sessionId, 'go on')).stopReason).toBe('end_turn')
+    expect((await here.editor.prompt(sessionId, 'continue')).stopReason).toBe('end_turn')
   })
 
-  it('is stopped before it has begun, with those that wait behind it', async () => {
+  it('is cancelled before it has begun, with those that wait behind it', async () => {
     const { waitAt } = gate()
     await using here = await desk({ script: () => ({ text: 'never', gate: waitAt(0) }) })
     const { sessionId } = await here.editor.begin()
@@ -137,7 +137,7 @@ describe('a prompt', () => {
     )
   })
 
-  it('waits for the one before it in the same session, and for nobody in another', async () => {
+  it('waits for the one before it in the same session, and not for other sessions', async () => {
     const { open, waitAt } = gate()
     const script = (request: ModelRequest) => {
       const words = JSON.stringify(request.messages.at(-1)?.blocks)
@@ -160,7 +160,7 @@ describe('a prompt', () => {
     expect(said.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
   })
 
-  it('is answered to its end by the model that it was given to, whichever is chosen meanwhile', async () => {
+  it('is answered completely by the model that it began with, also if another is chosen meanwhile', async () => {
     const { open, waitAt } = gate()
     const script = ({ messages }: ModelRequest) =>
       messages.length === 1 ? { text: 'one two', gate: waitAt(1) } : ' three'
@@ -170,8 +170,8 @@ describe('a prompt', () => {
     const first = editor.prompt(sessionId, 'count')
     await editor.until(() => wordsIn(editor.shown(sessionId)).includes('agent: one'))
     await editor.agent.request('session/set_config_option', { sessionId, configId: 'model', value: 'other' })
-    const second = editor.prompt(sessionId, 'go on')
-    // Answered after the prompt has been taken.
+    const second = editor.prompt(sessionId, 'continue')
+    // Answered after the prompt was accepted.
     await editor.agent.request('session/list', {})
     open()
     expect([(await first).stopReason, (await second).stopReason]).toEqual(['end_turn', 'end_turn'])
@@ -185,7 +185,7 @@ describe('a prompt', () => {
     ])
   })
 
-  it('waits while another program answers in its conversation, and can be called off', async () => {
+  it('waits while another program answers in its conversation, and can be cancelled', async () => {
     await using here = await desk()
     const { editor, store } = here
     const { sessionId } = await editor.begin()
@@ -207,7 +207,7 @@ describe('a prompt', () => {
     ])
   })
 
-  it('says in a sentence what went wrong, and the person can go on', async () => {
+  it('reports an error in a sentence, and the session can continue', async () => {
     await using here = await desk()
     const { sessionId } = await here.editor.begin()
     await expect(here.editor.prompt(sessionId, '/fail 401')).rejects.toMatchObject({
@@ -223,7 +223,7 @@ describe('a prompt', () => {
     })
   })
 
-  it('is refused while a key is missing, and leaves nothing; it is taken once the key is there', async () => {
+  it('is refused while a key is missing and leaves nothing, and is accepted once the key is there', async () => {
     let isSet = false
     const agentParts = async () => {
       if (!isSet) throw new MissingKeyError('anthropic', 'ANTHROPIC_API_KEY')
@@ -239,7 +239,7 @@ describe('a prompt', () => {
     expect((await here.editor.prompt(sessionId, 'hello')).stopReason).toBe('end_turn')
   })
 
-  it('ends for the reason that it has', async () => {
+  it('ends with the stop reason of its turn', async () => {
     const { tools } = counter()
     const script = [
       { text: 'too long', finish: 'length' },
@@ -259,7 +259,7 @@ describe('a prompt', () => {
     expect((await busy.editor.prompt(begun.sessionId, 'count')).stopReason).toBe('max_turn_requests')
   })
 
-  it('is kept as interrupted when the editor goes in the middle of it', async () => {
+  it('is stored as interrupted if the editor disconnects in the middle of it', async () => {
     const { waitAt } = gate()
     await using here = await desk({ script: [{ text: 'one two three', gate: waitAt(2) }] })
     const { sessionId } = await here.editor.begin()

@@ -10,7 +10,7 @@ import { type Editor, only, wordsIn } from './editor.ts'
 
 const where = { cwd: '/', mcpServers: [] }
 
-/** What is listed, newest first. */
+/** The listed sessions, newest first. */
 async function listed(editor: Editor, params: ListSessionsRequest = {}): Promise<readonly string[]> {
   const { sessions } = await editor.agent.request('session/list', params)
   return sessions.map(({ sessionId }) => sessionId)
@@ -25,7 +25,7 @@ async function refused(asked: Promise<unknown>): Promise<{ code: number; message
 }
 
 describe('a session of our own agent', () => {
-  it('is announced with all that can be done with it', async () => {
+  it('is announced with all its capabilities', async () => {
     await using here = await desk()
     const { hello } = here.editor
     expect(hello).toMatchObject({
@@ -40,7 +40,7 @@ describe('a session of our own agent', () => {
     })
   })
 
-  it('leaves nothing behind if nothing is said in it', async () => {
+  it('leaves nothing behind if it has no messages', async () => {
     await using here = await desk()
     const { sessionId } = await here.editor.begin()
     expect(await listed(here.editor)).toEqual([])
@@ -50,7 +50,7 @@ describe('a session of our own agent', () => {
     expect(await here.store.countConversations()).toBe(1)
   })
 
-  it('is a conversation by its id, of its directory and the channel acp', async () => {
+  it('is a conversation with its id, its directory and the channel acp', async () => {
     await using here = await desk()
     const { sessionId } = await here.editor.begin()
     await here.editor.prompt(sessionId, 'My dog is called Rex.')
@@ -63,7 +63,7 @@ describe('a session of our own agent', () => {
     })
   })
 
-  it('is loaded with everything that was said, before the answer, and remembers it', async () => {
+  it('is loaded with all messages before the answer, and remembers them', async () => {
     await using here = await desk()
     const { sessionId } = await here.editor.begin()
     await here.editor.prompt(sessionId, 'My dog is called Rex.')
@@ -83,7 +83,7 @@ describe('a session of our own agent', () => {
     expect(wordsIn(editor.shown(sessionId))).toEqual([expect.stringContaining('My dog is called Rex.')])
   })
 
-  it('is resumed without a word, and remembers all the same', async () => {
+  it('is resumed without a replay, and remembers all the same', async () => {
     await using here = await desk()
     const { sessionId } = await here.editor.begin()
     await here.editor.prompt(sessionId, 'My dog is called Rex.')
@@ -94,7 +94,7 @@ describe('a session of our own agent', () => {
     expect(wordsIn(editor.shown(sessionId))).toEqual([expect.stringContaining('Rex')])
   })
 
-  it('is forked where it stands: neither knows what the other says from there on', async () => {
+  it('is forked at its newest message, and neither side knows the later messages of the other', async () => {
     await using here = await desk()
     const { editor, store } = here
     const { sessionId } = await editor.begin()
@@ -117,7 +117,7 @@ describe('a session of our own agent', () => {
     ])
   })
 
-  it('is forked before anything is said, as a session of its own', async () => {
+  it('is forked before its first message, as a session of its own', async () => {
     await using here = await desk()
     const { sessionId } = await here.editor.begin()
     const fork = await here.editor.agent.request('session/fork', { sessionId, cwd: '/' })
@@ -125,7 +125,7 @@ describe('a session of our own agent', () => {
     expect(await listed(here.editor)).toEqual([fork.sessionId])
   })
 
-  it('is deleted into the trash, from where it can be restored', async () => {
+  it('is deleted into the trash, from which it can be restored', async () => {
     await using here = await desk()
     const { sessionId } = await here.editor.begin()
     await here.editor.prompt(sessionId, 'hello')
@@ -141,7 +141,7 @@ describe('a session of our own agent', () => {
     await here.editor.agent.request('session/load', { sessionId, ...where })
   })
 
-  it('is deleted without its forks, and they without it', async () => {
+  it('is deleted without its forks, and the forks without it', async () => {
     await using here = await desk()
     const { editor } = here
     const { sessionId } = await editor.begin()
@@ -161,7 +161,7 @@ describe('a session of our own agent', () => {
     expect(await here.store.countConversations({ trashed: true })).toBe(1)
   })
 
-  it('is listed page by page, newest first, by the directory that the client names', async () => {
+  it('is listed page by page, newest first, with the path that the client uses', async () => {
     await using here = await desk()
     const ids: string[] = []
     for (let n = 0; n < 55; n++) {
@@ -180,7 +180,7 @@ describe('a session of our own agent', () => {
     expect(await listed(here.editor, { cwd: '/elsewhere' })).toEqual([])
   })
 
-  it('belongs to its directory, whichever way a client comes to it', async () => {
+  it('belongs to its directory, by any path to it', async () => {
     const place = realpathSync(mkdtempSync(join(tmpdir(), 'skein-acp-')))
     try {
       symlinkSync(place, join(place, 'link'))
@@ -197,7 +197,7 @@ describe('a session of our own agent', () => {
     }
   })
 
-  it('has modes and models to choose, and keeps the model', async () => {
+  it('has modes and models to choose from, and keeps the model', async () => {
     await using here = await desk()
     const { editor } = here
     const { sessionId, modes, configOptions } = await editor.begin()
@@ -231,11 +231,11 @@ describe('a session of our own agent', () => {
     expect([first?.model, second?.model]).toEqual(['scripted', 'other'])
     const another = await here.another()
     const loaded = await another.agent.request('session/resume', { sessionId, ...where })
-    // Who answers is kept with the conversation; that tools may run unasked is not.
+    // The model is stored with the conversation; the mode is not.
     expect(loaded.configOptions).toMatchObject([{ currentValue: 'ask' }, { currentValue: 'other' }])
   })
 
-  it('is not opened if it belongs to another program, which alone writes it', async () => {
+  it('is not opened if another program owns its conversation', async () => {
     await using here = await desk()
     const { conversation } = await here.store.create({ owner: 'claude-code', directory: '/' })
     const sessionId = conversation.id
@@ -248,12 +248,12 @@ describe('a session of our own agent', () => {
     expect(await listed(here.editor)).toEqual([])
   })
 
-  it('is one session, however often it is opened at once', async () => {
+  it('is one session if it is opened several times at once', async () => {
     await using here = await desk()
     const { sessionId } = await here.editor.begin()
     await here.editor.prompt(sessionId, 'hello')
     const editor = await here.another()
-    // Each opening would start it, and say that it cannot.
+    // Each opening would start the server, and log that it cannot.
     const mcpServers = [{ name: 'nowhere', command: '/no/such/program', args: [], env: [] }]
     const wanted = { sessionId, cwd: '/', mcpServers }
     await Promise.all([1, 2, 3].map(() => editor.agent.request('session/resume', wanted)))
@@ -263,7 +263,7 @@ describe('a session of our own agent', () => {
     expect(await refused(editor.prompt(sessionId, 'still there?'))).toMatchObject({ code: -32002 })
   })
 
-  it('refuses what is not there, with a sentence', async () => {
+  it('refuses unknown ids and values, with a sentence', async () => {
     await using here = await desk()
     const { agent } = here.editor
     const { sessionId } = await here.editor.begin()
@@ -279,10 +279,10 @@ describe('a session of our own agent', () => {
       code: -32602,
       message: 'there is no mode yolo: ask and auto can be set',
     })
-    const model = { sessionId, configId: 'model', value: 'nobody' } as const
+    const model = { sessionId, configId: 'model', value: 'unknown' } as const
     expect(await refused(agent.request('session/set_config_option', model))).toMatchObject({ code: -32602 })
     expect(await refused(here.editor.begin({ cwd: 'here' }))).toMatchObject({ code: -32602 })
-    // A cancellation of nothing is nothing, and the connection goes on.
+    // Cancelling an unknown session has no effect, and the connection stays open.
     await here.editor.cancel(unknown)
     expect((await here.editor.prompt(sessionId, 'hello')).stopReason).toBe('end_turn')
   })

@@ -4,7 +4,7 @@ import { findSession, sessionIdOf } from '../../../src/acp/sessions/session-id.t
 import { openStore } from '../../../src/stores/open.ts'
 
 describe('a session id', () => {
-  it('is the conversation, at the branch where it is gone on with', async () => {
+  it('is the id of a conversation, at its active branch', async () => {
     await using store = await openStore(':memory:')
     const place = await store.create()
     expect(sessionIdOf(place)).toBe(place.conversation.id)
@@ -16,7 +16,7 @@ describe('a session id', () => {
     expect(sessionIdOf(found!)).toBe(place.conversation.id)
   })
 
-  it('is the key of a branch, before it is a conversation', async () => {
+  it('is the key of a branch before it is the id of a conversation', async () => {
     await using store = await openStore(':memory:')
     const { conversation } = await store.create()
     const foreign = await store.create()
@@ -27,7 +27,7 @@ describe('a session id', () => {
     expect(sessionIdOf(found!)).toBe(foreign.conversation.id)
   })
 
-  it('stays where it is when another session of the conversation becomes the active branch', async () => {
+  it('stays on its branch when another session of the conversation becomes the active branch', async () => {
     await using store = await openStore(':memory:')
     const { conversation } = await store.create()
     const fork = await store.createBranch(conversation.id, null, { name: 'fork', key: 'acp:20261115_1' })
@@ -36,7 +36,7 @@ describe('a session id', () => {
     expect((await findSession(store, '20261115_1'))?.branch.name).toBe('fork')
   })
 
-  it('finds a conversation whose only branch has an id of its own, by both', async () => {
+  it('finds a conversation whose only branch has its own id, by both ids', async () => {
     await using store = await openStore(':memory:')
     const { conversation } = await store.create({ key: 'acp:agents-own' })
     const [one, other] = [await findSession(store, 'agents-own'), await findSession(store, conversation.id)]
@@ -44,7 +44,7 @@ describe('a session id', () => {
     expect(sessionIdOf(other!)).toBe('agents-own')
   })
 
-  it('names nothing when the conversation is in the trash, or was never there', async () => {
+  it('finds nothing if the conversation is in the trash or does not exist', async () => {
     await using store = await openStore(':memory:')
     const { conversation } = await store.create({ key: 'acp:mine' })
     await store.trash(conversation.id)
@@ -52,7 +52,7 @@ describe('a session id', () => {
     for (const id of lookups) expect(await findSession(store, id)).toBeNull()
   })
 
-  it('is still known after the conversation has expired', async () => {
+  it('finds a conversation that has expired', async () => {
     await using store = await openStore(':memory:')
     const { conversation } = await store.create({ key: 'acp:old', expiresAt: new Date(1) })
     expect((await findSession(store, 'old'))?.conversation.id).toBe(conversation.id)

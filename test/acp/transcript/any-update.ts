@@ -19,7 +19,7 @@ const uris = fc.constantFrom('file:///a/b.ts', 'file:///', 'https://a.b/c?d#e', 
 const base64 = fc.oneof(fc.base64String(), fc.string())
 const about = { annotations, _meta: meta }
 
-/** Content blocks as the schema has them. */
+/** Content blocks of the schema. */
 export const anyContent = fc
   .oneof(
     fc.record(
@@ -116,12 +116,12 @@ const others = fc.record({
   currentModeId: fc.string(),
 })
 
-/** Updates of a turn as agents send them. */
+/** Updates of a turn, as agents send them. */
 export const anyUpdate = fc
   .oneof({ weight: 4, arbitrary: chunk }, { weight: 4, arbitrary: call }, { weight: 1, arbitrary: others })
   .map(asJson)
 
-/** The same with one field that is wrong or missing, at the top or in the content. */
+/** The same with one wrong or missing field, at the top or in the content. */
 export const bentUpdate = fc
   .tuple(anyUpdate, fc.nat(), fc.boolean(), fc.option(fc.jsonValue({ maxDepth: 1 }), { nil: undefined }))
   .map(([update, which, inside, by]): JsonObject => {
@@ -135,7 +135,7 @@ function bent(value: JsonObject, which: number, by: unknown): JsonObject {
   return asJson({ ...value, [keys[which % keys.length]!]: by })
 }
 
-/** As it comes over the wire: without what is undefined, and with plain prototypes. */
+/** As it arrives over the wire: without undefined members, and with plain prototypes. */
 function asJson(value: unknown): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject
 }

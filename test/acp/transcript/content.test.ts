@@ -6,7 +6,7 @@ import { prepareMessages } from '../../../src/core/prepare.ts'
 import { anyContent } from './any-update.ts'
 
 describe('content of the protocol', () => {
-  it('comes back exactly as it was, whatever the schema allows', () => {
+  it('is restored exactly, whatever the schema allows', () => {
     fc.assert(
       fc.property(anyContent, content => {
         const block = blockFromContent(content)
@@ -17,12 +17,12 @@ describe('content of the protocol', () => {
     )
   })
 
-  it('comes back also with half a character in it, which bytes cannot hold', () => {
+  it('is restored with half of a surrogate pair in it, which bytes cannot hold', () => {
     const content = { type: 'resource', resource: { uri: 'file:///a', text: 'a\ud800b' } }
     expect(contentFromBlock(blockFromContent(content))).toEqual(content)
   })
 
-  it('comes back also where we do not know it', () => {
+  it('is restored if its type is unknown', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.string(), (fields, type) => {
         const content = JSON.parse(JSON.stringify({ ...fields, type }))
@@ -69,12 +69,12 @@ describe('content of the protocol', () => {
         metadata: { inline: true, acp: { as: 'text', about: { uri: 'file:///a/b.ts' }, fields: {} } },
       },
     ],
-  ])('%o is a block of ours', (content, block) => {
+  ])('%o becomes a block of ours', (content, block) => {
     expect(blockFromContent(content)).toEqual(block)
   })
 })
 
-describe('a block that came from elsewhere', () => {
+describe('a block from elsewhere', () => {
   it.each<readonly [Block, object | null]>([
     [
       { type: 'image', mime: 'image/png', data: 'AAAA' },
@@ -102,7 +102,7 @@ describe('a block that came from elsewhere', () => {
     [{ type: 'thinking', text: 'hm' }, null],
     [{ type: 'tool_call', callId: 'c', name: 'n', input: {} }, null],
     [{ type: 'provider_file', reference: 1 }, null],
-  ])('%o has content where the protocol has a place for it', (block, content) => {
+  ])('%o becomes content if the protocol has a type for it', (block, content) => {
     expect(contentFromBlock(block)).toEqual(content)
   })
 })

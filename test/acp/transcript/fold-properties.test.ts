@@ -14,11 +14,11 @@ const settling = fc.array(fc.boolean(), { maxLength: 25 })
 interface Followed {
   readonly messages: readonly NewMessage[]
   readonly effects: readonly FoldEffect[]
-  /** Of those, the ones before the turn ended. */
+  /** The messages before the end of the turn. */
   readonly before: number
 }
 
-/** Folds a turn, and checks at each moment that no word is lost: what is in no message is drafted. */
+/** Folds a turn, and checks at each step that no text is lost: text without a message is drafted. */
 function follow(fold: Fold, heard: readonly Heard[], settles: readonly boolean[]): Followed {
   const effects: FoldEffect[] = []
   let said = ''
@@ -65,7 +65,7 @@ function idsOf(messages: readonly NewMessage[], type: 'tool_call' | 'tool_result
   return messages.flatMap(blocksOf).flatMap(block => (block.type === type ? [String(block.callId)] : []))
 }
 
-/** Throws if a message stands between a call and its result. */
+/** Throws if a message is between a call and its result. */
 function resultsFollowCalls(messages: readonly NewMessage[]): void {
   let waiting = new Set<string>()
   for (const message of messages) {
@@ -77,7 +77,7 @@ function resultsFollowCalls(messages: readonly NewMessage[]): void {
 }
 
 describe('any turn', () => {
-  it('keeps every word once and in order, each call once and each result behind its call', () => {
+  it('keeps all text once and in order, each call once, and each result behind its call', () => {
     fc.assert(
       fc.property(turns, settling, (updates, settles) => {
         const heard = updates.map(hear)
@@ -101,7 +101,7 @@ describe('any turn', () => {
     )
   })
 
-  it('comes to the same however its words are split', () => {
+  it('gives the same messages however its text is split', () => {
     const pieces = fc.array(
       fc.array(fc.string({ minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 }),
     )
@@ -121,7 +121,7 @@ describe('any turn', () => {
     )
   })
 
-  it('would be seen to lose words, or to part a call from its result (control)', () => {
+  it('fails these checks if text is lost, or a call is separated from its result (control)', () => {
     const heard = [
       { sessionUpdate: 'tool_call', toolCallId: 'a', status: 'in_progress' },
       { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'meanwhile' } },

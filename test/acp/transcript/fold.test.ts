@@ -17,7 +17,7 @@ const news = (callId: string, status?: CallChange['status'], more: Partial<CallC
 const read = (callId: string, status: CallChange['status'] = 'pending'): Heard =>
   news(callId, status, { name: 'read', input: { of: callId } })
 
-/** What the effects come to, one line each. */
+/** The effects, one line each. */
 function told(effects: readonly FoldEffect[]): readonly string[] {
   return effects.map(effect => {
     switch (effect.type) {
@@ -42,7 +42,7 @@ function inShort(block: Block): string {
   return block.type === 'tool_result' ? `result ${String(block.callId)}` : block.type
 }
 
-/** Each line is what one thing that was heard came to. */
+/** Each line has the effects of one update. */
 function folded(...heard: readonly (Heard | 'settle' | 'end')[]): readonly (readonly string[])[] {
   const fold = createFold()
   return heard.map(one =>
@@ -51,7 +51,7 @@ function folded(...heard: readonly (Heard | 'settle' | 'end')[]): readonly (read
 }
 
 describe('an answer', () => {
-  it('is a draft while it arrives and one message at the end, thoughts first where they came first', () => {
+  it('is a draft while it arrives and one message at the end, with thoughts in their order', () => {
     expect(folded(think('Hm'), think(', well.'), say('For'), say('ty-two.'), 'end')).toEqual([
       ['draft thinking: Hm'],
       ['draft thinking: , well.'],
@@ -61,7 +61,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('has a block for each message of the agent, and media in their place', () => {
+  it('has a block for each message of the agent, and media in their order', () => {
     const picture: Heard = {
       type: 'answer',
       block: { type: 'image', mime: 'image/png', data: 'AA' },
@@ -81,7 +81,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('does not fall apart where the agent notes something of each piece', () => {
+  it('is one text although the agent adds metadata to each chunk', () => {
     const piece = (text: string, n: number) =>
       hear({
         sessionUpdate: 'agent_message_chunk',
@@ -90,13 +90,13 @@ describe('an answer', () => {
     expect(folded(piece('a', 1), piece('b', 2), 'end').at(-1)).toEqual(['assistant: text ab'])
   })
 
-  it('is nothing if nothing was said', () => {
+  it('is not written if it is empty', () => {
     expect(folded(say(''), think(''), 'end')).toEqual([[], [], []])
   })
 })
 
 describe('a call', () => {
-  it('waits in its message until it runs, and is then written with the words before it', () => {
+  it('waits in its message until it runs, and is then written with the text before it', () => {
     expect(
       folded(say('Look:'), read('a'), read('b'), news('a', 'in_progress'), news('a', 'completed')),
     ).toEqual([
@@ -138,7 +138,7 @@ describe('a call', () => {
     ])
   })
 
-  it('is never parted from its result: what comes meanwhile waits, and is drafted', () => {
+  it('is never separated from its result, and later text waits as a draft', () => {
     expect(
       folded(
         read('a', 'in_progress'),
@@ -169,7 +169,7 @@ describe('a call', () => {
     ])
   })
 
-  it('stays without a result if the turn ends before it; everything else is written in order', () => {
+  it('has no result if the turn ends first, and everything else is written in order', () => {
     expect(
       folded(read('a', 'in_progress'), say('so'), read('b', 'completed'), say('on'), 'end').at(-1),
     ).toEqual([
@@ -181,7 +181,7 @@ describe('a call', () => {
     ])
   })
 
-  it('settles only what can be written', () => {
+  it('is settled only if its step can be written', () => {
     const fold = createFold()
     expect(fold.waits).toBe(false)
     fold.hear(say('words'))
@@ -197,7 +197,7 @@ describe('a call', () => {
   })
 })
 
-describe('what is stored of a call', () => {
+describe('the stored call', () => {
   const messages = (...heard: readonly Heard[]) => {
     const fold = createFold()
     return [...heard.flatMap(one => fold.hear(one)), ...fold.end()].flatMap(effect =>
@@ -207,7 +207,7 @@ describe('what is stored of a call', () => {
   const text = (words: string) => ({ type: 'content', content: { type: 'text', text: words } })
   const diff = { type: 'diff', path: 'a.ts', oldText: 'a', newText: 'b' }
 
-  it('is its name and input; what people see stands beside it', () => {
+  it('has a name and an input, and fields for people in its metadata', () => {
     const announced = {
       title: 'Read a.ts',
       kind: 'read',
@@ -227,7 +227,7 @@ describe('what is stored of a call', () => {
     ])
   })
 
-  it('is the output that the agent gives, else the words that it shows', () => {
+  it('has the output that the agent sends, else the text of its content', () => {
     const [, given] = messages(
       news('c', 'completed', { output: { lines: 3 }, content: [text('three lines')] }),
     )
@@ -255,7 +255,7 @@ describe('what is stored of a call', () => {
     expect(plain).toEqual([{ type: 'tool_result', callId: 'c', name: 'other', output: 'one' }])
   })
 
-  it('stands with the result if it was said after the call was written', () => {
+  it('keeps later changes with its result', () => {
     const [call, result] = messages(
       news('c', 'in_progress', { title: 'Shell', kind: 'execute' }),
       news('c', undefined, { title: '`ls`', input: { command: 'ls' }, content: [text('a.ts')] }),
@@ -281,13 +281,13 @@ describe('what is stored of a call', () => {
     [{ title: 'Dateien lesen' }, 'Dateien'],
     [{ title: '…' }, 'other'],
     [{}, 'other'],
-  ])('has a name that any provider takes: %o', (said, name) => {
+  ])('has a name that every provider accepts: %o', (said, name) => {
     expect(messages(news('c', 'pending', said))).toMatchObject([[{ type: 'tool_call', name }]])
   })
 })
 
-describe('everything else that is heard', () => {
-  it('leaves a plan in the trace, and nothing of the rest', () => {
+describe('other updates', () => {
+  it('leave a plan in the trace, and nothing else', () => {
     const fold = createFold()
     expect(fold.hear({ type: 'plan', entries: ['a'] })).toEqual([
       { type: 'trace', event: { type: 'plan', data: { entries: ['a'] } } },

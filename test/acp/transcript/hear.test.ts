@@ -71,11 +71,11 @@ describe('an update', () => {
       'of_the_future',
     ].map(name => [name, { content: text('no') }, { type: 'other', name }] as const),
   ]
-  it.each(cases)('%s is heard for what it says', (sessionUpdate, fields, heard) => {
+  it.each(cases)('is read: %s', (sessionUpdate, fields, heard) => {
     expect(hear({ sessionUpdate, ...fields })).toEqual(heard)
   })
 
-  it.each(['tool_call', 'tool_call_update'])('%s tells what it names of a call, and nothing else', name => {
+  it.each(['tool_call', 'tool_call_update'])('changes only the fields that it names: %s', name => {
     const whole = {
       toolCallId: 'c',
       name: 'read_file',
@@ -109,13 +109,13 @@ describe('an update', () => {
     expect(hear({ sessionUpdate: name, ...nothing })).toEqual({ type: 'other', name })
   })
 
-  it('names a tool as its agent does in its own place', () => {
+  it('takes the name of a tool from the field of its agent', () => {
     const call = { sessionUpdate: 'tool_call', toolCallId: 'c', _meta: { claudeCode: { toolName: 'Bash' } } }
     expect(hear(call)).toMatchObject({ call: { name: 'Bash' } })
     expect(hear({ ...call, name: 'shell' })).toMatchObject({ call: { name: 'shell' } })
   })
 
-  it('is heard with any of its fields missing or wrong', () => {
+  it('is read with any of its fields missing or wrong', () => {
     const call = {
       toolCallId: 'c',
       title: 't',
@@ -149,7 +149,7 @@ describe('an update', () => {
       expect(hear(nothing)).toEqual({ type: 'other', name: '' })
   })
 
-  it('is heard whatever it is, and what is heard can be stored', () => {
+  it('is read whatever it is, and the result can be stored', () => {
     fc.assert(
       fc.property(fc.oneof(bentUpdate, anyUpdate, fc.jsonValue(), fc.anything()), update => {
         const heard = hear(update)

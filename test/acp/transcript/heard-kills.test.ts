@@ -16,10 +16,11 @@ import type { HeardLine } from './mortal-turn.ts'
 
 const rounds = size({ gate: 1, full: 20 })
 
-/** Behind which line it is killed: in its first words, while a tool runs, and after it has ended. */
+/** The line behind which the process is killed: in its first words, while a tool runs, and after the tool. */
 const deadly = ['words 150', 'words 350', 'words 550']
 
-/** Lets a process hear an agent, and kills it some time after this line. What it had heard by then. */
+/** Runs a process that records an agent, and kills it some time after this line. Returns the lines that it
+ *  had printed. */
 async function killed(
   target: string,
   branch: BranchRef,
@@ -50,7 +51,7 @@ function callsIn(messages: readonly Message[], type: 'tool_call' | 'tool_result'
 }
 
 it.each(deadly)(
-  'a turn whose recorder is killed has all that was heard but for the last 200 ms: %s',
+  'a turn whose recorder is killed has all text but that of the last 200 ms: %s',
   {
     timeout: 30_000 * rounds,
   },
@@ -68,7 +69,7 @@ it.each(deadly)(
       const told = `killed ${afterMs} ms behind ${behind}, with ${lines.length} of them`
       expect(textOf(question!), told).toBe('go')
 
-      // By its own clock: while it is not let run, nothing arrives either.
+      // By the clock of the process: while it is not scheduled, nothing arrives either.
       const last = lines.at(-1)!.at
       const due = lines.filter(({ at }) => last - at > 200)
       const words = answers

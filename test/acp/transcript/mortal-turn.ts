@@ -5,8 +5,8 @@ import type { BranchRef } from '../../../src/core/branch.ts'
 import { beginTurn } from '../../../src/recorder/index.ts'
 import { openStore } from '../../../src/stores/open.ts'
 
-/** A process that hears an agent until it is killed, and says what it hears before it hears it, one line of
- *  JSON each. Pipes are written at once, so that nothing it said dies with it. */
+/** A process that records an agent until it is killed. It prints each update before it records it, as one
+ *  line of JSON. Pipes are written synchronously, so no line is lost. */
 export interface HeardLine {
   readonly at: number
   /** `words 7`, `runs c3`, `ends c3` … */
@@ -37,7 +37,7 @@ async function live(target: string, branch: BranchRef): Promise<void> {
     }
   }
 
-  // Longer in words than 200 ms, before a call as well as while it runs: nothing but drafts could keep those.
+  // Text for more than 200 ms, before a call and while it runs: only drafts can keep it.
   for (let n = 0; ; n++) {
     await say(200)
     await hear(`announces c${n}`, call(`c${n}`, 'pending'))

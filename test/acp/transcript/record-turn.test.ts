@@ -52,7 +52,7 @@ function inShort({ role, blocks, meta }: Message): string {
   return `${role}: ${parts.join(' | ')}${meta ? ` ${JSON.stringify(meta)}` : ''}`
 }
 
-describe('a turn that is heard', () => {
+describe('a recorded turn', () => {
   it('is stored as it happens, with its tools in the trace (S1-32)', async () => {
     const here = await place()
     const { record, recording, effects } = await begun(here)
@@ -102,7 +102,7 @@ describe('a turn that is heard', () => {
   })
 
   it.each(['interrupted', 'failed'] as const)(
-    'keeps what had arrived when it is %s, and says so',
+    'keeps the text that has arrived when it is %s, and marks it',
     async status => {
       const here = await place()
       const { record } = await begun(here)
@@ -121,7 +121,7 @@ describe('a turn that is heard', () => {
     },
   )
 
-  it('ends also where nothing was said', async () => {
+  it('ends also without any updates', async () => {
     const here = await place()
     const { record } = await begun(here)
     expect(await record.end({ status: 'complete', stop: 'refusal', usage: { input: 1 } })).toMatchObject({
@@ -138,8 +138,8 @@ describe('a turn that is heard', () => {
   })
 })
 
-describe('a call that is announced', () => {
-  it('is stored a moment later, together with those that came meanwhile', async () => {
+describe('an announced call', () => {
+  it('is stored a moment later, together with those that were announced meanwhile', async () => {
     const here = await place()
     const { record } = await begun(here)
     record.hear(call('a', 'pending'))
@@ -152,7 +152,7 @@ describe('a call that is announced', () => {
     expect(here.clock.timers.all).toBe(0)
   })
 
-  it('is stored before a person is asked about it', async () => {
+  it('is stored before a permission is requested for it', async () => {
     const here = await place()
     const { record } = await begun(here)
     record.hear(call('a', 'pending'))
@@ -174,8 +174,8 @@ describe('a call that is announced', () => {
   })
 })
 
-describe('words that wait for a tool', () => {
-  it('are drafted again after each message, so that a crash does not take them', async () => {
+describe('text that waits for a tool', () => {
+  it('is drafted again after each message, so that a crash does not lose it', async () => {
     const here = await place()
     const { record } = await begun(here)
     record.hear(call('a', 'in_progress'))
@@ -185,7 +185,7 @@ describe('words that wait for a tool', () => {
     record.hear(say('and more'))
     record.hear(call('a', 'completed'))
     await here.clock.advance(200)
-    // The process dies: whoever comes next ends the turn with what was drafted.
+    // The process dies: the next one ends the turn with the draft.
     const [turn] = await collectPages(page => here.store.listTurns(here.id, page))
     await here.store.endTurn(here.id, 'k', { status: 'interrupted', heldBy: turn!.holder! })
     expect(await stored(here)).toEqual([
@@ -200,7 +200,7 @@ describe('words that wait for a tool', () => {
 })
 
 describe('storage that fails', () => {
-  it('is waited for: hearing goes on, and everything is stored in order', async () => {
+  it('does not stop the recording, and everything is stored in order', async () => {
     const here = await place()
     const { record } = await begun(here, here.failing.store)
     here.failing.fate = method => (method === 'append' ? { before: new UnavailableError('away') } : null)
@@ -221,7 +221,7 @@ describe('storage that fails', () => {
     ])
   })
 
-  it('is reported with what was not saved', async () => {
+  it('is reported with the messages that were not saved', async () => {
     const here = await place()
     const { record } = await begun(here, here.failing.store)
     here.failing.fate = () => ({ before: new UnavailableError('away') })
@@ -232,8 +232,8 @@ describe('storage that fails', () => {
   })
 })
 
-describe('what cannot be stored', () => {
-  it('is told of and reported, and everything else is stored', async () => {
+describe('a message that cannot be stored', () => {
+  it('is reported, and everything else is stored', async () => {
     const here = await place()
     const { record, troubles } = await begun(here)
     let deep: Json = 1

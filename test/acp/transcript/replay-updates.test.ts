@@ -14,7 +14,7 @@ const text = (words: string) => ({ type: 'text', text: words })
 const shown = (words: string) => ({ type: 'content', content: text(words) })
 
 describe('a replay', () => {
-  it('shows what was said in order, each message under its id', () => {
+  it('contains the messages in order, each with its id', () => {
     const picture: Block = { type: 'image', mime: 'image/png', data: 'AA' }
     const messages = path(
       { role: 'system', blocks: [{ type: 'text', text: 'Be kind.' }] },
@@ -31,7 +31,7 @@ describe('a replay', () => {
     ])
   })
 
-  it('shows a call with its result as one update', () => {
+  it('contains a call and its result as one update', () => {
     const messages = path(
       user('Read'),
       assistant('I read.', called('a', 'read_file', { path: 'x' }), called('b', 'list')),
@@ -69,7 +69,7 @@ describe('a replay', () => {
     expect(replayUpdates(messages)).toHaveLength(5)
   })
 
-  it('shows all that was once heard of a call, as it was at its end', () => {
+  it('contains all fields of a call, as they were at its end', () => {
     const diff = { type: 'diff', path: 'a.ts', oldText: 'a', newText: 'b' }
     const messages = heardPath([
       { sessionUpdate: 'tool_call', toolCallId: 'a', title: 'Edit', kind: 'edit', status: 'in_progress' },
@@ -98,7 +98,7 @@ describe('a replay', () => {
     ])
   })
 
-  it('shows what media a tool gave', () => {
+  it('contains the media of a tool', () => {
     const output = [
       { type: 'text', text: 'a cat' },
       { type: 'image', mimeType: 'image/png', data: 'AA' },
@@ -117,13 +117,13 @@ describe('a replay', () => {
     ])
   })
 
-  it('says of a call without a result that nobody knows', () => {
+  it('contains a call without a result as interrupted', () => {
     expect(replayUpdates(path(assistant(called('a'))))).toMatchObject([
       { toolCallId: 'a', status: 'failed', content: [shown('interrupted, outcome unknown')] },
     ])
   })
 
-  it('gives calls of the same id ids of their own, each with its own result', () => {
+  it('gives calls with the same id different ids, each with its own result', () => {
     const messages = path(
       ...[assistant(called('a')), result('a', '1'), user('again'), assistant(called('a')), result('a', '2')],
     )
@@ -134,14 +134,14 @@ describe('a replay', () => {
     ])
   })
 
-  it('shows a result whose call is nowhere', () => {
+  it('contains a result without a call', () => {
     expect(replayUpdates(path(user('go'), result('z', 'out')))).toMatchObject([
       {},
       { sessionUpdate: 'tool_call', toolCallId: 'z', status: 'completed', content: [shown('out')] },
     ])
   })
 
-  it('shows of what was erased only that it was', () => {
+  it('contains erased messages as erased', () => {
     const erased = { blocks: [], erased: { at: new Date(0), by: 'me', reason: 'private' } }
     const messages = path(
       { ...user(), ...erased },
@@ -158,14 +158,14 @@ describe('a replay', () => {
   })
 })
 
-/** What is stored of a turn that was heard. */
+/** The stored messages of a recorded turn. */
 function heardPath(updates: readonly JsonObject[]): readonly Message[] {
   const fold = createFold()
   const effects = [...updates.flatMap(update => fold.hear(hear(update))), ...fold.end()]
   return path(...effects.flatMap(effect => (effect.type === 'message' ? [effect.message as Said] : [])))
 }
 
-/** The words, calls and results of messages, in order, without regard to where one message ends. */
+/** The texts, calls and results of messages, in order, without the boundaries between messages. */
 function whatIsSaid(messages: readonly Message[]) {
   const blocks = messages.flatMap(message => message.blocks)
   const bare = (type: string) =>
@@ -187,7 +187,8 @@ const turns = fc.array(
   { maxLength: 15 },
 )
 
-/** Turns in which each call comes to its end: what has none is shown as failed, and that would be heard. */
+/** Turns in which each call has a result: a call without one is replayed as failed, and would be recorded as
+ *  such. */
 const finished = turns.map(updates => [
   ...updates,
   ...['a', 'b', 'c', 'd'].map(toolCallId => ({
@@ -197,14 +198,14 @@ const finished = turns.map(updates => [
   })),
 ])
 
-describe('any turn that was heard and stored', () => {
-  it('is heard again from its replay, word for word and call for call', () => {
+describe('any recorded turn', () => {
+  it('is read again from its replay, text for text and call for call', () => {
     fc.assert(
       fc.property(finished, updates => {
         const stored = heardPath(updates)
         const again = whatIsSaid(heardPath(replayUpdates(stored)))
         const before = whatIsSaid(stored)
-        // Results come in the order of their calls then.
+        // Results are in the order of their calls then.
         const inOrder = (outputs: typeof before.outputs) =>
           [...outputs].sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1))
         expect({ ...again, outputs: inOrder(again.outputs) }).toEqual({
@@ -216,7 +217,7 @@ describe('any turn that was heard and stored', () => {
     )
   })
 
-  it("is replayed in updates that the protocol's own SDK lets through whole", async () => {
+  it('is replayed in updates that the SDK of the protocol passes unchanged', async () => {
     const updates = fc
       .sample(turns, { numRuns: 60, seed: 6 })
       .flatMap(turn => replayUpdates(heardPath(turn)))
@@ -226,14 +227,14 @@ describe('any turn that was heard and stored', () => {
     expect(seen).toEqual(updates)
   })
 
-  it('would be seen to be changed by the SDK if it were not as the protocol has it (control)', async () => {
+  it('would be changed by the SDK if it did not follow the protocol (control)', async () => {
     const chunk = { sessionUpdate: 'agent_message_chunk', content: text('a') }
     const seen = await throughTheSdk([{ ...chunk, ours: 1 }, chunk])
     expect(seen).toEqual([chunk, chunk])
   })
 })
 
-/** What a client on the SDK is given of these updates. */
+/** The updates that a client on the SDK receives. */
 async function throughTheSdk(updates: readonly JsonObject[]) {
   const lines = new TransformStream<Uint8Array, Uint8Array>()
   const seen: unknown[] = []

@@ -2,7 +2,7 @@ import type { Block } from '../../../src/core/block.ts'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
 import type { Message, Role } from '../../../src/core/message.ts'
 
-/** Stored messages as a store would show them, with ids that count. */
+/** Stored messages as a store returns them, with ids that count. */
 export function path(...said: readonly Said[]): readonly Message[] {
   return said.map(({ role, blocks, ...rest }, seq) => ({
     id: `m${seq}` as MessageId,

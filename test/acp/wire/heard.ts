@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { vi } from 'vitest'
 import type { ConnectionHandlers } from '../../../src/acp/wire/connection.ts'
 
-/** What was heard on a connection, in order: lines as text, `end` with its reason, `drain`. */
+/** The events of a connection, in order: lines as text, `end` with its reason, `drain`. */
 export interface Heard extends ConnectionHandlers {
   readonly events: string[]
   readonly lines: readonly string[]
@@ -34,12 +34,12 @@ export function heard(onLine: (text: string) => void = () => {}): Heard {
   }
 }
 
-/** Waits until something holds. */
+/** Waits until the condition holds. */
 export async function until<T>(what: () => T | Promise<T>): Promise<T> {
   return (await vi.waitUntil(what, { timeout: 10_000, interval: 5 })) as T
 }
 
-/** Whether a process is there; one that ended and waits to be collected is not. */
+/** Whether a process is alive. A zombie is not. */
 export async function lives(pid: number): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
   if (status !== null) return !/\) [ZX] /.test(status)

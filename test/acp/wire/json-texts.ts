@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** A JSON value as it may be written: keys twice, numbers of any size, escapes and white space anywhere. */
+/** A JSON value in any notation: duplicate keys, numbers of any size, escapes and white space anywhere. */
 export type Written =
   | { readonly type: 'scalar'; readonly text: string }
   | { readonly type: 'array'; readonly elements: readonly Element[] }
@@ -21,7 +21,7 @@ interface Member extends Element {
 
 export type Path = readonly (string | number)[]
 
-/** A value in a printed text: the path that leads there, and its bytes. */
+/** A value in a printed text: its path, and its bytes. */
 export interface Place {
   readonly path: Path
   readonly from: number
@@ -46,11 +46,11 @@ const letters = fc.constantFrom(
   ':',
 )
 
-/** Few keys, so that many stand twice; some that look like syntax, like a number, or that objects have by
- *  themselves. */
+/** Few keys, so that many are duplicates; some look like syntax or a number, or are members of every
+ *  object. */
 const keys = fc.constantFrom('a', 'b', 'id', '', '0', 'é🧶', '"', 'a\\b', '__proto__', 'toString')
 
-/** A string with some of its letters escaped that need not be. */
+/** A string with some letters escaped unnecessarily. */
 function written(text: string): fc.Arbitrary<string> {
   return fc
     .array(fc.boolean(), { minLength: text.length, maxLength: text.length })
@@ -93,7 +93,7 @@ const { value } = fc.letrec<{ value: Written }>(tie => ({
   ),
 }))
 
-/** A text, and where each of its values stands, told by whoever printed it. */
+/** A text, and the span of each of its values, as the printer reports them. */
 export interface Printed {
   readonly root: Written
   readonly text: string

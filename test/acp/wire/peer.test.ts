@@ -13,7 +13,7 @@ function peer(options?: { readonly idPrefix: string }) {
 }
 
 describe('a request of our own', () => {
-  it('is sent with an id that only we can have, and is answered by it', async () => {
+  it('is sent with a random id, and answered by it', async () => {
     const { request, sent, take } = peer()
     const answers = [request('session/new', { cwd: '/' }), request('session/new', { cwd: '/tmp' })]
     expect(sent).toEqual([
@@ -31,7 +31,7 @@ describe('a request of our own', () => {
     expect(await Promise.all(answers)).toEqual([null, { sessionId: 'two' }])
   })
 
-  it('is not answered with what is meant for others', async () => {
+  it('is not answered by lines for other requests', async () => {
     const { request, sent, take } = peer({ idPrefix: 'ours-' })
     const answer = request('a', {})
     const { id } = sent[0]!
@@ -50,13 +50,13 @@ describe('a request of our own', () => {
     expect(await answer).toBe('yes')
   })
 
-  it('has ids that no other peer takes', () => {
+  it('has ids that no other peer accepts', () => {
     const [one, other] = [peer(), peer()]
     void one.request('a', {})
     expect(other.take({ id: one.sent[0]!.id, result: 1 })).toBe(false)
   })
 
-  it("is answered once, and what comes again is nobody else's", async () => {
+  it('is answered once, and a second answer is not relayed', async () => {
     const { request, sent, take } = peer()
     const answer = request('a', {})
     expect(take({ id: sent[0]!.id, result: 1 })).toBe(true)
@@ -86,8 +86,8 @@ describe('a request of our own', () => {
   })
 })
 
-describe('a request that is called off', () => {
-  it('says so to the other side and waits no longer', async () => {
+describe('a cancelled request', () => {
+  it('notifies the other side, and is rejected at once', async () => {
     const { request, sent, take } = peer()
     const abort = new AbortController()
     const answer = request('session/prompt', {}, { signal: abort.signal })
@@ -99,13 +99,13 @@ describe('a request that is called off', () => {
     expect(take({ id, result: { stopReason: 'cancelled' } })).toBe(true)
   })
 
-  it('is never sent if that was before', async () => {
+  it('is not sent if it was cancelled before', async () => {
     const { request, sent } = peer()
     await expect(request('a', {}, { signal: AbortSignal.abort('no') })).rejects.toBe('no')
     expect(sent).toEqual([])
   })
 
-  it('is not called off by a signal that comes after its answer', async () => {
+  it('is not cancelled by a signal after its answer', async () => {
     const { request, sent, take } = peer()
     const abort = new AbortController()
     const answer = request('a', {}, { signal: abort.signal })
@@ -117,7 +117,7 @@ describe('a request that is called off', () => {
 })
 
 describe('when the other side has ended', () => {
-  it('every request fails with the reason, those that wait and those that come', async () => {
+  it('every open and every later request is rejected with the reason', async () => {
     const { request, sent, take, end } = peer()
     const abort = new AbortController()
     const answers = [request('initialize', {}), request('session/new', {}, { signal: abort.signal })]

@@ -14,7 +14,7 @@ function split(chunks: readonly (Buffer | string)[], options: { readonly maxByte
 const bytesOf = (lines: readonly WireLine[]) => lines.map(({ bytes }) => bytes.toString('latin1'))
 
 describe('lines', () => {
-  it('are the bytes between line ends, in however many pieces they come', () => {
+  it('are the bytes between line ends, in any number of chunks', () => {
     const bytes = fc
       .uint8Array({ maxLength: 60 })
       .map(list => Buffer.from(list.map(byte => (byte < 60 ? 10 : byte))))
@@ -22,25 +22,25 @@ describe('lines', () => {
       fc.property(bytes, fc.array(fc.nat(60), { maxLength: 20 }), (all, cuts) => {
         const places = [0, ...cuts.filter(cut => cut < all.length).toSorted((a, b) => a - b), all.length]
         const chunks = places.slice(1).map((to, index) => all.subarray(places[index], to))
-        // What stands behind the last line end says nothing here: it is no JSON object.
+        // The bytes behind the last line end are not a JSON object, so they are not a line.
         expect(bytesOf(split(chunks))).toEqual(all.toString('latin1').split('\n').slice(0, -1))
       }),
     )
   })
 
-  it('say what they say, also where a letter was cut in two', () => {
+  it('are parsed, also if a character was split between two chunks', () => {
     const text = Buffer.from('{"method":"a","params":{"text":"é🧶"}}\n')
     const lines = split([...text].map(byte => Buffer.from([byte])))
     expect(lines.map(({ message }) => message)).toEqual([{ method: 'a', params: { text: 'é🧶' } }])
   })
 
-  it('keep a carriage return, and everything else that is not read', () => {
+  it('keep a carriage return, and all bytes that are not parsed', () => {
     const [line] = split([' {"id": 1.0}\r\n'])
     expect(line!.bytes.toString()).toBe(' {"id": 1.0}\r')
     expect(line!.message).toEqual({ id: 1 })
   })
 
-  it('come before an end only if they are whole', () => {
+  it('are complete, or a message, at the end of the input', () => {
     expect(bytesOf(split(['{"id":1}\n{"id":2}']))).toEqual(['{"id":1}', '{"id":2}'])
     expect(bytesOf(split(['{"id":1}\n{"id":2']))).toEqual(['{"id":1}'])
     expect(bytesOf(split([]))).toEqual([])
@@ -56,11 +56,11 @@ describe('lines', () => {
     '7',
     '{"id":1} {"id":2}',
     '\ufeff{"id":1}',
-  ])('that are no JSON object say nothing: %j', text => {
+  ])('are not parsed if they are not a JSON object: %j', text => {
     expect(parseLine(Buffer.from(text))).toEqual({ bytes: Buffer.from(text), message: null })
   })
 
-  it('are only read as deep as a stack allows, and passed on whole', () => {
+  it('are not parsed if they are nested too deeply, and are kept unchanged', () => {
     const nested = (levels: number) => Buffer.from(`{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`)
     const fits = parseLine(nested(1_000))
     expect(JSON.stringify(fits.message)).toHaveLength(fits.bytes.length)
@@ -71,8 +71,8 @@ describe('lines', () => {
   })
 })
 
-describe('a line that does not end', () => {
-  it('is given up, with what came before it heard, and nothing is heard after it', () => {
+describe('a line beyond the limit', () => {
+  it('throws after the lines before it, and no line follows', () => {
     const lines: WireLine[] = []
     const splitter = createLineSplitter(line => lines.push(line), { maxBytes: 8 })
     splitter.push(Buffer.from('{"id":1}\n1234'))
@@ -83,7 +83,7 @@ describe('a line that does not end', () => {
     expect(bytesOf(lines)).toEqual(['{"id":1}'])
   })
 
-  it('is given up also where its end comes with it', () => {
+  it('throws also if its line end is in the same chunk', () => {
     const splitter = createLineSplitter(() => {}, { maxBytes: 8 })
     expect(() => splitter.push(Buffer.from('123456789\n'))).toThrow('it sent a line of more than 8 bytes')
   })

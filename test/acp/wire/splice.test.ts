@@ -22,7 +22,7 @@ const at = ({ places }: Printed, path: Path): readonly JsonSpan[] =>
     .map(({ from, to }: Place) => ({ from, to }))
     .toSorted((a, b) => a.from - b.from)
 
-/** What JSON.parse makes of it, with the value at the path replaced. */
+/** The result of JSON.parse, with the value at the path replaced. */
 function replaced(value: unknown, path: Path, by: unknown): unknown {
   const [step, ...rest] = path
   if (step === undefined) return by
@@ -32,8 +32,7 @@ function replaced(value: unknown, path: Path, by: unknown): unknown {
   return Object.fromEntries(known)
 }
 
-/** Members whose last writing leads to the value: JSON.parse believes the last one of a key that stands
- *  twice. */
+/** The members that JSON.parse uses: the last one of a duplicate key. */
 function isRead(value: unknown, path: Path): boolean {
   const [step, ...rest] = path
   if (step === undefined) return true
@@ -41,8 +40,8 @@ function isRead(value: unknown, path: Path): boolean {
   return isRead((value as Record<string | number, unknown>)[step], rest)
 }
 
-describe('where values stand', () => {
-  it('is what whoever printed them says, for every path, however they are written', () => {
+describe('the spans of a path', () => {
+  it('are those that the printer reports, for every path and notation', () => {
     fc.assert(
       fc.property(texts, printed => {
         const json = Buffer.from(printed.text)
@@ -52,17 +51,17 @@ describe('where values stand', () => {
     )
   })
 
-  it('is nowhere for a path that leads nowhere', () => {
+  it('are empty for a path that does not occur', () => {
     fc.assert(
       fc.property(withPath(texts), ({ text, path }) => {
-        expect(found(text, ...path, 'nobody')).toEqual([])
+        expect(found(text, ...path, 'missing')).toEqual([])
         expect(found(text, ...path, 99)).toEqual([])
-        expect(found(text, 'nobody', ...path)).toEqual([])
+        expect(found(text, 'missing', ...path)).toEqual([])
       }),
     )
   })
 
-  it('is found exactly in what JSON.parse reads, whatever is broken in it', () => {
+  it('are found exactly in the texts that JSON.parse accepts', () => {
     const bytes = [...'{}[]",:\\ue0-+.1xtn \n\u0001', '']
     const breaks = fc.array(fc.tuple(fc.nat(), fc.constantFrom(...bytes), fc.nat(1)), {
       minLength: 1,
@@ -116,13 +115,13 @@ describe('where values stand', () => {
     '\ufeff{"a":1}',
     '{"a":NaN}',
     '{"a":1}//',
-  ])('is nowhere in %j, which JSON.parse does not read', text => {
+  ])('are empty in %j, which JSON.parse refuses', text => {
     expect(reads(text)).toBe(false)
     expect(found(text, 'a')).toEqual([])
     expect(found(text)).toEqual([])
   })
 
-  it('is found behind an escaped key, and not taken for a key that only looks alike', () => {
+  it('are found for an escaped key, and not for a key that only looks alike', () => {
     expect(found('{"\\u0061":1,"a":2}', 'a')).toEqual(['1', '2'])
     expect(found('{"aa":1,"A":2,"a ":3,"\\"a":4}', 'a')).toEqual([])
     expect(found('{"0":"zero"}', 0)).toEqual([])
@@ -130,24 +129,24 @@ describe('where values stand', () => {
     expect(found('{"a":[{"a":1}]}', 'a', 0, 'a')).toEqual(['1'])
   })
 
-  it('is no question of depth', () => {
+  it('do not depend on the depth', () => {
     const levels = 1_000_000
     const deep = `{"a":${'['.repeat(levels)}${']'.repeat(levels)},"b":{"c":1}}`
     expect(found(deep, 'b', 'c')).toEqual(['1'])
     expect(found('['.repeat(levels), 0)).toEqual([])
   })
 
-  it('is found in large lines without reading them again and again', () => {
+  it('are found in large lines in one pass', () => {
     const members = Array.from({ length: 50_000 }, (_, index) => `"k${index}":${index}`).join()
     const json = Buffer.from(`{"params":{${members},"sessionId":"s"},"image":"${'A'.repeat(1_000_000)}"}`)
-    const once = quickest(() => expect(findSpans(json, ['nobody'])).toEqual([]))
+    const once = quickest(() => expect(findSpans(json, ['missing'])).toEqual([]))
     const looking = quickest(() => expect(findSpans(json, ['params', 'sessionId'])).toHaveLength(1))
     expect(looking).toBeLessThan(10 * once)
   })
 })
 
 describe('an edit', () => {
-  it('puts values in the place of others and changes no other byte', () => {
+  it('replaces values and changes no other byte', () => {
     fc.assert(
       fc.property(withPath(texts), fc.constantFrom('7', '"é🧶"', '{"x":[]}'), (one, by) => {
         const json = Buffer.from(one.text)
@@ -164,7 +163,7 @@ describe('an edit', () => {
     )
   })
 
-  it('keeps bytes that are no UTF-8', () => {
+  it('keeps bytes that are not UTF-8', () => {
     const json = Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff, 0xfe]), Buffer.from('","id":1}')])
     const edited = withMember(json, ['id'], '2')
     expect(edited.equals(Buffer.from(json.map((byte, at) => (at === json.length - 2 ? 0x32 : byte))))).toBe(
@@ -172,7 +171,7 @@ describe('an edit', () => {
     )
   })
 
-  it('takes its pieces in any order, and at the same place in the order given', () => {
+  it('accepts its spans in any order, and keeps the order of insertions at one position', () => {
     const put = (from: number, to: number, by: string) => ({ span: { from, to }, by })
     expect(
       applyEdits(Buffer.from('[1,2]'), [put(3, 4, 'b'), put(1, 2, 'a'), put(1, 1, 'x'), put(1, 1, 'y')]),
@@ -185,14 +184,14 @@ describe('an edit', () => {
 describe('a member that is set', () => {
   const paths = fc.array(fc.constantFrom('a', 'b', 'id', 'é🧶', '__proto__'), { minLength: 1, maxLength: 3 })
 
-  it('is there for everybody who reads the text, and the others are what they were', () => {
+  it('is there for every reader of the text, and the other members are unchanged', () => {
     fc.assert(
       fc.property(objects, paths, ({ text }, path) => {
         const edited = withMember(Buffer.from(text), path, '{"new":true}')
         const after = JSON.parse(edited.toString())
         expect(isRead(after, path)).toBe(true)
         expect(after).toEqual(set(JSON.parse(text), path, { new: true }))
-        // Also for those who believe the first of two.
+        // Also for readers that use the first of two.
         for (const span of findSpans(edited, path))
           expect(edited.toString('utf8', span.from, span.to)).toBe('{"new":true}')
       }),
@@ -215,7 +214,7 @@ describe('a member that is set', () => {
   })
 })
 
-describe('elements that are put first', () => {
+describe('inserted first elements', () => {
   it.each([
     ['{"prompt":[]}', '{"prompt":[1,2]}'],
     ['{"prompt":[ ]}', '{"prompt":[1,2 ]}'],
@@ -228,7 +227,7 @@ describe('elements that are put first', () => {
     expect(withFirstElements(Buffer.from(text), ['prompt'], ['1', '2']).toString()).toBe(edited)
   })
 
-  it('leave the rest as it was', () => {
+  it('leave the rest unchanged', () => {
     fc.assert(
       fc.property(texts, ({ text, root }) => {
         const json = Buffer.from(`{"params":{"prompt":${text}}}`)
@@ -239,13 +238,13 @@ describe('elements that are put first', () => {
     )
   })
 
-  it('may be none', () => {
+  it('may be empty', () => {
     const json = Buffer.from('{"prompt":[3]}')
     expect(withFirstElements(json, ['prompt'], [])).toBe(json)
   })
 })
 
-/** The least of some times: others work on this machine, too. */
+/** The least of several times: other processes use this machine, too. */
 function quickest(work: () => void): number {
   const times = Array.from({ length: 5 }, () => {
     const start = performance.now()
@@ -264,7 +263,7 @@ function reads(text: string): boolean {
   }
 }
 
-/** The edited text with the old values put back: by counting only, so that it knows nothing of JSON. */
+/** The edited text with the old values restored, by counting only, so that it does not depend on JSON. */
 function restored(edited: Buffer, json: Buffer, spans: readonly JsonSpan[], by: string): Buffer {
   const pieces: Buffer[] = []
   let here = 0

@@ -11,7 +11,7 @@ function connected() {
   return { input, output, handlers, connection: stdioConnection(input, output, handlers) }
 }
 
-/** Takes what is written when it is let to. */
+/** Reads when the test allows it. */
 function slow() {
   const waiting: (() => void)[] = []
   const output = new Writable({
@@ -22,7 +22,7 @@ function slow() {
 }
 
 describe('a client on two streams', () => {
-  it('is heard line by line, and is sent lines in order', async () => {
+  it('is read line by line, and receives lines in order', async () => {
     const { input, output, handlers, connection } = connected()
     input.write('{"id":1}\r\n{"i')
     input.write('d":2}\n')
@@ -33,7 +33,7 @@ describe('a client on two streams', () => {
     expect(output.read().toString()).toBe('{"id":3}\n{"id":4}\r\n')
   })
 
-  it('has ended when nothing more comes, after its last line', async () => {
+  it('has ended when its output ends, after its last line', async () => {
     const { input, handlers } = connected()
     input.end('{"id":1}\n{"id":2}')
     await handlers.over
@@ -41,7 +41,7 @@ describe('a client on two streams', () => {
     expect(handlers.events).toEqual(['{"id":1}', '{"id":2}', 'end'])
   })
 
-  it('has ended when it breaks, and when it takes nothing any more, once', async () => {
+  it('has ended when a stream breaks or it stops reading, and reports it once', async () => {
     const broken = connected()
     broken.input.destroy(new Error('reset'))
     await broken.handlers.over
@@ -58,7 +58,7 @@ describe('a client on two streams', () => {
     expect(gone.connection.unsent).toBe(0)
   })
 
-  it('gets what was sent before we ended our side, and nothing after', async () => {
+  it('receives lines that were sent before we closed our side, and none after', async () => {
     const { input, output, handlers, connection } = connected()
     connection.send('{"id":1}')
     connection.close()
@@ -81,7 +81,7 @@ describe('a client on two streams', () => {
     expect(handlers.events).toEqual(['{"id":1}', 'end'])
   })
 
-  it('is given up when its line does not end', async () => {
+  it('is disconnected when a line exceeds the limit', async () => {
     const { input, handlers } = connected()
     const chunk = Buffer.alloc(maxLineBytes / 4, 'a')
     for (let count = 0; count < 5; count++) input.write(chunk)
@@ -92,7 +92,7 @@ describe('a client on two streams', () => {
 })
 
 describe('a client that does not read', () => {
-  it('leaves in `unsent` what it has not taken, and has drained when it has taken all', async () => {
+  it('leaves the bytes in `unsent`, and drains when it has read all', async () => {
     const { output, takeOne } = slow()
     const handlers = heard()
     const connection = stdioConnection(new PassThrough(), output, handlers)
@@ -110,7 +110,7 @@ describe('a client that does not read', () => {
     expect(handlers.events).toEqual(['drain'])
   })
 
-  it('has drained when it has gone: whoever waits for it must go on', async () => {
+  it('drains when it disconnects, so that a relay does not wait for it', async () => {
     const { output } = slow()
     const handlers = heard()
     const connection = stdioConnection(new PassThrough(), output, handlers)

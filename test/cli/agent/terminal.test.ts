@@ -17,7 +17,7 @@ describe('skein agent on a terminal', () => {
     chat.type('write\r')
     await at.model.stopped()
     chat.type('yyy')
-    at.model.goOn()
+    at.model.proceed()
     await chat.see(/May I\?[\s\S]*\? Write a\.txt\n {2}1 Allow · 2 Reject · esc refuses/)
     chat.type('1')
     await chat.seeNext('allowed: Write a.txt')

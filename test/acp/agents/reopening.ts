@@ -1,7 +1,7 @@
 import type * as acp from '@agentclientprotocol/sdk/unstable'
 import type { AgentKit } from './kit.ts'
 
-/** `session/load` as the protocol has it: everything is shown again, then comes the answer. */
+/** `session/load` as in the protocol: replays everything, then answers. */
 export function canLoad({ app, takeUp, replayOf, modesOf }: AgentKit): void {
   app.onRequest('session/load', async ({ params: { sessionId, systemPrompt }, client }) => {
     const known = takeUp(sessionId, systemPrompt)
@@ -10,12 +10,12 @@ export function canLoad({ app, takeUp, replayOf, modesOf }: AgentKit): void {
   })
 }
 
-/** `session/resume` as the protocol has it: nothing is shown. */
+/** `session/resume` as in the protocol: replays nothing. */
 export function canResume({ app, takeUp, modesOf }: AgentKit): void {
   app.onRequest('session/resume', ({ params }) => modesOf(takeUp(params.sessionId, params.systemPrompt)))
 }
 
-/** What an agent says that can do everything with its sessions. */
+/** The capabilities of an agent that supports everything for its sessions. */
 export const everything: acp.AgentCapabilities = {
   loadSession: true,
   promptCapabilities: { image: true, audio: true, embeddedContext: true },

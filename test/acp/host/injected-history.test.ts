@@ -4,7 +4,7 @@ import { agentCommand } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
 import { type Hosting, openHosting } from './hosting.ts'
 
-/** What an agent is told that does not know the conversation, and where. */
+/** What is injected into an agent that does not know the conversation, and where. */
 
 const [first, second] = [marker('first'), marker('second')]
 const opening = [
@@ -14,7 +14,7 @@ const opening = [
   '',
 ]
 
-/** Puts messages into a conversation, as another program would have. */
+/** Stores messages in a conversation, as another program would. */
 async function stored({ store }: Hosting, key: string, messages: readonly NewMessage[]): Promise<void> {
   const { branch } = await store.create({ key })
   const [opens, ...rest] = messages
@@ -27,8 +27,8 @@ const turns = (count: number): readonly NewMessage[] =>
     blocks: `message ${i}.`,
   }))
 
-describe('what is told', () => {
-  it('is the text of S4-21 in a block of its own before the prompt, with tools by name and long messages cut (S4-13, S4-16, S4-21, S4-22, S4-36)', async () => {
+describe('the injected history', () => {
+  it('is the text of S4-21 in its own block before the prompt, with tools by name and long messages cut (S4-13, S4-16, S4-21, S4-22, S4-36)', async () => {
     await using hosting = await openHosting()
     await stored(hosting, 'talk', [
       { role: 'user', blocks: first },
@@ -62,7 +62,7 @@ describe('what is told', () => {
     [undefined, 30, 54],
     [50, 50, 34],
   ])(
-    'is the newest messages only: of 84, with tell %s, %i (S4-15, S4-24, S4-30, S4-32, S4-35)',
+    'has the newest messages only: of 84, with tell %s, %i (S4-15, S4-24, S4-30, S4-32, S4-35)',
     async (tell, count, untold) => {
       await using hosting = await openHosting()
       await stored(hosting, 'talk', turns(84))
@@ -86,7 +86,7 @@ describe('what is told', () => {
     },
   )
 
-  it('comes once for a session, and not at all where the agent remembers by itself (S4-14, S4-18, S4-26)', async () => {
+  it('is sent once for a session, and never if the agent itself remembers (S4-14, S4-18, S4-26)', async () => {
     await using hosting = await openHosting()
     await hosting.host('good').say('talk', first)
     const host = hosting.host('forgetful')
@@ -106,7 +106,7 @@ describe('what is told', () => {
     expect(timesGiven(hosting.model.last, '<conversation_history>')).toBe(1)
   })
 
-  it('is what the caller gives, where the session is new, and nothing of it where it was resumed (S4-19, S4-25)', async () => {
+  it('is the one that the caller passes if the session is new, and not sent if it was resumed (S4-19, S4-25)', async () => {
     await using hosting = await openHosting()
     const history = [
       { role: 'user', blocks: 'the caller’s own question' },
@@ -137,10 +137,10 @@ describe('what is told', () => {
   })
 })
 
-describe('an agent that takes a system prompt', () => {
+describe('an agent that accepts a system prompt', () => {
   const command = agentCommand('good', '--system-prompt')
 
-  it('is told there, nothing of it stands in a prompt, and it is sent again on resume and load', async () => {
+  it('gets the history there and not in a prompt, and again on resume and load', async () => {
     await using hosting = await openHosting()
     await stored(hosting, 'talk', turns(4))
     await hosting.host(command).say('talk', first)
