@@ -278,12 +278,13 @@ function withWords(history: History, words: readonly NewMessage[]): History {
   return { ...history, messages }
 }
 
+/** Makes a model continue an interrupted answer; also for other programs' agents. */
+export const continuationPrompt = '[Your last answer was interrupted. Continue where it stops.]'
+
 /** Asks the model to continue its interrupted answer. The message is in this context only and is not
  *  stored. */
 function withNudge(history: History): History {
-  return withWords(history, [
-    { role: 'user', blocks: '[Your last answer was interrupted. Go on where it stops.]' },
-  ])
+  return withWords(history, [{ role: 'user', blocks: continuationPrompt }])
 }
 
 function replyOf(

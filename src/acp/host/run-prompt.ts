@@ -1,4 +1,5 @@
 import type { AgentEvent, Reply } from '../../agent/run/events.ts'
+import { continuationPrompt } from '../../agent/run-turn.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { InvalidError, ModelError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
@@ -192,8 +193,6 @@ export interface RetryPrompt {
   readonly follows: MessageId | null
 }
 
-const nudge = '[Your last answer was interrupted. Go on where it stops.]'
-
 /** Repeats a question without an answer, or asks for the rest of an answer. This prompt is not stored. Throws
  *  InvalidError if the last turn is complete. */
 export async function retryPrompt(
@@ -208,5 +207,5 @@ export async function retryPrompt(
   if (turn?.status === 'complete')
     throw new InvalidError('conversation', 'there is nothing to resume: its last turn has come to its end')
   if (last!.role === 'user') return { content: { blocks: contentOf(last!) }, follows: last!.parentId }
-  return { content: { blocks: nudge }, follows: head }
+  return { content: { blocks: continuationPrompt }, follows: head }
 }

@@ -83,8 +83,8 @@ function matchAt(turn: TurnText, end: UserEnd, region: () => ReplayRegion) {
   return { from, agreement: agreementOf(region(), turn), exactness }
 }
 
-/** 3 if the turn's answer, or a part of it, follows; 2 if no answer follows or none is stored; 1 if another one
- *  follows. */
+/** 3 if the turn's answer, or a part of it, follows; 2 if no answer follows or none is stored; 1 if another
+ *  one follows. */
 function agreementOf(region: ReplayRegion, turn: TurnText): number {
   if (isEmptyRegion(region) || turn.rest.length === 0) return 2
   const isPart = region.answer !== '' && answerOf(turn).includes(region.answer)
@@ -109,8 +109,8 @@ function hasWholeAnswer(region: ReplayRegion, turn: TurnText): boolean {
   return answer.length >= uniqueLength && region.answer.includes(answer)
 }
 
-/** Whether the region contains all answers, each at least with its end: a question without text gives no other
- *  evidence. */
+/** Whether the region contains all answers, each at least with its end: a question without text gives no
+ *  other evidence. */
 function hasAllAnswers(region: ReplayRegion, turn: TurnText): boolean {
   const answers = answersOf(turn)
   return answers.length > 0 && messagesIn(region, answers).length === answers.length
