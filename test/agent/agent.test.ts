@@ -12,7 +12,7 @@ import { adder, said, statuses, told, world } from './build.ts'
 const add = (a: number, b: number) => ({ calls: [{ name: 'add', input: { a, b } }] })
 
 describe('a conversation with an agent', () => {
-  it('is remembered, by another agent on the same store too (S0-2, S1-31)', async () => {
+  it('is remembered, also by another agent on the same store (S0-2, S1-31)', async () => {
     await using here = await world()
     await here.agent.ask('talk', 'My dog is called Rex.')
     await here.agent.close()
@@ -20,14 +20,14 @@ describe('a conversation with an agent', () => {
     expect(text).toContain('My dog is called Rex.')
   })
 
-  it('is kept by key: two keys are two conversations', async () => {
+  it('is stored by key: two keys are two conversations', async () => {
     await using here = await world()
     await here.agent.ask('discord:dm:1', 'My dog is called Rex.')
     const { text } = await here.agent.ask('discord:dm:2', 'What did I say first?')
     expect(text).not.toContain('Rex')
   })
 
-  it('can be addressed by its branch, and goes on there (S1-30)', async () => {
+  it('can be addressed by its branch, and continues there (S1-30)', async () => {
     await using here = await world(['one', 'two'])
     const { branch } = await here.agent.ask('talk', 'first')
     const second = await here.agent.ask(branch!, 'second')
@@ -40,14 +40,14 @@ describe('a conversation with an agent', () => {
     expect(second.head).toBe((await here.store.getBranch(branch!)).head)
   })
 
-  it('is made as the first message says', async () => {
+  it('is created with the properties of the target', async () => {
     await using here = await world(['ok'])
     await here.agent.ask({ key: 'work', title: 'Build is red', directory: '/src' }, 'why?')
     const found = await here.store.findByKey('work')
     expect(found?.conversation).toMatchObject({ title: 'Build is red', directory: '/src' })
   })
 
-  it('keeps the system prompt beside the messages, and its hash with each turn', async () => {
+  it('stores the system prompt next to the messages, and its hash with each turn', async () => {
     const requests: ModelRequest[] = []
     const script = (request: ModelRequest) => {
       requests.push(request)
@@ -79,7 +79,7 @@ describe('the system prompt', () => {
     return { seen, script }
   }
 
-  it('is supplied anew by whoever asks, and the newest is on record', async () => {
+  it('is that of the sending agent, and the newest is stored', async () => {
     const { seen, script } = prompts()
     await using here = await world(script, { system: 'Be brief.' })
     await here.agent.ask('talk', 'one')
@@ -92,7 +92,7 @@ describe('the system prompt', () => {
     expect(turns.map(turn => turn.promptHash)).toEqual([sha256Hex('Be brief.'), sha256Hex('Be kind.'), null])
   })
 
-  it('is the stored one where the conversation says so', async () => {
+  it('is the stored one if the conversation keeps its prompt', async () => {
     const { seen, script } = prompts()
     await using here = await world(script, { system: 'Be brief.' })
     await here.agent.ask({ key: 'talk', promptPolicy: 'stored', prompt: 'You are a pirate.' }, 'one')
@@ -102,15 +102,15 @@ describe('the system prompt', () => {
   })
 })
 
-describe('a turn that does not come to its end', () => {
-  it('keeps the question when the model fails (S3-76)', async () => {
+describe('an incomplete turn', () => {
+  it('keeps the question if the model fails (S3-76)', async () => {
     await using here = await world([{ fail: 500 }])
     await expect(here.agent.ask('talk', 'are you there?')).rejects.toThrow(ModelError)
     expect(await said(here.store, 'talk')).toEqual(['user: are you there?'])
     expect(await statuses(here.store, 'talk')).toEqual(['failed'])
   })
 
-  it('keeps what had arrived when it is aborted, marked as interrupted (S3-76)', async () => {
+  it('keeps the partial answer if it is aborted, marked as interrupted (S3-76)', async () => {
     const stop = Promise.withResolvers<void>()
     const script = [
       { text: 'one two three four', gate: (n: number) => (n === 2 ? stop.promise : Promise.resolve()) },
@@ -129,7 +129,7 @@ describe('a turn that does not come to its end', () => {
     expect(await statuses(here.store, 'talk')).toEqual(['interrupted'])
   })
 
-  it('starts no tool once it is aborted', async () => {
+  it('starts no tool after it is aborted', async () => {
     let ran = 0
     const counts = tool({ description: '', input: z.object({}), run: () => ++ran })
     await using here = await world([{ calls: [{ name: 'counts', input: {} }] }], { tools: { counts } })
@@ -138,7 +138,7 @@ describe('a turn that does not come to its end', () => {
     expect([(await run.result()).status, ran]).toEqual(['interrupted', 0])
   })
 
-  it('does not wait for a tool that ignores the abort', async () => {
+  it('does not wait for a tool that ignores the signal', async () => {
     const stubborn = tool({ description: '', input: z.object({}), run: () => new Promise(() => undefined) })
     await using here = await world([{ calls: [{ name: 'stubborn', input: {} }] }], { tools: { stubborn } })
     const run = here.agent.send('talk', 'go')
@@ -148,14 +148,14 @@ describe('a turn that does not come to its end', () => {
     expect(await said(here.store, 'talk')).toEqual(['user: go', 'assistant: [stubborn]'])
   })
 
-  it('leaves the branch free for the next one, which sees what was said', async () => {
+  it('leaves the branch free for the next turn, which sees its messages', async () => {
     await using here = await world([{ fail: 500 }])
     await expect(here.agent.ask('talk', 'My cat is called Mia.')).rejects.toThrow()
     expect((await here.agent.ask('talk', 'What did I say first?')).text).toContain('Mia')
   })
 })
 
-it('a message without words is refused, and nothing is stored', async () => {
+it('refuses an empty message, and stores nothing', async () => {
   await using here = await world()
   for (const words of ['', ' \n', { role: 'user', blocks: [{ type: 'text', text: ' ' }] } as const]) {
     expect(() => here.agent.send('talk', words)).toThrow('must not be empty')
@@ -163,8 +163,8 @@ it('a message without words is refused, and nothing is stored', async () => {
   expect(await here.store.findByKey('talk')).toBe(null)
 })
 
-describe('a message that is sent twice under one key', () => {
-  it('is answered once: the second time the stored answer comes back (P4)', async () => {
+describe('a message that is sent twice with one key', () => {
+  it('is answered once; the second call returns the stored answer (P4)', async () => {
     await using here = await world(['first answer', 'second answer'])
     const first = await here.agent.ask('talk', 'hello', { key: 'discord:1' })
     const again = await here.another(['asked again']).ask('talk', 'hello', { key: 'discord:1' })
@@ -173,14 +173,14 @@ describe('a message that is sent twice under one key', () => {
     expect(await statuses(here.store, 'talk')).toEqual(['complete'])
   })
 
-  it('is gone on with where the first time failed', async () => {
+  it('continues the failed turn of the first call', async () => {
     await using here = await world([{ fail: 500 }, 'now'])
     await expect(here.agent.ask('talk', 'hello', { key: 'k' })).rejects.toThrow()
     expect((await here.agent.ask('talk', 'hello', { key: 'k' })).text).toBe('now')
     expect(await said(here.store, 'talk')).toEqual(['user: hello', 'assistant: now'])
   })
 
-  it('is refused with other words', async () => {
+  it('is refused with another text', async () => {
     await using here = await world(['one'])
     await here.agent.ask('talk', 'hello', { key: 'k' })
     await expect(here.agent.ask('talk', 'good bye', { key: 'k' })).rejects.toMatchObject({
@@ -189,8 +189,8 @@ describe('a message that is sent twice under one key', () => {
   })
 })
 
-describe('many messages', () => {
-  it('of one conversation are taken one at a time, in the order they were sent', async () => {
+describe('several messages', () => {
+  it('to one conversation run one after the other, in the order of the calls', async () => {
     await using here = await world()
     const words = ['one', 'two', 'three', 'four', 'five']
     await Promise.all(words.map(word => here.agent.ask('talk', word)))
@@ -199,7 +199,7 @@ describe('many messages', () => {
     expect((await said(here.store, 'talk')).length).toBe(10)
   })
 
-  it('of different conversations run side by side', async () => {
+  it('to different conversations run in parallel', async () => {
     const gate = Promise.withResolvers<void>()
     const script = (request: ModelRequest) =>
       textOf(request.messages.at(-1)!) === 'wait' ? { text: 'waited', gate: () => gate.promise } : 'at once'
@@ -210,7 +210,7 @@ describe('many messages', () => {
     expect((await waiting).text).toBe('waited')
   })
 
-  it('go where they were sent, wherever the key points meanwhile (rule 7)', async () => {
+  it('go to the conversation that the key named when they were sent (rule 7)', async () => {
     const gate = Promise.withResolvers<void>()
     await using here = await world([{ text: 'answer', gate: () => gate.promise }])
     const run = here.agent.send('talk', 'question')
@@ -224,7 +224,7 @@ describe('many messages', () => {
     expect((await pathOf(here.store, reply.head!)).length).toBe(2)
   })
 
-  it('wait for another agent, or go beside it, or are refused, as the sender asks', async () => {
+  it('wait for another agent, fork, or are refused, according to onBusy', async () => {
     const gate = Promise.withResolvers<void>()
     await using here = await world([{ text: 'slow', gate: () => gate.promise }])
     const slow = here.agent.send('talk', 'first')
@@ -240,8 +240,8 @@ describe('many messages', () => {
   })
 })
 
-describe('ending', () => {
-  it('stops what is running and keeps it; the store stays open for whoever opened it (S0-42)', async () => {
+describe('close', () => {
+  it('stops running turns and keeps their messages; the store stays open (S0-42)', async () => {
     await using here = await world([
       { text: 'never ends', gate: n => (n === 1 ? new Promise(() => undefined) : Promise.resolve()) },
     ])
@@ -253,7 +253,7 @@ describe('ending', () => {
     expect(() => here.agent.send('talk', 'more')).toThrow('closed')
   })
 
-  it('writes the whole turn at once where that is asked for, and nothing before (S0-36, S0-37)', async () => {
+  it('stores the whole turn at its end in the mode at_once, and nothing before (S0-36, S0-37)', async () => {
     const gate = Promise.withResolvers<void>()
     const requests: ModelRequest[] = []
     const script = (request: ModelRequest, call: number) => {

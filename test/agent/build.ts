@@ -14,7 +14,7 @@ import { type ScriptedOptions, scripted } from '../../src/models/scripted.ts'
 export interface World {
   readonly store: Store
   readonly agent: Agent
-  /** Another agent on the same store, as in another process. */
+  /** Another agent on the same store, like one in another process. */
   another(script?: ScriptedOptions['script'], options?: Partial<AgentOptions>): Agent
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -39,7 +39,7 @@ export async function world(
   }
 }
 
-/** What a conversation holds, a line each: `user: hi`, `assistant: [add]`, `tool_result: 3`. */
+/** The messages of a conversation, a line each: `user: hi`, `assistant: [add]`, `tool_result: 3`. */
 export async function said(store: Store, key: string): Promise<string[]> {
   const place = await store.findByKey(key)
   if (!place?.branch.head) return []
@@ -57,7 +57,7 @@ export async function statuses(store: Store, key: string): Promise<string[]> {
   return (await collectPages(page => store.listTurns(place!.conversation.id, page))).map(turn => turn.status)
 }
 
-/** The blocks of one kind in what a model was given. */
+/** The blocks of one type in a context. */
 export function blocksOf<T extends KnownBlock['type']>(
   { messages }: ModelRequest,
   type: T,
@@ -73,7 +73,7 @@ export async function eventsOf(run: Run): Promise<AgentEvent[]> {
   return events
 }
 
-/** Resolves when the run tells this, with the event. */
+/** Resolves with the first event of this type. */
 export async function told<T extends AgentEvent['type']>(
   run: Run,
   type: T,

@@ -19,7 +19,7 @@ export interface Death {
   readonly write: number
 }
 
-/** Tools that write down, outside of the store, that they were run. */
+/** Tools that log their runs outside of the store. */
 export function loggingTools(log: string): Readonly<Record<'once' | 'again', AgentTool>> {
   const make = (name: string, repeatable: boolean) =>
     tool({
@@ -37,7 +37,7 @@ export function loggingTools(log: string): Readonly<Record<'once' | 'again', Age
 export const question = 'Use both of your tools.'
 export const answer = 'Both tools have been used, and this is a longer answer.'
 
-/** The store, in a process that dies at one of its writes. Reports each write that was made. */
+/** The store, in a process that dies at one of its writes. Reports each write. */
 function mortal(store: Store, death: Death): Store {
   let n = 0
   const die = () => process.kill(process.pid, 'SIGKILL')
@@ -63,7 +63,7 @@ async function main(target: string, log: string, death: Death): Promise<void> {
     { name: 'once', input: {} },
     { name: 'again', input: {} },
   ]
-  // Long enough for drafts to be written: the recorder flushes a tenth of a second after the first piece.
+  // Long enough for drafts: the recorder stores them a tenth of a second after the first piece.
   const script = [
     { text: 'I will.', calls },
     { text: answer, delayMs: 15 },

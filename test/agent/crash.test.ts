@@ -20,14 +20,14 @@ import { answer, type Death, loggingTools, question } from './crash-child.ts'
 /** Rounds at every point. */
 const rounds = size({ gate: 1, full: 20 })
 
-/** A round of its own: a place, a store in it, and what the tools wrote down. */
+/** One round: a folder, a store in it, and the log of the tools. */
 interface Round {
   readonly place: string
   readonly target: string
 }
 
-/** Lets an agent work in a process of its own until it dies there. Returns how many writes were made, and whether
- *  it died at all. */
+/** Runs an agent in a process that dies at a given point. Returns how many writes were made, and whether it
+ *  died. */
 async function until(death: Death, { place, target }: Round): Promise<{ wrote: number; died: boolean }> {
   const args = [target, join(place, 'log'), death.when, String(death.write)]
   const child = fork(join(import.meta.dirname, 'crash-child.ts'), args, { execArgv: [] })
@@ -40,7 +40,7 @@ async function until(death: Death, { place, target }: Round): Promise<{ wrote: n
   return { wrote, died: signal === 'SIGKILL' }
 }
 
-/** Calls without a result, and results without a call, in what a model was given. */
+/** Calls without a result, and results without a call, in the prompts of a model. */
 function torn({ messages }: ModelRequest): string[] {
   const ids = (type: string) =>
     messages.flatMap(message =>
@@ -61,12 +61,13 @@ function runsOf(name: string, { place }: Round): number {
     : 0
 }
 
-/** Goes on in this process as a person would: resume what stopped, or ask again if nothing had been kept. */
+/** Continues in this process as a person would: resumes the turn, or sends the message again if nothing was
+ *  stored. */
 async function recover(store: Store, round: Round): Promise<void> {
   const requests: ModelRequest[] = []
   const script = (request: ModelRequest) => {
     requests.push(request)
-    return 'I went on.'
+    return 'I continued.'
   }
   const agent = createAgent({
     store,
@@ -80,9 +81,9 @@ async function recover(store: Store, round: Round): Promise<void> {
     .resume('talk')
     .result()
     .catch(error => error)
-  // The only reason not to go on is that everything had been said.
+  // The only reason to refuse is that the turn is complete.
   if (resumed instanceof Error) expect((await said(store, 'talk')).at(-1)).toBe(`assistant: ${answer}`)
-  else expect(resumed).toMatchObject({ text: 'I went on.', status: 'complete', saved: true })
+  else expect(resumed).toMatchObject({ text: 'I continued.', status: 'complete', saved: true })
   const next = await agent.ask('talk', 'And now?')
   expect(next.status).toBe('complete')
   expect(requests.flatMap(torn)).toEqual([])
@@ -106,13 +107,14 @@ describe.each(Object.keys(targets) as (keyof typeof targets)[])('on %s', engine 
   }
 
   it(
-    'an agent that is killed at any write leaves a conversation that goes on, and runs no tool twice (R2, R27)',
+    'leaves a conversation that continues if it is killed at any write, and runs no tool twice (R2, R27)',
     async () => {
       let writes = 0
       await inRound(async round => {
         const { wrote, died } = await until({ when: 'after', write: Number.POSITIVE_INFINITY }, round)
         expect([died, runsOf('once', round)]).toEqual([false, 1])
-        // Words, answer, tools started, results and traces of both, drafts, and the last answer, which is the end.
+        // The question, the answer, tool starts, results and traces of both, drafts, and the last answer,
+        // which ends the turn.
         expect(wrote).toBeGreaterThan(8)
         writes = wrote
       })
@@ -133,7 +135,7 @@ describe.each(Object.keys(targets) as (keyof typeof targets)[])('on %s', engine 
 })
 
 async function dieAndRecover(death: Death, round: Round): Promise<void> {
-  // How many drafts there are depends on the time it takes: the last writes may not come.
+  // The number of drafts depends on timing, so the last writes may not occur.
   if (!(await until(death, round)).died) return
   const store = await openStore(round.target)
   await recover(store, round).finally(() => store.close())

@@ -13,7 +13,7 @@ import { blocksOf, eventsOf, said, statuses, world } from './build.ts'
 /** A process of this machine that is surely dead: it ran before the last boot. */
 const dead: Holder = { ...thisHolder(), boot: 'before-the-last-one' }
 
-/** A turn that another process left behind. */
+/** A turn that a dead process has left open. */
 async function leave(store: Store, messages: NonEmpty<NewMessage>, started: readonly string[] = []) {
   const { branch, conversation } = await store.findOrCreate('talk')
   const { head } = await store.append(branch, null, messages, {
@@ -47,24 +47,24 @@ function tools() {
   return { runs, tools: { once: make('once', false), again: make('again', true) } }
 }
 
-describe('a turn that was left behind', () => {
-  it('is answered where only the question had been kept', async () => {
+describe('an interrupted turn', () => {
+  it('is answered if only the question is stored', async () => {
     await using here = await world(['Here I am.'])
     await leave(here.store, [question])
     const [started, resumed] = (await eventsOf(here.agent.resume('talk'))).map(event => event)
     expect(started?.type).toBe('started')
     expect(resumed).toMatchObject({ type: 'resumed', at: 'question', run: [], unknown: [] })
     expect(await said(here.store, 'talk')).toEqual(['user: Do it.', 'assistant: Here I am.'])
-    // It is the same turn, and it has come to its end.
+    // It is the same turn, and it is complete.
     expect(await statuses(here.store, 'talk')).toEqual(['complete'])
   })
 
-  it('has its tools run that nobody had started, and those that may be run again; no other (R27, rule 10)', async () => {
+  it('runs tools that had not started, and repeatable ones, and no others (R27, rule 10)', async () => {
     const { runs, tools: given } = tools()
     const requests: ModelRequest[] = []
     const script = (request: ModelRequest) => {
       requests.push(request)
-      return 'I went on.'
+      return 'I continued.'
     }
     await using here = await world(script, { tools: given })
     await leave(here.store, [question, calls('once1', 'again1', 'once2')], ['once1', 'again1'])
@@ -79,17 +79,17 @@ describe('a turn that was left behind', () => {
       ['again1', 'again done'],
       ['once2', 'once done'],
     ])
-    // What was made up for the model is not in the store.
+    // The synthetic result for the model is not stored.
     expect(await said(here.store, 'talk')).toEqual([
       'user: Do it.',
       'assistant: [once] [again] [once]',
       'tool_result: "again done"',
       'tool_result: "once done"',
-      'assistant: I went on.',
+      'assistant: I continued.',
     ])
   })
 
-  it('runs a tool whose call has an id that was used before in another message', async () => {
+  it('runs a tool whose call id recurs in an earlier message', async () => {
     const { runs, tools: given } = tools()
     await using here = await world(['ok'], { tools: given })
     const { id } = await leave(here.store, [question, calls('once1')])
@@ -100,7 +100,7 @@ describe('a turn that was left behind', () => {
     expect(runs).toEqual(['once1'])
   })
 
-  it('tells the traces of the resumption, so that it can be seen how it went (rule 8)', async () => {
+  it('traces how it was resumed (rule 8)', async () => {
     const { tools: given } = tools()
     await using here = await world(['ok'], { tools: given })
     const { id } = await leave(here.store, [question, calls('once1', 'once2')], ['once1'])
@@ -109,7 +109,7 @@ describe('a turn that was left behind', () => {
     expect(event?.data).toEqual({ at: 'results', run: ['once'], unknown: ['once'] })
   })
 
-  it('is not run twice when it is resumed twice', async () => {
+  it('does not run its tools twice if it is resumed twice', async () => {
     const { runs, tools: given } = tools()
     await using here = await world([{ fail: 500 }, 'ok'], { tools: given })
     await leave(here.store, [question, calls('once1')])
@@ -118,7 +118,7 @@ describe('a turn that was left behind', () => {
     expect(runs).toEqual(['once1'])
   })
 
-  it('is gone on with by one of many, and its tools are run once (R27)', async () => {
+  it('is continued by one of many processes, and its tools run once (R27)', async () => {
     const { runs, tools: given } = tools()
     await using here = await world(['ok'], { tools: given })
     await leave(here.store, [question, calls('once1', 'again1')])
@@ -130,7 +130,7 @@ describe('a turn that was left behind', () => {
     expect((await said(here.store, 'talk')).length).toBe(5)
   })
 
-  it('that had said everything is ended, and its answer given', async () => {
+  it('with a complete answer is ended, and the answer is returned', async () => {
     await using here = await world(['asked again'])
     await leave(here.store, [question, { role: 'assistant', blocks: 'It is done.' }])
     const reply = await here.agent.resume('talk').result()
@@ -139,7 +139,7 @@ describe('a turn that was left behind', () => {
     await expect(here.agent.resume('talk').result()).rejects.toMatchObject({ code: 'invalid' })
   })
 
-  it('goes on in the middle of an answer: the model is told, and nobody else', async () => {
+  it('continues in the middle of an answer with a nudge that is not stored', async () => {
     const requests: ModelRequest[] = []
     const script = (request: ModelRequest) => {
       requests.push(request)
@@ -159,7 +159,7 @@ describe('a turn that was left behind', () => {
     ])
   })
 
-  it('is seen as it was left by whoever asks something new instead', async () => {
+  it('is part of the context of a new message', async () => {
     const requests: ModelRequest[] = []
     const script = (request: ModelRequest) => {
       requests.push(request)
@@ -179,7 +179,7 @@ describe('a turn that was left behind', () => {
   })
 })
 
-it('there is nothing to resume after a turn that came to its end, and the branch stays free', async () => {
+it('refuses to resume a complete turn, and leaves the branch free', async () => {
   await using here = await world(['one', 'two'])
   await here.agent.ask('talk', 'hello')
   await expect(here.agent.resume('talk').result()).rejects.toMatchObject({ code: 'invalid' })
@@ -189,7 +189,7 @@ it('there is nothing to resume after a turn that came to its end, and the branch
   expect(await statuses(here.store, 'talk')).toEqual(['complete', 'complete'])
 })
 
-it('a living turn of another is not resumed over its head', async () => {
+it('does not resume a living turn of another process', async () => {
   await using here = await world(['mine'])
   const { branch } = await here.store.findOrCreate('talk')
   const holder = { ...thisHolder(), host: 'elsewhere' }

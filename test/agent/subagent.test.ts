@@ -20,7 +20,7 @@ async function reading(answers: readonly ScriptedReply[], script: readonly Scrip
   return { store, agent, [Symbol.asyncDispose]: () => store.close() }
 }
 
-it('runs in a conversation of its own, labelled and linked to the message that asked (S3-75)', async () => {
+it('runs in a conversation of its own, labelled and linked to the message with the call (S3-75)', async () => {
   await using here = await reading([whale], [asks('What is Moby Dick about?'), 'A whale, I hear.'])
   await here.agent.ask('books', 'What is Moby Dick about?')
   expect(await said(here.store, 'books')).toEqual([
@@ -50,7 +50,7 @@ it('runs in a conversation of its own, labelled and linked to the message that a
   expect(ended[0]?.data).toMatchObject({ subagent: 'reader', run: 'run-1', conversation: items[0]!.id })
 })
 
-it('counts its usage with that of whoever asked, and nowhere twice', async () => {
+it('adds its usage to the reply of the calling agent, and stores it once', async () => {
   const final = { text: 'A whale.', usage: { input: 7, output: 2 } }
   const call = { ...asks('read'), usage: { input: 5, output: 1 } }
   await using here = await reading([whale], [call, final])
@@ -61,7 +61,7 @@ it('counts its usage with that of whoever asked, and nowhere twice', async () =>
   expect(used).toEqual({ main: 15, subagent: 110 })
 })
 
-it('tells what it is doing through the run that asked', async () => {
+it('emits its events in the run of the calling agent', async () => {
   await using here = await reading([whale], [asks('read'), 'done'])
   const events = await eventsOf(here.agent.send('books', 'go'))
   const inner = events.flatMap(event => (event.type === 'subagent' ? [event.event.type] : []))
@@ -69,14 +69,14 @@ it('tells what it is doing through the run that asked', async () => {
   expect(inner.at(-1)).toBe('ended')
 })
 
-it('may fail: whoever asked is told, with what it had cost', async () => {
+it('returns an error result with its usage if it fails', async () => {
   await using here = await reading([{ fail: 500 }], [asks('read'), 'It could not be read.'])
   const { text } = await here.agent.ask('books', 'go')
   expect(text).toBe('It could not be read.')
   expect((await said(here.store, 'books'))[2]).toContain('reader failed')
 })
 
-it('is stopped with the run that asked, and keeps what it had said', async () => {
+it('stops with the run of the calling agent, and keeps its messages', async () => {
   const endless = {
     text: 'It begins',
     gate: (n: number) => (n === 1 ? new Promise(() => undefined) : Promise.resolve()),
@@ -89,7 +89,7 @@ it('is stopped with the run that asked, and keeps what it had said', async () =>
   expect((await run.result()).status).toBe('interrupted')
   const { conversation } = (await here.store.findByKey('books'))!
   const { items } = await here.store.listConversations({ parent: conversation.id })
-  // The child ends by itself a moment after whoever asked has gone.
+  // The subagent ends a moment after the calling run.
   await expect
     .poll(async () =>
       (await collectPages(page => here.store.listTurns(items[0]!.id, page))).map(turn => turn.status),
@@ -100,7 +100,7 @@ it('is stopped with the run that asked, and keeps what it had said', async () =>
   ).toBe('It')
 })
 
-it('gives its task to itself, not to a conversation that exists', async () => {
+it('runs its task in a new conversation, not in an existing one', async () => {
   await using here = await reading([whale, whale], [asks('one'), 'ok', asks('two'), 'ok'])
   await here.agent.ask('books', 'first')
   await told(here.agent.send('books', 'second'), 'ended')

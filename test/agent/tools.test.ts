@@ -9,8 +9,8 @@ import { adder, eventsOf, said, told, world } from './build.ts'
 
 const add = (a: number, b: number) => ({ calls: [{ name: 'add', input: { a, b } }] })
 
-describe('tools', () => {
-  it('are run when the model asks, and every step is kept in order (S0-34, S1-2, S1-32)', async () => {
+describe('tools of an agent', () => {
+  it('run when the model calls them, and every step is stored in order (S0-34, S1-2, S1-32)', async () => {
     await using here = await world([add(1, 2), 'It is 3.'], { tools: { add: adder } })
     const run = here.agent.send('sum', 'what is 1 + 2?')
     const events = (await eventsOf(run)).map(event => event.type).filter(type => type !== 'text')
@@ -27,7 +27,7 @@ describe('tools', () => {
     ])
   })
 
-  it('run side by side where the model asks for several, and each result is kept as it comes', async () => {
+  it('run in parallel if the model calls several, and each result is stored as it comes', async () => {
     const slow = Promise.withResolvers<void>()
     const waits = tool({
       description: '',
@@ -59,7 +59,7 @@ describe('tools', () => {
     ])
   })
 
-  it('are not run with an input that does not fit, nor where there is none of that name: the model is told', async () => {
+  it('are not run with an invalid input or an unknown name; the model gets an error result', async () => {
     let ran = 0
     const counts = tool({ description: '', input: z.object({ n: z.number() }), run: () => ++ran })
     const calls = [
@@ -81,7 +81,7 @@ describe('tools', () => {
     ).toEqual([])
   })
 
-  it('may fail: the model is told why, and goes on', async () => {
+  it('may fail: the model gets the error, and the turn continues', async () => {
     const fails = tool({
       description: '',
       input: z.object({}),
@@ -98,7 +98,7 @@ describe('tools', () => {
     expect(result?.blocks).toMatchObject([{ isError: true, output: 'the printer is on fire' }])
   })
 
-  it('leave a durable trace before they start and after they end (R27)', async () => {
+  it('leave a stored trace before they start and after they end (R27)', async () => {
     const seen: string[][] = []
     const traces = async () => {
       const { conversation } = (await here.store.findByKey('talk'))!
@@ -120,14 +120,14 @@ describe('tools', () => {
     expect(await traces()).toEqual(['tool_started looks', 'tool_ended looks'])
   })
 
-  it('are asked for no longer than the steps allow', async () => {
+  it('run until the limit of steps is reached', async () => {
     await using here = await world(() => add(1, 1), { tools: { add: adder }, maxSteps: 3 })
-    const reply = await here.agent.ask('talk', 'go on forever')
+    const reply = await here.agent.ask('talk', 'continue forever')
     expect(reply).toMatchObject({ status: 'complete', stop: 'steps', steps: 3 })
     expect((await said(here.store, 'talk')).length).toBe(1 + 3 * 2)
   })
 
-  it('may check their input as slowly as they like', async () => {
+  it('may check their input asynchronously', async () => {
     const input = z.object({ path: z.string().refine(async path => path !== 'secret', 'is not for you') })
     const reads = tool({ description: '', input, run: ({ path }) => `read ${path}` })
     const calls = ['open', 'secret'].map(path => ({ name: 'reads', input: { path } }))
@@ -140,7 +140,7 @@ describe('tools', () => {
     ])
   })
 
-  it('have names that providers take, and that are free', () => {
+  it('must have names that providers accept, and that are not reserved', () => {
     expect(() => createAgent({ model: scripted(), tools: { read_result: adder } })).toThrow('read_result')
     expect(() => createAgent({ model: scripted(), tools: { 'no spaces': adder } })).toThrow('"no spaces"')
   })

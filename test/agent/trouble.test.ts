@@ -11,7 +11,7 @@ import { allSaved, unsavedIn } from '../../src/recorder/index.ts'
 import { lockFile } from '../support/lock-file.ts'
 import { adder, eventsOf, said } from './build.ts'
 
-/** A real store that can be cut off, as a database behind a network is. */
+/** A real store that can be disconnected, like a database behind a network. */
 async function mortal() {
   const inner = await openStore(':memory:')
   const line = { cut: false }
@@ -31,7 +31,7 @@ const troubles = (events: readonly AgentEvent[]) =>
   events.flatMap(event => (event.type === 'trouble' ? [event.trouble.kind] : []))
 
 describe.concurrent('a store that fails', () => {
-  it('in the middle of a turn does not stop it: the person is told once, and all is stored in the end (S1-39)', async () => {
+  it('in the middle of a turn does not stop it: it is reported once, and everything is stored in the end (S1-39)', async () => {
     await using here = await mortal()
     const script = (_: unknown, call: number) => {
       here.line.cut = call === 0
@@ -55,7 +55,7 @@ describe.concurrent('a store that fails', () => {
     ])
   })
 
-  it('before the model is called: the person is told that the words are not kept, and is answered from memory', async () => {
+  it('before the model is called reports the unsaved message, and the answer uses the messages in memory', async () => {
     await using here = await mortal()
     const agent = createAgent({ store: here.store, model: scripted() })
     await agent.ask('talk', 'My dog is called Rex.')
@@ -74,7 +74,7 @@ describe.concurrent('a store that fails', () => {
     expect((await said(here.inner, 'talk')).length).toBe(4)
   })
 
-  it('to the end leaves the caller with what is not stored', async () => {
+  it('until the end returns the unsaved messages to the caller', async () => {
     await using here = await mortal()
     const script = () => {
       here.line.cut = true
@@ -89,7 +89,7 @@ describe.concurrent('a store that fails', () => {
     expect(await said(here.inner, 'talk')).toEqual(['user: hello', 'assistant: An answer.'])
   })
 
-  it('for several turns leaves them queued: the model is given them, and they are stored in order', async () => {
+  it('for several turns leaves them queued: the model gets them, and they are stored in order', async () => {
     await using here = await mortal()
     await using agent = createAgent({ store: here.store, model: scripted() })
     await agent.ask('talk', 'hello')
@@ -108,7 +108,7 @@ describe.concurrent('a store that fails', () => {
     ])
   })
 
-  it('while a file is locked keeps the question of a turn whose model failed, for the next model call', async () => {
+  it('while a file is locked keeps the question of a failed turn for the next model call', async () => {
     using folder = mkdtempDisposableSync(join(tmpdir(), 'skein-agent-'))
     const file = join(folder.path, 'conversations.db')
     await using store = await openStore(file)
@@ -133,7 +133,7 @@ describe.concurrent('a store that fails', () => {
     ])
   })
 
-  it('is waited for by close, and not for longer than it is told to', async () => {
+  it('makes close wait, up to its limit', async () => {
     await using here = await mortal()
     const script = () => {
       here.line.cut = true
@@ -149,7 +149,7 @@ describe.concurrent('a store that fails', () => {
     expect(await said(here.inner, 'talk')).toEqual(['user: hello', 'assistant: An answer.'])
   })
 
-  it('from the start is an error: no silent beginning without a memory (S3-78, rule 8)', async () => {
+  it('from the start is an error: the agent does not begin without its memory (S3-78, rule 8)', async () => {
     await using here = await mortal()
     here.line.cut = true
     const agent = createAgent({ store: here.store, model: scripted() })

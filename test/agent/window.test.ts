@@ -11,7 +11,7 @@ import { blocksOf, eventsOf, world } from './build.ts'
 
 const long = (word: string) => `${word} ${'and so on '.repeat(40)}`
 
-/** A script that writes down what it was given. */
+/** A script that keeps the contexts that it gets. */
 function listening(replies: (call: number) => ScriptedReply = () => 'ok') {
   const requests: ModelRequest[] = []
   const script = (request: ModelRequest, call: number) => {
@@ -21,8 +21,8 @@ function listening(replies: (call: number) => ScriptedReply = () => 'ok') {
   return { requests, script, last: () => requests.at(-1)!.messages.map(message => textOf(message)) }
 }
 
-describe('a conversation that outgrows its window', () => {
-  it('is sent from the newest exchanges on, with a notice, and stays whole in the store (S2-37, S2-43, S0-32)', async () => {
+describe('a conversation that exceeds its window', () => {
+  it('is sent from the newest exchanges, with a notice, and stays complete in the store (S2-37, S2-43, S0-32)', async () => {
     const { script, last } = listening()
     await using here = await world(script, { system: 'Be brief.', window: { limit: 1_000 } })
     for (let i = 0; i < 20; i++) await here.agent.ask('talk', long(`message ${i}`))
@@ -35,7 +35,7 @@ describe('a conversation that outgrows its window', () => {
     expect(Number(/\d+/.exec(notice!)![0]) + rest.length).toBe(39)
   })
 
-  it('is summarised where that is asked for: the summary is stored and sent, the last 10 stay (S2-39)', async () => {
+  it('is summarized with strategy: summarization; the summary is stored and sent, and the last 10 messages stay (S2-39)', async () => {
     const summarizer = scripted({ id: 'small', script: () => 'They counted.' })
     const { script, last } = listening()
     const options = { strategy: 'summarization', summarizer, window: { limit: 2_000 } } as const
@@ -58,12 +58,12 @@ describe('a conversation that outgrows its window', () => {
     const stored = await collectPages(page => here.store.listSummaries(conversation.id, page))
     expect(stored.map(one => one.model)).toEqual(outcomes.map(() => 'small'))
     expect(conversation.messages).toBe(60)
-    // What the summaries cost is in the replies, and was charged to the turns that needed them.
+    // The usage of the summaries is in the replies, and is stored with the turns that needed them.
     expect(replied - answered).toBeGreaterThan(1_000)
     expect(conversation.tokensUsed).toBe(replied)
   })
 
-  it('says so if no model could make the summary, and goes on with an extract', async () => {
+  it('continues with an extractive summary if the model fails, and reports it', async () => {
     const summarizer = scripted({ id: 'small', script: () => ({ fail: 500 }) })
     const { script, last } = listening()
     await using here = await world(script, {
@@ -82,8 +82,8 @@ describe('a conversation that outgrows its window', () => {
   })
 })
 
-describe('a provider that finds the context too long', () => {
-  it('is given half, a quarter, the last exchange', async () => {
+describe('a provider that refuses the context as too long', () => {
+  it('gets half of it, a quarter, and the last exchange', async () => {
     const { script, requests } = listening(call => (call >= 20 && call < 23 ? { overflow: 100_000 } : 'ok'))
     await using here = await world(script, { window: { limit: 10_000 } })
     for (let i = 0; i < 20; i++) await here.agent.ask('talk', long(`message ${i}`))
@@ -96,7 +96,7 @@ describe('a provider that finds the context too long', () => {
     expect((await here.store.findByKey('talk'))!.conversation.messages).toBe(42)
   })
 
-  it('leads to a clear error when nothing is left to leave out; the question is kept', async () => {
+  it('leads to a clear error if nothing more can be left out; the question is stored', async () => {
     await using here = await world(() => ({ overflow: 5 }))
     const error = await here.agent.ask('talk', 'hello').catch(error => error)
     expect(error).toBeInstanceOf(ContextLengthError)
@@ -104,7 +104,7 @@ describe('a provider that finds the context too long', () => {
     expect((await here.store.findByKey('talk'))!.conversation.messages).toBe(1)
   })
 
-  it('teaches the agent how large the window is', async () => {
+  it('shows the agent the real size of the window', async () => {
     const { script, requests } = listening(call => (call === 10 ? { overflow: 1_000 } : 'ok'))
     await using here = await world(script, { window: { limit: 100_000 } })
     for (let i = 0; i < 10; i++) await here.agent.ask('talk', long(`message ${i}`))
@@ -117,7 +117,7 @@ describe('a provider that finds the context too long', () => {
   })
 })
 
-it('tokens that are counted exactly are stored with what was said, and not counted again', async () => {
+it('stores exact token counts with the messages, and does not count them again', async () => {
   let calls = 0
   const count = () => {
     calls++
@@ -131,18 +131,18 @@ it('tokens that are counted exactly are stored with what was said, and not count
   expect(calls).toBe(4)
 })
 
-it('room for the answer is kept free in the window (S2-36)', async () => {
+it('keeps space for the answer free in the window (S2-36)', async () => {
   await using here = await world(['ok'], { window: { limit: 1_000 }, maxOutput: 100 })
   const events = await eventsOf(here.agent.send('talk', 'hello'))
   expect(events.find(event => event.type === 'context')?.tokens.budget).toBe(700)
 })
 
-describe('a large result', () => {
+describe('a large tool result', () => {
   const lines = Array.from({ length: 5_000 }, (_, i) => `line ${i}`).join('\n')
   const prints = tool({ description: '', input: z.object({}), run: () => lines })
   const call = (name: string, input: object) => ({ calls: [{ name, input: input as never }] })
 
-  it('is stored whole, shown by its beginning, and read on with read_result', async () => {
+  it('is stored in full, shortened for the model, and read with read_result', async () => {
     const { script, requests } = listening(
       n =>
         [
@@ -161,7 +161,7 @@ describe('a large result', () => {
     expect(shown.length).toBeLessThan(9_000)
     expect(shown).toContain(lines.slice(0, 8_000))
     expect(shown).toContain(`${lines.length} characters in all`)
-    // It counts as what is shown of it.
+    // Its shortened form is counted.
     const contexts = events.filter(event => event.type === 'context')
     expect(contexts[1]?.tokens.messages).toBeLessThan(2_500)
     expect(ended[1]).toMatchObject({
@@ -174,7 +174,7 @@ describe('a large result', () => {
     expect(stored?.blocks[0]).toMatchObject({ output: lines })
   })
 
-  it('that is a picture reaches the model as one', async () => {
+  it('that is an image reaches the model as an image', async () => {
     const picture = [{ type: 'image', mime: 'image/png', data: 'A'.repeat(12_000) }]
     const draws = tool({ description: '', input: z.object({}), run: () => picture })
     const { script, requests } = listening(n => [call('draws', {}), 'drawn'][n]!)
@@ -186,7 +186,7 @@ describe('a large result', () => {
     expect(stored?.tokens).toBe(1_000)
   })
 
-  it('is read on by another agent, that has only its beginning in sight', async () => {
+  it('is read by another agent, which has only its beginning in memory', async () => {
     const first = listening(n => [call('prints', {}), 'printed'][n]!)
     await using here = await world(first.script, { tools: { prints } })
     await here.agent.ask('talk', 'print')
@@ -195,7 +195,9 @@ describe('a large result', () => {
       n => [call('read_result', { call_id: id, offset: 40_000, length: 10 }), 'read'][n]!,
     )
     const other = here.another(second.script)
-    const ended = (await eventsOf(other.send('talk', 'go on'))).filter(event => event.type === 'tool_ended')
+    const ended = (await eventsOf(other.send('talk', 'continue'))).filter(
+      event => event.type === 'tool_ended',
+    )
     const shown = String(resultsIn(second.requests[0]!)[0])
     expect(shown.length).toBeLessThan(2_000)
     const hint = `\n\n[only the beginning is shown: read_result with call_id ${JSON.stringify(id)} and offset 1024 reads on]`

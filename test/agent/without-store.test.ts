@@ -8,7 +8,7 @@ import { adder, told } from './build.ts'
 const add = (a: number, b: number) => ({ calls: [{ name: 'add', input: { a, b } }] })
 
 describe('an agent without a store', () => {
-  it('remembers for as long as it lives (S0-41, S0-6)', async () => {
+  it('remembers while it lives (S0-41, S0-6)', async () => {
     const agent = createAgent({ model: scripted() })
     await agent.ask('talk', 'My dog is called Rex.')
     const reply = await agent.ask('talk', 'What did I say first?')
@@ -17,7 +17,7 @@ describe('an agent without a store', () => {
     expect((await agent.ask('other', 'What did I say first?')).text).not.toContain('Rex')
   })
 
-  it('takes the messages of a conversation one at a time, too', async () => {
+  it('also runs turns of one conversation one after the other', async () => {
     const gate = Promise.withResolvers<void>()
     const requests: ModelRequest[] = []
     const script = (request: ModelRequest, call: number) => {
@@ -33,7 +33,7 @@ describe('an agent without a store', () => {
     expect(requests[1]?.messages.map(message => textOf(message))).toEqual(['first', 'first answer', 'second'])
   })
 
-  it('begins with the history it is given (S0-40, S1-34)', async () => {
+  it('begins with the given history (S0-40, S1-34)', async () => {
     const history = [
       { role: 'user', blocks: 'My dog is called Rex.' },
       { role: 'assistant', blocks: 'Nice.' },
@@ -42,13 +42,13 @@ describe('an agent without a store', () => {
     expect((await agent.ask('talk', 'What did I say first?')).text).toContain('Rex')
   })
 
-  it('runs tools, and keeps what an aborted answer said', async () => {
+  it('runs tools, and keeps the partial answer of an aborted turn', async () => {
     const stop = Promise.withResolvers<void>()
     const half = { text: 'half of it', gate: (n: number) => (n === 1 ? stop.promise : Promise.resolve()) }
     const requests: ModelRequest[] = []
     const script = (request: ModelRequest, call: number) => {
       requests.push(request)
-      return [{ text: 'I will.', ...add(2, 2) }, half, 'go on'][call] ?? null
+      return [{ text: 'I will.', ...add(2, 2) }, half, 'continue'][call] ?? null
     }
     const agent = createAgent({ model: scripted({ script }), tools: { add: adder } })
     const run = agent.send('talk', 'go')

@@ -5,7 +5,8 @@ import type { Message } from '../../src/core/message.ts'
 import { signatureOf, thoughtMark } from '../support/models/reply.ts'
 import { pathOf, type Said } from './path.ts'
 
-/** A provider whose model said it, and which therefore wants its thinking back with the calls that follow. */
+/** The provider of the model that wrote the message. It wants its thinking back with the calls that
+ *  follow. */
 export interface Author {
   readonly provider: string
   readonly model: string
@@ -86,7 +87,7 @@ function kindOf(mime: string): MediaBlock['type'] {
 }
 const other = fc.constantFrom<Block>(
   { type: 'hologram', depth: 3 },
-  { type: 'provider_call', callId: 's', name: 'search', input: {}, metadata: { provider: { nobody: {} } } },
+  { type: 'provider_call', callId: 's', name: 'search', input: {}, metadata: { provider: { unknown: {} } } },
 )
 
 const meta = fc.option(fc.constantFrom({ interrupted: true }, { failed: true }, { imported: true }), {
@@ -109,7 +110,8 @@ const odd: fc.Arbitrary<Said> = fc
     ...(lot === 0 && { erased: true }),
   }))
 
-/** One model call that thinks and calls tools, and its results: in order or not, in one message or in several. */
+/** One answer with thinking and tool calls, and its results: in order or not, in one message or in
+ *  several. */
 const stepOf = (author: Author): fc.Arbitrary<readonly Said[]> =>
   fc
     .record({
@@ -124,7 +126,7 @@ const stepOf = (author: Author): fc.Arbitrary<readonly Said[]> =>
       output: outputs,
     })
     .map(({ thought, said, count, serial, split, reverse, missing, between, output }) => {
-      // The server of the tests reads from such an id that this thinking has to accompany the call.
+      // The test server recognizes by such an id that this thinking must accompany the call.
       const mark = thought?.by === author.provider ? `_t${thoughtMark(thought.text)}` : ''
       const made = Array.from({ length: count }, (_, i) => `call_${serial.toString(16)}_${i}${mark}`)
       const calls = made.map(
@@ -142,7 +144,7 @@ const stepOf = (author: Author): fc.Arbitrary<readonly Said[]> =>
       return [answer, ...(between ? [between] : []), ...stored]
     })
 
-/** Google puts the proof of its thinking on the calls. */
+/** Google puts the signature of its thinking on the calls. */
 function proofOf(thought: Thought | null): { metadata?: JsonObject } {
   if (thought?.by !== 'google') return {}
   return { metadata: { provider: { google: { thoughtSignature: signatureOf(thought.text) } } } }
@@ -157,8 +159,8 @@ const turnOf = (author: Author): fc.Arbitrary<readonly Said[]> =>
       ...(end ? [{ role: 'assistant', blocks: end.filter(block => block !== null) } as const] : []),
     ])
 
-/** Paths as they are after years of imports, crashes and other people's programs: well-behaved turns of this author
- *  between messages that make no sense. */
+/** Paths as they are after years of imports, crashes and other programs: well-formed turns of this author
+ *  between random messages. */
 export const arbitraryPath = (author: Author): fc.Arbitrary<readonly Message[]> =>
   fc
     .array(

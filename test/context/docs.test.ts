@@ -12,7 +12,7 @@ import { assistant, call, pathOf, text, user } from './path.ts'
 const page = readFileSync('docs/context.md', 'utf8')
 const blocks = [...page.matchAll(/```(\w*)\n(.*?)```/gs)].map(([, language, code]) => ({ language, code }))
 
-describe('the page on contexts', () => {
+describe('docs/context.md', () => {
   it('has an example that runs', { timeout: 30_000 }, () => {
     const folder = mkdtempSync(join(tmpdir(), 'context-page-'))
     try {
@@ -34,7 +34,7 @@ describe('the page on contexts', () => {
     }
   })
 
-  it('shows a conversation as one text as it is written (S4-21)', () => {
+  it('shows a conversation as asText writes it (S4-21)', () => {
     const used = (name: string) => ({ ...call(name), name })
     const messages = [
       { role: 'user' as const, blocks: 'Look at it' },
@@ -43,7 +43,7 @@ describe('the page on contexts', () => {
     expect(blocks.find(({ language }) => language === '')!.code).toBe(`${asText(messages)}\n`)
   })
 
-  it('has the words of the notice and of the synthetic results (S2-43, R27)', () => {
+  it('has the wording of the notice and of the synthetic results (S2-43, R27)', () => {
     const notice = fit(pathOf(user('now')), { limit: 1_000 }, { older: 12 }).messages[0]!
     expect(page).toContain(`\`${(notice.blocks[0] as { text: string }).text}\``)
     for (const reason of ['interrupted', 'failed', 'imported']) {
@@ -53,7 +53,7 @@ describe('the page on contexts', () => {
     }
   })
 
-  it('says what an unknown model and one in Ollama are given (S2-45)', () => {
+  it('has the windows of an unknown model and of Ollama (S2-45)', () => {
     for (const model of ['acme/brain', 'ollama/llama3.1'])
       expect(page).toContain(windowOf(model).limit.toLocaleString('en'))
   })

@@ -1,7 +1,7 @@
 import { textOf } from '../../src/core/message.ts'
 import type { Model, ModelRequest } from '../../src/core/model.ts'
 
-/** A model that says what a function says, and remembers what it was asked. */
+/** A model that answers with a function, and keeps its requests. */
 export interface ToldModel extends Model {
   readonly requests: ModelRequest[]
 }
@@ -28,7 +28,7 @@ export function told(answer: (request: ModelRequest, call: number) => string | P
   }
 }
 
-/** What the model was asked, without the system text. */
+/** The request to the model, without the system text. */
 export function askedFor(request: ModelRequest): string {
   return textOf(request.messages[1]!)
 }

@@ -5,7 +5,7 @@ import { type Message, type Role, textOf } from '../../src/core/message.ts'
 import type { ContextMessage } from '../../src/core/model.ts'
 import { estimateTokens } from '../../src/core/tokens.ts'
 
-/** What a test says of a message; the rest is filled in. */
+/** The facts that a test gives of a message; the rest is filled in. */
 export interface Said {
   readonly role: Role
   readonly blocks: string | readonly Block[]
@@ -70,7 +70,7 @@ export const thought = (words: string, signature?: string): Block =>
     ? { type: 'thinking', text: words }
     : { type: 'thinking', text: words, metadata: { anthropic: { signature } } }
 
-/** A context in short: one line a message. */
+/** A context in short form: one line per message. */
 export function lines(messages: readonly ContextMessage[]): readonly string[] {
   return messages.map(({ role, blocks }) => `${role}: ${blocks.map(inShort).join(' + ')}`)
 }

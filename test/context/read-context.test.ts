@@ -11,7 +11,7 @@ import { openStore } from '../../src/stores/open.ts'
 import { meterSqlite } from '../support/row-meter.ts'
 
 const holder: Holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
-/** 100 tokens each: ten of them, five exchanges, fill the window below. */
+/** 100 tokens each: ten of them, which are five exchanges, fill the window below. */
 const words = (i: number) => `m${i} `.padEnd(400, '.')
 const window = { limit: 1_250, keepRecent: 2 }
 const name = (message: { blocks: readonly Block[] }) => textOf(message).split(' ')[0]!
@@ -43,7 +43,7 @@ async function summarised(store: Store, branch: BranchRef, first: MessageId, las
   return store.putSummary(id, { first, last, text, tokens: 5, holder, model: 'small' })
 }
 
-/** Counts what is asked of a store. */
+/** Counts the calls of a store. */
 function counted(store: Store) {
   const calls: Record<PropertyKey, number> = {}
   const reader = new Proxy(store, {
@@ -60,8 +60,8 @@ async function shown(store: Store, head: MessageId, options: ReadContextOptions 
   return fitted.messages.map(name)
 }
 
-describe('the context of a conversation', () => {
-  it('has all of it where all of it fits (S2-41)', async () => {
+describe('readContext', () => {
+  it('returns the whole conversation if it fits (S2-41)', async () => {
     const { store, ids } = await conversation(4)
     const read = await readContext(store, ids[3]!, window, { system: 'Be kind.' })
     expect(read.fitted.messages.map(name)).toEqual(['Be', 'm0', 'm1', 'm2', 'm3'])
@@ -70,7 +70,7 @@ describe('the context of a conversation', () => {
     await store.close()
   })
 
-  it('has only what is pinned where nothing was said', async () => {
+  it('returns only the pinned texts of an empty conversation', async () => {
     const store = await openStore(':memory:')
     const read = await readContext(store, null, window, { system: 'Be kind.' })
     expect(read.fitted.messages.map(textOf)).toEqual(['Be kind.'])
@@ -83,7 +83,7 @@ describe('the context of a conversation', () => {
     await store.close()
   })
 
-  it('has the newest that fits, and says how many messages are older (S2-43)', async () => {
+  it('returns the newest messages that fit, and the number of older ones (S2-43)', async () => {
     const { store, ids } = await conversation(1_000)
     const read = await readContext(store, ids[999]!, window, { system: 'Be kind.' })
     expect(read.fitted.messages.map(textOf).slice(0, 2)).toEqual([
@@ -96,14 +96,14 @@ describe('the context of a conversation', () => {
     await store.close()
   })
 
-  it('has everything where there is no limit', async () => {
+  it('returns everything without a limit', async () => {
     const { store, ids } = await conversation(40)
     const read = await readContext(store, ids[39]!, { limit: Number.POSITIVE_INFINITY })
     expect(read.fitted.messages).toHaveLength(40)
     await store.close()
   })
 
-  it('is that of the branch, and not of what was said beside it', async () => {
+  it('returns the messages of the branch, not of its siblings', async () => {
     const { store, branch, ids } = await conversation(40)
     const side = await store.createBranch(branch.conversationId, ids[9]!, { name: 'side' })
     const own = await talk(store, side, ids[9]!, [100, 101])
@@ -121,7 +121,7 @@ describe('the context of a conversation', () => {
     await store.close()
   })
 
-  it('reads no more than it may send, and nothing of an open turn where that is asked for', async () => {
+  it('reads as much as it may send, and nothing of an open turn with wholeTurns', async () => {
     const { store, branch, ids } = await conversation(40)
     const few = await readContext(store, ids[39]!, { ...window, maxMessages: 4 })
     expect(few.messages).toHaveLength(4)
@@ -133,8 +133,8 @@ describe('the context of a conversation', () => {
   })
 })
 
-describe('a summary', () => {
-  it('stands for what it covers (S2-39)', async () => {
+describe('readContext with summaries', () => {
+  it('replaces the covered messages by a summary (S2-39)', async () => {
     const { store, branch, ids } = await conversation(40)
     const summary = await summarised(store, branch, ids[0]!, ids[35]!, 'It began well.')
     const read = await readContext(store, ids[39]!, window, { system: 'Be kind.' })
@@ -150,7 +150,7 @@ describe('a summary', () => {
     await store.close()
   })
 
-  it('is the newest one', async () => {
+  it('uses the newest one', async () => {
     const { store, branch, ids } = await conversation(40)
     await summarised(store, branch, ids[0]!, ids[35]!, 'newer')
     await summarised(store, branch, ids[0]!, ids[33]!, 'older')
@@ -162,7 +162,7 @@ describe('a summary', () => {
     ['right before what is read', 31, 0],
     ['behind what is read', 19, 12],
     ['far behind it, on a path without forks', 3, 28],
-  ])('is found where it ends %s, and what lies between is told', async (_, last, missing) => {
+  ])('finds a summary that ends %s, and reports the messages in between', async (_, last, missing) => {
     const { store, branch, ids } = await conversation(40)
     await summarised(store, branch, ids[0]!, ids[last]!, 'old times')
     const read = await readContext(store, ids[39]!, { ...window, limit: 1_000 })
@@ -177,7 +177,7 @@ describe('a summary', () => {
     await store.close()
   })
 
-  it('is found behind what is read on a path with forks, within bounds', async () => {
+  it('finds a summary before the tail on a path with forks, within limits', async () => {
     const { store, branch, ids } = await conversation(40)
     const side = await store.createBranch(branch.conversationId, ids[9]!, { name: 'side' })
     const own = await talk(store, side, ids[9]!, upTo(30, 100))
@@ -190,7 +190,7 @@ describe('a summary', () => {
     await store.close()
   })
 
-  it('of another branch is not used, nor one that leaves out the beginning', async () => {
+  it('ignores a summary of another branch, and one without the beginning', async () => {
     const { store, branch, ids } = await conversation(40)
     const side = await store.createBranch(branch.conversationId, ids[9]!, { name: 'side' })
     const own = await talk(store, side, ids[9]!, upTo(30, 100))
@@ -204,7 +204,7 @@ describe('a summary', () => {
     await store.close()
   })
 
-  it('is found behind the newer ones of other branches', async () => {
+  it('finds a summary behind newer ones of other branches', async () => {
     const { store, branch, ids } = await conversation(40)
     await summarised(store, branch, ids[0]!, ids[35]!, 'of main')
     const side = await store.createBranch(branch.conversationId, ids[9]!, { name: 'side' })
@@ -216,7 +216,7 @@ describe('a summary', () => {
   })
 })
 
-describe('large results of tools', () => {
+describe('readContext with large tool results', () => {
   const call = (callId: string): Block => ({ type: 'tool_call', callId, name: 'read', input: {} })
   const result = (callId: string, output: Json): NewMessage => ({
     role: 'tool_result',
@@ -238,7 +238,7 @@ describe('large results of tools', () => {
   const outputs = (messages: readonly { blocks: readonly Block[] }[]) =>
     messages.flatMap(m => m.blocks.flatMap(b => (b.type === 'tool_result' ? [b.output as string] : [])))
 
-  it('show their beginning and what is left where previews are asked for', async () => {
+  it('returns their beginning and their size with toolResults: preview', async () => {
     const { store, head } = await withResults(
       'x'.repeat(100_000),
       { rows: ['y'.repeat(20_000), 'z'] },
@@ -267,14 +267,14 @@ describe('large results of tools', () => {
     await store.close()
   })
 
-  it('do not push out what would fit beside their beginnings', async () => {
+  it('counts only their beginnings', async () => {
     const { store, head } = await withResults(...upTo(12).map(i => `${i}`.repeat(50_000)))
     const read = await readContext(store, head, { limit: 10_000 }, {}, { toolResults: 'preview' })
     expect(outputs(read.fitted.messages)).toHaveLength(12)
     await store.close()
   })
 
-  it('are all that is shortened: a long question comes whole', async () => {
+  it('shortens nothing else: a long question is complete', async () => {
     const { store, branch, head } = await withResults('x'.repeat(100_000))
     const question = 'why? '.repeat(10_000)
     const asked = await store.append(branch, head, [{ role: 'user', blocks: question }])
@@ -285,8 +285,8 @@ describe('large results of tools', () => {
   })
 })
 
-describe('the cost of a context', () => {
-  it('is that of its window: 100,000 messages cost what 1,000 do, and no path is read (S0-31, S0-56)', {
+describe('the cost of readContext', () => {
+  it('depends on the window: 100,000 messages cost as much as 1,000, and no path is read (S0-31, S0-56)', {
     timeout: 120_000,
   }, async () => {
     const meter = await meterSqlite()

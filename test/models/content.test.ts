@@ -24,7 +24,7 @@ const usage = {
 }
 const because = (unified: LanguageModelV4FinishReason['unified']) => ({ unified, raw: undefined })
 
-/** A model that answers this, whole or in parts, and notes what it was asked. */
+/** A model with this answer, whole or streamed, that keeps its requests. */
 function answering(
   content: readonly LanguageModelV4Content[],
   reason: LanguageModelV4FinishReason['unified'] = 'stop',
@@ -56,7 +56,7 @@ function answering(
   }
 }
 
-/** What is stored of the answer when the AI SDK asks through a recorder. */
+/** The stored answer of a recorded call of the AI SDK. */
 async function recorded(model: LanguageModelV4, how: 'generate' | 'stream') {
   const store = await openStore(':memory:')
   onTestFinished(() => store.close())
@@ -141,7 +141,7 @@ const cases: readonly [string, readonly LanguageModelV4Content[], readonly Block
 ]
 
 describe.each(cases)('an answer keeps %s', (_what, content, blocks) => {
-  it('asked for by a model of ours', async () => {
+  it('of a model of skein/models', async () => {
     const answer = await answerOf(modelOf(answering(content)), { messages: [user('hi')] })
     expect(answer.blocks).toEqual(blocks)
   })
@@ -150,7 +150,7 @@ describe.each(cases)('an answer keeps %s', (_what, content, blocks) => {
   })
 })
 
-describe('why an answer ended', () => {
+describe('finishOf', () => {
   const call: LanguageModelV4Content = { type: 'tool-call', toolCallId: '1', toolName: 'look', input: '{}' }
   const own: LanguageModelV4Content = { ...call, providerExecuted: true }
   const text: LanguageModelV4Content = { type: 'text', text: 'so' }
@@ -164,7 +164,7 @@ describe('why an answer ended', () => {
     ['content-filter', text, 'filtered'],
     ['other', text, 'other'],
   ] as const)(
-    'is told from what the provider says (%s) and from what it sent (%o): %s',
+    'combines the reason of the provider (%s) with the content (%o): %s',
     async (reason, part, why) => {
       const model = answering([part], reason)
       expect((await answerOf(modelOf(model), { messages: [user('hi')] })).finish).toBe(why)
@@ -174,7 +174,7 @@ describe('why an answer ended', () => {
   )
 })
 
-it('what a provider says of a text with its first part and with its last is kept, both of it', async () => {
+it('keeps provider metadata of the first and of the last part of a text', async () => {
   const parts: LanguageModelV4StreamPart[] = [
     { type: 'reasoning-start', id: '1', providerMetadata: { acme: { id: 'a', more: null } } },
     { type: 'reasoning-delta', id: '1', delta: 'hm' },
@@ -189,7 +189,7 @@ it('what a provider says of a text with its first part and with its last is kept
   expect((await recorded(model, 'stream'))?.blocks).toEqual(blocks)
 })
 
-describe('what goes back', () => {
+describe('a prompt of earlier answers', () => {
   const thought: Block = {
     type: 'image',
     mime: 'image/png',
@@ -203,7 +203,7 @@ describe('what goes back', () => {
     return asked[0]?.prompt[1]?.content
   }
 
-  it('files of reasoning, as such, to the provider that reasoned, if it takes them', async () => {
+  it('has files of reasoning for the provider that made them, if it accepts them', async () => {
     const dialect = { ...googleDialect, key: 'acme' }
     expect(await asks([thought, { type: 'text', text: 'so' }], { dialect })).toEqual([
       {
@@ -216,14 +216,14 @@ describe('what goes back', () => {
     ])
   })
 
-  it('but others are not told of them', async () => {
+  it('does not mention them to other providers', async () => {
     for (const dialect of [googleDialect, undefined])
       expect(await asks([thought, { type: 'text', text: 'so' }], dialect && { dialect })).toEqual([
         { type: 'text', text: 'so' },
       ])
   })
 
-  it('failures of the tools of the provider, as failures', async () => {
+  it('has failures of provider tools as failures', async () => {
     const call = { callId: '1', name: 'web', metadata }
     const blocks: Block[] = [
       { type: 'provider_call', ...call, input: {} },
@@ -236,7 +236,7 @@ describe('what goes back', () => {
   })
 })
 
-describe('a result in pieces, recorded from the AI SDK', () => {
+describe('a result with several parts, recorded from the AI SDK', () => {
   const file = { type: 'provider_file', mime: 'application/pdf', reference: { acme: 'f1' } }
   const image = { type: 'image', mime: 'image/png', data: 'AQI=' }
   const shown = async (output: Json, recorded = true) => {
@@ -257,7 +257,7 @@ describe('a result in pieces, recorded from the AI SDK', () => {
   }
   const textOfResult = (value: string) => expect.objectContaining({ output: { type: 'text', value } })
 
-  it('is shown as texts', async () => {
+  it('is sent as texts', async () => {
     const texts = [
       { type: 'text', text: 'a' },
       { type: 'text', text: 'b' },
@@ -266,7 +266,7 @@ describe('a result in pieces, recorded from the AI SDK', () => {
     expect(await shown(texts, false)).toMatchObject([{ output: { type: 'json', value: texts } }])
   })
 
-  it('is shown with its images, whatever else it holds', async () => {
+  it('is sent with its images, next to any other parts', async () => {
     expect(await shown([image, file])).toEqual([
       textOfResult(`[image/png, shown below]\n${JSON.stringify(file)}`),
       { type: 'text', text: '[From the tool:]' },
@@ -275,7 +275,7 @@ describe('a result in pieces, recorded from the AI SDK', () => {
   })
 })
 
-describe('plain JSON', () => {
+describe('plainJson', () => {
   const cycle: unknown[] = []
   cycle.push(cycle)
   it.each([
@@ -289,5 +289,5 @@ describe('plain JSON', () => {
     [Number.NaN, null],
     [10n, '10'],
     [cycle, ''],
-  ])('of %o is %o', (given, json) => expect(plainJson(given)).toEqual(json))
+  ])('converts %o to %o', (given, json) => expect(plainJson(given)).toEqual(json))
 })

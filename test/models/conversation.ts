@@ -25,7 +25,7 @@ export const result = (callId: string, output: ToolCallBlock['input'] = 'seen'):
 })
 export const look = { name: 'look', description: 'looks', schema: { type: 'object', properties: {} } }
 
-/** One model of each provider, and the protocol that it speaks. */
+/** One model of each provider, and its protocol. */
 export const providers = {
   'openai/gpt-5': 'openai',
   'anthropic/claude-sonnet-4-5': 'anthropic',
@@ -41,7 +41,7 @@ export const keys = {
   compatible: 'ck-1',
 }
 
-/** Opened on the server, without pauses between attempts, with an environment that holds nothing. */
+/** Opens a model on the server, without pauses between attempts, with an empty environment. */
 export function open(
   name: string,
   { baseUrls }: ModelServer,
@@ -63,7 +63,7 @@ export async function answerOf(model: Model, request: ModelRequest): Promise<Mod
   return last.answer
 }
 
-/** The pieces until it failed, and how. */
+/** The pieces before a failure, and the error. */
 export async function untilFailure(
   model: Model,
   request: ModelRequest,

@@ -11,7 +11,7 @@ const start = async (options: ModelServerOptions) => (server = await startModelS
 const request = { messages: [user('x')] }
 
 describe.each(Object.entries(providers))('%s', (name, protocol) => {
-  it('is asked again when it is busy or broken, and waits as long as it asks for', async () => {
+  it('is retried if it is busy or failing, after the pause that it asks for', async () => {
     const started = await start({
       reply: ({ n }) => [{ status: 429, retryAfter: 2 }, { status: 503 }, 'ok'][n] ?? 'too often',
     })
@@ -21,7 +21,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     expect(slept).toEqual([2_000, 500])
   })
 
-  it('is asked three times at most', async () => {
+  it('is called at most three times', async () => {
     const started = await start({ reply: () => ({ status: 500, message: 'out of order' }) })
     const { error } = await untilFailure(await open(name, started), request)
     expect(error).toMatchObject({ code: 'model_failed', status: 500, retryable: true, model: name })
@@ -29,26 +29,26 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     expect(started.requests).toHaveLength(3)
   })
 
-  it('is left alone when it wants more than a minute', async () => {
+  it('is not retried if it asks for more than a minute', async () => {
     const started = await start({ reply: () => ({ status: 429, retryAfter: 61 }) })
     const { error } = await untilFailure(await open(name, started), request)
     expect(error).toMatchObject({ status: 429, retryAfterMs: 61_000 })
     expect(started.requests).toHaveLength(1)
   })
 
-  it('is asked once when it refuses', async () => {
+  it('is not retried if it refuses the request', async () => {
     const started = await start({ reply: () => ({ status: 404, message: 'no such model' }) })
     const { error } = await untilFailure(await open(name, started), request)
     expect(error).toMatchObject({ status: 404, retryable: false })
     expect(started.requests).toHaveLength(1)
   })
 
-  it('is asked again when the connection breaks before the first word', async () => {
+  it('is retried if the connection breaks before the first piece', async () => {
     const started = await start({ reply: ({ n }) => (n === 0 ? { parts: [{ cut: 'socket' }] } : 'ok') })
     expect(words(await answerOf(await open(name, started), request))).toBe('ok')
   })
 
-  it('cannot be reached: that is said, and the address is in the words', async () => {
+  it('gives an error with its address if it is unreachable', async () => {
     const started = await startModelServer()
     await started.close()
     const { error } = await untilFailure(await open(name, started), request)
@@ -57,7 +57,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     expect(String(error)).toMatch(/could not be reached: .*ECONNREFUSED/)
   })
 
-  it('stops waiting when the signal is aborted', async () => {
+  it('stops waiting if the signal is aborted', async () => {
     const started = await start({ reply: () => ({ status: 429, retryAfter: 50 }) })
     const abort = new AbortController()
     const model = await open(name, started, { retry: {} })
@@ -67,7 +67,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     expect(String((await run).error)).toBe('Error: no longer')
   })
 
-  it('says that a context is too long, with the numbers where it gives them', async () => {
+  it('gives a context length error with the provider’s numbers', async () => {
     const started = await start({ reply: () => ({ overflow: { limit: 8_192, needed: 9_000 } }) })
     const { error } = await untilFailure(await open(name, started), request)
     expect(error).toBeInstanceOf(ContextLengthError)
@@ -76,7 +76,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     expect(started.requests).toHaveLength(1)
   })
 
-  it('never shows a key, a header or the conversation in an error (R20)', async () => {
+  it('does not show a key, a header or the conversation in an error (R20)', async () => {
     const wrong = 'sk-proj-wrong-key-0123456789abcdef'
     const started = await start({ key: 'another' })
     const all = Object.fromEntries(Object.keys({ ...keys, ollama: '' }).map(provider => [provider, wrong]))
@@ -91,7 +91,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
   })
 })
 
-describe('words about a context that is too long', () => {
+describe('overflowIn', () => {
   it.each([
     ['prompt is too long: 210345 tokens > 200000 maximum', 200_000, 210_345],
     [
@@ -143,7 +143,7 @@ describe('words about a context that is too long', () => {
     ['prompt token count of 70000 exceeds the limit of 64000', 64_000, 70_000],
     ['Please reduce the length of the messages or completion.', undefined, undefined],
     ['Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 45000.', 30_000, 45_000],
-  ])('are understood: %s', (said, limit, needed) => {
+  ])('recognizes: %s', (said, limit, needed) => {
     expect(overflowIn(said)).toEqual({ ...(limit && { limit }), ...(needed && { needed }) })
   })
 
@@ -151,15 +151,15 @@ describe('words about a context that is too long', () => {
     'Rate limit reached for gpt-4o',
     'max_tokens is too large: 9999. This model supports at most 4096 completion tokens',
     'messages: text content blocks must be non-empty',
-  ])('are not taken from others: %s', said => {
+  ])('ignores: %s', said => {
     expect(overflowIn(said)).toBeNull()
   })
 })
 
-describe('what a foreign error becomes', () => {
+describe('modelError', () => {
   const now = () => Date.UTC(2030, 0, 1)
 
-  it('reads a date to wait for, and Google’s own way of asking', () => {
+  it('reads a date of Retry-After, and Google’s own format', () => {
     const headers = { 'retry-after': new Date(now() + 7_000).toUTCString() }
     expect(modelError({ statusCode: 429, responseHeaders: headers }, 'm', [], now)).toMatchObject({
       retryAfterMs: 7_000,
@@ -174,7 +174,7 @@ describe('what a foreign error becomes', () => {
     })
   })
 
-  it('does not ask again where the money is gone', () => {
+  it('is not retryable if the quota is used up', () => {
     const gone = {
       statusCode: 429,
       isRetryable: true,
@@ -183,7 +183,7 @@ describe('what a foreign error becomes', () => {
     expect(modelError(gone, 'm')).toMatchObject({ status: 429, retryable: false })
   })
 
-  it('knows the network by its codes, however deep they lie', () => {
+  it('recognizes network errors by their codes at any depth', () => {
     const deep = new Error('socket hang up', {
       cause: new AggregateError([Object.assign(new Error('x'), { code: 'ECONNRESET' })]),
     })
@@ -192,7 +192,7 @@ describe('what a foreign error becomes', () => {
     expect(modelError(new Error('a fault of the client'), 'm')).toMatchObject({ retryable: false })
   })
 
-  it('shortens what is long, and keeps what has no words', () => {
+  it('shortens long messages, and accepts errors without a message', () => {
     expect(modelError({ statusCode: 400, message: 'x'.repeat(5_000) }, 'm').message.length).toBeLessThan(350)
     expect(modelError(undefined, 'm').message).toBe('m: failed without a word')
     expect(modelError('a mere string', 'm').message).toBe('m: a mere string')

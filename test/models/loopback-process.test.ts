@@ -7,7 +7,7 @@ import { answerOf, look, open, user, words } from './conversation.ts'
 
 const main = join(import.meta.dirname, '../support/models/main.ts')
 
-it('the loopback server runs as a process of its own, prints what it sees, and ends with its starter', async () => {
+it('the loopback server runs as a process, prints its requests, and ends with its parent', async () => {
   const replies = [{ parts: [{ call: { name: 'look', input: {} } }] }, 'done']
   const child = spawn(process.execPath, [main, JSON.stringify(replies)], {
     stdio: ['pipe', 'pipe', 'inherit'],

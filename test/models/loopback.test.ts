@@ -41,7 +41,7 @@ const twoCalls = [
 describe.each(Object.entries(clients))(
   'the loopback server, spoken to by the AI SDK as %s',
   (provider, clientOf) => {
-    it('streams thinking, words and parallel calls, and takes their results', async () => {
+    it('streams thinking, text and parallel calls, and accepts their results', async () => {
       const { requests, ...rest } = await start({
         reply: ({ n }) =>
           n === 0 ? { parts: twoCalls } : { parts: [{ text: 'Fine.' }], usage: { input: 77 } },
@@ -65,7 +65,7 @@ describe.each(Object.entries(clients))(
       expect(results?.join()).toMatch(/sunny in Oslo.*sunny in Rome/)
     })
 
-    it('answers whole', async () => {
+    it('returns a whole answer', async () => {
       const started = await start({ reply: ({ n }) => (n === 0 ? { parts: twoCalls } : 'Fine.') })
       const answer = await generateText({
         model: clientOf(started),

@@ -25,7 +25,7 @@ afterAll(() => server.close())
 
 const stored = (blocks: readonly Block[]): readonly Block[] => JSON.parse(JSON.stringify(blocks))
 
-/** Asks, runs the tools, asks again: one turn. */
+/** Calls the model, runs the tools, and calls it again: one turn. */
 async function turn(model: Model, messages: ContextMessage[], then: Model = model): Promise<void> {
   messages.push(user(`turn ${messages.length}`))
   const { blocks } = await answerOf(model, { messages, tools: [look] })
@@ -36,11 +36,11 @@ async function turn(model: Model, messages: ContextMessage[], then: Model = mode
   messages.push({ role: 'assistant', blocks: stored(last.blocks) })
 }
 
-describe('a conversation that moves', () => {
+describe('a conversation that changes its provider', () => {
   const names = Object.keys(providers)
   const pairs = names.flatMap(from => names.filter(to => to !== from).map(to => [from, to] as const))
 
-  it.each(pairs)('goes on from %s with %s and back, thinking, tools and all', async (from, to) => {
+  it.each(pairs)('continues from %s with %s and back, with thinking and tools', async (from, to) => {
     const before = server.requests.length
     const messages: ContextMessage[] = []
     const [one, other] = [await open(from, server), await open(to, server)]
@@ -51,7 +51,7 @@ describe('a conversation that moves', () => {
     expect(requests.map(request => request.refused)).toEqual([null, null, null, null, null, null])
   })
 
-  it('takes OpenAI’s reasoning only to the model that reasoned', async () => {
+  it('sends OpenAI’s reasoning only to the model that wrote it', async () => {
     const messages: ContextMessage[] = []
     await turn(await open('openai/gpt-5', server), messages)
     const send = async (name: string) => {
@@ -65,7 +65,7 @@ describe('a conversation that moves', () => {
 
 describe('thinking without a signature', () => {
   it.each(['compatible/x', 'ollama/x'])(
-    'goes back to %s as long as tools are used, and not in later turns',
+    'is sent back to %s while tools are used, and not in later turns',
     async name => {
       const model = await open(name, server)
       const messages = [user('a'), bot({ type: 'thinking', text: 'loose' }, call('c')), result('c')]
@@ -79,10 +79,10 @@ describe('thinking without a signature', () => {
   )
 })
 
-describe('a turn that moves while tools are running', () => {
+describe('a turn that changes its provider while tools run', () => {
   const thinking = { anthropic: { thinking: { type: 'enabled', budgetTokens: 1_024 } } }
 
-  it.each(Object.keys(providers))('is finished by a thinking Claude although %s began it', async name => {
+  it.each(Object.keys(providers))('is finished by Claude with thinking if %s began it', async name => {
     const before = server.requests.length
     const claude = await open('anthropic/claude-sonnet-4-5', server, { providerOptions: thinking })
     const messages: ContextMessage[] = []
@@ -96,7 +96,7 @@ describe('a turn that moves while tools are running', () => {
   })
 })
 
-describe('any context at all', () => {
+describe('any context', () => {
   const id = fc.constantFrom('a', 'b', 'toolu_1', 'x y', 'é', 'l'.repeat(70))
   const media = fc.constantFrom<Block>(
     { type: 'image', mime: 'image/png', data: 'iVBORw0KGgo=' },
@@ -155,7 +155,7 @@ describe('any context at all', () => {
     .map(([role, blocks]): ContextMessage[] => [{ role, blocks }])
   const context = fc.array(fc.oneof(message, exchange), { minLength: 1, maxLength: 8 }).map(all => all.flat())
 
-  it.each(Object.keys(providers))('in which calls have their results is accepted by %s', async name => {
+  it.each(Object.keys(providers))('with a result for each call is accepted by %s', async name => {
     const model = await open(name, server)
     await fc.assert(
       fc.asyncProperty(context, async messages => {

@@ -13,7 +13,7 @@ describe('openModel', () => {
     ['openai/gpt-5', 'OPENAI_API_KEY'],
     ['anthropic/claude-sonnet-4-5', 'ANTHROPIC_API_KEY'],
     ['google/gemini-2.5-pro', 'GOOGLE_GENERATIVE_AI_API_KEY'],
-  ])('%s needs a key, and says where it is looked for', async (name, variable) => {
+  ])('needs a key for %s, and names the variable', async (name, variable) => {
     const missing = openModel(name, {
       env: { [variable]: ' ' },
       keys: { openai: '', anthropic: '', google: '' },
@@ -36,13 +36,13 @@ describe('openModel', () => {
     ['anthropic/', /names no model: anthropic\/claude-sonnet-5-5 would be one/],
     ['compatible/x', /set COMPATIBLE_BASE_URL/],
     [undefined as never, /must be text such as openai\/gpt-5, got undefined/],
-  ])('refuses %j and says what to write', async (name, said) => {
+  ])('refuses %j, and says what to write', async (name, said) => {
     const refused = openModel(name, { env: {} })
     await expect(refused).rejects.toMatchObject({ code: 'invalid', field: 'model' })
     await expect(refused).rejects.toThrow(said)
   })
 
-  it('reads keys and addresses from the environment, with or without a version in the address', async () => {
+  it('reads keys and URLs from the environment, with or without a version in the URL', async () => {
     server = await startModelServer({ key: 'from-env' })
     const { url } = server
     const env = {
@@ -78,7 +78,7 @@ describe('openModel', () => {
     ['google/x', { GOOGLE_GEMINI_BASE_URL: 'file:///etc/passwd' }],
     ['compatible/x', { COMPATIBLE_BASE_URL: 'nonsense' }],
     ['ollama/x', { OLLAMA_HOST: 'a b' }],
-  ])('refuses an address for %s that is none', async (name, env) => {
+  ])('refuses an invalid URL for %s', async (name, env) => {
     const keys = { openai: 'k', anthropic: 'k', google: 'k' }
     await expect(openModel(name, { env, keys })).rejects.toThrow(/^the base URL of \w+: .* is no address/)
   })
@@ -100,7 +100,7 @@ describe('openModel', () => {
     expect(asked).toEqual([`${base}/chat/completions`])
   })
 
-  it('takes options before the environment, and fetches as it is told', async () => {
+  it('prefers options to the environment, and uses the given fetch', async () => {
     server = await startModelServer({ key: 'given' })
     const fetched: string[] = []
     const model = await openModel('anthropic/claude-x', {
@@ -116,7 +116,7 @@ describe('openModel', () => {
     expect(fetched).toEqual([`${server.url}/v1/messages`])
   })
 
-  it('leaves nothing with OpenAI, and sends options of the provider', async () => {
+  it('asks OpenAI to store nothing, and sends provider options', async () => {
     server = await startModelServer()
     const model = await openModel('openai/gpt-5', {
       env: {},
@@ -132,7 +132,7 @@ describe('openModel', () => {
     })
   })
 
-  it('lets Anthropic cache what does not change', async () => {
+  it('lets Anthropic cache the unchanged beginning', async () => {
     server = await startModelServer()
     const model = await openModel('anthropic/claude-x', {
       env: {},
@@ -152,7 +152,7 @@ describe('openModel', () => {
     expect((await openModel('scripted', { env: {} })).id).toBe('scripted')
   })
 
-  it('loads no provider’s client before one is opened', () => {
+  it('loads a provider’s client only when a model is opened', () => {
     const models = JSON.stringify(new URL('../../src/models/index.ts', import.meta.url).href)
     const opening = (name: string) => `
       const { openModel } = await import(${models})
@@ -168,7 +168,7 @@ describe('openModel', () => {
   })
 })
 
-/** Prints every module that is loaded. */
+/** Prints every loaded module. */
 const hook = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module'
   registerHooks({ load(url, context, next) { console.log(url); return next(url, context) } })

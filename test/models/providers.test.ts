@@ -27,7 +27,7 @@ const png = { type: 'image', mime: 'image/png', data: 'iVBORw0KGgo=' } as const
 describe.each(Object.entries(providers))('%s', (name, protocol) => {
   const noCalls = (block: Block) => block.type !== 'tool_call'
 
-  it('streams words as they come and ends with the whole answer', async () => {
+  it('streams pieces as they come, and ends with the whole answer', async () => {
     await start({
       reply: () => ({ parts: [{ text: ['Hel', 'lo', '.'] }], usage: { input: 12, output: 3, cacheRead: 4 } }),
     })
@@ -49,7 +49,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     ])
   })
 
-  it('carries thinking, words, parallel calls and their results there and back unchanged', async () => {
+  it('sends thinking, text, parallel calls and their results back unchanged', async () => {
     await start({
       reply: ({ n }) =>
         n > 0
@@ -92,7 +92,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     expect(second?.tools).toEqual(['look'])
   })
 
-  it('is accepted whatever the context looks like, and shows all of it', async () => {
+  it('accepts a context with every kind of block, and gets all of it', async () => {
     await start({})
     const model = await open(name, server)
     const messages: readonly ContextMessage[] = [
@@ -131,7 +131,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     expect(JSON.stringify(request?.body)).toMatch(protocol === 'anthropic' ? /is_error/ : /Error: bad/)
   })
 
-  it('shows images, text files and what it does not take', async () => {
+  it('gets images, text files, and a description of unsupported media', async () => {
     await start({})
     const model = await open(name, server)
     const blocks: Block[] = [
@@ -154,7 +154,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     expect(request?.messages[0]?.text).toContain('[image b.png (image/png): file:///a/b.png]')
   })
 
-  it('shows media in the results of tools, or right behind them', async () => {
+  it('gets media in tool results, or directly after them', async () => {
     await start({})
     const model = await open(name, server)
     const output = [
@@ -171,7 +171,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     )
   })
 
-  it('sends tools under names that are taken, and gives them back under their own', async () => {
+  it('gets valid tool names, and returns calls with the original names', async () => {
     await start({ reply: ({ tools }) => ({ parts: [{ call: { name: tools[1] ?? '', input: {} } }] }) })
     const tools = ['files_read', 'files.read', '9lives'].map(tool => ({ ...look, name: tool }))
     const { blocks } = await answerOf(await open(name, server), { messages: [user('x')], tools })
@@ -179,7 +179,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     expect(blocks).toMatchObject([{ type: 'tool_call', name: 'files.read' }])
   })
 
-  it('says why an answer ended', async () => {
+  it('reports why an answer ended', async () => {
     await start({ reply: ({ n }) => ({ parts: [{ text: 'x' }], finish: n === 0 ? 'length' : 'filtered' }) })
     const model = await open(name, server)
     expect((await answerOf(model, { messages: [user('x')], maxOutput: 9 })).finish).toBe('length')
@@ -189,7 +189,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     )
   })
 
-  it('stops with the signal’s reason and closes the connection', async () => {
+  it('stops with the signal’s reason, and closes the connection', async () => {
     await start({ reply: () => ({ parts: [{ text: 'one' }, { hang: true }] }) })
     const abort = new AbortController()
     const model = await open(name, server)
@@ -205,13 +205,13 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     expect(await server.requests[0]?.gone).toBe(true)
   })
 
-  it('closes the connection when nobody reads on', async () => {
+  it('closes the connection if the reader stops', async () => {
     await start({ reply: () => ({ parts: [{ text: 'one' }, { hang: true }] }) })
     for await (const _ of (await open(name, server)).stream({ messages: [user('x')] })) break
     expect(await server.requests[0]?.gone).toBe(true)
   })
 
-  it('hands on what came before a connection broke, and asks no second time (R27)', async () => {
+  it('emits the pieces before a lost connection, and does not retry (R27)', async () => {
     for (const broken of [{ cut: 'socket' }, { cut: 'end' }, { fail: 'out of order' }] as const) {
       await start({ reply: () => ({ parts: [{ text: ['half', ' an'] }, broken] }) })
       const { pieces, error } = await untilFailure(await open(name, server), { messages: [user('x')] })
@@ -224,7 +224,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     await start({})
   })
 
-  it('keeps no thinking of others', async () => {
+  it('does not get thinking of other providers', async () => {
     await start({})
     const foreign: Block = {
       type: 'thinking',

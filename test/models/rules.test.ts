@@ -6,7 +6,7 @@ import { anthropicRules } from '../support/models/rules-anthropic.ts'
 import { googleRules } from '../support/models/rules-google.ts'
 import { chatRules, openaiRules } from '../support/models/rules-openai.ts'
 
-/** Which rules a body breaks. A body that breaks exactly one would be accepted if that rule were missing. */
+/** The rules that a body breaks. A body that breaks exactly one would be accepted without that rule. */
 function broken(rules: Rules, body: object, headers: Headers = {}): readonly string[] {
   return Object.keys(rules).filter(name => rules[name]?.(item(body), headers) !== null)
 }
@@ -179,12 +179,12 @@ const cases = [
 ] as const
 
 describe.each(cases)('the rules of %s', (_name, rules, bad) => {
-  it.each(Object.keys(rules))('refuse a request by this one alone: %s', rule => {
+  it.each(Object.keys(rules))('refuse a request because of this one alone: %s', rule => {
     expect(broken(rules, bad[rule] as Item)).toEqual([rule])
   })
 })
 
-it('lets pass what is in order', () => {
+it('accepts valid requests', () => {
   const claudes = claude([
     user,
     says(thought, text('a'), use(marked('toolu'))),
@@ -201,7 +201,7 @@ it('lets pass what is in order', () => {
   )
 })
 
-it('takes a system message in the middle only with the beta header', () => {
+it('accepts a system message in the middle only with the beta header', () => {
   const middle = claude([user, { role: 'system', content: [text('be brief')] }, user])
   const rule = 'roles are user and assistant'
   expect(broken(anthropicRules, middle)).toEqual([rule])

@@ -31,8 +31,8 @@ async function says(...messages: readonly ContextMessage[]): Promise<string> {
   return blocks.map(block => (block.type === 'text' ? String(block.text) : `[${block.type}]`)).join('')
 }
 
-describe('the scripted model by itself', () => {
-  it('knows a conversation that it is told as a text', async () => {
+describe('the scripted model without a script', () => {
+  it('knows a conversation that it gets as one text', async () => {
     const told = `${asText([user('my name is Ada'), bot('Nice to meet you.\nAda.'), user('thanks')])}\n\n`
     const asked = (question: string): ContextMessage => ({
       role: 'user',
@@ -43,11 +43,11 @@ describe('the scripted model by itself', () => {
     expect(await says(system(told), user('What is my name?'))).toBe('Your name is Ada.')
   })
 
-  it('greets', async () => {
+  it('answers a greeting', async () => {
     expect(await says(user('hello'))).toMatch(/^Hello! I am the scripted model/)
   })
 
-  it('knows what was said first and last, and nothing that is not in its context (settled 17)', async () => {
+  it('knows the first and the last message of its context, and nothing else (settled 17)', async () => {
     const talk = [user('the sky is green'), bot('ok'), user('grass is blue'), bot('ok')]
     expect(await says(...talk, user('What did I say first?'))).toBe(
       'The first thing you said was: "the sky is green"',
@@ -65,7 +65,7 @@ describe('the scripted model by itself', () => {
     expect(await says(...talk, user('what did you say last?'))).toBe('I said: "ok"')
   })
 
-  it('remembers names and things, the newest first, also from a summary', async () => {
+  it('remembers names and facts, the newest value, also from a summary', async () => {
     expect(await says(user('My name is Ada.'))).toBe('Nice to meet you, Ada.')
     expect(await says(user('My name is Ada.'), bot('Hi'), user('what is my name?'))).toBe('Your name is Ada.')
     expect(
@@ -85,7 +85,7 @@ describe('the scripted model by itself', () => {
     expect(await says(user('what is my name?'))).toBe('You have not told me your name.')
   })
 
-  it('tells what was stated from what was asked, and where a statement ends', async () => {
+  it('distinguishes statements from questions, and finds the end of a statement', async () => {
     const talk = [
       user('My name is Ada Lovelace and I like maths.'),
       bot('ok'),
@@ -105,7 +105,7 @@ describe('the scripted model by itself', () => {
     )
   })
 
-  it('says what it is and what it can do', async () => {
+  it('describes itself', async () => {
     expect(await says(user('who are you?'))).toMatch(/^I am the scripted model.*\/tool/)
   })
 
@@ -118,14 +118,14 @@ describe('the scripted model by itself', () => {
     expect(await says(user('count to 5'))).toBe('1, 2, 3, 4, 5')
   })
 
-  it('says what it heard, and once how to get a real model', async () => {
+  it('repeats an unknown message, and says once how to get a real model', async () => {
     const first = await says(user('why is the build red?'))
     expect(first).toMatch(/^You said: "why is the build red\?" .*ANTHROPIC_API_KEY/)
     const second = await says(user('why is the build red?'), bot(first), user('and now?'))
     expect(second).toBe('You said: "and now?" To that I have no answer of my own.')
   })
 
-  it('gives a digest that keeps what was stated, and that stays one when digested again', async () => {
+  it('makes a digest that keeps statements, also after repeated digests', async () => {
     const talk = [
       user('Hello there. My name is Ada.'),
       bot('Nice. It is late.'),
@@ -144,7 +144,7 @@ describe('the scripted model by itself', () => {
     expect(again).not.toMatch(/Summarise/)
   })
 
-  it('serves our own summariser: no instructions in the digest, nothing stated lost, never more than asked for', async () => {
+  it('serves summarize: a digest without instructions, with all statements, within the limit', async () => {
     const room = { summary: 60, conversation: 4_000 }
     const voyage = (from: number) =>
       Array.from({ length: 20 }, (_, n) => user(`Day ${from + n} of the voyage. The sea is calm.`))
@@ -165,19 +165,19 @@ describe('the scripted model by itself', () => {
     }
   })
 
-  it('puts what was stated before what was asked', async () => {
+  it('puts statements before questions', async () => {
     const talk = [user('must I always ask?'), bot('no'), user('my cat is Tom')]
     expect(await says(...talk, user('tl;dr'))).toBe('my cat is Tom. must I always ask?')
   })
 
-  it('answers the same to the same context', async () => {
+  it('gives the same answer to the same context', async () => {
     const messages = [user('tell me a story')]
     expect(await events(scripted(), { messages })).toEqual(await events(scripted(), { messages }))
   })
 })
 
-describe('the scripted model told what to do in a message', () => {
-  it('calls the tools that are offered, in parallel, and tells what they returned', async () => {
+describe('the scripted model with directives in a message', () => {
+  it('calls offered tools in parallel, and reports their results', async () => {
     const asked = user('/tool look {"at": 1}\n/tool look {"at": 2}')
     const { blocks, finish } = await answer(scripted(), { messages: [asked], tools: [look] })
     expect(finish).toBe('tool_calls')
@@ -199,7 +199,7 @@ describe('the scripted model told what to do in a message', () => {
     )
   })
 
-  it('says so when a tool is not offered or its input is not JSON', async () => {
+  it('explains that a tool is not offered, or that its input is not JSON', async () => {
     expect(await says(user('/tool look {}'))).toBe('I cannot call look: no tools are offered.')
     const { blocks } = await answer(scripted(), { messages: [user('/tool look {')], tools: [look] })
     expect(blocks).toEqual([text('I cannot call look: what follows its name is not JSON.')])
@@ -218,7 +218,7 @@ describe('the scripted model told what to do in a message', () => {
     expect(await says(user('/long 3'))).toBe('word1 word2 word3')
   })
 
-  it('is slow when asked, with the pauses in the hands of the caller', async () => {
+  it('answers slowly, with the sleep function of the caller', async () => {
     const slept: number[] = []
     const model = scripted({ sleep: async ms => void slept.push(ms) })
     await events(model, { messages: [user('/slow 30 one two three')] })
@@ -227,7 +227,7 @@ describe('the scripted model told what to do in a message', () => {
 })
 
 describe('the scripted model with a script', () => {
-  it('streams word by word, and the pieces make the answer', async () => {
+  it('streams word by word, and the pieces equal the answer', async () => {
     const all = await events(scripted({ script: [{ thinking: 'let me see', text: ' two  words\n' }] }), {
       messages: [user('x')],
     })
@@ -241,7 +241,7 @@ describe('the scripted model with a script', () => {
     })
   })
 
-  it('takes the replies one after the other, then answers by itself', async () => {
+  it('uses the replies in order, and then answers by itself', async () => {
     const model = scripted({ script: ['one', { fail: 503, retryAfterMs: 20 }, { overflow: 9 }] })
     const request = { messages: [user('hello')] }
     expect((await answer(model, request)).blocks).toEqual([text('one')])
@@ -250,7 +250,7 @@ describe('the scripted model with a script', () => {
     expect((await answer(model, request)).blocks).toMatchObject([{ text: expect.stringMatching(/^Hello!/) }])
   })
 
-  it('asks a function on every call', async () => {
+  it('calls a script function for every call', async () => {
     const model = scripted({
       script: ({ messages }, call) => (call === 1 ? null : `${call}: ${messages.length}`),
     })
@@ -258,7 +258,7 @@ describe('the scripted model with a script', () => {
     expect((await answer(model, { messages: [user('count to 2')] })).blocks).toEqual([text('1, 2')])
   })
 
-  it('breaks off after some pieces, as a connection does', async () => {
+  it('breaks off after some pieces, like a lost connection', async () => {
     const seen: ModelEvent[] = []
     const run = async () => {
       for await (const event of scripted({ script: [{ text: 'a b c', breakAfter: 2 }] }).stream({
@@ -273,7 +273,7 @@ describe('the scripted model with a script', () => {
     ])
   })
 
-  it('refuses a context that is larger than its window, tools included, and takes one that just fits', async () => {
+  it('refuses a context that is larger than its window, including tools, and accepts one of exactly its size', async () => {
     const messages = [user('x'.repeat(400))]
     expect((await answer(scripted({ window: 100 }), { messages })).usage.input).toBe(100)
     await expect(answer(scripted({ window: 99 }), { messages })).rejects.toMatchObject({
@@ -285,7 +285,7 @@ describe('the scripted model with a script', () => {
     )
   })
 
-  it('keeps to maxOutput', async () => {
+  it('obeys maxOutput', async () => {
     const { blocks, finish } = await answer(scripted({ script: ['x'.repeat(100)] }), {
       messages: [user('x')],
       maxOutput: 5,
@@ -294,7 +294,7 @@ describe('the scripted model with a script', () => {
     expect(estimateTokens(blocks)).toBe(5)
   })
 
-  it('stops with the signal’s reason, before, between pieces and while it waits', async () => {
+  it('stops with the signal’s reason, before and between pieces and during a delay', async () => {
     const before = new AbortController()
     before.abort(new Error('not at all'))
     await expect(answer(scripted(), { messages: [user('x')], signal: before.signal })).rejects.toThrow(

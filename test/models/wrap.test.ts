@@ -15,7 +15,7 @@ const finish = (unified: 'stop' | 'interrupted' | 'error' | 'other'): LanguageMo
   finishReason: { unified, raw: undefined },
 })
 
-/** A language model of somebody else's, which streams these parts and notes what it was asked. */
+/** A foreign language model that streams these parts and keeps its requests. */
 function foreign(
   parts: readonly LanguageModelV4StreamPart[],
   asked: LanguageModelV4CallOptions[] = [],
@@ -33,7 +33,7 @@ function foreign(
   }
 }
 
-it('takes any language model, and names it as the AI SDK does', async () => {
+it('wraps any language model, and names it like the AI SDK', async () => {
   const model = modelOf(
     foreign([
       { type: 'text-start', id: '1' },
@@ -51,7 +51,7 @@ it('takes any language model, and names it as the AI SDK does', async () => {
   })
 })
 
-it('keeps what the provider did by itself, apart from calls that somebody has to answer, and gives it back', async () => {
+it('keeps provider-executed calls apart from other calls, and sends them back', async () => {
   const said = { acme: { itemId: 'i1' } }
   const asked: LanguageModelV4CallOptions[] = []
   const model = modelOf(
@@ -116,7 +116,7 @@ it('keeps what the provider did by itself, apart from calls that somebody has to
   })
 })
 
-it('gives texts back apart where the provider said something of each', async () => {
+it('sends texts back separately if each has provider metadata', async () => {
   const asked: LanguageModelV4CallOptions[] = []
   const told = (n: number) => ({ provider: { acme: { n } }, model: 'one' })
   const blocks: Block[] = [1, 2].map(n => ({ type: 'text', text: `${n}`, metadata: told(n) }))
@@ -134,7 +134,7 @@ it('gives texts back apart where the provider said something of each', async () 
   ])
 })
 
-it('keeps an input that is no JSON, so that the model can be told', async () => {
+it('keeps an input that is not JSON, so that the model can get an error', async () => {
   const call = (input: string): LanguageModelV4StreamPart => ({
     type: 'tool-call',
     toolCallId: input,
@@ -159,7 +159,7 @@ it.each<[string, readonly LanguageModelV4StreamPart[], RegExp]>([
     /answered 529: too busy/,
   ],
   ['with a mere string', [{ type: 'error', error: 'boom' }], /broke off: boom/],
-])('fails when the stream ends %s, after the pieces that came', async (_how, end, said) => {
+])('fails if the stream ends %s, after the pieces before', async (_how, end, said) => {
   const begun: LanguageModelV4StreamPart[] = [
     { type: 'text-start', id: '1' },
     { type: 'text-delta', id: '1', delta: 'half' },
@@ -172,7 +172,7 @@ it.each<[string, readonly LanguageModelV4StreamPart[], RegExp]>([
   expect(String(error)).toMatch(said)
 })
 
-it('waits longer from one attempt to the next, and spreads the pauses', async () => {
+it('doubles the pauses between attempts, and spreads them', async () => {
   const slept: number[] = []
   const retry = {
     tries: 5,
@@ -184,7 +184,7 @@ it('waits longer from one attempt to the next, and spreads the pauses', async ()
   expect(slept).toEqual([375, 750, 1_500, 2_000])
 })
 
-it('stops although the model takes no notice of the signal', async () => {
+it('stops if the model ignores the signal', async () => {
   const abort = new AbortController()
   let cancelled = false
   const stream = new ReadableStream<LanguageModelV4StreamPart>({
@@ -209,7 +209,7 @@ it('refuses models of older versions of the AI SDK', () => {
   expect(() => modelOf(old)).toThrow('a language model of the AI SDK 7 is needed (specification v4, not v3)')
 })
 
-it('refuses to send nothing', async () => {
+it('refuses an empty context', async () => {
   const { error } = await untilFailure(modelOf(foreign([finish('stop')])), { messages: [] })
   expect(error).toMatchObject({ code: 'invalid' })
 })

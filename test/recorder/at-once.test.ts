@@ -8,7 +8,7 @@ import { assistant, place, text, user } from './place.ts'
 const away = { before: new UnavailableError('away') }
 const writes = new Set(['append', 'putDraft', 'addEvents', 'endTurn', 'renewTurn'])
 
-it('writes nothing before the end, and then all of it in one transaction (S0-36, S0-37)', async () => {
+it('stores nothing before the end of the turn, and then all of it in one transaction (S0-36, S0-37)', async () => {
   const { failing, store, branch, id, said, clock } = await place()
   const words = [user('q')]
   const turn = await beginTurn(failing.store, branch, { words, mode: 'at_once', key: 't' }, clock)
@@ -38,7 +38,7 @@ it('writes nothing before the end, and then all of it in one transaction (S0-36,
   ])
 })
 
-it('keeps the times at which things were said, and moves the last activity with the end (S0-35, S0-37)', async () => {
+it('stores the original times of the messages, and updates the last activity at the end (S0-35, S0-37)', async () => {
   const { store, branch, id, clock } = await place()
   const from = clock.now()
   const turn = await beginTurn(store, branch, { words: [user('q')], mode: 'at_once' }, clock)
@@ -51,7 +51,7 @@ it('keeps the times at which things were said, and moves the last activity with 
   expect((await store.getConversation(id)).updatedAt.getTime() - from).toBe(10_000)
 })
 
-it('stores what had arrived of an answer when it is interrupted (S3-76)', async () => {
+it('stores the partial answer of an interrupted turn (S3-76)', async () => {
   const { store, branch, said, clock } = await place()
   const turn = await beginTurn(store, branch, { words: [user('q')], mode: 'at_once' }, clock)
   await turn.add([assistant('a')])
@@ -62,7 +62,7 @@ it('stores what had arrived of an answer when it is interrupted (S3-76)', async 
   expect((await store.getMessages([head!]))[0]?.meta).toEqual({ interrupted: true })
 })
 
-it('reports everything as unsaved when it cannot be stored in time, and stores it later (S1-39)', async () => {
+it('reports all messages as unsaved if they are not stored in time, and stores them later (S1-39)', async () => {
   const { failing, branch, id, store, clock } = await place()
   const told: Trouble['kind'][] = []
   const onTrouble = ({ kind }: Trouble) => told.push(kind)
@@ -83,7 +83,7 @@ it('reports everything as unsaved when it cannot be stored in time, and stores i
   expect(clock.timers.all).toBe(0)
 })
 
-it('stores it when the storage comes back in time, and once', async () => {
+it('stores the turn once if storage is back in time', async () => {
   const { failing, branch, said, clock } = await place()
   failing.fate = () => away
   const beginning = beginTurn(failing.store, branch, { words: [user('q')], mode: 'at_once' }, clock)
@@ -102,7 +102,7 @@ it('stores it when the storage comes back in time, and once', async () => {
   expect(await said()).toEqual(['q', 'a'])
 })
 
-it('goes beside what another said meanwhile, as nobody is left to be asked', async () => {
+it('forks at the end if another process has moved the branch meanwhile', async () => {
   const { store, branch, said, clock } = await place()
   const turn = await beginTurn(store, branch, { words: [user('mine')], mode: 'at_once' }, clock)
   await store.append(branch, null, [user('theirs')])
@@ -111,10 +111,10 @@ it('goes beside what another said meanwhile, as nobody is left to be asked', asy
   expect([await said(), await said('main-2')]).toEqual([['theirs'], ['mine']])
 })
 
-it('refuses what cannot be stored when it is handed over, not at the end', async () => {
+it('refuses an invalid message in add, not at the end', async () => {
   const { store, branch, said, clock } = await place()
   const turn = await beginTurn(store, branch, { words: [user('q')], mode: 'at_once' }, clock)
-  await expect(turn.add([{ role: 'nobody', blocks: '' } as never])).rejects.toBeInstanceOf(InvalidError)
+  await expect(turn.add([{ role: 'unknown', blocks: '' } as never])).rejects.toBeInstanceOf(InvalidError)
   await turn.end('complete')
   await expect(turn.add([assistant('late')])).rejects.toBeInstanceOf(InvalidError)
   expect(await said()).toEqual(['q'])

@@ -8,7 +8,7 @@ import { assistant, type Place, place, text, user } from './place.ts'
 
 const other: Holder = { host: 'elsewhere', boot: 'b', pid: 7, startedAt: 1 }
 
-/** Another process that asks something and goes on for as long as it likes. */
+/** Another process that begins a turn and keeps it open. */
 async function heldByAnother({ store, branch, clock, id }: Place, holder = other) {
   const elsewhere = { ...clock, holder: () => holder }
   const first = await beginTurn(store, branch, { words: [user('before')] }, clock)
@@ -21,8 +21,8 @@ async function heldByAnother({ store, branch, clock, id }: Place, holder = other
   return { turn, elsewhere, before: head, living }
 }
 
-describe('a branch that another turn holds', () => {
-  it('is refused, naming the holder, and their turn is left alone', async () => {
+describe('beginTurn on a branch that another turn holds', () => {
+  it('refuses, names the holder, and does not touch the other turn', async () => {
     const it = await place()
     const { living } = await heldByAnother(it)
     const mine = beginTurn(it.store, it.branch, { words: [user('mine')] }, it.clock)
@@ -31,7 +31,7 @@ describe('a branch that another turn holds', () => {
     expect(await it.said()).toEqual(['before', 'answered', 'theirs'])
   })
 
-  it('is gone beside where that is asked for, from before the turn that is not whole', async () => {
+  it('forks before the incomplete turn with onBusy: fork', async () => {
     const it = await place()
     await heldByAnother(it)
     const mine = await beginTurn(it.store, it.branch, { words: [user('mine')], onBusy: 'fork' }, it.clock)
@@ -42,7 +42,7 @@ describe('a branch that another turn holds', () => {
     expect(await it.said()).toEqual(['before', 'answered', 'theirs'])
   })
 
-  it('is waited for, and had as soon as it is free', async () => {
+  it('waits with onBusy: wait, and begins as soon as the branch is free', async () => {
     const it = await place()
     const { turn } = await heldByAnother(it)
     const mine = beginTurn(it.store, it.branch, { words: [user('mine')], onBusy: 'wait' }, it.clock)
@@ -55,12 +55,12 @@ describe('a branch that another turn holds', () => {
     expect(await it.said()).toEqual(['before', 'answered', 'theirs', 'for them', 'mine'])
   })
 
-  it('is waited for until its lease has run out, if its holder is not seen again (R8)', async () => {
+  it('waits until the lease expires, if the holder does not renew it (R8)', async () => {
     const it = await place()
     const { turn } = await heldByAnother(it)
     turn.draft(text('half an'))
     await it.clock.advance(200)
-    // Their process stands still from here on: none of its timers goes off.
+    // Its process is suspended from here on: none of its timers runs.
     const frozen = { ...it.clock, after: () => () => undefined }
     const theirs = await beginTurn(
       it.store,
@@ -84,7 +84,7 @@ describe('a branch that another turn holds', () => {
     await it.clock.advance(3_000)
     await mine
     expect(await it.said('main-2')).toEqual(['before', 'answered', 'x', 'mine'])
-    // The one that lives has renewed its own all the while.
+    // The living process has renewed its own lease meanwhile.
     expect(
       (await collectPages(page => it.store.listTurns(it.id, { status: 'open', ...page }))).map(
         ({ key }) => key,
@@ -92,7 +92,7 @@ describe('a branch that another turn holds', () => {
     ).toContain('theirs')
   })
 
-  it('is not waited for any longer than the caller wants', async () => {
+  it('stops waiting when the signal is aborted', async () => {
     const it = await place()
     await heldByAnother(it)
     const giveUp = new AbortController()
@@ -106,7 +106,7 @@ describe('a branch that another turn holds', () => {
     expect(await it.said()).toEqual(['before', 'answered', 'theirs'])
   })
 
-  it('is taken over at once if its holder is surely dead, and what had arrived is kept (R27)', async () => {
+  it('takes the turn over at once if its holder is surely dead, and keeps the partial answer (R27)', async () => {
     const it = await place()
     const { turn } = await heldByAnother(it)
     turn.draft(text('half an answer'))
@@ -119,7 +119,7 @@ describe('a branch that another turn holds', () => {
     expect(turns.map(({ status }) => status)).toEqual(['complete', 'interrupted', 'open'])
   })
 
-  it('is held too for a turn without words of its own, and for one that is stored at once', async () => {
+  it('refuses also a turn without opening messages, and one in the mode at_once', async () => {
     const it = await place()
     await heldByAnother(it)
     const begin = (options: object) => beginTurn(it.store, it.branch, { words: [], ...options }, it.clock)
@@ -130,7 +130,7 @@ describe('a branch that another turn holds', () => {
     expect(await it.said('main-2')).toEqual(['before', 'answered', 'mine'])
   })
 
-  it('waits for the living one where the same key is used again', async () => {
+  it('waits for the living turn of the same key', async () => {
     const it = await place()
     const { turn } = await heldByAnother(it)
     const begin = () =>
@@ -145,8 +145,8 @@ describe('a branch that another turn holds', () => {
   })
 })
 
-describe('a branch that has moved on', () => {
-  it('is refused, or gone beside, where the caller says what it saw', async () => {
+describe('beginTurn on a branch that has moved', () => {
+  it('refuses or forks if the caller gives expectedHead', async () => {
     const { store, branch, said, clock } = await place()
     const { head } = await store.append(branch, null, [user('seen')])
     await store.append(branch, head, [user('not seen')])
@@ -161,7 +161,7 @@ describe('a branch that has moved on', () => {
     await expect(begin({ expectedHead: null })).rejects.toBeInstanceOf(ConflictError)
   })
 
-  it('is no matter to a caller that did not look', async () => {
+  it('continues at the new head without expectedHead', async () => {
     const { store, branch, said, clock, failing } = await place()
     let moved: MessageId | null = null
     failing.fate = () => null
@@ -169,7 +169,7 @@ describe('a branch that has moved on', () => {
       get(target, name) {
         if (name !== 'append') return target[name as keyof typeof target]
         return async (...args: Parameters<typeof store.append>) => {
-          // Between the look at the head and the append.
+          // Between reading the head and the append.
           if (moved === null) moved = (await store.append(branch, null, [user('in between')])).head
           return store.append(...args)
         }
@@ -181,8 +181,8 @@ describe('a branch that has moved on', () => {
   })
 })
 
-describe('take-over', () => {
-  it('ends what nobody goes on with, on one branch or on all, and leaves the living alone', async () => {
+describe('takeOver', () => {
+  it('ends abandoned turns, of one branch or of all, and does not touch living ones', async () => {
     const { store, branch, id, clock } = await place()
     const dead: Holder = { ...other, pid: 666 }
     const source = { now: clock.now, isDead: (holder: Holder) => holder.pid === 666 }
@@ -212,7 +212,7 @@ describe('take-over', () => {
     expect(await open()).toEqual(['living'])
   })
 
-  it('is done by one of many, and no error for the others', async () => {
+  it('succeeds in one of many processes, and is not an error in the others', async () => {
     const { store, branch, id, clock } = await place()
     await store.append(branch, null, [user('x')], {
       turn: { key: 'x', step: 0, status: 'open', holder: other },

@@ -1,11 +1,11 @@
 import { thisHolder } from '../../src/system/holder.ts'
 import type { RecorderSource } from '../../src/system/source.ts'
 
-/** A process whose time passes only when it is told to. */
+/** A recorder source whose time passes only on call. */
 export interface Clockwork extends RecorderSource {
-  /** Lets time pass: timers go off one after the other, and what they begin gets its chance in between. */
+  /** Advances the time: runs the timers one after the other, and lets the promises between them settle. */
   advance(ms: number): Promise<void>
-  /** Timers that have not gone off, and how many of them keep the process alive. */
+  /** The timers that have not run, and how many of them keep the process alive. */
   readonly timers: { readonly all: number; readonly lively: number }
 }
 
@@ -48,7 +48,7 @@ export function clockwork(start = Date.UTC(2026, 0, 1)): Clockwork {
   }
 }
 
-/** Lets everything happen that waits for nothing but its turn. */
+/** Lets all pending promises settle. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise(setImmediate)
 }

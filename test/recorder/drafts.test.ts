@@ -9,8 +9,8 @@ import { assistant, place, text, user } from './place.ts'
 
 const away = { before: new UnavailableError('away') }
 
-describe('an answer while it arrives', () => {
-  it('is stored 100 ms after its first piece, pieces of one type as one', async () => {
+describe('an arriving answer', () => {
+  it('is stored 100 ms after its first piece, with adjacent pieces of one type joined', async () => {
     const { failing, store, branch, id, clock } = await place()
     const turn = await beginTurn(failing.store, branch, { words: [user('q')], key: 't' }, clock)
     for (const word of ['It ', 'was ', 'a ']) turn.draft({ type: 'thinking', text: word })
@@ -34,7 +34,7 @@ describe('an answer while it arrives', () => {
     await turn.end('complete')
   })
 
-  it('is superseded by the step it belongs to, and the next one counts from 0', async () => {
+  it('is replaced by the message of its step, and the next one counts from 0', async () => {
     const { store, branch, id, said, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [user('q')], key: 't' }, clock)
     turn.draft(text('one'))
@@ -54,7 +54,7 @@ describe('an answer while it arrives', () => {
     expect(await said()).toEqual(['q', 'one and a half', 'two'])
   })
 
-  it('never has two writes under way: what comes meanwhile goes with the next', async () => {
+  it('has one write at a time: later pieces go with the next one', async () => {
     const { failing, store, branch, id, clock } = await place()
     const turn = await beginTurn(failing.store, branch, { words: [user('q')], key: 't' }, clock)
     const drafts = () => failing.calls.filter(method => method === 'putDraft').length
@@ -77,7 +77,7 @@ describe('an answer while it arrives', () => {
     await turn.end('complete')
   })
 
-  it('never throws into the stream: what fails is kept and tried again', async () => {
+  it('does not throw into the stream: failed pieces are kept and retried', async () => {
     const { failing, store, branch, id, said, clock } = await place()
     const troubles: Trouble['kind'][] = []
     const onTrouble = ({ kind }: Trouble) => troubles.push(kind)
@@ -103,7 +103,7 @@ describe('an answer while it arrives', () => {
     ])
   })
 
-  it('is on the disk within 200 ms in a stream that does not pause, by the real clock', async () => {
+  it('is stored within 200 ms in a stream without pauses, by the real clock', async () => {
     const { store, branch, id } = await place()
     const turn = await beginTurn(store, branch, { words: [user('q')], key: 't' })
     const sent: { readonly at: number; readonly length: number }[] = []
@@ -126,13 +126,13 @@ describe('an answer while it arrives', () => {
       stall = Math.max(stall, performance.now() - begun)
     }
     await turn.end('complete')
-    // While other work on the machine holds us up, nothing goes off.
+    // While other work delays this process, no timer runs.
     expect(late).toBeLessThan(200 + 2 * stall)
     expect(late).toBeGreaterThan(50)
   })
 })
 
-describe('a draft', () => {
+describe('createAnswerDraft', () => {
   const pieces = fc.array(
     fc.record({
       type: fc.constantFrom('text' as const, 'thinking' as const),
@@ -142,7 +142,7 @@ describe('a draft', () => {
   )
   const steps = fc.array(fc.constantFrom('store', 'fail', 'add', 'add', 'add'), { maxLength: 60 })
 
-  it('gives every number to the same words, without a gap, however often storing fails', () => {
+  it('gives each number to the same text, without gaps, for any number of failed writes', () => {
     fc.assert(
       fc.property(pieces, steps, (arriving, happenings) => {
         const draft = createAnswerDraft()

@@ -6,7 +6,7 @@ import { freshDatabase } from '../stores/postgres/database.ts'
 
 export const engines = ['sqlite', 'postgres'] as const
 
-/** Where a store can be opened by several processes: a file in a folder that goes with the test, or a database. */
+/** A target that several processes can open: a file in a folder of the test, or a database. */
 export async function freshTarget(engine: (typeof engines)[number]): Promise<string> {
   return engine === 'postgres' ? freshDatabase() : temporaryFile()
 }

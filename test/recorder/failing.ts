@@ -2,20 +2,20 @@ import type { Store } from '../../src/core/ports.ts'
 
 type Method = Exclude<keyof Store, symbol>
 
-/** What becomes of one call: it fails before or after the store does it, or it hangs until `heal`. */
+/** The fate of one call: it fails before or after the store does it, or it hangs until `heal`. */
 export type Fate = null | { readonly before: Error } | { readonly after: Error } | 'hangs'
 
 export interface FailingStore {
   readonly store: Store
-  /** Decides about each call; null lets it through. */
+  /** Decides the fate of each call; null lets it pass. */
   fate: (method: Method, call: number) => Fate
   /** Every call so far, in order. */
   readonly calls: Method[]
-  /** Lets the calls go on that hang. */
+  /** Releases the hanging calls. */
   heal(): void
 }
 
-/** A real store behind a line that can be made to fail. */
+/** A real store behind a connection that can fail. */
 export function failingStore(real: Store): FailingStore {
   const hanging: (() => void)[] = []
   const failing: FailingStore = {

@@ -13,11 +13,11 @@ import { openStore } from '../../src/stores/open.ts'
 import { engines, freshTarget } from './engines.ts'
 import { answer, final, type Line, type Point, question } from './mortal.ts'
 
-/** We live half a minute and a second later than the frozen process. */
+/** This process is half a minute and a second ahead of the frozen one. */
 const now = () => Date.now() + 31_000
 const later: RecorderSource = { ...systemRecorderSource, now }
 
-/** A process that records a turn and is stopped in the middle, as by a laptop that is closed. */
+/** A process that records a turn and is stopped in the middle, like a laptop that is closed. */
 async function frozenAt(point: Point, target: string, branch: BranchRef) {
   const script = fileURLToPath(new URL('mortal.ts', import.meta.url))
   const child = spawn(process.execPath, [script, target, JSON.stringify(branch), point], {
@@ -55,7 +55,7 @@ async function said(store: Store, branch: BranchRef): Promise<readonly string[]>
 
 describe.each(engines)('a recorder that is frozen and thawed on %s', engine => {
   it.each(['before the answer is stored', 'after a tool was started'] as const)(
-    '%s goes on beside the one who took the branch, and both are whole (R8)',
+    '%s forks next to the turn of the other process, and both turns are complete (R8)',
     async point => {
       const target = await freshTarget(engine)
       const store = await openStore(target, { source: { now, uuid: () => crypto.randomUUID() } })

@@ -12,14 +12,14 @@ const result = (output: Json, more: object = {}): NewMessage => ({
 })
 const kept = (message: NewMessage) => message.blocks[0] as unknown as { output: Json; metadata?: object }
 
-describe('results of tools', () => {
-  it('are kept whole unless the conversation wants it otherwise', () => {
+describe('keepToolResults', () => {
+  it('keeps results in full by default', () => {
     const message = result('x'.repeat(100_000))
     expect(keepToolResults(message, 'full')).toBe(message)
     expect(keepToolResults(user('plain'), 'metadata')).toEqual(user('plain'))
   })
 
-  it('are cut to a number of characters, and say so (S0-11)', () => {
+  it('truncates results to a number of characters, and marks them (S0-11)', () => {
     expect(kept(keepToolResults(result('0123456789abc', { isError: true }), { truncate: 10 }))).toEqual({
       type: 'tool_result',
       callId: 'c1',
@@ -32,7 +32,7 @@ describe('results of tools', () => {
     expect(kept(keepToolResults(short, { truncate: 10 }))).toEqual(kept(short))
   })
 
-  it('are cut as JSON where they are no text, and never in the middle of a character', () => {
+  it('truncates structured results as JSON, never in the middle of a character', () => {
     expect(kept(keepToolResults(result({ lines: [1, 2, 3] }), { truncate: 12 })).output).toBe(
       '{"lines":[1,\n[cut: 5 more characters]',
     )
@@ -41,7 +41,7 @@ describe('results of tools', () => {
     )
   })
 
-  it('are only noted, with what the caller had to say about them (S0-11)', () => {
+  it('keeps only the size of results, with the metadata of the caller (S0-11)', () => {
     const message = result('secret', { metadata: { ms: 12 } })
     expect(kept(keepToolResults(message, 'metadata'))).toMatchObject({
       callId: 'c1',
@@ -50,7 +50,7 @@ describe('results of tools', () => {
     })
   })
 
-  it('are not kept in what a foreign agent showed of them', () => {
+  it('drops the copy in the metadata of an agent of another program', () => {
     const shown = { acp: { content: [{ type: 'content', content: { type: 'text', text: 'secret' } }] } }
     for (const policy of ['metadata', { truncate: 2 }] as const)
       expect(JSON.stringify(keepToolResults(result('secret', { metadata: shown }), policy))).not.toContain(
@@ -58,7 +58,7 @@ describe('results of tools', () => {
       )
   })
 
-  it.each(['live', 'at_once'] as const)('are stored as the conversation wants it (%s)', async mode => {
+  it.each(['live', 'at_once'] as const)('applies the policy of the conversation (%s)', async mode => {
     const { store, branch, id, clock } = await place()
     await store.updateConversation(id, { toolResults: { truncate: 4 } })
     const turn = await beginTurn(store, branch, { words: [user('q')], mode }, clock)

@@ -17,14 +17,14 @@ import { answer, final, type Line, type Point, points, question, result } from '
 
 const rounds = size({ gate: 1, full: 20 })
 
-/** Lets a process record a turn, kills it where it was told to die, and returns what it had said by then. */
+/** Lets a process record a turn, kills it at the given point, and returns its reports up to then. */
 async function killedAt(point: Point, target: string, branch: BranchRef): Promise<readonly Line[]> {
-  // In the middle of an answer: at any moment, so not always right after a write.
+  // In the middle of an answer: at a random moment, so not always directly after a write.
   const mercy = point === 'in the middle of an answer' ? 150 + Math.random() * 350 : 0
   return mortal(point, target, branch, line => ('point' in line && line.point === point ? mercy : null))
 }
 
-/** Runs the process until some line of it says how long it has left. */
+/** Runs the process until a line of it says how long it has left. */
 async function mortal(
   point: Point,
   target: string,
@@ -49,14 +49,14 @@ async function mortal(
   return lines
 }
 
-/** What a path says, texts and results alike. */
+/** The texts and results of a path. */
 function wordsOf(messages: readonly Message[]): readonly string[] {
   return messages.map(({ blocks }) =>
     blocks.map(block => ('text' in block ? block.text : 'output' in block ? block.output : '')).join(''),
   )
 }
 
-/** What has to be there after a kill, the draft apart. */
+/** What must be stored after a kill, without the draft. */
 const whole: Record<Point, readonly string[]> = {
   'before the words': [],
   'after the words': [question],
@@ -87,7 +87,7 @@ describe.each(engines)('kill -9 of a process that records on %s', engine => {
     },
   )
 
-  it('at any moment leaves the beginning of what was said, with all that it was told is stored (R1)', {
+  it('at a random moment leaves a prefix of the turn, with all acknowledged messages (R1)', {
     timeout,
   }, async () => {
     const target = await freshTarget(engine)
@@ -124,9 +124,9 @@ describe.each(engines)('kill -9 of a process that records on %s', engine => {
     const { branch, conversation } = await store.create()
     const lines = await killedAt(point, target, branch)
 
-    // The process is surely dead, so nobody waits for its lease.
+    // The process is surely dead, so its lease does not have to expire.
     const began = performance.now()
-    const turn = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'Go on.' }] })
+    const turn = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'Continue.' }] })
     expect(performance.now() - began).toBeLessThan(5_000)
     expect(turn.forked).toBe(false)
     await turn.add([{ role: 'assistant', blocks: 'Here I am.' }])
@@ -135,11 +135,11 @@ describe.each(engines)('kill -9 of a process that records on %s', engine => {
     const words = wordsOf(await stands(store, branch))
     const kept = whole[point]
     expect(words.slice(0, kept.length)).toEqual(kept)
-    expect(words.slice(-2)).toEqual(['Go on.', 'Here I am.'])
+    expect(words.slice(-2)).toEqual(['Continue.', 'Here I am.'])
     const partly = words.slice(kept.length, -2)
     expectDraft(point, partly, lines)
     for (const line of lines) {
-      // What it was told to be stored is there.
+      // Acknowledged messages are stored.
       if ('stored' in line && line.stored !== 'tool_started') expect(words).toContain(line.stored)
     }
     const turns = (await collectPages(page => store.listTurns(conversation.id, page))).map(
@@ -155,7 +155,7 @@ describe.each(engines)('kill -9 of a process that records on %s', engine => {
   }
 })
 
-/** All of an answer but what came in the last 200 ms, as one message. */
+/** An answer without the pieces of the last 200 ms, as one message. */
 function expectDraft(point: Point, partly: readonly string[], lines: readonly Line[]): void {
   if (point !== 'in the middle of an answer' && point !== 'before the answer is stored') {
     expect(partly).toEqual([])
@@ -163,7 +163,7 @@ function expectDraft(point: Point, partly: readonly string[], lines: readonly Li
   }
   const drafted = lines.filter(line => 'drafted' in line)
   const arrived = drafted.map(line => line.drafted).join('')
-  // By its own clock: while it is not let run, nothing arrives either.
+  // By its own clock: while the process does not run, nothing arrives.
   const last = drafted.at(-1)!.at
   const due = drafted.filter(line => last - line.at > 200).map(line => line.drafted)
   const [kept = '', ...more] = partly

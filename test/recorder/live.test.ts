@@ -6,8 +6,8 @@ import { collectPages } from '../../src/core/pages.ts'
 import { beginTurn } from '../../src/recorder/index.ts'
 import { assistant, place, text, user } from './place.ts'
 
-describe('a turn as it happens', () => {
-  it('stores the words before it begins, each step as it ends, and its status (S0-34, S1-32)', async () => {
+describe('a live turn', () => {
+  it('stores the opening messages before it begins, each step as it ends, and its status (S0-34, S1-32)', async () => {
     const { store, branch, id, said, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [user('What is 2 + 2?')], key: 't' }, clock)
     expect(await said()).toEqual(['What is 2 + 2?'])
@@ -33,7 +33,7 @@ describe('a turn as it happens', () => {
     expect((await store.getBranch(branch)).head).toBe(report.head)
   })
 
-  it('keeps model, prompt and usage with the turn, and counts them for the conversation (S1-33)', async () => {
+  it('stores model, prompt and usage with the turn, and adds the usage to the conversation (S1-33)', async () => {
     const { store, branch, id, clock } = await place()
     const before = await store.getConversation(id)
     const turn = await beginTurn(
@@ -57,7 +57,7 @@ describe('a turn as it happens', () => {
     expect(after.updatedAt.getTime()).toBe(before.updatedAt.getTime() + 1_000)
   })
 
-  it('stores what is new in the order in which it came, awaited or not (S0-38)', async () => {
+  it('stores messages in the order of the calls, awaited or not (S0-38)', async () => {
     const { store, branch, said, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
     const adding = ['a', 'b', 'c', 'd'].map(name => turn.add([assistant(name)]))
@@ -76,7 +76,7 @@ describe('a turn as it happens', () => {
     expect(clock.timers.all).toBe(0)
   })
 
-  it('stores trace records beside the words', async () => {
+  it('stores trace events next to the messages', async () => {
     const { store, branch, id, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
     await turn.trace([{ type: 'tool_started', data: { callId: 'c1' } }])
@@ -87,7 +87,7 @@ describe('a turn as it happens', () => {
   })
 
   it.each(['interrupted', 'failed'] as const)(
-    'keeps the question and what had arrived when it is %s (S3-76, R27)',
+    'stores the question and the partial answer if it is %s (S3-76, R27)',
     async status => {
       const { store, branch, id, said, clock } = await place()
       const turn = await beginTurn(store, branch, { words: [user('Tell me all.')] }, clock)
@@ -105,7 +105,7 @@ describe('a turn as it happens', () => {
     },
   )
 
-  it('ends once, whatever is asked afterwards', async () => {
+  it('ends once, and ignores later calls of end', async () => {
     const { store, branch, said, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
     const report = await turn.end('complete')
@@ -118,7 +118,7 @@ describe('a turn as it happens', () => {
     expect(clock.timers.all).toBe(0)
   })
 
-  it('goes on where an interrupted turn stopped, without words of its own', async () => {
+  it('continues an interrupted turn without opening messages', async () => {
     const { store, branch, id, said, clock } = await place()
     const first = await beginTurn(store, branch, { words: [user('go')] }, clock)
     await first.end('interrupted')
@@ -134,7 +134,7 @@ describe('a turn as it happens', () => {
     expect((await beginTurn(store, branch, { words: [] }, clock)).reopened).toBe(undefined)
   })
 
-  it('holds the branch from the start when it goes on with a turn, and keeps what arrives (R27)', async () => {
+  it('holds the branch from the start when it continues a turn, and stores what arrives (R27)', async () => {
     const { store, branch, id, said, clock } = await place()
     await (await beginTurn(store, branch, { words: [user('go')] }, clock)).end('failed')
     const second = await beginTurn(store, branch, { words: [] }, clock)
@@ -151,7 +151,7 @@ describe('a turn as it happens', () => {
     expect(await said()).toEqual(['go', 'half'])
   })
 
-  it('ends with its last step, in one transaction, where that is asked for', async () => {
+  it('ends with its last step, in one transaction, if add gets ends', async () => {
     const { store, branch, id, said, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
     await turn.add([assistant('gone')], { usage: { output: 3 }, ends: 'complete' })
@@ -161,7 +161,7 @@ describe('a turn as it happens', () => {
     expect(await said()).toEqual(['go', 'gone'])
   })
 
-  it('stores what had arrived of an answer where no step has opened the turn yet', async () => {
+  it('stores the partial answer of a turn without any stored step', async () => {
     const { store, branch, said, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [] }, clock)
     turn.draft(text('half'))
@@ -171,7 +171,7 @@ describe('a turn as it happens', () => {
     expect(await said()).toEqual(['half'])
   })
 
-  it('leaves nothing behind of a turn in which nothing was said', async () => {
+  it('stores nothing of a turn without messages', async () => {
     const { store, branch, id, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [] }, clock)
     expect(await turn.end('complete')).toMatchObject({ saved: true, head: null })
@@ -179,13 +179,13 @@ describe('a turn as it happens', () => {
   })
 })
 
-describe('what a caller cannot ask for', () => {
-  it('is thrown, and leaves nothing behind', async () => {
+describe('an invalid request', () => {
+  it('throws, and stores nothing', async () => {
     const { store, branch, id, clock } = await place()
     const begin = (words: string, options = {}) =>
       beginTurn(store, branch, { words: [user(words)], ...options }, clock)
-    const nobody = { role: 'nobody', blocks: 'x' } as never
-    await expect(beginTurn(store, branch, { words: [nobody] }, clock)).rejects.toBeInstanceOf(InvalidError)
+    const invalid = { role: 'unknown', blocks: 'x' } as never
+    await expect(beginTurn(store, branch, { words: [invalid] }, clock)).rejects.toBeInstanceOf(InvalidError)
     await expect(begin('x', { key: '' })).rejects.toBeInstanceOf(InvalidError)
     const conversationId = 'ffffffff-ffff-4fff-bfff-ffffffffffff' as ConversationId
     const elsewhere = beginTurn(store, { conversationId, name: 'main' }, { words: [user('x')] }, clock)
@@ -199,7 +199,7 @@ describe('what a caller cannot ask for', () => {
     expect(clock.timers.all).toBe(0)
   })
 
-  it('is refused in the middle too, and the turn goes on, with what had arrived of the answer', async () => {
+  it('is refused in the middle of a turn too, which continues with its draft', async () => {
     const { store, branch, said, clock } = await place()
     const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
     turn.draft(text('half an '))
@@ -212,8 +212,8 @@ describe('what a caller cannot ask for', () => {
   })
 })
 
-describe('a key that was used before', () => {
-  it('does not say the words twice, tells how the turn ended, and goes on at the end (P4)', async () => {
+describe('a key of an earlier turn', () => {
+  it('does not store the messages twice, reports the status of the turn, and continues at its end (P4)', async () => {
     const { store, branch, id, said, clock } = await place()
     const begin = () => beginTurn(store, branch, { words: [user('once')], key: 'discord:1' }, clock)
     const first = await begin()
@@ -231,7 +231,7 @@ describe('a key that was used before', () => {
     expect((await begin()).replayed).toBe('complete')
   })
 
-  it('is busy while somebody in this process is still at it', async () => {
+  it('is busy while another recording in this process holds the turn', async () => {
     const { store, branch, said, clock } = await place()
     const begin = (options = {}) =>
       beginTurn(store, branch, { words: [user('once')], key: 'k', ...options }, clock)
@@ -247,7 +247,7 @@ describe('a key that was used before', () => {
     expect(await said()).toEqual(['once', 'answered'])
   })
 
-  it('goes on under another one where the branch has moved on since', async () => {
+  it('is replaced by a new key if the branch has moved since', async () => {
     const { store, branch, id, said, clock } = await place()
     const begin = (word: string, key: string) => beginTurn(store, branch, { words: [user(word)], key }, clock)
     await (await begin('once', 'k')).end('interrupted')
@@ -261,7 +261,7 @@ describe('a key that was used before', () => {
     expect(turns.map(turn => turn.status)).toEqual(['interrupted', 'failed', 'complete'])
   })
 
-  it('is told too for a turn that was gone on with without words, and for one stored at once', async () => {
+  it('is reported also for a turn without opening messages, and in the mode at_once', async () => {
     const { store, branch, said, clock } = await place()
     const begin = (options: object) => beginTurn(store, branch, { words: [], key: 'k', ...options }, clock)
     const first = await begin({ words: [user('once')] })

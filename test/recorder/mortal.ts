@@ -3,9 +3,9 @@ import type { BranchRef } from '../../src/core/branch.ts'
 import { beginTurn, type Trouble, type TurnReport } from '../../src/recorder/index.ts'
 import { openStore } from '../../src/stores/open.ts'
 
-/** A process that records a turn and stops at a point that it was given, to be killed there, or told to go on. It says
- *  what it does before and after it does it, one line of JSON each. Pipes are written at once, so that nothing it
- *  said dies with it. */
+/** A process that records a turn and stops at a given point, to be killed there, or to continue on an order.
+ *  It reports each action before and after it, one line of JSON each. Pipes are written synchronously, so
+ *  that no report is lost with it. */
 
 export const points = [
   'before the words',

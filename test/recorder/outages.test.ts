@@ -10,7 +10,7 @@ import { assistant, type Place, place, text, user } from './place.ts'
 const away = { before: new UnavailableError('away') }
 const unknown = { after: new OutcomeUnknownError('cut off') }
 
-/** Begins a turn on a store that can fail, and keeps what is told. */
+/** Begins a turn on a store that can fail, and keeps the reported troubles. */
 async function begun(options: { limits?: Partial<RecorderLimits> } = {}) {
   const it = await place()
   const told: Trouble[] = []
@@ -24,15 +24,15 @@ async function begun(options: { limits?: Partial<RecorderLimits> } = {}) {
   return { ...it, turn, told, kinds }
 }
 
-/** Ends a turn whose end has to wait for timers. */
+/** Ends a turn whose end waits for timers. */
 async function ended(it: Pick<Awaited<ReturnType<typeof begun>>, 'turn' | 'clock'>, ms = 5_000) {
   const report = it.turn.end('complete')
   await it.clock.advance(ms)
   return report
 }
 
-describe('storage that fails in the middle of a turn', () => {
-  it('lets the turn go on, stores all of it once it is back, and tells once (S1-39)', async () => {
+describe('storage that fails during a turn', () => {
+  it('lets the turn continue, stores all of it when it is back, and is reported once (S1-39)', async () => {
     const it = await begun()
     it.failing.fate = () => away
     expect(await it.turn.add([assistant('a')])).toEqual({ ids: null })
@@ -51,7 +51,7 @@ describe('storage that fails in the middle of a turn', () => {
     expect(await it.said()).toEqual(['q', 'a', 'b', 'c'])
   })
 
-  it('leaves a trace of itself, and words the time at which they were said', async () => {
+  it('is traced in the events, and messages keep their original times', async () => {
     const it = await begun()
     it.failing.fate = () => away
     const from = it.clock.now()
@@ -69,7 +69,7 @@ describe('storage that fails in the middle of a turn', () => {
     await it.turn.end('complete')
   })
 
-  it('is tried again with growing pauses, and with short ones at the end', async () => {
+  it('is retried with growing pauses, and with short ones at the end', async () => {
     const it = await begun()
     it.failing.fate = () => away
     await it.turn.add([assistant('a')])
@@ -85,7 +85,7 @@ describe('storage that fails in the middle of a turn', () => {
     expect(await report).toMatchObject({ saved: true })
   })
 
-  it('makes the end say what is not stored after five seconds, and stores it later (S1-39)', async () => {
+  it('makes the end report unsaved messages after five seconds, which are stored later (S1-39)', async () => {
     const it = await begun()
     await it.turn.add([assistant('a')])
     it.failing.fate = () => away
@@ -119,7 +119,7 @@ describe('storage that fails in the middle of a turn', () => {
     expect(it.clock.timers.all).toBe(0)
   })
 
-  it('does not hold a step up for longer than two seconds when it only hangs', async () => {
+  it('does not delay a step for more than two seconds if it hangs', async () => {
     const it = await begun()
     it.failing.fate = () => 'hangs'
     const adding = it.turn.add([assistant('a')])
@@ -134,7 +134,7 @@ describe('storage that fails in the middle of a turn', () => {
     expect(await it.said()).toEqual(['q', 'a', 'b'])
   })
 
-  it('costs nobody the turn if the one who is told fails as well', async () => {
+  it('does not fail the turn if the listener throws', async () => {
     const it = await place()
     const onTrouble = () => {
       throw new Error('the terminal is gone')
@@ -148,13 +148,13 @@ describe('storage that fails in the middle of a turn', () => {
     expect(await it.said()).toEqual(['q', 'a'])
   })
 
-  it('refuses what could never be stored even while it fails', async () => {
+  it('refuses invalid messages also while it fails', async () => {
     const it = await begun()
     it.failing.fate = () => away
     await it.turn.add([assistant('a')])
-    const bad = it.turn.add([{ role: 'nobody', blocks: '' } as never])
+    const bad = it.turn.add([{ role: 'unknown', blocks: '' } as never])
     await expect(bad).rejects.toBeInstanceOf(InvalidError)
-    // Nobody is there to be told of this one any more, and it is not worth the rest.
+    // The caller no longer waits for this one; it is dropped, and the rest is stored.
     await it.turn.trace([{ type: 'nonsense' as never }])
     it.failing.heal()
     await it.clock.advance(1_000)
@@ -163,21 +163,21 @@ describe('storage that fails in the middle of a turn', () => {
     expect(await it.said()).toEqual(['q', 'a'])
   })
 
-  it('refuses it too while only the trace of an outage waits', async () => {
+  it('refuses invalid messages also while only the trace of an outage is queued', async () => {
     const it = await begun()
     it.failing.fate = () => away
     await it.turn.add([assistant('a')])
     it.failing.fate = method => (method === 'addEvents' ? away : null)
     await it.clock.advance(1_000)
     expect([await it.said(), it.kinds()]).toEqual([['q', 'a'], ['degraded']])
-    const bad = it.turn.add([{ role: 'nobody', blocks: '' } as never])
+    const bad = it.turn.add([{ role: 'unknown', blocks: '' } as never])
     await expect(bad).rejects.toBeInstanceOf(InvalidError)
     await it.turn.add([assistant('b')])
     expect(await ended(it)).toMatchObject({ saved: true, unsaved: [] })
     expect(await it.said()).toEqual(['q', 'a', 'b'])
   })
 
-  it('goes on without a conversation that somebody trashed, and hands back what was said', async () => {
+  it('lets the turn continue if the conversation was moved to the trash, and returns its messages', async () => {
     const it = await begun()
     await it.store.trash(it.id)
     it.turn.draft(text('half'))
@@ -194,8 +194,8 @@ describe('storage that fails in the middle of a turn', () => {
   })
 })
 
-describe("the person's words", () => {
-  it('are told to be unsaved after two seconds, before the turn begins, and stored later (S1-39)', async () => {
+describe('the opening messages', () => {
+  it('are reported as unsaved after two seconds, before the turn begins, and stored later (S1-39)', async () => {
     const it = await place()
     const told: string[] = []
     it.failing.fate = () => away
@@ -215,7 +215,7 @@ describe("the person's words", () => {
     expect(await turn.end('complete')).toMatchObject({ saved: true, head: turn.head })
   })
 
-  it('do not hold the turn up for longer when the storage only hangs', async () => {
+  it('do not delay the turn for longer if storage hangs', async () => {
     const it = await place()
     const told: string[] = []
     it.failing.fate = () => 'hangs'
@@ -231,7 +231,7 @@ describe("the person's words", () => {
     expect(await it.said()).toEqual(['q'])
   })
 
-  it('are stored without a word about it if that takes less', async () => {
+  it('are stored without a report if that takes less', async () => {
     const it = await place()
     const told: string[] = []
     it.failing.fate = () => away
@@ -245,7 +245,7 @@ describe("the person's words", () => {
     expect(await it.said()).toEqual(['q'])
   })
 
-  it('go beside a turn that has taken the branch by then: nobody is left to be asked', async () => {
+  it('fork if another turn holds the branch by then', async () => {
     const it = await place()
     it.failing.fate = () => away
     const beginning = beginTurn(it.failing.store, it.branch, { words: [user('mine')] }, it.clock)
@@ -261,7 +261,7 @@ describe("the person's words", () => {
     expect(await it.said('main-2')).toEqual(['mine', 'a'])
   })
 
-  it('are stored once, though the connection broke after they arrived (P4, R23)', async () => {
+  it('are stored once if the connection breaks after they arrived (P4, R23)', async () => {
     const it = await place()
     let cuts = 0
     it.failing.fate = method => (method === 'append' && cuts++ === 0 ? unknown : null)
@@ -274,10 +274,10 @@ describe("the person's words", () => {
   })
 })
 
-describe('more than there is room for', () => {
+describe('a full queue', () => {
   const many = { limits: { waitingWrites: 4, waitingCharacters: 10_000 } }
 
-  it('costs traces and drafts first, and says so once', async () => {
+  it('drops traces and drafts first, and reports it once', async () => {
     const it = await begun(many)
     it.failing.fate = () => away
     await it.turn.trace([{ type: 'plan', data: { n: 0 } }])
@@ -292,7 +292,7 @@ describe('more than there is room for', () => {
     expect(plans.map(({ data }) => data.n)).toEqual([7])
   })
 
-  it('costs the newest words next, never words in the middle', async () => {
+  it('drops the newest messages next, never messages in the middle', async () => {
     const it = await begun(many)
     it.failing.fate = () => away
     for (const step of ['a', 'b', 'c', 'd', 'e', 'f']) await it.turn.add([assistant(step)])
@@ -305,7 +305,7 @@ describe('more than there is room for', () => {
     expect(await it.said()).toEqual(['q', 'a', 'b', 'c', 'd'])
   })
 
-  it('is counted in characters too', async () => {
+  it('is also measured in characters', async () => {
     const it = await begun(many)
     it.failing.fate = () => away
     await it.turn.add([assistant('x'.repeat(9_000))])
@@ -323,13 +323,13 @@ describe('more than there is room for', () => {
   })
 })
 
-describe('whatever fails, and however often', () => {
+describe('random failures', () => {
   type Failure = 'fine' | 'before' | 'after'
   const fates: Record<Failure, Fate> = { fine: null, before: away, after: unknown }
   const failures = fc.array(fc.constantFrom<Failure>('fine', 'fine', 'before', 'after'), { maxLength: 40 })
   const doings = fc.array(fc.constantFrom('add', 'add', 'draft', 'trace', 'wait'), { maxLength: 15 })
 
-  it('stores everything that was said exactly once and in order, once the storage is back (P3, P4)', async () => {
+  it('leave every message stored exactly once and in order when storage is back (P3, P4)', async () => {
     await fc.assert(
       fc.asyncProperty(failures, doings, fc.boolean(), async (failing, doing, draftLeft) => {
         const it = await place()

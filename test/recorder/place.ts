@@ -18,11 +18,11 @@ export interface Place {
   readonly failing: FailingStore
   readonly branch: BranchRef
   readonly id: ConversationId
-  /** What was said on the path of a branch, oldest first. */
+  /** The texts on the path of a branch, oldest first. */
   said(name?: string): Promise<readonly string[]>
 }
 
-/** A new conversation in a store in memory, on a clock of its own. */
+/** A new conversation in a store in memory, with a clock of its own. */
 export async function place(target = ':memory:'): Promise<Place> {
   const clock = clockwork()
   const real = await openStore(target, { source: { now: clock.now, uuid: () => crypto.randomUUID() } })

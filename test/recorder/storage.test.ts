@@ -22,14 +22,14 @@ async function said(store: Store, turn: TurnRecording): Promise<readonly string[
   return (await pathOf(store, head!)).map(textOf)
 }
 
-/** A listener, and what it was told. */
+/** A listener, and the troubles that it got. */
 function listener() {
   const told: Trouble[] = []
   const onTrouble = (trouble: Trouble) => told.push(trouble)
   return { told, onTrouble, kinds: () => told.map(({ kind }) => kind) }
 }
 
-it('goes on over a full disk, and stores everything when there is space again (S1-39, R4)', async () => {
+it('continues on a full disk, and stores everything when there is space again (S1-39, R4)', async () => {
   const db = new BetterSqlite3(temporaryFile())
   onTestFinished(() => void db.close())
   db.pragma('journal_mode = WAL')
@@ -39,7 +39,7 @@ it('goes on over a full disk, and stores everything when there is space again (S
   const turn = await beginTurn(store, branch, { words: [user('q')], onTrouble })
   db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`)
   const long = 'x'.repeat(10_000)
-  // What is left of the last pages may still take some.
+  // The free space of the last pages may still take some.
   for (let i = 0; i < 20; i++) await turn.add([assistant(`${i} ${long}`)])
   expect(kinds()).toEqual(['degraded'])
   expect(told[0]?.error).toBeInstanceOf(StorageFullError)
@@ -55,7 +55,7 @@ it('goes on over a full disk, and stores everything when there is space again (S
   expect(events.map(({ type }) => type)).toEqual(['degraded', 'recovered'])
 })
 
-it('stores the end of a turn that a full disk would not take, when there is space again (R4)', async () => {
+it('stores the end of a turn that a full disk refused when there is space again (R4)', async () => {
   const db = new BetterSqlite3(temporaryFile())
   onTestFinished(() => void db.close())
   db.pragma('journal_mode = WAL')
@@ -73,7 +73,7 @@ it('stores the end of a turn that a full disk would not take, when there is spac
   expect(await said(store, turn)).toEqual(['q', textOf(long)])
 })
 
-it('does not wait for a file that another process keeps locked, and says so first (S1-39)', async () => {
+it('does not wait for a locked file, and reports it first (S1-39)', async () => {
   const file = temporaryFile()
   const store = await openStore(file)
   onTestFinished(() => store.close())
@@ -93,7 +93,7 @@ it('does not wait for a file that another process keeps locked, and says so firs
   expect(await said(store, turn)).toEqual(['q', 'a'])
 })
 
-it('goes on while PostgreSQL is away, and stores everything once when it is back (S1-39, R23, R24)', async () => {
+it('continues while PostgreSQL is away, and stores everything once when it is back (S1-39, R23, R24)', async () => {
   const proxy = await startProxy(await freshDatabase())
   const store = await openStore(proxy.url)
   onTestFinished(() => store.close())
@@ -115,7 +115,7 @@ it('goes on while PostgreSQL is away, and stores everything once when it is back
   expect(told[0]?.error).toMatchObject({ code: expect.stringMatching(/outcome_unknown|unavailable/) })
 })
 
-it('ends in time though PostgreSQL stays away, and hands back what it did not take (R24)', async () => {
+it('ends in time if PostgreSQL stays away, and returns the unsaved messages (R24)', async () => {
   const proxy = await startProxy(await freshDatabase())
   const store = await openStore(proxy.url)
   onTestFinished(() => store.close())
@@ -128,7 +128,7 @@ it('ends in time though PostgreSQL stays away, and hands back what it did not ta
   expect(performance.now() - started).toBeLessThan(4_000)
 })
 
-it('is refused when the store is closed under it, not hung', async () => {
+it('fails if the store is closed, and does not hang', async () => {
   const store = await openStore(':memory:')
   const { branch } = await store.create()
   const { onTrouble, told } = listener()
@@ -139,7 +139,7 @@ it('is refused when the store is closed under it, not hung', async () => {
   expect(await turn.end('complete')).toMatchObject({ saved: false, unsaved: [assistant('a')] })
 })
 
-it('is waited for at the end by a process that has nothing else to do', async () => {
+it('keeps a process alive at its end until the writes are stored', async () => {
   const at = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)))
   const script = `
     const { openStore } = await import(${at('stores/open.ts')})

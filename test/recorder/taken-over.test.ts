@@ -6,7 +6,7 @@ import { assistant, place, text, user } from './place.ts'
 
 const other: Holder = { host: 'elsewhere', boot: 'b', pid: 7, startedAt: 1 }
 
-/** A turn whose process stands still long enough for another to end it. */
+/** A turn whose process is suspended long enough for another one to end it. */
 async function frozen({ drafted = '', words = 'mine' } = {}) {
   const it = await place()
   const troubles: Trouble['kind'][] = []
@@ -25,7 +25,7 @@ async function frozen({ drafted = '', words = 'mine' } = {}) {
 const statuses = async ({ store, id }: Awaited<ReturnType<typeof frozen>>) =>
   (await collectPages(page => store.listTurns(id, page))).map(({ branch, status }) => [branch, status])
 
-it('goes on beside what another made of it, and nothing is lost (R8)', async () => {
+it('continues on a sibling branch if another process has ended the turn, and loses nothing (R8)', async () => {
   const it = await frozen({ drafted: 'half an' })
   const { turn, troubles } = it
   const { ids } = await turn.add([assistant('half an answer')])
@@ -45,7 +45,7 @@ it('goes on beside what another made of it, and nothing is lost (R8)', async () 
   expect(troubles).toEqual(['taken_over'])
 })
 
-it('goes on where it was if nobody has written there', async () => {
+it('continues on its branch if no other process has written there', async () => {
   const it = await frozen()
   await it.turn.add([assistant('two')])
   expect([it.turn.forked, it.troubles]).toEqual([false, ['taken_over']])
@@ -57,7 +57,7 @@ it('goes on where it was if nobody has written there', async () => {
   ])
 })
 
-it('goes beside the turn that another began meanwhile', async () => {
+it('forks next to the turn that another process has begun meanwhile', async () => {
   const it = await frozen()
   const elsewhere = { ...it.clock, holder: () => other }
   const theirs = await beginTurn(it.store, it.branch, { words: [user('theirs')] }, elsewhere)
@@ -69,7 +69,7 @@ it('goes beside the turn that another began meanwhile', async () => {
   expect(await it.said('main-2')).toEqual(['mine', 'one', 'two'])
 })
 
-it('stores what another could not know of when it only ends', async () => {
+it('stores the rest of the answer that the other process did not have, when it ends', async () => {
   const it = await frozen({ drafted: 'half an' })
   it.turn.draft(text(' answer'))
   const report = await it.turn.end('interrupted')
@@ -78,13 +78,13 @@ it('stores what another could not know of when it only ends', async () => {
   expect(await it.said('main-2')).toEqual(['mine', 'one', 'half an answer'])
 })
 
-it('says how it was ended if everything had been stored by then', async () => {
+it('reports the status that the other process has stored, if everything was stored', async () => {
   const it = await frozen({ drafted: 'half' })
   expect(await it.turn.end('complete')).toMatchObject({ saved: true, status: 'interrupted', unsaved: [] })
   expect(await it.said()).toEqual(['mine', 'one', 'half'])
 })
 
-it('renews its lease while nothing is written, so that it is not taken over (R8)', async () => {
+it('renews its lease while it writes nothing, so that it is not taken over (R8)', async () => {
   const { store, branch, id, clock } = await place()
   const turn = await beginTurn(store, branch, { words: [user('a long tool')] }, clock)
   for (let minute = 0; minute < 10; minute++) {
@@ -97,7 +97,7 @@ it('renews its lease while nothing is written, so that it is not taken over (R8)
   expect(clock.timers.all).toBe(0)
 })
 
-it('does not renew what drafts and steps renew', async () => {
+it('does not renew a lease that drafts and steps have renewed', async () => {
   const { failing, branch, clock } = await place()
   const turn = await beginTurn(failing.store, branch, { words: [user('stream')] }, clock)
   for (let i = 0; i < 100; i++) {
@@ -109,7 +109,7 @@ it('does not renew what drafts and steps renew', async () => {
   await turn.end('complete')
 })
 
-it('follows its branch when that gets another name', async () => {
+it('follows its branch if it is renamed', async () => {
   const { store, branch, said, clock } = await place()
   const turn = await beginTurn(store, branch, { words: [user('a')] }, clock)
   await store.renameBranch(branch, 'renamed')
@@ -119,7 +119,7 @@ it('follows its branch when that gets another name', async () => {
   expect(await said('renamed')).toEqual(['a', 'b'])
 })
 
-it('keeps what is said when what it stood on is gone meanwhile', async () => {
+it('stores its messages if its last message was deleted meanwhile', async () => {
   const it = await frozen()
   const { store, branch, turn } = it
   await store.deleteMessages([turn.head!], { reason: 'not now' })
@@ -129,7 +129,7 @@ it('keeps what is said when what it stood on is gone meanwhile', async () => {
   expect((await store.getBranch(branch)).head).toBe(turn.head)
 })
 
-it('keeps what is said when its branch is moved or removed meanwhile', async () => {
+it('stores its messages if its branch was moved or deleted meanwhile', async () => {
   const it = await place()
   const { store, id, clock } = it
   const { head } = await store.append(it.branch, null, [user('first')])

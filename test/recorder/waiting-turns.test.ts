@@ -14,7 +14,7 @@ import { assistant, type Place, place, text, user } from './place.ts'
 
 const away = { before: new UnavailableError('away') }
 
-/** Begins a turn, and lets the time pass that it takes to find out that nothing can be stored. */
+/** Begins a turn, and advances the time until the recorder notices that nothing can be stored. */
 async function began(it: Place, words: string, options: Partial<BeginTurn> = {}) {
   const beginning = beginTurn(it.failing.store, it.branch, { words: [user(words)], ...options }, it.clock)
   await it.clock.advance(2_000)
@@ -79,7 +79,7 @@ describe('a turn that ends while the store is away', () => {
     ])
   })
 
-  it('tells the next turn that its words wait, and of the recovery once', async () => {
+  it('reports unsaved messages to the next turn, and the recovery once', async () => {
     const it = await place()
     it.failing.fate = () => away
     await turnWhileAway(it, 'a')
@@ -92,7 +92,7 @@ describe('a turn that ends while the store is away', () => {
     expect(await turn.end('complete')).toMatchObject({ saved: true })
   })
 
-  it('keeps what had arrived of an answer, and its status', async () => {
+  it('keeps the partial answer, and its status', async () => {
     const it = await place()
     const turn = await began(it, 'q')
     it.failing.fate = () => away
@@ -109,7 +109,7 @@ describe('a turn that ends while the store is away', () => {
     expect((await collectPages(page => it.store.listTurns(it.id, page)))[0]?.status).toBe('interrupted')
   })
 
-  it('takes the next turn along to the sibling branch that it had to go to', async () => {
+  it('takes the next turn to the sibling branch that it had to use', async () => {
     const it = await place()
     const other = { ...it.clock, holder: () => ({ host: 'h', boot: 'b', pid: 1, startedAt: 1 }) }
     it.failing.fate = () => away
@@ -153,7 +153,7 @@ describe('a turn that ends while the store is away', () => {
     expect(await it.said()).toEqual(['a?', 'a!', 'b?', 'b!'])
   })
 
-  it('reports messages that can never be stored, and does not hold up the next turn', async () => {
+  it('reports messages that can never be stored, and does not delay the next turn', async () => {
     const it = await place()
     const turn = await began(it, 'q')
     it.failing.fate = () => away
@@ -173,14 +173,14 @@ describe('a turn that ends while the store is away', () => {
     await next.end('complete')
   })
 
-  it('counts against the room of the turns that follow', async () => {
+  it('counts against the limits of the following turns', async () => {
     const it = await place()
     it.failing.fate = () => away
     const limits = { waitingCharacters: 20 }
     await turnWhileAway(it, '0123456', { limits })
     const told: Trouble['kind'][] = []
     const next = await began(it, 'b?', { limits, onTrouble: ({ kind }) => told.push(kind) })
-    await next.add([assistant('more than there is room for')])
+    await next.add([assistant('a full queue')])
     expect(told).toContain('lost')
     const ending = next.end('complete')
     await it.clock.advance(5_000)
@@ -189,11 +189,11 @@ describe('a turn that ends while the store is away', () => {
 })
 
 describe('allSaved', () => {
-  it('resolves at once if nothing waits', async () => {
+  it('resolves at once if nothing is queued', async () => {
     expect(await allSaved({})).toBe(true)
   })
 
-  it('resolves once everything is stored', async () => {
+  it('resolves when everything is stored', async () => {
     const it = await place()
     it.failing.fate = () => away
     await turnWhileAway(it, 'a')

@@ -5,8 +5,8 @@ import { toolServer } from './mcp-tools.ts'
 
 /** An MCP server on standard input and output. Its arguments make it a faulty one: `newer` supports only the
  *  newest protocol; `noisy` prints a greeting first; `stubborn` ignores the end of its input and SIGTERM;
- *  `silent` never answers; `broken` exits at once; `child=<file>` runs the server in a child process and writes
- *  the child's pid to the file; `pid=<file>` writes its own pid. */
+ *  `silent` never answers; `broken` exits at once; `child=<file>` runs the server in a child process and
+ *  writes the child's pid to the file; `pid=<file>` writes its own pid. */
 const args = process.argv.slice(2)
 const given = (name: string) => args.find(arg => arg.startsWith(`${name}=`))?.slice(name.length + 1)
 

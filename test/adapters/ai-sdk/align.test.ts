@@ -21,25 +21,25 @@ const results = (...blocks: Block[]): NewMessage => ({ role: 'tool_result', bloc
 const lay = (prompt: readonly NewMessage[], path: readonly NewMessage[], rooted = true) =>
   alignPrompt(fingerprintPrompt(prompt), path.map(fingerprintOf), rooted)
 
-describe('a prompt and a path', () => {
+describe('alignPrompt', () => {
   const path = [user('a'), said('b'), user('c'), said('d')]
 
-  it('go on where the path ends', () => {
+  it('aligns at the end of the path if the prompt continues it', () => {
     expect(lay([...path, user('e')], path)).toEqual({ fit: 'end', kept: 4, shared: 4, fresh: [user('e')] })
     expect(lay(path, path)).toMatchObject({ fit: 'end', kept: 4, fresh: [] })
     expect(lay([user('e')], [])).toMatchObject({ fit: 'end', kept: 0, fresh: [user('e')] })
   })
 
-  it('part at the first difference', () => {
+  it('keeps the messages before the first difference', () => {
     const edited = [user('a'), said('b'), user('x'), said('d')]
     expect(lay(edited, path)).toMatchObject({ fit: 'inside', kept: 2, fresh: [user('x'), said('d')] })
   })
 
-  it('part where the prompt stops: the same question is asked again', () => {
+  it('aligns inside the path if the prompt stops earlier', () => {
     expect(lay(path.slice(0, 3), path)).toMatchObject({ fit: 'inside', kept: 3, fresh: [] })
   })
 
-  it('meet in the tail where the prompt begins later', () => {
+  it('aligns a prompt that begins later than the path', () => {
     expect(lay([user('c'), said('d'), user('e')], path)).toMatchObject({ fit: 'end', kept: 4, shared: 2 })
     expect(lay([user('c'), said('d'), user('e')], path.slice(2), false)).toMatchObject({
       fit: 'end',
@@ -48,26 +48,26 @@ describe('a prompt and a path', () => {
     expect(lay([user('c'), said('x')], path)).toMatchObject({ fit: 'inside', kept: 3, fresh: [said('x')] })
   })
 
-  it('share nothing if the first message is found nowhere', () => {
+  it('finds nothing in common if the first message is not stored', () => {
     expect(lay([user('x'), said('b'), user('c')], path)).toMatchObject({ fit: 'nowhere', kept: 0 })
     expect(lay([user('x')], path.slice(2), false)).toMatchObject({ fit: 'nowhere', fresh: [user('x')] })
   })
 
-  it('are compared by position: the same words twice are two messages', () => {
+  it('compares by position, so that equal texts are two messages', () => {
     const twice = [user('ok'), said('ok')]
     expect(lay([...twice, user('ok')], twice)).toMatchObject({ fit: 'end', fresh: [user('ok')] })
     const longer = [...twice, ...twice]
     expect(lay([...twice, user('ok')], longer)).toMatchObject({ fit: 'end', kept: 4, fresh: [user('ok')] })
   })
 
-  it('are an edit, not a window, where the new part has an answer', () => {
+  it('takes a new part with an answer for an edit, not for a shortened prompt', () => {
     const repeated = [user('ok'), said('b'), user('ok')]
     const edited = [user('ok'), said('x'), user('y')]
     expect(lay(edited, repeated)).toMatchObject({ fit: 'inside', kept: 1, fresh: [said('x'), user('y')] })
   })
 })
 
-describe('what makes no difference', () => {
+describe('fingerprints', () => {
   const same = (prompt: NewMessage, stored: NewMessage) =>
     expect(lay([prompt, user('next')], [stored])).toMatchObject({
       fit: 'end',
@@ -77,7 +77,7 @@ describe('what makes no difference', () => {
   const differs = (prompt: NewMessage, stored: NewMessage) =>
     expect(lay([prompt, user('next')], [stored])).toMatchObject({ fit: 'nowhere' })
 
-  it('is where the bytes are of what a model made: the SDK fetches them', () => {
+  it('ignore whether a generated file is a URL or inline data', () => {
     const file = { type: 'image', mime: 'image/png' } as const
     const [address, bytes] = [
       { ...file, url: 'https://example.org/a.png' },
@@ -88,7 +88,7 @@ describe('what makes no difference', () => {
     differs({ role: 'user', blocks: [bytes] }, { role: 'user', blocks: [address] })
   })
 
-  it('is a string or one text, whole or in pieces, with options or without', () => {
+  it('ignore whether a text is a string or several blocks, and provider options', () => {
     same(user('hi'), { role: 'user', blocks: [{ type: 'text', text: 'hi' }] })
     same(said('hi'), said('h', 'i'))
     same(said({ type: 'text', text: 'hi', metadata: { provider: { openai: { itemId: '1' } } } }), said('hi'))
@@ -96,14 +96,14 @@ describe('what makes no difference', () => {
     differs(user('hi'), said('hi'))
   })
 
-  it('is reasoning that the caller leaves out, but not reasoning that it changes', () => {
+  it('ignore missing reasoning, but not changed reasoning', () => {
     const thinking = (text: string): Block => ({ type: 'thinking', text })
     same(said('hi'), said(thinking('hm'), 'hi'))
     same(said(thinking('hm'), 'hi'), said(thinking('hm'), 'hi'))
     differs(said(thinking('no'), 'hi'), said(thinking('hm'), 'hi'))
   })
 
-  it('are sources and approvals, which no caller sends back', () => {
+  it('ignore sources and approvals, which callers do not send back', () => {
     same(said('hi'), said('hi', { type: 'source', url: 'https://example.org' }))
     same(
       said(call('1')),
@@ -111,20 +111,20 @@ describe('what makes no difference', () => {
     )
   })
 
-  it('is the order of keys, and what a schema makes of an input', () => {
+  it('ignore the order of keys, and the changes of a schema to an input', () => {
     same(said(call('1', { a: 1, b: 2 })), said(call('1', { b: 2, a: 1 })))
     same(said(call('1', { a: 1, limit: 10 })), said(call('1', { a: '1', unknown: 'x' })))
     differs(said(call('1', { a: 2 })), said(call('1', { a: 1 })))
     differs(said(call('2')), said(call('1')))
   })
 
-  it('is an answer that says nothing', () => {
+  it('ignore an empty answer', () => {
     const path = [user('a'), said(), said({ type: 'source', url: 'https://example.org' })]
     expect(lay([user('a'), user('b')], path)).toMatchObject({ fit: 'end', kept: 3, fresh: [user('b')] })
     expect(lay([user('a'), said(), user('b')], [user('a')])).toMatchObject({ fresh: [user('b')] })
   })
 
-  it('is an image in bytes or base64, but not another image', () => {
+  it('ignore whether an image is bytes or base64, but not another image', () => {
     const image = (data: string): NewMessage => ({
       role: 'user',
       blocks: [{ type: 'image', mime: 'image/png', data }],
@@ -133,12 +133,12 @@ describe('what makes no difference', () => {
     differs(image('AAAA'), image('AAAB'))
   })
 
-  it('is a system message that the path begins with', () => {
+  it('ignore a leading system message of the path', () => {
     const path: NewMessage[] = [{ role: 'system', blocks: 'be kind' }, user('a')]
     expect(lay([user('a'), user('b')], path)).toMatchObject({ fit: 'end', kept: 2, fresh: [user('b')] })
   })
 
-  it('are words that were erased, unless new ones would be taken for them', () => {
+  it('match erased messages, unless a new message would be taken for one', () => {
     const erased = (role: 'user' | 'assistant') => fingerprintOf({ role, blocks: [], erased: {} })
     const path = [erased('user'), fingerprintOf(said('b')), fingerprintOf(user('c')), erased('assistant')]
     const prompt = [user('a'), said('b'), user('c'), said('d'), user('e')]
@@ -154,31 +154,31 @@ describe('what makes no difference', () => {
   })
 })
 
-describe('results of tools', () => {
+describe('tool results in a prompt', () => {
   const asked = [user('a'), said(call('1'), call('2'), call('3'))]
 
-  it('are the same, merged or split, in any order', () => {
+  it('match stored results, joined or separate, in any order', () => {
     const stored = [...asked, results(result('3')), results(result('1')), results(result('2'))]
     const sent = [...asked, results(result('1'), result('2'), result('3'))]
     expect(lay(sent, stored)).toMatchObject({ fit: 'end', kept: 5, fresh: [] })
     expect(lay(stored, sent)).toMatchObject({ fit: 'end', kept: 3, fresh: [] })
   })
 
-  it('are new where they are not stored yet, each for itself', () => {
+  it('are new one by one if they are not stored yet', () => {
     const stored = [...asked, results(result('3'))]
     const sent = [...asked, results(result('1'), result('2'), result('3')), user('b')]
     const fresh = [results(result('1'), result('2')), user('b')]
     expect(lay(sent, stored)).toMatchObject({ fit: 'end', kept: 3, fresh })
   })
 
-  it('part where one was changed', () => {
+  it('differ if one was changed', () => {
     const stored = [...asked, results(result('1')), results(result('2')), results(result('3'))]
     const sent = [...asked, results(result('1'), result('2', 'other'), result('3'))]
     const fresh = [results(result('2', 'other'), result('3'))]
     expect(lay(sent, stored)).toMatchObject({ fit: 'inside', kept: 3, fresh })
   })
 
-  it('are known by their call where the policy has cut them', () => {
+  it('match by the id of their call if the policy has shortened them', () => {
     const cut: Block = { ...result('1', 'se'), metadata: { kept: { policy: 'truncate' } } }
     const stored = [user('a'), said(call('1')), results(cut)]
     expect(lay([user('a'), said(call('1')), results(result('1'))], stored)).toMatchObject({ fresh: [] })
@@ -193,22 +193,22 @@ describe('results of tools', () => {
   })
 })
 
-describe('what is new', () => {
-  it('is split where the newest exchange begins', () => {
+describe('splitAtQuestion', () => {
+  it('splits new messages at the beginning of the newest exchange', () => {
     const fresh = [user('a'), said('b'), user('c'), user('d')]
     expect(splitAtQuestion(fresh)).toEqual({ before: fresh.slice(0, 2), words: fresh.slice(2), asked: true })
     expect(splitAtQuestion([results(result('1'))])).toMatchObject({ before: [], asked: false })
   })
 })
 
-describe('whatever a caller does with its own array', () => {
+describe('any changes of a caller to its messages', () => {
   type Act =
     | { readonly do: 'ask'; readonly word: string }
     | { readonly do: 'edit'; readonly at: number; readonly word: string }
     | { readonly do: 'trim'; readonly at: number }
     | { readonly do: 'again'; readonly at: number }
-  // Few words, so that the same ones come again and again.
-  const word = fc.constantFrom('ok', 'yes', 'go on')
+  // Few different texts, so that the same ones recur.
+  const word = fc.constantFrom('ok', 'yes', 'continue')
   const act: fc.Arbitrary<Act> = fc.oneof(
     { weight: 4, arbitrary: fc.record({ do: fc.constant('ask' as const), word }) },
     fc.record({ do: fc.constant('edit' as const), at: fc.nat(9), word: fc.oneof(word, fc.constant('new')) }),
@@ -216,7 +216,7 @@ describe('whatever a caller does with its own array', () => {
     fc.record({ do: fc.constant('again' as const), at: fc.nat(9) }),
   )
 
-  it('the stored path ends with what the model was given, and nothing is stored twice (S3-70, S3-73)', () => {
+  it('keep the stored path equal to the prompt, and store no message twice (S3-70, S3-73)', () => {
     let forks = 0
     fc.assert(
       fc.property(
@@ -233,7 +233,7 @@ describe('whatever a caller does with its own array', () => {
             path = [...(fit === 'nowhere' ? [] : path.slice(0, kept)), ...fresh]
             expect(path.slice(-own.length).map(plain)).toEqual(own.map(plain))
             expect(shared + fresh.length).toBe(own.length)
-            // A caller that only ever adds stays on one path.
+            // A caller that only adds messages stays on one path.
             if (acts.every(({ do: what }) => what === 'ask')) expect(fit).toBe('end')
             const answer = said(answers[n % answers.length]!)
             path = [...path, answer]

@@ -15,7 +15,7 @@ import { count, said, turns } from './setting.ts'
 const user = (content: string): ModelMessage => ({ role: 'user', content })
 const assistant = (content: string): ModelMessage => ({ role: 'assistant', content })
 
-/** A model that remembers what it was given and answers what it is told to. */
+/** A model that keeps its prompts and returns given answers. */
 function parrot(answer: (n: number) => string = n => `answer ${n}`) {
   const prompts: LanguageModelV4Prompt[] = []
   const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } }
@@ -46,8 +46,8 @@ async function setUp() {
   return { store, recorded, ask, path, prompts, beside }
 }
 
-describe('a caller that', () => {
-  it('adds to its array stays on its branch', async () => {
+describe('recordTo and a caller that', () => {
+  it('adds to its messages: it stays on its branch', async () => {
     const { store, recorded, ask, path, beside } = await setUp()
     const own = [user('a')]
     for (const next of ['b', 'c', 'd']) own.push(assistant(await ask(...own)), user(next))
@@ -59,7 +59,7 @@ describe('a caller that', () => {
     expect(await turns(store, await recorded.place())).toHaveLength(3)
   })
 
-  it('edits a message goes on beside it, and can go back', async () => {
+  it('edits a message: it continues on a sibling branch, and can return', async () => {
     const { store, recorded, ask, path, beside } = await setUp()
     await ask(user('a'))
     await ask(user('a'), assistant('answer 1'), user('b'))
@@ -87,7 +87,7 @@ describe('a caller that', () => {
     expect(event?.data).toMatchObject({ outcome: 'beside', why: 'edited', from: 'main' })
   })
 
-  it('asks the same again gets another answer beside the first', async () => {
+  it('repeats its last call: the second answer is on a sibling branch', async () => {
     const { store, recorded, ask, path, beside } = await setUp()
     await ask(user('a'))
     await ask(user('a'))
@@ -96,7 +96,7 @@ describe('a caller that', () => {
     expect(await count(store, await recorded.place())).toBe(3)
   })
 
-  it('sends only the newest messages stays on its branch', async () => {
+  it('sends only the newest messages: it stays on its branch', async () => {
     const { store, recorded, ask, path, beside } = await setUp()
     await ask(user('a'))
     await ask(user('a'), assistant('answer 1'), user('b'))
@@ -107,7 +107,7 @@ describe('a caller that', () => {
     expect(await count(store, await recorded.place())).toBe(8)
   })
 
-  it('begins with something unknown gets a new root, and an event says so', async () => {
+  it('begins with an unknown message: it gets a new root, and an event reports it', async () => {
     const { store, recorded, ask, path, beside } = await setUp()
     await ask(user('a'))
     await ask(user('z'))
@@ -120,19 +120,19 @@ describe('a caller that', () => {
     expect(event?.data).toMatchObject({ outcome: 'fresh', why: 'unknown' })
   })
 
-  it('brings a history of its own has it stored before the turn', async () => {
+  it('has a history of its own: it is stored before the turn', async () => {
     const { store, recorded, ask, path } = await setUp()
     await ask(user('a'), assistant('b'), user('c'))
     expect(await path()).toEqual(['user: a', 'assistant: b', 'user: c', 'assistant: answer 1'])
     expect(await turns(store, await recorded.place())).toEqual(['complete main 2-3'])
   })
 
-  it('comes again in another process finds its place, on a sibling too', async () => {
+  it('continues in another process: it finds its branch, also a sibling', async () => {
     const { store, recorded, ask } = await setUp()
     await ask(user('a'))
     await ask(user('A'))
     const later = recordTo(store, 'example:ai')
-    // Before its first call too: where the caller went on last.
+    // Also before its first call: the branch that was written last.
     expect(await later.place()).toEqual(await recorded.place())
     expect(await later.messages()).toMatchObject([
       { content: [{ text: 'A' }] },
@@ -146,19 +146,19 @@ describe('a caller that', () => {
     expect(await count(store, await recorded.place())).toBe(6)
   })
 
-  it('leaves a stranger’s branch alone', async () => {
+  it('finds a branch with a key of another caller: it does not use it', async () => {
     const { store, ask, recorded } = await setUp()
     await ask(user('a'))
     const { conversationId } = await recorded.place()
     const path = await pathOf(store, (await store.getBranch(await recorded.place())).head!)
-    await store.createBranch(conversationId, path[0]!.id, { name: 'main-2', key: 'somebody' })
+    await store.createBranch(conversationId, path[0]!.id, { name: 'main-2', key: 'another caller' })
     await ask(user('a'))
-    expect((await store.findByKey('somebody'))?.branch.head).toBe(path[0]!.id)
+    expect((await store.findByKey('another caller'))?.branch.head).toBe(path[0]!.id)
   })
 })
 
-describe('whatever a caller does with its array', () => {
-  const word = fc.constantFrom('ok', 'yes', 'go on')
+describe('random changes of a caller to its messages', () => {
+  const word = fc.constantFrom('ok', 'yes', 'continue')
   const act = fc.oneof(
     { weight: 4, arbitrary: fc.record({ do: fc.constant('ask' as const), at: fc.nat(9), word }) },
     fc.record({
@@ -168,7 +168,7 @@ describe('whatever a caller does with its array', () => {
     }),
   )
 
-  it('the stored path ends with what the model was given, and no question is stored twice in one place', async () => {
+  it('keep the stored path equal to the prompt, and store no question twice under one parent', async () => {
     const forks = { count: 0 }
     await fc.assert(
       fc.asyncProperty(
@@ -204,7 +204,7 @@ describe('whatever a caller does with its array', () => {
     expect(forks.count).toBeGreaterThan(20)
   }, 60_000)
 
-  /** Questions that stand twice under one message. */
+  /** Questions that are stored twice under one message. */
   async function twins(store: Store, { conversationId }: BranchRef): Promise<readonly string[]> {
     const { items } = await store.listMessages({ conversationId, limit: 1_000 })
     const places = items.filter(one => one.role === 'user').map(one => `${one.parentId} ${textOf(one)}`)

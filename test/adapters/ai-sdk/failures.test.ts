@@ -5,13 +5,13 @@ import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
 import { collectPages } from '../../../src/core/pages.ts'
 import { pathOf } from '../../../src/core/path.ts'
 import { beginTurn } from '../../../src/recorder/begin-turn.ts'
-import { count, manualPatience, said, setUp, turns } from './setting.ts'
+import { count, manualTimeouts, said, setUp, turns } from './setting.ts'
 import { providers } from './setting-models.ts'
 
 const quiet = { onError: () => undefined }
 
-describe('a model that fails', () => {
-  it('and is tried again by the SDK is asked once, as far as the store knows', async () => {
+describe('recordTo and a failing model', () => {
+  it('stores one turn if the SDK retries the call', async () => {
     const { store, server, model } = await setUp({ status: 500, retryAfter: 0 }, 'hello')
     const recorded = recordTo(store, 'example:ai')
     const { text } = await generateText({ model: recorded(model()), prompt: 'hi' })
@@ -22,10 +22,10 @@ describe('a model that fails', () => {
     expect(await turns(store, place)).toEqual(['complete main 0-1'])
   })
 
-  it('is tried again after its turn has ended: still nothing twice', async () => {
+  it('stores nothing twice if the retry comes after the turn has ended', async () => {
     const { store, model } = await setUp({ status: 500 }, 'hello')
-    const { source, patience, runOut } = manualPatience()
-    const recorded = recordTo(store, 'example:ai', { source, timeouts: patience })
+    const { source, timeouts, runOut } = manualTimeouts()
+    const recorded = recordTo(store, 'example:ai', { source, timeouts })
     const ask = () => generateText({ model: recorded(model()), prompt: 'hi', maxRetries: 0 })
     await expect(ask()).rejects.toThrow()
     const place = await recorded.place()
@@ -37,7 +37,7 @@ describe('a model that fails', () => {
     expect(await turns(store, place)).toEqual(['failed main 0-0', 'complete main 1-1'])
   })
 
-  it('for good leaves the question and a failed turn (S3-76)', async () => {
+  it('stores the question and a failed turn if the call fails for good (S3-76)', async () => {
     const { store, model } = await setUp({ status: 400 })
     const recorded = recordTo(store, 'example:ai')
     await expect(generateText({ model: recorded(model()), prompt: 'hi' })).rejects.toThrow()
@@ -46,16 +46,19 @@ describe('a model that fails', () => {
     expect(await turns(store, place)).toEqual(['failed main 0-0'])
   })
 
-  it.each(providers)('in the middle of an answer leaves what had arrived (%s) (R27)', async provider => {
-    const { store, model } = await setUp({ parts: [{ text: ['half ', 'an '] }, { fail: 'overloaded' }] })
-    const recorded = recordTo(store, 'example:ai')
-    await streamText({ model: recorded(model(provider)), prompt: 'hi', ...quiet }).consumeStream()
-    const place = await recorded.place()
-    expect(await said(store, place)).toEqual(['user: hi', 'assistant: half an '])
-    expect(await turns(store, place)).toEqual(['failed main 0-1'])
-  })
+  it.each(providers)(
+    'stores the partial answer if the model fails in the middle of it (%s) (R27)',
+    async provider => {
+      const { store, model } = await setUp({ parts: [{ text: ['half ', 'an '] }, { fail: 'overloaded' }] })
+      const recorded = recordTo(store, 'example:ai')
+      await streamText({ model: recorded(model(provider)), prompt: 'hi', ...quiet }).consumeStream()
+      const place = await recorded.place()
+      expect(await said(store, place)).toEqual(['user: hi', 'assistant: half an '])
+      expect(await turns(store, place)).toEqual(['failed main 0-1'])
+    },
+  )
 
-  it.each(providers)('because the connection breaks leaves what had arrived (%s) (R27)', async provider => {
+  it.each(providers)('stores the partial answer if the connection breaks (%s) (R27)', async provider => {
     const { store, model } = await setUp({ parts: [{ text: ['half ', 'an '] }, { cut: 'socket' }] }, 'whole')
     const recorded = recordTo(store, 'example:ai')
     const ask = () => streamText({ model: recorded(model(provider)), prompt: 'hi', ...quiet }).consumeStream()
@@ -65,15 +68,15 @@ describe('a model that fails', () => {
     expect((await turns(store, place))[0]).toMatch(/^(failed|interrupted) main 0-1$/)
     const [, half] = await pathOf(store, (await store.getBranch(place)).head!)
     expect(half?.meta).toMatchObject({ [(await turns(store, place))[0]!.split(' ')[0]!]: true })
-    // Asked again, the answer stands beside the half one.
+    // After a repeated call, the answer is on a sibling branch.
     await ask()
     expect(await said(store, await recorded.place())).toEqual(['user: hi', 'assistant: whole'])
     expect(await count(store, place)).toBe(3)
   })
 })
 
-describe('a caller that gives up', () => {
-  it('keeps what had arrived, as interrupted', async () => {
+describe('recordTo and a caller that aborts', () => {
+  it('stores the partial answer as interrupted', async () => {
     const { store, model } = await setUp({
       parts: [{ thinking: 'hm' }, { text: ['half ', 'an '] }, { hang: true }],
     })
@@ -91,7 +94,7 @@ describe('a caller that gives up', () => {
     expect(await said(store, place)).toEqual(['user: hi', 'assistant: (hm) half an '])
   })
 
-  it('by walking away from the stream keeps what had arrived', async () => {
+  it('stores the partial answer if the caller stops reading the stream', async () => {
     const { store, server, model } = await setUp({ parts: [{ text: ['half ', 'an '] }, { hang: true }] })
     const recorded = recordTo(store, 'example:ai')
     const { stream } = await recorded(model()).doStream({
@@ -107,7 +110,7 @@ describe('a caller that gives up', () => {
     expect(await server.requests[0]!.gone).toBe(true)
   })
 
-  it('before anything came leaves the question', async () => {
+  it('stores the question if nothing has arrived yet', async () => {
     const { store, server, model } = await setUp({ parts: [{ hang: true }] })
     const recorded = recordTo(store, 'example:ai')
     const abort = new AbortController()
@@ -120,7 +123,7 @@ describe('a caller that gives up', () => {
     expect(await turns(store, place)).toEqual(['interrupted main 0-0'])
   })
 
-  it('while a tool runs leaves its call, its result and an interrupted turn', async () => {
+  it('stores the call, its result and an interrupted turn if a tool is running', async () => {
     const { store, model } = await setUp({ parts: [{ call: { name: 'look', input: {} } }] })
     const recorded = recordTo(store, 'example:ai')
     const abort = new AbortController()
@@ -150,8 +153,8 @@ describe('a caller that gives up', () => {
   })
 })
 
-describe('an answer that is arriving', () => {
-  it('is on the disk before it is whole', async () => {
+describe('an arriving answer', () => {
+  it('is stored before it is complete', async () => {
     const go = Promise.withResolvers<void>()
     const { store, model } = await setUp({
       parts: [{ text: ['half ', 'an '] }, { gate: go.promise }, { text: 'answer' }],
@@ -171,8 +174,8 @@ describe('an answer that is arriving', () => {
   })
 })
 
-describe('calls at the same time', () => {
-  it('on one recorder go beside each other, each whole', async () => {
+describe('concurrent calls', () => {
+  it('of one recorder go to sibling branches, each complete', async () => {
     const go = Promise.withResolvers<void>()
     let arrived = 0
     const { store, model } = await setUp(async ({ messages }) => {
@@ -180,7 +183,7 @@ describe('calls at the same time', () => {
       await go.promise
       return `answer to ${messages.at(-1)!.text}`
     })
-    // They know of each other, and need not wait as for a stranger.
+    // They share their state, and do not wait as for another process.
     const recorded = recordTo(store, 'example:ai', { timeouts: { busyMs: 3_600_000 } })
     const ask = (prompt: string) => generateText({ model: recorded(model()), prompt })
     await Promise.all(['a', 'b', 'c', 'd', 'a', 'b', 'c', 'd'].map(ask))
@@ -194,7 +197,7 @@ describe('calls at the same time', () => {
     ).toEqual(Array(8).fill('complete'))
   })
 
-  it('with steps and tools between them stay apart, round after round (R8)', async () => {
+  it('with steps and tools stay separate, in every round (R8)', async () => {
     const { store, model } = await setUp(({ messages }) => {
       const question = messages.findLast(({ role }) => role === 'user')!.text
       if (messages.at(-1)!.role === 'tool') return `answer to ${question}`
@@ -229,7 +232,7 @@ describe('calls at the same time', () => {
     expect(statuses).toEqual(Array(30).fill('complete'))
   })
 
-  it('on a branch that another holds go beside it, or are refused if asked', async () => {
+  it('fork if another process holds the branch, or are refused with onBusy: refuse', async () => {
     const { store, model } = await setUp('hello')
     const { branch } = await store.findOrCreate('example:ai')
     const other = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'mine' }] })
@@ -244,11 +247,11 @@ describe('calls at the same time', () => {
   })
 })
 
-describe('recorders of one conversation', () => {
+describe('several recorders of one conversation', () => {
   const user = (content: string) => ({ role: 'user' as const, content })
   const assistant = (content: string) => ({ role: 'assistant' as const, content })
 
-  it('may be made for each request: a step finds the exchange that another recorder has begun', async () => {
+  it('may be created for each request: a step finds the exchange of an earlier recorder', async () => {
     const { store, model } = await setUp({ parts: [{ call: { name: 'look', input: {} } }] }, 'Seen.')
     const tools = { look: tool({ inputSchema: z.object({}), outputSchema: z.string() }) }
     const messages: ModelMessage[] = [user('look')]
@@ -266,7 +269,7 @@ describe('recorders of one conversation', () => {
     expect(await turns(store, place)).toEqual(['complete main 0-3'])
   })
 
-  it('do not hold the branch for tools that the caller answers', async () => {
+  it('do not hold the branch for tools whose results the caller provides', async () => {
     const { store, model } = await setUp({ parts: [{ call: { name: 'look', input: {} } }] })
     const recorded = recordTo(store, 'example:ai')
     const tools = recorded.tools({ look: tool({ inputSchema: z.object({}), outputSchema: z.string() }) })
@@ -274,7 +277,7 @@ describe('recorders of one conversation', () => {
     expect(await turns(store, await recorded.place())).toEqual(['complete main 0-1'])
   })
 
-  it('see what another process has added, and store nothing of it again', async () => {
+  it('see messages of another process, and do not store them again', async () => {
     const { store, model } = await setUp(({ n }) => `answer ${n}`)
     const recorded = recordTo(store, 'example:ai')
     const ask = (...messages: ModelMessage[]) => generateText({ model: recorded(model()), messages })
@@ -290,7 +293,7 @@ describe('recorders of one conversation', () => {
     expect(await count(store, place)).toBe(6)
   })
 
-  it('wait a moment for a turn of another that is about to end', async () => {
+  it('wait a moment for a turn of another process that is about to end', async () => {
     const { store, model } = await setUp('hello')
     const { branch } = await store.findOrCreate('example:ai')
     const other = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'mine' }] })

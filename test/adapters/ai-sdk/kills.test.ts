@@ -21,7 +21,8 @@ interface Life {
   draft(): Promise<string>
 }
 
-/** Runs a process that asks these, kills it when `ripe`, and gives what is there afterwards. */
+/** Runs a process that sends these prompts, kills it when `ripe` resolves, and returns what is stored
+ *  then. */
 async function killed(
   provider: Provider,
   replies: readonly Reply[],
@@ -30,7 +31,7 @@ async function killed(
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'skein-killed-'))
   const file = join(folder, 'conversations.db')
-  const server = await startModelServer({ reply: ({ n }) => replies[n] ?? 'I go on.' })
+  const server = await startModelServer({ reply: ({ n }) => replies[n] ?? 'I continue.' })
   const store = await openStore(file)
   onTestFinished(async () => {
     await server.close()
@@ -60,10 +61,10 @@ async function killed(
   const recorded = recordTo(store, 'example:ai')
   const runs: string[] = []
   const look = tool({ inputSchema: z.object({}), execute: async () => `${runs.push('again')}` })
-  const messages: ModelMessage[] = [...(await recorded.messages()), { role: 'user', content: 'go on' }]
+  const messages: ModelMessage[] = [...(await recorded.messages()), { role: 'user', content: 'continue' }]
   const model = recorded(modelOf(provider, server))
   const { text } = await generateText({ model, tools: recorded.tools({ look }), messages })
-  expect(text).toBe('I go on.')
+  expect(text).toBe('I continue.')
   expect(server.requests.map(request => request.refused)).toEqual(server.requests.map(() => null))
   expect(runs).toEqual([])
   const place = await recorded.place()
@@ -80,7 +81,7 @@ describe.each(['openai', 'anthropic'] as const)(
   'a process that is killed with %s',
   { timeout: 60_000 },
   provider => {
-    it('in the middle of an answer leaves what had arrived, and the next one goes on (R27)', async () => {
+    it('in the middle of an answer leaves the partial answer, and the next call continues (R27)', async () => {
       const half: Reply = { parts: [{ text: ['half ', 'an '] }, { hang: true }] }
       const after = await killed(
         provider,
@@ -88,22 +89,31 @@ describe.each(['openai', 'anthropic'] as const)(
         ({ draft }) => vi.waitFor(async () => expect(await draft()).toBe('half an '), wait),
         false,
       )
-      expect(after.said).toEqual(['user: look', 'assistant: half an ', 'user: go on', 'assistant: I go on.'])
+      expect(after.said).toEqual([
+        'user: look',
+        'assistant: half an ',
+        'user: continue',
+        'assistant: I continue.',
+      ])
       expect(after.turns).toEqual(['interrupted', 'complete'])
     })
 
-    it('while a tool runs leaves the call, which is not run again by us (R27)', async () => {
+    it('while a tool runs leaves the call, which is not run again (R27)', async () => {
       const after = await killed(
         provider,
         [calls],
         ({ stored }) => vi.waitFor(async () => expect(await stored()).toBe(2), wait),
         false,
       )
-      expect(after.said.slice(-3)).toEqual(['assistant: [look {}]', 'user: go on', 'assistant: I go on.'])
+      expect(after.said.slice(-3)).toEqual([
+        'assistant: [look {}]',
+        'user: continue',
+        'assistant: I continue.',
+      ])
       expect(after.turns).toEqual(['interrupted', 'complete'])
     })
 
-    it('after a tool has run keeps its result (R27)', async () => {
+    it('after a tool has run leaves its result (R27)', async () => {
       const after = await killed(
         provider,
         [calls, { parts: [{ hang: true }] }],

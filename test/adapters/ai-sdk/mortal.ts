@@ -5,8 +5,8 @@ import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { modelOf, type Provider } from './setting-models.ts'
 
-/** A process that asks a model through a recorder, and is killed while it does: `node mortal.ts <file> <provider>
- *  <base URLs>`. It says when its tool runs, which then never ends unless it is told `go`. */
+/** A process that calls a model through a recorder, and is killed meanwhile: `node mortal.ts <file>
+ *  <provider> <base URLs>`. It reports when its tool runs; the tool ends only after the input `go`. */
 const [file = '', provider = 'openai', baseUrls = '{}'] = argv.slice(2)
 const store = await openStore(file)
 const recorded = recordTo(store, 'example:ai')

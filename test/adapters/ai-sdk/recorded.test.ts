@@ -32,7 +32,7 @@ describe.each(providers)('with %s', provider => {
       return { text, responseMessages: await result.responseMessages }
     }
 
-    it(`a question and its answer are stored (${way}) (S1-35, S3-70, S3-71)`, async () => {
+    it(`stores a question and its answer (${way}) (S1-35, S3-70, S3-71)`, async () => {
       const { store, model } = await setUp('hello')
       const recorded = recordTo(store, 'example:ai')
       const { text } = await ask({ model: recorded(model(provider)), prompt: 'hi', instructions: 'be kind' })
@@ -49,7 +49,7 @@ describe.each(providers)('with %s', provider => {
       expect((await store.findByKey('example:ai'))?.branch.name).toBe('main')
     })
 
-    it(`steps with parallel tools are one turn, and nothing is stored twice (${way}) (S3-73)`, async () => {
+    it(`stores steps with parallel tools as one turn, and nothing twice (${way}) (S3-73)`, async () => {
       const { store, server, model } = await setUp(twoCalls, 'Sunny everywhere.', 'Bye.')
       const recorded = recordTo(store, 'example:ai')
       const messages: ModelMessage[] = [{ role: 'user', content: 'weather?' }]
@@ -70,7 +70,7 @@ describe.each(providers)('with %s', provider => {
       expect(await said(store, place)).toEqual(afterFirst)
       expect(await turns(store, place)).toEqual(['complete main 0-4'])
 
-      // The caller keeps its own array and goes on with it.
+      // The caller keeps its own messages and continues with them.
       messages.push(...first.responseMessages, { role: 'user', content: 'bye' })
       await ask({ ...common, messages })
       expect(await said(store, place)).toEqual([...afterFirst, 'user: bye', 'assistant: Bye.'])
@@ -79,7 +79,7 @@ describe.each(providers)('with %s', provider => {
       expect(server.requests.map(request => request.refused)).toEqual([null, null, null])
     })
 
-    it(`results of tools that are not wrapped come with the next call (${way})`, async () => {
+    it(`stores results of unwrapped tools with the next call (${way})`, async () => {
       const { store, model } = await setUp(twoCalls, 'Sunny.')
       const recorded = recordTo(store, 'example:ai')
       await ask({

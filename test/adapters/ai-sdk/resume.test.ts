@@ -24,7 +24,7 @@ import { providers } from './setting-models.ts'
 const look = tool({ inputSchema: z.object({}), execute: async () => 'seen' })
 
 describe.each(providers)('a conversation with %s', provider => {
-  it('goes on in another process from what is stored, thinking and tools included (S0-29)', async () => {
+  it('continues in another process from the stored messages, including thinking and tools (S0-29)', async () => {
     const thinking = provider === 'openai-chat' ? [] : [{ thinking: 'I should look.' }]
     const { store, server, model } = await setUp(
       { parts: [...thinking, { call: { name: 'look', input: {} } }, { call: { name: 'look', input: {} } }] },
@@ -59,7 +59,7 @@ describe.each(providers)('a conversation with %s', provider => {
     expect(await count(store, place)).toBe(7)
   })
 
-  it('goes on with a model of ours', async () => {
+  it('continues with a model of skein/models', async () => {
     const { store, server, model } = await setUp(
       { parts: [{ call: { name: 'look', input: {} } }] },
       'Seen.',
@@ -78,8 +78,8 @@ describe.each(providers)('a conversation with %s', provider => {
   })
 })
 
-describe('a call that never got its result', () => {
-  it('has one for the model, which is not stored as said', async () => {
+describe('a call without a result', () => {
+  it('gets a synthetic result for the model, which is not stored', async () => {
     const { store, server, model } = await setUp('I see.')
     const { branch } = await store.findOrCreate('example:ai')
     const crashed = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'look' }] })
@@ -89,17 +89,17 @@ describe('a call that never got its result', () => {
     await crashed.end('interrupted')
 
     const recorded = recordTo(store, 'example:ai')
-    const messages: ModelMessage[] = [...(await recorded.messages()), { role: 'user', content: 'go on' }]
+    const messages: ModelMessage[] = [...(await recorded.messages()), { role: 'user', content: 'continue' }]
     await generateText({ model: recorded(model()), messages })
     expect(server.requests[0]!.messages.flatMap(({ results }) => results)).toMatchObject([{ id: 'call_1' }])
     expect(await said(store, await recorded.place())).toEqual([
-      ...['user: look', 'assistant: [look {}]', 'user: go on', 'assistant: I see.'],
+      ...['user: look', 'assistant: [look {}]', 'user: continue', 'assistant: I see.'],
     ])
     expect((await recorded.place()).name).toBe('main')
   })
 })
 
-/** A model that gives these answers, one after the other. */
+/** A model that returns these answers, one after the other. */
 function answering(...answers: LanguageModelV4Content[][]) {
   const prompts: LanguageModelV4Prompt[] = []
   const model = {
@@ -120,8 +120,8 @@ function answering(...answers: LanguageModelV4Content[][]) {
   return { model, prompts }
 }
 
-describe('whatever the SDK is used for', () => {
-  it('structured output is stored as its text', async () => {
+describe('recordTo', () => {
+  it('stores structured output as its text', async () => {
     const { store, model } = await setUp('{"name":"Otter"}')
     const recorded = recordTo(store, 'example:ai')
     const output = Output.object({ schema: z.object({ name: z.string() }) })
@@ -130,7 +130,7 @@ describe('whatever the SDK is used for', () => {
     expect(await said(store, await recorded.place())).toEqual(['user: a name', 'assistant: {"name":"Otter"}'])
   })
 
-  it('tools of the provider stand in the answer, and the exchange ends with it', async () => {
+  it('stores provider tools in the answer, and ends the exchange with it', async () => {
     const { store } = await setUp()
     const { model } = answering([
       {
@@ -157,7 +157,7 @@ describe('whatever the SDK is used for', () => {
     expect(await said(store, place)).toEqual([...all, 'user: more', 'assistant: ok'])
   })
 
-  it('a step that changes the messages is recorded beside', async () => {
+  it('records a step with changed messages on a sibling branch', async () => {
     const { store } = await setUp()
     const { model, prompts } = answering([
       { type: 'tool-call', toolCallId: '1', toolName: 'look', input: '{}' },
@@ -186,7 +186,7 @@ describe('whatever the SDK is used for', () => {
     ])
   })
 
-  it('reasoning that is pruned is no edit', async () => {
+  it('does not take pruned reasoning for an edit', async () => {
     const { store } = await setUp()
     const { model } = answering([
       { type: 'reasoning', text: 'hm' },
@@ -200,7 +200,7 @@ describe('whatever the SDK is used for', () => {
     expect((await recorded.place()).name).toBe('main')
   })
 
-  it('images stay images', async () => {
+  it('stores images as images', async () => {
     const { store, server, model } = await setUp('A cat.', 'Yes.')
     const recorded = recordTo(store, 'example:ai')
     const png = Buffer.from(
@@ -226,7 +226,7 @@ describe('whatever the SDK is used for', () => {
     expect(await count(store, await next.place())).toBe(4)
   })
 
-  it('the middleware does the same for wrapLanguageModel', async () => {
+  it('works as middleware of wrapLanguageModel', async () => {
     const { store, model } = await setUp('hello')
     const recorded = recordTo(store, 'example:ai')
     const wrapped = wrapLanguageModel({ model: model(), middleware: recorded.middleware })
@@ -234,7 +234,7 @@ describe('whatever the SDK is used for', () => {
     expect(await said(store, await recorded.place())).toEqual(['user: hi', 'assistant: hello'])
   })
 
-  it('a branch may be named instead of a key', async () => {
+  it('accepts a branch instead of a key', async () => {
     const { store, model } = await setUp('hello')
     const { conversation, branch } = await store.create({ title: 'mine' })
     const recorded = recordTo(store, { conversationId: conversation.id, name: branch.name })
@@ -242,7 +242,7 @@ describe('whatever the SDK is used for', () => {
     expect(await said(store, branch)).toEqual(['user: hi', 'assistant: hello'])
   })
 
-  it('a key that has moved on to another conversation is followed', async () => {
+  it('follows a key that has moved to another conversation', async () => {
     const { store, model } = await setUp('hello')
     const recorded = recordTo(store, 'example:ai')
     await generateText({ model: recorded(model()), prompt: 'hi' })
@@ -259,7 +259,7 @@ describe('whatever the SDK is used for', () => {
     expect(await said(store, after)).toEqual(['user: again', 'assistant: hello'])
   })
 
-  it('all at once is possible too: nothing is stored before the exchange has ended (S0-36, S0-37)', async () => {
+  it('stores nothing before the exchange has ended, in the mode at_once (S0-36, S0-37)', async () => {
     const { store, model } = await setUp({ parts: [{ call: { name: 'look', input: {} } }] }, 'Seen.')
     const recorded = recordTo(store, 'example:ai', { mode: 'at_once' })
     const before: number[] = []
@@ -282,7 +282,7 @@ describe('whatever the SDK is used for', () => {
     ])
   })
 
-  it('results that the conversation does not keep whole are still the same results', async () => {
+  it('recognizes results that the conversation does not store in full', async () => {
     const { store, model } = await setUp({ parts: [{ call: { name: 'look', input: {} } }] }, 'Seen.', 'Bye.')
     const conversation = { toolResults: 'metadata' } as const
     const messages: ModelMessage[] = [{ role: 'user', content: 'look' }]
@@ -292,21 +292,21 @@ describe('whatever the SDK is used for', () => {
     expect((await said(store, await first.place()))[2]).toContain('not kept')
     messages.push({ role: 'user', content: 'bye' })
     const { conversationId } = await first.place()
-    // As another process would: with nothing but the caller's own array.
+    // Like another process: with only the caller's own messages.
     const later = recordTo(Object.create(store) as typeof store, { conversationId, name: 'main' })
     await generateText({ ...options, model: later(model()) })
     expect((await later.place()).name).toBe('main')
     expect(await count(store, await later.place())).toBe(6)
   })
 
-  it('a model of another version is refused in words', async () => {
+  it('refuses a model of another SDK version with a clear error', async () => {
     const { store } = await setUp()
     expect(() => recordTo(store, 'example:ai')('openai/gpt-5' as never)).toThrow('AI SDK 7')
   })
 })
 
 describe.each(engines)('two processes on %s', engine => {
-  it('record one conversation in turn, and an edit goes beside', async () => {
+  it('record one conversation in turn, and an edit forks', async () => {
     const { server, model } = await setUp({ parts: [{ call: { name: 'look', input: {} } }] }, 'Seen.', 'Bye.')
     const target = await freshTarget(engine)
     const [one, two] = await Promise.all([openStore(target), openStore(target)])

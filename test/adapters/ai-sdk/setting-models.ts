@@ -7,7 +7,7 @@ import type { ModelServer } from '../../support/models/server.ts'
 export const providers = ['openai', 'openai-chat', 'anthropic'] as const
 export type Provider = (typeof providers)[number]
 
-/** A model of the AI SDK that asks the loopback server. */
+/** A model of the AI SDK that calls the loopback server. */
 export function modelOf(provider: Provider, { baseUrls }: Pick<ModelServer, 'baseUrls'>): LanguageModelV4 {
   const apiKey = 'key'
   if (provider === 'anthropic')

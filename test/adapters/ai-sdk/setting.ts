@@ -17,7 +17,8 @@ export interface Setting {
   model(provider?: Provider): LanguageModelV4
 }
 
-/** A store and a model server for one test. The n-th request gets the n-th reply, the last one for ever after. */
+/** A store and a model server for one test. The n-th request gets the n-th reply; all further ones get the
+ *  last. */
 export async function setUp(
   ...replies: (Reply | ((request: SeenRequest) => Reply | Promise<Reply>))[]
 ): Promise<Setting> {
@@ -35,7 +36,8 @@ export async function setUp(
   return { store, server, model: (provider = 'openai') => modelOf(provider, server) }
 }
 
-/** The messages of a branch, one line each: `user: hi`, `assistant: [look {"at":"x"}]`, `tool_result: look → seen`. */
+/** The messages of a branch, one line each: `user: hi`, `assistant: [look {"at":"x"}]`, `tool_result: look →
+ *  seen`. */
 export async function said(store: Store, branch: BranchRef): Promise<readonly string[]> {
   const { head } = await store.getBranch(branch)
   return head === null ? [] : (await pathOf(store, head)).map(lineOf)
@@ -60,33 +62,33 @@ export async function turns(store: Store, { conversationId }: BranchRef): Promis
   )
 }
 
-/** How many messages there are in the whole forest: what is stored twice would show here. */
+/** The number of messages in the whole forest. Messages that are stored twice would change it. */
 export async function count(store: Store, { conversationId }: BranchRef): Promise<number> {
   return (await store.getConversation(conversationId)).messages
 }
 
-/** How long an exchange waits, in numbers that nothing else uses, so that a test can find the timers. */
-export const patience = { answeredMs: 1_000_001, callsMs: 1_000_002, retryMs: 1_000_003 } as const
+/** The timeouts of an exchange, in numbers that nothing else uses, so that a test can find the timers. */
+export const timeouts = { answeredMs: 1_000_001, callsMs: 1_000_002, retryMs: 1_000_003 } as const
 
-/** A source whose patience runs out when the test says so. */
-export function manualPatience() {
+/** A source whose timers run when the test calls `runOut`. */
+export function manualTimeouts() {
   const waiting = new Map<number, Set<() => void>>()
   const source: RecorderSource = {
     ...systemRecorderSource,
     after(ms, run, options) {
-      if (!Object.values(patience).some(own => own === ms))
+      if (!Object.values(timeouts).some(own => own === ms))
         return systemRecorderSource.after(ms, run, options)
       const timers = waiting.get(ms) ?? new Set()
       waiting.set(ms, timers.add(run))
       return () => timers.delete(run)
     },
   }
-  /** Lets the timers of this kind run out; returns how many there were. */
-  const runOut = (kind: keyof typeof patience): number => {
-    const timers = [...(waiting.get(patience[kind]) ?? [])]
-    waiting.delete(patience[kind])
+  /** Runs the timers of this kind; returns how many there were. */
+  const runOut = (kind: keyof typeof timeouts): number => {
+    const timers = [...(waiting.get(timeouts[kind]) ?? [])]
+    waiting.delete(timeouts[kind])
     for (const run of timers) run()
     return timers.length
   }
-  return { source, patience: { ...patience, busyMs: 0 }, runOut }
+  return { source, timeouts: { ...timeouts, busyMs: 0 }, runOut }
 }

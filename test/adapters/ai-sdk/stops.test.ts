@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
 import { collectPages } from '../../../src/core/pages.ts'
-import { count, manualPatience, said, setUp, turns } from './setting.ts'
+import { count, manualTimeouts, said, setUp, turns } from './setting.ts'
 
 const look = tool({ inputSchema: z.object({}), execute: async () => 'seen' })
 const asks = { parts: [{ call: { name: 'look', input: {} } }] }
@@ -11,8 +11,8 @@ const asked = ['user: look', 'assistant: [look {}]']
 
 async function stopped(wrapped: boolean) {
   const setting = await setUp(asks, 'Done.')
-  const { source, patience, runOut } = manualPatience()
-  const recorded = recordTo(setting.store, 'example:ai', { source, timeouts: patience })
+  const { source, timeouts, runOut } = manualTimeouts()
+  const recorded = recordTo(setting.store, 'example:ai', { source, timeouts })
   const tools = wrapped ? recorded.tools({ look }) : { look }
   const messages: ModelMessage[] = [{ role: 'user', content: 'look' }]
   const model = recorded(setting.model())
@@ -31,18 +31,18 @@ async function stopped(wrapped: boolean) {
   return { ...setting, recorded, messages, ask, state, runOut, over, place, tools, model }
 }
 
-describe('a caller that stops after one step (settled 14)', () => {
-  it('has the results stored if the tools are wrapped; the turn ends when no call follows', async () => {
+describe('recordTo and a caller that stops after one step (settled 14)', () => {
+  it('stores the results of wrapped tools, and ends the turn when no call follows', async () => {
     const { state, over, ask } = await stopped(true)
     const results = [...asked, 'tool_result: look → seen']
     expect(await state()).toEqual([...results, 'open main 0-2'])
     await over('answeredMs', 'complete')
-    // It may go on later, in a turn of its own.
+    // A later call begins a new turn.
     await ask()
     expect(await state()).toEqual([...results, 'assistant: Done.', 'complete main 0-2', 'complete main 3-3'])
   })
 
-  it('goes on in the same turn if it goes on soon', async () => {
+  it('continues the same turn if the next call comes soon', async () => {
     const { state, ask, runOut } = await stopped(true)
     await ask()
     const all = [...asked, 'tool_result: look → seen', 'assistant: Done.']
@@ -50,7 +50,7 @@ describe('a caller that stops after one step (settled 14)', () => {
     expect(runOut('answeredMs')).toBe(0)
   })
 
-  it('has no results stored if the tools are not wrapped, until a call brings them', async () => {
+  it('stores results of unwrapped tools with the call that brings them', async () => {
     const { state, over, ask } = await stopped(false)
     expect(await state()).toEqual([...asked, 'open main 0-1'])
     await over('callsMs', 'complete')
@@ -59,14 +59,14 @@ describe('a caller that stops after one step (settled 14)', () => {
     expect(await state()).toEqual([...all, 'complete main 0-1', 'complete main 2-3'])
   })
 
-  it('can end the turn by hand, before it closes the store', async () => {
+  it('ends the turn with end(), before the store is closed', async () => {
     const { recorded, state } = await stopped(true)
     expect(await recorded.end()).toMatchObject([{ status: 'complete', saved: true, unsaved: [] }])
     expect(await state()).toContain('complete main 0-2')
     expect(await recorded.end()).toEqual([])
   })
 
-  it('ends the turn with its next question', async () => {
+  it('ends the turn with the next question', async () => {
     const { state, ask, messages, store, place } = await stopped(true)
     messages.push({ role: 'user', content: 'and?' })
     await ask()
@@ -78,7 +78,7 @@ describe('a caller that stops after one step (settled 14)', () => {
     expect(await count(store, place)).toBe(5)
   })
 
-  it('does not hold up another exchange', async () => {
+  it('does not delay another exchange', async () => {
     const { recorded, model, state } = await stopped(false)
     const { text } = await generateText({ model, prompt: 'something else' })
     expect(text).toBe('Done.')
@@ -87,8 +87,8 @@ describe('a caller that stops after one step (settled 14)', () => {
   })
 })
 
-describe('tools', () => {
-  it('that the caller answers itself end the exchange: what comes of them is a turn of its own', async () => {
+describe('recorded tools', () => {
+  it('end the exchange if the caller provides their results, which begin a new turn', async () => {
     const { store, model } = await setUp(asks, 'Done.')
     const recorded = recordTo(store, 'example:ai')
     const tools = recorded.tools({ look: tool({ inputSchema: z.object({}), outputSchema: z.unknown() }) })
@@ -116,7 +116,7 @@ describe('tools', () => {
     expect(await turns(store, place)).toEqual(['complete main 0-1', 'complete main 2-3'])
   })
 
-  it('may end before the answer does that asks for them, where a caller does not wait for its end', async () => {
+  it('may end before the answer that calls them, if the caller does not wait for its end', async () => {
     const { store, model } = await setUp({
       parts: [{ call: { name: 'look', input: {} } }, { text: 'I look.' }],
     })
@@ -139,7 +139,7 @@ describe('tools', () => {
     await recorded.end()
   })
 
-  it('are traced, and the trace says that one starts before it runs (R27)', async () => {
+  it('are traced, and their start is stored before they run (R27)', async () => {
     const { store, model } = await setUp(asks, 'Done.')
     const recorded = recordTo(store, 'example:ai')
     let before: readonly string[] = []
@@ -234,7 +234,7 @@ describe('tools', () => {
     expect(await turns(store, place)).toEqual(['complete main 0-3'])
   })
 
-  it('may say what the model gets to see of a result, and defaults of a schema are no edit', async () => {
+  it('may convert the output for the model, and defaults of a schema are not an edit', async () => {
     const { store, model } = await setUp(asks, 'Done.')
     const recorded = recordTo(store, 'example:ai')
     const tools = recorded.tools({
@@ -251,7 +251,7 @@ describe('tools', () => {
     expect(await count(store, place)).toBe(4)
   })
 
-  it('that wait for approval are run and stored in the call that brings it, in another process too', async () => {
+  it('that need approval run and are stored in the call that brings it, also in another process', async () => {
     const { store, model } = await setUp(asks, 'Done.')
     const tools = {
       look: tool({ inputSchema: z.object({}), execute: async () => 'seen', needsApproval: true }),

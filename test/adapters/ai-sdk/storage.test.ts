@@ -9,8 +9,8 @@ import { allSaved, unsavedIn } from '../../../src/recorder/waiting-turns.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { said, turns } from './setting.ts'
 
-describe('failing storage', () => {
-  /** A store in which calls of these names fail while `broken.is` is set. */
+describe('recordTo while storage fails', () => {
+  /** A store whose methods of these names fail while `broken.is` is set. */
   async function frail(...names: (keyof Store)[]) {
     const store = await openStore(':memory:')
     onTestFinished(() => store.close())
@@ -40,7 +40,7 @@ describe('failing storage', () => {
       }),
     }) as unknown as LanguageModelV4
 
-  it('never fails a call, and the next call brings what is missing', async () => {
+  it('does not fail a call, and stores the missing messages with the next call', async () => {
     const { store, proxy, broken } = await frail('getBranch', 'tail', 'append')
     const troubles: Trouble[] = []
     const recorded = recordTo(proxy, 'example:ai', { onTrouble: trouble => troubles.push(trouble) })
@@ -61,7 +61,7 @@ describe('failing storage', () => {
     ])
   })
 
-  it('for several calls leaves them queued, and stores each message once when it is back', async () => {
+  it('queues several calls, and stores each message once when storage is back', async () => {
     const { store, proxy, broken } = await frail(
       'append',
       'putDraft',
@@ -92,7 +92,7 @@ describe('failing storage', () => {
     ])
   })
 
-  it('in the middle of a call is waited out', async () => {
+  it('waits for storage in the middle of a call', async () => {
     const { store, proxy, broken } = await frail('append')
     const troubles: string[] = []
     const recorded = recordTo(proxy, 'example:ai', {
@@ -116,7 +116,7 @@ describe('failing storage', () => {
     expect(troubles).toEqual(['degraded', 'recovered'])
   })
 
-  it('refuses the call only where no conversation can be found or made (S3-78)', async () => {
+  it('refuses a call only if no conversation can be found or created (S3-78)', async () => {
     const { proxy, broken } = await frail('findOrCreate')
     broken.is = true
     const recorded = recordTo(proxy, 'example:ai')

@@ -54,7 +54,7 @@ describe.each<[string, Wrap]>([
   })
 })
 
-it('a model that is wrapped for two keys is recorded under both', async () => {
+it('records a model that is wrapped for two keys under both', async () => {
   const { store, model } = await setUp('Hi.')
   const [one, two] = [recordTo(store, 'example:one'), recordTo(store, 'example:two')]
   await generateText({ model: one(two(model())), prompt: 'hello' })
@@ -62,7 +62,7 @@ it('a model that is wrapped for two keys is recorded under both', async () => {
     expect(await said(store, await recorder.place())).toEqual(['user: hello', 'assistant: Hi.'])
 })
 
-it('a call that a tool makes is recorded, although it is made while an answer streams', async () => {
+it('records a model call of a tool that runs while an answer streams', async () => {
   const { store, model } = await setUp(asks, 'Inner.', 'Outer.')
   const recorder = recordTo(store, 'example:ai')
   const inner = tool({
@@ -91,7 +91,7 @@ it('a call that a tool makes is recorded, although it is made while an answer st
   ])
 })
 
-it('what a model leaves running when it has answered is not part of the call any more', async () => {
+it('does not count work that a model leaves running after its answer as part of the call', async () => {
   const { store } = await setUp()
   const once = recordingScope(store, 'example:ai')
   const seen: boolean[] = [once.isInside]

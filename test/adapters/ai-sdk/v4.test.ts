@@ -84,7 +84,7 @@ const prompt: LanguageModelV4Prompt = [
   { role: 'system', content: 'said later' },
 ]
 
-/** As it is after the store had it. */
+/** The message after a round trip through the store. */
 async function stored(messages: readonly NewMessage[]) {
   const store = await openStore(':memory:')
   const { branch } = await store.create()
@@ -94,26 +94,26 @@ async function stored(messages: readonly NewMessage[]) {
   return path
 }
 
-describe('a prompt of the AI SDK', () => {
-  it('comes back from the store as it was, but for the system prompt', async () => {
+describe('readPrompt and writeMessages', () => {
+  it('restore a stored prompt, except for the system prompt', async () => {
     const { system, messages } = readPrompt(prompt)
     expect(system).toBe('be kind\n\nbe brief')
     expect(writeMessages(await stored(messages))).toEqual(prompt.slice(2))
   })
 
-  it('is what generateText takes', () => {
+  it('write messages that generateText accepts', () => {
     const messages: ModelMessage[] = writeMessages([])
     expect(messages).toEqual([])
   })
 
-  it('holds plain words as a plain string', async () => {
+  it('store plain text as a string', async () => {
     const [first] = await stored(
       readPrompt([{ role: 'user', content: [{ type: 'text', text: 'hi' }] }]).messages,
     )
     expect(first).toMatchObject({ plain: true, role: 'user' })
   })
 
-  it('keeps bytes as base64', () => {
+  it('store bytes as base64', () => {
     const data = { type: 'data', data: new Uint8Array([1, 2, 3]).subarray(1) } as const
     const [message] = readPrompt([
       { role: 'user', content: [{ type: 'file', mediaType: 'image/png', data }] },
@@ -122,7 +122,7 @@ describe('a prompt of the AI SDK', () => {
   })
 })
 
-describe('an answer', () => {
+describe('blocksOf an answer', () => {
   const content: LanguageModelV4Content[] = [
     { type: 'reasoning', text: 'hm', providerMetadata: openai },
     {
@@ -141,7 +141,7 @@ describe('an answer', () => {
     { type: 'file', mediaType: 'image/png', data: { type: 'data', data: new Uint8Array([1]) } },
   ]
 
-  it('keeps all that a provider says: reasoning with its signature, sources, citations, approvals', async () => {
+  it('keeps everything of the provider: reasoning with its signature, sources, citations, approvals', async () => {
     const [answer] = await stored([{ role: 'assistant', blocks: blocksOf(content, 'gpt-5') }])
     expect(answer?.blocks.map(({ type }) => type)).toEqual([
       ...['thinking', 'text', 'source', 'tool_call', 'tool_call', 'tool_call', 'provider_call'],
@@ -157,7 +157,7 @@ describe('an answer', () => {
     expect(answer?.blocks[7]).toMatchObject({ callId: '4', output: { a: 1 } })
   })
 
-  it('goes back as the SDK would send it', () => {
+  it('is sent back in the form of the SDK', () => {
     const [message] = writeMessages([{ role: 'assistant' as Role, blocks: blocksOf(content) }])
     expect(message).toMatchObject({
       role: 'assistant',

@@ -7,7 +7,7 @@ const script = join(import.meta.dirname, '../../support/mcp-stdio.ts')
 const servers = { test: { command: process.execPath, args: [script] } }
 const call = (name: string, input = {}) => ({ calls: [{ name, input }] })
 
-it('an agent calls the tools of MCP servers, and what they bring is kept', async () => {
+it('lets an agent call tools of MCP servers, and stores their results', async () => {
   const { tools, close } = await openMcpTools(servers, { graceMs: 200 })
   try {
     await using here = await world([call('test_echo', { text: 'hi' }), call('test_point'), 'done'], { tools })
@@ -25,7 +25,7 @@ it('an agent calls the tools of MCP servers, and what they bring is kept', async
   }
 })
 
-it('an agent outlives an MCP server that dies in the middle of a call, and tells the model', async () => {
+it('keeps an agent running if an MCP server dies during a call, and gives the model an error', async () => {
   const { tools, problems, close } = await openMcpTools(servers, { graceMs: 200 })
   try {
     await using here = await world([call('test_die'), call('test_two'), 'done'], { tools })

@@ -9,19 +9,19 @@ const named = (tools: Record<string, readonly string[]>) => {
   return Object.entries(tools).map(([server, own]) => own.map(tool => names.get(server)!.get(tool)!))
 }
 
-describe('names of MCP tools', () => {
-  it('are the server and the tool', () => {
+describe('nameTools', () => {
+  it('joins the names of the server and the tool', () => {
     expect(named({ github: ['search', 'create-issue'], 'my-db': ['read_rows'] })).toEqual([
       ['github_search', 'github_create-issue'],
       ['my-db_read_rows'],
     ])
   })
 
-  it('have only letters that every provider takes', () => {
+  it('uses only characters that every provider accepts', () => {
     expect(named({ 'My files': ['fs.read', 'größe'] })).toEqual([['My_files_fs_read', 'My_files_gr__e']])
   })
 
-  it('are told apart where two would be the same, and the plain one keeps its name', () => {
+  it('distinguishes equal names, and the unchanged one keeps its name', () => {
     const [names] = named({ fs: ['a.b', 'a_b', 'a/b'] })
     expect(names![1]).toBe('fs_a_b')
     expect(names![0]).toMatch(/^fs_a_b_[0-9a-f]{8}$/)
@@ -29,21 +29,21 @@ describe('names of MCP tools', () => {
     expect(new Set(names).size).toBe(3)
   })
 
-  it('are told apart where one server has the beginning of another, whichever of them has started', () => {
+  it('distinguishes servers with a common prefix, started or not', () => {
     const [[short], [long]] = named({ a: ['b_c'], a_b: ['c'] }) as [[string], [string]]
     expect(short).toBe('a_b_c')
     expect(long).toMatch(/^a_b_[0-9a-f]{8}_c$/)
     expect(named({ a: [], a_b: ['c'] })).toEqual([[], [long]])
   })
 
-  it('are cut where they are too long, and stay apart', () => {
+  it('shortens long names, and keeps them distinct', () => {
     const tools = ['x'.repeat(100), `${'x'.repeat(100)}y`]
     const [names] = named({ long: tools })
     expect(names!.map(name => name.length)).toEqual([64, 64])
     expect(new Set(names).size).toBe(2)
   })
 
-  it('are taken, different, and the same with or without the tools of others, for any servers', () => {
+  it('returns valid, distinct names that do not depend on the tools of other servers, for any servers', () => {
     const word = fc.oneof(
       fc.string({ unit: fc.constantFrom('a', 'b', '_', '.', ' ', 'é'), maxLength: 6 }),
       fc.string({ unit: fc.constantFrom('a', '_', 'é'), minLength: 55, maxLength: 70 }),

@@ -20,7 +20,7 @@ async function open(servers: Record<string, McpServer>, options: McpOptions = {}
   return { ...opened, call, [Symbol.asyncDispose]: opened.close }
 }
 
-/** Whether a process is there; one that ended and waits to be collected is not. */
+/** Whether a process runs; a zombie does not. */
 async function lives(pid: number): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
   if (status !== null) return !/\) [ZX] /.test(status)
@@ -34,14 +34,14 @@ async function lives(pid: number): Promise<boolean> {
 
 const ended = (pid: number) =>
   vi.waitUntil(async () => !(await lives(pid)), { timeout: 10_000, interval: 20 })
-/** Waits for a file to hold something that fits, and returns it all. */
+/** Waits until a file matches, and returns its text. */
 async function written(file: string, what: RegExp): Promise<string> {
   const read = async () => (await readFile(file, 'utf8').catch(() => '')).match(what)?.input
   return (await vi.waitUntil(read, { timeout: 10_000, interval: 20 }))!
 }
 
-describe('the tools of an MCP server', () => {
-  it('are all there, from every page of its list, under names that every provider takes', async () => {
+describe('tools of an MCP server', () => {
+  it('are complete, from every page of its list, with names that every provider accepts', async () => {
     await using mcp = await open({ test: server() })
     expect(Object.keys(mcp.tools)).toHaveLength(16)
     expect(Object.keys(mcp.tools)).toEqual(
@@ -51,7 +51,7 @@ describe('the tools of an MCP server', () => {
     expect(mcp.problems).toEqual([])
   })
 
-  it('have a description and a schema, and may be repeated if the server says so', async () => {
+  it('have a description and a schema, and are repeatable if the server says so', async () => {
     await using mcp = await open({ test: server() })
     expect(mcp.tools.test_echo).toMatchObject({
       description: 'Says it again.',
@@ -65,7 +65,7 @@ describe('the tools of an MCP server', () => {
     })
   })
 
-  it('take objects only', async () => {
+  it('accept only objects', async () => {
     await using mcp = await open({ test: server() })
     for (const wrong of [null, 'text', 1, [1]]) {
       expect(mcp.tools.test_echo!.check(wrong)).toBe('the input must be an object')
@@ -73,7 +73,7 @@ describe('the tools of an MCP server', () => {
     expect(mcp.tools.test_echo!.check({})).toBeNull()
   })
 
-  it('bring text as text, and structured content as JSON', async () => {
+  it('return text as text, and structured content as JSON', async () => {
     await using mcp = await open({ test: server() })
     expect(await mcp.call('test_echo', { text: 'häh?\u2028' })).toEqual({ output: 'häh?\u2028' })
     expect(await mcp.call('test_two')).toEqual({ output: 'one\ntwo' })
@@ -83,7 +83,7 @@ describe('the tools of an MCP server', () => {
     })
   })
 
-  it('bring pictures and files as a list that models are shown', async () => {
+  it('return images and files as a list that models understand', async () => {
     await using mcp = await open({ test: server() })
     expect(await mcp.call('test_picture')).toEqual({
       output: [
@@ -101,18 +101,18 @@ describe('the tools of an MCP server', () => {
     })
   })
 
-  it('are not refused for a result of another shape than they promised', async () => {
+  it('are not refused for a result that differs from their output schema', async () => {
     await using mcp = await open({ test: server() })
     expect(await mcp.call('test_shapeless')).toEqual({ output: 'no shape' })
   })
 
-  it('bring results of many megabytes whole', async () => {
+  it('return results of many megabytes in full', async () => {
     await using mcp = await open({ test: server() })
     const { output } = await mcp.call('test_large', { length: 6_000_000 })
     expect(output === 'é'.repeat(6_000_000)).toBe(true)
   })
 
-  it('tell of their errors, and go on', async () => {
+  it('report errors, and keep working', async () => {
     await using mcp = await open({ test: server() })
     expect(await mcp.call('test_fail')).toEqual({ output: 'the disk is full', isError: true })
     await expect(mcp.call('test_refuse')).rejects.toThrow(
@@ -122,7 +122,7 @@ describe('the tools of an MCP server', () => {
     expect(mcp.problems).toEqual([])
   })
 
-  it('run where and with what the configuration says, and see none of our secrets (R20)', async () => {
+  it('run with the configured directory and environment, and get none of our secrets (R20)', async () => {
     vi.stubEnv('SECRET', 'sk-1234')
     const cwd = await scratch()
     await using mcp = await open({ test: { ...server(), env: { GIVEN: 'yes' }, cwd } })
@@ -130,7 +130,7 @@ describe('the tools of an MCP server', () => {
     expect(JSON.parse(output as string)).toEqual({ cwd, given: 'yes' })
   })
 
-  it('keep to themselves what the configuration gave the server, also where it prints it (R20)', async () => {
+  it('do not show values of the configuration in errors, also if the server prints them (R20)', async () => {
     const env = { GIVEN: 'correct horse battery' }
     await using mcp = await open({ test: { ...server(), env } })
     const call = mcp.call('test_die', { words: env.GIVEN })
@@ -151,7 +151,7 @@ describe('the tools of an MCP server', () => {
     expect(await mcp.call('test_two')).toEqual({ output: 'one\ntwo' })
   })
 
-  it('end at a time limit', async () => {
+  it('end at the time limit', async () => {
     await using mcp = await open({ test: server() }, { callMs: 200 })
     await expect(mcp.call('test_never')).rejects.toThrow('the MCP server "test" failed in "never": ')
     expect(await mcp.call('test_two')).toEqual({ output: 'one\ntwo' })
@@ -160,18 +160,18 @@ describe('the tools of an MCP server', () => {
 })
 
 describe('an MCP server', () => {
-  it('may print what it likes before it speaks', async () => {
+  it('may print other lines before the protocol', async () => {
     await using mcp = await open({ test: server('noisy') })
     expect(await mcp.call('test_two')).toEqual({ output: 'one\ntwo' })
   })
 
-  it('may know only the newest protocol', async () => {
+  it('may support only the newest protocol', async () => {
     await using mcp = await open({ test: server('newer') })
     expect(mcp.problems).toEqual([])
     expect(await mcp.call('test_two')).toEqual({ output: 'one\ntwo' })
   })
 
-  it('that fails is reported with what it printed, and hides no other', async () => {
+  it('that fails is reported with its output, and does not affect the others', async () => {
     const seen: string[] = []
     await using mcp = await open(
       {
@@ -193,7 +193,7 @@ describe('an MCP server', () => {
     expect(seen.toSorted()).toEqual(['both', 'broken', 'missing'])
   })
 
-  it('that dies in the middle of a call is reported, and started again by the next', async () => {
+  it('that dies during a call is reported, and the next call starts it again', async () => {
     const seen: string[] = []
     await using mcp = await open({ test: server() }, { onProblem: ({ error }) => seen.push(error.message) })
     const before = await mcp.call('test_pid')
@@ -218,7 +218,7 @@ describe('an MCP server', () => {
     expect(await mcp.call('test_two')).toEqual({ output: 'one\ntwo' })
   })
 
-  it('is the same for calls that start it side by side', async () => {
+  it('is started once by parallel calls', async () => {
     await using mcp = await open({ test: server() })
     await expect(mcp.call('test_die')).rejects.toThrow('was lost')
     const pids = await Promise.all([1, 2, 3].map(() => mcp.call('test_pid')))
@@ -227,7 +227,7 @@ describe('an MCP server', () => {
 })
 
 describe('the process of an MCP server', () => {
-  it('is gone when the tools are closed, and so are the calls', async () => {
+  it('ends when the tools are closed, and so do its calls', async () => {
     const mcp = await open({ test: server() })
     const pid = Number((await mcp.call('test_pid')).output)
     const call = mcp.call('test_never')
@@ -240,7 +240,7 @@ describe('the process of an MCP server', () => {
     await mcp.close()
   })
 
-  it('is made to end if it will not, and so is what it has started itself', async () => {
+  it('is killed if it does not end, with its own child processes', async () => {
     const file = join(await scratch(), 'pid')
     const mcp = await open({ test: server('stubborn', `child=${file}`) })
     const pid = Number((await mcp.call('test_pid')).output)
@@ -249,7 +249,7 @@ describe('the process of an MCP server', () => {
     await ended(pid)
   })
 
-  it('does not outlive a start that takes too long', async () => {
+  it('ends after a start that takes too long', async () => {
     const file = join(await scratch(), 'pid')
     await using mcp = await open({ test: server('silent', 'stubborn', `pid=${file}`) }, { startMs: 4_000 })
     expect(mcp.problems.map(({ error }) => error.message)).toEqual([
@@ -258,7 +258,7 @@ describe('the process of an MCP server', () => {
     await ended(Number(await written(file, /^\d+$/)))
   })
 
-  it('does not outlive an opening that was given up', async () => {
+  it('ends after an aborted opening', async () => {
     const file = join(await scratch(), 'pid')
     const abort = new AbortController()
     const opening = open({ good: server(), test: server('silent', `pid=${file}`) }, { signal: abort.signal })
@@ -269,9 +269,9 @@ describe('the process of an MCP server', () => {
     await ended(pid)
   })
 
-  it.each(['exit', 'SIGKILL'])('does not outlive us when we end by %s and close nothing', async way => {
+  it.each(['exit', 'SIGKILL'])('ends with our process by %s, without close', async way => {
     const file = join(await scratch(), 'pid')
-    // By force nobody can do anything before the end: then a server has to see that its input has ended.
+    // After SIGKILL no handler runs: the server has to notice the end of its input.
     const manner = way === 'exit' ? 'stubborn' : 'meek'
     const opener = fork(join(import.meta.dirname, '../../support/mcp-opener.ts'), [manner, `pid=${file}`])
     const gone = new Promise(resolve => opener.once('exit', resolve))
@@ -286,7 +286,7 @@ describe('the process of an MCP server', () => {
 })
 
 describe('an MCP server over HTTP', () => {
-  it('gives its tools, and gets the headers of the configuration', async () => {
+  it('provides its tools, and gets the configured headers', async () => {
     await using http = await serveMcp({ token: 'open sesame' })
     const headers = { authorization: 'Bearer open sesame' }
     await using mcp = await open({ far: { url: http.url, headers } })
@@ -296,14 +296,14 @@ describe('an MCP server over HTTP', () => {
     expect(http.headers.every(({ authorization }) => authorization === headers.authorization)).toBe(true)
   })
 
-  it('may know only the newest protocol', async () => {
+  it('may support only the newest protocol', async () => {
     await using http = await serveMcp({ legacy: 'reject' })
     await using mcp = await open({ far: { url: http.url } })
     expect(mcp.problems).toEqual([])
     expect(await mcp.call('far_two')).toEqual({ output: 'one\ntwo' })
   })
 
-  it('that refuses us, or is not there, is reported without the headers (R20)', async () => {
+  it('that refuses or is unreachable is reported without the headers (R20)', async () => {
     await using http = await serveMcp({ token: 'open sesame' })
     const gone = await serveMcp()
     await gone[Symbol.asyncDispose]()
@@ -319,7 +319,7 @@ describe('an MCP server over HTTP', () => {
     expect(problems.join()).not.toContain('sk-1234')
   })
 
-  it('that goes away is reported, and asked again when it is back', async () => {
+  it('that disappears is reported, and used again when it is back', async () => {
     const http = await serveMcp()
     await using mcp = await open({ far: { url: http.url } })
     await http[Symbol.asyncDispose]()
@@ -330,7 +330,7 @@ describe('an MCP server over HTTP', () => {
     expect(await mcp.call('far_two')).toEqual({ output: 'one\ntwo' })
   })
 
-  it('is told when a call is cancelled', async () => {
+  it('is notified of a cancelled call', async () => {
     await using http = await serveMcp({ legacy: 'reject' })
     await using mcp = await open({ far: { url: http.url } })
     const log = join(await scratch(), 'log')

@@ -4,7 +4,7 @@ import type { NewMessage } from '../../../src/core/message.ts'
 import type { BranchInConversation, Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/stores/open.ts'
 
-/** A store in memory that is closed with the test. Its ids and times are the same on every run. */
+/** A store in memory that is closed with the test. Its ids and times are the same in every run. */
 export async function memory(): Promise<Store & AsyncDisposable> {
   let made = 0
   const source = {
@@ -20,7 +20,7 @@ export interface Talk extends BranchInConversation {
   readonly ids: readonly MessageId[]
 }
 
-/** A conversation in which a person and an assistant speak in turns; other messages are given whole. */
+/** A conversation with alternating texts of user and assistant; other messages are given in full. */
 export async function talk(
   store: Store,
   about: NewConversation,

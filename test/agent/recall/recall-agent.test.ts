@@ -4,7 +4,7 @@ import { textOf } from '../../../src/core/message.ts'
 import type { ModelRequest } from '../../../src/core/model.ts'
 import { said, told, world } from '../build.ts'
 
-it('a new conversation begins with what earlier ones have to do with it, sent but not stored (S0-5)', async () => {
+it('sends a digest of relevant conversations with a new one, and does not store it (S0-5)', async () => {
   const sent: string[] = []
   const listen = (request: ModelRequest) => {
     sent.push(request.messages.map(message => textOf(message)).join('\n'))
@@ -23,7 +23,7 @@ it('a new conversation begins with what earlier ones have to do with it, sent bu
   ])
 })
 
-it('the digest is sent as long as the words that it belongs to are in sight', async () => {
+it('sends the digest while the first message is in the context', async () => {
   const sent: string[] = []
   const listen = (request: ModelRequest) => {
     sent.push(request.messages.map(message => textOf(message)).join('\n'))
@@ -39,7 +39,7 @@ it('the digest is sent as long as the words that it belongs to are in sight', as
   expect(recalled.at(-1)).toBe(false)
 })
 
-it('a search that fails costs the digest, not the answer, and is told', async () => {
+it('answers without a digest if the search fails, and reports it', async () => {
   await using here = await world(['ok'])
   const store = new Proxy(here.store, {
     get: (target, name) =>
@@ -56,7 +56,7 @@ it('a search that fails costs the digest, not the answer, and is told', async ()
   expect((await run.result()).text).toBe('ok')
 })
 
-it('an agent finds and reads what was said elsewhere', async () => {
+it('lets an agent search and read other conversations', async () => {
   await using here = await world(['ok'])
   await here.agent.ask('monday', 'My dog is called Rex')
   const { conversation } = (await here.store.findByKey('monday'))!

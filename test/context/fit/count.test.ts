@@ -5,20 +5,20 @@ import { call, result, text } from '../path.ts'
 
 const image = { type: 'image', mime: 'image/png', data: 'A'.repeat(50_000) } as const
 
-describe('counting by characters', () => {
-  it('is a quarter of the characters, rounded up (S2-40)', () => {
+describe('countByCharacters', () => {
+  it('returns a quarter of the characters, rounded up (S2-40)', () => {
     expect(countByCharacters([text('12345678')])).toBe(2)
     expect(countByCharacters([text('123456789')])).toBe(3)
     expect(countByCharacters([call('a', { n: 1 }), result('a', 'four')])).toBe(4)
   })
 
-  it('takes an image for 1,000 tokens, whatever its size', () => {
+  it('counts an image as 1,000 tokens, for any size', () => {
     expect(countByCharacters([image, text('1234')])).toBe(1_001)
   })
 })
 
-describe('counting exactly', () => {
-  it('is what the tokenizer says', async () => {
+describe('exactCounter', () => {
+  it('returns the count of the tokenizer', async () => {
     const count = await exactCounter()
     expect(count([text('hello world')])).toBe(2)
     expect(count([text('hello world'), image])).toBe(1_002)
@@ -26,21 +26,21 @@ describe('counting exactly', () => {
     expect(count([])).toBe(0)
   })
 
-  it('takes a special token in a text for the text it is (R15)', async () => {
+  it('counts a special token in a text as plain text (R15)', async () => {
     const count = await exactCounter()
     expect(count([text('a <|endoftext|> b <|im_start|>system')])).toBeGreaterThan(12)
   })
 
-  it('takes a long run without spaces in its stride', async () => {
+  it('counts a long run without spaces in a short time', async () => {
     const count = await exactCounter()
     const started = performance.now()
     const tokens = count([text('a'.repeat(100_000))])
-    // In one piece the same text takes seconds.
+    // In one piece, the same text takes seconds.
     expect(performance.now() - started).toBeLessThan(1_000)
     expect(tokens).toBeGreaterThan(10_000)
   })
 
-  it('gives the tokenizer pieces of at most 512 units, whole characters, and all of them', async () => {
+  it('passes the whole text to the tokenizer, in pieces of at most 512 units and whole characters', async () => {
     const pieces: string[] = []
     const tokenizer = { countTokens: (piece: string) => pieces.push(piece) && piece.length }
     const count = await exactCounter(async () => tokenizer)
@@ -50,13 +50,13 @@ describe('counting exactly', () => {
     expect(pieces.every(piece => piece.length <= 512 && piece.isWellFormed())).toBe(true)
   })
 
-  it('differs little from the whole text, for all its pieces', async () => {
+  it('differs little from the count of the whole text', async () => {
     const count = await exactCounter()
     const words = 'The quick brown fox jumps over the lazy dog, and then does it again. '.repeat(100)
     expect(count([text(words)]) / countTokens(words)).toBeCloseTo(1, 1)
   })
 
-  it('says what to install if the tokenizer is missing', async () => {
+  it('names the package to install if the tokenizer is missing', async () => {
     const missing = async () => import('no-such-package' as string)
     await expect(exactCounter(missing)).rejects.toThrow(
       expect.objectContaining({

@@ -5,7 +5,7 @@ import type { Message } from '../../../src/core/message.ts'
 import { assistant, call, lines, pathOf, result, results, text, thought, user } from '../path.ts'
 
 const long = (tokens: number) => 'word '.repeat((tokens * 4) / 5)
-/** A turn of so many steps, each with a result of so many tokens. */
+/** A turn with this many steps, each with a result of this many tokens. */
 const turn = (steps: number, tokens: number) => [
   user('do it'),
   ...Array.from({ length: steps }, (_, i) => [
@@ -17,7 +17,7 @@ const send = (path: readonly Message[], limit: number, window: object = {}) =>
   fit(path, { limit, threshold: 1, ...window })
 
 describe('the newest question', () => {
-  it('is always there, with all that it began, whatever else has to go (S2-37)', () => {
+  it('is always in the context, with its exchange (S2-37)', () => {
     const path = pathOf(user(long(50)), assistant(long(50)), ...turn(2, 40))
     const { messages, left } = send(path, 140)
     expect(lines(messages)).toHaveLength(6)
@@ -25,7 +25,7 @@ describe('the newest question', () => {
     expect(left).toEqual([{ reason: 'window', messages: 2, tokens: 100 }])
   })
 
-  it('is cut itself if it is larger than the window, with a marker that says by how much', () => {
+  it('is shortened if it is larger than the window, with a marker that says by how much', () => {
     const path = pathOf(user(long(5_000)))
     const { messages, cut, tokens } = send(path, 1_000)
     expect(tokens.total).toBeLessThanOrEqual(1_000)
@@ -35,7 +35,7 @@ describe('the newest question', () => {
     expect(cut).toEqual([{ id: 'm0', tokensBefore: 5_000, tokensAfter: tokens.messages }])
   })
 
-  it('is refused with figures if not even its beginning fits', () => {
+  it('is refused with numbers if not even its beginning fits', () => {
     const image = { type: 'image', mime: 'image/png', data: 'AAAA' } as const
     const refused = () => send(pathOf(user([image, text('what is this?')])), 900)
     expect(refused).toThrow(ContextLengthError)
@@ -44,34 +44,34 @@ describe('the newest question', () => {
     expect(() => send(pathOf(user('a question')), 10_000, { maxChars: 5 })).toThrow(/5 characters/)
   })
 
-  it('counts an image as 1,000 tokens, whatever its size', () => {
+  it('counts an image as 1,000 tokens, for any size', () => {
     const image = (data: string) => user([{ type: 'image', mime: 'image/png', data }])
     expect(send(pathOf(image('AAAA')), 5_000).tokens.messages).toBe(1_000)
     expect(send(pathOf(image('A'.repeat(100_000))), 5_000).tokens.messages).toBe(1_000)
   })
 })
 
-describe('an image that a tool gave', () => {
+describe('an image in a tool result', () => {
   const shot = [
     { type: 'text', text: 'a screenshot' },
     { type: 'image', mimeType: 'image/png', data: 'A'.repeat(400_000) },
   ]
   const path = pathOf(user('look'), assistant([call('a')]), results(result('a', shot)), user('and?'))
 
-  it('counts as one, and pushes nothing out', () => {
+  it('counts as an image, and displaces nothing', () => {
     const { messages, tokens } = send(path, 2_000)
     expect(messages).toHaveLength(4)
     expect(tokens.messages).toBeLessThan(1_020)
   })
 
-  it('is named where there is no room for it, and never cut in half', () => {
+  it('is replaced by its name if it does not fit, and is not cut', () => {
     const { messages } = send(path.slice(0, 3), 500)
     expect(messages[2]!.blocks[0]).toMatchObject({ output: 'a screenshot\n[image: image/png]' })
   })
 })
 
-describe('what gives way', () => {
-  it('first is a long result, and nothing else is touched', () => {
+describe('squeeze', () => {
+  it('shortens a long result first, and nothing else', () => {
     const path = pathOf(
       user('look'),
       assistant([text(long(100)), call('a')]),
@@ -85,14 +85,14 @@ describe('what gives way', () => {
     expect(cut.map(({ id }) => id)).toEqual(['m2'])
   })
 
-  it('are the old results of a long turn before the newest messages', () => {
+  it('shortens the old results of a long turn before the newest messages', () => {
     const { cut, messages, left } = send(pathOf(...turn(20, 500)), 8_000, { keepRecent: 10 })
     expect(left).toEqual([])
     expect(cut.every(({ id }) => Number(id.slice(1)) <= 30)).toBe(true)
     expect(messages.slice(-10).every(({ blocks }) => !JSON.stringify(blocks).includes('cut'))).toBe(true)
   })
 
-  it('are whole old steps of a turn of hundreds, never half of one', () => {
+  it('leaves out whole old steps of a long turn, never half of one', () => {
     const path = pathOf(...turn(300, 500))
     const { messages, left, tokens } = send(path, 10_000)
     expect(tokens.total).toBeLessThanOrEqual(10_000)
@@ -106,7 +106,7 @@ describe('what gives way', () => {
     expect(messages.slice(-10).every(({ blocks }) => !JSON.stringify(blocks).includes('cut'))).toBe(true)
   })
 
-  it('are all steps but the last before any text', () => {
+  it('leaves out all steps except the last before it shortens a text', () => {
     const path = pathOf(user(long(100)), ...turn(3, 250).slice(1))
     const { messages, cut } = send(path, 400)
     expect(
@@ -117,7 +117,7 @@ describe('what gives way', () => {
     expect(cut).toEqual([])
   })
 
-  it('then are texts, the oldest first and the question last', () => {
+  it('shortens texts, the oldest first and the question last', () => {
     const path = pathOf(
       user(long(600)),
       assistant([text(long(600)), call('a', { words: long(600) })]),
@@ -132,7 +132,7 @@ describe('what gives way', () => {
     })
   })
 
-  it('is never a signed thought, and never a part of one', () => {
+  it('does not change signed thinking', () => {
     const signed = thought(long(400), 'sig')
     const path = pathOf(user('think'), assistant([signed, call('a')]), results(result('a', long(2_000))))
     const { messages } = send(path, 700)
@@ -140,14 +140,14 @@ describe('what gives way', () => {
     expect(() => send(path, 400)).toThrow(ContextLengthError)
   })
 
-  it('is cut between characters, never within a pair of surrogates', () => {
+  it('cuts between characters, never within a surrogate pair', () => {
     for (let limit = 60; limit < 90; limit++) {
       const { messages } = send(pathOf(user('🧵'.repeat(1_000))), limit)
       expect(lines(messages)[0]!.isWellFormed()).toBe(true)
     }
   })
 
-  it('ends within the budget by any count, also where a character is a token', () => {
+  it('ends within the budget by any counter, also with one token per character', () => {
     const path = pathOf(...turn(10, 300))
     for (const perToken of [1, 3, 8]) {
       const count = (blocks: readonly object[]) => Math.ceil(JSON.stringify(blocks).length / perToken)
@@ -157,7 +157,7 @@ describe('what gives way', () => {
   })
 })
 
-it('a turn of 150,000 steps does not overflow the stack (R11)', () => {
+it('fits a turn of 150,000 steps without a stack overflow (R11)', () => {
   const [question, ...step] = pathOf(...turn(1, 10))
   const path = [question!, ...Array.from({ length: 150_000 }, () => step).flat()]
   const { messages, tokens } = send(path, 10_000)

@@ -3,14 +3,14 @@ import { fit } from '../../../src/context/fit/fit.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
 import { assistant, call, lines, pathOf, result, results, system, text, thought, user } from '../path.ts'
 
-/** Questions and answers of so many tokens each. */
+/** Questions and answers with this many tokens each. */
 const talk = (count: number, tokens: number) =>
   pathOf(...Array.from({ length: count }, (_, i) => (i % 2 ? assistant : user)(`message ${i}`, tokens)))
 const id = (name: string) => name as MessageId
 const systemOf = (tokens: number) => 's'.repeat(tokens * 4)
 
-describe('a path that fits', () => {
-  it('is sent unchanged: the same blocks in the same order, and nothing else (S2-41, S0-29)', () => {
+describe('fit with a path that fits', () => {
+  it('returns it unchanged: the same blocks in the same order, and nothing else (S2-41, S0-29)', () => {
     const path = pathOf(
       user('one'),
       assistant([call('a')]),
@@ -24,27 +24,27 @@ describe('a path that fits', () => {
     expect(fitted).toMatchObject({ left: [], cut: [] })
   })
 
-  it('is still unchanged at exactly 80 % of the window, and no longer one token above (S2-36)', () => {
+  it('returns it unchanged at exactly 80 % of the window, and not one token above (S2-36)', () => {
     const path = talk(8, 10)
     expect(fit(path, { limit: 100 }).messages).toHaveLength(8)
     expect(fit(path, { limit: 99 }).left).toEqual([{ reason: 'window', messages: 2, tokens: 20 }])
   })
 
-  it('is not changed itself: what is left out of a context stays where it is stored', () => {
+  it('does not change the path itself', () => {
     const path = talk(20, 100)
     const before = structuredClone(path)
     fit(path, { limit: 1_000 })
     expect(path).toEqual(before)
   })
 
-  it('may be empty: then only what is pinned is sent', () => {
+  it('returns only the pinned texts for an empty path', () => {
     const fitted = fit([], { limit: 1_000 }, { system: 'Be kind.', notes: ['A note.'] })
     expect(lines(fitted.messages)).toEqual(['system: Be kind.', 'system: A note.'])
     expect(fit([], { limit: 1_000 }).messages).toEqual([])
   })
 })
 
-describe('a path that does not fit', () => {
+describe('fit with a path that does not fit', () => {
   it('drops 60K and keeps 35K of a limit of 100K, as in the origin document (S2-35, S2-37, S2-38)', () => {
     const old = [...Array.from({ length: 8 }, () => 1_250), 25_000, 25_000]
     const sizes = [...old, ...Array.from({ length: 10 }, () => 3_000)]
@@ -56,7 +56,7 @@ describe('a path that does not fit', () => {
     expect(tokens.total - tokens.notice).toBe(35_000)
   })
 
-  it('keeps the newest ten if they fit, and not much less than fits where there are more (S2-37)', () => {
+  it('keeps the newest ten messages if they fit, and of more messages nearly all that fit (S2-37)', () => {
     const kept = (count: number, window: object) =>
       fit(talk(count, 100), { limit: 10_000, ...window }).messages.length - 1
     expect(kept(200, { maxTokens: 1_020 })).toBe(10)
@@ -64,7 +64,7 @@ describe('a path that does not fit', () => {
     expect(kept(200, { keepRecent: 78 })).toBe(78)
   })
 
-  it('is [system, notice, recent …] in order, the system prompt once and first (S2-42, S2-43, S2-44)', () => {
+  it('returns [system, notice, recent …] in order, with the system prompt once and first (S2-42, S2-43, S2-44)', () => {
     const fitted = fit(talk(12, 100), { limit: 600 }, { system: 'Be kind.' })
     expect(lines(fitted.messages)).toEqual([
       'system: Be kind.',
@@ -76,7 +76,7 @@ describe('a path that does not fit', () => {
     ])
   })
 
-  it('counts the notice: nothing is ever above the budget', () => {
+  it('counts the notice, and stays within the budget', () => {
     for (let limit = 300; limit < 1_500; limit += 7) {
       const { tokens } = fit(talk(13, 100), { limit }, { system: 'Be kind.', overhead: 20 })
       expect(tokens.total).toBeLessThanOrEqual(tokens.budget)
@@ -85,7 +85,7 @@ describe('a path that does not fit', () => {
     }
   })
 
-  it('tells of the messages that were not even read', () => {
+  it('counts messages that were not read in the notice', () => {
     const fitted = fit(talk(4, 10), { limit: 1_000 }, { older: 96 })
     expect(lines(fitted.messages)[0]).toBe(
       'system: [Note: 96 older messages truncated to stay within token limit]',
@@ -93,7 +93,7 @@ describe('a path that does not fit', () => {
     expect(lines(fit(talk(12, 100), { limit: 500 }, { older: 96 }).messages)[0]).toContain('106 older')
   })
 
-  it('reserves room for the answer and never uses more than it may', () => {
+  it('reserves tokens for the answer, and obeys maxTokens', () => {
     const budget = (window: object) => fit([], { limit: 200_000, ...window }).tokens.budget
     expect(budget({})).toBe(160_000)
     expect(budget({ maxTokens: 100_000 })).toBe(100_000)
@@ -109,7 +109,7 @@ describe('a path that does not fit', () => {
     ['keepRecent', [-1, Number.NaN]],
     ['maxMessages', [-1, Number.NaN]],
     ['maxChars', [-1, Number.NaN]],
-  ] as const)('refuses a window whose %s is none', (field, values) => {
+  ] as const)('refuses a window with an invalid %s', (field, values) => {
     for (const value of values) {
       expect(() => fit(talk(2, 10), { limit: 1_000, [field]: value })).toThrow(
         expect.objectContaining({ code: 'invalid', field: `window.${field}` }),
@@ -117,7 +117,7 @@ describe('a path that does not fit', () => {
     }
   })
 
-  it('keeps whole exchanges: what does not fit with its question goes with it', () => {
+  it('keeps only whole exchanges', () => {
     const path = pathOf(
       user('one', 10),
       assistant([call('a')], 10),
@@ -131,7 +131,7 @@ describe('a path that does not fit', () => {
     expect(fitted.left).toEqual([{ reason: 'window', messages: 4, tokens: 73 }])
   })
 
-  it('obeys maxMessages and maxChars, and says which of them it was', () => {
+  it('obeys maxMessages and maxChars, and reports which of them applied', () => {
     const path = talk(10, 10)
     const fewer = fit(path, { limit: 1_000, maxMessages: 5 })
     expect(fewer.left).toEqual([{ reason: 'max_messages', messages: 6, tokens: 60 }])
@@ -140,15 +140,15 @@ describe('a path that does not fit', () => {
     expect(shorter.left).toEqual([{ reason: 'max_chars', messages: 8, tokens: 80 }])
   })
 
-  it('uses the counts that were stored, unless it is given a counter (S2-40)', () => {
+  it('uses the stored counts, unless it gets a counter (S2-40)', () => {
     const path = talk(4, 1_000)
     expect(fit(path, { limit: 10_000 }).tokens.messages).toBe(4_000)
     expect(fit(path, { limit: 10_000 }, {}, blocks => blocks.length).tokens.messages).toBe(4)
   })
 })
 
-describe('pinned things', () => {
-  it('stand in order: system, notes, summary, notice, and then what was said (S2-39)', () => {
+describe('fit with pinned texts', () => {
+  it('orders system prompt, notes, summary, notice and messages (S2-39)', () => {
     const path = talk(12, 100)
     const pinned = { system: 'Be kind.', notes: ['A note.'], summary: { text: 'They met.', last: id('m3') } }
     const fitted = fit(path, { limit: 600 }, pinned)
@@ -168,7 +168,7 @@ describe('pinned things', () => {
     ])
   })
 
-  it('a summary replaces what it covers even if that would fit, and no notice tells of it', () => {
+  it('replaces the messages that a summary covers, also if they would fit, without a notice', () => {
     const summary = { text: 'They met.', last: id('m1') }
     const fitted = fit(talk(4, 10), { limit: 1_000 }, { summary, older: 7 })
     expect(lines(fitted.messages)).toEqual([
@@ -178,7 +178,7 @@ describe('pinned things', () => {
     ])
   })
 
-  it('a summary of what lies before the path covers none of it; the notice tells of the gap', () => {
+  it('keeps the whole path after a summary that ends before it; the notice mentions the gap', () => {
     const summary = { text: 'They met.', last: id('elsewhere') }
     const fitted = fit(talk(2, 10), { limit: 1_000 }, { summary, older: 7 })
     expect(lines(fitted.messages)).toEqual([
@@ -189,7 +189,7 @@ describe('pinned things', () => {
     ])
   })
 
-  it('a summary that ends within an exchange leaves its question and its later steps', () => {
+  it('keeps the question and the later steps of an exchange that a summary covers in part', () => {
     const path = pathOf(
       user('a long task'),
       assistant([call('a')]),
@@ -202,11 +202,11 @@ describe('pinned things', () => {
     const end = ['assistant: call b', 'tool_result: b = "result of b"']
     expect(sent('m2').slice(1)).toEqual(['user: a long task', ...end])
     expect(sent('m4').slice(1)).toEqual(['user: a long task', ...end])
-    // A call is not parted from its result: a summary that ends between them covers neither.
+    // A call stays with its result: a summary that ends between them covers neither.
     expect(sent('m1').slice(1)).toEqual(lines(fit(path, { limit: 1_000 }).messages))
   })
 
-  it('are counted before anything else; if they alone are too much, it says so', () => {
+  it('counts pinned texts first, and throws if they alone are too long', () => {
     expect(() => fit(talk(2, 10), { limit: 100 }, { system: systemOf(100) })).toThrow(
       expect.objectContaining({ code: 'context_length', limit: 100, needed: 120 }),
     )
@@ -216,8 +216,8 @@ describe('pinned things', () => {
   })
 })
 
-describe('the beginning', () => {
-  it('is a question: what the assistant said before the first one is left out', () => {
+describe('the beginning of a context', () => {
+  it('is a question: answers before the first one are left out', () => {
     const path = pathOf(assistant('Hello!'), system('Be brief.'), user('hi'), assistant('yes?'))
     const fitted = fit(path, { limit: 1_000 })
     expect(lines(fitted.messages)).toEqual([
@@ -229,14 +229,14 @@ describe('the beginning', () => {
     expect(fitted.left).toEqual([{ reason: 'no_question', messages: 1, tokens: 2 }])
   })
 
-  it('is what there is where no user ever spoke', () => {
+  it('is the first message if there is no message of the user', () => {
     const path = pathOf(system('Go.'), assistant([call('a')]), results(result('a')))
     const { messages, left } = fit(path, { limit: 1_000 })
     expect(lines(messages)).toEqual(['system: Go.', 'assistant: call a', 'tool_result: a = "result of a"'])
     expect(left).toEqual([])
   })
 
-  it('leaves out what nobody can be given: empty words, unknown blocks', () => {
+  it('leaves out empty texts and unknown blocks', () => {
     const path = pathOf(
       user([text('look'), { type: 'hologram', depth: 3 }]),
       assistant([text('  '), thought('hm')]),

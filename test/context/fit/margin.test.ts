@@ -10,10 +10,10 @@ import { estimateTokens } from '../../../src/core/tokens.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { assistant, call, pathOf, result, results, text, user } from '../path.ts'
 
-describe('the margin', () => {
+describe('roomWithMargin', () => {
   const sizes = fc.tuple(fc.integer({ min: 4, max: 1_000_000 }), fc.integer({ min: 1, max: 100_000_000 }))
 
-  it('is at most a quarter of the room, and what has to go is a multiple that does not change', () => {
+  it('keeps at most a quarter of the room free, and drops a multiple that stays the same', () => {
     fc.assert(
       fc.property(sizes, fc.integer({ min: 0, max: 100_000 }), ([room, excess], added) => {
         const stays = roomWithMargin(room + excess, room)
@@ -21,7 +21,7 @@ describe('the margin', () => {
         expect(stays).toBeGreaterThan(room * 0.75 - 1)
         const goes = room + excess - stays
         expect(goes & -goes).toBeGreaterThan(room / 8 - 1)
-        // As long as what is added fits into the margin, the same has to go.
+        // While added messages fit into the margin, the same amount is dropped.
         if (stays + added > room) return
         expect(room + excess + added - roomWithMargin(room + excess + added, room)).toBe(goes)
       }),
@@ -29,7 +29,7 @@ describe('the margin', () => {
     )
   })
 
-  it('is none where everything fits, or where there is no room at all', () => {
+  it('keeps nothing free if everything fits, or without room', () => {
     expect(roomWithMargin(100, 100)).toBe(100)
     expect(roomWithMargin(100, 0)).toBe(0)
     expect(roomWithMargin(100, -5)).toBe(-5)
@@ -38,7 +38,7 @@ describe('the margin', () => {
 })
 
 describe('the beginning of a context at its limit', () => {
-  /** Sizes that vary, but are the same each time. */
+  /** Sizes that vary, but are the same in each run. */
   const varied = (i: number, most: number) => 20 + ((i * 7_919) % most)
   const words = (i: number, most: number) => `${i} `.padEnd(4 * varied(i, most), 'x')
   const chat = pathOf(
@@ -52,7 +52,7 @@ describe('the beginning of a context at its limit', () => {
     ]).flat(),
   )
 
-  /** The part of what is sent at the limit that a provider had been sent the last time, up to the first difference. */
+  /** The part of a context at the limit that equals the previous one, up to the first difference. */
   function remembered(path: readonly Message[], window: Window): number {
     let before: readonly string[] = []
     let [sent, known] = [0, 0]
@@ -70,26 +70,26 @@ describe('the beginning of a context at its limit', () => {
     return known / sent
   }
 
-  it('is the same for most calls of a long talk, so that providers need not read it anew', () => {
+  it('is the same in most calls of a long conversation, so that providers can cache it', () => {
     expect(remembered(chat, { limit: 25_000 })).toBeGreaterThan(0.8)
-    // Without a margin, which the newest messages do not have.
+    // Without a margin: the newest messages have none.
     expect(remembered(chat, { limit: 25_000, keepRecent: 1_000 })).toBeLessThan(0.5)
   })
 
-  it('is the same for most calls of a long turn too', () => {
+  it('is the same in most calls of a long turn', () => {
     expect(remembered(turn, { limit: 50_000 })).toBeGreaterThan(0.8)
     expect(remembered(turn, { limit: 50_000, keepRecent: 1_000 })).toBeLessThan(0.5)
   })
 })
 
-describe('a context made of a tail', () => {
+describe('a context from a tail', () => {
   let store: Store
   beforeAll(async () => {
     store = await openStore(':memory:')
   })
   afterAll(() => store.close())
 
-  it('is the one that all messages would have given (S0-29, S0-32)', { timeout: 60_000 }, async () => {
+  it('equals the context from the whole path (S0-29, S0-32)', { timeout: 60_000 }, async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 80, size: 'max' })
     const window = fc.record({
       limit: fc.integer({ min: 500, max: 5_000 }),

@@ -4,7 +4,7 @@ import { budgetOf } from '../../../src/context/fit/window.ts'
 
 const limit = (model: string) => windowOf(model).limit
 
-describe('the window of a model', () => {
+describe('windowOf', () => {
   it.each([
     ['claude-sonnet-4-5', 200_000],
     ['claude-3-5-sonnet-20241022', 200_000],
@@ -14,18 +14,18 @@ describe('the window of a model', () => {
     ['gemini-2.5-pro', 1_048_576],
     ['llama3.1', 131_072],
     ['scripted', 128_000],
-  ])('is looked up by name: %s has %i (S2-35, S2-45)', (model, tokens) => {
+  ])('looks up a model by its name: %s has %i (S2-35, S2-45)', (model, tokens) => {
     expect(windowOf(model)).toMatchObject({ limit: tokens, known: true })
   })
 
-  it('is found whatever stands before and behind the name', () => {
+  it('ignores a provider before the name, and a date or tag after it', () => {
     expect(limit('openai/gpt-4o-2024-08-06')).toBe(128_000)
     expect(limit('openrouter/anthropic/claude-sonnet-4.5')).toBe(limit('claude-sonnet-4-5'))
     expect(limit('bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0')).toBe(200_000)
     expect(limit('compatible/meta-llama/Llama-3.3-70B-Instruct')).toBe(131_072)
   })
 
-  it('is that of the longest name that fits', () => {
+  it('uses the longest matching prefix', () => {
     expect(limit('gpt-4')).toBe(8_192)
     expect(limit('gpt-4-0613')).toBe(8_192)
     expect(limit('gpt-4-turbo-2024-04-09')).toBe(128_000)
@@ -35,27 +35,27 @@ describe('the window of a model', () => {
     expect(limit('claude-opus-4-8')).toBe(1_000_000)
   })
 
-  it('leaves a context of GPT-5 within the 272,000 tokens that it may have of 400,000', () => {
+  it('limits the context of GPT-5 to 272,000 of its 400,000 tokens', () => {
     for (const model of ['gpt-5', 'gpt-5-mini', 'openai/gpt-5.1', 'gpt-5.2-pro', 'gpt-5.3-codex'])
       expect(budgetOf({ limit: limit(model) })).toBeLessThan(272_000)
     expect(budgetOf({ limit: limit('gpt-5.6-sol') })).toBeLessThan(922_000)
   })
 
-  it('is not that of a name which only begins with the same letters', () => {
+  it('does not match a name that only begins with the same letters', () => {
     expect(windowOf('o10')).toMatchObject({ known: false })
     expect(windowOf('gpt-4omni')).toMatchObject({ known: false })
   })
 
-  it('is at most 32,768 in Ollama, whatever the model could have', () => {
+  it('returns at most 32,768 for Ollama', () => {
     expect(limit('ollama/llama3.1:8b')).toBe(32_768)
     expect(limit('ollama/llama2')).toBe(4_096)
   })
 
-  it('is guessed with caution for a model nobody knows (S2-45)', () => {
+  it('returns a cautious guess for an unknown model (S2-45)', () => {
     expect(windowOf('acme/brain-7')).toEqual({ limit: 32_768, output: 4_096, known: false })
   })
 
-  it('is what the caller says, if it says so', () => {
+  it('uses an override of the caller', () => {
     const overrides = {
       'acme/brain': 65_536,
       'gpt-4o': { limit: 64_000, output: 1_000 },

@@ -18,8 +18,8 @@ async function stored(messages: readonly NewMessage[]) {
   return read
 }
 
-describe('a context that a provider finds too long', () => {
-  it('becomes half of it, a quarter, and the last exchange', async () => {
+describe('a context that a provider refuses as too long', () => {
+  it('shrinks to half, a quarter, and the last exchange', async () => {
     const talk = Array.from({ length: 100 }, (_, i): NewMessage => {
       return { role: i % 2 === 0 ? 'user' : 'assistant', blocks: words(i) }
     })
@@ -39,7 +39,7 @@ describe('a context that a provider finds too long', () => {
     ])
   })
 
-  it('keeps the question and the last step of a long turn to the end', async () => {
+  it('keeps the question and the last step of a long turn in every attempt', async () => {
     const steps = Array.from({ length: 60 }, (_, i): NewMessage[] => [
       { role: 'assistant', blocks: [{ type: 'tool_call', callId: `c${i}`, name: 'bash', input: {} }] },
       { role: 'tool_result', blocks: [{ type: 'tool_result', callId: `c${i}`, output: words(i) }] },
@@ -50,7 +50,7 @@ describe('a context that a provider finds too long', () => {
     expect(last[2]!.blocks[0]).toMatchObject({ callId: 'c59' })
   })
 
-  it('is a clear error once there is nothing left to leave out', async () => {
+  it('is a clear error if nothing more can be left out', async () => {
     const { messages } = await stored([{ role: 'user', blocks: 'Why?' }])
     const [, , , last] = shrinkSteps({ limit: 8, threshold: 1 })
     expect(() => fit(messages, last!, { system: 'Be kind.' })).toThrow(ContextLengthError)

@@ -18,7 +18,7 @@ const assistant = (text: string, ...tools: readonly string[]): TextMessage => ({
   ],
 })
 
-describe('a summary without a model', () => {
+describe('extract', () => {
   const talk = [
     user('Why is the build red?\nLook at src/parser/lex.ts please.'),
     assistant('I look.', 'read_file', 'bash'),
@@ -27,7 +27,7 @@ describe('a summary without a model', () => {
     assistant('Done: all green.'),
   ]
 
-  it('tells what was asked, decided and said last, the tools and the files', () => {
+  it('has the requests, decisions, the last answer, the tools and the files', () => {
     expect(extract(talk, { tokens: 500 })).toBe(
       [
         '(Made of 5 messages without a model.)',
@@ -41,12 +41,12 @@ describe('a summary without a model', () => {
     )
   })
 
-  it('goes on from the last one', () => {
+  it('continues from the last summary', () => {
     const text = extract(talk, { tokens: 500, previous: 'They had met.' })
     expect(text).toContain('Before that: They had met.\nThen the user asked: "Why is')
   })
 
-  it('quotes as many requests as there is room for, the newest, and uses the room', () => {
+  it('quotes as many of the newest requests as fit, and uses the space', () => {
     const asked = Array.from({ length: 60 }, (_, i) => user(`request ${i}: ${'please '.repeat(20)}`))
     const quoted = (tokens: number) =>
       [...extract(asked, { tokens }).matchAll(/"request (\d+)/g)].map(([, n]) => n)
@@ -58,7 +58,7 @@ describe('a summary without a model', () => {
     )
   })
 
-  it('keeps the beginning and the end of the last one where it is too long', () => {
+  it('keeps the beginning and the end of a long last summary', () => {
     const text = extract(talk, {
       tokens: 200,
       previous: `It began. ${'And then. '.repeat(100)}Still open: all.`,
@@ -66,12 +66,12 @@ describe('a summary without a model', () => {
     expect(text).toMatch(/Before that: It began\. .*characters cut.*Still open: all\.\nThen the user/s)
   })
 
-  it('has a word even where nothing was said', () => {
+  it('returns a text also without messages', () => {
     expect(extract([], { tokens: 100 })).toBe('(Made of 0 messages without a model.)')
     expect(extract([{ ...user('secret'), erased: {} }], { tokens: 100 })).not.toContain('secret')
   })
 
-  it('is bounded, the same each time, and quotes on one line whatever was said (R15)', () => {
+  it('is bounded and deterministic, and quotes any text on one line (R15)', () => {
     const said = fc.record({
       role: fc.constantFrom('user', 'assistant'),
       blocks: fc.string({ unit: 'binary', maxLength: 300 }),
@@ -84,7 +84,7 @@ describe('a summary without a model', () => {
           const text = extract(messages as TextMessage[], { tokens, previous: 'x'.repeat(5_000) })
           expect(estimateTokens(text)).toBeLessThanOrEqual(tokens)
           expect(extract(messages as TextMessage[], { tokens, previous: 'x'.repeat(5_000) })).toBe(text)
-          // Two of them around the mark in the last summary.
+          // Two of them are around the marker in the last summary.
           expect(text.split(/[\n\r\u2028\u2029\u0085]/).length).toBeLessThanOrEqual(10)
         },
       ),
@@ -92,7 +92,7 @@ describe('a summary without a model', () => {
     )
   })
 
-  it('takes no longer than it should for texts made to slow it down', () => {
+  it('takes a short time for texts that are made to slow it down', () => {
     const nasty = [
       'a-'.repeat(50_000),
       '/'.repeat(100_000),

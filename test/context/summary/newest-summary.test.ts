@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => store.close())
 
-/** Grows a tree: each message hangs `back` messages before it, or is a root. */
+/** Grows a tree: the parent of each message is `back` messages before it, or it is a root. */
 async function grow(
   backs: readonly (number | null)[],
 ): Promise<{ id: ConversationId; ids: readonly MessageId[] }> {
@@ -37,10 +37,10 @@ async function summarise(id: ConversationId, first: MessageId, last: MessageId):
   if (claimed) await store.putSummary(id, { first, last, text: `to ${last}`, tokens: 1, holder })
 }
 
-it('of all summaries in any tree, the deepest one from the root of the path is found', {
+it('newestSummary finds the deepest summary from the root of the path, in any tree', {
   timeout: 60_000,
 }, async () => {
-  // Mostly one after the other, so that paths are long; sometimes a fork, rarely a root.
+  // Mostly a chain, so that paths are long; sometimes a fork, rarely a root.
   const back = fc.oneof(
     { weight: 8, arbitrary: fc.constant(0) },
     { weight: 3, arbitrary: fc.nat(12) },
@@ -59,7 +59,7 @@ it('of all summaries in any tree, the deepest one from the root of the path is f
         const { id, ids } = await grow(backs)
         for (let i = 0; i < size.summaries; i++) {
           const path = await pathOf(store, ids[next(ids.length)]!)
-          // Most begin at the root, as those of ours do.
+          // Most begin at the root, like our own.
           const first = next(4) === 0 ? next(path.length) : 0
           await summarise(id, path[first]!.id, path.at(-1)!.id)
         }
@@ -89,6 +89,6 @@ it('of all summaries in any tree, the deepest one from the root of the path is f
     ),
     { seed: 20_260_118, numRuns: 250 },
   )
-  // Otherwise nothing is proved.
+  // Otherwise the test proves nothing.
   expect(Math.min(seen.found, seen.within, seen.none)).toBeGreaterThan(10)
 })

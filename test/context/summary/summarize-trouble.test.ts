@@ -12,7 +12,7 @@ import { type ToldModel, told } from '../model.ts'
 
 const words = (n: number) => `m${n} `.padEnd(200, '.')
 
-describe('summaries in trouble', () => {
+describe('summarize', () => {
   let clock: number
   let store: Store
   let branch: BranchRef
@@ -54,7 +54,7 @@ describe('summaries in trouble', () => {
   it.each([
     ['the model writes it', () => 'it \ud800 was \0 odd'],
     ['the words themselves are', () => Promise.reject(new ModelError('told/small', 'overloaded'))],
-  ])('can be stored even where %s no text (R13)', async (_, answer) => {
+  ])('stores a summary if %s no text (R13)', async (_, answer) => {
     await say({ role: 'user', blocks: 'half \ud800 a pair \0' })
     await say({ role: 'assistant', blocks: 'a' })
     await talk(2, 30)
@@ -63,7 +63,7 @@ describe('summaries in trouble', () => {
     expect(summary!.text).not.toContain('\0')
   })
 
-  it('are of more than the root, whose claim keeps others from the whole conversation', async () => {
+  it('does not summarize the root alone, whose claim is the lock of the conversation', async () => {
     await say(...Array.from({ length: 12 }, (): NewMessage => ({ role: 'user', blocks: 'again' })))
     const model = told(() => 'short')
     expect(await run(model, { keepRecent: 11 })).toMatchObject({ outcome: 'nothing', summary: null })
@@ -72,7 +72,7 @@ describe('summaries in trouble', () => {
     expect(await run(model, { keepRecent: 10 })).toMatchObject({ outcome: 'made', messages: 1 })
   })
 
-  it('are not stored where the words were erased or deleted meanwhile, and may be made of the rest', async () => {
+  it('stores no summary of messages that were erased or deleted meanwhile, and can summarize the rest', async () => {
     await talk(0, 30)
     const reason = { by: 'me', reason: 'secret' }
     const erasing = told(async () => {
@@ -98,7 +98,7 @@ describe('summaries in trouble', () => {
     expect(rest).toMatchObject({ outcome: 'made', messages: 6 })
   })
 
-  it('are shorter than what they stand for in a second and a third generation too', async () => {
+  it('makes shorter summaries in the second and third generation too', async () => {
     const failing = told(() => Promise.reject(new ModelError('told/small', 'gone')))
     for (let from = 0; from < 90; from += 30) {
       await talk(from, from + 30)

@@ -42,7 +42,7 @@ export interface SummaryDriver {
 
 /** Registers the tests of `summarize` on a driver. */
 export function describeSummaries({ name, open }: SummaryDriver): void {
-  describe(`summaries on ${name}`, () => {
+  describe(`summarize on ${name}`, () => {
     let clock: number
     let store: Store
     let branch: BranchRef
@@ -74,11 +74,11 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
         { conversationId: branch.conversationId, head: ids.at(-1)! },
         { model, window, holder: holder(), after: time.after, ...options },
       )
-    /** Asks as another process does: with a handle of its own. */
+    /** Summarizes like another process: with its own handle. */
     const elsewhere = (model: ToldModel) => run(model, { holder: holder(2) }, new Proxy(store, {}))
     const stored = () => collectPages(page => store.listSummaries(branch.conversationId, page))
 
-    it('cover all but the last ten messages, and are what the model is given from then on (S2-39)', async () => {
+    it('covers all messages except the last ten, and the model gets the summary after that (S2-39)', async () => {
       await talk(0, 30)
       const model = told(() => 'They counted.')
       const result = await run(model)
@@ -108,7 +108,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect(time.waiting.size).toBe(0)
     })
 
-    it('are made once for a range, and reused', async () => {
+    it('makes a summary once for a range, and reuses it', async () => {
       await talk(0, 30)
       const model = told((_, call) => `summary ${call}`)
       const first = await run(model)
@@ -123,7 +123,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect(await stored()).toHaveLength(1)
     })
 
-    it('take the last one and what came after it', async () => {
+    it('uses the last summary and the messages after it', async () => {
       await talk(0, 30)
       const model = told((_, call) => `summary ${call}`)
       await run(model)
@@ -137,7 +137,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect((await readContext(store, ids.at(-1)!, window)).summary).toEqual(next.summary)
     })
 
-    it('of a branch begin with those of what it left', async () => {
+    it('uses the summary of the parent branch for a fork', async () => {
       await talk(0, 30)
       const model = told((_, call) => `summary ${call}`)
       await run(model)
@@ -152,7 +152,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect(await stored()).toHaveLength(3)
     })
 
-    it('are of nothing where nothing is old enough', async () => {
+    it('returns nothing if no message is old enough', async () => {
       await talk(0, 10)
       const model = told(() => 'never')
       expect(await run(model)).toEqual({
@@ -166,7 +166,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect(await run(model, { keepRecent: 4 })).toMatchObject({ outcome: 'made', messages: 6 })
     })
 
-    it('do not part a call from its result', async () => {
+    it('keeps a call with its result', async () => {
       const call: Block = { type: 'tool_call', callId: 'c', name: 'bash', input: { command: 'make' } }
       const result: Block = { type: 'tool_result', callId: 'c', output: 'ok' }
       await talk(0, 4)
@@ -185,7 +185,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       )
     })
 
-    it('go through the model piece by piece where its window is small', async () => {
+    it('processes the messages in pieces if the window is small', async () => {
       await talk(0, 60)
       const model = told((_, call) => `so far ${call}`)
       const result = await run(model, { window: { limit: 2_500 } })
@@ -203,7 +203,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       }
     })
 
-    it('are made of smaller pieces when the model finds one too long', async () => {
+    it('uses smaller pieces if the model refuses one as too long', async () => {
       await talk(0, 50)
       const model = told(request => {
         const messages = [...askedFor(request).matchAll(/: m\d+ /g)].length
@@ -215,7 +215,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect(result.summary?.text).toBe('of 10')
     })
 
-    it('ask the model a bounded number of times, however long the history is', async () => {
+    it('calls the model a bounded number of times, for any length of the history', async () => {
       for (let from = 0; from < 4_000; from += 1_000) await talk(from, from + 1_000)
       const model = told((_, call) => `so far ${call}`)
       const result = await run(model, { window: { limit: 3_000 } })
@@ -224,7 +224,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect(askedFor(model.requests[0]!)).toMatch(/summary:\n\(Made of \d+ messages without a model/)
     })
 
-    it('are bounded in length whatever the model says', async () => {
+    it('bounds the length of any answer', async () => {
       await talk(0, 30)
       const result = await run(
         told(() => 'x'.repeat(1_000_000)),
@@ -240,7 +240,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
     it.each([
       ['fails', () => Promise.reject(new ModelError('told/small', 'overloaded'))],
       ['says nothing', () => ''],
-    ])('are extracted from the words where the model %s, and say so', async (_, answer) => {
+    ])('makes an extractive summary if the model %s, and reports it', async (_, answer) => {
       await talk(0, 30)
       const result = await run(told(answer))
       expect(result).toMatchObject({ outcome: 'extractive', messages: 20 })
@@ -252,7 +252,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect(await run(told(() => 'later'))).toMatchObject({ outcome: 'reused', summary: result.summary })
     })
 
-    it('keep what the model had made when it fails in the middle', async () => {
+    it('keeps the finished part if the model fails in the middle', async () => {
       await talk(0, 60)
       const model = told((_, call) => {
         if (call > 1) throw new ModelError('told/small', 'gone')
@@ -263,7 +263,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect(result.summary!.text).toContain('Before that: the beginning, well told')
     })
 
-    it('stop at once when aborted: nothing is stored, and the same process may begin again', async () => {
+    it('stops at once if it is aborted: nothing is stored, and the same process may begin again', async () => {
       await talk(0, 30)
       const abort = new AbortController()
       const model = told(async request => {
@@ -279,7 +279,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect(await run(told(() => 'again'))).toMatchObject({ outcome: 'made' })
     })
 
-    it('are made by one at a time: others are told who, in this process too', async () => {
+    it('runs once at a time: other calls get busy with the holder, also in this process', async () => {
       await talk(0, 30)
       const asked = Promise.withResolvers<void>()
       const release = Promise.withResolvers<string>()
@@ -297,7 +297,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
         error: { code: 'busy', holder: holder(1) },
       })
       expect(await run(other)).toMatchObject({ outcome: 'busy' })
-      // Nor is another range of the same conversation summarised meanwhile.
+      // Another range of the same conversation is busy, too.
       await talk(30, 40)
       expect(await elsewhere(other)).toMatchObject({ outcome: 'busy' })
       release.resolve('once')
@@ -305,7 +305,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect(other.requests).toHaveLength(0)
     })
 
-    it('are kept from others while the model is slow, by renewing the claim', async () => {
+    it('renews the claim while the model is slow', async () => {
       await talk(0, 30)
       const asked = Promise.withResolvers<void>()
       const release = Promise.withResolvers<string>()
@@ -321,7 +321,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
         time.fire()
         await expect.poll(() => time.waiting.size).toBe(1)
       }
-      // Another handle, because one store does not even ask twice.
+      // Another handle, because one store object does not claim twice.
       expect(
         await run(
           told(() => 'twice'),
@@ -332,7 +332,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect(await making).toMatchObject({ outcome: 'made', summary: { text: 'slowly' } })
     })
 
-    it('are left to whoever took over when a process stood still for too long', async () => {
+    it('leaves the summary to the process that took over, after a long suspension', async () => {
       await talk(0, 30)
       const asked = Promise.withResolvers<void>()
       const release = Promise.withResolvers<string>()
@@ -359,7 +359,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect((await stored()).map(({ text }) => text)).toEqual(['in time'])
     })
 
-    it('are given up when a renewal finds that another has the range', async () => {
+    it('stops if a renewal finds that another process has the range', async () => {
       await talk(0, 30)
       const asked = Promise.withResolvers<void>()
       const frozen = run(
@@ -378,7 +378,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       expect(await frozen).toMatchObject({ outcome: 'busy', error: { code: 'busy' } })
     })
 
-    it('of what was erased hold none of the words', async () => {
+    it('has no words of erased messages', async () => {
       await talk(0, 30)
       await store.eraseMessages([ids[4]!], { by: 'me', reason: 'secret' })
       const model = told(() => 'fine')

@@ -1,20 +1,20 @@
 import type { AsTextOptions, TextMessage } from '../../../src/context/text/as-text.ts'
 
-/** A message as somebody understands it who reads the text: who, and what. */
+/** A message as a reader of the text understands it: role and content. */
 export interface Heard {
   readonly role: string
   readonly text: string
 }
 
-/** Something that writes messages as one text. */
+/** A function that writes messages as one text. */
 export type Writes = (messages: readonly TextMessage[], options?: AsTextOptions) => string
 
-/** Nothing of this can be seen, or it can be read past: soft hyphen, zero widths, joiners, marks of direction, BOM,
- *  control characters, accents. */
+/** Invisible characters, and those that a reader skips: soft hyphen, zero widths, joiners, direction marks,
+ *  BOM, control characters, accents. */
 const unseen = '[\\p{Cc}\\p{Cf}\\p{Mn}\\p{Me}\\u115f\\u1160\\u3164\\uffa0\\u034f]*'
 const blank = `(?:[\\p{Zs}\\t]|${unseen.slice(0, -1)})*`
 
-/** A word in any case, plain or full-width, whatever invisible things stand between its letters. */
+/** A word in any case, plain or full-width, with any invisible characters between its letters. */
 function word(letters: string): string {
   return [...letters]
     .map(letter => {
@@ -36,8 +36,8 @@ const tag = `[<\\uff1c]${blank}[/\\uff0f]?${blank}${word('conversation_history')
 const ends = '\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029'
 const remark = `\\[${blank}(?:${word('used tools')}|${word('attached')})${blank}[:\uff1a\ufe55]`
 
-/** Reads a text as a careful reader would who knows its form, and nothing of how it was made: lines that look like
- *  a label or like the fence are taken for it, unless a backslash stands before them. */
+/** Reads a text like a careful reader who knows its form, but not how it was made: lines that look like a
+ *  label or the fence are taken for one, unless a backslash precedes them. */
 export function readBack(text: string): Heard[] {
   const pieces = text.split(new RegExp(`(\r\n|[${ends}])`))
   const lines = pieces.flatMap((piece, i) => (i % 2 === 0 ? [{ line: piece, end: pieces[i + 1] ?? '' }] : []))
@@ -53,14 +53,14 @@ export function readBack(text: string): Heard[] {
       heard.push({ role: who, text: plainAfterLabel(line.slice(label[0].length).replace(/^ /, '')) + end })
     } else {
       const last = heard.at(-1)
-      if (!last) throw new Error(`words of nobody: ${JSON.stringify(line)}`)
+      if (!last) throw new Error(`text without a speaker: ${JSON.stringify(line)}`)
       last.text += plain(line) + end
     }
   }
   return heard.map(message => ({ ...message, text: message.text.replace(/\n$/, '') }))
 }
 
-/** A line with a guarded beginning: the fence at its beginning is not read as one. */
+/** A line with a guarded beginning: a fence at its beginning does not count. */
 function withoutLead(line: string): string {
   return line.replace(new RegExp(`^\\\\+${blank}${tag}`, 'u'), '')
 }

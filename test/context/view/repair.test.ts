@@ -19,8 +19,8 @@ const view = (...said: readonly Said[]) => lines(repair(pathOf(...said)))
 const erased = (said: Said): Said => ({ ...said, erased: true })
 const marked = (said: Said, meta: JsonObject): Said => ({ ...said, meta })
 
-describe('calls and results', () => {
-  it('of parallel calls stand together, in the order of the calls (rule 3)', () => {
+describe('repair of calls and results', () => {
+  it('joins the results of parallel calls, in the order of the calls (rule 3)', () => {
     expect(
       view(
         user('both'),
@@ -37,7 +37,7 @@ describe('calls and results', () => {
     ])
   })
 
-  it('stand together when the user spoke between them', () => {
+  it('moves results to their calls across a message of the user', () => {
     expect(
       view(user('go'), assistant([call('a')]), user('wait'), results(result('a')), assistant('ok')),
     ).toEqual([
@@ -49,7 +49,7 @@ describe('calls and results', () => {
     ])
   })
 
-  it('stand together when the result was stored first', () => {
+  it('moves a result that was stored before its call', () => {
     expect(view(user('go'), results(result('a')), assistant([call('a')]))).toEqual([
       'user: go',
       'assistant: call a',
@@ -57,7 +57,7 @@ describe('calls and results', () => {
     ])
   })
 
-  it('stand together when the results lie in a message of the user or in the answer itself', () => {
+  it('moves results out of a message of the user, and out of the answer itself', () => {
     expect(view(user('go'), assistant([call('a')]), user([result('a'), text('and?')]))).toEqual([
       'user: go',
       'assistant: call a',
@@ -79,7 +79,7 @@ describe('calls and results', () => {
     ['interrupted', { interrupted: true }, '[no result: interrupted, outcome unknown]'],
     ['failed', { failed: true }, '[no result: the turn failed, outcome unknown]'],
     ['imported', { imported: { from: 'elsewhere' } }, '[no result: imported without it]'],
-  ] as const)('that are missing are labelled: %s (R27)', (reason, meta, label) => {
+  ] as const)('labels missing results: %s (R27)', (reason, meta, label) => {
     const path = pathOf(user('go'), marked(assistant([call('a'), call('b')]), meta), results(result('b')))
     expect(repair(path)[2]!.blocks).toEqual([
       {
@@ -94,14 +94,14 @@ describe('calls and results', () => {
     ])
   })
 
-  it('that are missing without a word were interrupted, unless the turn is known to have failed (R27)', () => {
+  it('labels unexplained missing results as interrupted, unless the turn failed (R27)', () => {
     expect(view(user('go'), assistant([call('a')])).at(-1)).toContain('interrupted, outcome unknown')
     expect(
       view(
         user('go'),
         assistant([call('a')]),
         marked(assistant('I was sa'), { failed: true }),
-        user('go on'),
+        user('continue'),
       )[2],
     ).toContain('the turn failed')
     expect(view(user('go'), assistant([call('a')]), erased(results(result('a'))))).toEqual([
@@ -111,7 +111,7 @@ describe('calls and results', () => {
     ])
   })
 
-  it('without a call are told as text, and so is a second result of one call', () => {
+  it('turns a result without a call, and a second result of one call, into text', () => {
     expect(view(user('go'), results(result('x', { n: 1 })), assistant('ok'))).toEqual([
       'user: go',
       'tool_result: [result of read, whose call is not in the conversation]\n{"n":1}',
@@ -124,7 +124,7 @@ describe('calls and results', () => {
     ])
   })
 
-  it('with ids that recur are told apart: a result belongs to the newest call before it', () => {
+  it('pairs a result with the newest earlier call if ids recur', () => {
     expect(
       view(
         user('one'),
@@ -149,7 +149,7 @@ describe('calls and results', () => {
     ])
   })
 
-  it('may come with an image, which follows the results', () => {
+  it('puts an image of the user after the results', () => {
     const image = { type: 'image', mime: 'image/png', data: 'AAAA' } as const
     const path = pathOf(
       user('go'),
@@ -164,10 +164,14 @@ describe('calls and results', () => {
   })
 })
 
-describe('thinking', () => {
-  it('with a signature stays unchanged before its call, in every exchange', () => {
+describe('repair of thinking', () => {
+  it('keeps signed thinking unchanged before its call, in every exchange', () => {
     const signed = thought('hm', 'sig')
-    const redacted = { type: 'thinking', text: '', metadata: { anthropic: { redactedData: 'x' } } } as const
+    const redacted = {
+      type: 'thinking',
+      text: '',
+      metadata: { anthropic: { redactedData: 'x' } },
+    } as const
     const path = pathOf(
       user('one'),
       assistant([redacted, signed, call('a')]),
@@ -180,7 +184,7 @@ describe('thinking', () => {
     expect(second!.blocks).toBe(path[3]!.blocks)
   })
 
-  it('without one stays only beside the calls of the exchange in progress', () => {
+  it('keeps unsigned thinking only next to the calls of the exchange in progress', () => {
     const step = (id: string) => [assistant([thought('hm'), call(id)]), results(result(id))]
     expect(
       view(user('one'), ...step('a'), user('two'), ...step('b'), assistant([thought('so'), text('done')])),
@@ -195,7 +199,7 @@ describe('thinking', () => {
     ])
   })
 
-  it('that led to nothing is left out: an answer cut off while thinking', () => {
+  it('drops trailing thinking of an answer that was cut off', () => {
     const cut = marked(assistant([thought('hm', 'sig')]), { interrupted: true })
     expect(view(user('one'), cut, user('two'))).toEqual(['user: one', 'user: two'])
     expect(view(user('one'), assistant([text('so'), thought('hm', 'sig')]))).toEqual([
@@ -205,8 +209,8 @@ describe('thinking', () => {
   })
 })
 
-describe('other things', () => {
-  it('said by the system stand where they were said, those before the first question at the beginning', () => {
+describe('repair of other messages', () => {
+  it('keeps system messages in their position, and moves those before the first question to the beginning', () => {
     expect(
       view(
         assistant('Ciao!'),
@@ -226,13 +230,13 @@ describe('other things', () => {
     ])
   })
 
-  it('said by the system between a call and its result do not part them', () => {
+  it('keeps a call with its result across a system message', () => {
     expect(view(user('go'), assistant([call('a')]), system('Quick!'), results(result('a'))).slice(1)).toEqual(
       ['assistant: call a', 'tool_result: a = "result of a"', 'system: Quick!'],
     )
   })
 
-  it('that were erased show as such, and keep their place', () => {
+  it('shows erased messages as such, in their position', () => {
     expect(view(erased(user('secret')), erased(assistant('secret')), user('so'))).toEqual([
       'user: [erased]',
       'assistant: [erased]',
@@ -240,7 +244,7 @@ describe('other things', () => {
     ])
   })
 
-  it('that only a provider understands go back in its own answers, others are left out', () => {
+  it('keeps provider blocks in answers, and drops other unknown blocks', () => {
     const search = { type: 'provider_call', callId: 's', name: 'web_search', input: {} } as const
     const signed = {
       type: 'text',
@@ -253,13 +257,13 @@ describe('other things', () => {
     )
   })
 
-  it('of which only the beginning was read are named, not sent in half', () => {
+  it('replaces partial media by their name', () => {
     const [message] = pathOf(user([{ type: 'image', mime: 'image/png', data: 'AAAA' }]))
     const blobs = [{ hash: 'h', bytes: 99_999, pointer: '/blocks/0/data', whole: false }]
     expect(lines(repair([{ ...message!, blobs }]))).toEqual(['user: [image: image/png]'])
   })
 
-  it('are well-formed text: half a character is no text to a provider (R13)', () => {
+  it('makes text well-formed, because providers refuse unpaired surrogates (R13)', () => {
     const path = pathOf(
       user('a \ud800 b'),
       assistant([call('a', { '\udfff': ['\ud800'] })]),
@@ -268,7 +272,7 @@ describe('other things', () => {
     expect(JSON.stringify(repair(path))).not.toMatch(/\\ud[89a-f]/)
   })
 
-  it('change nothing that is stored', () => {
+  it('does not change the stored messages', () => {
     const path = pathOf(user('go'), assistant([call('a'), call('a')]), results(result('x')), user(''))
     const before = structuredClone(path)
     repair(path)

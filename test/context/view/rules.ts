@@ -2,8 +2,7 @@ import { isCall, isResult } from '../../../src/context/view/pairs.ts'
 import type { Block } from '../../../src/core/block.ts'
 import type { ContextMessage } from '../../../src/core/model.ts'
 
-/** What no context may have, whoever is to be given it: the rules that all providers share (settled 16). Returns
- *  what is wrong, or null. */
+/** Checks the rules that all providers share (settled 16). Returns the fault, or null. */
 export function shapeFault(messages: readonly ContextMessage[]): string | null {
   const start = messages.findIndex(message => message.role !== 'system')
   const talk = start === -1 ? [] : messages.slice(start)
@@ -45,7 +44,7 @@ function isEmptyText(block: Block): boolean {
   return block.type === 'text' && block.metadata === undefined && String(block.text).trim() === ''
 }
 
-/** `JSON.stringify` writes half a pair as its number, and whole pairs as they are. */
+/** `JSON.stringify` escapes an unpaired surrogate, and not a pair. */
 function isWellFormed(blocks: readonly Block[]): boolean {
   const changeable = blocks.filter(block => block.type !== 'thinking' || block.metadata === undefined)
   return !/\\ud[89a-f]/.test(JSON.stringify(changeable))

@@ -25,7 +25,7 @@ interface Case {
   readonly pinned: Pinned
 }
 
-const nobody: Author = { provider: 'nobody', model: 'none' }
+const anyAuthor: Author = { provider: 'unknown', model: 'none' }
 
 const casesOf = (author: Author): fc.Arbitrary<Case> =>
   fc
@@ -53,7 +53,7 @@ const casesOf = (author: Author): fc.Arbitrary<Case> =>
 
 const summaryTo = (message: Message | undefined) => (message ? { text: 'They met.', last: message.id } : null)
 
-/** The context, or null if it says that it cannot be made. */
+/** The context, or null if it cannot be made. */
 function fitted({ path, window, pinned }: Case, count = undefined as typeof countByCharacters | undefined) {
   try {
     return fit(path, window, pinned, count)
@@ -63,10 +63,10 @@ function fitted({ path, window, pinned }: Case, count = undefined as typeof coun
   }
 }
 
-describe('whatever is stored', { timeout: 120_000 }, () => {
-  it('no context breaks a rule that providers share', () => {
+describe('any stored path', { timeout: 120_000 }, () => {
+  it('gives a context that breaks no common rule of the providers', () => {
     fc.assert(
-      fc.property(casesOf(nobody), one => {
+      fc.property(casesOf(anyAuthor), one => {
         const context = fitted(one)
         if (context) expect(shapeFault(context.messages)).toBeNull()
       }),
@@ -74,9 +74,9 @@ describe('whatever is stored', { timeout: 120_000 }, () => {
     )
   })
 
-  it('a repaired path does not either, and nothing that was said is missing from it', () => {
+  it('gives a repaired path that breaks no rule either, and lacks no text', () => {
     fc.assert(
-      fc.property(arbitraryPath(nobody), path => {
+      fc.property(arbitraryPath(anyAuthor), path => {
         const view = repair(path)
         expect(shapeFault(view)).toBeNull()
         const shown = JSON.stringify(view)
@@ -91,10 +91,10 @@ describe('whatever is stored', { timeout: 120_000 }, () => {
     )
   })
 
-  it('every stored message is accounted for once, shown or not', () => {
+  it('counts every stored message once, shown or not', () => {
     const weightless = { tokens: () => 0, characters: () => 0 }
     fc.assert(
-      fc.property(arbitraryPath(nobody), path => {
+      fc.property(arbitraryPath(anyAuthor), path => {
         const items = viewOf(path, weightless)
         const stood = items.reduce((sum, { covers }) => sum + covers, 0)
         expect(stood).toBe(items.length === 0 ? 0 : path.length)
@@ -103,10 +103,10 @@ describe('whatever is stored', { timeout: 120_000 }, () => {
     )
   })
 
-  it('a context is within its budget, holds the newest question and is in order', () => {
+  it('gives a context within its budget, with the newest question, in order', () => {
     let made = 0
     fc.assert(
-      fc.property(casesOf(nobody), one => {
+      fc.property(casesOf(anyAuthor), one => {
         const context = fitted(one, countByCharacters)
         if (!context) return
         made++
@@ -119,12 +119,12 @@ describe('whatever is stored', { timeout: 120_000 }, () => {
       }),
       runs(1_000),
     )
-    // Where all of them are refused, nothing is proved.
+    // If all of them were refused, the test would prove nothing.
     expect(made).toBeGreaterThan(Number(process.env.PROPERTY_RUNS ?? 1_000) * 0.7)
   })
 })
 
-describe('whatever is stored, no provider refuses it for its shape', () => {
+describe('any stored path is accepted in shape by', () => {
   const providers = {
     'openai/gpt-5': openaiRefusal,
     'anthropic/claude-sonnet-4-5': anthropicRefusal,
@@ -153,7 +153,7 @@ describe('whatever is stored, no provider refuses it for its shape', () => {
     )
   })
 
-  it('over the wire, and all of them answer', { timeout: 60_000 }, async () => {
+  it('all of them over the wire, with an answer', { timeout: 60_000 }, async () => {
     const server = await startModelServer()
     try {
       const keys = { openai: 'k', anthropic: 'k', google: 'k', compatible: 'k' }
@@ -197,7 +197,8 @@ function isQuestion({ role, blocks, erased }: Message): boolean {
   return erased !== null || blocks.some(block => isMedia(block) || /\S/.test(textOf({ blocks: [block] })))
 }
 
-/** Where the answers and questions of a context stand in the path; results may have been moved to their calls. */
+/** The positions in the path of the answers and questions of a context; results may have moved to their
+ *  calls. */
 function placesIn({ messages }: Fitted, path: readonly Message[]): readonly number[] {
   const spoken = messages.filter(
     ({ role, id }) => id !== undefined && (role === 'user' || role === 'assistant'),

@@ -10,7 +10,7 @@ import { call, lines, result, text } from '../path.ts'
 
 const holder: Holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
 
-/** A conversation in a real store, in the middle of a turn that is held by somebody. */
+/** A conversation in a real store, in the middle of a turn that another process holds. */
 async function midTurn() {
   const store = await openStore(':memory:')
   const { conversation, branch } = await store.create()
@@ -37,7 +37,7 @@ async function midTurn() {
   }
 }
 
-it('a call whose turn was killed is answered in the view, and the store stays as it is (R27)', async () => {
+it('gives a call of a killed turn a synthetic result in the view, and stores nothing (R27)', async () => {
   await using talk = await midTurn()
   await talk.add({ role: 'user', blocks: 'delete it' })
   await talk.add({ role: 'assistant', blocks: [text('at once'), call('a')] })
@@ -54,7 +54,7 @@ it('a call whose turn was killed is answered in the view, and the store stays as
   expect(fit(path, { limit: 1_000 }).messages).toHaveLength(4)
 })
 
-it('a call whose turn failed says so, as the draft that the store kept of it does (R27)', async () => {
+it('gives a call of a failed turn a result that says so (R27)', async () => {
   await using talk = await midTurn()
   await talk.add({ role: 'user', blocks: 'delete it' })
   await talk.add({ role: 'assistant', blocks: [call('a')] })
@@ -74,7 +74,7 @@ it('a call whose turn failed says so, as the draft that the store kept of it doe
   ])
 })
 
-it('messages that were erased keep their place, and their calls and results stay paired', async () => {
+it('keeps the position of erased messages, and their calls and results paired', async () => {
   await using talk = await midTurn()
   await talk.add({ role: 'user', blocks: 'my password is 1234' })
   await talk.add({ role: 'assistant', blocks: [call('a')] }, { role: 'tool_result', blocks: [result('a')] })
@@ -88,7 +88,7 @@ it('messages that were erased keep their place, and their calls and results stay
   ])
 })
 
-it('counts stored by a caller are the ones that are used', async () => {
+it('uses token counts that the caller has stored', async () => {
   await using talk = await midTurn()
   await talk.add({ role: 'user', blocks: 'one', tokens: 700 })
   expect(fit(await talk.path(), { limit: 1_000 }).tokens.messages).toBe(700)

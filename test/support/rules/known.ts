@@ -1,5 +1,5 @@
-/** Faults that are known and not yet removed. These lists may only shrink: an entry that is no longer a fault fails the
- *  test, and has to be deleted. */
+/** Faults that are known and not yet removed. These lists may only shrink: an entry that is no longer a fault
+ *  fails the test, and has to be deleted. */
 
 /** Imports against the arrows. */
 export const knownArrows: readonly string[] = []
@@ -14,4 +14,4 @@ export const knownTypeNames: readonly string[] = []
 export const knownValueNames: readonly string[] = []
 
 /** The largest share of files with a single importer, in percent. */
-export const mostOneImporterPercent = 26.4
+export const mostOneImporterPercent = 26.2

@@ -39,8 +39,8 @@ export const layout: Rule = files =>
 /** These open a store and hand it to commands. */
 const storeOpeners = ['src/cli/main.ts', 'src/cli/store/with-store.ts']
 
-/** A consumer names the narrowest port that it needs, and not the whole `Store`. Drivers implement all of it, and
- *  the contract tests all of it. */
+/** A consumer names the narrowest port that it needs, and not the whole `Store`. Drivers implement all of it,
+ *  and the contract tests all of it. */
 export const narrowPorts: Rule = files =>
   files
     .filter(({ path }) => path.startsWith('src/') && !/^src\/(core|stores|testing|index\.ts)/.test(path))
