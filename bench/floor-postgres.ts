@@ -68,7 +68,7 @@ export async function openPostgresFloor(url: string): Promise<PostgresContender>
       return (rows[0] as { head: string | null }).head
     },
     async append(id, head, { key, model, usage, messages }) {
-      const blocks = messages.map(message => JSON.stringify(message.blocks))
+      const blocks = messages.map(message => JSON.stringify(message.content))
       const tokens = blocks.map(text => Math.ceil(text.length / 4))
       const ids = messages.map(timeId)
       const last = ids.at(-1)!

@@ -100,7 +100,7 @@ export function openFloor(file: string, durability: Durability, ids: 'time' | 'h
     let parent = head
     let total = 0
     for (const message of turn.messages) {
-      const blocks = JSON.stringify(message.blocks)
+      const blocks = JSON.stringify(message.content)
       const tokens = Math.ceil(blocks.length / 4)
       const next = makeId(parent, message, now, blocks)
       prepared.message.run(next, c, ++seq, parent, message.role, now, tokens, turn.key, blocks)

@@ -11,7 +11,7 @@ export interface WorkTurn {
 
 export interface WorkMessage extends NewMessage {
   readonly role: Role
-  readonly blocks: readonly Block[]
+  readonly content: readonly Block[]
 }
 
 const words = (
@@ -58,10 +58,10 @@ export function makeTurn(number: number): WorkTurn {
     model: 'model-large-4',
     usage: { input: 12_000 + (number % 1_000), output: 900 },
     messages: [
-      { role: 'user', blocks: [{ type: 'text', text: prose(random, 300) }] },
+      { role: 'user', content: [{ type: 'text', text: prose(random, 300) }] },
       {
         role: 'assistant',
-        blocks: [
+        content: [
           { type: 'thinking', text: prose(random, 500) },
           { type: 'text', text: prose(random, 150) },
           {
@@ -72,10 +72,10 @@ export function makeTurn(number: number): WorkTurn {
           },
         ],
       },
-      { role: 'tool_result', blocks: [{ type: 'tool_result', callId, output: prose(random, 1_800) }] },
+      { role: 'tool_result', content: [{ type: 'tool_result', callId, output: prose(random, 1_800) }] },
       {
         role: 'assistant',
-        blocks: [
+        content: [
           { type: 'thinking', text: prose(random, 300) },
           { type: 'text', text: prose(random, 800) },
         ],

@@ -5,8 +5,8 @@ const file = '.skein/example.db'
 let store = await openStore(file)
 let { branch } = await store.findOrCreate('example:talk')
 await store.append(branch, branch.head, [
-  { role: 'user', blocks: `Hello, it is ${new Date().toISOString()}.` },
-  { role: 'assistant', blocks: 'Noted.' },
+  { role: 'user', content: `Hello, it is ${new Date().toISOString()}.` },
+  { role: 'assistant', content: 'Noted.' },
 ])
 await store.close()
 

@@ -7,17 +7,17 @@ const store = await openStore(':memory:')
 const { conversation, branch } = await store.create()
 
 // An append names the branch and the head that the caller has seen.
-const asked = await store.append(branch, null, [{ role: 'user', blocks: 'Find a name for my boat.' }])
-const answered = await store.append(branch, asked.head, [{ role: 'assistant', blocks: 'Otter.' }])
-await store.append(branch, answered.head, [{ role: 'user', blocks: 'Good. And for the dinghy?' }])
+const asked = await store.append(branch, null, [{ role: 'user', content: 'Find a name for my boat.' }])
+const answered = await store.append(branch, asked.head, [{ role: 'assistant', content: 'Otter.' }])
+await store.append(branch, answered.head, [{ role: 'user', content: 'Good. And for the dinghy?' }])
 
 // A fork at the question: a second answer. Both stay, each on its branch.
 const second = await store.createBranch(conversation.id, asked.head, { name: 'second-try' })
-const other = await store.append(second, asked.head, [{ role: 'assistant', blocks: 'Heron.' }])
-await store.append(second, other.head, [{ role: 'user', blocks: 'Too proud.' }])
+const other = await store.append(second, asked.head, [{ role: 'assistant', content: 'Heron.' }])
+await store.append(second, other.head, [{ role: 'user', content: 'Too proud.' }])
 
 // Two writers that saw the same head: the second is refused, or gets a sibling branch on request.
-const late = await store.append(branch, answered.head, [{ role: 'user', blocks: 'Does it float?' }], {
+const late = await store.append(branch, answered.head, [{ role: 'user', content: 'Does it float?' }], {
   onConflict: 'sibling',
 })
 console.log(`the second writer is on ${late.branch.name} (${late.outcome})\n`)

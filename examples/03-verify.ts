@@ -16,14 +16,14 @@ try {
   const store = await openStore(file)
   const { branch } = await store.create({ title: 'A month of talk' })
   const { head, ids } = await store.append(branch, null, [
-    { role: 'user', blocks: 'Transfer 10 to Anna. My password is swordfish.' },
+    { role: 'user', content: 'Transfer 10 to Anna. My password is swordfish.' },
     {
       role: 'assistant',
-      blocks: [{ type: 'tool_call', callId: 'c1', name: 'transfer', input: { to: 'Anna', sum: 10 } }],
+      content: [{ type: 'tool_call', callId: 'c1', name: 'transfer', input: { to: 'Anna', sum: 10 } }],
     },
-    { role: 'tool_result', blocks: [{ type: 'tool_result', callId: 'c1', output: 'ok '.repeat(10_000) }] },
+    { role: 'tool_result', content: [{ type: 'tool_result', callId: 'c1', output: 'ok '.repeat(10_000) }] },
   ])
-  await store.append(branch, head, [{ role: 'assistant', blocks: 'Done.' }])
+  await store.append(branch, head, [{ role: 'assistant', content: 'Done.' }])
   // An erased message is not damaged: its content is gone, its place and its hash stay.
   await store.eraseMessages([ids[0]], { by: 'the person', reason: 'a password' })
   await store.close()

@@ -37,7 +37,7 @@ await generateText({
 
 const { head } = await store.getBranch(await later.place())
 for (const message of await pathOf(store, head!)) {
-  const [block] = message.blocks
+  const [block] = message.content
   const tool =
     block?.type === 'tool_call' ? `calls ${block.name}` : block?.type === 'tool_result' && block.output
   console.log(`${message.role.padEnd(11)} ${tool || textOf(message)}`)

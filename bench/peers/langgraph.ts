@@ -67,7 +67,7 @@ function refuse(what: string): never {
   throw new Error(`LangGraph's saver cannot ${what}`)
 }
 
-function messageOf({ role, blocks }: WorkMessage, kinds: Record<string, Make>): unknown {
+function messageOf({ role, content: blocks }: WorkMessage, kinds: Record<string, Make>): unknown {
   const make = (kind: string, fields: object) => new kinds[kind]!(fields)
   const [first] = blocks as { type: string; text?: string; callId?: string; output?: unknown }[]
   if (role === 'user') return make('HumanMessage', { content: first!.text })

@@ -67,7 +67,7 @@ function messagesOf(threadId: string, { messages }: WorkTurn, nextTime: () => Da
   }))
 }
 
-function contentOf({ blocks }: WorkMessage): object {
+function contentOf({ content: blocks }: WorkMessage): object {
   const parts = blocks.map(block => {
     if (block.type === 'text') return block
     if (block.type === 'thinking') return { type: 'reasoning', reasoning: block.text, details: [] }

@@ -51,7 +51,7 @@ async function* send({ file }: { file: string }): AsyncGenerator<Measured> {
     async *stream() {
       asked = performance.now()
       const answer = {
-        blocks: [{ type: 'text', text: 'ok' }],
+        content: [{ type: 'text', text: 'ok' }],
         finish: 'stop',
         usage: {},
         model: null,

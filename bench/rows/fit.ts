@@ -22,7 +22,7 @@ function makePath(): Message[] {
   let pathTokens = 0
   return makeTurns(0, messages / 4)
     .flatMap(turn => turn.messages as readonly WorkMessage[])
-    .map(({ role, blocks }, seq): Message => {
+    .map(({ role, content: blocks }, seq): Message => {
       const tokens = estimateTokens(blocks)
       pathTokens += tokens
       return {
@@ -32,7 +32,7 @@ function makePath(): Message[] {
         seq,
         depth: seq,
         role,
-        blocks,
+        content: blocks,
         plain: false,
         meta: null,
         createdAt: new Date(seq),
@@ -49,7 +49,11 @@ function makePath(): Message[] {
 
 /** The lower bound: a new message of role and blocks for each stored one. */
 function copy(path: readonly Message[]): readonly object[] {
-  return path.map(({ role, blocks, id }) => ({ role, blocks: blocks.map(block => ({ ...block })), id }))
+  return path.map(({ role, content: blocks, id }) => ({
+    role,
+    content: blocks.map(block => ({ ...block })),
+    id,
+  }))
 }
 
 async function* fitting(): AsyncGenerator<Fits> {

@@ -74,14 +74,14 @@ async function askTheSdk(store: Store | null): Promise<Ask> {
 
 /** One turn: stores the question, the answer while it arrives, and then the complete answer. */
 async function ask(store: Store | null, branch: BranchRef | null, url: string): Promise<void> {
-  const words = [{ role: 'user', blocks: 'Tell me everything.' }] as const
+  const words = [{ role: 'user', content: 'Tell me everything.' }] as const
   const turn = store && branch ? await beginTurn(store, branch, { words }) : null
   let answer = ''
   for await (const token of tokensOf(url)) {
     answer += token
     turn?.draft({ type: 'text', text: token })
   }
-  await turn?.add([{ role: 'assistant', blocks: answer }], { usage: { output: tokens } })
+  await turn?.add([{ role: 'assistant', content: answer }], { usage: { output: tokens } })
   await turn?.end('complete')
 }
 

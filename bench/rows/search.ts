@@ -36,12 +36,12 @@ const firstSaid = Date.parse('2020-01-01')
 
 function messageOf(number: number): NewMessage {
   if (texts.length === 0) {
-    for (let i = 0; i < 1_000; i++) texts.push((makeTurn(i).messages[0].blocks[0] as { text: string }).text)
+    for (let i = 0; i < 1_000; i++) texts.push((makeTurn(i).messages[0].content[0] as { text: string }).text)
   }
   const marks = `${number % 5 === 0 ? 'common ' : ''}${number % 15_000 === 77 ? 'rarely ' : ''}`
   const role = number % 2 === 0 ? 'user' : 'assistant'
   const at = new Date(firstSaid + number * 10_000)
-  return { role, at, blocks: `${marks}${number} ${texts[number % 1_000]!.slice(0, 190)}` }
+  return { role, at, content: `${marks}${number} ${texts[number % 1_000]!.slice(0, 190)}` }
 }
 
 const questions = {

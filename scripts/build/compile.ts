@@ -59,10 +59,10 @@ async function makeStore(path: string): Promise<string> {
   await using store = await openStore(path)
   const { conversation, branch } = await store.create({ title: 'A bridge' })
   await store.append(branch, null, [
-    { role: 'user', blocks: [{ type: 'text', text: 'Which bridge is the longest?' }] },
+    { role: 'user', content: [{ type: 'text', text: 'Which bridge is the longest?' }] },
     {
       role: 'assistant',
-      blocks: [{ type: 'text', text: 'The **Danyang** bridge:\n\n```js\nlongest()\n```' }],
+      content: [{ type: 'text', text: 'The **Danyang** bridge:\n\n```js\nlongest()\n```' }],
     },
   ])
   return conversation.id

@@ -67,7 +67,7 @@ export function createAgent(options: AgentOptions): Agent {
   }
 
   const send: Agent['send'] = (target, words, sending = {}) => {
-    const message = typeof words === 'string' ? ({ role: 'user', blocks: words } as const) : words
+    const message = typeof words === 'string' ? ({ role: 'user', content: words } as const) : words
     checkWords(message)
     return start(target, sending.signal, (emit, signal) =>
       runTurn(state, { target, words: [message], options: sending, emit, signal }),
@@ -131,7 +131,7 @@ function summarizerOf({ summarizer, model }: AgentOptions, window: Window): Agen
 }
 
 /** No provider accepts an empty message. */
-function checkWords({ blocks }: NewMessage): void {
+function checkWords({ content: blocks }: NewMessage): void {
   const isEmpty = typeof blocks === 'string' ? blocks.trim() === '' : blocks.every(isBlank)
   if (isEmpty) throw new InvalidError('words', 'must not be empty')
 }

@@ -50,9 +50,9 @@ function interruptedAt(at: Interruption['at']): Interruption {
 function openCalls(asked: Message, path: readonly Message[]): readonly ToolCallBlock[] {
   const after = path.slice(path.indexOf(asked) + 1)
   const answered = new Set(
-    after.flatMap(message => message.blocks.filter(isResult).map(block => block.callId)),
+    after.flatMap(message => message.content.filter(isResult).map(block => block.callId)),
   )
-  return asked.blocks.filter(isCall).filter(call => !answered.has(call.callId))
+  return asked.content.filter(isCall).filter(call => !answered.has(call.callId))
 }
 
 /** Ids of calls come from the provider and may recur in other messages. */

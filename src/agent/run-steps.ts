@@ -117,8 +117,8 @@ async function nextAnswer(
     step,
     emit,
   })
-  const { blocks, finish, usage } = answer
-  const message = withTokens({ role: 'assistant', blocks }, loop.count)
+  const { content: blocks, finish, usage } = answer
+  const message = withTokens({ role: 'assistant', content: blocks }, loop.count)
   const calls = blocks.filter((block): block is ToolCallBlock => block.type === 'tool_call')
   const { ids } = await recording.add([message], {
     model: answer.model ?? loop.model.id,
@@ -171,6 +171,6 @@ export function pinnedTokens(system: string | null, tools: Tools): number {
  *  again. */
 export function withTokens(message: NewMessage, count: CountTokens | undefined): NewMessage {
   if (!count || message.tokens !== undefined) return message
-  const { blocks } = message
+  const { content: blocks } = message
   return { ...message, tokens: count(typeof blocks === 'string' ? [{ type: 'text', text: blocks }] : blocks) }
 }

@@ -284,7 +284,7 @@ export const continuationPrompt = '[Your last answer was interrupted. Continue w
 /** Asks the model to continue its interrupted answer. The message is in this context only and is not
  *  stored. */
 function withNudge(history: History): History {
-  return withWords(history, [{ role: 'user', blocks: continuationPrompt }])
+  return withWords(history, [{ role: 'user', content: continuationPrompt }])
 }
 
 function replyOf(

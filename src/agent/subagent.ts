@@ -60,7 +60,7 @@ export function subagent(
       const parent = conversationId === null ? {} : { parent: { conversationId, messageId } }
       const place = store ? await store.create({ kind: 'subagent', label, ...parent }) : null
       const conversation = place?.conversation.id ?? null
-      const words = { role: 'user', blocks: task, label } as const
+      const words = { role: 'user', content: task, label } as const
       const run = agent.send(place?.branch ?? label, words, { signal })
       let usage: Usage = {}
       let failure: unknown = null

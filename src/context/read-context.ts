@@ -56,7 +56,7 @@ export interface ReadContext extends ReadHistory {
  *
  * await using store = await openStore(':memory:')
  * const { branch } = await store.create()
- * const { head } = await store.append(branch, null, [{ role: 'user', blocks: 'Why is the build red?' }])
+ * const { head } = await store.append(branch, null, [{ role: 'user', content: 'Why is the build red?' }])
  *
  * const window = windowOf('claude-sonnet-4-5')
  * const { fitted } = await readContext(store, head, window, { system: 'Be brief.' })
@@ -103,7 +103,7 @@ function uncovered(tail: Tail, covering: CoveringSummary | null, count: CountTok
   const before = Math.max(0, tail.olderTokens - (covering?.tokens ?? 0))
   return {
     messages: Math.max(0, tail.older - from) + read.length,
-    tokens: before + sum(read, message => (count ? count(message.blocks) : message.tokens)),
+    tokens: before + sum(read, message => (count ? count(message.content) : message.tokens)),
   }
 }
 
@@ -141,7 +141,7 @@ async function readTail(
   if (!count) return tail
   for (let i = 0; i < widenings && tail.older > 0; i++) {
     const stored = sum(tail.messages, message => message.tokens)
-    const counted = sum(tail.messages, message => count(message.blocks))
+    const counted = sum(tail.messages, message => count(message.content))
     if (counted >= budget * 0.75 || counted >= stored * 0.75) break
     // Assumes the same ratio of counted to stored tokens for the rest.
     const wider = await shown((budget * stored) / Math.max(1, counted), Math.min(most, widest))

@@ -15,6 +15,6 @@ export function messageOfDraft(
     if (open?.type === type) blocks[blocks.length - 1] = { type, text: open.text + text }
     else blocks.push({ type, text })
   }
-  const message = { role: 'assistant', blocks } as const
+  const message = { role: 'assistant', content: blocks } as const
   return status === 'complete' ? message : { ...message, meta: { [status]: true } }
 }

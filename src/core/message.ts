@@ -17,7 +17,7 @@ export function isNonEmpty<T>(list: readonly T[]): list is NonEmpty<T> {
 /** A message to store. A plain string is stored and returned as a plain string. */
 export interface NewMessage {
   readonly role: RoleInput
-  readonly blocks: string | readonly Block[]
+  readonly content: string | readonly Block[]
   readonly meta?: JsonObject
   /** The time of the message. Default: now. Imports pass their own times. */
   readonly at?: Date
@@ -53,7 +53,7 @@ export interface Message {
   /** Messages before this one on its path: 0 for a root. */
   readonly depth: number
   readonly role: Role
-  readonly blocks: readonly Block[]
+  readonly content: readonly Block[]
   /** True if the content was given as a plain string: `contentOf` returns a string then. */
   readonly plain: boolean
   readonly meta: JsonObject | null
@@ -71,7 +71,7 @@ export interface Message {
 
 /** The content in the form in which it was given: a string or blocks. */
 export function contentOf(message: Message): string | readonly Block[] {
-  return message.plain ? textOf(message) : message.blocks
+  return message.plain ? textOf(message) : message.content
 }
 
 /** The text blocks joined by a blank line.
@@ -81,13 +81,13 @@ export function contentOf(message: Message): string | readonly Block[] {
  * import { textOf } from 'skein'
  *
  * const call = { type: 'tool_call', callId: 'c1', name: 'bash', input: { command: 'ls' } } as const
- * console.log(textOf({ blocks: [{ type: 'text', text: 'I look.' }, call] })) // I look.
+ * console.log(textOf({ content: [{ type: 'text', text: 'I look.' }, call] })) // I look.
  * ```
  */
-export function textOf(message: { readonly blocks: string | readonly Block[] }): string {
-  if (typeof message.blocks === 'string') return message.blocks
+export function textOf(message: { readonly content: string | readonly Block[] }): string {
+  if (typeof message.content === 'string') return message.content
   const texts: string[] = []
-  for (const block of message.blocks) {
+  for (const block of message.content) {
     if (block.type === 'text' && typeof block.text === 'string') texts.push(block.text)
   }
   return texts.join('\n\n')

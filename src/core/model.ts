@@ -7,7 +7,7 @@ import type { Usage } from './turn.ts'
 /** A message of a context, the input of one model call. Never stored. */
 export interface ContextMessage {
   readonly role: Role
-  readonly blocks: readonly Block[]
+  readonly content: readonly Block[]
   /** The stored message that it represents, if any. */
   readonly id?: MessageId
 }
@@ -34,7 +34,7 @@ export type Finish = 'stop' | 'tool_calls' | 'length' | 'filtered' | 'other'
 /** A complete answer. */
 export interface ModelAnswer {
   /** Text, thinking and tool calls in order. `metadata` holds what the provider needs back. */
-  readonly blocks: readonly Block[]
+  readonly content: readonly Block[]
   readonly finish: Finish
   readonly usage: Usage
   /** The model that answered, as the provider names it. Null if the provider does not say. */

@@ -153,10 +153,10 @@ export interface ConversationWriter {
    *
    * await using store = await openStore(':memory:')
    * const { branch } = await store.create()
-   * const { head } = await store.append(branch, null, [{ role: 'user', blocks: 'Hello' }])
+   * const { head } = await store.append(branch, null, [{ role: 'user', content: 'Hello' }])
    *
    * // Another writer has read the old head. It is refused, or continues on a sibling branch.
-   * const late = [{ role: 'user', blocks: 'Hello?' }] as const
+   * const late = [{ role: 'user', content: 'Hello?' }] as const
    * try {
    *   await store.append(branch, null, late)
    * } catch (error) {
@@ -185,13 +185,13 @@ export interface ConversationWriter {
    * await using store = await openStore(':memory:')
    * const { conversation, branch } = await store.create()
    * const { ids } = await store.append(branch, null, [
-   *   { role: 'user', blocks: 'Name a colour.' },
-   *   { role: 'assistant', blocks: 'Red.' },
+   *   { role: 'user', content: 'Name a colour.' },
+   *   { role: 'assistant', content: 'Red.' },
    * ])
    *
    * // Fork after the question: one row is written, no message is copied.
    * const fork = await store.createBranch(conversation.id, ids[0], { name: 'another-try' })
-   * const { head } = await store.append(fork, fork.head, [{ role: 'assistant', blocks: 'Blue.' }])
+   * const { head } = await store.append(fork, fork.head, [{ role: 'assistant', content: 'Blue.' }])
    * console.log((await pathOf(store, head)).map(textOf)) // [ 'Name a colour.', 'Blue.' ]
    * ```
    */
@@ -247,7 +247,7 @@ export interface Searcher {
    *
    * await using store = await openStore(':memory:')
    * const { branch } = await store.create({ title: 'Staging' })
-   * await store.append(branch, null, [{ role: 'user', blocks: 'The websocket drops at 02:00.' }])
+   * await store.append(branch, null, [{ role: 'user', content: 'The websocket drops at 02:00.' }])
    *
    * const { items } = await store.search('websocket drop*')
    * for (const { conversation, snippet } of items) console.log(`${conversation.title}: ${snippet.text}`)
@@ -344,7 +344,7 @@ export interface Verifier {
    *
    * await using store = await openStore(':memory:')
    * const { branch } = await store.create()
-   * await store.append(branch, null, [{ role: 'user', blocks: 'Keep this.' }])
+   * await store.append(branch, null, [{ role: 'user', content: 'Keep this.' }])
    *
    * const { messages, damaged } = await store.verify({ onFinding: finding => console.error(finding) })
    * console.log(`${messages} message checked, ${damaged} conversations damaged`)

@@ -33,14 +33,14 @@ export function prepareMessages(
 export function prepareMessage(message: NewMessage, field: string): PreparedMessage {
   if (!isPlainObject(message)) throw new InvalidError(field, `must be a message, got ${typeName(message)}`)
   const role = readRole(message.role, `${field}.role`)
-  checkContent(message.blocks, message.meta, field)
+  checkContent(message.content, message.meta, field)
   return {
     role,
     body: bodyOf(message, field),
     time: message.at === undefined ? null : checkTime(message.at, `${field}.at`),
     tokens:
       message.tokens === undefined
-        ? estimateTokens(message.blocks)
+        ? estimateTokens(message.content)
         : checkCount(message.tokens, `${field}.tokens`, 0, 2 ** 31 - 1),
     label: message.label === undefined ? null : checkName(message.label, `${field}.label`),
     said: role === 'user' ? textOf(message) : null,
@@ -54,13 +54,13 @@ export const longestBody = 67_108_864
 function bodyOf(message: NewMessage, field: string): Body {
   let body: Body | undefined
   try {
-    body = encodeBody(message.blocks, message.meta)
+    body = encodeBody(message.content, message.meta)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
   }
   if (body && body.text.length <= longestBody) return body
   throw new InvalidError(
-    `${field}.blocks`,
+    `${field}.content`,
     `must be at most ${longestBody} characters of JSON, large strings apart`,
   )
 }
@@ -92,8 +92,8 @@ export function readRole(role: unknown, field: string): Role {
 }
 
 /** Accepts the content of a message. Throws InvalidError naming the field. */
-export function checkContent(blocks: unknown, meta: unknown, field: string): void {
-  checkBlocks(blocks, `${field}.blocks`)
+export function checkContent(blocks: unknown, meta: unknown, field: string, name = 'content'): void {
+  checkBlocks(blocks, `${field}.${name}`)
   if (meta === undefined) return
   if (!isPlainObject(meta))
     throw new InvalidError(`${field}.meta`, `must be a JSON object, got ${typeName(meta)}`)

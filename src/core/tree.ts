@@ -32,9 +32,9 @@ interface Growing<T> extends Tree<T> {
  * await using store = await openStore(':memory:')
  * const { conversation } = await store.create()
  * await store.save(conversation.id, [
- *   { message: { role: 'user', blocks: 'Name a colour.' }, parent: null },
- *   { message: { role: 'assistant', blocks: 'Red.' }, parent: { item: 0 } },
- *   { message: { role: 'assistant', blocks: 'Blue.' }, parent: { item: 0 } },
+ *   { message: { role: 'user', content: 'Name a colour.' }, parent: null },
+ *   { message: { role: 'assistant', content: 'Red.' }, parent: { item: 0 } },
+ *   { message: { role: 'assistant', content: 'Blue.' }, parent: { item: 0 } },
  * ])
  *
  * const { items } = await store.listMessages({ conversationId: conversation.id })

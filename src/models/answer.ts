@@ -35,7 +35,12 @@ export function answerBuilder(fromProvider: (name: string) => string, model: str
       const { end } = arriving
       if (end === null || end.reason === 'interrupted' || end.reason === 'error') throw new BrokenOff()
       const blocks = blocksOf(arriving.content, model).map(block => renamed(block, fromProvider))
-      return { blocks, finish: finishOf(end.reason, blocks), usage: end.usage, model: arriving.model }
+      return {
+        content: blocks,
+        finish: finishOf(end.reason, blocks),
+        usage: end.usage,
+        model: arriving.model,
+      }
     },
   }
 }

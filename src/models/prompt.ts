@@ -72,17 +72,17 @@ function alternating(messages: readonly ContextMessage[], write: Writer): Side[]
   }
   for (const message of messages) {
     if (message.role === 'assistant') {
-      const parts = message.blocks.flatMap(write.answerPart)
+      const parts = message.content.flatMap(write.answerPart)
       if (parts.length > 0) side('assistant').parts.push(...parts)
     }
-    const results = message.blocks.filter(isResult)
+    const results = message.content.filter(isResult)
     for (const block of results) {
       const { part, beside } = write.result(block)
       side('user').results.push(part)
       if (beside.length > 0) side('user').said.push({ role: 'user', content: [...beside] })
     }
     if (message.role === 'user' || message.role === 'tool_result') {
-      const content = message.blocks.flatMap(write.userPart)
+      const content = message.content.flatMap(write.userPart)
       const isSilent = content.length === 0 && message.role === 'user' && results.length === 0
       if (isSilent) side('user').said.push({ role: 'user', content: [{ type: 'text', text: '(no words)' }] })
       else if (content.length > 0) side('user').said.push({ role: 'user', content })
@@ -226,8 +226,8 @@ function marked(prompt: LanguageModelV4Prompt, { cacheMark }: Dialect): Language
 
 /** The blocks after the last message of the user. */
 function currentTurn(messages: readonly ContextMessage[]): ReadonlySet<Block> {
-  const spoke = messages.findLastIndex(message => message.role === 'user' && !message.blocks.some(isResult))
-  return new Set(messages.slice(spoke + 1).flatMap(message => message.blocks))
+  const spoke = messages.findLastIndex(message => message.role === 'user' && !message.content.some(isResult))
+  return new Set(messages.slice(spoke + 1).flatMap(message => message.content))
 }
 
 function words(text: string): Side {

@@ -144,7 +144,7 @@ const answers: readonly Answerer[] = [
 ]
 
 function fallback(asked: string, question: ContextMessage, { answered }: ScriptedMemory): string {
-  const media = question.blocks.filter(block => block.type !== 'text').map(block => block.type)
+  const media = question.content.filter(block => block.type !== 'text').map(block => block.type)
   const seen = media.length === 0 ? '' : ` With it came: ${media.join(', ')}.`
   const heard = asked === '' ? 'You sent no words.' : `You said: ${shown(asked)}`
   const known = answered.some(text => text.includes(hint))

@@ -77,10 +77,10 @@ export function newResults(
   const since = messages.slice(
     messages.findLastIndex(message => message.role === 'user' || message.role === 'assistant'),
   )
-  const blocks = since.flatMap(message => message.blocks.filter(isKnown))
+  const blocks = since.flatMap(message => message.content.filter(isKnown))
   const names = new Map(
     messages
-      .flatMap(message => message.blocks.filter(isKnown))
+      .flatMap(message => message.content.filter(isKnown))
       .flatMap(block => (block.type === 'tool_call' ? [[block.callId, block.name] as const] : [])),
   )
   return blocks.flatMap(block => {
@@ -103,7 +103,7 @@ export function withHistories(messages: readonly ContextMessage[]): readonly Con
   return messages.flatMap(message => {
     if (message.role !== 'user' && message.role !== 'system') return [message]
     const told: ContextMessage[] = []
-    const blocks = message.blocks.flatMap(block => {
+    const blocks = message.content.flatMap(block => {
       if (block.type !== 'text') return [block]
       const { text } = block as TextBlock
       const lines = historyText.exec(text)?.[1]
@@ -112,7 +112,7 @@ export function withHistories(messages: readonly ContextMessage[]): readonly Con
       const rest = text.replace(historyText, '')
       return rest === '' ? [] : [{ ...block, text: rest } as TextBlock]
     })
-    return blocks.length === 0 ? told : [...told, { ...message, blocks }]
+    return blocks.length === 0 ? told : [...told, { ...message, content: blocks }]
   })
 }
 
@@ -120,7 +120,7 @@ function historyMessages(lines: string): readonly ContextMessage[] {
   return lines.split(/\n(?=(?:User|Assistant): )/).flatMap(line => {
     const [, who, text] = /^(User|Assistant): ([\s\S]*)$/.exec(line) ?? []
     if (text === undefined) return []
-    return [{ role: who === 'User' ? 'user' : 'assistant', blocks: [{ type: 'text', text }] } as const]
+    return [{ role: who === 'User' ? 'user' : 'assistant', content: [{ type: 'text', text }] } as const]
   })
 }
 

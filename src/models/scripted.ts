@@ -114,7 +114,7 @@ async function* play(
   if (answer.breakAfter !== undefined) throw new ModelError(id, 'the answer broke off', { retryable: true })
   request.signal?.throwIfAborted()
   const usage = answer.usage ?? { input, output: estimateTokens(blocks) }
-  yield { type: 'answer', answer: { blocks, finish, usage, model: id } satisfies ModelAnswer }
+  yield { type: 'answer', answer: { content: blocks, finish, usage, model: id } satisfies ModelAnswer }
 }
 
 function tooLong(id: string, limit: number, needed: number): ContextLengthError {
@@ -135,7 +135,7 @@ function failure(
 
 function tokensOf({ messages, tools }: ModelRequest): number {
   const described = tools === undefined || tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools))
-  return messages.reduce((sum, message) => sum + estimateTokens(message.blocks), described)
+  return messages.reduce((sum, message) => sum + estimateTokens(message.content), described)
 }
 
 function blocksOf(answer: ScriptedAnswer, newId: () => string): readonly Block[] {

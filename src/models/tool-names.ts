@@ -21,7 +21,7 @@ export function toolNames({ tools, messages }: ModelRequest): ToolNames {
   const offered = (tools ?? []).map(tool => tool.name)
   // Names that need no change come first, so that they keep their form.
   for (const name of [...offered.filter(isAccepted), ...offered]) add(name)
-  for (const { blocks } of messages) {
+  for (const { content: blocks } of messages) {
     for (const block of blocks)
       if (block.type === 'tool_call' && typeof block.name === 'string') add(block.name)
   }

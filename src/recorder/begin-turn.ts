@@ -27,9 +27,9 @@ const longestPauseMs = 1_000
  * const { conversation, branch } = await store.create()
  *
  * // The question is on the disk when this returns. Each step is stored as it ends.
- * const turn = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'Why?' }] })
+ * const turn = await beginTurn(store, branch, { words: [{ role: 'user', content: 'Why?' }] })
  * turn.draft({ type: 'text', text: 'Because a ' })
- * await turn.add([{ role: 'assistant', blocks: 'Because a test fails.' }])
+ * await turn.add([{ role: 'assistant', content: 'Because a test fails.' }])
  * const { saved } = await turn.end('complete')
  *
  * const stored = await store.findTurn(conversation.id, turn.key)

@@ -5,14 +5,14 @@ import type { NewMessage } from '../core/message.ts'
 
 /** Whether a message has tool results, to which the policy applies. */
 export function hasToolResults(message: NewMessage): boolean {
-  return typeof message.blocks !== 'string' && message.blocks.some(block => block.type === 'tool_result')
+  return typeof message.content !== 'string' && message.content.some(block => block.type === 'tool_result')
 }
 
 /** Applies the conversation's policy to the tool results of a message: kept in full, truncated, or only their
  *  size. `metadata.kept` of the block says what was left out. */
 export function keepToolResults(message: NewMessage, policy: ToolResultPolicy): NewMessage {
-  if (policy === 'full' || typeof message.blocks === 'string' || !hasToolResults(message)) return message
-  return { ...message, blocks: message.blocks.map(block => keepBlock(block, policy)) }
+  if (policy === 'full' || typeof message.content === 'string' || !hasToolResults(message)) return message
+  return { ...message, content: message.content.map(block => keepBlock(block, policy)) }
 }
 
 function keepBlock(block: Block, policy: Exclude<ToolResultPolicy, 'full'>): Block {

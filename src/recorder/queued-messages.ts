@@ -6,7 +6,7 @@ import { estimateTokens } from '../core/tokens.ts'
 /** The approximate size of messages in the queue, in characters. */
 export function messageCharacters(messages: readonly NewMessage[]): number {
   let characters = 0
-  for (const { blocks } of messages) {
+  for (const { content: blocks } of messages) {
     if (typeof blocks === 'string') characters += blocks.length
     else for (const block of blocks) characters += isMedia(block) ? mediaLength(block) : lengthOf(block)
   }

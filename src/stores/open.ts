@@ -28,8 +28,8 @@ export interface OpenOptions {
  * await using store = await openStore(':memory:') // or a file, or postgres://…
  * const { branch } = await store.findOrCreate('cli:default')
  * const { head } = await store.append(branch, branch.head, [
- *   { role: 'user', blocks: 'Why is the build red?' },
- *   { role: 'assistant', blocks: 'A test fails.' },
+ *   { role: 'user', content: 'Why is the build red?' },
+ *   { role: 'assistant', content: 'A test fails.' },
  * ])
  * for (const message of await pathOf(store, head)) console.log(`${message.role}: ${textOf(message)}`)
  * // user: Why is the build red?

@@ -63,7 +63,7 @@ describe('a conversation with an agent', () => {
       'scripted',
       'complete',
     ])
-    expect(requests[0]?.messages[0]).toMatchObject({ role: 'system', blocks: [{ text: 'Be brief.' }] })
+    expect(requests[0]?.messages[0]).toMatchObject({ role: 'system', content: [{ text: 'Be brief.' }] })
     expect(await said(here.store, 'talk')).toEqual(['user: hello', 'assistant: ok'])
   })
 })
@@ -157,7 +157,7 @@ describe('an incomplete turn', () => {
 
 it('refuses an empty message, and stores nothing', async () => {
   await using here = await world()
-  for (const words of ['', ' \n', { role: 'user', blocks: [{ type: 'text', text: ' ' }] } as const]) {
+  for (const words of ['', ' \n', { role: 'user', content: [{ type: 'text', text: ' ' }] } as const]) {
     expect(() => here.agent.send('talk', words)).toThrow('must not be empty')
   }
   expect(await here.store.findByKey('talk')).toBe(null)

@@ -44,9 +44,9 @@ export async function said(store: Store, key: string): Promise<string[]> {
   const place = await store.findByKey(key)
   if (!place?.branch.head) return []
   return (await pathOf(store, place.branch.head)).map(message => {
-    const parts = message.blocks.map(block => {
+    const parts = message.content.map(block => {
       if (block.type === 'tool_call') return `[${block.name}]`
-      return block.type === 'tool_result' ? JSON.stringify(block.output) : textOf({ blocks: [block] })
+      return block.type === 'tool_result' ? JSON.stringify(block.output) : textOf({ content: [block] })
     })
     return `${message.role}: ${parts.join(' ')}`
   })
@@ -62,7 +62,7 @@ export function blocksOf<T extends KnownBlock['type']>(
   { messages }: ModelRequest,
   type: T,
 ): Extract<KnownBlock, { type: T }>[] {
-  const blocks = messages.flatMap(message => message.blocks)
+  const blocks = messages.flatMap(message => message.content)
   return blocks.filter((block): block is Extract<KnownBlock, { type: T }> => block.type === type)
 }
 

@@ -44,7 +44,7 @@ async function until(death: Death, { place, target }: Round): Promise<{ wrote: n
 function torn({ messages }: ModelRequest): string[] {
   const ids = (type: string) =>
     messages.flatMap(message =>
-      message.blocks
+      message.content
         .filter((block): block is ToolCallBlock | ToolResultBlock => block.type === type)
         .map(block => block.callId),
     )

@@ -26,10 +26,10 @@ async function leave(store: Store, messages: NonEmpty<NewMessage>, started: read
   return conversation
 }
 
-const question: NewMessage = { role: 'user', blocks: 'Do it.' }
+const question: NewMessage = { role: 'user', content: 'Do it.' }
 const calls = (...ids: string[]): NewMessage => ({
   role: 'assistant',
-  blocks: ids.map(id => ({ type: 'tool_call', callId: id, name: id.replace(/\d/, ''), input: {} })),
+  content: ids.map(id => ({ type: 'tool_call', callId: id, name: id.replace(/\d/, ''), input: {} })),
 })
 
 function tools() {
@@ -132,7 +132,7 @@ describe('an interrupted turn', () => {
 
   it('with a complete answer is ended, and the answer is returned', async () => {
     await using here = await world(['asked again'])
-    await leave(here.store, [question, { role: 'assistant', blocks: 'It is done.' }])
+    await leave(here.store, [question, { role: 'assistant', content: 'It is done.' }])
     const reply = await here.agent.resume('talk').result()
     expect([reply.text, reply.status, reply.steps]).toEqual(['It is done.', 'complete', 0])
     expect(await statuses(here.store, 'talk')).toEqual(['complete'])

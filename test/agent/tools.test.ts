@@ -95,7 +95,7 @@ describe('tools of an agent', () => {
     expect((await here.agent.ask('talk', 'print')).text).toBe('Too bad.')
     const { branch } = (await here.store.findByKey('talk'))!
     const result = (await pathOf(here.store, branch.head!)).find(message => message.role === 'tool_result')
-    expect(result?.blocks).toMatchObject([{ isError: true, output: 'the printer is on fire' }])
+    expect(result?.content).toMatchObject([{ isError: true, output: 'the printer is on fire' }])
   })
 
   it('leave a stored trace before they start and after they end (R27)', async () => {

@@ -171,7 +171,7 @@ describe('a large tool result', () => {
     expect(String(ended[2]?.output).slice(0, 20)).toBe(lines.slice(30_000, 30_020))
     const { branch } = (await here.store.findByKey('talk'))!
     const stored = (await pathOf(here.store, branch.head!)).find(message => message.role === 'tool_result')
-    expect(stored?.blocks[0]).toMatchObject({ output: lines })
+    expect(stored?.content[0]).toMatchObject({ output: lines })
   })
 
   it('that is an image reaches the model as an image', async () => {

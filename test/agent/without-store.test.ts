@@ -35,8 +35,8 @@ describe('an agent without a store', () => {
 
   it('begins with the given history (S0-40, S1-34)', async () => {
     const history = [
-      { role: 'user', blocks: 'My dog is called Rex.' },
-      { role: 'assistant', blocks: 'Nice.' },
+      { role: 'user', content: 'My dog is called Rex.' },
+      { role: 'assistant', content: 'Nice.' },
     ] as const
     const agent = createAgent({ model: scripted(), history })
     expect((await agent.ask('talk', 'What did I say first?')).text).toContain('Rex')

@@ -30,7 +30,7 @@ async function makeLoad(): Promise<Load> {
   let head: MessageId | null = null
   for (let n = 0; n < longOne; n += 500) {
     const messages = Array.from({ length: 500 }, (_, i): NewMessage => {
-      return { role: i % 2 === 0 ? 'user' : 'assistant', blocks: `message ${n + i}` }
+      return { role: i % 2 === 0 ? 'user' : 'assistant', content: `message ${n + i}` }
     })
     head = (await store.append(branch, head, messages)).head
   }

@@ -31,7 +31,10 @@ async function startTalking(file: string): Promise<Talker> {
   let head: MessageId | null = null
   const talking = (async () => {
     while (!isOver) {
-      const pair = [`${count} a ${filler}`, `${count} b`].map(blocks => ({ role: 'user' as const, blocks }))
+      const pair = [`${count} a ${filler}`, `${count} b`].map(blocks => ({
+        role: 'user' as const,
+        content: blocks,
+      }))
       const { head: next } = await worker.store.append(branch, head, [pair[0]!, pair[1]!])
       head = next
       count++
@@ -101,7 +104,7 @@ it('backs up one moment of a busy store, with everything acknowledged before it,
     expect(findings).toEqual({ damage: 0, repairable: 0, note: 0 })
     const { branch } = talkers[0]!
     const { head } = await copy.getBranch(branch)
-    await copy.append(branch, head, [{ role: 'user', blocks: 'after the restore' }])
+    await copy.append(branch, head, [{ role: 'user', content: 'after the restore' }])
   }
   note('backups under two writers', loops)
   note('steps', steps)

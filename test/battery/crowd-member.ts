@@ -101,7 +101,7 @@ async function live({ target, name, seed, ms, impatient }: Order): Promise<Accou
 
   async function sayTurn(): Promise<void> {
     const messages = Array.from({ length: turnLength }, (_, i): NewMessage => {
-      return { role: i === 0 ? 'user' : 'assistant', blocks: words(name, turns, i) }
+      return { role: i === 0 ? 'user' : 'assistant', content: words(name, turns, i) }
     })
     const appended = await store.append(place.branch, head, messages)
     head = appended.head
@@ -114,7 +114,7 @@ async function live({ target, name, seed, ms, impatient }: Order): Promise<Accou
     for (;;) {
       const { head } = await store.getBranch(commons.branch)
       try {
-        const said = await store.append(commons.branch, head, [{ role: 'user', blocks: `${name} was here` }])
+        const said = await store.append(commons.branch, head, [{ role: 'user', content: `${name} was here` }])
         shared.push(said.head)
         return
       } catch (error) {
@@ -130,7 +130,7 @@ async function live({ target, name, seed, ms, impatient }: Order): Promise<Accou
 
 async function forkAt(store: Store, id: ConversationId, at: MessageId | null, name: string): Promise<void> {
   const branch = await store.createBranch(id, at, { name })
-  await store.append(branch, at, [{ role: 'user', blocks: 'Or else?' }])
+  await store.append(branch, at, [{ role: 'user', content: 'Or else?' }])
   await store.deleteBranch(branch)
 }
 

@@ -48,7 +48,7 @@ export async function fill(path: string, bytes: number, seed: number): Promise<T
         { length: 20 },
         (_, i): NewMessage => ({
           role: i % 2 === 0 ? 'user' : 'assistant',
-          blocks: text(40 + Math.floor(roll() * 240)),
+          content: text(40 + Math.floor(roll() * 240)),
           ...(i % 5 === 0 && { meta: { i } }),
         }),
       )
@@ -58,8 +58,8 @@ export async function fill(path: string, bytes: number, seed: number): Promise<T
       await store.createBranch(conversation.id, at, { name: 'fork' })
       const large = n % 4 === 0 ? text(5_000) : text(30)
       await store.append({ conversationId: conversation.id, name: 'fork' }, at, [
-        { role: 'user', blocks: large },
-        { role: 'assistant', blocks: [{ type: 'text', text: text(30) }] },
+        { role: 'user', content: large },
+        { role: 'assistant', content: [{ type: 'text', text: text(30) }] },
       ])
       if (n % 8 === 7 && readFileSync(path).length + sizeOf(`${path}-wal`) > bytes) break
     }
@@ -108,13 +108,13 @@ function shown({
   seq,
   depth,
   role,
-  blocks,
+  content,
   meta,
   createdAt,
   tokens,
   pathTokens,
 }: Message): string {
-  return JSON.stringify([id, parentId, seq, depth, role, blocks, meta, createdAt, tokens, pathTokens])
+  return JSON.stringify([id, parentId, seq, depth, role, content, meta, createdAt, tokens, pathTokens])
 }
 
 /** The conversations that differ from what was written; all of them, if the file cannot be opened. */

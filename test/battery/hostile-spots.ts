@@ -2,7 +2,6 @@ import type { EventType } from '../../src/core/event.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import { contentOf } from '../../src/core/message.ts'
 import { collectPages } from '../../src/core/pages.ts'
-import { pathOf } from '../../src/core/path.ts'
 import type { BranchInConversation, Store } from '../../src/core/ports.ts'
 import type { StoreRecord, UnreadableRecord } from '../../src/core/record.ts'
 import type { Turn } from '../../src/core/turn.ts'
@@ -86,9 +85,9 @@ export const storing: Readonly<Record<string, Spot>> = {
     ] as const
     const head = (await store.getBranch(ref(ground))).head
     const appended = await store.append(ref(ground), head, [
-      { role: 'assistant', blocks, meta: { [text]: text } },
+      { role: 'assistant', content: blocks, meta: { [text]: text } },
     ])
-    const { blocks: read, meta } = await messageOf(store, appended.head)
+    const { content: read, meta } = await messageOf(store, appended.head)
     const same = JSON.stringify([read, meta]) === JSON.stringify([blocks, { [text]: text }])
     return kept(same ? text : [read, meta])
   },
@@ -203,9 +202,11 @@ export const asking: Readonly<Record<string, Spot>> = {
   'resolve: text': (store, _, text) => store.resolve(text),
   'resolve: branch': (store, { id }, text) => store.resolve(`${id}:${text}`),
   'getMessages: id': (store, { ids }, text) => store.getMessages([ids[0]!, idOf(text)]),
-  'path: id': (store, _, text) => pathOf(store, idOf(text)),
+  'listPath: id': (store, _, text) => store.listPath(idOf(text)),
+  'listPath: after': (store, { ids }, text) => store.listPath(ids[2]!, { after: text }),
   'tail: id': (store, _, text) => store.tail(idOf(text), { messages: 3 }),
-  'structure: id': (store, _, text) => collectPages(page => store.listStretches(idOf(text), page)),
+  'listStretches: id': (store, _, text) => store.listStretches(idOf(text)),
+  'findTurn: key': (store, { id }, text) => store.findTurn(id, text),
   'readBlob: hash': (store, _, text) => store.readBlob(text),
   'readRecords: id': (store, _, text) => allOf(store.readRecords(idOf(text))),
   'writeRecords: every text of a record': async (store, { id }, text) =>

@@ -34,7 +34,7 @@ beforeAll(async () => {
   await using large = await openSqliteStore(join(folder, 'large.db'), { durability: 'normal' })
   const { branch } = await large.create()
   const text = '0123456789abcdef'.repeat((blobMegabytes * 1e6) / 16)
-  await large.append(branch, null, [{ role: 'user', blocks: text }])
+  await large.append(branch, null, [{ role: 'user', content: text }])
   small = await move('small')
 }, timeout)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -46,7 +46,7 @@ async function fill(name: string, count: number): Promise<void> {
   for (let done = 0; done < count; done += 500) {
     const some = Array.from({ length: Math.min(500, count - done) }, (_, i): NewMessage => {
       const blocks = `message ${done + i}: ${'words and words '.repeat(1 + ((done + i) % 40))}`
-      return { role: i % 2 === 0 ? 'user' : 'assistant', blocks }
+      return { role: i % 2 === 0 ? 'user' : 'assistant', content: blocks }
     })
     head = (await store.append(branch, head, some)).head
   }

@@ -57,7 +57,7 @@ const aTurn: Operation = {
       const turns = await collectPages(page => store.listTurns(conversation.id, page))
       const seen = [said.length, items.length, conversation.messages, turns.length, turns[0]?.status]
       if (String(seen) === String([0, 0, 0, 0, undefined])) return 'nothing'
-      const words = said.join() === turnMessages.map(({ blocks }) => blocks).join()
+      const words = said.join() === turnMessages.map(({ content: blocks }) => blocks).join()
       return words && String(seen) === String([3, 3, 3, 1, 'complete']) ? 'all' : `a part: ${seen}`
     }),
 }

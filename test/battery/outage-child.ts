@@ -33,7 +33,7 @@ async function live(url: string, manner: Manner): Promise<void> {
   const store = await open(url, manner)
   const { branch, conversation } = await store.findOrCreate('outage')
   const turn = await beginTurn(store, branch, {
-    words: [{ role: 'user', blocks: saying(0) }],
+    words: [{ role: 'user', content: saying(0) }],
     onTrouble: ({ kind, waiting }) => say({ trouble: kind, waiting }),
     ...(manner === 'narrow' && { limits: { waitingWrites: room } }),
   })
@@ -48,7 +48,7 @@ async function live(url: string, manner: Manner): Promise<void> {
   let slowestAddMs = 0
   for (; !told; n++) {
     const before = performance.now()
-    await turn.add([{ role: 'assistant', blocks: saying(n) }])
+    await turn.add([{ role: 'assistant', content: saying(n) }])
     slowestAddMs = Math.max(slowestAddMs, performance.now() - before)
     if (n % 3 === 0) await read()
     await new Promise(resolve => setTimeout(resolve, 200))

@@ -78,7 +78,7 @@ async function append(store: Store, ref: BranchRef, role: 'user' | 'assistant', 
   for (;;) {
     const { head } = await store.getBranch(ref)
     try {
-      await store.append(ref, head, [{ role, blocks: text }])
+      await store.append(ref, head, [{ role, content: text }])
       return
     } catch (error) {
       if (!(error instanceof SkeinError) || error.code !== 'conflict') throw error

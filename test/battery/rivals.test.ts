@@ -135,9 +135,9 @@ describe.each(engines)('on $engine', ({ open }) => {
 /** Writes on the branch of the frozen process. Null if it is refused. */
 async function takePlace(store: Store, branch: Parameters<typeof beginTurn>[1]) {
   try {
-    const words = [{ role: 'user', blocks: 'Mine.' }] as const
+    const words = [{ role: 'user', content: 'Mine.' }] as const
     const turn = await beginTurn(store, branch, { words, onBusy: 'wait' }, later)
-    await turn.add([{ role: 'assistant', blocks: 'Yours.' }])
+    await turn.add([{ role: 'assistant', content: 'Yours.' }])
     return await turn.end('complete')
   } catch (error) {
     if (!(error instanceof SkeinError) || !['conflict', 'busy', 'expired'].includes(error.code)) throw error

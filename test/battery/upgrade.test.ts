@@ -67,7 +67,7 @@ describe.each(engines)('a store of %s', engine => {
     expect(refused).toEqual([])
     expect((await store.search('story')).items.map(({ conversation }) => conversation.id)).toContain(ids[0])
     const { branch } = (await store.findByKey('sample:tree'))!
-    const { head } = await store.append(branch, branch.head, [{ role: 'user', blocks: 'Still here?' }])
+    const { head } = await store.append(branch, branch.head, [{ role: 'user', content: 'Still here?' }])
     expect(textOf((await pathOf(store, head)).at(-1)!)).toBe('Still here?')
     note('records', records.length)
   })

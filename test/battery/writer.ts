@@ -42,7 +42,7 @@ async function live(target: string, writer: string, manner: Manner, turns: numbe
   let head: MessageId | null = null
   for (let turn = 0; turn < turns; turn++) {
     const messages = Array.from({ length: turnLength }, (_, i): NewMessage => {
-      return { role: i === 0 ? 'user' : 'assistant', blocks: words(writer, turn, i) }
+      return { role: i === 0 ? 'user' : 'assistant', content: words(writer, turn, i) }
     })
     if (manner === 'early') tell(`stored ${turn}`)
     for (const [i, message] of messages.entries()) {

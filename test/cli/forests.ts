@@ -11,7 +11,7 @@ export async function planted(store: Store, parents: readonly number[]) {
   const { conversation } = await store.create()
   const items = parents.map(
     (parent, i): SaveItem => ({
-      message: { role: 'user', blocks: `message ${i}` },
+      message: { role: 'user', content: `message ${i}` },
       parent: parent < 0 ? null : { item: parent },
     }),
   )

@@ -20,7 +20,7 @@ beforeAll(async () => {
       'Use full jitter',
       {
         role: 'assistant',
-        blocks: [
+        content: [
           { type: 'thinking', text: 'hm' },
           { type: 'text', text: 'I look', metadata: { cited: [1] } },
           { type: 'tool_call', callId: 'c1', name: 'bash', input: { command: 'npm test' } },
@@ -28,9 +28,9 @@ beforeAll(async () => {
       },
       {
         role: 'tool_result',
-        blocks: [{ type: 'tool_result', callId: 'c1', output: 'jitter', isError: true }],
+        content: [{ type: 'tool_result', callId: 'c1', output: 'jitter', isError: true }],
       },
-      { role: 'user', blocks: [{ type: 'image', mime: 'image/png', data: 'AAAA', name: 'a.png' }] },
+      { role: 'user', content: [{ type: 'image', mime: 'image/png', data: 'AAAA', name: 'a.png' }] },
       'the end',
     )
     await store.createBranch(started.conversation.id, started.ids[1]!, { name: 'side' })

@@ -35,7 +35,7 @@ export async function tell(
   const place = await store.create(conversation)
   const messages = said.map(
     (one, i): NewMessage =>
-      typeof one === 'string' ? { role: i % 2 === 0 ? 'user' : 'assistant', blocks: one } : one,
+      typeof one === 'string' ? { role: i % 2 === 0 ? 'user' : 'assistant', content: one } : one,
   )
   const { ids } = await store.append(place.branch, null, messages)
   return {

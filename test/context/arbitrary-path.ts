@@ -103,9 +103,9 @@ const odd: fc.Arbitrary<Said> = fc
     meta,
     fc.integer({ min: 0, max: 9 }),
   )
-  .map(([role, blocks, meta, lot]) => ({
+  .map(([role, content, meta, lot]) => ({
     role,
-    blocks,
+    content,
     ...(meta && { meta }),
     ...(lot === 0 && { erased: true }),
   }))
@@ -133,14 +133,14 @@ const stepOf = (author: Author): fc.Arbitrary<readonly Said[]> =>
         (callId): Block => ({ type: 'tool_call', callId, name: 'read', input: {}, ...proofOf(thought) }),
       )
       const thinks = thought ? [thinkingOf(thought, author.model)] : []
-      const answer: Said = { role: 'assistant', blocks: [...thinks, ...(said ? [said] : []), ...calls] }
+      const answer: Said = { role: 'assistant', content: [...thinks, ...(said ? [said] : []), ...calls] }
       const found = made
         .filter((_, i) => i !== missing)
         .map((callId): Block => ({ type: 'tool_result', callId, output }))
       if (reverse) found.reverse()
       const stored: Said[] = split
-        ? found.map(one => ({ role: 'tool_result', blocks: [one] }))
-        : [{ role: 'tool_result', blocks: found }]
+        ? found.map(one => ({ role: 'tool_result', content: [one] }))
+        : [{ role: 'tool_result', content: found }]
       return [answer, ...(between ? [between] : []), ...stored]
     })
 
@@ -154,9 +154,9 @@ const turnOf = (author: Author): fc.Arbitrary<readonly Said[]> =>
   fc
     .tuple(text, fc.array(stepOf(author), { maxLength: 4 }), fc.option(fc.tuple(fc.option(thinking), text)))
     .map(([question, steps, end]) => [
-      { role: 'user', blocks: [question] },
+      { role: 'user', content: [question] },
       ...steps.flat(),
-      ...(end ? [{ role: 'assistant', blocks: end.filter(block => block !== null) } as const] : []),
+      ...(end ? [{ role: 'assistant', content: end.filter(block => block !== null) } as const] : []),
     ])
 
 /** Paths as they are after years of imports, crashes and other programs: well-formed turns of this author

@@ -37,18 +37,18 @@ describe('docs/context.md', () => {
   it('shows a conversation as asText writes it (S4-21)', () => {
     const used = (name: string) => ({ ...call(name), name })
     const messages = [
-      { role: 'user' as const, blocks: 'Look at it' },
-      { role: 'assistant' as const, blocks: [text('I look.'), used('read_file'), used('bash')] },
+      { role: 'user' as const, content: 'Look at it' },
+      { role: 'assistant' as const, content: [text('I look.'), used('read_file'), used('bash')] },
     ]
     expect(blocks.find(({ language }) => language === '')!.code).toBe(`${asText(messages)}\n`)
   })
 
   it('has the wording of the notice and of the synthetic results (S2-43, R27)', () => {
     const notice = fit(pathOf(user('now')), { limit: 1_000 }, { older: 12 }).messages[0]!
-    expect(page).toContain(`\`${(notice.blocks[0] as { text: string }).text}\``)
+    expect(page).toContain(`\`${(notice.content[0] as { text: string }).text}\``)
     for (const reason of ['interrupted', 'failed', 'imported']) {
       const path = pathOf(user('go'), { ...assistant([call('a')]), meta: { [reason]: true } })
-      const { output } = repair(path)[2]!.blocks[0] as unknown as { output: string }
+      const { output } = repair(path)[2]!.content[0] as unknown as { output: string }
       expect(page).toContain(`| \`${reason}\` | \`${output}\` |`)
     }
   })

@@ -18,7 +18,7 @@ export function told(answer: (request: ModelRequest, call: number) => string | P
       yield {
         type: 'answer',
         answer: {
-          blocks: text === '' ? [] : [{ type: 'text', text }],
+          content: text === '' ? [] : [{ type: 'text', text }],
           finish: 'stop',
           usage: { input: 100, output: 10 },
           model: null,

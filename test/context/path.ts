@@ -8,7 +8,7 @@ import { estimateTokens } from '../../src/core/tokens.ts'
 /** The facts that a test gives of a message; the rest is filled in. */
 export interface Said {
   readonly role: Role
-  readonly blocks: string | readonly Block[]
+  readonly content: string | readonly Block[]
   readonly meta?: JsonObject
   readonly tokens?: number
   readonly erased?: true
@@ -18,7 +18,7 @@ export interface Said {
 export function pathOf(...said: readonly Said[]): readonly Message[] {
   let pathTokens = 0
   return said.map((one, seq) => {
-    const blocks = typeof one.blocks === 'string' ? [{ type: 'text', text: one.blocks }] : one.blocks
+    const blocks = typeof one.content === 'string' ? [{ type: 'text', text: one.content }] : one.content
     const tokens = one.tokens ?? estimateTokens(blocks)
     pathTokens += tokens
     return {
@@ -28,8 +28,8 @@ export function pathOf(...said: readonly Said[]): readonly Message[] {
       seq,
       depth: seq,
       role: one.role,
-      blocks: one.erased ? [] : blocks,
-      plain: typeof one.blocks === 'string',
+      content: one.erased ? [] : blocks,
+      plain: typeof one.content === 'string',
       meta: one.meta ?? null,
       createdAt: new Date(seq),
       tokens,
@@ -43,13 +43,14 @@ export function pathOf(...said: readonly Said[]): readonly Message[] {
   })
 }
 
-export const user = (blocks: Said['blocks'], tokens?: number): Said => said('user', blocks, tokens)
-export const assistant = (blocks: Said['blocks'], tokens?: number): Said => said('assistant', blocks, tokens)
-export const system = (blocks: Said['blocks']): Said => said('system', blocks)
+export const user = (content: Said['content'], tokens?: number): Said => said('user', content, tokens)
+export const assistant = (content: Said['content'], tokens?: number): Said =>
+  said('assistant', content, tokens)
+export const system = (content: Said['content']): Said => said('system', content)
 export const results = (...blocks: readonly Block[]): Said => said('tool_result', blocks)
 
-function said(role: Role, blocks: Said['blocks'], tokens?: number): Said {
-  return { role, blocks, ...(tokens !== undefined && { tokens }) }
+function said(role: Role, content: Said['content'], tokens?: number): Said {
+  return { role, content, ...(tokens !== undefined && { tokens }) }
 }
 
 export const text = (words: string): Block => ({ type: 'text', text: words })
@@ -72,11 +73,11 @@ export const thought = (words: string, signature?: string): Block =>
 
 /** A context in short form: one line per message. */
 export function lines(messages: readonly ContextMessage[]): readonly string[] {
-  return messages.map(({ role, blocks }) => `${role}: ${blocks.map(inShort).join(' + ')}`)
+  return messages.map(({ role, content: blocks }) => `${role}: ${blocks.map(inShort).join(' + ')}`)
 }
 
 function inShort(block: Block): string {
   if (block.type === 'tool_call') return `call ${block.callId}`
   if (block.type === 'tool_result') return `${block.callId} = ${JSON.stringify(block.output)}`
-  return block.type === 'text' ? textOf({ blocks: [block] }) : block.type
+  return block.type === 'text' ? textOf({ content: [block] }) : block.type
 }

@@ -14,7 +14,7 @@ const holder: Holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
 /** 100 tokens each: ten of them, which are five exchanges, fill the window below. */
 const words = (i: number) => `m${i} `.padEnd(400, '.')
 const window = { limit: 1_250, keepRecent: 2 }
-const name = (message: { blocks: readonly Block[] }) => textOf(message).split(' ')[0]!
+const name = (message: { content: readonly Block[] }) => textOf(message).split(' ')[0]!
 
 async function talk(store: Store, branch: BranchRef, from: MessageId | null, numbers: readonly number[]) {
   const ids: MessageId[] = []
@@ -22,7 +22,7 @@ async function talk(store: Store, branch: BranchRef, from: MessageId | null, num
   for (let at = 0; at < numbers.length; at += 1_000) {
     const messages = numbers
       .slice(at, at + 1_000)
-      .map((n, i): NewMessage => ({ role: i % 2 === 0 ? 'user' : 'assistant', blocks: words(n) }))
+      .map((n, i): NewMessage => ({ role: i % 2 === 0 ? 'user' : 'assistant', content: words(n) }))
     const appended = await store.append(branch, head, messages)
     head = appended.head
     ids.push(...appended.ids)
@@ -126,7 +126,7 @@ describe('readContext', () => {
     const few = await readContext(store, ids[39]!, { ...window, maxMessages: 4 })
     expect(few.messages).toHaveLength(4)
     const turn = { key: 'open', step: 0, status: 'open', holder } as const
-    const { head } = await store.append(branch, ids[39]!, [{ role: 'user', blocks: 'now' }], { turn })
+    const { head } = await store.append(branch, ids[39]!, [{ role: 'user', content: 'now' }], { turn })
     expect((await shown(store, head)).at(-1)).toBe('now')
     expect((await shown(store, head, { wholeTurns: true })).at(-1)).toBe('m39')
     await store.close()
@@ -220,13 +220,13 @@ describe('readContext with large tool results', () => {
   const call = (callId: string): Block => ({ type: 'tool_call', callId, name: 'read', input: {} })
   const result = (callId: string, output: Json): NewMessage => ({
     role: 'tool_result',
-    blocks: [{ type: 'tool_result', callId, output }],
+    content: [{ type: 'tool_result', callId, output }],
   })
   const turn = (n: number, output: Json): NewMessage[] => [
-    { role: 'user', blocks: words(n) },
-    { role: 'assistant', blocks: [call(`c${n}`)] },
+    { role: 'user', content: words(n) },
+    { role: 'assistant', content: [call(`c${n}`)] },
     result(`c${n}`, output),
-    { role: 'assistant', blocks: words(n + 1) },
+    { role: 'assistant', content: words(n + 1) },
   ]
   async function withResults(...outputs: readonly Json[]) {
     const store = await openStore(':memory:')
@@ -235,8 +235,8 @@ describe('readContext with large tool results', () => {
     const { head } = await store.append(branch, null, messages)
     return { store, branch, head }
   }
-  const outputs = (messages: readonly { blocks: readonly Block[] }[]) =>
-    messages.flatMap(m => m.blocks.flatMap(b => (b.type === 'tool_result' ? [b.output as string] : [])))
+  const outputs = (messages: readonly { content: readonly Block[] }[]) =>
+    messages.flatMap(m => m.content.flatMap(b => (b.type === 'tool_result' ? [b.output as string] : [])))
 
   it('returns their beginning and their size with toolResults: preview', async () => {
     const { store, head } = await withResults(
@@ -277,7 +277,7 @@ describe('readContext with large tool results', () => {
   it('shortens nothing else: a long question is complete', async () => {
     const { store, branch, head } = await withResults('x'.repeat(100_000))
     const question = 'why? '.repeat(10_000)
-    const asked = await store.append(branch, head, [{ role: 'user', blocks: question }])
+    const asked = await store.append(branch, head, [{ role: 'user', content: question }])
     const read = await readContext(store, asked.head, { limit: 100_000 }, {}, { toolResults: 'preview' })
     expect(textOf(read.fitted.messages.at(-1)!)).toBe(question)
     expect(outputs(read.fitted.messages)[0]).toMatch(/^x{1024}\n\[shortened/)

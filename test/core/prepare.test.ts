@@ -6,7 +6,7 @@ import { prepareMessage, prepareMessages, readRole, titleOfMessages } from '../.
 
 /** Values that a careless caller could pass. */
 const prepare = (message: unknown) => prepareMessage(message as NewMessage, 'messages[0]')
-const withBlock = (block: unknown) => ({ role: 'assistant', blocks: [{ type: 'text', text: 'a' }, block] })
+const withBlock = (block: unknown) => ({ role: 'assistant', content: [{ type: 'text', text: 'a' }, block] })
 
 function refusal(message: unknown): string {
   try {
@@ -20,7 +20,7 @@ function refusal(message: unknown): string {
 
 describe('prepareMessage', () => {
   it('makes the stored form of a message', () => {
-    expect(prepare({ role: 'user', blocks: 'hello there' })).toEqual({
+    expect(prepare({ role: 'user', content: 'hello there' })).toEqual({
       role: 'user',
       body: encodeBody('hello there', undefined),
       time: null,
@@ -31,7 +31,14 @@ describe('prepareMessage', () => {
   })
 
   it("uses the caller's time, tokens, label and meta", () => {
-    const message = { role: 'user', blocks: 'hi', at: new Date(7), tokens: 0, label: 'first', meta: { a: 1 } }
+    const message = {
+      role: 'user',
+      content: 'hi',
+      at: new Date(7),
+      tokens: 0,
+      label: 'first',
+      meta: { a: 1 },
+    }
     expect(prepare(message)).toEqual({
       role: 'user',
       body: encodeBody('hi', { a: 1 }),
@@ -44,12 +51,12 @@ describe('prepareMessage', () => {
 
   it('takes a title only from a user message', () => {
     const titled = (...messages: NewMessage[]) => titleOfMessages(messages.map(message => prepare(message)))
-    const image = { role: 'user', blocks: [{ type: 'image', mime: 'image/png', url: 'u' }] } as const
+    const image = { role: 'user', content: [{ type: 'image', mime: 'image/png', url: 'u' }] } as const
     const text = (text: string) => ({ type: 'text', text }) as const
-    expect(titled({ role: 'assistant', blocks: 'hi' })).toBeNull()
+    expect(titled({ role: 'assistant', content: 'hi' })).toBeNull()
     expect(titled(image)).toBeNull()
-    expect(titled({ role: 'user', blocks: [text('look'), text('here')] })).toBe('look here')
-    expect(titled(image, { role: 'user', blocks: ' ' }, { role: 'user', blocks: 'a' })).toBe('a')
+    expect(titled({ role: 'user', content: [text('look'), text('here')] })).toBe('look here')
+    expect(titled(image, { role: 'user', content: ' ' }, { role: 'user', content: 'a' })).toBe('a')
   })
 
   it.each([
@@ -59,19 +66,19 @@ describe('prepareMessage', () => {
       { blocks: 'hi' },
       'messages[0].role: must be user, assistant, tool_result (or tool), system (or developer)',
     ],
-    [{ role: 'user' }, 'messages[0].blocks: must be a string or a list of blocks, got undefined'],
+    [{ role: 'user' }, 'messages[0].content: must be a string or a list of blocks, got undefined'],
     [
-      { role: 'user', blocks: { type: 'text' } },
-      'messages[0].blocks: must be a string or a list of blocks, got an object',
+      { role: 'user', content: { type: 'text' } },
+      'messages[0].content: must be a string or a list of blocks, got an object',
     ],
-    [{ role: 'user', blocks: 'hi', meta: [] }, 'messages[0].meta: must be a JSON object, got a list'],
-    [{ role: 'user', blocks: 'hi', meta: { a: [1n] } }, 'messages[0].meta.a[0]: must be JSON, got bigint'],
-    [{ role: 'user', blocks: 'hi', at: '2026' }, 'messages[0].at: must be a date between 1970 and 9999'],
+    [{ role: 'user', content: 'hi', meta: [] }, 'messages[0].meta: must be a JSON object, got a list'],
+    [{ role: 'user', content: 'hi', meta: { a: [1n] } }, 'messages[0].meta.a[0]: must be JSON, got bigint'],
+    [{ role: 'user', content: 'hi', at: '2026' }, 'messages[0].at: must be a date between 1970 and 9999'],
     [
-      { role: 'user', blocks: 'hi', tokens: -1 },
+      { role: 'user', content: 'hi', tokens: -1 },
       'messages[0].tokens: must be a whole number from 0 to 2147483647',
     ],
-    [{ role: 'user', blocks: 'hi', label: '' }, 'messages[0].label: must not be empty'],
+    [{ role: 'user', content: 'hi', label: '' }, 'messages[0].label: must not be empty'],
   ])('refuses a message and names the field (%#)', (message, words) => {
     expect(refusal(message)).toBe(words)
   })
@@ -124,16 +131,16 @@ describe('blocks', () => {
     [{ type: 'file', mime: 'a/b', data: 'AAAA', name: {} }, '.name: must be a string, got an object'],
     [{ type: 'of tomorrow', fn: () => 1 }, '.fn: must be JSON, got function'],
   ])('refuses a block and names its path (%#)', (block, words) => {
-    expect(refusal(withBlock(block))).toBe(`messages[0].blocks[1]${words}`)
+    expect(refusal(withBlock(block))).toBe(`messages[0].content[1]${words}`)
   })
 })
 
 describe('prepareMessages', () => {
   it('prepares all messages and names the invalid one', () => {
-    const good: NewMessage = { role: 'user', blocks: 'hi' }
+    const good: NewMessage = { role: 'user', content: 'hi' }
     expect(prepareMessages([good, good])).toHaveLength(2)
-    expect(() => prepareMessages([good, { role: 'user', blocks: 5 } as unknown as NewMessage])).toThrow(
-      'messages[1].blocks: must be a string',
+    expect(() => prepareMessages([good, { role: 'user', content: 5 } as unknown as NewMessage])).toThrow(
+      'messages[1].content: must be a string',
     )
   })
 
@@ -162,7 +169,7 @@ describe('readRole', () => {
 it('prepareMessage refuses a message whose small blocks together exceed a body', () => {
   const block = { type: 'text', text: 'x'.repeat(16_000) } as const
   const blocks = Array.from({ length: 4_300 }, () => block)
-  expect(() => prepareMessage({ role: 'user', blocks }, 'message')).toThrow(
-    /^message\.blocks: must be at most/,
+  expect(() => prepareMessage({ role: 'user', content: blocks }, 'message')).toThrow(
+    /^message\.content: must be at most/,
   )
 })

@@ -93,7 +93,9 @@ describe('the test vectors of docs/data-model.md', () => {
         const { data } = blobs.find(blob => blob.hash === hash)!
         return { data, bytes: data.length }
       })
-      expect(JSON.stringify(back.plain ? textOf(back) : back.blocks)).toBe(JSON.stringify(blocks))
+      expect(JSON.stringify(back.plain ? textOf({ content: back.blocks }) : back.blocks)).toBe(
+        JSON.stringify(blocks),
+      )
       expect(JSON.stringify(back.meta)).toBe(JSON.stringify(meta ?? null))
     },
   )
@@ -120,7 +122,7 @@ describe('a store', () => {
       const time = vector.name === 'again' ? vector.time - 1 : vector.time
       const message: NewMessage = {
         role: vector.role,
-        blocks: contentOf(vector).blocks,
+        content: contentOf(vector).blocks,
         ...(vector.meta && { meta: expand(vector.meta) as JsonObject }),
         at: new Date(time),
       }
@@ -138,7 +140,7 @@ describe('a store', () => {
     const { conversation } = await store.create()
     const rows = table('path_tokens')
     const items = rows.map(row => ({
-      message: { role: 'user', blocks: 'hi', tokens: row.tokens! } as const,
+      message: { role: 'user', content: 'hi', tokens: row.tokens! } as const,
       parent: row.parent_seq! < 0 ? null : { item: row.parent_seq! },
     }))
     await store.save(conversation.id, items)

@@ -13,7 +13,7 @@ const place = mkdtempSync(join(tmpdir(), 'skein-reader-'))
 const sound = join(place, 'sound.db')
 afterAll(() => rmSync(place, { recursive: true }))
 
-const say = (words: string): NewMessage => ({ role: 'user', blocks: words, at: new Date(1_767_225_600_000) })
+const say = (words: string): NewMessage => ({ role: 'user', content: words, at: new Date(1_767_225_600_000) })
 const image = Buffer.alloc(20_000, 'skein').toString('base64')
 
 /** The reader's output for a file, and its exit code. */
@@ -40,10 +40,10 @@ beforeAll(async () => {
     say('one'),
     {
       role: 'assistant',
-      blocks: [{ type: 'image', mime: 'image/png', data: image }],
+      content: [{ type: 'image', mime: 'image/png', data: image }],
       meta: { $blob: 'mine' },
     },
-    { role: 'tool', blocks: [{ type: 'tool_result', callId: 'c', output: 'x'.repeat(20_000) }] },
+    { role: 'tool', content: [{ type: 'tool_result', callId: 'c', output: 'x'.repeat(20_000) }] },
     say('grüße 👋 \0 \ud800'),
   ])
   const items: NonEmpty<{ message: NewMessage; parent: MessageId | null }> = [

@@ -72,8 +72,8 @@ describe('a file of the native format', () => {
     await using store = await openEmpty()
     const { branch, conversation } = await store.create()
     await store.append(branch, null, [
-      { role: 'user', blocks: text.toString() },
-      { role: 'user', blocks: 'small' },
+      { role: 'user', content: text.toString() },
+      { role: 'user', content: 'small' },
     ])
     const large = await recordsOf(store, [conversation.id])
     await using other = await openEmpty()

@@ -143,10 +143,10 @@ const cases: readonly [string, readonly LanguageModelV4Content[], readonly Block
 describe.each(cases)('an answer keeps %s', (_what, content, blocks) => {
   it('of a model of skein/models', async () => {
     const answer = await answerOf(modelOf(answering(content)), { messages: [user('hi')] })
-    expect(answer.blocks).toEqual(blocks)
+    expect(answer.content).toEqual(blocks)
   })
   it.each(['generate', 'stream'] as const)('recorded from the AI SDK (%s)', async how => {
-    expect((await recorded(answering(content), how))?.blocks).toEqual(blocks)
+    expect((await recorded(answering(content), how))?.content).toEqual(blocks)
   })
 })
 
@@ -185,8 +185,8 @@ it('keeps provider metadata of the first and of the last part of a text', async 
   const model = { ...answering([]), doStream: async () => ({ stream: stream() }) }
   const provider = { acme: { id: 'a', more: 'b' }, other: { c: 1 } }
   const blocks = [{ type: 'thinking', text: 'hm', metadata: { provider, model: 'one' } }]
-  expect((await answerOf(modelOf(model), { messages: [user('hi')] })).blocks).toEqual(blocks)
-  expect((await recorded(model, 'stream'))?.blocks).toEqual(blocks)
+  expect((await answerOf(modelOf(model), { messages: [user('hi')] })).content).toEqual(blocks)
+  expect((await recorded(model, 'stream'))?.content).toEqual(blocks)
 })
 
 describe('a prompt of earlier answers', () => {
@@ -198,7 +198,7 @@ describe('a prompt of earlier answers', () => {
   }
   const asks = async (blocks: readonly Block[], options?: Parameters<typeof modelOf>[1]) => {
     const asked: LanguageModelV4CallOptions[] = []
-    const messages = [user('x'), { role: 'assistant', blocks } as const, user('y')]
+    const messages = [user('x'), { role: 'assistant', content: blocks } as const, user('y')]
     await answerOf(modelOf(answering([{ type: 'text', text: 'so' }], 'stop', asked), options), { messages })
     return asked[0]?.prompt[1]?.content
   }
@@ -249,8 +249,8 @@ describe('a result with several parts, recorded from the AI SDK', () => {
     }
     const messages: ContextMessage[] = [
       user('x'),
-      { role: 'assistant', blocks: [{ type: 'tool_call', callId: '1', name: 'look', input: {} }] },
-      { role: 'tool_result', blocks: [result] },
+      { role: 'assistant', content: [{ type: 'tool_call', callId: '1', name: 'look', input: {} }] },
+      { role: 'tool_result', content: [result] },
     ]
     await answerOf(modelOf(answering([{ type: 'text', text: 'so' }], 'stop', asked)), { messages })
     return asked[0]!.prompt.slice(2).flatMap(({ content }) => content as object[])

@@ -6,13 +6,13 @@ import type { ModelServer } from '../support/models/server.ts'
 export const text = (words: string): Block => ({ type: 'text', text: words })
 export const user = (...blocks: readonly (string | Block)[]): ContextMessage => ({
   role: 'user',
-  blocks: blocks.map(block => (typeof block === 'string' ? text(block) : block)),
+  content: blocks.map(block => (typeof block === 'string' ? text(block) : block)),
 })
 export const bot = (...blocks: readonly (string | Block)[]): ContextMessage => ({
   role: 'assistant',
-  blocks: blocks.map(block => (typeof block === 'string' ? text(block) : block)),
+  content: blocks.map(block => (typeof block === 'string' ? text(block) : block)),
 })
-export const system = (words: string): ContextMessage => ({ role: 'system', blocks: [text(words)] })
+export const system = (words: string): ContextMessage => ({ role: 'system', content: [text(words)] })
 export const call = (callId: string, input: ToolCallBlock['input'] = {}, name = 'look'): Block => ({
   type: 'tool_call',
   callId,
@@ -21,7 +21,7 @@ export const call = (callId: string, input: ToolCallBlock['input'] = {}, name = 
 })
 export const result = (callId: string, output: ToolCallBlock['input'] = 'seen'): ContextMessage => ({
   role: 'tool_result',
-  blocks: [{ type: 'tool_result', callId, output }],
+  content: [{ type: 'tool_result', callId, output }],
 })
 export const look = { name: 'look', description: 'looks', schema: { type: 'object', properties: {} } }
 
@@ -78,4 +78,4 @@ export async function untilFailure(
 }
 
 export const words = (answer: ModelAnswer): string =>
-  answer.blocks.map(block => (block.type === 'text' ? String(block.text) : '')).join('')
+  answer.content.map(block => (block.type === 'text' ? String(block.text) : '')).join('')

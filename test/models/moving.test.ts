@@ -28,12 +28,12 @@ const stored = (blocks: readonly Block[]): readonly Block[] => JSON.parse(JSON.s
 /** Calls the model, runs the tools, and calls it again: one turn. */
 async function turn(model: Model, messages: ContextMessage[], then: Model = model): Promise<void> {
   messages.push(user(`turn ${messages.length}`))
-  const { blocks } = await answerOf(model, { messages, tools: [look] })
-  messages.push({ role: 'assistant', blocks: stored(blocks) })
+  const { content: blocks } = await answerOf(model, { messages, tools: [look] })
+  messages.push({ role: 'assistant', content: stored(blocks) })
   for (const block of blocks) if (block.type === 'tool_call') messages.push(result(String(block.callId)))
   const last = await answerOf(then, { messages, tools: [look] })
   expect(words(last)).toBe('Seen.')
-  messages.push({ role: 'assistant', blocks: stored(last.blocks) })
+  messages.push({ role: 'assistant', content: stored(last.content) })
 }
 
 describe('a conversation that changes its provider', () => {
@@ -143,8 +143,11 @@ describe('any context', () => {
           isError,
         }))
         const asking = bot(...before, ...all.map(([callId, name]) => call(callId, {}, name)))
-        if (!apart) return [asking, { role: 'tool_result', blocks: results }]
-        return [asking, ...results.map((block): ContextMessage => ({ role: 'tool_result', blocks: [block] }))]
+        if (!apart) return [asking, { role: 'tool_result', content: results }]
+        return [
+          asking,
+          ...results.map((block): ContextMessage => ({ role: 'tool_result', content: [block] })),
+        ]
       }),
   )
   const message = fc
@@ -152,7 +155,7 @@ describe('any context', () => {
       fc.constantFrom('user', 'assistant', 'system') as fc.Arbitrary<'user' | 'assistant' | 'system'>,
       fc.array(said, { maxLength: 3 }),
     )
-    .map(([role, blocks]): ContextMessage[] => [{ role, blocks }])
+    .map(([role, blocks]): ContextMessage[] => [{ role, content: blocks }])
   const context = fc.array(fc.oneof(message, exchange), { minLength: 1, maxLength: 8 }).map(all => all.flat())
 
   it.each(Object.keys(providers))('with a result for each call is accepted by %s', async name => {

@@ -139,7 +139,7 @@ describe('openModel', () => {
       keys: { anthropic: 'k' },
       baseUrls: server.baseUrls,
     })
-    const system = { role: 'system', blocks: [{ type: 'text', text: 'be kind' }] } as const
+    const system = { role: 'system', content: [{ type: 'text', text: 'be kind' }] } as const
     await answerOf(model, { messages: [system, user('a'), user('b')] })
     const mark = { cache_control: { type: 'ephemeral' } }
     expect(server.requests[0]?.body).toMatchObject({

@@ -37,7 +37,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     expect(all.at(-1)).toMatchObject({
       type: 'answer',
       answer: {
-        blocks: [{ type: 'text', text: 'Hello.' }],
+        content: [{ type: 'text', text: 'Hello.' }],
         finish: 'stop',
         usage: { input, output: 3, cacheRead: 4 },
       },
@@ -67,17 +67,17 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     const asked = [user('look twice')]
     const first = await answerOf(model, { messages: asked, tools: [look] })
     expect(first.finish).toBe('tool_calls')
-    expect(first.blocks).toMatchObject([
+    expect(first.content).toMatchObject([
       { type: 'thinking', text: 'let me look' },
       { type: 'text', text: 'I look.' },
       { type: 'tool_call', name: 'look', input: { at: 1 } },
       { type: 'tool_call', name: 'look', input: {} },
     ])
-    const ids = first.blocks.flatMap(block => (block.type === 'tool_call' ? [String(block.callId)] : []))
-    const stored = JSON.parse(JSON.stringify(first.blocks)) as readonly Block[]
+    const ids = first.content.flatMap(block => (block.type === 'tool_call' ? [String(block.callId)] : []))
+    const stored = JSON.parse(JSON.stringify(first.content)) as readonly Block[]
     const messages: ContextMessage[] = [
       ...asked,
-      { role: 'assistant', blocks: stored },
+      { role: 'assistant', content: stored },
       ...ids.map(id => result(id, `saw ${id}`)),
     ]
     expect(words(await answerOf(model, { messages, tools: [look] }))).toBe('Done.')
@@ -115,7 +115,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
       bot({ type: 'thinking', text: 'not mine' }, call('same', {}, 'a.b/c')),
       {
         role: 'tool_result',
-        blocks: [{ type: 'tool_result', callId: 'same', output: 'bad', isError: true }],
+        content: [{ type: 'tool_result', callId: 'same', output: 'bad', isError: true }],
       },
       bot('d  '),
     ]
@@ -174,7 +174,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
   it('gets valid tool names, and returns calls with the original names', async () => {
     await start({ reply: ({ tools }) => ({ parts: [{ call: { name: tools[1] ?? '', input: {} } }] }) })
     const tools = ['files_read', 'files.read', '9lives'].map(tool => ({ ...look, name: tool }))
-    const { blocks } = await answerOf(await open(name, server), { messages: [user('x')], tools })
+    const { content: blocks } = await answerOf(await open(name, server), { messages: [user('x')], tools })
     expect(server.requests[0]?.tools).toEqual(['files_read', 'files_read_2', '_9lives'])
     expect(blocks).toMatchObject([{ type: 'tool_call', name: 'files.read' }])
   })
@@ -235,6 +235,6 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     await answerOf(await open(name, server), { messages, tools: [look] })
     expect(server.requests[0]?.refused).toBeNull()
     expect(JSON.stringify(server.requests[0]?.body)).not.toContain('elsewhere')
-    expect(messages[1]?.blocks.filter(noCalls)).toHaveLength(1)
+    expect(messages[1]?.content.filter(noCalls)).toHaveLength(1)
   })
 })

@@ -9,9 +9,9 @@ import { estimateTokens } from '../../src/core/tokens.ts'
 import { scripted } from '../../src/models/scripted.ts'
 
 const text = (words: string): Block => ({ type: 'text', text: words })
-const user = (words: string): ContextMessage => ({ role: 'user', blocks: [text(words)] })
-const bot = (words: string): ContextMessage => ({ role: 'assistant', blocks: [text(words)] })
-const system = (words: string): ContextMessage => ({ role: 'system', blocks: [text(words)] })
+const user = (words: string): ContextMessage => ({ role: 'user', content: [text(words)] })
+const bot = (words: string): ContextMessage => ({ role: 'assistant', content: [text(words)] })
+const system = (words: string): ContextMessage => ({ role: 'system', content: [text(words)] })
 const look = { name: 'look', description: 'looks', schema: { type: 'object' } }
 
 async function events(model: Model, request: ModelRequest): Promise<readonly ModelEvent[]> {
@@ -27,7 +27,7 @@ async function answer(model: Model, request: ModelRequest): Promise<ModelAnswer>
 }
 
 async function says(...messages: readonly ContextMessage[]): Promise<string> {
-  const { blocks } = await answer(scripted(), { messages })
+  const { content: blocks } = await answer(scripted(), { messages })
   return blocks.map(block => (block.type === 'text' ? String(block.text) : `[${block.type}]`)).join('')
 }
 
@@ -36,7 +36,7 @@ describe('the scripted model without a script', () => {
     const told = `${asText([user('my name is Ada'), bot('Nice to meet you.\nAda.'), user('thanks')])}\n\n`
     const asked = (question: string): ContextMessage => ({
       role: 'user',
-      blocks: [text(told), text(question)],
+      content: [text(told), text(question)],
     })
     expect(await says(asked('What is my name?'))).toBe('Your name is Ada.')
     expect(await says(asked('What did I say first?'))).toContain('my name is Ada')
@@ -58,7 +58,7 @@ describe('the scripted model without a script', () => {
     )
     expect(await says(user('What did I say first?'))).toBe('You have said nothing before this.')
     const notice = '[Note: 2 older messages truncated to stay within token limit]'
-    const cut = [{ role: 'system', blocks: [{ type: 'text', text: notice }] } as const, ...talk.slice(2)]
+    const cut = [{ role: 'system', content: [{ type: 'text', text: notice }] } as const, ...talk.slice(2)]
     expect(await says(...cut, user('What did I say first?'))).toBe(
       'Of what I was given, the first thing you said was: "grass is blue"',
     )
@@ -157,11 +157,11 @@ describe('the scripted model without a script', () => {
       null,
     )
     const again = await digest(voyage(21), textOf(first))
-    for (const { blocks, finish } of [first, again]) {
+    for (const { content, finish } of [first, again]) {
       expect(finish).toBe('stop')
-      expect(textOf({ blocks })).toMatch(/My name is Ada\..*\(And \d+ more\.\)$/)
-      expect(textOf({ blocks })).not.toMatch(/summar|<|part of a conversation/i)
-      expect(estimateTokens(blocks)).toBeLessThanOrEqual(60)
+      expect(textOf({ content })).toMatch(/My name is Ada\..*\(And \d+ more\.\)$/)
+      expect(textOf({ content })).not.toMatch(/summar|<|part of a conversation/i)
+      expect(estimateTokens(content)).toBeLessThanOrEqual(60)
     }
   })
 
@@ -179,7 +179,7 @@ describe('the scripted model without a script', () => {
 describe('the scripted model with directives in a message', () => {
   it('calls offered tools in parallel, and reports their results', async () => {
     const asked = user('/tool look {"at": 1}\n/tool look {"at": 2}')
-    const { blocks, finish } = await answer(scripted(), { messages: [asked], tools: [look] })
+    const { content: blocks, finish } = await answer(scripted(), { messages: [asked], tools: [look] })
     expect(finish).toBe('tool_calls')
     expect(blocks).toMatchObject([
       { type: 'tool_call', name: 'look', input: { at: 1 } },
@@ -190,8 +190,8 @@ describe('the scripted model with directives in a message', () => {
     const results = ids.map((callId, n): Block => ({ type: 'tool_result', callId, output: `seen ${n}` }))
     const after = [
       asked,
-      { role: 'assistant', blocks } as const,
-      { role: 'tool_result', blocks: results } as const,
+      { role: 'assistant', content: blocks } as const,
+      { role: 'tool_result', content: results } as const,
     ]
     expect(await says(...after)).toBe('look returned: "seen 0"\nlook returned: "seen 1"')
     expect(await says(...after, bot('so'), user('what did I say first?'))).toMatch(
@@ -201,7 +201,7 @@ describe('the scripted model with directives in a message', () => {
 
   it('explains that a tool is not offered, or that its input is not JSON', async () => {
     expect(await says(user('/tool look {}'))).toBe('I cannot call look: no tools are offered.')
-    const { blocks } = await answer(scripted(), { messages: [user('/tool look {')], tools: [look] })
+    const { content: blocks } = await answer(scripted(), { messages: [user('/tool look {')], tools: [look] })
     expect(blocks).toEqual([text('I cannot call look: what follows its name is not JSON.')])
   })
 
@@ -213,7 +213,7 @@ describe('the scripted model with directives in a message', () => {
     })
     await expect(says(user('/fail 400'))).rejects.toMatchObject({ retryable: false })
     await expect(says(user('/overflow 5'))).rejects.toMatchObject({ code: 'context_length', limit: 5 })
-    const { blocks } = await answer(scripted(), { messages: [user('/think hm\n/say so it is')] })
+    const { content: blocks } = await answer(scripted(), { messages: [user('/think hm\n/say so it is')] })
     expect(blocks).toEqual([{ type: 'thinking', text: 'hm' }, text('so it is')])
     expect(await says(user('/long 3'))).toBe('word1 word2 word3')
   })
@@ -244,18 +244,18 @@ describe('the scripted model with a script', () => {
   it('uses the replies in order, and then answers by itself', async () => {
     const model = scripted({ script: ['one', { fail: 503, retryAfterMs: 20 }, { overflow: 9 }] })
     const request = { messages: [user('hello')] }
-    expect((await answer(model, request)).blocks).toEqual([text('one')])
+    expect((await answer(model, request)).content).toEqual([text('one')])
     await expect(answer(model, request)).rejects.toThrow(ModelError)
     await expect(answer(model, request)).rejects.toThrow(ContextLengthError)
-    expect((await answer(model, request)).blocks).toMatchObject([{ text: expect.stringMatching(/^Hello!/) }])
+    expect((await answer(model, request)).content).toMatchObject([{ text: expect.stringMatching(/^Hello!/) }])
   })
 
   it('calls a script function for every call', async () => {
     const model = scripted({
       script: ({ messages }, call) => (call === 1 ? null : `${call}: ${messages.length}`),
     })
-    expect((await answer(model, { messages: [user('hello')] })).blocks).toEqual([text('0: 1')])
-    expect((await answer(model, { messages: [user('count to 2')] })).blocks).toEqual([text('1, 2')])
+    expect((await answer(model, { messages: [user('hello')] })).content).toEqual([text('0: 1')])
+    expect((await answer(model, { messages: [user('count to 2')] })).content).toEqual([text('1, 2')])
   })
 
   it('breaks off after some pieces, like a lost connection', async () => {
@@ -286,12 +286,12 @@ describe('the scripted model with a script', () => {
   })
 
   it('obeys maxOutput', async () => {
-    const { blocks, finish } = await answer(scripted({ script: ['x'.repeat(100)] }), {
+    const { content, finish } = await answer(scripted({ script: ['x'.repeat(100)] }), {
       messages: [user('x')],
       maxOutput: 5,
     })
     expect(finish).toBe('length')
-    expect(estimateTokens(blocks)).toBe(5)
+    expect(estimateTokens(content)).toBe(5)
   })
 
   it('stops with the signal’s reason, before and between pieces and during a delay', async () => {

@@ -44,7 +44,7 @@ it('wraps any language model, and names it like the AI SDK', async () => {
   )
   expect(model.id).toBe('acme/one')
   expect(await answerOf(model, { messages: [user('x')] })).toEqual({
-    blocks: [{ type: 'text', text: 'hi' }],
+    content: [{ type: 'text', text: 'hi' }],
     finish: 'stop',
     usage: { input: 7, output: 3, cacheRead: 2 },
     model: null,
@@ -83,7 +83,7 @@ it('keeps provider-executed calls apart from other calls, and sends them back', 
       asked,
     ),
   )
-  const { blocks, finish: why } = await answerOf(model, { messages: [user('x')] })
+  const { content: blocks, finish: why } = await answerOf(model, { messages: [user('x')] })
   expect(why).toBe('stop')
   const metadata = { provider: said, model: 'one' }
   expect(blocks).toEqual([
@@ -96,7 +96,7 @@ it('keeps provider-executed calls apart from other calls, and sends them back', 
   ])
   const answered: ContextMessage = {
     role: 'assistant',
-    blocks: JSON.parse(JSON.stringify(blocks)) as readonly Block[],
+    content: JSON.parse(JSON.stringify(blocks)) as readonly Block[],
   }
   await answerOf(model, { messages: [user('x'), answered, user('y')] })
   expect(asked[1]?.prompt[1]).toMatchObject({
@@ -123,7 +123,7 @@ it('sends texts back separately if each has provider metadata', async () => {
   const apart: Block[] = [3, 4].map(n => ({ type: 'text', text: `${n}` }))
   const messages: ContextMessage[] = [
     user('x'),
-    { role: 'assistant', blocks: [...blocks, ...apart] },
+    { role: 'assistant', content: [...blocks, ...apart] },
     user('y'),
   ]
   await answerOf(modelOf(foreign([finish('stop')], asked)), { messages })
@@ -141,7 +141,7 @@ it('keeps an input that is not JSON, so that the model can get an error', async 
     toolName: 'look',
     input,
   })
-  const { blocks, finish: why } = await answerOf(
+  const { content: blocks, finish: why } = await answerOf(
     modelOf(foreign([call('{"a":'), call(''), finish('stop')])),
     { messages: [user('x')] },
   )

@@ -114,7 +114,7 @@ it('forks at the end if another process has moved the branch meanwhile', async (
 it('refuses an invalid message in add, not at the end', async () => {
   const { store, branch, said, clock } = await place()
   const turn = await beginTurn(store, branch, { words: [user('q')], mode: 'at_once' }, clock)
-  await expect(turn.add([{ role: 'unknown', blocks: '' } as never])).rejects.toBeInstanceOf(InvalidError)
+  await expect(turn.add([{ role: 'unknown', content: '' } as never])).rejects.toBeInstanceOf(InvalidError)
   await turn.end('complete')
   await expect(turn.add([assistant('late')])).rejects.toBeInstanceOf(InvalidError)
   expect(await said()).toEqual(['q'])

@@ -63,10 +63,10 @@ describe.each(engines)('a recorder that is frozen and thawed on %s', engine => {
       const { branch } = await store.create()
       const frozen = await frozenAt(point, target, branch)
 
-      const mine = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'Mine.' }] }, later)
+      const mine = await beginTurn(store, branch, { words: [{ role: 'user', content: 'Mine.' }] }, later)
       expect(mine.forked).toBe(false)
       const { ended, troubles } = await frozen.thaw()
-      await mine.add([{ role: 'assistant', blocks: 'Yours.' }])
+      await mine.add([{ role: 'assistant', content: 'Yours.' }])
       expect(await mine.end('complete')).toMatchObject({ saved: true, status: 'complete' })
 
       expect(troubles).toEqual(['taken_over'])

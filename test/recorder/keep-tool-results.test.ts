@@ -8,9 +8,9 @@ import { place, user } from './place.ts'
 
 const result = (output: Json, more: object = {}): NewMessage => ({
   role: 'tool_result',
-  blocks: [{ type: 'tool_result', callId: 'c1', name: 'read', output, ...more }],
+  content: [{ type: 'tool_result', callId: 'c1', name: 'read', output, ...more }],
 })
-const kept = (message: NewMessage) => message.blocks[0] as unknown as { output: Json; metadata?: object }
+const kept = (message: NewMessage) => message.content[0] as unknown as { output: Json; metadata?: object }
 
 describe('keepToolResults', () => {
   it('keeps results in full by default', () => {
@@ -63,12 +63,12 @@ describe('keepToolResults', () => {
     await store.updateConversation(id, { toolResults: { truncate: 4 } })
     const turn = await beginTurn(store, branch, { words: [user('q')], mode }, clock)
     const call = { type: 'tool_call', callId: 'c1', name: 'read', input: { path: '/a/long/path' } } as const
-    await turn.add([{ role: 'assistant', blocks: [call] }])
+    await turn.add([{ role: 'assistant', content: [call] }])
     await turn.add([result('a long result')])
     const { head } = await turn.end('complete')
     const [, asked, answered] = await pathOf(store, head!)
-    expect(asked?.blocks).toEqual([call])
-    expect(answered?.blocks).toMatchObject([
+    expect(asked?.content).toEqual([call])
+    expect(answered?.content).toMatchObject([
       { output: 'a lo\n[cut: 9 more characters]', metadata: { kept: { kept: 4 } } },
     ])
   })

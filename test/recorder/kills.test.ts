@@ -51,7 +51,7 @@ async function mortal(
 
 /** The texts and results of a path. */
 function wordsOf(messages: readonly Message[]): readonly string[] {
-  return messages.map(({ blocks }) =>
+  return messages.map(({ content: blocks }) =>
     blocks.map(block => ('text' in block ? block.text : 'output' in block ? block.output : '')).join(''),
   )
 }
@@ -126,10 +126,10 @@ describe.each(engines)('kill -9 of a process that records on %s', engine => {
 
     // The process is surely dead, so its lease does not have to expire.
     const began = performance.now()
-    const turn = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'Continue.' }] })
+    const turn = await beginTurn(store, branch, { words: [{ role: 'user', content: 'Continue.' }] })
     expect(performance.now() - began).toBeLessThan(5_000)
     expect(turn.forked).toBe(false)
-    await turn.add([{ role: 'assistant', blocks: 'Here I am.' }])
+    await turn.add([{ role: 'assistant', content: 'Here I am.' }])
     expect(await turn.end('complete')).toMatchObject({ saved: true })
 
     const words = wordsOf(await stands(store, branch))

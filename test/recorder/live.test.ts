@@ -100,7 +100,7 @@ describe('a live turn', () => {
       expect(await said()).toEqual(['Tell me all.', 'It was a dark and stormy'])
       const [message] = await store.getMessages([report.head!])
       expect(message).toMatchObject({ role: 'assistant', meta: { [status]: true } })
-      expect(message?.blocks[0]).toEqual({ type: 'thinking', text: 'Hm.' })
+      expect(message?.content[0]).toEqual({ type: 'thinking', text: 'Hm.' })
       expect(await collectPages(page => store.listTurns(id, page))).toMatchObject([{ status }])
     },
   )
@@ -184,7 +184,7 @@ describe('an invalid request', () => {
     const { store, branch, id, clock } = await place()
     const begin = (words: string, options = {}) =>
       beginTurn(store, branch, { words: [user(words)], ...options }, clock)
-    const invalid = { role: 'unknown', blocks: 'x' } as never
+    const invalid = { role: 'unknown', content: 'x' } as never
     await expect(beginTurn(store, branch, { words: [invalid] }, clock)).rejects.toBeInstanceOf(InvalidError)
     await expect(begin('x', { key: '' })).rejects.toBeInstanceOf(InvalidError)
     const conversationId = 'ffffffff-ffff-4fff-bfff-ffffffffffff' as ConversationId
@@ -204,7 +204,7 @@ describe('an invalid request', () => {
     const turn = await beginTurn(store, branch, { words: [user('go')] }, clock)
     turn.draft(text('half an '))
     await clock.advance(200)
-    const bad = turn.add([{ role: 'assistant', blocks: [{ type: 'text' }] } as never])
+    const bad = turn.add([{ role: 'assistant', content: [{ type: 'text' }] } as never])
     await expect(bad).rejects.toBeInstanceOf(InvalidError)
     turn.draft(text('answer'))
     await turn.end('interrupted')

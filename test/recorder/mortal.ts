@@ -39,7 +39,7 @@ async function live(target: string, branch: BranchRef, deadly: Point): Promise<v
   await reach('before the words')
   const troubles: Trouble['kind'][] = []
   const turn = await beginTurn(store, branch, {
-    words: [{ role: 'user', blocks: question }],
+    words: [{ role: 'user', content: question }],
     key: 'mortal',
     onTrouble: ({ kind }) => troubles.push(kind),
   })
@@ -50,7 +50,7 @@ async function live(target: string, branch: BranchRef, deadly: Point): Promise<v
   await turn.add([
     {
       role: 'assistant',
-      blocks: [
+      content: [
         { type: 'text', text: answer },
         { type: 'tool_call', callId: 'c1', name: 'read', input: {} },
       ],
@@ -61,10 +61,10 @@ async function live(target: string, branch: BranchRef, deadly: Point): Promise<v
   await turn.trace([{ type: 'tool_started', data: { callId: 'c1' } }])
   say({ stored: 'tool_started' })
   await reach('after a tool was started')
-  await turn.add([{ role: 'tool_result', blocks: [{ type: 'tool_result', callId: 'c1', output: result }] }])
+  await turn.add([{ role: 'tool_result', content: [{ type: 'tool_result', callId: 'c1', output: result }] }])
   say({ stored: result })
   await reach('after a tool has ended')
-  await turn.add([{ role: 'assistant', blocks: final }])
+  await turn.add([{ role: 'assistant', content: final }])
   say({ stored: final })
   await reach('before the end')
   say({ ended: await turn.end('complete'), troubles })

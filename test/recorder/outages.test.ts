@@ -109,7 +109,7 @@ describe('storage that fails during a turn', () => {
       unsaved: [
         assistant('b'),
         assistant('c'),
-        { role: 'assistant', blocks: [text('and so')], meta: { interrupted: true } },
+        { role: 'assistant', content: [text('and so')], meta: { interrupted: true } },
       ],
     })
     it.failing.heal()
@@ -152,7 +152,7 @@ describe('storage that fails during a turn', () => {
     const it = await begun()
     it.failing.fate = () => away
     await it.turn.add([assistant('a')])
-    const bad = it.turn.add([{ role: 'unknown', blocks: '' } as never])
+    const bad = it.turn.add([{ role: 'unknown', content: '' } as never])
     await expect(bad).rejects.toBeInstanceOf(InvalidError)
     // The caller no longer waits for this one; it is dropped, and the rest is stored.
     await it.turn.trace([{ type: 'nonsense' as never }])
@@ -170,7 +170,7 @@ describe('storage that fails during a turn', () => {
     it.failing.fate = method => (method === 'addEvents' ? away : null)
     await it.clock.advance(1_000)
     expect([await it.said(), it.kinds()]).toEqual([['q', 'a'], ['degraded']])
-    const bad = it.turn.add([{ role: 'unknown', blocks: '' } as never])
+    const bad = it.turn.add([{ role: 'unknown', content: '' } as never])
     await expect(bad).rejects.toBeInstanceOf(InvalidError)
     await it.turn.add([assistant('b')])
     expect(await ended(it)).toMatchObject({ saved: true, unsaved: [] })
@@ -188,7 +188,7 @@ describe('storage that fails during a turn', () => {
     expect(it.told[0]?.error).toBeInstanceOf(NotFoundError)
     expect(await it.turn.add([assistant('b')])).toEqual({ ids: null })
     it.turn.draft(text('half'))
-    const unsaved = [assistant('a'), assistant('b'), { role: 'assistant', blocks: [text('half')] }]
+    const unsaved = [assistant('a'), assistant('b'), { role: 'assistant', content: [text('half')] }]
     expect(await ended(it)).toMatchObject({ saved: false, unsaved })
     expect(it.kinds()).toEqual(['lost'])
   })
@@ -314,7 +314,7 @@ describe('a full queue', () => {
     expect(it.kinds()).toEqual(['degraded'])
     it.turn.draft(text('y'.repeat(200)))
     await it.turn.add([
-      { role: 'assistant', blocks: [{ type: 'image', mime: 'image/png', data: 'z'.repeat(900) }] },
+      { role: 'assistant', content: [{ type: 'image', mime: 'image/png', data: 'z'.repeat(900) }] },
     ])
     expect(it.kinds()).toEqual(['degraded'])
     await it.turn.add([assistant('x'.repeat(200))])

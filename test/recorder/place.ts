@@ -8,8 +8,8 @@ import { openStore } from '../../src/stores/open.ts'
 import { type Clockwork, clockwork } from './clockwork.ts'
 import { type FailingStore, failingStore } from './failing.ts'
 
-export const user = (text: string): NewMessage => ({ role: 'user', blocks: text })
-export const assistant = (text: string): NewMessage => ({ role: 'assistant', blocks: text })
+export const user = (text: string): NewMessage => ({ role: 'user', content: text })
+export const assistant = (text: string): NewMessage => ({ role: 'assistant', content: text })
 export const text = (piece: string) => ({ type: 'text', text: piece }) as const
 
 export interface Place {

@@ -148,8 +148,8 @@ it('keeps a process alive at its end until the writes are stored', async () => {
     const { branch } = await store.create()
     await store.close()
     const limits = { writeWithinMs: 200, endWithinMs: 600 }
-    const turn = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'q' }], limits })
-    await turn.add([{ role: 'assistant', blocks: 'a' }])
+    const turn = await beginTurn(store, branch, { words: [{ role: 'user', content: 'q' }], limits })
+    await turn.add([{ role: 'assistant', content: 'a' }])
     console.log(JSON.stringify(await turn.end('complete')))`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],

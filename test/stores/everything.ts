@@ -61,13 +61,13 @@ export async function fillWithEverything(store: Store): Promise<Everything> {
     label: 'subagent:scout:1',
     parent: { conversationId: talk.id, messageId: talk.erased },
   })
-  await store.append(subagent.branch, null, [{ role: 'user', blocks: 'look around' }])
+  await store.append(subagent.branch, null, [{ role: 'user', content: 'look around' }])
   const empty = await store.create({ title: 'Nothing was said' })
   const trashed = await store.create({ key: 'sample:trashed', title: 'Out of sight' })
-  await store.append(trashed.branch, null, [{ role: 'user', blocks: 'throw this away' }])
+  await store.append(trashed.branch, null, [{ role: 'user', content: 'throw this away' }])
   await store.trash(trashed.conversation.id)
   const task = await store.create({ task: 'sample-task', expiresAt: new Date(Date.UTC(2026, 0, 2)) })
-  await store.append(task.branch, null, [{ role: 'user', blocks: 'a task that has expired' }])
+  await store.append(task.branch, null, [{ role: 'user', content: 'a task that has expired' }])
   return {
     ids: [
       talk.id,
@@ -114,7 +114,7 @@ async function fillTalk(store: Store): Promise<{ id: ConversationId; erased: Mes
   const asked = await store.append(
     branch,
     null,
-    [{ role: 'user', blocks: 'why is the build red?', label: 'question' }],
+    [{ role: 'user', content: 'why is the build red?', label: 'question' }],
     {
       turn: {
         key: 'turn-1',
@@ -140,7 +140,7 @@ async function fillTalk(store: Store): Promise<{ id: ConversationId; erased: Mes
     called.head,
     [
       result('call_1', 'error: no such file', true),
-      { role: 'assistant', blocks: 'It is not there.', meta: { n: 1 } },
+      { role: 'assistant', content: 'It is not there.', meta: { n: 1 } },
     ],
     {
       turn: {
@@ -153,11 +153,11 @@ async function fillTalk(store: Store): Promise<{ id: ConversationId; erased: Mes
     },
   )
   const secret = await store.append(branch, answered.head, [
-    { role: 'user', blocks: 'my password is hunter2', tokens: 6 },
-    { role: 'assistant', blocks: [{ type: 'thinking', text: 'hm', metadata: { signature: 'c2lnbmVk' } }] },
-    { role: 'system', blocks: 'be careful' },
+    { role: 'user', content: 'my password is hunter2', tokens: 6 },
+    { role: 'assistant', content: [{ type: 'thinking', text: 'hm', metadata: { signature: 'c2lnbmVk' } }] },
+    { role: 'system', content: 'be careful' },
   ])
-  const cut = await store.append(branch, secret.head, [{ role: 'user', blocks: 'tell me a long story' }], {
+  const cut = await store.append(branch, secret.head, [{ role: 'user', content: 'tell me a long story' }], {
     turn: { key: 'turn-2', step: 0, status: 'open', holder },
   })
   await store.putDraft(id, 'turn-2', holder, [{ n: 0, type: 'text', text: 'Once upon' }])
@@ -211,7 +211,7 @@ async function fillTree(store: Store): Promise<{ id: ConversationId; deleted: Me
 /** An equal message in the same millisecond, after the first one was deleted: the id exists next to its own
  *  tombstone. */
 async function sayAgain(store: Store, branch: Branch, head: MessageId): Promise<MessageId> {
-  const words: NewMessage = { role: 'user', blocks: 'say it again', at: new Date(Date.UTC(2026, 0, 5)) }
+  const words: NewMessage = { role: 'user', content: 'say it again', at: new Date(Date.UTC(2026, 0, 5)) }
   const first = await store.append(branch, head, [words], { turn: { key: 'once', step: 0 } })
   await store.deleteMessages([first.head])
   const second = await store.append(branch, head, [words], { turn: { key: 'twice', step: 0 } })
@@ -224,16 +224,16 @@ async function fillBlobs(store: Store): Promise<ConversationId> {
   const long = 'long text 語 '.repeat(3_000)
   const bytes = Buffer.from(Array.from({ length: 40_000 }, (_, i) => (i * 31 + (i >> 8)) % 256))
   const { ids } = await store.append(branch, null, [
-    { role: 'user', blocks: long },
-    { role: 'assistant', blocks: [{ type: 'text', text: long }], meta: { copy: long, $blob: 'mine' } },
+    { role: 'user', content: long },
+    { role: 'assistant', content: [{ type: 'text', text: long }], meta: { copy: long, $blob: 'mine' } },
     {
       role: 'user',
-      blocks: [
+      content: [
         { type: 'image', mime: 'image/png', data: bytes.toString('base64'), name: '../../etc/passwd' },
         { type: 'text', text: `${'\ud83d'}${'x'.repeat(20_000)}` },
       ],
     },
-    { role: 'user', blocks: 'only here: '.repeat(2_000) },
+    { role: 'user', content: 'only here: '.repeat(2_000) },
   ])
   await store.eraseMessages([ids[3]!], { by: 'someone', reason: 'large and private' })
   return conversation.id
@@ -258,20 +258,20 @@ async function fillStrange(store: Store): Promise<ConversationId> {
   for (const text of hostile) {
     const message: NewMessage = {
       role: 'user',
-      blocks: [{ type: 'text', text }],
+      content: [{ type: 'text', text }],
       meta: { [text]: text, list: [text] },
     }
     head = (await store.append(branch, head, [message])).head
   }
   await store.append(branch, head, [
-    { role: 'assistant', blocks: [] },
+    { role: 'assistant', content: [] },
     {
       role: 'assistant',
-      blocks: [{ type: 'x-plan', z: 1, a: [0.1, 1e21, -5, true, null] } as never],
+      content: [{ type: 'x-plan', z: 1, a: [0.1, 1e21, -5, true, null] } as never],
       meta: {},
     },
-    { role: 'user', blocks: '', at: new Date(0), tokens: 0 },
-    { role: 'user', blocks: 'at the end of time', at: new Date(253_402_300_799_999), label: 'end' },
+    { role: 'user', content: '', at: new Date(0), tokens: 0 },
+    { role: 'user', content: 'at the end of time', at: new Date(253_402_300_799_999), label: 'end' },
   ])
   return conversation.id
 }
@@ -282,13 +282,13 @@ async function summarise(store: Store, id: ConversationId, first: MessageId, las
 }
 
 function say(text: string, role: 'user' | 'assistant' = 'user'): NewMessage {
-  return { role, blocks: text }
+  return { role, content: text }
 }
 
 function call(callId: string, name: string, input: object): NewMessage {
-  return { role: 'assistant', blocks: [{ type: 'tool_call', callId, name, input: input as never }] }
+  return { role: 'assistant', content: [{ type: 'tool_call', callId, name, input: input as never }] }
 }
 
 function result(callId: string, output: string, isError: boolean): NewMessage {
-  return { role: 'tool_result', blocks: [{ type: 'tool_result', callId, output, isError }] }
+  return { role: 'tool_result', content: [{ type: 'tool_result', callId, output, isError }] }
 }

@@ -61,7 +61,7 @@ async function tell(child: ChildProcess, order: Order): Promise<News> {
 async function conversation(store: Store) {
   const { branch } = await store.create()
   const messages = Array.from({ length: 40 }, (_, i): NewMessage => {
-    return { role: i % 2 === 0 ? 'user' : 'assistant', blocks: `message ${i}` }
+    return { role: i % 2 === 0 ? 'user' : 'assistant', content: `message ${i}` }
   })
   const { ids } = await store.append(branch, null, messages)
   return { conversationId: branch.conversationId, ids }

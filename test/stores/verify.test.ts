@@ -67,32 +67,32 @@ async function stock(store: Store): Promise<Stock> {
   const { conversation, branch } = await store.create({ tags: ['t'], prompt: 'Be brief.' })
   const { id } = conversation
   const { ids: first } = await store.append(branch, null, [
-    { role: 'user', blocks: 'one' },
-    { role: 'assistant', blocks: 'two' },
-    { role: 'user', blocks: 'three' },
+    { role: 'user', content: 'one' },
+    { role: 'assistant', content: 'two' },
+    { role: 'user', content: 'three' },
   ])
   await store.createBranch(id, first[1]!, { name: 'fork' })
   const fork = { conversationId: id, name: 'fork' }
   const { ids: second } = await store.append(fork, first[1]!, [
-    { role: 'user', blocks: 'four' },
-    { role: 'assistant', blocks: large },
+    { role: 'user', content: 'four' },
+    { role: 'assistant', content: large },
   ])
   const step = (n: number) => ({
     turn: { key: 'turn', step: n, holder, status: n === 0 ? ('open' as const) : ('complete' as const) },
   })
-  const { ids: third } = await store.append(branch, first[2]!, [{ role: 'user', blocks: 'six' }], step(0))
+  const { ids: third } = await store.append(branch, first[2]!, [{ role: 'user', content: 'six' }], step(0))
   const { ids: fourth } = await store.append(
     branch,
     third[0],
-    [{ role: 'assistant', blocks: 'seven' }],
+    [{ role: 'assistant', content: 'seven' }],
     step(1),
   )
   await store.claimSummary(id, { first: first[0], last: first[2]! }, holder)
   await store.putSummary(id, { first: first[0], last: first[2]!, tokens: 1, text: 'short', holder })
   const { conversation: other, branch: beside } = await store.create({ title: 'beside' })
   await store.append(beside, null, [
-    { role: 'user', blocks: 'eight' },
-    { role: 'assistant', blocks: 'nine' },
+    { role: 'user', content: 'eight' },
+    { role: 'assistant', content: 'nine' },
   ])
   await store.search('one')
   return { id, ids: [...first, ...second, ...third, ...fourth], other: other.id }
@@ -221,10 +221,10 @@ describe.each(drivers)('verify on $name', ({ name, open }) => {
     const [again] = await store.getMessages([ids[1]!])
     const at = new Date(again!.createdAt.getTime() + 5_000)
     for (const _ of [1, 2]) {
-      const { ids: said } = await store.append(fork, ids[1]!, [{ role: 'user', blocks: 'same', at }])
+      const { ids: said } = await store.append(fork, ids[1]!, [{ role: 'user', content: 'same', at }])
       await store.deleteMessages(said)
     }
-    await store.append(fork, ids[1]!, [{ role: 'user', blocks: 'same', at }])
+    await store.append(fork, ids[1]!, [{ role: 'user', content: 'same', at }])
     expect(await found(store)).toEqual([])
     expect(await store.verify()).toMatchObject({ messages: 8, erased: 1 })
   })
@@ -237,7 +237,7 @@ describe.each(drivers)('verify on $name', ({ name, open }) => {
     const writing = (async () => {
       for (let n = 0; !isDone; n++) {
         const { head } = await store.getBranch(branch)
-        const { ids } = await store.append(branch, head, [{ role: 'user', blocks: `more ${n}` }])
+        const { ids } = await store.append(branch, head, [{ role: 'user', content: `more ${n}` }])
         if (n % 3 === 0) await store.deleteMessages([ids[0]])
         await giveWay()
       }

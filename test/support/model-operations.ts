@@ -344,7 +344,7 @@ export async function compareSearch(word: string, model: Model, store: Store): P
 }
 
 function says(text: string): NewMessage {
-  return { role: 'user', blocks: text }
+  return { role: 'user', content: text }
 }
 
 /** Passes the ids of the driver to the model. */

@@ -31,7 +31,7 @@ function printed(list: string): readonly string[] {
   return lines
 }
 
-const question = { role: 'user', blocks: 'a secret question' } as const
+const question = { role: 'user', content: 'a secret question' } as const
 
 describe('the channel skein:statement', () => {
   it('names every statement of a transaction on SQLite, with its time and rows, and no stored text', async () => {

@@ -209,7 +209,7 @@ export function createHost(options: HostOptions): Host {
   }
 
   const send: Host['send'] = (target, words, sending = {}) => {
-    const message = typeof words === 'string' ? ({ role: 'user', blocks: words } as const) : words
+    const message = typeof words === 'string' ? ({ role: 'user', content: words } as const) : words
     return run(sending.signal, async (emit, signal) => {
       const hosted = await enter(target, 'make')
       const onTurn = () => {

@@ -30,7 +30,7 @@ export interface HostContext {
 export interface HostPrompt {
   readonly words: readonly NewMessage[]
   /** The content of the prompt: `words`, unless an interrupted turn is resumed. */
-  readonly content: Pick<NewMessage, 'blocks'>
+  readonly content: Pick<NewMessage, 'content'>
   readonly follows?: MessageId | null
   readonly sending: HostSendOptions
   readonly signal: AbortSignal
@@ -113,7 +113,10 @@ async function send(
 }
 
 /** The injected text and the prompt, each as its own block. */
-function promptOf({ blocks }: Pick<NewMessage, 'blocks'>, injected: string | null): readonly JsonObject[] {
+function promptOf(
+  { content: blocks }: Pick<NewMessage, 'content'>,
+  injected: string | null,
+): readonly JsonObject[] {
   const prompt: JsonObject[] = injected === null ? [] : [{ type: 'text', text: injected }]
   if (typeof blocks === 'string') return [...prompt, { type: 'text', text: blocks }]
   for (const block of blocks) {
@@ -189,7 +192,7 @@ function problemOf({ name, agent }: HostContext, error: unknown): unknown {
 
 /** The prompt that resumes an interrupted turn, and the message that it follows. */
 export interface RetryPrompt {
-  readonly content: Pick<NewMessage, 'blocks'>
+  readonly content: Pick<NewMessage, 'content'>
   readonly follows: MessageId | null
 }
 
@@ -206,6 +209,6 @@ export async function retryPrompt(
   const turn = turns.find(({ first }) => first === last!.turn)
   if (turn?.status === 'complete')
     throw new InvalidError('conversation', 'there is nothing to resume: its last turn has come to its end')
-  if (last!.role === 'user') return { content: { blocks: contentOf(last!) }, follows: last!.parentId }
-  return { content: { blocks: continuationPrompt }, follows: head }
+  if (last!.role === 'user') return { content: { content: contentOf(last!) }, follows: last!.parentId }
+  return { content: { content: continuationPrompt }, follows: head }
 }

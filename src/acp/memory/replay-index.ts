@@ -153,7 +153,7 @@ export function hasCallOf(
 ): boolean {
   if (calls.size === 0) return false
   return messages.some(({ message }) =>
-    message.blocks.some(block => block.type === 'tool_call' && calls.has(String(block.callId))),
+    message.content.some(block => block.type === 'tool_call' && calls.has(String(block.callId))),
   )
 }
 

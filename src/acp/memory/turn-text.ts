@@ -41,13 +41,13 @@ function textIn(message: Message): MessageText {
   const injected = withoutSpace(messageLines(message, continuing)[0] ?? '')
   if (message.erased) return { message, text: '', isWhole: true, injected }
   const cut = cutBlock(message)
-  const blocks = cut === -1 ? message.blocks : message.blocks.slice(0, cut + 1)
+  const blocks = cut === -1 ? message.content : message.content.slice(0, cut + 1)
   const texts = blocks.flatMap(block => (block.type === 'text' ? [blockText(block)] : []))
   return { message, text: withoutSpace(texts.join('')), isWhole: cut === -1, injected }
 }
 
 /** The index of the first text block that a preview cut off, or -1. */
-function cutBlock({ blocks, blobs }: Message): number {
+function cutBlock({ content: blocks, blobs }: Message): number {
   if (blobs.every(({ whole }) => whole)) return -1
   return blocks.findIndex(
     ({ type }, i) =>

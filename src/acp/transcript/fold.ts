@@ -108,7 +108,7 @@ export function createFold(): Fold {
     call.isAnswered = true
     running.delete(call)
     return [
-      { type: 'message', message: { role: 'tool_result', blocks: [block] } },
+      { type: 'message', message: { role: 'tool_result', content: [block] } },
       { type: 'ended', callId, name, output, isError },
     ]
   }
@@ -118,7 +118,7 @@ export function createFold(): Fold {
     for (const [i, call] of step.calls.entries()) call.stored = stored[i]!
     running = new Set(step.calls)
     return [
-      { type: 'message', message: { role: 'assistant', blocks: [...step.answer.blocks, ...stored] } },
+      { type: 'message', message: { role: 'assistant', content: [...step.answer.blocks, ...stored] } },
       ...stored.map(({ callId, name, input }) => ({ type: 'started', callId, name, input }) as const),
       ...step.calls.filter(({ news }) => isCallEnded(news)).flatMap(answer),
     ]

@@ -8,8 +8,8 @@ export function messageFromPrompt(prompt: readonly unknown[]): NewMessage {
   const blocks = prompt.map(blockFromContent)
   const [first] = blocks
   const isPlain = blocks.length === 1 && first?.type === 'text' && Object.keys(first).length === 2
-  if (isPlain) return { role: 'user', blocks: String(first.text) }
-  return { role: 'user', blocks, tokens: tokensOf(blocks) }
+  if (isPlain) return { role: 'user', content: String(first.text) }
+  return { role: 'user', content: blocks, tokens: tokensOf(blocks) }
 }
 
 /** The model gets a text file as text, so its tokens are counted as text. */

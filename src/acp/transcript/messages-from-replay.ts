@@ -12,7 +12,7 @@ export function messagesFromReplay(heard: readonly Heard[]): readonly NewMessage
     for (const effect of effects) if (effect.type === 'message') messages.push(effect.message)
   }
   const endWords = () => {
-    if (said.length > 0) messages.push({ role: 'user', blocks: said })
+    if (said.length > 0) messages.push({ role: 'user', content: said })
     said = []
   }
   for (const one of heard) {

@@ -77,7 +77,7 @@ export function recordTurn(recording: TurnRecording, options: RecordTurnOptions 
       },
     )
     onTheWay(added)
-    for (const block of typeof message.blocks === 'string' ? [] : message.blocks)
+    for (const block of typeof message.content === 'string' ? [] : message.content)
       if (block.type === 'tool_call') places.set(String(block.callId), added)
   }
 

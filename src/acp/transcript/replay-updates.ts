@@ -15,7 +15,7 @@ export function replayUpdates(messages: readonly Message[]): readonly JsonObject
       return message.role === 'tool_result' ? [] : [chunk(message, { type: 'text', text: '[erased]' })]
     const made = [...(calls[at] ?? [])]
     const claimed = [...(claims[at] ?? [])]
-    return message.blocks.flatMap(block => {
+    return message.content.flatMap(block => {
       if (!isKnown(block)) return pieceOf(message, block)
       switch (block.type) {
         case 'tool_call': {
@@ -56,7 +56,7 @@ function inExchanges(messages: readonly Message[]): Parameters<typeof pairUp>[0]
   return messages.map(message => {
     const opens = message.role === 'user'
     if (opens) exchange++
-    return { message, blocks: message.blocks, opens, exchange }
+    return { message, blocks: message.content, opens, exchange }
   })
 }
 

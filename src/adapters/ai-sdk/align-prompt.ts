@@ -152,8 +152,8 @@ function alignmentOf(
 }
 
 function withoutResults(message: NewMessage, given: ReadonlySet<string>): NewMessage {
-  if (given.size === 0 || typeof message.blocks === 'string') return message
-  return { ...message, blocks: message.blocks.filter(block => !given.has(resultKey(block) ?? '')) }
+  if (given.size === 0 || typeof message.content === 'string') return message
+  return { ...message, content: message.content.filter(block => !given.has(resultKey(block) ?? '')) }
 }
 
 /** Joins consecutive messages of tool results, as the AI SDK sends them. */
@@ -162,7 +162,7 @@ function joinResults(messages: readonly NewMessage[]): readonly NewMessage[] {
   for (const message of messages) {
     const last = joined.at(-1)
     if (last !== undefined && isResults(last) && isResults(message))
-      joined[joined.length - 1] = { ...last, blocks: [...blocksIn(last), ...blocksIn(message)] }
+      joined[joined.length - 1] = { ...last, content: [...blocksIn(last), ...blocksIn(message)] }
     else joined.push(message)
   }
   return joined

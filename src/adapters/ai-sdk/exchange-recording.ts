@@ -207,7 +207,7 @@ export function recordExchange(
   }
 }
 
-function resultsIn({ blocks }: NewMessage): readonly string[] {
+function resultsIn({ content: blocks }: NewMessage): readonly string[] {
   if (typeof blocks === 'string') return []
   return blocks.flatMap(block => (block.type === 'tool_result' ? [String(block.callId)] : []))
 }

@@ -69,7 +69,10 @@ async function alignWithBranch(
 /** How many stored messages the prompt may correspond to: each tool result has a message of its own. Plus a
  *  margin. */
 function lengthOf({ messages }: FingerprintedPrompt): number {
-  return messages.reduce((sum, { role, blocks }) => sum + (role === 'tool_result' ? blocks.length : 1), 16)
+  return messages.reduce(
+    (sum, { role, content: blocks }) => sum + (role === 'tool_result' ? blocks.length : 1),
+    16,
+  )
 }
 
 /** The branches with the same stem as this one (`main`, `main-2` …), newest first. A branch with a key of its

@@ -31,7 +31,7 @@ interface ResultFingerprint {
 /** The fingerprint of a message, stored or new. It does not depend on provider options, the order of keys, or
  *  whether a text is a string or several blocks. */
 export function fingerprintOf(
-  message: Pick<NewMessage, 'role' | 'blocks'> & { readonly erased?: unknown },
+  message: Pick<NewMessage, 'role' | 'content'> & { readonly erased?: unknown },
 ): Fingerprint {
   const role = readRole(message.role, 'role')
   const results = new Map<string, ResultFingerprint>()
@@ -76,7 +76,7 @@ export function fingerprintOf(
 }
 
 /** The blocks of a message; a plain string is one text. */
-export function blocksIn({ blocks }: Pick<NewMessage, 'blocks'>): readonly Block[] {
+export function blocksIn({ content: blocks }: Pick<NewMessage, 'content'>): readonly Block[] {
   return typeof blocks === 'string' ? [{ type: 'text', text: blocks }] : blocks
 }
 

@@ -39,7 +39,7 @@ const roles: Record<LanguageModelV4Message['role'], Role> = {
 
 function readMessage(message: LanguageModelV4Message): NewMessage {
   const role = roles[message.role]
-  if (message.role === 'system') return { role, blocks: message.content }
+  if (message.role === 'system') return { role, content: message.content }
   const parts = (message.content as readonly Part[]).filter(
     part => !isSynthetic(part) && !isPassingMark(part),
   )
@@ -47,8 +47,8 @@ function readMessage(message: LanguageModelV4Message): NewMessage {
   const [only] = blocks
   // A single text of the user was most likely a plain string, and stays one.
   if (role === 'user' && blocks.length === 1 && only?.type === 'text' && only.metadata === undefined)
-    return { role, blocks: only.text as string }
-  return { role, blocks }
+    return { role, content: only.text as string }
+  return { role, content: blocks }
 }
 
 type Part = Exclude<LanguageModelV4Message, { role: 'system' }>['content'][number]

@@ -109,7 +109,7 @@ export function recordAnswer(
       ...(ends !== undefined && { [ends]: true }),
     }
     return {
-      message: blocks.length === 0 ? null : { role: 'assistant', blocks, meta },
+      message: blocks.length === 0 ? null : { role: 'assistant', content: blocks, meta },
       ...expect(callsIn(content)),
       ...(end !== null && { usage: end.usage }),
       ...(ends !== undefined && { ends }),

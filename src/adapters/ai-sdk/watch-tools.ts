@@ -137,7 +137,7 @@ function watchExecute(
   }
 
   function resultOf(callId: string, output: LanguageModelV4ToolResultOutput): NewMessage {
-    return { role: 'tool_result', blocks: [toolResultBlock(callId, name, output)] }
+    return { role: 'tool_result', content: [toolResultBlock(callId, name, output)] }
   }
 }
 

@@ -24,11 +24,11 @@ import { deniedText, outputForm } from './read-prompt.ts'
  *  text, what that provider refuses. Here the caller gets its messages back in their original form, for any
  *  provider. */
 export function writeMessages(
-  messages: readonly { readonly role: Role; readonly blocks: readonly Block[] }[],
+  messages: readonly { readonly role: Role; readonly content: readonly Block[] }[],
 ): LanguageModelV4Message[] {
   const written: LanguageModelV4Message[] = []
   for (const message of messages) {
-    const next = writeMessage(message.role, message.blocks)
+    const next = writeMessage(message.role, message.content)
     if (next === null) continue
     const last = written.at(-1)
     if (next.role === 'tool' && last?.role === 'tool') last.content.push(...next.content)

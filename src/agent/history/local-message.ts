@@ -19,10 +19,10 @@ export function localMessage(
   before: Message | undefined,
   id: MessageId | null,
 ): Message {
-  const plain = typeof message.blocks === 'string'
+  const plain = typeof message.content === 'string'
   const blocks: readonly Block[] = plain
-    ? [{ type: 'text', text: message.blocks as string }]
-    : (message.blocks as readonly Block[])
+    ? [{ type: 'text', text: message.content as string }]
+    : (message.content as readonly Block[])
   const seq = before ? before.seq + 1 : 0
   const tokens = message.tokens ?? estimateTokens(blocks)
   return {
@@ -32,7 +32,7 @@ export function localMessage(
     seq,
     depth: before ? before.depth + 1 : 0,
     role: roles[message.role],
-    blocks,
+    content: blocks,
     plain,
     meta: message.meta ?? null,
     createdAt: message.at ?? new Date(),

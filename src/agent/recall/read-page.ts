@@ -162,7 +162,7 @@ function writeMessage(message: Message, { offset, most, id }: Writing): string {
   const onward = `read_conversation with id ${quoted(id)}, from ${depth}, limit 1 and offset ${offset + part.length} reads on`
   const cut =
     rest > 0 || unread ? [`[${unread ? 'more follows' : `${rest} more characters`}: ${onward}]`] : []
-  const label = `${labels[role]}: (#${depth}, ${createdAt.toISOString()})${remarksOf(message.blocks)}`
+  const label = `${labels[role]}: (#${depth}, ${createdAt.toISOString()})${remarksOf(message.content)}`
   return [label, ...(part === '' ? [] : [guardLine(part)]), ...cut].join('\n')
 }
 
@@ -175,7 +175,7 @@ const labels: Record<Role, string> = {
 
 function wordsOf(message: Message): string {
   if (message.role !== 'tool_result') return textOf(message)
-  const outputs = message.blocks.flatMap(block => {
+  const outputs = message.content.flatMap(block => {
     if (!isKnown(block)) return []
     if (block.type === 'text') return [block.text]
     if (block.type !== 'tool_result') return []

@@ -92,7 +92,7 @@ async function storeResult(
   const { callId, name } = call
   const { output, isError = false } = outcome
   const block = { type: 'tool_result', callId, name, output, ...(isError ? { isError } : {}) } as const
-  const result = options.withTokens({ role: 'tool_result', blocks: [block] })
+  const result = options.withTokens({ role: 'tool_result', content: [block] })
   const { ids } = await options.recording.add([result])
   options.onResult(result, ids?.[0] ?? null)
   options.emit({ type: 'tool_ended', callId, name, output, isError })

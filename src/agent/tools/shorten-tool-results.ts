@@ -26,7 +26,7 @@ export function shortenToolResults(most: number, count: CountTokens = estimateTo
 
 function shorten(message: Message, most: number, count: CountTokens): Message {
   let changed = false
-  const blocks = message.blocks.map((block, i): Block => {
+  const blocks = message.content.map((block, i): Block => {
     if (block.type !== 'tool_result') return block
     const result = block as ToolResultBlock
     const text = resultText(result)
@@ -41,7 +41,7 @@ function shorten(message: Message, most: number, count: CountTokens): Message {
     const hint = `read_result with call_id ${JSON.stringify(result.callId)} and offset ${offset} reads on`
     return { ...result, output: `${beginning}\n\n[${size}: ${hint}]` }
   })
-  return changed ? { ...message, blocks, tokens: count(blocks) } : message
+  return changed ? { ...message, content: blocks, tokens: count(blocks) } : message
 }
 
 /** A result as text. The offsets of `read_result` count its characters. */
@@ -78,7 +78,7 @@ export function readResult(reader: Pick<MessageReader, 'getMessages'> | null, mo
 }
 
 function resultOf(message: Message, callId: string): ToolResultBlock | undefined {
-  return message.blocks.find(
+  return message.content.find(
     (block): block is ToolResultBlock => block.type === 'tool_result' && block.callId === callId,
   )
 }

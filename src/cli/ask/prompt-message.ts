@@ -36,9 +36,9 @@ export function promptMessage(
   const words = typeof piped === 'string' ? piped : said
   const media = typeof piped === 'object' && piped !== null ? [...files, piped] : files
   if (words === '' && media.length === 0) return null
-  if (media.length === 0) return { role: 'user', blocks: words }
+  if (media.length === 0) return { role: 'user', content: words }
   const blocks: readonly Block[] = words === '' ? media : [{ type: 'text', text: words }, ...media]
-  return { role: 'user', blocks, tokens: tokensOf(blocks) }
+  return { role: 'user', content: blocks, tokens: tokensOf(blocks) }
 }
 
 /** A text file is sent as its text, so it is counted as text. */

@@ -67,7 +67,7 @@ export async function chatOnTerminal(
     const ending = await sendOrAsk(chat, keyboard, done.words)
     if (ending === 'left') return exitCode.interrupted
     if (ending === 'busy')
-      initial = textOf(typeof done.words === 'string' ? { blocks: done.words } : done.words)
+      initial = textOf(typeof done.words === 'string' ? { content: done.words } : done.words)
     unanswered = ending !== 'answered' && (await hasNoAnswer(chat))
     if (ending === 'failed' && unanswered)
       chat.note('your last message has no answer yet: Enter asks it again')

@@ -5,10 +5,10 @@ import { collapseSpaces } from './cut.ts'
 
 /** A message in one line: its first text, or a description of its content. White space is collapsed; control
  *  characters are kept. */
-export function gistOf(message: Pick<Message, 'blocks' | 'erased'>): string {
+export function gistOf(message: Pick<Message, 'content' | 'erased'>): string {
   if (message.erased) return '(erased)'
   let other = ''
-  for (const block of message.blocks) {
+  for (const block of message.content) {
     const text = block.type === 'text' ? collapseSpaces(String(block.text ?? '')) : ''
     if (text !== '') return text
     other ||= blockGist(block)

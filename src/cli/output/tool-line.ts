@@ -51,7 +51,7 @@ export function toolResults(
   const called = new Set<string>()
   const results = new Map<string, { readonly block: ToolResultBlock; readonly message: Message }>()
   for (const message of path) {
-    for (const block of message.blocks) {
+    for (const block of message.content) {
       if (block.type === 'tool_call') called.add(String(block.callId))
       if (block.type !== 'tool_result') continue
       const result = block as ToolResultBlock

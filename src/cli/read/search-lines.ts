@@ -84,7 +84,7 @@ export type HitKind = 'text' | 'thinking' | 'tool_call' | 'tool_result' | 'file'
 /** The type of the block that contains the snippet. Default: by role. */
 export function hitKind({ message, snippet }: SearchHit): HitKind {
   const suggested = message.role === 'tool_result' ? 'tool_result' : 'text'
-  const said = message.blocks.flatMap(block => saidIn(block) ?? [])
+  const said = message.content.flatMap(block => saidIn(block) ?? [])
   if (said.every(({ kind }) => kind === suggested)) return suggested
   const shown = snippet.text.replace(/^…|…$/g, '')
   // Usually the snippet is found literally, except for white space.
@@ -97,7 +97,7 @@ export function hitKind({ message, snippet }: SearchHit): HitKind {
 /** How much of a block is searched. */
 const mostRead = 200_000
 
-function saidIn(block: SearchHit['message']['blocks'][number]): { kind: HitKind; text: string } | null {
+function saidIn(block: SearchHit['message']['content'][number]): { kind: HitKind; text: string } | null {
   switch (block.type) {
     case 'text':
     case 'thinking':

@@ -52,7 +52,7 @@ function messageJson(message: Message, shown: ShownPath, now: number) {
     usage: usage === null ? null : usageJson(usage),
     label: message.label,
     siblings: shown.siblings.get(message.id)?.names ?? [],
-    blocks: message.blocks.map(blockJson),
+    blocks: message.content.map(blockJson),
     tokens: message.tokens,
     meta: message.meta,
     erased: message.erased && { ...message.erased, at: message.erased.at.toISOString() },

@@ -55,7 +55,7 @@ export function* showLines(shown: ShownPath, path: readonly Message[], look: Sho
 
   function* messageLines(message: Message): Generator<string> {
     const blocks =
-      message.role === 'tool_result' ? message.blocks.filter(block => !isFolded(block)) : message.blocks
+      message.role === 'tool_result' ? message.content.filter(block => !isFolded(block)) : message.content
     // Results are shown with their calls.
     if (message.role === 'tool_result' && blocks.length === 0 && message.erased === null) return
     yield headingOf(message)

@@ -27,7 +27,7 @@ export function* showMarkdown(
   const results = toolResults(shown.path)
   yield `# ${safe(collapseSpaces(shown.facts.conversation.title ?? '(no title)'))}`
   for (const message of path) {
-    const blocks = message.blocks.filter(block => !isFolded(block))
+    const blocks = message.content.filter(block => !isFolded(block))
     if (message.role === 'tool_result' && blocks.length === 0 && message.erased === null) continue
     yield ''
     yield `## ${safe(speakerName(message, shown))} (${message.createdAt.toISOString()}, ${message.id})`

@@ -122,7 +122,7 @@ function* outline(shown: ShownPath, path: readonly Message[], context: CommandCo
 
 /** The content of the last fenced code block, including the final line break, or null. */
 function lastCode(path: readonly Message[]): string | null {
-  for (const { blocks } of path.toReversed()) {
+  for (const { content: blocks } of path.toReversed()) {
     for (const block of blocks.toReversed()) {
       const found = block.type === 'text' ? fencedIn(String(block.text)).at(-1) : undefined
       if (found !== undefined) return found

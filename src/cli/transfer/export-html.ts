@@ -104,16 +104,16 @@ ${waysFrom(id)}</article>${summariesAt(id)}`
 type Results = ReturnType<typeof toolResults>
 
 /** Whether a message consists only of results that are shown with their calls. */
-function isFolded({ role, blocks, erased, label }: Message, results: Results): boolean {
+function isFolded({ role, content: blocks, erased, label }: Message, results: Results): boolean {
   if (role !== 'tool_result' || erased || label !== null || blocks.length === 0) return false
   return blocks.every(block => isShownWithCall(block, results))
 }
 
-function isShownWithCall(block: Message['blocks'][number], results: Results): boolean {
+function isShownWithCall(block: Message['content'][number], results: Results): boolean {
   return block.type === 'tool_result' && results.get(String(block.callId))?.block === block
 }
 
-function bodyOf({ erased, blocks }: Message, results: Results): string {
+function bodyOf({ erased, content: blocks }: Message, results: Results): string {
   if (erased) return `<p class="facts">Erased on ${timeOf(erased.at)}: ${escapeHtml(erased.reason)}</p>`
   const anchored = new Set<string>()
   const resultOf = (callId: string): CallResult | null => {

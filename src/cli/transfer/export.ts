@@ -79,8 +79,9 @@ function countsOf({ lines }: Pick<ExportedConversation, 'lines'>): Counts {
   return {
     messages: messages.length,
     branches: lines.length,
-    images: messages.flatMap(({ blocks }) => blocks.filter(block => isMedia(block) && block.type === 'image'))
-      .length,
+    images: messages.flatMap(({ content: blocks }) =>
+      blocks.filter(block => isMedia(block) && block.type === 'image'),
+    ).length,
   }
 }
 
@@ -143,7 +144,7 @@ function headingOf({ from, branches, messages }: ExportedLine): string {
 function partsOf(message: Message): readonly string[] {
   if (message.erased)
     return [`*Erased on ${message.erased.at.toISOString()}: ${oneLine(message.erased.reason)}*`]
-  return message.blocks.map(partOf).filter(part => part !== '')
+  return message.content.map(partOf).filter(part => part !== '')
 }
 
 function partOf(block: Block): string {

@@ -38,9 +38,9 @@ import {
  * await using store = await openStore(':memory:')
  * const { branch } = await store.create()
  * const { head } = await store.append(branch, null, [
- *   { role: 'user', blocks: 'An old question. '.repeat(40) },
- *   { role: 'assistant', blocks: 'An old answer. '.repeat(40) },
- *   { role: 'user', blocks: 'A new question.' },
+ *   { role: 'user', content: 'An old question. '.repeat(40) },
+ *   { role: 'assistant', content: 'An old answer. '.repeat(40) },
+ *   { role: 'user', content: 'A new question.' },
  * ])
  *
  * const { messages, tokens } = fit(await pathOf(store, head), { limit: 100 }, { system: 'Be brief.' })
@@ -244,7 +244,7 @@ function pin({ system, notes = [], summary, overhead = 0 }: Pinned, count: Count
     summary: systemMessages(summary ? [summaryText(summary.text)] : []),
   }
   const tokensOf = (messages: readonly ContextMessage[]) =>
-    messages.reduce((sum, { blocks }) => sum + count(blocks), 0)
+    messages.reduce((sum, { content: blocks }) => sum + count(blocks), 0)
   const parts = {
     system: tokensOf(texts.system),
     notes: tokensOf(texts.notes),
@@ -270,5 +270,5 @@ function pin({ system, notes = [], summary, overhead = 0 }: Pinned, count: Count
 function systemMessages(texts: readonly string[]): readonly ContextMessage[] {
   return texts
     .filter(text => /\S/.test(text))
-    .map(text => ({ role: 'system', blocks: [{ type: 'text', text: text.toWellFormed() }] }))
+    .map(text => ({ role: 'system', content: [{ type: 'text', text: text.toWellFormed() }] }))
 }

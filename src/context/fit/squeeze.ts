@@ -114,9 +114,9 @@ function trimming(items: readonly Item[], counter: BlockCounter): Trimming {
     originals.set(after, originals.get(before) ?? before)
   }
   function cutBlocks(list: Item[], index: number, what: CutTarget, long: number, room: Room): void {
-    for (let i = 0; i < list[index]!.message.blocks.length; i++) {
+    for (let i = 0; i < list[index]!.message.content.length; i++) {
       for (let length = Number.POSITIVE_INFINITY; exceeds(taken, room) !== null; ) {
-        const block = list[index]!.message.blocks[i]!
+        const block = list[index]!.message.content[i]!
         const now = cuttableLength(block, what)
         // Stop if the block does not get any shorter.
         if (now <= long || now >= length) break
@@ -171,10 +171,10 @@ function excessCharacters(taken: Room, room: Room): number {
 }
 
 function withBlock(item: Item, index: number, block: Block, counter: BlockCounter): Item {
-  const blocks = item.message.blocks.with(index, block)
+  const blocks = item.message.content.with(index, block)
   return {
     ...item,
-    message: { ...item.message, blocks },
+    message: { ...item.message, content: blocks },
     tokens: counter.tokens(blocks, null),
     characters: counter.characters(blocks),
   }

@@ -86,7 +86,7 @@ function decisionsIn(texts: readonly string[]): readonly string[] {
 }
 
 function toolsIn(messages: readonly TextMessage[]): readonly string[] {
-  return messages.flatMap(({ blocks }) =>
+  return messages.flatMap(({ content: blocks }) =>
     typeof blocks === 'string'
       ? []
       : blocks.flatMap(block =>
@@ -102,7 +102,7 @@ const file =
   /(?<![\w/.@~-])(?:[\w.@~-]*\/)+[\w@-][\w.@-]*\.\w{1,8}\b|(?<![\w/.@~-])[\w-]+\.(?:[cm]?[jt]sx?|py|rs|go|java|rb|php|c|h|cpp|cs|sh|sql|md|txt|json|ya?ml|toml|html|css|csv|lock)\b/g
 
 function filesIn(messages: readonly TextMessage[]): readonly string[] {
-  return messages.flatMap(({ blocks }) => {
+  return messages.flatMap(({ content: blocks }) => {
     if (typeof blocks === 'string') return namedIn(blocks)
     return blocks.flatMap(block => {
       if (!isKnown(block)) return []

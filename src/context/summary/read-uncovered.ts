@@ -12,7 +12,7 @@ import { summaryCuts } from './summary-prompt.ts'
 export interface LeanMessage {
   readonly id: MessageId
   readonly role: Role
-  readonly blocks: readonly Block[]
+  readonly content: readonly Block[]
   readonly erased: unknown
 }
 
@@ -74,8 +74,8 @@ async function fromRoot(reader: SummaryReader, summaries: readonly Summary[] = [
 }
 
 /** Drops what a summary does not use, because the whole of a long history may be in memory at once. */
-function lean({ id, role, blocks, erased }: Message): LeanMessage {
-  return { id, role, blocks: erased ? [] : blocks.flatMap(leanBlock), erased }
+function lean({ id, role, content: blocks, erased }: Message): LeanMessage {
+  return { id, role, content: erased ? [] : blocks.flatMap(leanBlock), erased }
 }
 
 function leanBlock(block: Block): readonly Block[] {

@@ -78,7 +78,7 @@ export interface SummaryOutcome {
  * let head = branch.head
  * for (let day = 1; day <= 20; day++) {
  *   const words = `Day ${day}: calm sea, wind from the west.`
- *   head = (await store.append(branch, head, [{ role: 'user', blocks: words }])).head
+ *   head = (await store.append(branch, head, [{ role: 'user', content: words }])).head
  * }
  *
  * const { outcome, summary } = await summarize(
@@ -209,8 +209,8 @@ async function callSummarizer(
   }
   for await (const event of model.stream(request)) {
     if (event.type !== 'answer') continue
-    const { blocks, finish, usage } = event.answer
-    const text = textOf({ blocks }).trim()
+    const { content, finish, usage } = event.answer
+    const text = textOf({ content }).trim()
     if (text === '' || finish === 'filtered') throw new ModelError(model.id, 'answered without a summary')
     return { text: shorten(text, room.summary * 5), usage }
   }

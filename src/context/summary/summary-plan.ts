@@ -25,7 +25,7 @@ export function needsSummary(
 /** The part of a message that decides where a summary may end. */
 export interface PlannedMessage {
   readonly role: string
-  readonly blocks: readonly Block[]
+  readonly content: readonly Block[]
 }
 
 /** How many of these messages a summary may cover, so that the newest `keepRecent` stay and no result is
@@ -51,7 +51,7 @@ export function coverable(messages: readonly PlannedMessage[], keepRecent: numbe
 function separatesAt(messages: readonly PlannedMessage[]): readonly boolean[] {
   const steps = new Int32Array(messages.length + 2)
   const calls = new Map<unknown, number>()
-  for (const [at, { blocks }] of messages.entries()) {
+  for (const [at, { content: blocks }] of messages.entries()) {
     for (const block of blocks) {
       if (block.type === 'tool_call') calls.set(block.callId, at)
       const call = block.type === 'tool_result' ? calls.get(block.callId) : undefined

@@ -53,8 +53,8 @@ export function summaryRequest(
   const older = soFar === null ? 0 : Number.POSITIVE_INFINITY
   const text = asText(messages, { preset: presetFor(room), summary, older })
   return [
-    { role: 'system', blocks: [{ type: 'text', text: systemText(room.summary, instructions) }] },
-    { role: 'user', blocks: [{ type: 'text', text: `${text}\n\n${closing}` }] },
+    { role: 'system', content: [{ type: 'text', text: systemText(room.summary, instructions) }] },
+    { role: 'user', content: [{ type: 'text', text: `${text}\n\n${closing}` }] },
   ]
 }
 

@@ -6,7 +6,7 @@ import { fence, guardAfterLabel, guardLine } from './guard-lines.ts'
 /** The part of a message that its text needs: of a stored message, a context message, or a new one. */
 export interface TextMessage {
   readonly role: RoleInput
-  readonly blocks: string | readonly Block[]
+  readonly content: string | readonly Block[]
   readonly id?: MessageId
   readonly erased?: unknown
 }
@@ -61,8 +61,8 @@ const summaryFrom = 20
  * import { asText } from 'skein/context'
  *
  * const text = asText([
- *   { role: 'user', blocks: [{ type: 'text', text: 'My name is Ada.' }] },
- *   { role: 'assistant', blocks: [{ type: 'text', text: 'Hello, Ada.' }] },
+ *   { role: 'user', content: [{ type: 'text', text: 'My name is Ada.' }] },
+ *   { role: 'assistant', content: [{ type: 'text', text: 'Hello, Ada.' }] },
  * ])
  * console.log(text)
  * // <conversation_history>
@@ -98,7 +98,7 @@ export function messageLines(message: TextMessage, preset: TextPreset): readonly
   if (who === 'Tool') return preset.cutResults === null ? [] : resultsOf(message, preset.cutResults)
   const text = textOf(message)
   const lines = text === '' ? [] : [`${who}: ${guardAfterLabel(shorten(text, preset.cut))}`]
-  const blocks = typeof message.blocks === 'string' ? [] : message.blocks.filter(isKnown)
+  const blocks = typeof message.content === 'string' ? [] : message.content.filter(isKnown)
   const tools = blocks.flatMap(block => (block.type === 'tool_call' ? [nameable(block.name)] : []))
   const attached = blocks.filter(isMedia).map(block => nameable(block.name ?? block.mime))
   if (attached.length > 0) lines.push(`${who}: [attached: ${attached.join(', ')}]`)
@@ -116,8 +116,8 @@ const labels: Record<RoleInput, 'User' | 'Assistant' | 'System' | 'Tool'> = {
 }
 
 function resultsOf(message: TextMessage, cut: number): readonly string[] {
-  if (typeof message.blocks === 'string') return [`Tool: ${guardAfterLabel(shorten(message.blocks, cut))}`]
-  return message.blocks.flatMap(block => {
+  if (typeof message.content === 'string') return [`Tool: ${guardAfterLabel(shorten(message.content, cut))}`]
+  return message.content.flatMap(block => {
     if (!isKnown(block) || block.type !== 'tool_result') return []
     const output = typeof block.output === 'string' ? block.output : JSON.stringify(block.output)
     return output === '' ? [] : [`Tool: ${guardAfterLabel(shorten(output, cut))}`]

@@ -27,7 +27,7 @@ export interface ItemList {
   readonly items: readonly Item[]
   /** Adds blocks of the message at this index. `stored` is its stored count, if it is right for these
    *  blocks. */
-  put(at: number, role: Role, blocks: readonly Block[], stored: number | null, opens?: boolean): void
+  put(at: number, role: Role, content: readonly Block[], stored: number | null, opens?: boolean): void
   /** Adds the results that follow the message at this index. */
   putResults(at: number, joined: JoinedResults): void
   /** Counts a message without sendable blocks in its neighbour. */
@@ -52,15 +52,15 @@ export function itemList(path: readonly SendableMessage[], counter: BlockCounter
     covers: number,
     last: number,
   ): void {
-    const tokens = counter.tokens(message.blocks, stored)
-    const characters = counter.characters(message.blocks)
+    const tokens = counter.tokens(message.content, stored)
+    const characters = counter.characters(message.content)
     items.push({ message, opens, tokens, characters, covers, last })
   }
 
   return {
     items,
-    put(at, role, blocks, stored, opens = false) {
-      add({ role, blocks, id: path[at]!.message.id }, stored, opens, count(at) + skipped, at)
+    put(at, role, content, stored, opens = false) {
+      add({ role, content, id: path[at]!.message.id }, stored, opens, count(at) + skipped, at)
       skipped = 0
     },
     putResults(at, { blocks, sources, tokens }) {
@@ -71,7 +71,7 @@ export function itemList(path: readonly SendableMessage[], counter: BlockCounter
         last = Math.max(last, source)
       }
       const first = sources[0]
-      const made: ContextMessage = { role: 'tool_result', blocks }
+      const made: ContextMessage = { role: 'tool_result', content: blocks }
       const message = first === undefined ? made : { ...made, id: path[first]!.message.id }
       add(message, tokens, false, covers, last)
     },

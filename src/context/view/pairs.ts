@@ -165,7 +165,7 @@ export function joinResults(
     const { message, blocks: sent } = path[at]!
     tokens += message.tokens
     held += sent.length
-    if (sent !== message.blocks) isStored = false
+    if (sent !== message.content) isStored = false
   }
   return {
     blocks,

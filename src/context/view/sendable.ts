@@ -18,7 +18,7 @@ const erasedText: readonly Block[] = [{ type: 'text', text: '[erased]' }]
 export function sendableBlocks(message: Message): readonly Block[] {
   // An erased result becomes the missing result of its call.
   if (message.erased !== null) return message.role === 'tool_result' ? [] : erasedText
-  const { role, blocks } = message
+  const { role, content: blocks } = message
   let changed: Block[] | null = null
   for (let i = 0; i < blocks.length; i++) {
     const block = blocks[i]!

@@ -34,18 +34,18 @@ function cutsOf(message: Message): readonly BlobRef[] {
 /** The index of the result that a payload belongs to, or null if it does not belong to a result. */
 function resultAt(message: Message, { pointer }: BlobRef): number | null {
   const [, , index, field] = pointer.split('/')
-  const block = message.blocks[Number(index)]
+  const block = message.content[Number(index)]
   return block !== undefined && isResult(block) && field === 'output' ? Number(index) : null
 }
 
 function marked(message: Message, mark: (rest: BlobRef) => string): Message {
   const cuts = cutsOf(message)
   if (cuts.length === 0) return message
-  const blocks = message.blocks.map((block, i) => {
+  const blocks = message.content.map((block, i) => {
     const mine = cuts.filter(cut => resultAt(message, cut) === i)
     return mine.length > 0 && isResult(block) ? shortened(block, mine, mark) : block
   })
-  return { ...message, blocks }
+  return { ...message, content: blocks }
 }
 
 /** A result with several parts becomes text, because it may contain half of an image. */

@@ -76,7 +76,7 @@ function builder(path: readonly SendableMessage[], { calls, claims }: Pairs, cou
 
   function storedTokens(at: number, blocks: readonly Block[]): number | null {
     const { message } = path[at]!
-    return blocks === message.blocks ? message.tokens : null
+    return blocks === message.content ? message.tokens : null
   }
   function putAnswer(
     at: number,

@@ -25,7 +25,7 @@ export interface EncodeNativeOptions {
  *
  * await using store = await openStore(':memory:')
  * const { conversation, branch } = await store.create({ title: 'Harbour' })
- * await store.append(branch, null, [{ role: 'user', blocks: 'Hi' }])
+ * await store.append(branch, null, [{ role: 'user', content: 'Hi' }])
  * const lines: string[] = []
  * for await (const line of encodeNative(store, [conversation.id], { writtenAt: new Date() })) lines.push(line)
  *

@@ -91,7 +91,7 @@ export function messageFromRow(row: PathRow, around: MessageSurroundings): Messa
     seq: row.seq,
     depth: around.depth,
     role: row.role as Message['role'],
-    blocks: content.blocks,
+    content: content.blocks,
     plain: content.plain,
     meta: content.meta,
     createdAt: new Date(row.at),

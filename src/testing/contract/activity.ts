@@ -33,7 +33,7 @@ export const activityCases: readonly ContractCase[] = [
     assert.equal(await titled(store, say('hello', 'assistant'), say('asked')), 'asked')
     assert.equal(await titled(store, say('first'), say('second')), 'first')
     const blocks = [{ type: 'text', text: 'a' } as const, { type: 'text', text: 'b' } as const]
-    assert.equal(await titled(store, { role: 'user', blocks }), 'a b')
+    assert.equal(await titled(store, { role: 'user', content: blocks }), 'a b')
   }),
   it('cuts a long title at 60 graphemes', async ({ store }) => {
     assert.equal(await titled(store, say('a'.repeat(60))), 'a'.repeat(60))
@@ -44,7 +44,7 @@ export const activityCases: readonly ContractCase[] = [
   it('takes no title from an image or from white space', async ({ store }) => {
     const place = await store.create()
     const image = { type: 'image', mime: 'image/png', url: 'https://example.org/a.png' } as const
-    const first = await store.append(place.branch, null, [{ role: 'user', blocks: [image] }, say(' \n ')])
+    const first = await store.append(place.branch, null, [{ role: 'user', content: [image] }, say(' \n ')])
     assert.equal(await titleOf(store, place), null)
     await store.append(place.branch, first.head, [say('what is this?')])
     assert.equal(await titleOf(store, place), 'what is this?')

@@ -168,13 +168,13 @@ export const appendCases: readonly ContractCase[] = [
     ] as const
     const { ids } = await store.append(branch, null, [
       { ...say('a root'), label: 'outside the hash', tokens: 9 },
-      { role: 'tool', blocks, meta },
+      { role: 'tool', content: blocks, meta },
     ])
     const first = hashMessage(conversation.id, 'user', clock.now, sha256Hex('{"blocks":"a root"}'))
     assert.equal(ids[0], first)
     const body = encodeBody(blocks, meta)
     assert.equal(ids[1], hashMessage(first, 'tool_result', clock.now, body.hash))
-    assert.deepEqual((await store.getMessages([ids[1]!]))[0]?.blocks, blocks)
+    assert.deepEqual((await store.getMessages([ids[1]!]))[0]?.content, blocks)
   }),
   it('stores equal messages twice, the second one a millisecond later (S2-65)', async ({ store, clock }) => {
     const { conversation, branch, ids } = await startConversation(store)
@@ -253,7 +253,7 @@ export const appendCases: readonly ContractCase[] = [
     )
     assert.deepEqual(
       texts(path),
-      many.map(message => message.blocks),
+      many.map(message => message.content),
     )
     assert.equal((await store.getConversation(conversation.id)).messages, 300)
   }),
@@ -264,7 +264,7 @@ export const appendCases: readonly ContractCase[] = [
     const { conversation, branch, ids } = await startConversation(store)
     const before = await stateOf(store, conversation.id)
     clock.now += 1_000
-    const bad = { role: 'user', blocks: [{ type: 'text', text: 7 }] } as unknown as NewMessage
+    const bad = { role: 'user', content: [{ type: 'text', text: 7 }] } as unknown as NewMessage
     await rejects(store.append(branch, ids[2], [say('four'), bad, say('five')]), 'invalid')
     assert.deepEqual(await stateOf(store, conversation.id), before)
     const { head } = await appendTexts(store, branch, 'four')

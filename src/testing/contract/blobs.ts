@@ -51,11 +51,11 @@ export const blobCases: readonly ContractCase[] = [
   }) => {
     const image = (data: string): Block => ({ type: 'image', mime: 'image/png', data, name: 'x.png' })
     const small = noise(limit)
-    const inline = await roundTrip(store, { role: 'user', blocks: [image(small.base64)] })
-    assert.deepEqual([inline.blocks, inline.blobs], [[image(small.base64)], []])
+    const inline = await roundTrip(store, { role: 'user', content: [image(small.base64)] })
+    assert.deepEqual([inline.content, inline.blobs], [[image(small.base64)], []])
     const { bytes, base64 } = noise(limit + 1)
-    const read = await roundTrip(store, { role: 'user', blocks: [image(base64)] })
-    assert.equal(JSON.stringify(read.blocks), JSON.stringify([image(base64)]))
+    const read = await roundTrip(store, { role: 'user', content: [image(base64)] })
+    assert.equal(JSON.stringify(read.content), JSON.stringify([image(base64)]))
     const hash = sha256Hex(bytes)
     assert.deepEqual(read.blobs, [{ hash, bytes: limit + 1, pointer: '/blocks/0/data', whole: true }])
     assert.ok(Buffer.from(await store.readBlob(hash)).equals(bytes))
@@ -71,8 +71,8 @@ export const blobCases: readonly ContractCase[] = [
     ]
     for (const data of odd) {
       const blocks: Block[] = [{ type: 'file', mime: 'application/octet-stream', data }]
-      const read = await roundTrip(store, { role: 'user', blocks })
-      assert.ok((read.blocks[0] as { data: string }).data === data, `changed: ${data.slice(0, 20)}`)
+      const read = await roundTrip(store, { role: 'user', content: blocks })
+      assert.ok((read.content[0] as { data: string }).data === data, `changed: ${data.slice(0, 20)}`)
     }
   }),
   it('finds large strings at any depth and returns their JSON pointers (S1-47)', async ({ store }) => {
@@ -85,8 +85,8 @@ export const blobCases: readonly ContractCase[] = [
       { type: 'unheard_of', deep: [[big('u')]] },
     ]
     const meta = { before: 1, source: { line: big('l') }, after: 2 }
-    const read = await roundTrip(store, { role: 'assistant', blocks, meta })
-    assert.equal(JSON.stringify(read.blocks), JSON.stringify(blocks))
+    const read = await roundTrip(store, { role: 'assistant', content: blocks, meta })
+    assert.equal(JSON.stringify(read.content), JSON.stringify(blocks))
     assert.equal(JSON.stringify(read.meta), JSON.stringify(meta))
     const places = new Map(read.blobs.map(blob => [blob.pointer, blob.hash]))
     assert.deepEqual(
@@ -110,11 +110,11 @@ export const blobCases: readonly ContractCase[] = [
       { type: 'image', mime: 'image/png', data: base64 },
       { type: 'text', text: 'small' },
     ]
-    const id = await store1(store, { role: 'user', blocks })
+    const id = await store1(store, { role: 'user', content: blocks })
     const [whole] = await store.getMessages([id])
     const [read] = await store.getMessages([id], preview)
-    assert.deepEqual(read?.blocks[0], { type: 'text', text: text.slice(0, 1_024) })
-    assert.deepEqual(read?.blocks.slice(1), [
+    assert.deepEqual(read?.content[0], { type: 'text', text: text.slice(0, 1_024) })
+    assert.deepEqual(read?.content.slice(1), [
       { type: 'image', mime: 'image/png', data: '' },
       { type: 'text', text: 'small' },
     ])
@@ -133,7 +133,7 @@ export const blobCases: readonly ContractCase[] = [
     for (const letter of ['é', '€', '😀']) {
       for (const before of ['', 'a', 'ab', 'abc']) {
         const text = before + letter.repeat(10_000)
-        const { blocks } = await roundTrip(store, say(text), preview)
+        const { content: blocks } = await roundTrip(store, say(text), preview)
         const shown = (blocks[0] as { text: string }).text
         assert.ok(text.startsWith(shown), `${before}${letter}: ${shown.slice(-3)}`)
         const bytes = Buffer.byteLength(shown)
@@ -147,8 +147,8 @@ export const blobCases: readonly ContractCase[] = [
     const filler = 'lorem ipsum 🧵\0\r\n'.repeat(2_000)
     for (const text of [`\ufeff${filler}`, `${filler}\ufeff`, `\ud800${filler}`, `${filler}\udc00`]) {
       assert.ok(contentOf(await roundTrip(store, say(text))) === text)
-      const read = await roundTrip(store, { role: 'user', blocks: [call({ text })], meta: { text } })
-      assert.ok((read.blocks[0] as unknown as { input: JsonObject }).input.text === text)
+      const read = await roundTrip(store, { role: 'user', content: [call({ text })], meta: { text } })
+      assert.ok((read.content[0] as unknown as { input: JsonObject }).input.text === text)
       assert.ok(read.meta?.text === text)
     }
   }),
@@ -166,8 +166,8 @@ export const blobCases: readonly ContractCase[] = [
     ]
     for (const meta of metas) {
       const blocks: Block[] = [call(input), { type: 'other', $blob: hash, bytes: 3 }, call({ big, $blob: 1 })]
-      const read = await roundTrip(store, { role: 'assistant', blocks, meta })
-      assert.equal(JSON.stringify(read.blocks), JSON.stringify(blocks))
+      const read = await roundTrip(store, { role: 'assistant', content: blocks, meta })
+      assert.equal(JSON.stringify(read.content), JSON.stringify(blocks))
       assert.equal(JSON.stringify(read.meta), JSON.stringify(meta))
     }
   }),
@@ -183,8 +183,8 @@ export const blobCases: readonly ContractCase[] = [
     const big = 'x'.repeat(limit + 1)
     const hostile = JSON.parse(`{"__proto__":{"big":"${big}"},"constructor":"${big}","a":1}`) as JsonObject
     const block = JSON.parse(`{"type":"image","mime":"m","__proto__":{"x":1},"url":"${big}"}`) as Block
-    const read = await roundTrip(store, { role: 'user', blocks: [call(hostile), block], meta: hostile })
-    assert.equal(JSON.stringify(read.blocks), JSON.stringify([call(hostile), block]))
+    const read = await roundTrip(store, { role: 'user', content: [call(hostile), block], meta: hostile })
+    assert.equal(JSON.stringify(read.content), JSON.stringify([call(hostile), block]))
     assert.equal(JSON.stringify(read.meta), JSON.stringify(hostile))
     assert.equal(({} as { big?: string }).big, undefined)
   }),
@@ -196,7 +196,7 @@ export const blobCases: readonly ContractCase[] = [
     const output: Block = { type: 'tool_result', callId: 'c1', output: text }
     const a = await store.create()
     const b = await store.create()
-    const made = await store.append(a.branch, null, [say(text), { role: 'tool', blocks: [output, output] }])
+    const made = await store.append(a.branch, null, [say(text), { role: 'tool', content: [output, output] }])
     const { head } = await store.append(b.branch, null, [say(text)])
     const all = await store.getMessages([...made.ids, head])
     const hashes = all.flatMap(message => message.blobs.map(blob => blob.hash))

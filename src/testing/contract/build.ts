@@ -14,7 +14,7 @@ export const noConversation = 'ffffffff-ffff-4fff-bfff-ffffffffffff' as Conversa
 export const noMessage = 'z'.repeat(32) as MessageId
 
 export function say(text: string, role: RoleInput = 'user'): NewMessage {
-  return { role, blocks: text }
+  return { role, content: text }
 }
 
 /** A process that may hold a turn. Another pid is another process. */

@@ -22,9 +22,13 @@ async function roundTrip(store: Store, message: NewMessage): Promise<Message> {
 
 /** Asserts that blocks come back unchanged, including the order of keys. */
 async function keeps(store: Store, blocks: readonly Block[], meta?: JsonObject): Promise<Message> {
-  const read = await roundTrip(store, { role: 'assistant', blocks, ...(meta === undefined ? {} : { meta }) })
-  assert.deepEqual(read.blocks, blocks)
-  assert.equal(JSON.stringify(read.blocks), JSON.stringify(blocks))
+  const read = await roundTrip(store, {
+    role: 'assistant',
+    content: blocks,
+    ...(meta === undefined ? {} : { meta }),
+  })
+  assert.deepEqual(read.content, blocks)
+  assert.equal(JSON.stringify(read.content), JSON.stringify(blocks))
   assert.equal(JSON.stringify(read.meta), JSON.stringify(meta ?? null))
   return read
 }
@@ -78,8 +82,8 @@ export const contentCases: readonly ContractCase[] = [
       { type: 'tool_result', callId: 'c1', output: 'no such file', isError: true, metadata: { ms: 12 } },
     ]
     const meta = { run: 7 }
-    const read = await roundTrip(store, { role: 'tool', blocks, meta })
-    assert.deepEqual([read.role, read.blocks, read.meta], ['tool_result', blocks, meta])
+    const read = await roundTrip(store, { role: 'tool', content: blocks, meta })
+    assert.deepEqual([read.role, read.content, read.meta], ['tool_result', blocks, meta])
     const branch = { conversationId: read.conversationId, name: 'main' }
     const { head } = await store.append(branch, read.id, [say('after it')])
     assert.equal((await store.getMessages([head]))[0]?.parentId, read.id)
@@ -88,9 +92,9 @@ export const contentCases: readonly ContractCase[] = [
   it('returns a plain string as a plain string and one text block as a block (S0-24)', async ({ store }) => {
     const plain = await roundTrip(store, say('hello'))
     assert.deepEqual([plain.plain, contentOf(plain)], [true, 'hello'])
-    assert.deepEqual(plain.blocks, [{ type: 'text', text: 'hello' }])
+    assert.deepEqual(plain.content, [{ type: 'text', text: 'hello' }])
     const blocks: Block[] = [{ type: 'text', text: 'hello' }]
-    const block = await roundTrip(store, { role: 'user', blocks })
+    const block = await roundTrip(store, { role: 'user', content: blocks })
     assert.deepEqual([block.plain, contentOf(block)], [false, blocks])
     assert.notEqual(plain.id, block.id)
   }),
@@ -147,8 +151,8 @@ export const contentCases: readonly ContractCase[] = [
     const block = JSON.parse('{"type":"other","__proto__":{"type":"text"},"constructor":1}') as Block
     const read = await keeps(store, [call(hostile), block], hostile)
     assert.ok(Object.hasOwn(read.meta!, '__proto__'))
-    assert.ok(Object.hasOwn(read.blocks[1]!, '__proto__'))
-    assert.equal(read.blocks[1]!.type, 'other')
+    assert.ok(Object.hasOwn(read.content[1]!, '__proto__'))
+    assert.equal(read.content[1]!.type, 'other')
     assert.equal(({} as { polluted?: boolean }).polluted, undefined)
   }),
   it('keeps text in every script with all characters, including NUL and lone surrogates (R13)', async ({
@@ -209,18 +213,18 @@ export const contentCases: readonly ContractCase[] = [
     const block = { type: 'text', text: 'x', mime: undefined, metadata: { a: undefined, b: 1 } }
     const read = await roundTrip(store, {
       role: 'user',
-      blocks: [block as unknown as Block],
+      content: [block as unknown as Block],
       meta: { gone: undefined, here: 1 } as unknown as JsonObject,
     })
-    assert.deepEqual(read.blocks, [{ type: 'text', text: 'x', metadata: { b: 1 } }])
+    assert.deepEqual(read.content, [{ type: 'text', text: 'x', metadata: { b: 1 } }])
     assert.deepEqual(read.meta, { here: 1 })
   }),
   it('accepts objects without a prototype and does not change its input', async ({ store }) => {
     const input = Object.freeze(Object.assign(Object.create(null), { a: 1, big: 'x'.repeat(20_000) }))
     const block = Object.freeze({ type: 'tool_call', callId: 'c1', name: 'run', input }) as Block
     const given = Object.freeze([block])
-    const read = await roundTrip(store, Object.freeze({ role: 'assistant', blocks: given }))
-    assert.equal(JSON.stringify(read.blocks), JSON.stringify(given))
+    const read = await roundTrip(store, Object.freeze({ role: 'assistant', content: given }))
+    assert.equal(JSON.stringify(read.content), JSON.stringify(given))
     assert.deepEqual(Object.keys(input), ['a', 'big'])
     assert.equal(input.big.length, 20_000)
   }),

@@ -123,7 +123,7 @@ export const draftCases: readonly ContractCase[] = [
     clock.now += 31_000
     const ended = await store.endTurn(id, 't1', end('interrupted'))
     const [message] = await store.getMessages([ended.message!])
-    assert.deepEqual(message?.blocks, [
+    assert.deepEqual(message?.content, [
       { type: 'thinking', text: 'hm yes' },
       { type: 'text', text: 'The answer is' },
       { type: 'thinking', text: 'wait' },
@@ -150,7 +150,7 @@ export const draftCases: readonly ContractCase[] = [
     await draft(...pieces)
     const { message } = await store.endTurn(id, 't1', end('complete'))
     const [stored] = await store.getMessages([message!])
-    assert.deepEqual(stored?.blocks, [{ type: 'text', text: 'a thread: 🧵 and \ud800alone' }])
+    assert.deepEqual(stored?.content, [{ type: 'text', text: 'a thread: 🧵 and \ud800alone' }])
   }),
   it('marks the last message of a failed turn, and none of a complete one', async ({ store }) => {
     for (const [status, meta] of [

@@ -42,7 +42,7 @@ export const erasingCases: readonly ContractCase[] = [
     clock.now += 5_000
     assert.equal(await store.eraseMessages([ids[1]!], why), 1)
     const after = await one(store, ids[1]!)
-    assert.deepEqual(after.blocks, [])
+    assert.deepEqual(after.content, [])
     assert.equal(after.meta, null)
     assert.deepEqual(after.blobs, [])
     assert.deepEqual(after.erased, { at: new Date(clock.now), ...why })
@@ -65,7 +65,7 @@ export const erasingCases: readonly ContractCase[] = [
     )
     const { items } = await store.listMessages({ conversationId: conversation.id, order: 'ascending' })
     assert.deepEqual(
-      items.map(message => [message.id, message.blocks.length]),
+      items.map(message => [message.id, message.content.length]),
       [
         [ids[0], 1],
         [ids[1], 0],
@@ -180,7 +180,7 @@ export const erasingCases: readonly ContractCase[] = [
     const again = await store.append(branch, null, [say('question')], { turn })
     assert.equal(again.outcome, 'replayed')
     assert.deepEqual(again.ids, first.ids)
-    assert.deepEqual((await one(store, first.head)).blocks, [])
+    assert.deepEqual((await one(store, first.head)).content, [])
     await rejects(store.append(branch, null, [say('another')], { turn }), 'key_reused')
   }),
 

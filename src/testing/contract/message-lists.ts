@@ -64,7 +64,7 @@ export const messageListCases: readonly ContractCase[] = [
       items.map(one => one.parentId),
       [null, ids[0], ids[1]],
     )
-    assert.ok(items.every(one => one.createdAt instanceof Date && one.blocks.length === 1))
+    assert.ok(items.every(one => one.createdAt instanceof Date && one.content.length === 1))
     assert.deepEqual([next, skipped], [null, []])
     const newestFirst = await store.listMessages({ conversationId: conversation.id })
     assert.deepEqual(newestFirst.items, [...items].reverse())
@@ -156,7 +156,7 @@ export const messageListCases: readonly ContractCase[] = [
     const first = await store.append(branch, null, [
       say('q1'),
       say('a1', 'assistant'),
-      { role: 'tool', blocks: [result] },
+      { role: 'tool', content: [result] },
       say('rule', 'developer'),
     ])
     await store.append(branch, first.head, [say('q2')])

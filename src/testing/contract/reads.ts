@@ -47,10 +47,10 @@ export const readCases: readonly ContractCase[] = [
     const call = { type: 'tool_call', callId: 'c1', name: 'read_file', input: { path: 'a.ts' } } as const
     const result = { type: 'tool_result', callId: 'c1', output: 'empty' } as const
     const made = await store.append(branch, null, [
-      { role: 'user', blocks, tokens: 3 },
+      { role: 'user', content: blocks, tokens: 3 },
       { ...say('hi', 'assistant'), tokens: 4, label: 'greeting', meta: { temperature: 0.7 } },
-      { role: 'assistant', blocks: [call], tokens: 2 },
-      { role: 'tool', blocks: [result], tokens: 1 },
+      { role: 'assistant', content: [call], tokens: 2 },
+      { role: 'tool', content: [result], tokens: 1 },
     ])
     const common = {
       conversationId: conversation.id,
@@ -68,7 +68,7 @@ export const readCases: readonly ContractCase[] = [
         seq: 0,
         depth: 0,
         role: 'user',
-        blocks,
+        content: blocks,
         plain: false,
         meta: null,
         tokens: 3,
@@ -82,7 +82,7 @@ export const readCases: readonly ContractCase[] = [
         seq: 1,
         depth: 1,
         role: 'assistant',
-        blocks: [{ type: 'text', text: 'hi' }],
+        content: [{ type: 'text', text: 'hi' }],
         plain: true,
         meta: { temperature: 0.7 },
         tokens: 4,
@@ -96,7 +96,7 @@ export const readCases: readonly ContractCase[] = [
         seq: 2,
         depth: 2,
         role: 'assistant',
-        blocks: [call],
+        content: [call],
         plain: false,
         meta: null,
         tokens: 2,
@@ -110,7 +110,7 @@ export const readCases: readonly ContractCase[] = [
         seq: 3,
         depth: 3,
         role: 'tool_result',
-        blocks: [result],
+        content: [result],
         plain: false,
         meta: null,
         tokens: 1,
@@ -235,13 +235,13 @@ export const readCases: readonly ContractCase[] = [
   it('returns a copy to every reader, so that changing it changes nothing stored', async ({ store }) => {
     const { branch } = await store.create()
     const { ids } = await store.append(branch, null, [
-      { role: 'assistant', blocks: [{ type: 'tool_call', callId: 'c', name: 'n', input: { list: [1] } }] },
+      { role: 'assistant', content: [{ type: 'tool_call', callId: 'c', name: 'n', input: { list: [1] } }] },
     ])
     const [first] = await store.getMessages(ids)
-    const block = first?.blocks[0] as unknown as { input: { list: number[] }; name: string }
+    const block = first?.content[0] as unknown as { input: { list: number[] }; name: string }
     block.input.list.push(2)
     block.name = 'changed'
     const [again] = await pathOf(store, ids[0])
-    assert.deepEqual(again?.blocks, [{ type: 'tool_call', callId: 'c', name: 'n', input: { list: [1] } }])
+    assert.deepEqual(again?.content, [{ type: 'tool_call', callId: 'c', name: 'n', input: { list: [1] } }])
   }),
 ]

@@ -12,7 +12,7 @@ const appendBad = (store: Store) => (place: StartedConversation, message: never)
 
 /** Appends a valid message and then one with this block. */
 const appendBlock = (store: Store) => (place: StartedConversation, block: never) =>
-  store.append(place.branch, place.ids[2], [say('good'), { role: 'user', blocks: [block] }])
+  store.append(place.branch, place.ids[2], [say('good'), { role: 'user', content: [block] }])
 
 class Custom {
   readonly field = 1
@@ -82,10 +82,10 @@ export const refusalCases: readonly ContractCase[] = [
         [/^items$/, []],
         [/^items$/, null],
         [/^items\[1\]/, [item(say('good')), null]],
-        [/^items\[1\].*role$/, [item(say('good')), item({ role: 'stranger', blocks: 'x' })]],
+        [/^items\[1\].*role$/, [item(say('good')), item({ role: 'stranger', content: 'x' })]],
         [
-          /^items\[1\].*blocks\[0\]\.text$/,
-          [item(say('good')), item({ role: 'user', blocks: [{ type: 'text' }] })],
+          /^items\[1\].*content\[0\]\.text$/,
+          [item(say('good')), item({ role: 'user', content: [{ type: 'text' }] })],
         ],
         [/^items\[1\].*parent/, [item(say('good')), item(say('x'), 'not an id')]],
         [/^items\[1\].*parent/, [item(say('good')), item(say('x'), { item: '0' })]],
@@ -110,7 +110,7 @@ export const refusalCases: readonly ContractCase[] = [
     ]
     await refuses(
       store,
-      roles.map(role => ['messages[1].role', { role, blocks: 'x' }] as const),
+      roles.map(role => ['messages[1].role', { role, content: 'x' }] as const),
       appendBad(store),
     )
   }),
@@ -127,12 +127,12 @@ export const refusalCases: readonly ContractCase[] = [
     ]
     await refuses(
       store,
-      wrong.map(blocks => ['messages[1].blocks', { role: 'user', blocks }] as const),
+      wrong.map(blocks => ['messages[1].content', { role: 'user', content: blocks }] as const),
       appendBad(store),
     )
   }),
   it('refuses blocks that are not objects with a type', async ({ store }) => {
-    const at = 'messages[1].blocks[0]'
+    const at = 'messages[1].content[0]'
     await refuses(
       store,
       [
@@ -152,7 +152,7 @@ export const refusalCases: readonly ContractCase[] = [
     )
   }),
   it('refuses fields of the wrong type in a block and names the field (S3-85)', async ({ store }) => {
-    const at = 'messages[1].blocks[0]'
+    const at = 'messages[1].content[0]'
     const tool = { type: 'tool_call', callId: 'c1', name: 'n', input: {} }
     const result = { type: 'tool_result', callId: 'c1', output: 'x' }
     const image = { type: 'image', mime: 'image/png', data: 'AAAA' }
@@ -193,14 +193,14 @@ export const refusalCases: readonly ContractCase[] = [
   }) => {
     await refuses(
       store,
-      notJson('messages[1].blocks[0].input').map(([field, input]) => {
+      notJson('messages[1].content[0].input').map(([field, input]) => {
         return [field, { type: 'tool_call', callId: 'c', name: 'n', input }] as const
       }),
       appendBlock(store),
     )
     await refuses(
       store,
-      notJson('messages[1].blocks[0].other').map(
+      notJson('messages[1].content[0].other').map(
         ([field, other]) => [field, { type: 'odd', other }] as const,
       ),
       appendBlock(store),
@@ -256,14 +256,17 @@ export const refusalCases: readonly ContractCase[] = [
     await refuses(
       store,
       [
-        ['messages[1].blocks', { role: 'user', blocks: huge }],
-        ['messages[1].blocks[0].text', { role: 'user', blocks: [{ type: 'text', text: huge }] }],
-        ['messages[1].blocks[0].data', { role: 'user', blocks: [{ type: 'file', mime: 'x/y', data: huge }] }],
+        ['messages[1].content', { role: 'user', content: huge }],
+        ['messages[1].content[0].text', { role: 'user', content: [{ type: 'text', text: huge }] }],
         [
-          'messages[1].blocks[0].output',
-          { role: 'tool', blocks: [{ type: 'tool_result', callId: 'c', output: huge }] },
+          'messages[1].content[0].data',
+          { role: 'user', content: [{ type: 'file', mime: 'x/y', data: huge }] },
         ],
-        ['messages[1].blocks[0].a.b[0]', { role: 'user', blocks: [{ type: 'odd', a: { b: [huge] } }] }],
+        [
+          'messages[1].content[0].output',
+          { role: 'tool', content: [{ type: 'tool_result', callId: 'c', output: huge }] },
+        ],
+        ['messages[1].content[0].a.b[0]', { role: 'user', content: [{ type: 'odd', a: { b: [huge] } }] }],
         ['messages[1].meta.raw', { ...say('x'), meta: { raw: huge } }],
       ],
       appendBad(store),

@@ -76,7 +76,7 @@ export const replayCases: readonly ContractCase[] = [
       [say('question'), say('answer', 'assistant'), say('more')],
       [say('answer', 'assistant'), say('question')],
       [say('question'), { ...say('answer', 'assistant'), meta: { n: 1 } }],
-      [say('question'), { role: 'assistant', blocks: [{ type: 'text', text: 'answer' }] }],
+      [say('question'), { role: 'assistant', content: [{ type: 'text', text: 'answer' }] }],
     ]
     for (const other of others) {
       const { head } = await store.getBranch(branch)

@@ -121,7 +121,7 @@ export const saveCases: readonly ContractCase[] = [
     const { conversation } = await store.create()
     const message: NewMessage = {
       role: 'tool',
-      blocks: [{ type: 'tool_result', callId: 'call-1', output: { ok: false }, isError: true }],
+      content: [{ type: 'tool_result', callId: 'call-1', output: { ok: false }, isError: true }],
       meta: { run: 7 },
       at: new Date('2020-02-02T02:02:02.002Z'),
       label: 'subagent:code-review:a1b2c3d4',
@@ -129,7 +129,7 @@ export const saveCases: readonly ContractCase[] = [
     const [id] = await store.save(conversation.id, [{ message, parent: null }])
     const [stored] = await store.getMessages([id])
     assert.equal(stored?.role, 'tool_result')
-    assert.deepEqual([stored?.blocks, stored?.meta, stored?.plain], [message.blocks, { run: 7 }, false])
+    assert.deepEqual([stored?.content, stored?.meta, stored?.plain], [message.content, { run: 7 }, false])
     assert.equal(stored?.label, 'subagent:code-review:a1b2c3d4')
     assert.equal(stored?.createdAt.toISOString(), '2020-02-02T02:02:02.002Z')
   }),

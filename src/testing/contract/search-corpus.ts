@@ -5,7 +5,7 @@ import type { BranchInConversation } from '../../core/ports.ts'
 import type { CaseContext } from './contract-case.ts'
 
 /** The name of a message in the corpus, its conversation, its role and its content. */
-type Said = readonly [name: string, place: Talk, role: RoleInput, blocks: string | readonly Block[]]
+type Said = readonly [name: string, place: Talk, role: RoleInput, content: string | readonly Block[]]
 export type Talk = 'code' | 'people' | 'trace'
 
 const filler = (count: number) => 'lorem ipsum dolor sit amet '.repeat(count)
@@ -376,7 +376,7 @@ export async function plant({ store, clock }: CaseContext): Promise<Planted> {
     clock.now = begin + i * minute
     const { branch } = places[talk]
     const { head } = await store.getBranch(branch)
-    ids[name] = (await store.append(branch, head, [{ role, blocks }])).head
+    ids[name] = (await store.append(branch, head, [{ role, content: blocks }])).head
   }
   clock.now = begin + corpus.length * minute + 60 * minute
   const names = new Map(Object.entries(ids).map(([name, id]) => [id, name]))

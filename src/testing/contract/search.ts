@@ -24,7 +24,7 @@ function marked({ snippet }: SearchHit): string[] {
   return snippet.marks.map(({ start, end }) => snippet.text.slice(start, end))
 }
 
-const said = (text: string) => ({ role: 'user', blocks: text })
+const said = (text: string) => ({ role: 'user', content: text })
 
 /** One case for each group of the table, with the hits and their order. */
 const tableCases = Object.entries(found).map(([group, rows]) =>
@@ -85,7 +85,7 @@ export const searchCases: readonly ContractCase[] = [
     for (let i = 0; i < 6; i++) {
       const { head } = await store.getBranch(branch)
       clock.now += minute
-      said.push((await store.append(branch, head, [{ role: 'user', blocks: `gnu number ${i}` }])).head)
+      said.push((await store.append(branch, head, [{ role: 'user', content: `gnu number ${i}` }])).head)
     }
     const { items } = await store.search('gnu', { order: 'ranked' })
     assert.deepEqual(
@@ -161,7 +161,7 @@ export const searchCases: readonly ContractCase[] = [
     }
     assert.deepEqual(await names(store, planted, `parse in:discord:dm:7`), [])
     const other = await store.create({ id: '12345678-0000-4000-8000-000000000000' as never })
-    await store.append(other.branch, null, [{ role: 'user', blocks: 'a web of socket lies' }])
+    await store.append(other.branch, null, [{ role: 'user', content: 'a web of socket lies' }])
     assert.equal((await only(store, 'in:123456 web')).conversation.id, other.conversation.id)
   }),
 

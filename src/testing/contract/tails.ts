@@ -13,7 +13,7 @@ const it = casesOf('tails')
 function talk(roles: string): readonly NewMessage[] {
   const names = { u: 'user', a: 'assistant', t: 'tool_result', s: 'system' } as const
   const messages = [...roles].map((letter, i): NewMessage => {
-    return { role: names[letter as keyof typeof names], blocks: `${letter}${i}`, tokens: i + 1 }
+    return { role: names[letter as keyof typeof names], content: `${letter}${i}`, tokens: i + 1 }
   })
   return messages
 }

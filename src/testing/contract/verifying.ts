@@ -82,10 +82,10 @@ export const verifyingCases: readonly ContractCase[] = [
   it('notes a call without a result, unless its turn is incomplete', async ({ store }) => {
     const { branch } = await store.create()
     const call = (callId: string) =>
-      ({ role: 'assistant', blocks: [{ type: 'tool_call', callId, name: 'look', input: {} }] }) as const
+      ({ role: 'assistant', content: [{ type: 'tool_call', callId, name: 'look', input: {} }] }) as const
     const result = {
       role: 'tool_result',
-      blocks: [{ type: 'tool_result', callId: 'a', output: 1 }],
+      content: [{ type: 'tool_result', callId: 'a', output: 1 }],
     } as const
     const { ids } = await store.append(branch, null, [say('go'), call('a'), result, call('b')])
     const turn = { key: 't', step: 0, holder: holder(), status: 'interrupted' as const }

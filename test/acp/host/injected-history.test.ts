@@ -24,26 +24,26 @@ async function stored({ store }: Hosting, key: string, messages: readonly NewMes
 const turns = (count: number): readonly NewMessage[] =>
   Array.from({ length: count }, (_, i) => ({
     role: i % 2 === 0 ? 'user' : 'assistant',
-    blocks: `message ${i}.`,
+    content: `message ${i}.`,
   }))
 
 describe('the injected history', () => {
   it('is the text of S4-21 in its own block before the prompt, with tools by name and long messages cut (S4-13, S4-16, S4-21, S4-22, S4-36)', async () => {
     await using hosting = await openHosting()
     await stored(hosting, 'talk', [
-      { role: 'user', blocks: first },
+      { role: 'user', content: first },
       {
         role: 'assistant',
-        blocks: [
+        content: [
           { type: 'text', text: 'I look.' },
           { type: 'tool_call', callId: 'c1', name: 'read_file', input: { path: 'secret-argument' } },
         ],
       },
       {
         role: 'tool_result',
-        blocks: [{ type: 'tool_result', callId: 'c1', name: 'read_file', output: 'secret-result' }],
+        content: [{ type: 'tool_result', callId: 'c1', name: 'read_file', output: 'secret-result' }],
       },
-      { role: 'assistant', blocks: 'y'.repeat(3_000) },
+      { role: 'assistant', content: 'y'.repeat(3_000) },
     ])
     const { memory } = await hosting.host('joins').say('talk', second)
     const told = [
@@ -109,8 +109,8 @@ describe('the injected history', () => {
   it('is the one that the caller passes if the session is new, and not sent if it was resumed (S4-19, S4-25)', async () => {
     await using hosting = await openHosting()
     const history = [
-      { role: 'user', blocks: 'the caller’s own question' },
-      { role: 'assistant', blocks: 'and the answer' },
+      { role: 'user', content: 'the caller’s own question' },
+      { role: 'assistant', content: 'and the answer' },
     ] as const
     const given = [
       ...opening,

@@ -91,13 +91,13 @@ describe('a turn', () => {
     expect(reply).toMatchObject({ status: 'complete', stop: 'length', steps: 2, text: 'It says: the text.' })
     const said = await hosting.said('talk')
     expect(said.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool_result', 'assistant'])
-    expect(said[1]!.blocks).toMatchObject([
+    expect(said[1]!.content).toMatchObject([
       { type: 'thinking', text: 'First I read.' },
       { type: 'text', text: 'I read it.' },
       { type: 'tool_call', callId: 'call-1', name: 'read_file', input: { path: 'a.txt' } },
     ])
-    expect(said[2]!.blocks).toMatchObject([{ type: 'tool_result', callId: 'call-1' }])
-    expect(JSON.stringify(said[2]!.blocks)).toContain('the text')
+    expect(said[2]!.content).toMatchObject([{ type: 'tool_result', callId: 'call-1' }])
+    expect(JSON.stringify(said[2]!.content)).toContain('the text')
     const types = events.map(({ type }) => type)
     expect(types.filter(type => type !== 'text' && type !== 'thinking')).toEqual(
       ['started', 'memory', 'plan', 'tool_started', 'tool_ended', 'ended'].flatMap(type =>

@@ -15,7 +15,7 @@ const ran = (callId: string): Heard => ({ type: 'call', call: { callId, status: 
 
 /** The texts of the missing messages. */
 function lacking(replay: readonly Heard[], stored: readonly Message[]): readonly string[] {
-  return missingMessages(replay, stored).map(({ role, blocks }) =>
+  return missingMessages(replay, stored).map(({ role, content: blocks }) =>
     blocks.map(block => ('text' in block ? String(block.text) : `${role} ${block.type}`)).join(' '),
   )
 }
@@ -300,7 +300,7 @@ describe('a message without all of its text', () => {
   })
 
   it('is found by its answer if it was erased or is an image, and is not injected', () => {
-    const erased = { blocks: [], erased: { at: new Date(0), by: 'me', reason: 'private' } }
+    const erased = { content: [], erased: { at: new Date(0), by: 'me', reason: 'private' } }
     const stored = path(
       user('one'),
       assistant('1'),

@@ -42,14 +42,14 @@ describe('a turn behind the proxy', () => {
     await editor.prompt(id, first)
     await using store = await storeOf(stage)
     const { branch, messages } = await pathIn(store)
-    expect(messages.map(({ role, blocks }) => [role, blocks.map(({ type }) => type)])).toEqual([
+    expect(messages.map(({ role, content: blocks }) => [role, blocks.map(({ type }) => type)])).toEqual([
       ['user', ['text']],
       ['assistant', ['thinking', 'text', 'tool_call']],
       ['tool_result', ['tool_result']],
       ['assistant', ['text']],
     ])
-    expect(messages[1]!.blocks[2]).toMatchObject({ name: 'read_file', input: { path: 'a.ts' } })
-    expect(messages[2]!.blocks[0]).toMatchObject({ output: { text: 'AAA' } })
+    expect(messages[1]!.content[2]).toMatchObject({ name: 'read_file', input: { path: 'a.ts' } })
+    expect(messages[2]!.content[0]).toMatchObject({ output: { text: 'AAA' } })
     const events = await collectPages(page => store.listEvents(branch.conversationId, page))
     const types = events.map(({ type }) => type)
     for (const type of ['resume', 'plan', 'permission', 'tool_started', 'tool_ended', 'turn_ended'] as const)

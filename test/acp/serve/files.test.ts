@@ -27,7 +27,7 @@ describe('the files of an editor', () => {
     ])
     const { branch } = await store.resolve(sessionId)
     const results = (await pathOf(store, branch.head!)).filter(({ role }) => role === 'tool_result')
-    expect(results.map(({ blocks }) => blocks[0])).toMatchObject([
+    expect(results.map(({ content: blocks }) => blocks[0])).toMatchObject([
       { output: 'two, not saved' },
       { output: 'wrote 4 characters to /src/a.ts' },
     ])
@@ -39,7 +39,7 @@ describe('the files of an editor', () => {
     expect(await here.editor.prompt(sessionId, 'read')).toMatchObject({ stopReason: 'end_turn' })
     const { branch } = await here.store.resolve(sessionId)
     const result = (await pathOf(here.store, branch.head!)).find(({ role }) => role === 'tool_result')
-    expect(result?.blocks).toMatchObject([
+    expect(result?.content).toMatchObject([
       { isError: true, output: expect.stringContaining('there is no /none') },
     ])
   })

@@ -59,8 +59,8 @@ describe('before a tool runs', () => {
     expect(runs()).toBe(0)
     const { branch } = await here.store.resolve(sessionId)
     const [, , result] = await pathOf(here.store, branch.head!)
-    expect(result?.blocks).toMatchObject([{ type: 'tool_result', callId: 'c1', isError: true }])
-    expect(JSON.stringify(result?.blocks)).toContain('did not allow')
+    expect(result?.content).toMatchObject([{ type: 'tool_result', callId: 'c1', isError: true }])
+    expect(JSON.stringify(result?.content)).toContain('did not allow')
     expect(only(here.editor.shown(sessionId), 'tool_call_update').at(-1)?.status).toBe('failed')
   })
 

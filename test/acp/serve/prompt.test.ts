@@ -96,7 +96,7 @@ describe('a prompt', () => {
     ] as const
     await here.editor.agent.request('session/prompt', { sessionId, prompt: [...prompt] })
     const [words] = requests[0]!.messages
-    expect(words?.blocks).toMatchObject([
+    expect(words?.content).toMatchObject([
       { type: 'text', text: 'Look:' },
       { type: 'image', mime: 'image/png', data: dot },
       { type: 'audio', mime: 'audio/wav' },
@@ -122,7 +122,7 @@ describe('a prompt', () => {
       (await collectPages(page => here.store.listTurns(conversation.id, page))).map(({ status }) => status),
     ).toEqual(['interrupted'])
     const path = await pathOf(here.store, branch.head!)
-    expect(path.at(-1)).toMatchObject({ role: 'assistant', blocks: [{ text: 'one two' }] })
+    expect(path.at(-1)).toMatchObject({ role: 'assistant', content: [{ text: 'one two' }] })
     expect((await here.editor.prompt(sessionId, 'continue')).stopReason).toBe('end_turn')
   })
 
@@ -140,7 +140,7 @@ describe('a prompt', () => {
   it('waits for the one before it in the same session, and not for other sessions', async () => {
     const { open, waitAt } = gate()
     const script = (request: ModelRequest) => {
-      const words = JSON.stringify(request.messages.at(-1)?.blocks)
+      const words = JSON.stringify(request.messages.at(-1)?.content)
       return words.includes('slow') ? { text: 'done slowly', gate: waitAt(1) } : 'done'
     }
     await using here = await desk({ script })
@@ -191,12 +191,14 @@ describe('a prompt', () => {
     const { sessionId } = await editor.begin()
     await editor.prompt(sessionId, 'hello')
     const { branch } = await store.resolve(sessionId)
-    const elsewhere = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'from a terminal' }] })
+    const elsewhere = await beginTurn(store, branch, {
+      words: [{ role: 'user', content: 'from a terminal' }],
+    })
     const answer = editor.prompt(sessionId, 'from the editor')
     await editor.cancel(sessionId)
     expect((await answer).stopReason).toBe('cancelled')
     const next = editor.prompt(sessionId, 'from the editor again')
-    await elsewhere.add([{ role: 'assistant', blocks: 'done' }], { ends: 'complete' })
+    await elsewhere.add([{ role: 'assistant', content: 'done' }], { ends: 'complete' })
     await elsewhere.end('complete')
     expect((await next).stopReason).toBe('end_turn')
     const path = await pathOf(store, (await store.getBranch(branch)).head!)
@@ -219,7 +221,7 @@ describe('a prompt', () => {
     const { branch } = await here.store.resolve(sessionId)
     expect((await pathOf(here.store, branch.head!))[0]).toMatchObject({
       role: 'user',
-      blocks: [{ text: '/fail 401' }],
+      content: [{ text: '/fail 401' }],
     })
   })
 
@@ -270,7 +272,7 @@ describe('a prompt', () => {
     expect(await collectPages(page => here.store.listTurns(conversation.id, page))).toMatchObject([
       { status: 'interrupted' },
     ])
-    expect((await pathOf(here.store, branch.head!)).at(-1)).toMatchObject({ blocks: [{ text: 'one two' }] })
+    expect((await pathOf(here.store, branch.head!)).at(-1)).toMatchObject({ content: [{ text: 'one two' }] })
     void answer
   })
 })

@@ -10,7 +10,7 @@ describe('content of the protocol', () => {
     fc.assert(
       fc.property(anyContent, content => {
         const block = blockFromContent(content)
-        prepareMessages([{ role: 'user', blocks: [block] }])
+        prepareMessages([{ role: 'user', content: [block] }])
         expect(contentFromBlock(block)).toEqual(content)
       }),
       { numRuns: 200 },

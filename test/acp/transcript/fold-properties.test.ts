@@ -43,7 +43,7 @@ function messagesFromReplay(effects: readonly FoldEffect[]): readonly NewMessage
   return effects.flatMap(effect => (effect.type === 'message' ? [effect.message] : []))
 }
 
-const blocksOf = ({ blocks }: NewMessage) => blocks as readonly Block[]
+const blocksOf = ({ content: blocks }: NewMessage) => blocks as readonly Block[]
 const isWords = ({ type }: Block) => type === 'text' || type === 'thinking'
 
 function wordsOf(messages: readonly NewMessage[]): string {

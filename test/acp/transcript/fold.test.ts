@@ -24,7 +24,7 @@ function told(effects: readonly FoldEffect[]): readonly string[] {
       case 'draft':
         return `draft ${effect.piece.type}: ${effect.piece.text}`
       case 'message':
-        return `${effect.message.role}: ${(effect.message.blocks as readonly Block[]).map(inShort).join(' | ')}`
+        return `${effect.message.role}: ${(effect.message.content as readonly Block[]).map(inShort).join(' | ')}`
       case 'started':
         return `started ${effect.callId}`
       case 'ended':
@@ -201,7 +201,7 @@ describe('the stored call', () => {
   const messages = (...heard: readonly Heard[]) => {
     const fold = createFold()
     return [...heard.flatMap(one => fold.hear(one)), ...fold.end()].flatMap(effect =>
-      effect.type === 'message' ? [effect.message.blocks] : [],
+      effect.type === 'message' ? [effect.message.content] : [],
     )
   }
   const text = (words: string) => ({ type: 'content', content: { type: 'text', text: words } })

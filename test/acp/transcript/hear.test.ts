@@ -154,7 +154,7 @@ describe('an update', () => {
       fc.property(fc.oneof(bentUpdate, anyUpdate, fc.jsonValue(), fc.anything()), update => {
         const heard = hear(update)
         if (heard.type !== 'answer' && heard.type !== 'user') return
-        prepareMessages([{ role: 'user', blocks: [heard.block] }])
+        prepareMessages([{ role: 'user', content: [heard.block] }])
       }),
       { numRuns: 300 },
     )

@@ -45,7 +45,7 @@ async function killed(
 }
 
 function callsIn(messages: readonly Message[], type: 'tool_call' | 'tool_result'): readonly string[] {
-  return messages.flatMap(({ blocks }) =>
+  return messages.flatMap(({ content: blocks }) =>
     blocks.flatMap(block => (block.type === type ? [String(block.callId)] : [])),
   )
 }

@@ -17,7 +17,7 @@ if (process.argv[2] !== undefined) await live(process.argv[2], JSON.parse(proces
 
 async function live(target: string, branch: BranchRef): Promise<void> {
   const store = await openStore(target)
-  const recording = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'go' }] })
+  const recording = await beginTurn(store, branch, { words: [{ role: 'user', content: 'go' }] })
   const record = recordTurn(recording)
 
   async function hear(what: string, heard: Heard): Promise<void> {

@@ -24,7 +24,7 @@ async function begun(here: Place, through = here.store) {
   const recording = await beginTurn(
     through,
     branch,
-    { words: [{ role: 'user', blocks: 'go' }], key: 'k' },
+    { words: [{ role: 'user', content: 'go' }], key: 'k' },
     clock,
   )
   const effects: FoldEffect[] = []
@@ -43,7 +43,7 @@ async function stored({ store, branch }: Place): Promise<readonly string[]> {
   return head === null ? [] : (await pathOf(store, head)).map(inShort)
 }
 
-function inShort({ role, blocks, meta }: Message): string {
+function inShort({ role, content: blocks, meta }: Message): string {
   const parts = blocks.map(block => {
     if (block.type === 'tool_call') return `call ${String(block.callId)}`
     if (block.type === 'tool_result') return `result ${String(block.callId)}`

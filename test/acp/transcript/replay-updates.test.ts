@@ -17,7 +17,7 @@ describe('a replay', () => {
   it('contains the messages in order, each with its id', () => {
     const picture: Block = { type: 'image', mime: 'image/png', data: 'AA' }
     const messages = path(
-      { role: 'system', blocks: [{ type: 'text', text: 'Be kind.' }] },
+      { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] },
       user('Look:', picture),
       assistant({ type: 'thinking', text: 'Hm.' }, 'A cat.', picture),
     )
@@ -38,7 +38,7 @@ describe('a replay', () => {
       result('b', 'x\ny'),
       {
         role: 'tool_result',
-        blocks: [{ type: 'tool_result', callId: 'a', output: { lines: 3 }, isError: true }],
+        content: [{ type: 'tool_result', callId: 'a', output: { lines: 3 }, isError: true }],
       },
       assistant('Done.'),
     )
@@ -105,7 +105,7 @@ describe('a replay', () => {
     ]
     const messages = path(assistant(called('a')), {
       role: 'tool_result',
-      blocks: [{ type: 'tool_result', callId: 'a', output }],
+      content: [{ type: 'tool_result', callId: 'a', output }],
     })
     expect(replayUpdates(messages)).toMatchObject([
       {
@@ -142,7 +142,7 @@ describe('a replay', () => {
   })
 
   it('contains erased messages as erased', () => {
-    const erased = { blocks: [], erased: { at: new Date(0), by: 'me', reason: 'private' } }
+    const erased = { content: [], erased: { at: new Date(0), by: 'me', reason: 'private' } }
     const messages = path(
       { ...user(), ...erased },
       assistant(called('a')),
@@ -167,7 +167,7 @@ function heardPath(updates: readonly JsonObject[]): readonly Message[] {
 
 /** The texts, calls and results of messages, in order, without the boundaries between messages. */
 function whatIsSaid(messages: readonly Message[]) {
-  const blocks = messages.flatMap(message => message.blocks)
+  const blocks = messages.flatMap(message => message.content)
   const bare = (type: string) =>
     blocks.flatMap(block => (block.type === type && 'text' in block ? [block.text] : [])).join('')
   const of = (type: string) => blocks.filter(block => block.type === type)

@@ -4,14 +4,14 @@ import type { Message, Role } from '../../../src/core/message.ts'
 
 /** Stored messages as a store returns them, with ids that count. */
 export function path(...said: readonly Said[]): readonly Message[] {
-  return said.map(({ role, blocks, ...rest }, seq) => ({
+  return said.map(({ role, content: blocks, ...rest }, seq) => ({
     id: `m${seq}` as MessageId,
     conversationId: 'c' as ConversationId,
     parentId: seq === 0 ? null : (`m${seq - 1}` as MessageId),
     seq,
     depth: seq,
     role,
-    blocks,
+    content: blocks,
     plain: false,
     meta: null,
     createdAt: new Date(0),
@@ -28,7 +28,7 @@ export function path(...said: readonly Said[]): readonly Message[] {
 
 export interface Said extends Partial<Message> {
   readonly role: Role
-  readonly blocks: readonly Block[]
+  readonly content: readonly Block[]
 }
 
 export const user = (...blocks: readonly (string | Block)[]): Said => said('user', blocks)
@@ -42,12 +42,12 @@ export const called = (callId: string, name = 'read', input = {}): Block => ({
 })
 export const result = (callId: string, output: string): Said => ({
   role: 'tool_result',
-  blocks: [{ type: 'tool_result', callId, output }],
+  content: [{ type: 'tool_result', callId, output }],
 })
 
 function said(role: Role, blocks: readonly (string | Block)[]): Said {
   return {
     role,
-    blocks: blocks.map(block => (typeof block === 'string' ? { type: 'text', text: block } : block)),
+    content: blocks.map(block => (typeof block === 'string' ? { type: 'text', text: block } : block)),
   }
 }

@@ -5,10 +5,10 @@ import { fingerprintOf } from '../../../src/adapters/ai-sdk/fingerprint.ts'
 import type { Block } from '../../../src/core/block.ts'
 import { type NewMessage, textOf } from '../../../src/core/message.ts'
 
-const user = (text: string): NewMessage => ({ role: 'user', blocks: text })
+const user = (text: string): NewMessage => ({ role: 'user', content: text })
 const said = (...blocks: (string | Block)[]): NewMessage => ({
   role: 'assistant',
-  blocks: blocks.map(block => (typeof block === 'string' ? { type: 'text', text: block } : block)),
+  content: blocks.map(block => (typeof block === 'string' ? { type: 'text', text: block } : block)),
 })
 const call = (callId: string, input: Record<string, number | string> = {}): Block => ({
   type: 'tool_call',
@@ -17,7 +17,7 @@ const call = (callId: string, input: Record<string, number | string> = {}): Bloc
   input,
 })
 const result = (callId: string, output = 'seen'): Block => ({ type: 'tool_result', callId, output })
-const results = (...blocks: Block[]): NewMessage => ({ role: 'tool_result', blocks })
+const results = (...blocks: Block[]): NewMessage => ({ role: 'tool_result', content: blocks })
 const lay = (prompt: readonly NewMessage[], path: readonly NewMessage[], rooted = true) =>
   alignPrompt(fingerprintPrompt(prompt), path.map(fingerprintOf), rooted)
 
@@ -85,11 +85,11 @@ describe('fingerprints', () => {
     ]
     same(said('see', bytes), said('see', address))
     differs(said('see'), said('see', address))
-    differs({ role: 'user', blocks: [bytes] }, { role: 'user', blocks: [address] })
+    differs({ role: 'user', content: [bytes] }, { role: 'user', content: [address] })
   })
 
   it('ignore whether a text is a string or several blocks, and provider options', () => {
-    same(user('hi'), { role: 'user', blocks: [{ type: 'text', text: 'hi' }] })
+    same(user('hi'), { role: 'user', content: [{ type: 'text', text: 'hi' }] })
     same(said('hi'), said('h', 'i'))
     same(said({ type: 'text', text: 'hi', metadata: { provider: { openai: { itemId: '1' } } } }), said('hi'))
     differs(user('hi'), user('ho'))
@@ -127,19 +127,19 @@ describe('fingerprints', () => {
   it('ignore whether an image is bytes or base64, but not another image', () => {
     const image = (data: string): NewMessage => ({
       role: 'user',
-      blocks: [{ type: 'image', mime: 'image/png', data }],
+      content: [{ type: 'image', mime: 'image/png', data }],
     })
     same(image('AAAA'), image('AAAA'))
     differs(image('AAAA'), image('AAAB'))
   })
 
   it('ignore a leading system message of the path', () => {
-    const path: NewMessage[] = [{ role: 'system', blocks: 'be kind' }, user('a')]
+    const path: NewMessage[] = [{ role: 'system', content: 'be kind' }, user('a')]
     expect(lay([user('a'), user('b')], path)).toMatchObject({ fit: 'end', kept: 2, fresh: [user('b')] })
   })
 
   it('match erased messages, unless a new message would be taken for one', () => {
-    const erased = (role: 'user' | 'assistant') => fingerprintOf({ role, blocks: [], erased: {} })
+    const erased = (role: 'user' | 'assistant') => fingerprintOf({ role, content: [], erased: {} })
     const path = [erased('user'), fingerprintOf(said('b')), fingerprintOf(user('c')), erased('assistant')]
     const prompt = [user('a'), said('b'), user('c'), said('d'), user('e')]
     expect(alignPrompt(fingerprintPrompt(prompt), path, true)).toMatchObject({
@@ -253,6 +253,6 @@ describe('any changes of a caller to its messages', () => {
     if (one.do === 'ask') return [...own, user(one.word)]
     if (one.do === 'again') return own.slice(0, at)
     if (one.do === 'trim') return [...own.slice(at), user('ok')]
-    return own.map((message, i) => (i === at ? { ...message, blocks: one.word } : message))
+    return own.map((message, i) => (i === at ? { ...message, content: one.word } : message))
   }
 })

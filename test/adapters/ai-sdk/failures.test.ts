@@ -235,7 +235,7 @@ describe('concurrent calls', () => {
   it('fork if another process holds the branch, or are refused with onBusy: refuse', async () => {
     const { store, model } = await setUp('hello')
     const { branch } = await store.findOrCreate('example:ai')
-    const other = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'mine' }] })
+    const other = await beginTurn(store, branch, { words: [{ role: 'user', content: 'mine' }] })
     const refused = recordTo(store, 'example:ai', { onBusy: 'refuse' })
     const messages = [{ role: 'user' as const, content: 'mine' }]
     await expect(generateText({ model: refused(model()), messages })).rejects.toMatchObject({ code: 'busy' })
@@ -285,8 +285,8 @@ describe('several recorders of one conversation', () => {
     const place = await recorded.place()
     const { head } = await store.getBranch(place)
     await store.append(place, head, [
-      { role: 'user', blocks: 'two' },
-      { role: 'assistant', blocks: 'three' },
+      { role: 'user', content: 'two' },
+      { role: 'assistant', content: 'three' },
     ])
     await ask(user('one'), assistant('answer 0'), user('two'), assistant('three'), user('four'))
     expect((await recorded.place()).name).toBe('main')
@@ -296,7 +296,7 @@ describe('several recorders of one conversation', () => {
   it('wait a moment for a turn of another process that is about to end', async () => {
     const { store, model } = await setUp('hello')
     const { branch } = await store.findOrCreate('example:ai')
-    const other = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'mine' }] })
+    const other = await beginTurn(store, branch, { words: [{ role: 'user', content: 'mine' }] })
     const recorded = recordTo(store, 'example:ai')
     const asking = generateText({ model: recorded(model()), messages: [user('mine')] })
     await other.end('complete')

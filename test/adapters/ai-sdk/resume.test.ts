@@ -70,10 +70,10 @@ describe.each(providers)('a conversation with %s', provider => {
     await generateText({ model: recorded(model(provider)), tools, prompt: 'look', stopWhen: isStepCount(5) })
     const place = await recorded.place()
     const path = await pathOf(store, (await store.getBranch(place)).head!)
-    const messages = [...repair(path), { role: 'user' as const, blocks: [{ type: 'text', text: 'bye' }] }]
+    const messages = [...repair(path), { role: 'user' as const, content: [{ type: 'text', text: 'bye' }] }]
     for await (const event of modelOf(model(provider), { retry: false }).stream({ messages }))
       if (event.type === 'answer')
-        expect(lineOf({ role: 'assistant', blocks: event.answer.blocks })).toBe('assistant: Bye.')
+        expect(lineOf({ role: 'assistant', content: event.answer.content })).toBe('assistant: Bye.')
     expect(server.requests.map(request => request.refused)).toEqual([null, null, null])
   })
 })
@@ -82,9 +82,9 @@ describe('a call without a result', () => {
   it('gets a synthetic result for the model, which is not stored', async () => {
     const { store, server, model } = await setUp('I see.')
     const { branch } = await store.findOrCreate('example:ai')
-    const crashed = await beginTurn(store, branch, { words: [{ role: 'user', blocks: 'look' }] })
+    const crashed = await beginTurn(store, branch, { words: [{ role: 'user', content: 'look' }] })
     await crashed.add([
-      { role: 'assistant', blocks: [{ type: 'tool_call', callId: 'call_1', name: 'look', input: {} }] },
+      { role: 'assistant', content: [{ type: 'tool_call', callId: 'call_1', name: 'look', input: {} }] },
     ])
     await crashed.end('interrupted')
 

@@ -43,7 +43,7 @@ export async function said(store: Store, branch: BranchRef): Promise<readonly st
   return head === null ? [] : (await pathOf(store, head)).map(lineOf)
 }
 
-export function lineOf({ role, blocks }: Pick<Message, 'role' | 'blocks'>): string {
+export function lineOf({ role, content: blocks }: Pick<Message, 'role' | 'content'>): string {
   const parts = blocks.map(block => {
     if (block.type === 'text') return String(block.text)
     if (block.type === 'thinking') return `(${block.text})`

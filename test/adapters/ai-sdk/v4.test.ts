@@ -118,7 +118,7 @@ describe('readPrompt and writeMessages', () => {
     const [message] = readPrompt([
       { role: 'user', content: [{ type: 'file', mediaType: 'image/png', data }] },
     ]).messages
-    expect(message?.blocks).toEqual([{ type: 'image', mime: 'image/png', data: 'AgM=' }])
+    expect(message?.content).toEqual([{ type: 'image', mime: 'image/png', data: 'AgM=' }])
   })
 })
 
@@ -142,23 +142,23 @@ describe('blocksOf an answer', () => {
   ]
 
   it('keeps everything of the provider: reasoning with its signature, sources, citations, approvals', async () => {
-    const [answer] = await stored([{ role: 'assistant', blocks: blocksOf(content, 'gpt-5') }])
-    expect(answer?.blocks.map(({ type }) => type)).toEqual([
+    const [answer] = await stored([{ role: 'assistant', content: blocksOf(content, 'gpt-5') }])
+    expect(answer?.content.map(({ type }) => type)).toEqual([
       ...['thinking', 'text', 'source', 'tool_call', 'tool_call', 'tool_call', 'provider_call'],
       ...['provider_result', 'provider_tool-approval-request', 'image'],
     ])
-    expect(answer?.blocks[0]).toEqual({
+    expect(answer?.content[0]).toEqual({
       type: 'thinking',
       text: 'hm',
       metadata: { provider: openai, model: 'gpt-5' },
     })
-    expect(answer?.blocks[2]).toMatchObject({ url: 'https://example.org', title: 'Example' })
-    expect(answer?.blocks[5]).toMatchObject({ input: '{"at":' })
-    expect(answer?.blocks[7]).toMatchObject({ callId: '4', output: { a: 1 } })
+    expect(answer?.content[2]).toMatchObject({ url: 'https://example.org', title: 'Example' })
+    expect(answer?.content[5]).toMatchObject({ input: '{"at":' })
+    expect(answer?.content[7]).toMatchObject({ callId: '4', output: { a: 1 } })
   })
 
   it('is sent back in the form of the SDK', () => {
-    const [message] = writeMessages([{ role: 'assistant' as Role, blocks: blocksOf(content) }])
+    const [message] = writeMessages([{ role: 'assistant' as Role, content: blocksOf(content) }])
     expect(message).toMatchObject({
       role: 'assistant',
       content: [

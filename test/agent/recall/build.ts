@@ -29,7 +29,7 @@ export async function talk(
   const place = await store.create(about)
   const messages = said.map((one, i): NewMessage => {
     if (typeof one !== 'string') return one
-    return { role: i % 2 === 0 ? 'user' : 'assistant', blocks: one }
+    return { role: i % 2 === 0 ? 'user' : 'assistant', content: one }
   })
   const appended = await store.append(place.branch, null, messages)
   return { ...place, id: place.conversation.id, ids: appended.ids }

@@ -128,7 +128,7 @@ describe('read_conversation', () => {
       'What is in a.txt?',
       {
         role: 'assistant',
-        blocks: [
+        content: [
           { type: 'thinking', text: 'hm' },
           { type: 'text', text: 'Let me see.' },
           { type: 'tool_call', callId: '1', name: 'cat', input: { file: 'a.txt' } },
@@ -136,9 +136,9 @@ describe('read_conversation', () => {
       },
       {
         role: 'tool_result',
-        blocks: [{ type: 'tool_result', callId: '1', name: 'cat', output: 'no such file', isError: true }],
+        content: [{ type: 'tool_result', callId: '1', name: 'cat', output: 'no such file', isError: true }],
       },
-      { role: 'user', blocks: [{ type: 'image', mime: 'image/png', data: 'aGk=', name: 'a b.png' }] },
+      { role: 'user', content: [{ type: 'image', mime: 'image/png', data: 'aGk=', name: 'a b.png' }] },
     )
     const at = (await store.getMessages(ids)).map(({ createdAt }) => createdAt.toISOString())
     const { createdAt } = await store.getConversation(id)
@@ -180,10 +180,10 @@ describe('read_conversation', () => {
     const { id, ids } = await talk(store, {}, ...many(30))
     const side = await store.createBranch(id, ids[9]!, { name: 'side' })
     const { ids: aside } = await store.append(side, ids[9]!, [
-      { role: 'user', blocks: 'aside' },
-      { role: 'assistant', blocks: 'indeed' },
+      { role: 'user', content: 'aside' },
+      { role: 'assistant', content: 'indeed' },
     ])
-    const [loose] = await store.save(id, [{ message: { role: 'user', blocks: 'loose' }, parent: ids[3]! }])
+    const [loose] = await store.save(id, [{ message: { role: 'user', content: 'loose' }, parent: ids[3]! }])
     const { read } = asking(store)
     expect(numbers(await read(ids[5]!, { limit: 5 }))).toEqual([3, 4, 5, 6, 7])
     const onSide = await read(aside[0]!, { limit: 5 })

@@ -141,9 +141,9 @@ describe('recallDigest', () => {
       store,
       { title: 'tools' },
       'Have a look',
-      { role: 'assistant', blocks: [{ type: 'tool_call', callId: '1', name: 'cat', input: { output } }] },
-      { role: 'tool_result', blocks: [{ type: 'tool_result', callId: '1', output }] },
-      { role: 'assistant', blocks: [{ type: 'thinking', text: output }] },
+      { role: 'assistant', content: [{ type: 'tool_call', callId: '1', name: 'cat', input: { output } }] },
+      { role: 'tool_result', content: [{ type: 'tool_result', callId: '1', output }] },
+      { role: 'assistant', content: [{ type: 'thinking', text: output }] },
     )
     expect(await recallDigest(store, 'gateway certificate')).toBeNull()
   })
@@ -154,10 +154,10 @@ describe('recallDigest', () => {
       store,
       { title: 'steps' },
       'Why is the gateway slow?',
-      { role: 'assistant', blocks: [{ type: 'text', text: 'Let me look.' }] },
-      { role: 'assistant', blocks: 'The disk was full.' },
-      { role: 'user', blocks: 'And now?' },
-      { role: 'assistant', blocks: 'Fine.' },
+      { role: 'assistant', content: [{ type: 'text', text: 'Let me look.' }] },
+      { role: 'assistant', content: 'The disk was full.' },
+      { role: 'user', content: 'And now?' },
+      { role: 'assistant', content: 'Fine.' },
     )
     expect(await recallDigest(store, 'slow gateway')).toContain(
       'User: Why is the gateway slow?\nAssistant: The disk was full.\n',

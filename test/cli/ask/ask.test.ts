@@ -245,7 +245,7 @@ describe('stdin', () => {
     await using store = await storeOf(here)
     const [listed] = (await store.listConversations()).items
     const [question] = (await store.listMessages({ conversationId: listed!.id, order: 'ascending' })).items
-    expect(question!.blocks).toEqual([
+    expect(question!.content).toEqual([
       { type: 'text', text: 'what is this?' },
       {
         type: 'file',
@@ -275,7 +275,7 @@ describe('attachments', () => {
     await using store = await storeOf(here)
     const [, listed] = (await store.listConversations()).items
     const [question] = (await store.listMessages({ conversationId: listed!.id, order: 'ascending' })).items
-    expect(question!.blocks).toMatchObject([
+    expect(question!.content).toMatchObject([
       { type: 'text', text: 'look' },
       { type: 'image', mime: 'image/png', name: 'a.png', data: png.toString('base64') },
       { type: 'file', mime: 'text/markdown', name: 'notes.md' },

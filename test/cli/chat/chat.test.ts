@@ -77,8 +77,8 @@ describe('chat on a terminal', () => {
     expect(last.id.startsWith(id)).toBe(true)
     expect(last.role).toBe('assistant')
     expect(last.meta).toMatchObject({ interrupted: true })
-    expect(JSON.stringify(last.blocks)).toMatch(/one two/)
-    expect(JSON.stringify(last.blocks)).not.toMatch(/ten/)
+    expect(JSON.stringify(last.content)).toMatch(/one two/)
+    expect(JSON.stringify(last.content)).not.toMatch(/ten/)
   })
 
   it('retries a question with its attached files, and can be stopped before the first word', async () => {
@@ -96,7 +96,7 @@ describe('chat on a terminal', () => {
     chat.type('\x03')
     expect(await chat.ended).toBe(130)
     const { branches } = await stored(here)
-    const [first, again] = branches.map(({ path }) => path[0]!.blocks)
+    const [first, again] = branches.map(({ path }) => path[0]!.content)
     expect(again).toEqual(first)
     expect(first!.length).toBeGreaterThan(1)
   })
@@ -129,7 +129,9 @@ describe('chat on a terminal', () => {
     chat.type('/quit\r')
     expect(await chat.ended).toBe(0)
     const { branches } = await stored(here)
-    const said = branches[0]!.path.filter(({ role }) => role === 'user').map(({ blocks }) => blocks[0]!)
+    const said = branches[0]!.path
+      .filter(({ role }) => role === 'user')
+      .map(({ content: blocks }) => blocks[0]!)
     expect(said[0]).toMatchObject({ text: 'one\ntwo\nthree' })
     expect(said[1]).toMatchObject({ text: `${words.replaceAll('\r\n', '\n')} what is this?` })
   })

@@ -19,7 +19,7 @@ test('verify reports no findings for intact data: large texts, media, erased and
       'x'.repeat(40_000),
       {
         role: 'user',
-        blocks: [
+        content: [
           { type: 'file', mime: 'application/pdf', data: Buffer.alloc(30_000, 7).toString('base64') },
           { type: 'text', text: '\ud800 lone', metadata: { $blob: 'own', list: [1, -0, 1e21, null, true] } },
         ],

@@ -66,7 +66,7 @@ test('the output fits the terminal, and an exported page gets a file', async () 
       model: 'anthropic/claude-sonnet-5-5',
       usage: { input: 900, output: 50, cost: 0.4 },
     }
-    await store.append(told.branch, told.branch.head, [{ role: 'user', blocks: 'c' }], { turn })
+    await store.append(told.branch, told.branch.head, [{ role: 'user', content: 'c' }], { turn })
     return told
   })
   for (const args of [

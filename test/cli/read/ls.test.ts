@@ -168,7 +168,7 @@ test('skein ls lists all conversations of a project, and marks live ones with +'
   await store.create({ directory: '/somewhere', title: 'From a task' })
   const { branch } = await store.create({ directory: here.cwd, title: 'Live one' })
   const holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
-  await store.append(branch, null, [{ role: 'user', blocks: 'hi' }], {
+  await store.append(branch, null, [{ role: 'user', content: 'hi' }], {
     turn: { key: 't', step: 0, status: 'open', holder },
   })
   using shown = terminal(here, ['ls'], { columns: 40 })

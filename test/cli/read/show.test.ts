@@ -108,17 +108,17 @@ describe('the contents of a path', () => {
   test('include media, results without a call, system prompts and unknown blocks', async () => {
     const { lines, markdown } = await shownOf((store, { branch }) =>
       store.append(branch, null, [
-        { role: 'system', blocks: 'Be brief.' },
+        { role: 'system', content: 'Be brief.' },
         {
           role: 'user',
-          blocks: [
+          content: [
             { type: 'image', mime: 'image/png', data: 'AAAA'.repeat(300), name: 'storm.png' },
             { type: 'hologram', size: 3 },
           ],
         },
         {
           role: 'tool_result',
-          blocks: [{ type: 'tool_result', callId: 'lost', name: 'grep', output: 'found' }],
+          content: [{ type: 'tool_result', callId: 'lost', name: 'grep', output: 'found' }],
         },
       ]),
     )
@@ -133,7 +133,7 @@ describe('the contents of a path', () => {
 
   test('show only that a message is erased', async () => {
     const { lines, markdown } = await shownOf(async (store, { branch }) => {
-      const { ids } = await store.append(branch, null, [{ role: 'user', blocks: 'my secret' }])
+      const { ids } = await store.append(branch, null, [{ role: 'user', content: 'my secret' }])
       await store.eraseMessages(ids, { by: 'ada', reason: 'asked to' })
     })
     expect(lines).toMatch(/^\(erased by ada on .*: asked to\)$/m)
@@ -145,7 +145,7 @@ describe('the contents of a path', () => {
     const { lines, markdown } = await shownOf(async (store, { conversation, branch }) => {
       const holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
       const turn = { key: 't', step: 0, status: 'open', holder, model: 'gpt-5.2' } as const
-      await store.append(branch, null, [{ role: 'user', blocks: 'Continue' }], { turn })
+      await store.append(branch, null, [{ role: 'user', content: 'Continue' }], { turn })
       await store.putDraft(conversation.id, 't', holder, [{ n: 0, type: 'text', text: 'Arriving \x1b[2J' }])
     })
     expect(lines).toMatch(/gpt-5\.2 {2}\+ live\nArriving ␛\[2J\n/)
@@ -188,7 +188,7 @@ describe('the forks of branches', () => {
   test('count as own messages those on no other branch', async () => {
     await using store = await openStore(':memory:')
     const { branch } = await store.create()
-    const say = (text: string) => [{ role: 'user', blocks: text }] as const
+    const say = (text: string) => [{ role: 'user', content: text }] as const
     const a = await store.append(branch, null, say('a'))
     const b = await store.append(branch, a.head, say('b'))
     const c = await store.append(branch, b.head, say('c'))

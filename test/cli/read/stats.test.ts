@@ -19,7 +19,7 @@ test('stats count messages, usage and cost once, of the last 30 days and in tota
       await store.append(
         branch,
         null,
-        [{ role: 'user', blocks: 'a' }],
+        [{ role: 'user', content: 'a' }],
         turn('1', 'openai/gpt-5.5', { input: 1_000, output: 200, cost: 2 }),
       )
     },
@@ -30,7 +30,7 @@ test('stats count messages, usage and cost once, of the last 30 days and in tota
     await store.append(
       branch,
       ids[1]!,
-      [{ role: 'user', blocks: 'c' }],
+      [{ role: 'user', content: 'c' }],
       turn('1', 'anthropic/claude-sonnet-5-5', { input: 500, output: 50, cost: 0.25 }),
     )
     await store.createBranch(conversation.id, (await store.getBranch(branch)).head, { name: 'fork' })
@@ -38,7 +38,7 @@ test('stats count messages, usage and cost once, of the last 30 days and in tota
     await store.append(
       gone.branch,
       null,
-      [{ role: 'user', blocks: 'd' }],
+      [{ role: 'user', content: 'd' }],
       turn('1', 'compatible/x', { input: 7, output: 3 }),
     )
     await store.trash(gone.conversation.id)

@@ -38,7 +38,7 @@ describe('the lines of a tree', () => {
     await using store = await openStore(':memory:')
     const { conversation } = await store.create()
     const said = (text: string, day: number, parent: number | null) => ({
-      message: { role: 'user', blocks: text, at: new Date(2026, 0, day) } as const,
+      message: { role: 'user', content: text, at: new Date(2026, 0, day) } as const,
       parent: parent === null ? null : { item: parent },
     })
     await store.save(conversation.id, [
@@ -70,7 +70,7 @@ describe('the lines of a tree', () => {
     const { branch } = await store.create()
     const said = Array.from(
       { length: 30 },
-      () => ({ role: 'user', blocks: 'No problem! What about Python?' }) as const,
+      () => ({ role: 'user', content: 'No problem! What about Python?' }) as const,
     )
     await store.append(branch, null, said as never)
     const { items } = await store.listMessages({ conversationId: branch.conversationId, limit: 100 })

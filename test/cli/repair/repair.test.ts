@@ -100,7 +100,7 @@ test('erase removes content from every byte of the file, and from derived data (
     const { head } = await store.append(
       told.branch,
       told.branch.head,
-      [{ role: 'user', blocks: 'continue' }],
+      [{ role: 'user', content: 'continue' }],
       {
         turn,
       },

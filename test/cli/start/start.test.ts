@@ -29,8 +29,8 @@ beforeAll(async () => {
   const made = await store.create({ title: 'A bridge', directory: built.cwd })
   conversation = made.conversation.id
   await store.append(made.branch, null, [
-    { role: 'user', blocks: [{ type: 'text', text: 'Which bridge is the longest?' }] },
-    { role: 'assistant', blocks: [{ type: 'text', text: 'The bridge at Danyang … 丹昆特大桥' }] },
+    { role: 'user', content: [{ type: 'text', text: 'Which bridge is the longest?' }] },
+    { role: 'assistant', content: [{ type: 'text', text: 'The bridge at Danyang … 丹昆特大桥' }] },
   ])
 })
 afterAll(() => built[Symbol.dispose]())

@@ -88,10 +88,10 @@ describe('--continue', () => {
     expect(forced.stdout).toBe('Your name is Ada.\n')
     await using store = await storeOf(here)
     const { branch } = await store.create({ channel: 'discord', key: 'discord:dm:42' })
-    await store.append(branch, null, [{ role: 'user', blocks: 'my name is Di' }])
+    await store.append(branch, null, [{ role: 'user', content: 'my name is Di' }])
     expect((await here.skein(['-c', 'discord:dm:42', 'who am I'])).stdout).toBe('Your name is Di.\n')
     const owned = await store.create({ owner: 'claude-code', directory: here.cwd })
-    await store.append(owned.branch, null, [{ role: 'user', blocks: 'theirs' }])
+    await store.append(owned.branch, null, [{ role: 'user', content: 'theirs' }])
     const theirs = await here.skein(['-c', owned.conversation.id, 'mine'])
     expect(theirs.code).toBe(2)
     expect(theirs.stderr).toContain('belongs to claude-code, which alone writes it')
@@ -103,7 +103,7 @@ describe('--continue', () => {
     const mine = await json(here, 'my name is Ada')
     await using store = await storeOf(here)
     const trace = await store.create({ kind: 'subagent', directory: here.cwd, label: 'subagent:x:1' })
-    await store.append(trace.branch, null, [{ role: 'user', blocks: 'my name is Trace' }])
+    await store.append(trace.branch, null, [{ role: 'user', content: 'my name is Trace' }])
     expect((await here.skein(['who am I'])).stdout).toBe('Your name is Ada.\n')
     await store.trash(mine.conversation)
     const gone = await here.skein(['-c', mine.conversation, 'who am I'])
@@ -140,7 +140,7 @@ describe('--continue', () => {
     const ref = { conversationId: first.conversation, name: 'main' }
     // This process is alive, so its turn is not taken over.
     const turn = { key: 'theirs', step: 0, status: 'open', holder: thisHolder() } as const
-    await store.append(ref, first.message, [{ role: 'user', blocks: 'my name is Bo' }], { turn })
+    await store.append(ref, first.message, [{ role: 'user', content: 'my name is Bo' }], { turn })
     const beside = await here.skein(['who am I'])
     expect(beside).toMatchObject({ code: 0, stdout: 'Your name is Ada.\n' })
     expect(beside.stderr).toContain('! someone is answering here, so this goes to branch main-2\n')

@@ -26,7 +26,7 @@ async function storm(here: ReturnType<typeof home>) {
       `Why **does** it drop?\n\n${attack}`,
       {
         role: 'assistant',
-        blocks: [
+        content: [
           { type: 'thinking', text: 'let me see' },
           { type: 'text', text: `It reloads:\n\n\`\`\`ts\nconst a = 1 < 2\n\`\`\`\n\n${hostile}` },
           { type: 'tool_call', callId: '1', name: 'bash', input: { command: 'kubectl logs' } },
@@ -34,7 +34,7 @@ async function storm(here: ReturnType<typeof home>) {
       },
       {
         role: 'tool_result',
-        blocks: [
+        content: [
           { type: 'tool_result', callId: '1', name: 'bash', output: `exit 1 ${attack}`, isError: true },
           { type: 'image', mime: 'image/png', data: png },
           { type: 'image', mime: 'image/svg+xml', data: png },
@@ -46,7 +46,7 @@ async function storm(here: ReturnType<typeof home>) {
     await store.createBranch(told.conversation.id, told.ids[0]!, { name: 'poll' })
     const { head } = await store.getBranch({ conversationId: told.conversation.id, name: 'poll' })
     await store.append({ conversationId: told.conversation.id, name: 'poll' }, head, [
-      { role: 'assistant', blocks: 'Poll instead.' },
+      { role: 'assistant', content: 'Poll instead.' },
     ])
     return told
   })
@@ -111,7 +111,7 @@ test('a page shows a call and its result together in one line, and all its links
   const { conversation, ids } = await stocked(here, async store => {
     const told = await tell(store, { title: 'Tools' }, 'look', {
       role: 'assistant',
-      blocks: [
+      content: [
         { type: 'tool_call', callId: 'a', name: 'bash', input: { command: 'npm test' } },
         { type: 'tool_call', callId: 'b', name: 'read', input: { path: 'a.ts' } },
         { type: 'tool_call', callId: 'c', name: 'lost', input: {} },
@@ -119,14 +119,14 @@ test('a page shows a call and its result together in one line, and all its links
     })
     const { branch } = told
     const { ids: results } = await store.append(branch, branch.head, [
-      { role: 'tool_result', blocks: [{ type: 'tool_result', callId: 'a', output: 'x\ny\nz' }] },
+      { role: 'tool_result', content: [{ type: 'tool_result', callId: 'a', output: 'x\ny\nz' }] },
       {
         role: 'tool_result',
-        blocks: [{ type: 'tool_result', callId: 'b', output: `no\n${attack}`, isError: true }],
+        content: [{ type: 'tool_result', callId: 'b', output: `no\n${attack}`, isError: true }],
       },
       {
         role: 'user',
-        blocks: [
+        content: [
           { type: 'file', mime: 'text/plain', name: 'n.txt', data: Buffer.from(attack).toString('base64') },
         ],
       },
@@ -134,7 +134,7 @@ test('a page shows a call and its result together in one line, and all its links
     // Another line forks from a result that is shown with its call.
     await store.createBranch(told.conversation.id, results[1]!, { name: 'other' })
     await store.append({ conversationId: told.conversation.id, name: 'other' }, results[1]!, [
-      { role: 'assistant', blocks: 'elsewhere' },
+      { role: 'assistant', content: 'elsewhere' },
     ])
     return { ...told, ids: results }
   })

@@ -66,7 +66,7 @@ describe('an image in a tool result', () => {
 
   it('is replaced by its name if it does not fit, and is not cut', () => {
     const { messages } = send(path.slice(0, 3), 500)
-    expect(messages[2]!.blocks[0]).toMatchObject({ output: 'a screenshot\n[image: image/png]' })
+    expect(messages[2]!.content[0]).toMatchObject({ output: 'a screenshot\n[image: image/png]' })
   })
 })
 
@@ -78,8 +78,8 @@ describe('squeeze', () => {
       results(result('a', long(2_000))),
     )
     const { messages, cut } = send(path, 600)
-    expect(messages.slice(0, 2).map(({ blocks }) => blocks)).toEqual(
-      path.slice(0, 2).map(({ blocks }) => blocks),
+    expect(messages.slice(0, 2).map(({ content: blocks }) => blocks)).toEqual(
+      path.slice(0, 2).map(({ content: blocks }) => blocks),
     )
     expect(lines(messages)[2]).toMatch(/a = "word .*\[… \d+ characters cut …\].*word "/)
     expect(cut.map(({ id }) => id)).toEqual(['m2'])
@@ -89,7 +89,9 @@ describe('squeeze', () => {
     const { cut, messages, left } = send(pathOf(...turn(20, 500)), 8_000, { keepRecent: 10 })
     expect(left).toEqual([])
     expect(cut.every(({ id }) => Number(id.slice(1)) <= 30)).toBe(true)
-    expect(messages.slice(-10).every(({ blocks }) => !JSON.stringify(blocks).includes('cut'))).toBe(true)
+    expect(messages.slice(-10).every(({ content: blocks }) => !JSON.stringify(blocks).includes('cut'))).toBe(
+      true,
+    )
   })
 
   it('leaves out whole old steps of a long turn, never half of one', () => {
@@ -103,7 +105,9 @@ describe('squeeze', () => {
     )
     expect(left[0]!.messages).toBe(path.length - (messages.length - 1))
     expect(lines(messages)[0]).toContain(`${left[0]!.messages} older messages truncated`)
-    expect(messages.slice(-10).every(({ blocks }) => !JSON.stringify(blocks).includes('cut'))).toBe(true)
+    expect(messages.slice(-10).every(({ content: blocks }) => !JSON.stringify(blocks).includes('cut'))).toBe(
+      true,
+    )
   })
 
   it('leaves out all steps except the last before it shortens a text', () => {
@@ -127,7 +131,7 @@ describe('squeeze', () => {
     expect(ids(1_500)).toEqual(['m1'])
     expect(ids(900)).toEqual(['m0', 'm1'])
     const { messages } = send(path, 1_000)
-    expect(messages[1]!.blocks[1]).toMatchObject({
+    expect(messages[1]!.content[1]).toMatchObject({
       input: { words: expect.stringContaining('characters cut') },
     })
   })
@@ -136,7 +140,7 @@ describe('squeeze', () => {
     const signed = thought(long(400), 'sig')
     const path = pathOf(user('think'), assistant([signed, call('a')]), results(result('a', long(2_000))))
     const { messages } = send(path, 700)
-    expect(messages[1]!.blocks[0]).toBe(signed)
+    expect(messages[1]!.content[0]).toBe(signed)
     expect(() => send(path, 400)).toThrow(ContextLengthError)
   })
 

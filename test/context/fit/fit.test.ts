@@ -20,7 +20,7 @@ describe('fit with a path that fits', () => {
     )
     const fitted = fit(path, { limit: 1_000 })
     expect(fitted.messages.map(({ role, id }) => [role, id])).toEqual(path.map(({ role, id }) => [role, id]))
-    for (const [i, { blocks }] of fitted.messages.entries()) expect(blocks).toEqual(path[i]!.blocks)
+    for (const [i, { content: blocks }] of fitted.messages.entries()) expect(blocks).toEqual(path[i]!.content)
     expect(fitted).toMatchObject({ left: [], cut: [] })
   })
 

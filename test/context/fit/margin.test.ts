@@ -59,7 +59,7 @@ describe('the beginning of a context at its limit', () => {
     for (let end = 1; end <= path.length; end++) {
       if (path[end - 1]!.role === 'assistant') continue
       const { messages, left, cut } = fit(path.slice(0, end), window, { system: 'Be kind.' })
-      const now = messages.map(({ role, blocks }) => JSON.stringify({ role, blocks }))
+      const now = messages.map(({ role, content: blocks }) => JSON.stringify({ role, content: blocks }))
       const same = now.findIndex((message, i) => message !== before[i])
       if (left.length + cut.length > 0) {
         sent += now.join('').length
@@ -100,7 +100,7 @@ describe('a context from a tail', () => {
       fc.asyncProperty(sizes, window, async (tokens, window) => {
         const { branch } = await store.create()
         const said = tokens.map((size, i): NewMessage => {
-          return { role: i % 2 ? 'assistant' : 'user', blocks: `${i} `.padEnd(4 * size, '.') }
+          return { role: i % 2 ? 'assistant' : 'user', content: `${i} `.padEnd(4 * size, '.') }
         })
         const { head } = await store.append(branch, null, said)
         const path = await storedPath(store, head)
@@ -109,7 +109,7 @@ describe('a context from a tail', () => {
         expect(fitted.messages).toEqual(whole.messages)
         expect(fitted.tokens).toEqual(whole.tokens)
         expect(messages.length + older).toBe(path.length)
-        expect(estimateTokens(path[0]!.blocks)).toBe(path[0]!.tokens)
+        expect(estimateTokens(path[0]!.content)).toBe(path[0]!.tokens)
         if (older > 0) truncated++
       }),
       { seed: 20_260_402, numRuns: 150 },

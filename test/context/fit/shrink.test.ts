@@ -21,9 +21,9 @@ async function stored(messages: readonly NewMessage[]) {
 describe('a context that a provider refuses as too long', () => {
   it('shrinks to half, a quarter, and the last exchange', async () => {
     const talk = Array.from({ length: 100 }, (_, i): NewMessage => {
-      return { role: i % 2 === 0 ? 'user' : 'assistant', blocks: words(i) }
+      return { role: i % 2 === 0 ? 'user' : 'assistant', content: words(i) }
     })
-    const { messages, missing } = await stored([...talk, { role: 'user', blocks: 'And now?' }])
+    const { messages, missing } = await stored([...talk, { role: 'user', content: 'And now?' }])
     const contexts = shrinkSteps(window).map(step =>
       fit(messages, step, { system: 'Be kind.', older: missing }),
     )
@@ -41,17 +41,17 @@ describe('a context that a provider refuses as too long', () => {
 
   it('keeps the question and the last step of a long turn in every attempt', async () => {
     const steps = Array.from({ length: 60 }, (_, i): NewMessage[] => [
-      { role: 'assistant', blocks: [{ type: 'tool_call', callId: `c${i}`, name: 'bash', input: {} }] },
-      { role: 'tool_result', blocks: [{ type: 'tool_result', callId: `c${i}`, output: words(i) }] },
+      { role: 'assistant', content: [{ type: 'tool_call', callId: `c${i}`, name: 'bash', input: {} }] },
+      { role: 'tool_result', content: [{ type: 'tool_result', callId: `c${i}`, output: words(i) }] },
     ])
-    const { messages } = await stored([{ role: 'user', blocks: 'Build it' }, ...steps.flat()])
+    const { messages } = await stored([{ role: 'user', content: 'Build it' }, ...steps.flat()])
     const last = fit(messages, shrinkSteps(window).at(-1)!).messages.filter(({ role }) => role !== 'system')
     expect(last.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool_result'])
-    expect(last[2]!.blocks[0]).toMatchObject({ callId: 'c59' })
+    expect(last[2]!.content[0]).toMatchObject({ callId: 'c59' })
   })
 
   it('is a clear error if nothing more can be left out', async () => {
-    const { messages } = await stored([{ role: 'user', blocks: 'Why?' }])
+    const { messages } = await stored([{ role: 'user', content: 'Why?' }])
     const [, , , last] = shrinkSteps({ limit: 8, threshold: 1 })
     expect(() => fit(messages, last!, { system: 'Be kind.' })).toThrow(ContextLengthError)
   })

@@ -4,10 +4,10 @@ import { extract } from '../../../src/context/summary/extract.ts'
 import type { TextMessage } from '../../../src/context/text/as-text.ts'
 import { estimateTokens } from '../../../src/core/tokens.ts'
 
-const user = (text: string): TextMessage => ({ role: 'user', blocks: text })
+const user = (text: string): TextMessage => ({ role: 'user', content: text })
 const assistant = (text: string, ...tools: readonly string[]): TextMessage => ({
   role: 'assistant',
-  blocks: [
+  content: [
     { type: 'text', text },
     ...tools.map((name, i) => ({
       type: 'tool_call',
@@ -74,7 +74,7 @@ describe('extract', () => {
   it('is bounded and deterministic, and quotes any text on one line (R15)', () => {
     const said = fc.record({
       role: fc.constantFrom('user', 'assistant'),
-      blocks: fc.string({ unit: 'binary', maxLength: 300 }),
+      content: fc.string({ unit: 'binary', maxLength: 300 }),
     })
     fc.assert(
       fc.property(

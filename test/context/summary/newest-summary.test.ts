@@ -23,7 +23,7 @@ async function grow(
 ): Promise<{ id: ConversationId; ids: readonly MessageId[] }> {
   const { conversation } = await store.create()
   const items = backs.map((back, i): SaveItem => {
-    const message = { role: i % 2 === 0 ? 'user' : 'assistant', blocks: `m${i}` } as const
+    const message = { role: i % 2 === 0 ? 'user' : 'assistant', content: `m${i}` } as const
     return { message, parent: back === null || i === 0 ? null : { item: Math.max(0, i - 1 - back) } }
   })
   return {

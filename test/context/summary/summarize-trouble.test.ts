@@ -34,7 +34,7 @@ describe('summarize', () => {
   const talk = (from: number, to: number) =>
     say(
       ...Array.from({ length: to - from }, (_, i): NewMessage => {
-        return { role: (from + i) % 2 === 0 ? 'user' : 'assistant', blocks: words(from + i) }
+        return { role: (from + i) % 2 === 0 ? 'user' : 'assistant', content: words(from + i) }
       }),
     )
   const run = (model: ToldModel, options: Partial<SummarizeOptions> = {}) =>
@@ -55,8 +55,8 @@ describe('summarize', () => {
     ['the model writes it', () => 'it \ud800 was \0 odd'],
     ['the words themselves are', () => Promise.reject(new ModelError('told/small', 'overloaded'))],
   ])('stores a summary if %s no text (R13)', async (_, answer) => {
-    await say({ role: 'user', blocks: 'half \ud800 a pair \0' })
-    await say({ role: 'assistant', blocks: 'a' })
+    await say({ role: 'user', content: 'half \ud800 a pair \0' })
+    await say({ role: 'assistant', content: 'a' })
     await talk(2, 30)
     const { summary } = await run(told(answer))
     expect(summary!.text.isWellFormed()).toBe(true)
@@ -64,11 +64,11 @@ describe('summarize', () => {
   })
 
   it('does not summarize the root alone, whose claim is the lock of the conversation', async () => {
-    await say(...Array.from({ length: 12 }, (): NewMessage => ({ role: 'user', blocks: 'again' })))
+    await say(...Array.from({ length: 12 }, (): NewMessage => ({ role: 'user', content: 'again' })))
     const model = told(() => 'short')
     expect(await run(model, { keepRecent: 11 })).toMatchObject({ outcome: 'nothing', summary: null })
     expect(await run(model, { keepRecent: 10 })).toMatchObject({ outcome: 'made', messages: 2 })
-    await say({ role: 'user', blocks: 'again' })
+    await say({ role: 'user', content: 'again' })
     expect(await run(model, { keepRecent: 10 })).toMatchObject({ outcome: 'made', messages: 1 })
   })
 

@@ -65,7 +65,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
     const talk = (from: number, to: number) =>
       say(
         ...Array.from({ length: to - from }, (_, i): NewMessage => {
-          return { role: (from + i) % 2 === 0 ? 'user' : 'assistant', blocks: words(from + i) }
+          return { role: (from + i) % 2 === 0 ? 'user' : 'assistant', content: words(from + i) }
         }),
       )
     const run = (model: ToldModel, options: Partial<SummarizeOptions> = {}, on: Store = store) =>
@@ -118,7 +118,7 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
         summary: first.summary,
       })
       expect(model.requests).toHaveLength(1)
-      await say({ role: 'user', blocks: 'one more' })
+      await say({ role: 'user', content: 'one more' })
       expect(await run(model)).toMatchObject({ outcome: 'reused', summary: first.summary })
       expect(await stored()).toHaveLength(1)
     })
@@ -171,10 +171,10 @@ export function describeSummaries({ name, open }: SummaryDriver): void {
       const result: Block = { type: 'tool_result', callId: 'c', output: 'ok' }
       await talk(0, 4)
       await say(
-        { role: 'user', blocks: 'build' },
-        { role: 'assistant', blocks: [call] },
-        { role: 'tool_result', blocks: [result] },
-        { role: 'assistant', blocks: 'built' },
+        { role: 'user', content: 'build' },
+        { role: 'assistant', content: [call] },
+        { role: 'tool_result', content: [result] },
+        { role: 'assistant', content: 'built' },
       )
       const model = told(() => 'short')
       expect((await run(model, { keepRecent: 2 })).summary?.last).toBe(ids[3])

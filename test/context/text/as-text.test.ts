@@ -6,10 +6,10 @@ import type { MessageId } from '../../../src/core/ids.ts'
 import type { Role } from '../../../src/core/message.ts'
 import { readBack, type Writes } from './read-back.ts'
 
-const user = (text: string): TextMessage => ({ role: 'user', blocks: text })
+const user = (text: string): TextMessage => ({ role: 'user', content: text })
 const assistant = (...blocks: readonly (string | Block)[]): TextMessage => ({
   role: 'assistant',
-  blocks: blocks.map(block => (typeof block === 'string' ? { type: 'text', text: block } : block)),
+  content: blocks.map(block => (typeof block === 'string' ? { type: 'text', text: block } : block)),
 })
 const call = (name: string): Block => ({
   type: 'tool_call',
@@ -19,7 +19,7 @@ const call = (name: string): Block => ({
 })
 const result = (output: string): TextMessage => ({
   role: 'tool_result',
-  blocks: [{ type: 'tool_result', callId: 'c', output }],
+  content: [{ type: 'tool_result', callId: 'c', output }],
 })
 const numbered = (count: number): TextMessage[] =>
   Array.from({ length: count }, (_, i) => ({
@@ -69,7 +69,7 @@ describe('asText', () => {
     })
     fc.assert(
       fc.property(fc.array(said, { minLength: 1, maxLength: 30 }), messages => {
-        const ours = messages.map(({ role, content }) => ({ role, blocks: content }))
+        const ours = messages.map(({ role, content }) => ({ role, content: content }))
         expect(asText(ours)).toBe(original(messages))
       }),
       { seed: 20_260_119, numRuns: 500 },
@@ -134,10 +134,10 @@ describe('asText', () => {
     const image: Block = { type: 'image', mime: 'image/png', data: 'AAAA', name: 'a b.png' }
     expect(
       asText([
-        { role: 'user', blocks: [{ type: 'text', text: 'See' }, image] },
+        { role: 'user', content: [{ type: 'text', text: 'See' }, image] },
         assistant({ type: 'thinking', text: 'hm' }, 'Nice.'),
-        { role: 'user', blocks: [], erased: { by: 'me' } },
-        { role: 'system', blocks: 'Be brief.' },
+        { role: 'user', content: [], erased: { by: 'me' } },
+        { role: 'system', content: 'Be brief.' },
       ]),
     ).toBe(
       written(
@@ -342,7 +342,7 @@ describe('asText with text that imitates labels or the fence (R15)', () => {
     { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
     { weight: 1, arbitrary: fc.string({ unit: 'grapheme', maxLength: 40 }) },
   )
-  const said = fc.record({ role: fc.constantFrom<Role>('user', 'assistant', 'system'), blocks: hostile })
+  const said = fc.record({ role: fc.constantFrom<Role>('user', 'assistant', 'system'), content: hostile })
 
   function property(write: Writes): { runs: number; texts: number; failed: boolean; report: string } {
     let texts = 0
@@ -350,8 +350,8 @@ describe('asText with text that imitates labels or the fence (R15)', () => {
       fc.property(fc.array(said, { minLength: 1, maxLength: 6 }), messages => {
         texts += messages.length
         const expected = messages
-          .filter(({ blocks }) => blocks !== '')
-          .map(m => ({ role: m.role, text: m.blocks }))
+          .filter(({ content }) => content !== '')
+          .map(m => ({ role: m.role, text: m.content }))
         const text = write(messages)
         expect(text === '' ? [] : readBack(text)).toEqual(expected)
       }),
@@ -371,8 +371,8 @@ describe('asText with text that imitates labels or the fence (R15)', () => {
     const unguarded: Writes = messages =>
       written(
         ...messages
-          .filter(({ blocks }) => blocks !== '')
-          .map(({ role, blocks }) => `${role[0]!.toUpperCase()}${role.slice(1)}: ${blocks}`),
+          .filter(({ content: blocks }) => blocks !== '')
+          .map(({ role, content: blocks }) => `${role[0]!.toUpperCase()}${role.slice(1)}: ${blocks}`),
       )
     const { failed, runs } = property(unguarded)
     expect(failed).toBe(true)

@@ -81,7 +81,7 @@ describe('repair of calls and results', () => {
     ['imported', { imported: { from: 'elsewhere' } }, '[no result: imported without it]'],
   ] as const)('labels missing results: %s (R27)', (reason, meta, label) => {
     const path = pathOf(user('go'), marked(assistant([call('a'), call('b')]), meta), results(result('b')))
-    expect(repair(path)[2]!.blocks).toEqual([
+    expect(repair(path)[2]!.content).toEqual([
       {
         type: 'tool_result',
         callId: 'a',
@@ -180,8 +180,8 @@ describe('repair of thinking', () => {
       user('two'),
     )
     const [, first, , second] = repair(path)
-    expect(first!.blocks).toBe(path[1]!.blocks)
-    expect(second!.blocks).toBe(path[3]!.blocks)
+    expect(first!.content).toBe(path[1]!.content)
+    expect(second!.content).toBe(path[3]!.content)
   })
 
   it('keeps unsigned thinking only next to the calls of the exchange in progress', () => {
@@ -252,9 +252,9 @@ describe('repair of other messages', () => {
       metadata: { provider: { google: { thoughtSignature: 'x' } } },
     } as const
     const answer = [search, { type: 'hologram', depth: 3 }, signed, text(' ')] as const
-    expect(repair(pathOf(user([text('go'), search]), assistant(answer))).map(({ blocks }) => blocks)).toEqual(
-      [[text('go')], [search, signed]],
-    )
+    expect(
+      repair(pathOf(user([text('go'), search]), assistant(answer))).map(({ content: blocks }) => blocks),
+    ).toEqual([[text('go')], [search, signed]])
   })
 
   it('replaces partial media by their name', () => {

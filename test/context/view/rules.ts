@@ -8,7 +8,7 @@ export function shapeFault(messages: readonly ContextMessage[]): string | null {
   const talk = start === -1 ? [] : messages.slice(start)
   const ids = new Set<string>()
   for (const [i, message] of talk.entries()) {
-    const calls = message.blocks.filter(isCall)
+    const calls = message.content.filter(isCall)
     const answered = talk[i + 1]?.role === 'tool_result' ? resultIds(talk[i + 1]!) : []
     if (message.role !== 'assistant' && calls.length > 0) return `${i}: a call by the ${message.role}`
     if (calls.length > 0 && calls.map(block => block.callId).join() !== answered.join())
@@ -19,10 +19,10 @@ export function shapeFault(messages: readonly ContextMessage[]): string | null {
     }
     if (resultIds(message).length > 0 && (i === 0 || !hasCalls(talk[i - 1]!)))
       return `${i}: a result without a call in the message before`
-    if (message.role === 'assistant' && message.blocks.at(-1)?.type === 'thinking')
+    if (message.role === 'assistant' && message.content.at(-1)?.type === 'thinking')
       return `${i}: thinking that leads to nothing`
   }
-  for (const [i, { role, blocks }] of messages.entries()) {
+  for (const [i, { role, content: blocks }] of messages.entries()) {
     if (blocks.length === 0) return `${i}: nothing is said`
     if (role !== 'assistant' && blocks.some(block => block.type === 'thinking'))
       return `${i}: the ${role} thinks`
@@ -32,11 +32,11 @@ export function shapeFault(messages: readonly ContextMessage[]): string | null {
   return null
 }
 
-function resultIds({ blocks }: ContextMessage): readonly unknown[] {
+function resultIds({ content: blocks }: ContextMessage): readonly unknown[] {
   return blocks.filter(isResult).map(block => block.callId)
 }
 
-function hasCalls({ role, blocks }: ContextMessage): boolean {
+function hasCalls({ role, content: blocks }: ContextMessage): boolean {
   return role === 'assistant' && blocks.some(block => block.type === 'tool_call')
 }
 

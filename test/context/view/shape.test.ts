@@ -81,7 +81,7 @@ describe('any stored path', { timeout: 120_000 }, () => {
         expect(shapeFault(view)).toBeNull()
         const shown = JSON.stringify(view)
         for (const message of path.filter(message => message.erased === null)) {
-          for (const block of message.blocks) {
+          for (const block of message.content) {
             const words = block.type === 'text' ? block.text : isResult(block) ? block.output : null
             if (typeof words === 'string' && message.role !== 'system') expectWithin(shown, words)
           }
@@ -190,11 +190,11 @@ function expectWithin(json: string, words: string): void {
 }
 
 const countAll = (messages: readonly ContextMessage[]) =>
-  messages.reduce((sum, { blocks }) => sum + countByCharacters(blocks), 0)
+  messages.reduce((sum, { content: blocks }) => sum + countByCharacters(blocks), 0)
 
-function isQuestion({ role, blocks, erased }: Message): boolean {
+function isQuestion({ role, content, erased }: Message): boolean {
   if (role !== 'user') return false
-  return erased !== null || blocks.some(block => isMedia(block) || /\S/.test(textOf({ blocks: [block] })))
+  return erased !== null || content.some(block => isMedia(block) || /\S/.test(textOf({ content: [block] })))
 }
 
 /** The positions in the path of the answers and questions of a context; results may have moved to their

@@ -39,8 +39,8 @@ async function midTurn() {
 
 it('gives a call of a killed turn a synthetic result in the view, and stores nothing (R27)', async () => {
   await using talk = await midTurn()
-  await talk.add({ role: 'user', blocks: 'delete it' })
-  await talk.add({ role: 'assistant', blocks: [text('at once'), call('a')] })
+  await talk.add({ role: 'user', content: 'delete it' })
+  await talk.add({ role: 'assistant', content: [text('at once'), call('a')] })
   await talk.draft('It is de')
   await talk.end('interrupted')
   const path = await talk.path()
@@ -56,8 +56,8 @@ it('gives a call of a killed turn a synthetic result in the view, and stores not
 
 it('gives a call of a failed turn a result that says so (R27)', async () => {
   await using talk = await midTurn()
-  await talk.add({ role: 'user', blocks: 'delete it' })
-  await talk.add({ role: 'assistant', blocks: [call('a')] })
+  await talk.add({ role: 'user', content: 'delete it' })
+  await talk.add({ role: 'assistant', content: [call('a')] })
   await talk.draft('It is de')
   await talk.end('failed')
   const path = await talk.path()
@@ -76,9 +76,9 @@ it('gives a call of a failed turn a result that says so (R27)', async () => {
 
 it('keeps the position of erased messages, and their calls and results paired', async () => {
   await using talk = await midTurn()
-  await talk.add({ role: 'user', blocks: 'my password is 1234' })
-  await talk.add({ role: 'assistant', blocks: [call('a')] }, { role: 'tool_result', blocks: [result('a')] })
-  await talk.add({ role: 'assistant', blocks: 'done' })
+  await talk.add({ role: 'user', content: 'my password is 1234' })
+  await talk.add({ role: 'assistant', content: [call('a')] }, { role: 'tool_result', content: [result('a')] })
+  await talk.add({ role: 'assistant', content: 'done' })
   await talk.store.eraseMessages([talk.ids[0]!, talk.ids[2]!], { by: 'me', reason: 'a secret' })
   expect(lines(fit(await talk.path(), { limit: 1_000 }).messages)).toEqual([
     'user: [erased]',
@@ -90,6 +90,6 @@ it('keeps the position of erased messages, and their calls and results paired', 
 
 it('uses token counts that the caller has stored', async () => {
   await using talk = await midTurn()
-  await talk.add({ role: 'user', blocks: 'one', tokens: 700 })
+  await talk.add({ role: 'user', content: 'one', tokens: 700 })
   expect(fit(await talk.path(), { limit: 1_000 }).tokens.messages).toBe(700)
 })

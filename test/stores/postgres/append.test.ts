@@ -15,7 +15,7 @@ import { countTrips, freshDatabase, openPool } from './database.ts'
 
 const url = await freshDatabase()
 const holder = { host: 'here', boot: 'b', pid: 1, startedAt: 0 }
-const say = (blocks: string): NonEmpty<NewMessage> => [{ role: 'user', blocks }]
+const say = (blocks: string): NonEmpty<NewMessage> => [{ role: 'user', content: blocks }]
 
 describe('an ordinary append', () => {
   const pool = openPool(url, { max: 1 })
@@ -145,7 +145,7 @@ async function told(kind: 'quick' | 'whole', sequence: readonly Step[]): Promise
     const expected = step.head === 'right' ? head : step.head === 'empty' ? null : old
     old = head
     const messages = step.texts.map(
-      (blocks, i) => ({ role: i === 0 ? 'user' : 'assistant', blocks }) as const,
+      (blocks, i) => ({ role: i === 0 ? 'user' : 'assistant', content: blocks }) as const,
     )
     const { turn, sibling } = step
     const usage = {

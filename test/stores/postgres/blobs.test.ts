@@ -10,7 +10,7 @@ const store = await postgresStore(openPool(await freshDatabase()))
 it('returns a blob of several pieces whole, and its beginning (R11)', async () => {
   const { branch } = await store.create()
   const text = `é${randomBytes(Math.ceil(blobPiece * 0.8)).toString('base64')}`
-  const { head } = await store.append(branch, null, [{ role: 'user', blocks: text }])
+  const { head } = await store.append(branch, null, [{ role: 'user', content: text }])
   const [whole] = await store.getMessages([head])
   expect(contentOf(whole!) === text).toBe(true)
   const { hash, bytes } = whole!.blobs[0]!
@@ -25,8 +25,8 @@ it('returns several blobs at once, each with its own data', async () => {
   const { branch } = await store.create()
   const texts = ['a', 'b', 'c'].map(letter => letter.repeat(20_000))
   const { ids } = await store.append(branch, null, [
-    { role: 'user', blocks: texts.map(text => ({ type: 'text', text })) },
+    { role: 'user', content: texts.map(text => ({ type: 'text', text })) },
   ])
   const [message] = await store.getMessages(ids)
-  expect(message!.blocks.map(block => (block as { text: string }).text)).toEqual(texts)
+  expect(message!.content.map(block => (block as { text: string }).text)).toEqual(texts)
 })

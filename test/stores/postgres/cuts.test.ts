@@ -10,7 +10,7 @@ import { startProxy } from './proxy.ts'
 const url = await freshDatabase()
 const direct = await postgresStore(openPool(url))
 
-const words: NonEmpty<NewMessage> = [{ role: 'user', blocks: 'Are you there?' }]
+const words: NonEmpty<NewMessage> = [{ role: 'user', content: 'Are you there?' }]
 const turn = { key: 'turn-1', step: 0 }
 const commit = prepare('COMMIT').name
 const quick = prepare(openTurnSql).name

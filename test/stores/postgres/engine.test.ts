@@ -139,7 +139,7 @@ describe('errors of the server', () => {
     const store = await openPostgresStore(readOnly.href)
     await expect(store.create()).rejects.toMatchObject({ name: 'ReadOnlyError', cause: { code: '25006' } })
     const { branch } = await (await postgresStore(pool)).create()
-    const append = store.append(branch, null, [{ role: 'user', blocks: 'Hello' }])
+    const append = store.append(branch, null, [{ role: 'user', content: 'Hello' }])
     await expect(append).rejects.toMatchObject({ code: 'read_only' })
     expect(await store.getBranch(branch)).toEqual(branch)
     expect((await store.search('hello')).items).toEqual([])
@@ -206,7 +206,7 @@ describe('errors of the server', () => {
       create constraint trigger warn after insert or update on skein.branches
         deferrable initially deferred for each row execute function warn()`)
     await expect(store.create()).rejects.toMatchObject({ code: 'outcome_unknown' })
-    const append = store.append(branch, null, [{ role: 'user', blocks: 'Hello' }])
+    const append = store.append(branch, null, [{ role: 'user', content: 'Hello' }])
     await expect(append).rejects.toMatchObject({ code: 'outcome_unknown' })
     expect((await store.getBranch(branch)).head).not.toBeNull()
     // Another warning at another time is ignored.

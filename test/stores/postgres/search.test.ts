@@ -89,7 +89,7 @@ describe('the newest matches', () => {
 })
 
 describe('a search', () => {
-  const say = (blocks: string) => [{ role: 'user', blocks }] as const
+  const say = (blocks: string) => [{ role: 'user', content: blocks }] as const
 
   it('ends while others write faster than it can index', async () => {
     const store = await openPostgresStore(url, { tenant: 'busy' })
@@ -100,7 +100,7 @@ describe('a search', () => {
       for (let n = 0; writing; n++) {
         const many = Array.from(
           { length: 20 },
-          () => ({ role: 'user', blocks: `word${i} and ${n}` }) as const,
+          () => ({ role: 'user', content: `word${i} and ${n}` }) as const,
         )
         head = (await store.append(branch, head, many as never)).head
       }

@@ -11,7 +11,7 @@ it('publishes the names of the statements of each round trip, and no stored text
   const listener = (message: unknown) => void heard.push(message as StatementTrace)
   channel('skein:statement').subscribe(listener)
   onTestFinished(() => void channel('skein:statement').unsubscribe(listener))
-  await store.append(branch, null, [{ role: 'user', blocks: 'a secret question' }])
+  await store.append(branch, null, [{ role: 'user', content: 'a secret question' }])
   await store.getConversation(conversation.id)
   expect(heard.map(({ engine, statements }) => [engine, ...statements])).toEqual([
     ['postgres', 'appendOutsideTurns'],

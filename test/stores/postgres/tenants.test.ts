@@ -44,8 +44,8 @@ async function furnish(store: Store): Promise<Known> {
     branch,
     null,
     [
-      { role: 'user', blocks: 'A hidden word', label: 'marked' },
-      { role: 'assistant', blocks: 'y'.repeat(20_000) },
+      { role: 'user', content: 'A hidden word', label: 'marked' },
+      { role: 'assistant', content: 'y'.repeat(20_000) },
     ],
     { turn },
   )
@@ -96,8 +96,8 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   },
   updateConversation: (s, { id }) => s.updateConversation(id, { title: 'Mine' }),
   append: (s, { id, last }) =>
-    s.append({ conversationId: id, name: 'main' }, last, [{ role: 'user', blocks: 'Mine' }]),
-  save: (s, { id, last }) => s.save(id, [{ parent: last, message: { role: 'user', blocks: 'Mine' } }]),
+    s.append({ conversationId: id, name: 'main' }, last, [{ role: 'user', content: 'Mine' }]),
+  save: (s, { id, last }) => s.save(id, [{ parent: last, message: { role: 'user', content: 'Mine' } }]),
   setLabel: (s, { message }) => s.setLabel(message, 'mine'),
   createBranch: (s, { id, message }) => s.createBranch(id, message, { name: 'mine' }),
   renameBranch: (s, { id }) => s.renameBranch({ conversationId: id, name: 'main' }, 'mine'),

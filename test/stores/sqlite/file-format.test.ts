@@ -14,7 +14,7 @@ function newFile(): string {
   return join(folder, 'below', 'conversations.db')
 }
 
-const question = { role: 'user', blocks: 'Why is the build red?' } as const
+const question = { role: 'user', content: 'Why is the build red?' } as const
 
 it('opens or creates the file, makes the tables, and serves consumers that need one method (S0-19, S3-69)', async () => {
   const file = newFile()

@@ -27,7 +27,7 @@ async function sayKept(chat: Chat, from: string, what: string): Promise<void> {
 }
 
 /** An input line holds text only, so attached files are left out. */
-function noteFiles(chat: Chat, { blocks }: Message): void {
+function noteFiles(chat: Chat, { content: blocks }: Message): void {
   const files = blocks.filter(({ type }) => type !== 'text').length
   if (files > 0) chat.note(`${plural(files, 'file')} went with it, and do not come along`)
 }
@@ -40,7 +40,7 @@ export const slashRetry: SlashCommand = {
     const prompt = await lastPrompt(store, head)
     await goBackBefore(chat, prompt)
     await sayKept(chat, branch.name, 'asking again on')
-    return { type: 'send', words: { role: 'user', blocks: contentOf(prompt) } }
+    return { type: 'send', words: { role: 'user', content: contentOf(prompt) } }
   },
 }
 

@@ -129,8 +129,8 @@ export function createChatController({
     },
     remember(words, answer) {
       if (store !== null) return
-      said.push(typeof words === 'string' ? { role: 'user', blocks: words } : words)
-      if (answer !== '') said.push({ role: 'assistant', blocks: answer })
+      said.push(typeof words === 'string' ? { role: 'user', content: words } : words)
+      if (answer !== '') said.push({ role: 'assistant', content: answer })
     },
     goTo(next) {
       chosen = next
@@ -167,7 +167,7 @@ export function createChatController({
       const window = isForeign ? null : setup.window
       const directory = tildify(context.cwd, context.env)
       if (at === null || store === null) {
-        const used = said.reduce((sum, { blocks }) => sum + Math.ceil(String(blocks).length / 4), 0)
+        const used = said.reduce((sum, { content: blocks }) => sum + Math.ceil(String(blocks).length / 4), 0)
         const name = store === null ? null : (branch?.name ?? 'main')
         return {
           directory,
