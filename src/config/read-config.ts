@@ -1,6 +1,6 @@
 // `config` reads `skein.yaml` and the environment. This file finds the files and merges the sources;
-// `yaml-file.ts` parses one with line numbers, `sections.ts` and `values.ts` check it, `config.ts` is the result.
-// May import core only.
+// `yaml-file.ts` parses one with line numbers, `sections.ts` and `values.ts` check it, `config.ts` is the
+// result. May import core only.
 
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'

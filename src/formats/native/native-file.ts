@@ -14,9 +14,9 @@ export interface EncodeNativeOptions {
   readonly by?: string
 }
 
-/** The lines of a native file that holds these conversations, each with its line break. Conversations that are
- *  purged meanwhile are skipped. Unreadable parts get a line of their own. Reads page by page, so memory use
- *  does not depend on the size of a conversation.
+/** The lines of a native file that holds these conversations, each with its line break. Conversations that
+ *  are purged meanwhile are skipped. Unreadable parts get a line of their own. Reads page by page, so memory
+ *  use does not depend on the size of a conversation.
  *
  * @example
  * ```ts
@@ -63,8 +63,8 @@ export interface DecodeNativeOptions {
   readonly onProblem?: (problem: NativeProblem) => void
 }
 
-/** The records of a native file, with their lines. Damaged lines are reported and skipped. Throws InvalidError
- *  for a file of a newer major version. `takeIn` writes the records into a store. */
+/** The records of a native file, with their lines. Damaged lines are reported and skipped. Throws
+ *  InvalidError for a file of a newer major version. `takeIn` writes the records into a store. */
 export async function* decodeNative(
   chunks: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
   { file = '', onProblem }: DecodeNativeOptions = {},
