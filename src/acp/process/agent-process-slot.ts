@@ -11,8 +11,19 @@ import {
   type ProcessEnd,
   type StartAgent,
 } from './agent-process.ts'
-import { type AgentCapabilities, readCapabilities } from './capabilities.ts'
 import { startAgent } from './start-agent.ts'
+
+/** The capabilities that an agent advertises, as far as its memory is concerned. They may be wrong. */
+export interface AgentCapabilities {
+  readonly resume: boolean
+  readonly load: boolean
+  readonly list: boolean
+  readonly fork: boolean
+  readonly delete: boolean
+  readonly close: boolean
+  /** Accepts a system prompt in `session/new`: the cleanest channel for a history. */
+  readonly systemPrompt: boolean
+}
 
 /** An agent that is initialized and ready for requests. */
 export interface RunningAgent extends Pick<Peer, 'request' | 'notify'> {
@@ -171,4 +182,20 @@ export function createAgentProcessSlot(options: AgentProcessSlotOptions): AgentP
 export function exitDetails(end: ProcessEnd): string {
   const stderr = end.stderr.trim()
   return `(${exitReason(end)})${stderr === '' ? '' : `: ${stderr}`}`
+}
+
+/** Reads the answer to `initialize`. */
+export function readCapabilities(answer: unknown): AgentCapabilities {
+  const capabilities = isObject(answer) ? answer.agentCapabilities : null
+  const can = isObject(capabilities) ? capabilities : {}
+  const session = isObject(can.sessionCapabilities) ? can.sessionCapabilities : {}
+  return {
+    resume: isObject(session.resume),
+    load: can.loadSession === true,
+    list: isObject(session.list),
+    fork: isObject(session.fork),
+    delete: isObject(session.delete),
+    close: isObject(session.close),
+    systemPrompt: isObject(session.systemPrompt),
+  }
 }

@@ -1,10 +1,13 @@
+import type { Block } from '../../core/block.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { isNonEmpty } from '../../core/message.ts'
+
+import { isNonEmpty, type NewMessage } from '../../core/message.ts'
 import { pathOf } from '../../core/path.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { openReplay, type ReplayWindow } from '../seat/replay-window.ts'
-import { messagesFromReplay } from '../transcript/messages-from-replay.ts'
+import { createFold, type FoldEffect } from '../transcript/fold.ts'
+import type { Heard } from '../transcript/heard.ts'
 import { replayUpdates } from '../transcript/replay-updates.ts'
 import type { WireLine } from '../wire/wire-line.ts'
 import { createProxySession, findProxySession } from './create-session.ts'
@@ -91,4 +94,41 @@ async function keep(
   await store.setAgentLink(branch, { agent: name, directory: session.directory, foreignId, seen: head })
   session.seat.begun(foreignId, head)
   return session
+}
+
+/** The messages of a whole replay, turn by turn: for a session that only the agent has stored. */
+function messagesFromReplay(heard: readonly Heard[]): readonly NewMessage[] {
+  const messages: NewMessage[] = []
+  let said: Block[] = []
+  let fold = createFold()
+  const keep = (effects: readonly FoldEffect[]) => {
+    for (const effect of effects) if (effect.type === 'message') messages.push(effect.message)
+  }
+  const endWords = () => {
+    if (said.length > 0) messages.push({ role: 'user', content: said })
+    said = []
+  }
+  for (const one of heard) {
+    if (one.type === 'user') {
+      if (said.length === 0) {
+        keep(fold.end())
+        fold = createFold()
+      }
+      said = joined(said, one.block)
+    } else {
+      endWords()
+      keep(fold.hear(one))
+    }
+  }
+  endWords()
+  keep(fold.end())
+  return messages
+}
+
+/** Chunks of text are one text. */
+function joined(blocks: readonly Block[], block: Block): Block[] {
+  const last = blocks.at(-1)
+  if (last?.type !== 'text' || block.type !== 'text' || last.metadata || block.metadata)
+    return [...blocks, block]
+  return [...blocks.slice(0, -1), { type: 'text', text: `${last.text}${block.text}` }]
 }

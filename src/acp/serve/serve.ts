@@ -1,9 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { Readable, Writable } from 'node:stream'
-import { agent, ndJsonStream } from '@agentclientprotocol/sdk/unstable'
-import { answerRequests } from './answer-requests.ts'
+import {
+  type AgentApp,
+  type AgentContext,
+  agent,
+  type InitializeResponse,
+  methods,
+  ndJsonStream,
+  PROTOCOL_VERSION,
+} from '@agentclientprotocol/sdk/unstable'
+import { invalidParamsError, toRequestError } from './request-error.ts'
 import type { ServeOptions } from './serve-options.ts'
-import { createServedSessions } from './served-sessions.ts'
+import type { ServedSession } from './served-session.ts'
+
+import { createServedSessions, type ServedSessions } from './served-sessions.ts'
+import { isSessionMode } from './session-settings.ts'
 
 /** The streams of a client. */
 export interface ClientStreams {
@@ -29,4 +40,104 @@ export async function serve(served: ServeOptions, { input, output, signal }: Cli
   await connection.closed
   signal?.removeEventListener('abort', close)
   await sessions().end()
+}
+
+/** Registers handlers for all requests. Returns the sessions of the client, which exist once it is
+ *  connected. */
+function answerRequests(
+  app: AgentApp,
+  served: ServeOptions,
+  connected: (client: AgentContext) => ServedSessions,
+): () => ServedSessions {
+  let made: ServedSessions | undefined
+  app.onConnect(({ client }) => {
+    made = connected(client)
+  })
+  const sessions = () => made!
+  const { session } = methods.agent
+
+  // `prompt` first and `cancel` last: handlers are tried in this order, and a cancellation must not overtake
+  // its prompt.
+  app.onRequest(session.prompt, ({ params: { sessionId, prompt }, signal }) =>
+    withRequestErrors(async () => sessions().get(sessionId).prompt(prompt, signal)),
+  )
+  app.onRequest(methods.agent.initialize, ({ params }) => {
+    sessions().introduced(params.clientCapabilities?.fs ?? {})
+    return introduction(served)
+  })
+  app.onRequest(session.new, ({ params }) =>
+    withRequestErrors(async () => {
+      const begun = await sessions().begin(params)
+      return { sessionId: begun.id, ...begun.shown() }
+    }),
+  )
+  app.onRequest(session.load, ({ params }) =>
+    withRequestErrors(async () => (await sessions().open(params.sessionId, params, { show: true })).shown()),
+  )
+  app.onRequest(session.resume, ({ params }) =>
+    withRequestErrors(async () => (await sessions().open(params.sessionId, params)).shown()),
+  )
+  app.onRequest(session.fork, ({ params }) =>
+    withRequestErrors(async () => {
+      const forked = await sessions().fork(params.sessionId, params)
+      return { sessionId: forked.id, ...forked.shown() }
+    }),
+  )
+  app.onRequest(session.list, ({ params }) => withRequestErrors(() => sessions().list(params)))
+  app.onRequest(session.delete, ({ params }) => withRequestErrors(() => sessions().delete(params.sessionId)))
+  app.onRequest(session.close, ({ params }) => withRequestErrors(() => sessions().close(params.sessionId)))
+  app.onRequest(session.setMode, ({ params: { sessionId, modeId } }) =>
+    withRequestErrors(async () => {
+      const one = sessions().get(sessionId)
+      setMode(one, modeId)
+      await one.notify({ sessionUpdate: 'config_option_update', configOptions: one.shown().configOptions })
+    }),
+  )
+  app.onRequest(session.setConfigOption, ({ params: { sessionId, configId, value } }) =>
+    withRequestErrors(async () => {
+      const one = sessions().get(sessionId)
+      if (configId === 'mode') {
+        setMode(one, value)
+        await one.notify({ sessionUpdate: 'current_mode_update', currentModeId: one.settings.mode })
+      } else if (configId === 'model') await one.setModel(String(value))
+      else throw invalidParamsError(`there is no option ${configId}: mode and model can be set`)
+      return { configOptions: one.shown().configOptions }
+    }),
+  )
+  app.onNotification(session.cancel, ({ params }) => {
+    // A session that is not open has nothing to cancel, and a notification has no answer.
+    sessions().find(params.sessionId)?.cancel()
+  })
+  return sessions
+}
+
+function setMode(session: ServedSession, mode: unknown): void {
+  if (!isSessionMode(mode))
+    throw invalidParamsError(`there is no mode ${String(mode)}: ask and auto can be set`)
+  session.setMode(mode)
+}
+
+function introduction({ version }: ServeOptions): InitializeResponse {
+  return {
+    protocolVersion: PROTOCOL_VERSION,
+    agentInfo: { name: 'skein', title: 'Skein', version },
+    agentCapabilities: {
+      loadSession: true,
+      // Media that a model does not accept is described to it as text (models/media.ts), so clients may send
+      // everything.
+      promptCapabilities: { image: true, audio: true, embeddedContext: true },
+      mcpCapabilities: { http: true, sse: false },
+      sessionCapabilities: { list: {}, resume: {}, fork: {}, delete: {}, close: {} },
+    },
+    authMethods: [],
+  }
+}
+
+/** Reports errors with a message that a person can act on. */
+async function withRequestErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw toRequestError(error)
+  }
 }

@@ -1,5 +1,5 @@
 import type { RunningAgent } from '../../../src/acp/process/agent-process-slot.ts'
-import { readCapabilities } from '../../../src/acp/process/capabilities.ts'
+import { readCapabilities } from '../../../src/acp/process/agent-process-slot.ts'
 import { createSeat, type Seat, type SeatOptions } from '../../../src/acp/seat/seat.ts'
 import type { PromptEnd, SeatPrompt, SeatPromptResult } from '../../../src/acp/seat/seat-prompt.ts'
 import type { Heard } from '../../../src/acp/transcript/heard.ts'
