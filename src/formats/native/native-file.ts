@@ -27,7 +27,8 @@ export interface EncodeNativeOptions {
  * const { conversation, branch } = await store.create({ title: 'Harbour' })
  * await store.append(branch, null, [{ role: 'user', content: 'Hi' }])
  * const lines: string[] = []
- * for await (const line of encodeNative(store, [conversation.id], { writtenAt: new Date() })) lines.push(line)
+ * const options = { writtenAt: new Date() }
+ * for await (const line of encodeNative(store, [conversation.id], options)) lines.push(line)
  *
  * await using copy = await openStore(':memory:')
  * const { added } = await takeIn(copy, decodeNative(lines))
