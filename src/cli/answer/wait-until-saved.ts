@@ -26,14 +26,16 @@ export async function waitUntilSaved(store: object | null, context: CommandConte
       ? stop.signal
       : AbortSignal.any([stop.signal, AbortSignal.timeout(withoutTerminalMs)])
   const stops = err.isTerminal ? '. Ctrl+C stops waiting' : ''
-  say(`waiting for the store to save ${plural(messages.length, 'message')}: ${reason}${stops}`)
+  const what = messages.length > 0 ? plural(messages.length, 'message') : 'the end of the turn'
+  say(`waiting for the store to save ${what}: ${reason}${stops}`)
   const isSaved = await allSaved(store, signal).catch(() => false)
   if (isSaved) {
     say('saved now: nothing was lost')
     return true
   }
   // Printed even with --quiet: these messages exist nowhere else.
-  const { messages: unsaved } = unsavedIn(store)
-  err.line(noteLine(`${plural(unsaved.length, 'message')} could not be saved: copy what you need`, err))
+  // Messages that can never be stored are no longer queued: then all of them are meant.
+  const count = unsavedIn(store).messages.length || messages.length
+  if (count > 0) err.line(noteLine(`${plural(count, 'message')} could not be saved: copy what you need`, err))
   return false
 }
