@@ -7,11 +7,16 @@ export type Severity = 'damage' | 'repairable' | 'note'
 
 /** A result of checking the store. */
 export interface Finding {
+  /** How bad it is. Only `damage` means that content is lost or changed. */
   readonly severity: Severity
   /** The conversation, or null for the store as a whole. A damaged id is given as it was found. */
   readonly conversation: string | null
+  /** The id of the message as stored, or null if the finding is not about one. */
   readonly message: string | null
+  /** The name of the branch, or null if the finding is not about one. */
   readonly branch: string | null
+  /** The seq of the message, for damage that leaves no readable id. Null if the finding is not about a
+   *  message. */
   readonly seq: number | null
   /** The problem, as part of a sentence. */
   readonly what: string
@@ -22,31 +27,40 @@ export interface Finding {
   readonly standing: readonly SeqRange[] | null
 }
 
+/** How far a check has come. */
 export interface VerifyProgress {
+  /** Messages checked so far. */
   readonly messages: number
   /** The expected number, from the counters of the conversations. */
   readonly total: number
 }
 
+/** What `verify` checks, and how to follow it. */
 export interface VerifyOptions {
   /** Checks only these conversations. Default: everything, including data that belongs to no
    *  conversation. */
   readonly conversations?: readonly ConversationId[]
   /** Checks a sample: this many messages, the newest of the most recently used conversations. */
   readonly newest?: number
+  /** Stops the check with the signal's reason. Findings reported before remain valid. */
   readonly signal?: AbortSignal
   /** Called with each finding as soon as it is certain, so that they need not be collected. */
   readonly onFinding?: (finding: Finding) => void
+  /** Called after each page of messages. */
   readonly onProgress?: (progress: VerifyProgress) => void
 }
 
 /** What was checked, and how much was found. */
 export interface Verified {
+  /** Conversations checked, including those in the trash. */
   readonly conversations: number
+  /** Messages checked, including erased ones. */
   readonly messages: number
   /** Messages that were erased on purpose and are otherwise intact. */
   readonly erased: number
+  /** Blobs whose hash was computed again. */
   readonly blobs: number
+  /** The number of findings of each severity. */
   readonly findings: Readonly<Record<Severity, number>>
   /** Conversations that have damage. */
   readonly damaged: number

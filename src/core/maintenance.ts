@@ -15,3 +15,4 @@ export type {
   SweepReceipt,
   Verifier,
 } from './ports.ts'
+export type { SeqRange } from './runs.ts'

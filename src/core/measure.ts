@@ -1,11 +1,15 @@
 /** The usage of one model, within a quarter of an hour or before the given time. */
 export interface UsageSum {
+  /** The model of the turns, or null for turns that name none. */
   readonly model: string | null
   /** Quarters of an hour since 1970, so that a caller can sum them to days of its own time zone. Null for
    *  usage before the given time. */
   readonly quarter: number | null
+  /** The number of turns. */
   readonly turns: number
+  /** Input tokens that the provider charged. */
   readonly input: number
+  /** Output tokens that the provider charged. */
   readonly output: number
   /** The cost of the turns that have one. */
   readonly cost: number
@@ -17,10 +21,13 @@ export interface UsageSum {
 export interface Measured {
   /** Without those in the trash. */
   readonly conversations: number
+  /** Messages of the conversations outside the trash. */
   readonly messages: number
   /** Used since the given time. */
   readonly recent: { readonly conversations: number; readonly messages: number }
+  /** Conversations in the trash. */
   readonly trashed: number
+  /** Blobs of all conversations, each counted once, with the sum of their sizes. */
   readonly blobs: { readonly count: number; readonly bytes: number }
   /** All usage, including that of conversations in the trash. */
   readonly usage: readonly UsageSum[]

@@ -257,19 +257,27 @@ export interface Searcher {
   search(query: string, options?: SearchOptions): Promise<Page<SearchHit>>
 }
 
+/** A branch whose head was deleted. */
 export interface MovedBranch {
+  /** The branch that moved. */
   readonly branch: BranchRef
+  /** The deleted head. */
   readonly from: MessageId
+  /** The nearest remaining ancestor of the old head. Null if there is none. */
   readonly to: MessageId | null
 }
 
+/** The effects of `deleteMessages`. */
 export interface DeletedMessages {
   /** The number of deleted messages. Missing ids are not counted. */
   readonly deleted: number
+  /** The branches that pointed to a deleted message. */
   readonly moved: readonly MovedBranch[]
+  /** The number of summaries removed because their range lost a message. */
   readonly summaries: number
 }
 
+/** The effects of `restore`. */
 export interface Restored {
   /** Keys that another branch has taken in the meantime. They were not restored. */
   readonly keysTaken: readonly string[]
@@ -297,7 +305,9 @@ export interface Deleter {
   purge(id: ConversationId): Promise<boolean>
 }
 
+/** The effects of `sweep`. */
 export interface SweepReceipt {
+  /** True if nothing was changed: the lists name what a sweep would do. */
   readonly dryRun: boolean
   /** Expired task conversations that were moved to the trash. */
   readonly trashed: readonly ConversationId[]
@@ -309,11 +319,14 @@ export interface SweepReceipt {
 
 /** Maintains the store. */
 export interface Maintainer {
+  /** Moves expired task conversations to the trash, and purges those that have been in the trash for seven
+   *  days and at least two sweeps. A store does not run it by itself. */
   sweep(options?: { readonly dryRun?: boolean }): Promise<SweepReceipt>
   /** Brings the search index up to date. Returns the number of indexed messages. */
   indexSearch(): Promise<number>
   /** Drops the search index. The next search builds it again. */
   rebuildSearch(): Promise<void>
+  /** The version of the schema that the store has, which is the number of its last migration. */
   schemaVersion(): Promise<number>
 }
 

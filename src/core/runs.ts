@@ -2,7 +2,9 @@ import type { MessageId } from './ids.ts'
 
 /** A contiguous range of seqs, both ends included. */
 export interface SeqRange {
+  /** The first seq of the range. */
   readonly lo: number
+  /** The last seq of the range. */
   readonly hi: number
 }
 
@@ -23,16 +25,25 @@ export interface SeqStretch extends SeqRange {
 
 /** A range of messages without a fork: the unit in which a tree is drawn. */
 export interface Stretch {
+  /** The oldest message of the stretch. */
   readonly first: MessageId
+  /** The newest message of the stretch. The children of this message start further stretches. */
   readonly last: MessageId
+  /** The seq of `first`. */
   readonly firstSeq: number
+  /** The seq of `last`. The messages between have the seqs between. */
   readonly lastSeq: number
   /** The parent of its first message, or null for a root. */
   readonly parent: MessageId | null
+  /** The seq of `parent`, or null for a root. */
   readonly parentSeq: number | null
+  /** The number of messages. */
   readonly messages: number
+  /** The tokens of its messages. */
   readonly tokens: number
+  /** The time of the first message. */
   readonly startedAt: Date
+  /** The time of the last message. */
   readonly endedAt: Date
 }
 

@@ -6,14 +6,19 @@ export type { Stretch } from './runs.ts'
 
 /** The fields that these functions need. A parent has a lower seq than its children. */
 export interface TreeNode {
+  /** Unique among the nodes. */
   readonly id: string
+  /** The id of the parent. Null, or an id that is not in the list, makes the node a root. */
   readonly parentId: string | null
+  /** Orders siblings. Higher than the seq of the parent. */
   readonly seq: number
 }
 
 /** A node and everything below it. The depth is unlimited: use `walkForest`, not recursion. */
 export interface Tree<T> {
+  /** The node as it was given. */
   readonly node: T
+  /** The nodes below it, in order of seq. */
   readonly children: readonly Tree<T>[]
 }
 

@@ -24,10 +24,10 @@ export type {
   UnreadableRecord,
 } from '../core/record.ts'
 export { type RecordTally, type SourcedRecord, type TakeInOptions, takeIn } from '../core/take-in.ts'
+export type { NativeProblem } from './native/decode.ts'
 export {
   type DecodeNativeOptions,
   decodeNative,
   type EncodeNativeOptions,
   encodeNative,
-  type NativeProblem,
 } from './native/native-file.ts'

@@ -5,14 +5,28 @@ import { type BlobLine, blobJoiner } from './blob-joiner.ts'
 import { fieldsOf, nativeFormat, nativeVersion } from './format.ts'
 import type { Line } from './split-lines.ts'
 
-/** The result of a line. */
+/** A line of a native file that is damaged (`fault`: data is lost) or that a newer version added to (`note`: the
+ *  addition was ignored). */
+export type NativeProblem =
+  | {
+      readonly type: 'fault'
+      /** The line in the file, from 1. */
+      readonly line: number
+      /** Why the line could not be read, for people. */
+      readonly reason: string
+    }
+  | {
+      readonly type: 'note'
+      /** The line in the file, from 1. */
+      readonly line: number
+      /** The addition that was ignored, for people. */
+      readonly text: string
+    }
+
+/** The result of a line. A record is as written in the file, unchecked: `writeRecords` checks it. */
 export type Decoded =
-  /** A record as written in the file, unchecked: `writeRecords` checks it. */
   | { readonly type: 'record'; readonly line: number; readonly record: StoreRecord }
-  /** Data is lost. */
-  | { readonly type: 'fault'; readonly line: number; readonly reason: string }
-  /** An addition of a newer version was ignored. */
-  | { readonly type: 'note'; readonly line: number; readonly text: string }
+  | NativeProblem
 
 export interface NativeDecoder {
   take(line: Line): Decoded[]

@@ -2,7 +2,7 @@ import { NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { RecordMover } from '../../core/ports.ts'
 import type { SourcedRecord } from '../../core/take-in.ts'
-import { type Decoded, nativeDecoder } from './decode.ts'
+import { type Decoded, type NativeProblem, nativeDecoder } from './decode.ts'
 import { nativeEncoder } from './encode.ts'
 import { lineSplitter } from './split-lines.ts'
 
@@ -52,9 +52,6 @@ export async function* encodeNative(
   }
   yield `${encoder.end()}\n`
 }
-
-/** A line of a native file that is damaged (`fault`) or that a newer version added to (`note`). */
-export type NativeProblem = Exclude<Decoded, { readonly type: 'record' }>
 
 /** How to report what a native file lacks. */
 export interface DecodeNativeOptions {
