@@ -60,7 +60,7 @@ async function startedCalls(
   asked: Message,
   reader: Pick<MessageReader, 'listEvents'> | null,
 ): Promise<ReadonlySet<string>> {
-  const listing = { types: ['tool_started'], newest: true, limit: 1_000 } as const
+  const listing = { types: ['tool_started'] } as const
   const events = reader
     ? await collectPages(page => reader.listEvents(asked.conversationId, { ...listing, ...page }))
     : []

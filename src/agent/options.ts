@@ -8,12 +8,16 @@ import type { Tools } from './tools/tool.ts'
 /** The ports of a store that an agent needs. */
 export type AgentStore = RecordStore & Searcher
 
+/** What an agent is made of. */
 export interface AgentOptions {
+  /** Answers every turn. `openModel` opens one; `modelOf` takes one of the AI SDK. */
   readonly model: Model
   /** Where conversations are stored. The agent borrows it; the opener closes it. Without a store, the agent
    *  keeps its conversations in memory. */
   readonly store?: AgentStore
+  /** The system prompt. It is stored with a conversation, not as a message. Default: none. */
   readonly system?: string
+  /** The tools that the model may call, by name. A name has 1 to 64 letters, digits, `_` or `-`. */
   readonly tools?: Tools
   /** How much the model may be given. Default limit: the known window of the model. */
   readonly window?: Partial<Window>
@@ -40,11 +44,13 @@ export interface AgentOptions {
   readonly history?: readonly NewMessage[]
 }
 
+/** How one turn runs. */
 export interface SendOptions {
   /** Names the turn: sent twice with the same message, it is stored once. */
   readonly key?: string
   /** If another process has a turn in progress: wait for it (default), throw BusyError, or continue on a new
    *  sibling branch. */
   readonly onBusy?: NonNullable<BeginTurn['onBusy']>
+  /** Stops the turn. Everything up to then is stored, and the reply has the status `interrupted`. */
   readonly signal?: AbortSignal
 }

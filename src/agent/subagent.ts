@@ -7,6 +7,7 @@ import type { AgentOptions } from './options.ts'
 import type { AgentEvent } from './run/events.ts'
 import { type AgentTool, inputBy, type ToolOutcome } from './tools/tool.ts'
 
+/** An agent that is a tool of another one. */
 export interface SubagentOptions extends Omit<AgentOptions, 'history' | 'recall'> {
   /** Its name in labels. */
   readonly name: string

@@ -264,7 +264,7 @@ export interface AgentLinkRecord {
   readonly agent: string
   /** The working directory that the agent ran in. */
   readonly directory: string
-  /** The agent's own id for its session. */
+  /** The agent's own id for its copy of the branch. */
   readonly foreignId: string
   /** The last message that the agent is known to have, or null. */
   readonly seen: MessageId | null

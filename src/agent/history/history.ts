@@ -10,7 +10,13 @@ import { localMessage } from './local-message.ts'
 
 /** The conversation that a message is for: a key (found, or created with the first message), a key with the
  *  properties of a new conversation, or a branch. */
-export type Target = string | BranchRef | (Omit<NewConversation, 'key'> & { readonly key: string })
+export type Target =
+  | string
+  | BranchRef
+  | (Omit<NewConversation, 'key'> & {
+      /** Finds the conversation. If there is none, it is created with the other properties. */
+      readonly key: string
+    })
 
 /** Whether a target is a branch. A whole `Branch` also has a key, which may be null; its conversation id
  *  identifies it. */

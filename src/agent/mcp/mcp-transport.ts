@@ -6,21 +6,28 @@ import { atMost } from '../../system/at-most.ts'
 import { endGroup, endWithUs } from '../../system/process-group.ts'
 
 /** An MCP server that runs as a child process. */
-export interface ProcessServer {
+export interface McpProcessServer {
+  /** The program to start: a path, or a name that is searched in `PATH`. */
   readonly command: string
+  /** Its arguments. Default: none. */
   readonly args?: readonly string[]
+  /** Variables for the process. From our own environment it gets only a few safe ones, such as `PATH` and
+   *  `HOME`. */
   readonly env?: Readonly<Record<string, string>>
+  /** The working directory. Default: that of this process. */
   readonly cwd?: string
 }
 
 /** An MCP server that is reached over streamable HTTP. */
-export interface HttpServer {
+export interface McpHttpServer {
+  /** The endpoint of the server. */
   readonly url: string
+  /** Sent with every request, for example for authorization. Default: none. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /** An MCP server: a command to start, or a URL. */
-export type McpServer = ProcessServer | HttpServer
+export type McpServer = McpProcessServer | McpHttpServer
 
 /** A connection to a server that is not open yet. */
 export interface McpWire {
@@ -93,7 +100,7 @@ interface ProcessOptions {
 const longestLine = 64 * 1024 * 1024
 
 function processTransport(
-  server: ProcessServer,
+  server: McpProcessServer,
   options: ProcessOptions,
   codec: MessageCodec,
 ): ProcessTransport {

@@ -6,14 +6,17 @@ import { type AgentTool, jsonOf, type ToolOutcome, type Tools } from '../tools/t
 import { type McpConnection, mcpConnection } from './mcp-connection.ts'
 import type { McpServer } from './mcp-transport.ts'
 
-export type { HttpServer, McpServer, ProcessServer } from './mcp-transport.ts'
+export type { McpHttpServer, McpProcessServer, McpServer } from './mcp-transport.ts'
 
 /** A server that could not be used, or was lost. `error.message` also names it. */
 export interface McpProblem {
+  /** The name of the server in the first argument of `openMcpTools`. */
   readonly server: string
+  /** Why it could not be started or reached, or how it ended. */
   readonly error: Error
 }
 
+/** Limits and reports of `openMcpTools`. */
 export interface McpOptions {
   /** How long a server may take until its tools are known. Default: 30 seconds. */
   readonly startMs?: number

@@ -6,6 +6,7 @@ import { type AgentTool, type Tools, tool } from '../tools/tool.ts'
 import { readPage } from './read-page.ts'
 import type { RecallStore } from './recall-digest.ts'
 
+/** What `recallTools` may search, and how much it returns. */
 export interface RecallToolsOptions {
   /** Searches only conversations of this directory. */
   readonly directory?: string

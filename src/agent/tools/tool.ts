@@ -9,12 +9,15 @@ import type { AgentEvent } from '../run/events.ts'
 
 /** The setting in which a tool runs. */
 export interface ToolContext {
+  /** Identifies the call within its conversation. */
   readonly callId: string
+  /** The name that the model called, which is the tool's key in `AgentOptions.tools`. */
   readonly name: string
   /** Aborted with the run. A tool that takes long should listen to it. */
   readonly signal: AbortSignal
   /** The conversation, and the message with the call; null if nothing is stored. */
   readonly conversationId: ConversationId | null
+  /** The stored message that contains the call. Null if it is queued, or if there is no store. */
   readonly messageId: MessageId | null
   /** The messages that the agent knows, oldest first. Large results may have only their beginning. */
   readonly messages: readonly Message[]
@@ -24,7 +27,9 @@ export interface ToolContext {
 
 /** The outcome of a tool. */
 export interface ToolOutcome {
+  /** The result for the model. It is stored as the output of a tool result. */
   readonly output: Json
+  /** Marks the result as an error. Default: false. */
   readonly isError?: boolean
   /** The usage of models that it called, such as a subagent's. */
   readonly usage?: Usage
@@ -34,6 +39,7 @@ export interface ToolOutcome {
 
 /** A tool of an agent. */
 export interface AgentTool {
+  /** Tells the model what the tool does and when to use it. */
   readonly description: string
   /** The JSON schema of the input, an object. */
   readonly schema: JsonObject
@@ -45,9 +51,15 @@ export interface AgentTool {
   check(input: Json): string | null | Promise<string | null>
 }
 
+/** A tool as an application writes it. */
 export interface ToolDefinition<Input> {
+  /** Tells the model what the tool does and when to use it. */
   readonly description: string
+  /** The schema of the input, which must describe an object. An input that it refuses becomes an error
+   *  result. */
   readonly input: ZodType<Input>
+  /** Whether the tool may run twice with the same input: then it is run again after a crash during its run.
+   *  Default: false. */
   readonly repeatable?: boolean
   /** Its return value becomes the result: any JSON value. An error that it throws becomes an error result. */
   readonly run: (input: Input, context: ToolContext) => unknown
@@ -110,6 +122,7 @@ export function jsonOf(value: unknown): Json {
 /** The name of the tool that reads the rest of large results. */
 export const readResultName = 'read_result'
 
+/** Tools by the name under which a model calls them. */
 export type Tools = Readonly<Record<string, AgentTool>>
 
 /** The descriptions of the tools for a model. */

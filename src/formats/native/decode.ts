@@ -5,8 +5,8 @@ import { type BlobLine, blobJoiner } from './blob-joiner.ts'
 import { fieldsOf, nativeFormat, nativeVersion } from './format.ts'
 import type { Line } from './split-lines.ts'
 
-/** A line of a native file that is damaged (`fault`: data is lost) or that a newer version added to (`note`: the
- *  addition was ignored). */
+/** A line of a native file that is damaged (`fault`: data is lost) or that a newer version added to (`note`:
+ *  the addition was ignored). */
 export type NativeProblem =
   | {
       readonly type: 'fault'
