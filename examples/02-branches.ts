@@ -18,7 +18,7 @@ await store.append(second, other.head, [{ role: 'user', content: 'Too proud.' }]
 
 // Two writers that saw the same head: the second is refused, or gets a sibling branch on request.
 const late = await store.append(branch, answered.head, [{ role: 'user', content: 'Does it float?' }], {
-  onConflict: 'sibling',
+  onConflict: 'fork',
 })
 console.log(`the second writer is on ${late.branch.name} (${late.outcome})\n`)
 

@@ -34,7 +34,7 @@ function makePath(): Message[] {
         role,
         content: blocks,
         plain: false,
-        meta: null,
+        metadata: null,
         createdAt: new Date(seq),
         tokens,
         pathTokens,

@@ -41,7 +41,7 @@ function messageOf(number: number): NewMessage {
   const marks = `${number % 5 === 0 ? 'common ' : ''}${number % 15_000 === 77 ? 'rarely ' : ''}`
   const role = number % 2 === 0 ? 'user' : 'assistant'
   const at = new Date(firstSaid + number * 10_000)
-  return { role, at, content: `${marks}${number} ${texts[number % 1_000]!.slice(0, 190)}` }
+  return { role, createdAt: at, content: `${marks}${number} ${texts[number % 1_000]!.slice(0, 190)}` }
 }
 
 const questions = {

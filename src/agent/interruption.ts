@@ -40,7 +40,9 @@ export async function findInterruption(
     }
   }
   if (last.role === 'tool_result') return interruptedAt('results')
-  return last.meta?.interrupted === true || last.meta?.failed === true ? interruptedAt('answer') : null
+  return last.metadata?.interrupted === true || last.metadata?.failed === true
+    ? interruptedAt('answer')
+    : null
 }
 
 function interruptedAt(at: Interruption['at']): Interruption {

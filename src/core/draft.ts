@@ -3,7 +3,7 @@ import type { NewMessage } from './message.ts'
 import type { DraftPiece, TurnEnd } from './turn.ts'
 
 /** The message that a draft becomes when its turn ends, with pieces joined by type. Null without pieces.
- *  The meta of an incomplete answer says `interrupted` or `failed`. */
+ *  The metadata of an incomplete answer says `interrupted` or `failed`. */
 export function messageOfDraft(
   pieces: readonly Pick<DraftPiece, 'type' | 'text'>[],
   status: TurnEnd['status'],
@@ -16,5 +16,5 @@ export function messageOfDraft(
     else blocks.push({ type, text })
   }
   const message = { role: 'assistant', content: blocks } as const
-  return status === 'complete' ? message : { ...message, meta: { [status]: true } }
+  return status === 'complete' ? message : { ...message, metadata: { [status]: true } }
 }

@@ -21,13 +21,13 @@ export interface TraceEvent {
   /** Order within the conversation, from 0. */
   readonly n: number
   readonly type: EventType
-  readonly at: Date
+  readonly createdAt: Date
   readonly data: JsonObject
 }
 
 export interface NewEvent {
   readonly type: EventType
-  readonly at?: Date
+  readonly createdAt?: Date
   readonly data?: JsonObject
 }
 

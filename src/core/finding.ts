@@ -41,7 +41,7 @@ export interface VerifyOptions {
    *  conversation. */
   readonly conversations?: readonly ConversationId[]
   /** Checks a sample: this many messages, the newest of the most recently used conversations. */
-  readonly newest?: number
+  readonly sampleSize?: number
   /** Stops the check with the signal's reason. Findings reported before remain valid. */
   readonly signal?: AbortSignal
   /** Called with each finding as soon as it is certain, so that they need not be collected. */

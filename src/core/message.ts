@@ -18,9 +18,9 @@ export function isNonEmpty<T>(list: readonly T[]): list is NonEmpty<T> {
 export interface NewMessage {
   readonly role: RoleInput
   readonly content: string | readonly Block[]
-  readonly meta?: JsonObject
+  readonly metadata?: JsonObject
   /** The time of the message. Default: now. Imports pass their own times. */
-  readonly at?: Date
+  readonly createdAt?: Date
   /** Default: characters / 4. Not part of the hash. */
   readonly tokens?: number
   readonly label?: string
@@ -38,7 +38,7 @@ export interface BlobRef {
 
 /** The content was erased on purpose. The place in the tree and the hash of the content remain. */
 export interface Erasure {
-  readonly at: Date
+  readonly erasedAt: Date
   readonly by: string
   readonly reason: string
 }
@@ -56,7 +56,7 @@ export interface Message {
   readonly content: readonly Block[]
   /** True if the content was given as a plain string: `contentOf` returns a string then. */
   readonly plain: boolean
-  readonly meta: JsonObject | null
+  readonly metadata: JsonObject | null
   readonly createdAt: Date
   readonly tokens: number
   /** Tokens of the path from the root to this message, inclusive. */

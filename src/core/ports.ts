@@ -118,7 +118,7 @@ export interface AppendOptions {
   readonly turn?: TurnStep
   /** On a conflict or a busy branch: refuse (default), or append to a new sibling branch `main-2`, `main-3`
    *  … */
-  readonly onConflict?: 'refuse' | 'sibling'
+  readonly onConflict?: 'refuse' | 'fork'
 }
 
 export interface Appended {
@@ -127,7 +127,7 @@ export interface Appended {
   readonly head: MessageId
   readonly ids: NonEmpty<MessageId>
   /** `replayed`: the same turn key and step had stored the same messages before, so nothing was written. */
-  readonly outcome: 'appended' | 'sibling' | 'replayed'
+  readonly outcome: 'appended' | 'forked' | 'replayed'
 }
 
 /** A message to store under any parent: an id, an earlier item of the same call, or null for a root. */
@@ -162,8 +162,8 @@ export interface ConversationWriter {
    * } catch (error) {
    *   if (error instanceof ConflictError) console.log(error.actual === head) // true
    * }
-   * const beside = await store.append(branch, null, late, { onConflict: 'sibling' })
-   * console.log(beside.outcome, beside.branch.name) // sibling main-2
+   * const beside = await store.append(branch, null, late, { onConflict: 'fork' })
+   * console.log(beside.outcome, beside.branch.name) // forked main-2
    * ```
    */
   append(

@@ -32,18 +32,37 @@ export function prepareMessages(
 
 export function prepareMessage(message: NewMessage, field: string): PreparedMessage {
   if (!isPlainObject(message)) throw new InvalidError(field, `must be a message, got ${typeName(message)}`)
+  checkNames(message, field)
   const role = readRole(message.role, `${field}.role`)
-  checkContent(message.content, message.meta, field)
+  checkContent(message.content, message.metadata, field)
   return {
     role,
     body: bodyOf(message, field),
-    time: message.at === undefined ? null : checkTime(message.at, `${field}.at`),
+    time: message.createdAt === undefined ? null : checkTime(message.createdAt, `${field}.createdAt`),
     tokens:
       message.tokens === undefined
         ? estimateTokens(message.content)
         : checkCount(message.tokens, `${field}.tokens`, 0, 2 ** 31 - 1),
     label: message.label === undefined ? null : checkName(message.label, `${field}.label`),
     said: role === 'user' ? textOf(message) : null,
+  }
+}
+
+const messageFields: Record<keyof NewMessage, true> = {
+  role: true,
+  content: true,
+  metadata: true,
+  createdAt: true,
+  tokens: true,
+  label: true,
+}
+
+/** Refuses a field that would not be stored, such as a misspelt `metadta`: the words in it would be lost. */
+function checkNames(message: NewMessage, field: string): void {
+  for (const name in message) {
+    if (Object.hasOwn(messageFields, name)) continue
+    const known = Object.keys(messageFields).join(', ')
+    throw new InvalidError(`${field}.${name}`, `unknown field; a message has ${known}. Put it into metadata`)
   }
 }
 
@@ -54,7 +73,7 @@ export const longestBody = 67_108_864
 function bodyOf(message: NewMessage, field: string): Body {
   let body: Body | undefined
   try {
-    body = encodeBody(message.content, message.meta)
+    body = encodeBody(message.content, message.metadata)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
   }
@@ -91,13 +110,20 @@ export function readRole(role: unknown, field: string): Role {
   }
 }
 
-/** Accepts the content of a message. Throws InvalidError naming the field. */
-export function checkContent(blocks: unknown, meta: unknown, field: string, name = 'content'): void {
-  checkBlocks(blocks, `${field}.${name}`)
-  if (meta === undefined) return
-  if (!isPlainObject(meta))
-    throw new InvalidError(`${field}.meta`, `must be a JSON object, got ${typeName(meta)}`)
-  checkJson(meta, `${field}.meta`)
+/** Accepts the content of a message. Throws InvalidError naming the field: `body.meta` of a stored body,
+ *  `messages[1].metadata` of a given message. */
+export function checkContent(
+  content: unknown,
+  metadata: unknown,
+  field: string,
+  names = { content: 'content', metadata: 'metadata' },
+): void {
+  checkBlocks(content, `${field}.${names.content}`)
+  if (metadata === undefined) return
+  const name = `${field}.${names.metadata}`
+  if (!isPlainObject(metadata))
+    throw new InvalidError(name, `must be a JSON object, got ${typeName(metadata)}`)
+  checkJson(metadata, name)
 }
 
 function checkBlocks(blocks: unknown, field: string): void {

@@ -66,16 +66,16 @@ export async function openTurn(
         const ended = await takeOver(store, ref.conversationId, ref.name, request.source)
         // Try a second time: another process may just have ended it.
         if (ended.length > 0 || tries === 0) continue
-        if (policy.onBusy === 'fork') return write(await headBeforeOpenTurn(request, head), 'sibling')
+        if (policy.onBusy === 'fork') return write(await headBeforeOpenTurn(request, head), 'fork')
       } else if (error instanceof ConflictError) {
         if (options.expectedHead === undefined && tries < mostTries) continue
-        if (policy.onMoved === 'fork') return write(head, 'sibling')
+        if (policy.onMoved === 'fork') return write(head, 'fork')
       }
       throw error
     }
   }
 
-  async function write(head: MessageId | null, onConflict: 'refuse' | 'sibling'): Promise<TurnPosition> {
+  async function write(head: MessageId | null, onConflict: 'refuse' | 'fork'): Promise<TurnPosition> {
     const turn = firstStep(request, 'open')
     const appended = await store.append(ref, head, words, { turn, onConflict })
     return appended.outcome === 'replayed'
@@ -143,7 +143,7 @@ export function positionAfter(
     begun: turn.status === 'open',
     branch: appended.branch,
     head: appended.head,
-    forked: before.forked || appended.outcome === 'sibling',
+    forked: before.forked || appended.outcome === 'forked',
     replayed: before.replayed,
     reopened: before.reopened,
   }

@@ -20,7 +20,7 @@ export function outageReporter({ store, ref, options, source }: TurnRequest): Ou
     },
     onRecovered: ({ since, error }) =>
       store.addEvents(ref.conversationId, [
-        { type: 'degraded', at: new Date(since), data: { error: describe(error) } },
+        { type: 'degraded', createdAt: new Date(since), data: { error: describe(error) } },
         { type: 'recovered', data: { afterMs: Math.max(0, source.now() - since) } },
       ]),
   }

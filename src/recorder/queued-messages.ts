@@ -23,8 +23,11 @@ function lengthOf(block: Block): number {
 }
 
 /** Adds the time of arrival to messages or events that are stored later. */
-export function withTime<T extends { readonly at?: Date }>(said: readonly T[], at: number): readonly T[] {
-  return said.map(one => (one.at ? one : { ...one, at: new Date(at) }))
+export function withTime<T extends { readonly createdAt?: Date }>(
+  said: readonly T[],
+  at: number,
+): readonly T[] {
+  return said.map(one => (one.createdAt ? one : { ...one, createdAt: new Date(at) }))
 }
 
 /** Whether an error is the caller's, and not one of the storage. */

@@ -101,7 +101,7 @@ export function createTurnWrites(request: TurnRequest, onTakenOver: (error: unkn
     for (;;) {
       const { branch, head } = position!
       try {
-        const appended = await store.append(branch, head, messages, { turn, onConflict: 'sibling' })
+        const appended = await store.append(branch, head, messages, { turn, onConflict: 'fork' })
         position = positionAfter(turn, appended, position!)
         return appended.ids
       } catch (error) {

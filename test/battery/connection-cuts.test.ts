@@ -49,7 +49,7 @@ async function work(target: string, key: string, manner: Manner, troubles: Troub
   const end = { status: 'complete', heldBy: holder() } as const
   if (manner === 'keyed') await insist(() => store.endTurn(conversation.id, 'steps', end), 'expired')
   await append(branch, a, ['q2', 'a2'], { turn: { key: 'at once', step: 0 } })
-  const beside = { turn: { key: 'beside', step: 0 }, onConflict: 'sibling' } as const
+  const beside = { turn: { key: 'beside', step: 0 }, onConflict: 'fork' } as const
   await append(branch, q, ['other', 'way'], beside)
   await store.close()
 

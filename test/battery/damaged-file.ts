@@ -49,7 +49,7 @@ export async function fill(path: string, bytes: number, seed: number): Promise<T
         (_, i): NewMessage => ({
           role: i % 2 === 0 ? 'user' : 'assistant',
           content: text(40 + Math.floor(roll() * 240)),
-          ...(i % 5 === 0 && { meta: { i } }),
+          ...(i % 5 === 0 && { metadata: { i } }),
         }),
       )
       const turn = { key: 'first', step: 0, model: 'scripted', usage: { input: 9, output: 9 } }
@@ -109,7 +109,7 @@ function shown({
   depth,
   role,
   content,
-  meta,
+  metadata: meta,
   createdAt,
   tokens,
   pathTokens,

@@ -53,9 +53,9 @@ const writes: Record<
   (store: Store, place: BranchInConversation, head: MessageId) => Promise<unknown>
 > = {
   create: store => store.create({ metadata: { large } }),
-  append: (store, { branch }, head) => store.append(branch, head, [say(large)], { onConflict: 'sibling' }),
+  append: (store, { branch }, head) => store.append(branch, head, [say(large)], { onConflict: 'fork' }),
   'append of a blob': (store, { branch }, head) =>
-    store.append(branch, head, [say('x'.repeat(400_000))], { onConflict: 'sibling' }),
+    store.append(branch, head, [say('x'.repeat(400_000))], { onConflict: 'fork' }),
   save: (store, { conversation }) => store.save(conversation.id, [{ message: say(large), parent: null }]),
   putDraft: (store, { conversation }) =>
     store.putDraft(conversation.id, 'open', holder(), [{ n: 0, type: 'text', text: large }]),

@@ -85,9 +85,9 @@ export const storing: Readonly<Record<string, Spot>> = {
     ] as const
     const head = (await store.getBranch(ref(ground))).head
     const appended = await store.append(ref(ground), head, [
-      { role: 'assistant', content: blocks, meta: { [text]: text } },
+      { role: 'assistant', content: blocks, metadata: { [text]: text } },
     ])
-    const { content: read, meta } = await messageOf(store, appended.head)
+    const { content: read, metadata: meta } = await messageOf(store, appended.head)
     const same = JSON.stringify([read, meta]) === JSON.stringify([blocks, { [text]: text }])
     return kept(same ? text : [read, meta])
   },
@@ -220,7 +220,7 @@ export const asking: Readonly<Record<string, Spot>> = {
   'findOrCreate: id': (store, _, text) => store.findOrCreate('the key of an odd id', { id: idOf(text) }),
   'append: expected head': (store, ground, text) => store.append(ref(ground), idOf(text), [say('x')]),
   'append: sibling': (store, ground, text) =>
-    store.append(ref(ground), idOf(text), [say('x')], { onConflict: 'sibling' }),
+    store.append(ref(ground), idOf(text), [say('x')], { onConflict: 'fork' }),
   'save: parent': (store, { id }, text) => store.save(id, [{ message: say('x'), parent: idOf(text) }]),
   'deleteBranch: name': (store, ground, text) => store.deleteBranch(ref(ground, `${text}?`)),
   'moveBranch: to': (store, ground, text) => store.moveBranch(ref(ground), ground.ids[2]!, idOf(text)),

@@ -106,7 +106,7 @@ const odd: fc.Arbitrary<Said> = fc
   .map(([role, content, meta, lot]) => ({
     role,
     content,
-    ...(meta && { meta }),
+    ...(meta && { metadata: meta }),
     ...(lot === 0 && { erased: true }),
   }))
 

@@ -47,7 +47,7 @@ describe('docs/context.md', () => {
     const notice = fit(pathOf(user('now')), { limit: 1_000 }, { older: 12 }).messages[0]!
     expect(page).toContain(`\`${(notice.content[0] as { text: string }).text}\``)
     for (const reason of ['interrupted', 'failed', 'imported']) {
-      const path = pathOf(user('go'), { ...assistant([call('a')]), meta: { [reason]: true } })
+      const path = pathOf(user('go'), { ...assistant([call('a')]), metadata: { [reason]: true } })
       const { output } = repair(path)[2]!.content[0] as unknown as { output: string }
       expect(page).toContain(`| \`${reason}\` | \`${output}\` |`)
     }

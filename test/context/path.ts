@@ -9,7 +9,7 @@ import { estimateTokens } from '../../src/core/tokens.ts'
 export interface Said {
   readonly role: Role
   readonly content: string | readonly Block[]
-  readonly meta?: JsonObject
+  readonly metadata?: JsonObject
   readonly tokens?: number
   readonly erased?: true
 }
@@ -30,14 +30,14 @@ export function pathOf(...said: readonly Said[]): readonly Message[] {
       role: one.role,
       content: one.erased ? [] : blocks,
       plain: typeof one.content === 'string',
-      meta: one.meta ?? null,
+      metadata: one.metadata ?? null,
       createdAt: new Date(seq),
       tokens,
       pathTokens,
       turn: null,
       step: null,
       label: null,
-      erased: one.erased ? { at: new Date(0), by: 'a test', reason: 'it asked' } : null,
+      erased: one.erased ? { erasedAt: new Date(0), by: 'a test', reason: 'it asked' } : null,
       blobs: [],
     }
   })

@@ -30,14 +30,14 @@ describe('prepareMessage', () => {
     })
   })
 
-  it("uses the caller's time, tokens, label and meta", () => {
+  it("uses the caller's time, tokens, label and metadata", () => {
     const message = {
       role: 'user',
       content: 'hi',
-      at: new Date(7),
+      createdAt: new Date(7),
       tokens: 0,
       label: 'first',
-      meta: { a: 1 },
+      metadata: { a: 1 },
     }
     expect(prepare(message)).toEqual({
       role: 'user',
@@ -63,7 +63,7 @@ describe('prepareMessage', () => {
     [null, 'messages[0]: must be a message, got null'],
     ['hi', 'messages[0]: must be a message, got string'],
     [
-      { blocks: 'hi' },
+      { content: 'hi' },
       'messages[0].role: must be user, assistant, tool_result (or tool), system (or developer)',
     ],
     [{ role: 'user' }, 'messages[0].content: must be a string or a list of blocks, got undefined'],
@@ -71,9 +71,23 @@ describe('prepareMessage', () => {
       { role: 'user', content: { type: 'text' } },
       'messages[0].content: must be a string or a list of blocks, got an object',
     ],
-    [{ role: 'user', content: 'hi', meta: [] }, 'messages[0].meta: must be a JSON object, got a list'],
-    [{ role: 'user', content: 'hi', meta: { a: [1n] } }, 'messages[0].meta.a[0]: must be JSON, got bigint'],
-    [{ role: 'user', content: 'hi', at: '2026' }, 'messages[0].at: must be a date between 1970 and 9999'],
+    [
+      { role: 'user', content: 'hi', metadata: [] },
+      'messages[0].metadata: must be a JSON object, got a list',
+    ],
+    [
+      { role: 'user', content: 'hi', metadata: { a: [1n] } },
+      'messages[0].metadata.a[0]: must be JSON, got bigint',
+    ],
+    [
+      { role: 'user', content: 'hi', name: 'Ada' },
+      'messages[0].name: unknown field; a message has role, content, metadata, createdAt, tokens, label. ' +
+        'Put it into metadata',
+    ],
+    [
+      { role: 'user', content: 'hi', createdAt: '2026' },
+      'messages[0].createdAt: must be a date between 1970 and 9999',
+    ],
     [
       { role: 'user', content: 'hi', tokens: -1 },
       'messages[0].tokens: must be a whole number from 0 to 2147483647',

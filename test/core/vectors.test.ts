@@ -123,8 +123,8 @@ describe('a store', () => {
       const message: NewMessage = {
         role: vector.role,
         content: contentOf(vector).blocks,
-        ...(vector.meta && { meta: expand(vector.meta) as JsonObject }),
-        at: new Date(time),
+        ...(vector.meta && { metadata: expand(vector.meta) as JsonObject }),
+        createdAt: new Date(time),
       }
       const parent = (vector.parent as string) === conversation.id ? null : vector.parent
       const [id] = await store.save(conversation.id, [{ message, parent }])

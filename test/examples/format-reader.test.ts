@@ -13,7 +13,11 @@ const place = mkdtempSync(join(tmpdir(), 'skein-reader-'))
 const sound = join(place, 'sound.db')
 afterAll(() => rmSync(place, { recursive: true }))
 
-const say = (words: string): NewMessage => ({ role: 'user', content: words, at: new Date(1_767_225_600_000) })
+const say = (words: string): NewMessage => ({
+  role: 'user',
+  content: words,
+  createdAt: new Date(1_767_225_600_000),
+})
 const image = Buffer.alloc(20_000, 'skein').toString('base64')
 
 /** The reader's output for a file, and its exit code. */
@@ -41,7 +45,7 @@ beforeAll(async () => {
     {
       role: 'assistant',
       content: [{ type: 'image', mime: 'image/png', data: image }],
-      meta: { $blob: 'mine' },
+      metadata: { $blob: 'mine' },
     },
     { role: 'tool', content: [{ type: 'tool_result', callId: 'c', output: 'x'.repeat(20_000) }] },
     say('grüße 👋 \0 \ud800'),

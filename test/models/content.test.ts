@@ -168,8 +168,8 @@ describe('finishOf', () => {
     async (reason, part, why) => {
       const model = answering([part], reason)
       expect((await answerOf(modelOf(model), { messages: [user('hi')] })).finish).toBe(why)
-      expect((await recorded(model, 'generate'))?.meta?.finish).toBe(why)
-      expect((await recorded(model, 'stream'))?.meta?.finish).toBe(why)
+      expect((await recorded(model, 'generate'))?.metadata?.finish).toBe(why)
+      expect((await recorded(model, 'stream'))?.metadata?.finish).toBe(why)
     },
   )
 })

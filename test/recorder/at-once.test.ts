@@ -59,7 +59,7 @@ it('stores the partial answer of an interrupted turn (S3-76)', async () => {
   const { head, status } = await turn.end('interrupted')
   expect(status).toBe('interrupted')
   expect(await said()).toEqual(['q', 'a', 'half an'])
-  expect((await store.getMessages([head!]))[0]?.meta).toEqual({ interrupted: true })
+  expect((await store.getMessages([head!]))[0]?.metadata).toEqual({ interrupted: true })
 })
 
 it('reports all messages as unsaved if they are not stored in time, and stores them later (S1-39)', async () => {

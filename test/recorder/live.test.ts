@@ -99,7 +99,7 @@ describe('a live turn', () => {
       expect(report).toMatchObject({ status, saved: true })
       expect(await said()).toEqual(['Tell me all.', 'It was a dark and stormy'])
       const [message] = await store.getMessages([report.head!])
-      expect(message).toMatchObject({ role: 'assistant', meta: { [status]: true } })
+      expect(message).toMatchObject({ role: 'assistant', metadata: { [status]: true } })
       expect(message?.content[0]).toEqual({ type: 'thinking', text: 'Hm.' })
       expect(await collectPages(page => store.listTurns(id, page))).toMatchObject([{ status }])
     },

@@ -62,7 +62,7 @@ describe('storage that fails during a turn', () => {
     await it.clock.advance(5_000)
     const events = await collectPages(page => it.store.listEvents(it.id, page))
     expect(events.map(({ type }) => type)).toEqual(['plan', 'degraded', 'recovered'])
-    expect(events.map(({ at }) => at.getTime()).slice(0, 2)).toEqual([from, from])
+    expect(events.map(({ createdAt: at }) => at.getTime()).slice(0, 2)).toEqual([from, from])
     expect(events[1]?.data).toEqual({ error: 'unavailable: away' })
     const [message] = await it.store.getMessages([it.turn.head!])
     expect(message?.createdAt.getTime()).toBe(from)
@@ -109,7 +109,7 @@ describe('storage that fails during a turn', () => {
       unsaved: [
         assistant('b'),
         assistant('c'),
-        { role: 'assistant', content: [text('and so')], meta: { interrupted: true } },
+        { role: 'assistant', content: [text('and so')], metadata: { interrupted: true } },
       ],
     })
     it.failing.heal()

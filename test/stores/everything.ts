@@ -140,7 +140,7 @@ async function fillTalk(store: Store): Promise<{ id: ConversationId; erased: Mes
     called.head,
     [
       result('call_1', 'error: no such file', true),
-      { role: 'assistant', content: 'It is not there.', meta: { n: 1 } },
+      { role: 'assistant', content: 'It is not there.', metadata: { n: 1 } },
     ],
     {
       turn: {
@@ -211,7 +211,11 @@ async function fillTree(store: Store): Promise<{ id: ConversationId; deleted: Me
 /** An equal message in the same millisecond, after the first one was deleted: the id exists next to its own
  *  tombstone. */
 async function sayAgain(store: Store, branch: Branch, head: MessageId): Promise<MessageId> {
-  const words: NewMessage = { role: 'user', content: 'say it again', at: new Date(Date.UTC(2026, 0, 5)) }
+  const words: NewMessage = {
+    role: 'user',
+    content: 'say it again',
+    createdAt: new Date(Date.UTC(2026, 0, 5)),
+  }
   const first = await store.append(branch, head, [words], { turn: { key: 'once', step: 0 } })
   await store.deleteMessages([first.head])
   const second = await store.append(branch, head, [words], { turn: { key: 'twice', step: 0 } })
@@ -225,7 +229,7 @@ async function fillBlobs(store: Store): Promise<ConversationId> {
   const bytes = Buffer.from(Array.from({ length: 40_000 }, (_, i) => (i * 31 + (i >> 8)) % 256))
   const { ids } = await store.append(branch, null, [
     { role: 'user', content: long },
-    { role: 'assistant', content: [{ type: 'text', text: long }], meta: { copy: long, $blob: 'mine' } },
+    { role: 'assistant', content: [{ type: 'text', text: long }], metadata: { copy: long, $blob: 'mine' } },
     {
       role: 'user',
       content: [
@@ -259,7 +263,7 @@ async function fillStrange(store: Store): Promise<ConversationId> {
     const message: NewMessage = {
       role: 'user',
       content: [{ type: 'text', text }],
-      meta: { [text]: text, list: [text] },
+      metadata: { [text]: text, list: [text] },
     }
     head = (await store.append(branch, head, [message])).head
   }
@@ -268,10 +272,10 @@ async function fillStrange(store: Store): Promise<ConversationId> {
     {
       role: 'assistant',
       content: [{ type: 'x-plan', z: 1, a: [0.1, 1e21, -5, true, null] } as never],
-      meta: {},
+      metadata: {},
     },
-    { role: 'user', content: '', at: new Date(0), tokens: 0 },
-    { role: 'user', content: 'at the end of time', at: new Date(253_402_300_799_999), label: 'end' },
+    { role: 'user', content: '', createdAt: new Date(0), tokens: 0 },
+    { role: 'user', content: 'at the end of time', createdAt: new Date(253_402_300_799_999), label: 'end' },
   ])
   return conversation.id
 }

@@ -128,9 +128,9 @@ const races: Record<string, Race> = {
     const first = await stores[0].append(place.branch, null, [say('first')])
     const messages = [say('the same words'), say('and an answer', 'assistant')] as const
     const outcomes = await all(store =>
-      store.append(place.branch, first.head, messages, { onConflict: 'sibling' }),
+      store.append(place.branch, first.head, messages, { onConflict: 'fork' }),
     )
-    expect(tally(outcomes, outcomeOf)).toEqual({ appended: 1, sibling: others })
+    expect(tally(outcomes, outcomeOf)).toEqual({ appended: 1, forked: others })
     expect(distinct(outcomes, appended => appended.branch.name)).toBe(processes)
     expect(distinct(outcomes, appended => appended.ids.join())).toBe(processes)
     await expectGapFree(stores[0], place, 1 + 2 * processes)

@@ -221,10 +221,12 @@ describe.each(drivers)('verify on $name', ({ name, open }) => {
     const [again] = await store.getMessages([ids[1]!])
     const at = new Date(again!.createdAt.getTime() + 5_000)
     for (const _ of [1, 2]) {
-      const { ids: said } = await store.append(fork, ids[1]!, [{ role: 'user', content: 'same', at }])
+      const { ids: said } = await store.append(fork, ids[1]!, [
+        { role: 'user', content: 'same', createdAt: at },
+      ])
       await store.deleteMessages(said)
     }
-    await store.append(fork, ids[1]!, [{ role: 'user', content: 'same', at }])
+    await store.append(fork, ids[1]!, [{ role: 'user', content: 'same', createdAt: at }])
     expect(await found(store)).toEqual([])
     expect(await store.verify()).toMatchObject({ messages: 8, erased: 1 })
   })

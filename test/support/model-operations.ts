@@ -198,7 +198,7 @@ async function work(
         () =>
           store.append(ref(branch), idOf(expected), texts.map(says), {
             ...(turn && { turn: { ...turn, holder: holderOf(turn.holder) } }),
-            onConflict: sibling ? 'sibling' : 'refuse',
+            onConflict: sibling ? 'fork' : 'refuse',
           }),
         (grown, appended) => {
           assert.deepEqual([appended.outcome, appended.branch.name], [grown.outcome, grown.branch])

@@ -120,7 +120,7 @@ export class Model {
     expected: ModelMessage | null,
     texts: readonly string[],
     { step, sibling }: { step: ModelStep | null; sibling: boolean },
-  ): { branch: string; messages: ModelMessage[]; outcome: 'appended' | 'sibling' | 'replayed' } {
+  ): { branch: string; messages: ModelMessage[]; outcome: 'appended' | 'forked' | 'replayed' } {
     const branch = this.needPlace(conversation, name)
     const ongoing = conversation.turns.find(turn => turn.key === step?.key)
     if (step && ongoing) {
@@ -140,7 +140,7 @@ export class Model {
     const beside = this.#branch(this.#freeSibling(conversation, name), expected, null)
     conversation.branches.push(beside)
     const messages = this.#grow(conversation, beside, texts, step, undefined)
-    return { branch: beside.name, messages, outcome: 'sibling' }
+    return { branch: beside.name, messages, outcome: 'forked' }
   }
 
   save(

@@ -82,7 +82,7 @@ export function recordTurn(recording: TurnRecording, options: RecordTurnOptions 
   }
 
   function addTrace(event: NewEvent): void {
-    onTheWay(recording.trace([{ at: new Date(source.now()), ...event }]))
+    onTheWay(recording.trace([{ createdAt: new Date(source.now()), ...event }]))
   }
 
   /** The trace contains the id of the call's message, as with our own agent, so that a later resumption sees
@@ -95,8 +95,8 @@ export function recordTurn(recording: TurnRecording, options: RecordTurnOptions 
       const data: JsonObject = { call, name, turn: recording.key, message }
       await recording.trace([
         effect.type === 'started'
-          ? { type: 'tool_started', at, data }
-          : { type: 'tool_ended', at, data: { ...data, isError: effect.isError } },
+          ? { type: 'tool_started', createdAt: at, data }
+          : { type: 'tool_ended', createdAt: at, data: { ...data, isError: effect.isError } },
       ])
     }
     onTheWay(traced())
@@ -138,7 +138,10 @@ export function recordTurn(recording: TurnRecording, options: RecordTurnOptions 
       const { message } = effect
       endsWithIt = i === last && status === 'complete'
       const cutOff = i === last && status !== 'complete' && message.role === 'assistant'
-      addMessage(cutOff ? { ...message, meta: { [status]: true } } : message, endsWithIt ? spent : undefined)
+      addMessage(
+        cutOff ? { ...message, metadata: { [status]: true } } : message,
+        endsWithIt ? spent : undefined,
+      )
       onEffect?.(effect)
     }
     addTrace({ type: 'turn_ended', data: { stop } })

@@ -256,7 +256,7 @@ export function createExchanges(
       const { toolResults } = await store.getConversation(position.branch.conversationId)
       const kept = before.map(message => keepToolResults(message, toolResults)) as [NewMessage]
       const { branch, head } = await store.append(position.branch, position.head, kept, {
-        onConflict: 'sibling',
+        onConflict: 'fork',
       })
       return { ...position, branch, head, fresh: words }
     } catch {

@@ -103,13 +103,13 @@ export function recordAnswer(
     ends = end === null ? 'interrupted' : statusAfter(end.reason),
   ): ExchangeAnswer {
     const blocks = blocksOf(content, requestedModel)
-    const meta: JsonObject = {
+    const metadata: JsonObject = {
       ...(model !== null && { model }),
       ...(end !== null && { finish: finishOf(end.reason, blocks) }),
       ...(ends !== undefined && { [ends]: true }),
     }
     return {
-      message: blocks.length === 0 ? null : { role: 'assistant', content: blocks, meta },
+      message: blocks.length === 0 ? null : { role: 'assistant', content: blocks, metadata },
       ...expect(callsIn(content)),
       ...(end !== null && { usage: end.usage }),
       ...(ends !== undefined && { ends }),

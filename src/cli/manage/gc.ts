@@ -148,7 +148,7 @@ async function bytesOf(store: Lister, conversationId: ConversationId): Promise<n
       ...(after === undefined ? {} : { after }),
     })
     for (const message of page.items) {
-      const { text, blobs } = encodeBody(contentOf(message), message.meta ?? undefined)
+      const { text, blobs } = encodeBody(contentOf(message), message.metadata ?? undefined)
       sum += Buffer.byteLength(text) + blobs.reduce((all, { data }) => all + data.byteLength, 0)
     }
     after = page.next

@@ -47,7 +47,7 @@ export function endingAt(
 }
 
 /** An interrupted answer is marked, even if its turn continued after it. */
-function markedEnding({ meta }: Message): PathEnding | null {
-  if (meta?.interrupted === true) return { status: 'interrupted', ms: null }
-  return meta?.failed === true ? { status: 'failed', ms: null } : null
+function markedEnding({ metadata }: Message): PathEnding | null {
+  if (metadata?.interrupted === true) return { status: 'interrupted', ms: null }
+  return metadata?.failed === true ? { status: 'failed', ms: null } : null
 }

@@ -1,5 +1,5 @@
 import { type Block, isKnown } from '../../core/block.ts'
-import type { Message } from '../../core/message.ts'
+import type { Erasure, Message } from '../../core/message.ts'
 import type { ConversationReader, Lister } from '../../core/ports.ts'
 import type { Usage } from '../../core/turn.ts'
 import { conversationJson } from './conversation-json.ts'
@@ -54,9 +54,13 @@ function messageJson(message: Message, shown: ShownPath, now: number) {
     siblings: shown.siblings.get(message.id)?.names ?? [],
     blocks: message.content.map(blockJson),
     tokens: message.tokens,
-    meta: message.meta,
-    erased: message.erased && { ...message.erased, at: message.erased.at.toISOString() },
+    meta: message.metadata,
+    erased: message.erased && erasureJson(message.erased),
   }
+}
+
+function erasureJson({ erasedAt, by, reason }: Erasure) {
+  return { at: erasedAt.toISOString(), by, reason }
 }
 
 function usageJson({ input, output, cacheRead, cacheWrite, reasoning, cost }: Usage) {

@@ -60,7 +60,7 @@ export function* showLines(shown: ShownPath, path: readonly Message[], look: Sho
     if (message.role === 'tool_result' && blocks.length === 0 && message.erased === null) return
     yield headingOf(message)
     if (message.erased) {
-      const { by, at, reason } = message.erased
+      const { by, erasedAt: at, reason } = message.erased
       yield style.faint(style.safe(collapseSpaces(`(erased by ${by} on ${formatTime(at)}: ${reason})`)))
     }
     let isText = message.erased !== null

@@ -153,7 +153,7 @@ async function readToolTimes(
   const events = newest.items.toReversed()
   const started = new Map<string, number>()
   const took = new Map<string, number>()
-  for (const { type, at, data } of events) {
+  for (const { type, createdAt: at, data } of events) {
     const key = keyOf(typeof data.message === 'string' ? data.message : '', data.call ?? data.callId)
     const from = started.get(key)
     if (type === 'tool_started') started.set(key, at.getTime())

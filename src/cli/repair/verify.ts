@@ -44,7 +44,7 @@ async function verifyIn(
   try {
     const verified = await store.verify({
       ...(named.length > 0 && { conversations }),
-      ...(isQuick && { newest: sample }),
+      ...(isQuick && { sampleSize: sample }),
       signal: context.signal,
       onFinding: finding => findings.push(finding),
       onProgress: ({ messages, total }) => progress.show(messages, total),

@@ -130,7 +130,7 @@ async function checkSample(store: Verifier, context: CommandContext): Promise<Ch
   let verified: Verified
   try {
     verified = await store.verify({
-      newest: sample,
+      sampleSize: sample,
       signal: context.signal,
       onProgress: ({ messages }) => progress.show(messages, sample),
     })

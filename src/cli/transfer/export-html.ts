@@ -114,7 +114,7 @@ function isShownWithCall(block: Message['content'][number], results: Results): b
 }
 
 function bodyOf({ erased, content: blocks }: Message, results: Results): string {
-  if (erased) return `<p class="facts">Erased on ${timeOf(erased.at)}: ${escapeHtml(erased.reason)}</p>`
+  if (erased) return `<p class="facts">Erased on ${timeOf(erased.erasedAt)}: ${escapeHtml(erased.reason)}</p>`
   const anchored = new Set<string>()
   const resultOf = (callId: string): CallResult | null => {
     const found = results.get(callId)

@@ -143,7 +143,7 @@ function headingOf({ from, branches, messages }: ExportedLine): string {
 
 function partsOf(message: Message): readonly string[] {
   if (message.erased)
-    return [`*Erased on ${message.erased.at.toISOString()}: ${oneLine(message.erased.reason)}*`]
+    return [`*Erased on ${message.erased.erasedAt.toISOString()}: ${oneLine(message.erased.reason)}*`]
   return message.content.map(partOf).filter(part => part !== '')
 }
 

@@ -229,9 +229,9 @@ export function missingReasons(path: readonly SendableMessage[]): (call: PairedC
   }
 }
 
-function reasonIn({ meta }: Message): MissingReason | null {
-  if (!meta) return null
-  if (meta.failed) return 'failed'
-  if (meta.interrupted) return 'interrupted'
-  return meta.imported ? 'imported' : null
+function reasonIn({ metadata }: Message): MissingReason | null {
+  if (!metadata) return null
+  if (metadata.failed) return 'failed'
+  if (metadata.interrupted) return 'interrupted'
+  return metadata.imported ? 'imported' : null
 }

@@ -173,7 +173,7 @@ export const checkEventType = f.wordFrom<NewEvent['type']>(
 )
 const eventFields = fields<NewEvent>({
   type: checkEventType,
-  ...each(optional, { at: checkTime, data: f.checkEventData }),
+  ...each(optional, { createdAt: checkTime, data: f.checkEventData }),
 })
 export const checkEvents = f.nonEmptyList('events', f.plainObject('must be an event', eventFields))
 

@@ -181,7 +181,7 @@ function checkBody(body: unknown, bodyHash: string): void {
   } catch {
     throw new InvalidError('body', 'is no body of a message')
   }
-  checkContent(content.blocks, content.meta ?? undefined, 'body', 'blocks')
+  checkContent(content.blocks, content.meta ?? undefined, 'body', { content: 'blocks', metadata: 'meta' })
   const named = new Set(blobHashesIn(body))
   if (met.size !== named.size || ![...met].every(hash => named.has(hash)))
     throw new InvalidError('body', 'has a reference to a blob that is not written as the format wants it')

@@ -93,7 +93,7 @@ export function messageFromRow(row: PathRow, around: MessageSurroundings): Messa
     role: row.role as Message['role'],
     content: content.blocks,
     plain: content.plain,
-    meta: content.meta,
+    metadata: content.meta,
     createdAt: new Date(row.at),
     tokens: row.tokens,
     pathTokens: around.pathTokens,
@@ -115,7 +115,7 @@ function readBody(row: PathRow, body: string, around: MessageSurroundings) {
 
 function erasureOf(json: string): Erasure {
   const { at, by, reason } = JSON.parse(json) as { at: number; by: string; reason: string }
-  return { at: new Date(at), by, reason }
+  return { erasedAt: new Date(at), by, reason }
 }
 
 export function turnFromRow(conversationId: ConversationId, row: TurnRow): Turn {

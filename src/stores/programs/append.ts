@@ -19,7 +19,7 @@ export interface AppendRequest {
   readonly expectedHead: MessageId | null
   readonly messages: NonEmpty<PreparedMessage>
   readonly turn: TurnStep | undefined
-  readonly onConflict: 'refuse' | 'sibling'
+  readonly onConflict: 'refuse' | 'fork'
   readonly now: number
 }
 
@@ -75,7 +75,7 @@ function* growSibling(request: AppendRequest, state: AppendRow): Program<Appende
   const name = yield* freeSibling(state)
   yield* run('insertBranch', { conv: state.conv, name, ...headFields(parent), key: null, title: null, now })
   const grown = yield* grow(request, state, undefined, name, parent)
-  return { ...grown, outcome: 'sibling' }
+  return { ...grown, outcome: 'forked' }
 }
 
 function* freeSibling(state: AppendRow): Program<string> {

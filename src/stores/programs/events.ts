@@ -11,7 +11,7 @@ export function* addEvents(id: ConversationId, events: readonly NewEvent[], now:
   const { conv, next_event } = yield* lockLiving(id)
   let n = next_event
   for (const event of events) {
-    const at = event.at?.getTime() ?? now
+    const at = event.createdAt?.getTime() ?? now
     yield* run('insertEvent', { conv, n: n++, type: event.type, at, data: JSON.stringify(event.data ?? {}) })
   }
   yield* run('setNextEvent', { conv, next_event: n })
@@ -38,7 +38,7 @@ function eventFromRow(conversationId: ConversationId, row: EventRow): TraceEvent
     conversationId,
     n: row.n,
     type: row.type as EventType,
-    at: new Date(row.at),
+    createdAt: new Date(row.at),
     data: JSON.parse(row.data) as JsonObject,
   }
 }

@@ -231,7 +231,7 @@ export function appendRequest(
     onConflict:
       options.onConflict === undefined
         ? 'refuse'
-        : checkChoice(options.onConflict, 'onConflict', ['refuse', 'sibling']),
+        : checkChoice(options.onConflict, 'onConflict', ['refuse', 'fork']),
     now,
   }
 }

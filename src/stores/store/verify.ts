@@ -27,7 +27,7 @@ const mostTries = 3
  *  writers nor this process are blocked. A conversation with findings that was written meanwhile is checked
  *  again. */
 export async function verifyAll(engine: Engine, options: VerifyOptions): Promise<Verified> {
-  const { signal, newest } = options
+  const { signal, sampleSize: newest } = options
   const counts = { conversations: 0, messages: 0, erased: 0, blobs: 0, damaged: 0 }
   const found: Record<Severity, number> = { damage: 0, repairable: 0, note: 0 }
   const step = stepper(engine, signal)

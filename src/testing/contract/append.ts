@@ -141,7 +141,7 @@ export const appendCases: readonly ContractCase[] = [
   }),
   it("accepts the caller's times and still orders by seq", async ({ store, clock }) => {
     const { branch } = await store.create()
-    const at = (time: number): NewMessage => ({ ...say(`at ${time}`), at: new Date(time) })
+    const at = (time: number): NewMessage => ({ ...say(`at ${time}`), createdAt: new Date(time) })
     const { ids } = await store.append(branch, null, [at(2_000), at(0), at(253_402_300_799_999)])
     const messages = await pathOf(store, ids[2]!)
     assert.deepEqual(
@@ -168,7 +168,7 @@ export const appendCases: readonly ContractCase[] = [
     ] as const
     const { ids } = await store.append(branch, null, [
       { ...say('a root'), label: 'outside the hash', tokens: 9 },
-      { role: 'tool', content: blocks, meta },
+      { role: 'tool', content: blocks, metadata: meta },
     ])
     const first = hashMessage(conversation.id, 'user', clock.now, sha256Hex('{"blocks":"a root"}'))
     assert.equal(ids[0], first)

@@ -85,9 +85,9 @@ export const blobCases: readonly ContractCase[] = [
       { type: 'unheard_of', deep: [[big('u')]] },
     ]
     const meta = { before: 1, source: { line: big('l') }, after: 2 }
-    const read = await roundTrip(store, { role: 'assistant', content: blocks, meta })
+    const read = await roundTrip(store, { role: 'assistant', content: blocks, metadata: meta })
     assert.equal(JSON.stringify(read.content), JSON.stringify(blocks))
-    assert.equal(JSON.stringify(read.meta), JSON.stringify(meta))
+    assert.equal(JSON.stringify(read.metadata), JSON.stringify(meta))
     const places = new Map(read.blobs.map(blob => [blob.pointer, blob.hash]))
     assert.deepEqual(
       [...places].sort(([a], [b]) => (a < b ? -1 : 1)),
@@ -147,9 +147,9 @@ export const blobCases: readonly ContractCase[] = [
     const filler = 'lorem ipsum 🧵\0\r\n'.repeat(2_000)
     for (const text of [`\ufeff${filler}`, `${filler}\ufeff`, `\ud800${filler}`, `${filler}\udc00`]) {
       assert.ok(contentOf(await roundTrip(store, say(text))) === text)
-      const read = await roundTrip(store, { role: 'user', content: [call({ text })], meta: { text } })
+      const read = await roundTrip(store, { role: 'user', content: [call({ text })], metadata: { text } })
       assert.ok((read.content[0] as unknown as { input: JsonObject }).input.text === text)
-      assert.ok(read.meta?.text === text)
+      assert.ok(read.metadata?.text === text)
     }
   }),
   it("tells a caller's own $blob keys from its own references (R13)", async ({ store }) => {
@@ -166,14 +166,14 @@ export const blobCases: readonly ContractCase[] = [
     ]
     for (const meta of metas) {
       const blocks: Block[] = [call(input), { type: 'other', $blob: hash, bytes: 3 }, call({ big, $blob: 1 })]
-      const read = await roundTrip(store, { role: 'assistant', content: blocks, meta })
+      const read = await roundTrip(store, { role: 'assistant', content: blocks, metadata: meta })
       assert.equal(JSON.stringify(read.content), JSON.stringify(blocks))
-      assert.equal(JSON.stringify(read.meta), JSON.stringify(meta))
+      assert.equal(JSON.stringify(read.metadata), JSON.stringify(meta))
     }
   }),
   it("uses the caller's own keys in pointers, even if they are called $blob", async ({ store }) => {
     const meta = { $blob: 'x'.repeat(limit + 1), $$blob: { text: 'y'.repeat(limit + 1) } }
-    const { blobs } = await roundTrip(store, { ...say('x'), meta })
+    const { blobs } = await roundTrip(store, { ...say('x'), metadata: meta })
     assert.deepEqual(
       blobs.map(blob => blob.pointer),
       ['/meta/$blob', '/meta/$$blob/text'],
@@ -183,9 +183,9 @@ export const blobCases: readonly ContractCase[] = [
     const big = 'x'.repeat(limit + 1)
     const hostile = JSON.parse(`{"__proto__":{"big":"${big}"},"constructor":"${big}","a":1}`) as JsonObject
     const block = JSON.parse(`{"type":"image","mime":"m","__proto__":{"x":1},"url":"${big}"}`) as Block
-    const read = await roundTrip(store, { role: 'user', content: [call(hostile), block], meta: hostile })
+    const read = await roundTrip(store, { role: 'user', content: [call(hostile), block], metadata: hostile })
     assert.equal(JSON.stringify(read.content), JSON.stringify([call(hostile), block]))
-    assert.equal(JSON.stringify(read.meta), JSON.stringify(hostile))
+    assert.equal(JSON.stringify(read.metadata), JSON.stringify(hostile))
     assert.equal(({} as { big?: string }).big, undefined)
   }),
   it('stores equal data once and keeps it as long as a message refers to it (S1-20)', async ({

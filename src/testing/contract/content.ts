@@ -25,11 +25,11 @@ async function keeps(store: Store, blocks: readonly Block[], meta?: JsonObject):
   const read = await roundTrip(store, {
     role: 'assistant',
     content: blocks,
-    ...(meta === undefined ? {} : { meta }),
+    ...(meta === undefined ? {} : { metadata: meta }),
   })
   assert.deepEqual(read.content, blocks)
   assert.equal(JSON.stringify(read.content), JSON.stringify(blocks))
-  assert.equal(JSON.stringify(read.meta), JSON.stringify(meta ?? null))
+  assert.equal(JSON.stringify(read.metadata), JSON.stringify(meta ?? null))
   return read
 }
 
@@ -82,8 +82,8 @@ export const contentCases: readonly ContractCase[] = [
       { type: 'tool_result', callId: 'c1', output: 'no such file', isError: true, metadata: { ms: 12 } },
     ]
     const meta = { run: 7 }
-    const read = await roundTrip(store, { role: 'tool', content: blocks, meta })
-    assert.deepEqual([read.role, read.content, read.meta], ['tool_result', blocks, meta])
+    const read = await roundTrip(store, { role: 'tool', content: blocks, metadata: meta })
+    assert.deepEqual([read.role, read.content, read.metadata], ['tool_result', blocks, meta])
     const branch = { conversationId: read.conversationId, name: 'main' }
     const { head } = await store.append(branch, read.id, [say('after it')])
     assert.equal((await store.getMessages([head]))[0]?.parentId, read.id)
@@ -130,14 +130,16 @@ export const contentCases: readonly ContractCase[] = [
     const block = { type: 'text', text: 'x', cache_control: { type: 'ephemeral' }, id: 'blk_1' } as Block
     await keeps(store, [block])
   }),
-  it("keeps the meta of a message apart from the message's own fields (S3-25, C10)", async ({ store }) => {
+  it("keeps the metadata of a message apart from the message's own fields (S3-25, C10)", async ({
+    store,
+  }) => {
     const meta = { id: 'mine', parentId: 'mine', createdAt: 'mine', blocks: [], role: 'mine', seq: -1 }
     const read = await keeps(store, [{ type: 'text', text: 'x' }], meta)
-    assert.deepEqual(read.meta, meta)
+    assert.deepEqual(read.metadata, meta)
     assert.deepEqual([read.role, read.seq, read.parentId], ['assistant', 0, null])
     assert.notEqual(read.id, 'mine')
-    assert.deepEqual((await roundTrip(store, { ...say('x'), meta: {} })).meta, {})
-    assert.equal((await roundTrip(store, say('x'))).meta, null)
+    assert.deepEqual((await roundTrip(store, { ...say('x'), metadata: {} })).metadata, {})
+    assert.equal((await roundTrip(store, say('x'))).metadata, null)
   }),
   it('keeps the order of keys, and empty and unusual keys', async ({ store }) => {
     const input = { z: 1, a: 2, '': 3, ' ': 4, 'a.b': 5, 'a/b~c': 6, '"': 7, '\\': 8, m: { y: 1, b: 2 } }
@@ -150,7 +152,7 @@ export const contentCases: readonly ContractCase[] = [
     ) as JsonObject
     const block = JSON.parse('{"type":"other","__proto__":{"type":"text"},"constructor":1}') as Block
     const read = await keeps(store, [call(hostile), block], hostile)
-    assert.ok(Object.hasOwn(read.meta!, '__proto__'))
+    assert.ok(Object.hasOwn(read.metadata!, '__proto__'))
     assert.ok(Object.hasOwn(read.content[1]!, '__proto__'))
     assert.equal(read.content[1]!.type, 'other')
     assert.equal(({} as { polluted?: boolean }).polluted, undefined)
@@ -214,10 +216,10 @@ export const contentCases: readonly ContractCase[] = [
     const read = await roundTrip(store, {
       role: 'user',
       content: [block as unknown as Block],
-      meta: { gone: undefined, here: 1 } as unknown as JsonObject,
+      metadata: { gone: undefined, here: 1 } as unknown as JsonObject,
     })
     assert.deepEqual(read.content, [{ type: 'text', text: 'x', metadata: { b: 1 } }])
-    assert.deepEqual(read.meta, { here: 1 })
+    assert.deepEqual(read.metadata, { here: 1 })
   }),
   it('accepts objects without a prototype and does not change its input', async ({ store }) => {
     const input = Object.freeze(Object.assign(Object.create(null), { a: 1, big: 'x'.repeat(20_000) }))

@@ -130,7 +130,7 @@ export const draftCases: readonly ContractCase[] = [
       { type: 'text', text: ' 4' },
     ])
     assert.deepEqual(
-      [message.role, message.parentId, message.seq, message.turn, message.meta, message.depth],
+      [message.role, message.parentId, message.seq, message.turn, message.metadata, message.depth],
       ['assistant', question, 4, 3, { interrupted: true }, 4],
     )
     assert.equal(message.createdAt.getTime(), clock.now)
@@ -162,7 +162,7 @@ export const draftCases: readonly ContractCase[] = [
       const { message } = await store.endTurn(id, 't1', end(status))
       const [stored] = await store.getMessages([message!])
       assert.deepEqual(texts([stored!]), ['half way'])
-      assert.deepEqual([stored?.meta, stored?.role], [meta, 'assistant'])
+      assert.deepEqual([stored?.metadata, stored?.role], [meta, 'assistant'])
     }
   }),
   it('stores the message of a draft on the branch of its turn after other branches have continued', async ({

@@ -35,7 +35,7 @@ export const erasingCases: readonly ContractCase[] = [
     const { conversation, branch } = await store.create()
     const { ids } = await store.append(branch, null, [
       say('before'),
-      { ...say('the secret is swordfish', 'assistant'), meta: { note: 'swordfish' }, label: 'kept' },
+      { ...say('the secret is swordfish', 'assistant'), metadata: { note: 'swordfish' }, label: 'kept' },
       say('after'),
     ])
     const before = await one(store, ids[1]!)
@@ -43,9 +43,9 @@ export const erasingCases: readonly ContractCase[] = [
     assert.equal(await store.eraseMessages([ids[1]!], why), 1)
     const after = await one(store, ids[1]!)
     assert.deepEqual(after.content, [])
-    assert.equal(after.meta, null)
+    assert.equal(after.metadata, null)
     assert.deepEqual(after.blobs, [])
-    assert.deepEqual(after.erased, { at: new Date(clock.now), ...why })
+    assert.deepEqual(after.erased, { erasedAt: new Date(clock.now), ...why })
     for (const field of ['id', 'conversationId', 'parentId', 'seq', 'depth', 'role', 'label'] as const) {
       assert.equal(after[field], before[field], field)
     }

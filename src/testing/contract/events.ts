@@ -24,11 +24,11 @@ export const eventsCases: readonly ContractCase[] = [
     await store.addEvents(id, [{ type: 'turn_started', data: { turn: 'a' } }, { type: 'tool_started' }])
     clock.now += 10
     const told = new Date('2020-02-02T02:02:02.002Z')
-    await store.addEvents(id, [{ type: 'tool_ended', at: told, data: { ok: true } }])
+    await store.addEvents(id, [{ type: 'tool_ended', createdAt: told, data: { ok: true } }])
     assert.deepEqual(await collectPages(page => store.listEvents(id, page)), [
-      { conversationId: id, n: 0, type: 'turn_started', at: now, data: { turn: 'a' } },
-      { conversationId: id, n: 1, type: 'tool_started', at: now, data: {} },
-      { conversationId: id, n: 2, type: 'tool_ended', at: told, data: { ok: true } },
+      { conversationId: id, n: 0, type: 'turn_started', createdAt: now, data: { turn: 'a' } },
+      { conversationId: id, n: 1, type: 'tool_started', createdAt: now, data: {} },
+      { conversationId: id, n: 2, type: 'tool_ended', createdAt: told, data: { ok: true } },
     ])
   }),
 
@@ -162,7 +162,7 @@ export const eventsCases: readonly ContractCase[] = [
       { type: 'no_such_type' as EventType },
       { type: 'plan', data: { n: Number.NaN } },
       { type: 'plan', data: [] as never },
-      { type: 'plan', at: new Date(Number.NaN) },
+      { type: 'plan', createdAt: new Date(Number.NaN) },
     ] as const
     for (const event of bad) {
       await rejects(store.addEvents(id, [{ type: 'plan' }, event]), 'invalid')

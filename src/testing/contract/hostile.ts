@@ -136,8 +136,8 @@ export const hostileCases: readonly ContractCase[] = [
     )
     const spans = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '24h']
     await refuses(store, each(/ttlMs/, spans), (_, ttlMs) => store.create({ ttlMs }))
-    await refuses(store, each(/events\[0\]\.at/, dates), (place, at) =>
-      store.addEvents(place.conversation.id, [{ type: 'plan', at }]),
+    await refuses(store, each(/events\[0\]\.createdAt/, dates), (place, at) =>
+      store.addEvents(place.conversation.id, [{ type: 'plan', createdAt: at }]),
     )
   }),
   it('refuses invalid turns: steps, statuses, holders and usage', async ({ store }) => {
@@ -216,7 +216,7 @@ export const hostileCases: readonly ContractCase[] = [
     const heads = ids.filter(([, id]) => id !== null)
     await refuses(store, heads, (place, id) => store.append(place.branch, id, [say('x')]))
     await refuses(store, heads, (place, id: MessageId) =>
-      store.append(place.branch, id, [say('x')], { onConflict: 'sibling' }),
+      store.append(place.branch, id, [say('x')], { onConflict: 'fork' }),
     )
   }),
   it('keeps unusual keys to the byte and distinguishes them (S0-13, S0-18, R13)', async ({ store }) => {

@@ -71,7 +71,7 @@ export const messageListCases: readonly ContractCase[] = [
   }),
   it('orders by seq, not by the time of the message (S0-26, S1-18)', async ({ store }) => {
     const { conversation, branch } = await store.create()
-    const at = (text: string, time: string) => ({ ...say(text), at: new Date(time) })
+    const at = (text: string, time: string) => ({ ...say(text), createdAt: new Date(time) })
     const { head } = await store.append(branch, null, [at('later', '2030-01-01T00:00:00Z')])
     await store.append(branch, head, [at('earlier', '1999-01-01T00:00:00Z'), say('now')])
     const conversationId = conversation.id

@@ -206,17 +206,19 @@ export const refusalCases: readonly ContractCase[] = [
       appendBlock(store),
     )
   }),
-  it('refuses such values in the meta of a message', async ({ store }) => {
-    const wrong = [null, [], 'x', 1, new Custom(), new Map()].map(meta => ['messages[1].meta', meta] as const)
-    await refuses(store, [...wrong, ...notJson('messages[1].meta')], (place, meta) =>
-      store.append(place.branch, place.ids[2], [say('good'), { ...say('bad'), meta }]),
+  it('refuses such values in the metadata of a message', async ({ store }) => {
+    const wrong = [null, [], 'x', 1, new Custom(), new Map()].map(
+      meta => ['messages[1].metadata', meta] as const,
+    )
+    await refuses(store, [...wrong, ...notJson('messages[1].metadata')], (place, meta) =>
+      store.append(place.branch, place.ids[2], [say('good'), { ...say('bad'), metadata: meta }]),
     )
   }),
   it('refuses circular and too deep nesting without a stack overflow (R11)', async ({ store }) => {
     const at = /^messages\[1\]\./
     await refuses(
       store,
-      bottomless().map(meta => [at, { ...say('bad'), meta }] as const),
+      bottomless().map(meta => [at, { ...say('bad'), metadata: meta }] as const),
       appendBad(store),
     )
     await refuses(
@@ -238,7 +240,7 @@ export const refusalCases: readonly ContractCase[] = [
     ]
     await refuses(
       store,
-      times.map(at => ['messages[1].at', { ...say('x'), at }] as const),
+      times.map(createdAt => ['messages[1].createdAt', { ...say('x'), createdAt }] as const),
       appendBad(store),
     )
   }),
@@ -267,7 +269,7 @@ export const refusalCases: readonly ContractCase[] = [
           { role: 'tool', content: [{ type: 'tool_result', callId: 'c', output: huge }] },
         ],
         ['messages[1].content[0].a.b[0]', { role: 'user', content: [{ type: 'odd', a: { b: [huge] } }] }],
-        ['messages[1].meta.raw', { ...say('x'), meta: { raw: huge } }],
+        ['messages[1].metadata.raw', { ...say('x'), metadata: { raw: huge } }],
       ],
       appendBad(store),
     )

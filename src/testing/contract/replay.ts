@@ -50,7 +50,7 @@ export const replayCases: readonly ContractCase[] = [
       ...say('said', 'tool_result'),
       tokens: 99,
       label: 'again',
-      at: new Date(clock.now),
+      createdAt: new Date(clock.now),
     }
     const again = await store.append(branch, ids[2], [retry], {
       turn: { key: 't1', step: 0, usage, status: 'failed', model: 'other' },
@@ -63,7 +63,7 @@ export const replayCases: readonly ContractCase[] = [
     const { tokensUsed, cost } = await store.getConversation(conversation.id)
     assert.deepEqual([tokensUsed, cost], [15, 0.5])
   }),
-  it('refuses the same turn key and step with other content, roles, meta or number of messages (P4)', async ({
+  it('refuses the same turn key and step with other content, roles, metadata or number of messages (P4)', async ({
     store,
   }) => {
     const { conversation, branch, ids } = await startConversation(store)
@@ -75,7 +75,7 @@ export const replayCases: readonly ContractCase[] = [
       [say('question')],
       [say('question'), say('answer', 'assistant'), say('more')],
       [say('answer', 'assistant'), say('question')],
-      [say('question'), { ...say('answer', 'assistant'), meta: { n: 1 } }],
+      [say('question'), { ...say('answer', 'assistant'), metadata: { n: 1 } }],
       [say('question'), { role: 'assistant', content: [{ type: 'text', text: 'answer' }] }],
     ]
     for (const other of others) {

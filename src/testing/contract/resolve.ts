@@ -43,7 +43,7 @@ async function twins(
 ): Promise<{ prefix: string; message: MessageId; conversation: ConversationId }> {
   const home = await store.create()
   const { at, id: message } = timeOfHexLikeRoot(home.conversation.id, 'twin')
-  const { head } = await store.append(home.branch, null, [{ role: 'user', content: 'twin', at }])
+  const { head } = await store.append(home.branch, null, [{ role: 'user', content: 'twin', createdAt: at }])
   assert.equal(head, message)
   const prefix = message.slice(0, 6)
   const { conversation } = await store.create({ id: id(`${prefix}00-0000-4000-8000-000000000000`) })

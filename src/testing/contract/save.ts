@@ -117,19 +117,19 @@ export const saveCases: readonly ContractCase[] = [
       [3, 4, 5, 6],
     )
   }),
-  it('keeps labels, blocks, meta and times unchanged (S3-80, S3-32)', async ({ store }) => {
+  it('keeps labels, blocks, metadata and times unchanged (S3-80, S3-32)', async ({ store }) => {
     const { conversation } = await store.create()
     const message: NewMessage = {
       role: 'tool',
       content: [{ type: 'tool_result', callId: 'call-1', output: { ok: false }, isError: true }],
-      meta: { run: 7 },
-      at: new Date('2020-02-02T02:02:02.002Z'),
+      metadata: { run: 7 },
+      createdAt: new Date('2020-02-02T02:02:02.002Z'),
       label: 'subagent:code-review:a1b2c3d4',
     }
     const [id] = await store.save(conversation.id, [{ message, parent: null }])
     const [stored] = await store.getMessages([id])
     assert.equal(stored?.role, 'tool_result')
-    assert.deepEqual([stored?.content, stored?.meta, stored?.plain], [message.content, { run: 7 }, false])
+    assert.deepEqual([stored?.content, stored?.metadata, stored?.plain], [message.content, { run: 7 }, false])
     assert.equal(stored?.label, 'subagent:code-review:a1b2c3d4')
     assert.equal(stored?.createdAt.toISOString(), '2020-02-02T02:02:02.002Z')
   }),

@@ -86,7 +86,7 @@ export const searchChangesCases: readonly ContractCase[] = [
     const { conversation } = await store.create()
     const years = [9999, 1970, 2500, 9000, 2249, 2026, 2248, 3000, 8000, 2247, 1971, 5000]
     const items = years.map(year => ({
-      message: { ...say(`comet of ${year}`), at: new Date(Date.UTC(year, 5, 1)) },
+      message: { ...say(`comet of ${year}`), createdAt: new Date(Date.UTC(year, 5, 1)) },
       parent: null,
     }))
     await store.save(conversation.id, items)
@@ -198,8 +198,8 @@ export const searchChangesCases: readonly ContractCase[] = [
     const newest = await appendTexts(store, branch, 'a new heron')
     const at = new Date('2019-05-05T00:00:00Z')
     const ids = await store.save(conversation.id, [
-      { message: { ...say('an old heron'), at }, parent: null },
-      { message: { ...say('an older heron'), at: new Date(0) }, parent: null },
+      { message: { ...say('an old heron'), createdAt: at }, parent: null },
+      { message: { ...say('an older heron'), createdAt: new Date(0) }, parent: null },
     ])
     assert.deepEqual(await hits(store, 'heron'), [newest.head, ...ids])
     assert.deepEqual(await hits(store, 'heron before:2020-01-01'), [...ids])

@@ -18,7 +18,7 @@ import {
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('siblings and races')
-const sibling = { onConflict: 'sibling' } as const
+const sibling = { onConflict: 'fork' } as const
 
 function split<T>(results: readonly PromiseSettledResult<T>[]): { won: T[]; lost: unknown[] } {
   const won: T[] = []
@@ -36,7 +36,7 @@ export const siblingCases: readonly ContractCase[] = [
   }) => {
     const { conversation, branch, ids } = await startConversation(store, { key: 'cli:default' })
     const made = await store.append(branch, ids[1], [say('late'), say('answer', 'assistant')], sibling)
-    assert.equal(made.outcome, 'sibling')
+    assert.equal(made.outcome, 'forked')
     assert.deepEqual(made.branch, { conversationId: conversation.id, name: 'main-2' })
     assert.equal(made.head, made.ids[1])
     assert.deepEqual(await said(store, made.branch), ['one', 'two', 'late', 'answer'])
@@ -77,7 +77,7 @@ export const siblingCases: readonly ContractCase[] = [
   }) => {
     const { branch } = await startConversation(store)
     const made = await store.append(branch, null, [say('another root')], sibling)
-    assert.equal(made.outcome, 'sibling')
+    assert.equal(made.outcome, 'forked')
     const [root] = await store.getMessages(made.ids)
     assert.deepEqual([root?.parentId, root?.depth, root?.seq], [null, 0, 3])
     assert.deepEqual(await said(store, made.branch), ['another root'])
@@ -103,7 +103,7 @@ export const siblingCases: readonly ContractCase[] = [
     const { head } = await store.append(branch, ids[2], [say('held')], { turn: mine })
     const yours = { key: 't2', step: 0, status: 'open', holder: holder(2) } as const
     const made = await store.append(branch, head, [say('beside')], { turn: yours, ...sibling })
-    assert.deepEqual([made.outcome, made.branch.name], ['sibling', 'main-2'])
+    assert.deepEqual([made.outcome, made.branch.name], ['forked', 'main-2'])
     assert.deepEqual(await said(store, made.branch), ['one', 'two', 'three', 'held', 'beside'])
     await rejects(store.append(made.branch, made.head, [say('third')]), 'busy')
     const next = await store.append(made.branch, made.head, [say('answer', 'assistant')], {

@@ -147,8 +147,8 @@ export const structureCases: readonly ContractCase[] = [
   }),
   it('shows the fork of a lost race, and a second root next to an answer', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
-    await store.append(branch, ids[0], [say('late')], { onConflict: 'sibling' })
-    await store.append(branch, null, [say('root')], { onConflict: 'sibling' })
+    await store.append(branch, ids[0], [say('late')], { onConflict: 'fork' })
+    await store.append(branch, null, [say('root')], { onConflict: 'fork' })
     assert.deepEqual(shape(await checkRuns(store, conversation.id)), [
       [0, 0, null],
       [1, 2, 0],

@@ -74,7 +74,7 @@ export const trashCases: readonly ContractCase[] = [
     const before = await store.versionOf(id)
     const writes: Record<string, () => Promise<unknown>> = {
       append: () => store.append(branch, ids[2], [say('four')]),
-      'append aside': () => store.append(branch, null, [say('four')], { onConflict: 'sibling' }),
+      'append aside': () => store.append(branch, null, [say('four')], { onConflict: 'fork' }),
       save: () => store.save(id, [{ message: say('four'), parent: null }]),
       setLabel: () => store.setLabel(ids[0], 'label'),
       updateConversation: () => store.updateConversation(id, { title: 'new' }),

@@ -75,9 +75,9 @@ export const verifyingCases: readonly ContractCase[] = [
     clock.now += 1_000
     const { branch } = await startConversation(store)
     await appendTexts(store, branch, ...Array.from({ length: 9 }, (_, i) => `${i}`))
-    const { messages, conversations } = await store.verify({ newest: 5 })
+    const { messages, conversations } = await store.verify({ sampleSize: 5 })
     assert.deepEqual([messages, conversations], [5, 1])
-    assert.equal((await store.verify({ newest: 14 })).messages, 14)
+    assert.equal((await store.verify({ sampleSize: 14 })).messages, 14)
   }),
   it('notes a call without a result, unless its turn is incomplete', async ({ store }) => {
     const { branch } = await store.create()

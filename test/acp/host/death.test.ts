@@ -30,7 +30,7 @@ describe('an agent that dies in the middle of an answer', () => {
         /it ended \(code 1\)\. What was said is kept; the next message starts it again/,
       )
       const last = (await hosting.said('talk')).at(-1)!
-      expect([last.role, textOf(last), last.meta]).toEqual(['assistant', half, { interrupted: true }])
+      expect([last.role, textOf(last), last.metadata]).toEqual(['assistant', half, { interrupted: true }])
       const { memory } = await host.say('talk', third)
       expect(memory).toMatchObject({ outcome, injected })
       expectOnce(hosting, first, answerMarker(1), second, half, third)

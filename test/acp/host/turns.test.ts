@@ -145,7 +145,7 @@ describe('a turn', () => {
       text: 'HALF an answer',
     })
     const [, answer] = await hosting.said('talk')
-    expect([textOf(answer!), answer!.meta]).toEqual(['HALF an answer', { interrupted: true }])
+    expect([textOf(answer!), answer!.metadata]).toEqual(['HALF an answer', { interrupted: true }])
     const [pid] = host.agents()
     const { memory } = await host.say('talk', second)
     expect(memory).toBeUndefined()

@@ -300,7 +300,7 @@ describe('a message without all of its text', () => {
   })
 
   it('is found by its answer if it was erased or is an image, and is not injected', () => {
-    const erased = { content: [], erased: { at: new Date(0), by: 'me', reason: 'private' } }
+    const erased = { content: [], erased: { erasedAt: new Date(0), by: 'me', reason: 'private' } }
     const stored = path(
       user('one'),
       assistant('1'),

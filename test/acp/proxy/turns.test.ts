@@ -73,7 +73,7 @@ describe('a turn behind the proxy', () => {
     expect(await prompted).toEqual({ stopReason: 'cancelled' })
     await using store = await storeOf(stage)
     const { branch, messages } = await pathIn(store)
-    expect(messages.at(-1)).toMatchObject({ role: 'assistant', meta: { interrupted: true } })
+    expect(messages.at(-1)).toMatchObject({ role: 'assistant', metadata: { interrupted: true } })
     expect((await collectPages(page => store.listTurns(branch.conversationId, page)))[0]).toMatchObject({
       status: 'interrupted',
     })

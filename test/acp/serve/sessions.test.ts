@@ -166,7 +166,7 @@ describe('a session of our own agent', () => {
     const ids: string[] = []
     for (let n = 0; n < 55; n++) {
       const { conversation, branch } = await here.store.create({ directory: '/', title: `talk ${n}` })
-      await here.store.append(branch, null, [{ role: 'user', content: 'hi', at: new Date(1_000 * n) }])
+      await here.store.append(branch, null, [{ role: 'user', content: 'hi', createdAt: new Date(1_000 * n) }])
       ids.unshift(conversation.id)
     }
     const first = await here.editor.agent.request('session/list', { cwd: '/' })

@@ -43,7 +43,7 @@ async function stored({ store, branch }: Place): Promise<readonly string[]> {
   return head === null ? [] : (await pathOf(store, head)).map(inShort)
 }
 
-function inShort({ role, content: blocks, meta }: Message): string {
+function inShort({ role, content: blocks, metadata: meta }: Message): string {
   const parts = blocks.map(block => {
     if (block.type === 'tool_call') return `call ${String(block.callId)}`
     if (block.type === 'tool_result') return `result ${String(block.callId)}`

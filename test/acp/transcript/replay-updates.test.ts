@@ -142,7 +142,7 @@ describe('a replay', () => {
   })
 
   it('contains erased messages as erased', () => {
-    const erased = { content: [], erased: { at: new Date(0), by: 'me', reason: 'private' } }
+    const erased = { content: [], erased: { erasedAt: new Date(0), by: 'me', reason: 'private' } }
     const messages = path(
       { ...user(), ...erased },
       assistant(called('a')),

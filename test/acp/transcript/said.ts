@@ -13,7 +13,7 @@ export function path(...said: readonly Said[]): readonly Message[] {
     role,
     content: blocks,
     plain: false,
-    meta: null,
+    metadata: null,
     createdAt: new Date(0),
     tokens: 0,
     pathTokens: 0,

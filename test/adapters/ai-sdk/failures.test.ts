@@ -67,7 +67,7 @@ describe('recordTo and a failing model', () => {
     expect(await said(store, place)).toEqual(['user: hi', 'assistant: half an '])
     expect((await turns(store, place))[0]).toMatch(/^(failed|interrupted) main 0-1$/)
     const [, half] = await pathOf(store, (await store.getBranch(place)).head!)
-    expect(half?.meta).toMatchObject({ [(await turns(store, place))[0]!.split(' ')[0]!]: true })
+    expect(half?.metadata).toMatchObject({ [(await turns(store, place))[0]!.split(' ')[0]!]: true })
     // After a repeated call, the answer is on a sibling branch.
     await ask()
     expect(await said(store, await recorded.place())).toEqual(['user: hi', 'assistant: whole'])

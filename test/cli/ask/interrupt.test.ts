@@ -27,7 +27,7 @@ describe('an interrupted answer', () => {
       await using store = await storeOf(here)
       const { message } = await store.resolve(id!)
       const [half] = await store.getMessages([message!])
-      expect(half).toMatchObject({ role: 'assistant', meta: { interrupted: true } })
+      expect(half).toMatchObject({ role: 'assistant', metadata: { interrupted: true } })
       expect(`${textOf(half!)}\n`).toBe(stdout)
       const next = await here.skein(['what did you say?'])
       expect(next.stdout).toContain('one two three')
@@ -57,7 +57,7 @@ describe('an interrupted answer', () => {
     const [listed] = (await store.listConversations()).items
     expect(await collectPages(page => store.listTurns(listed!.id, { status: 'open', ...page }))).toEqual([])
     const [half] = await store.getMessages([listed!.branch.head!])
-    expect(half).toMatchObject({ role: 'assistant', meta: { interrupted: true } })
+    expect(half).toMatchObject({ role: 'assistant', metadata: { interrupted: true } })
     expect(textOf(half!).startsWith(stdout.trim())).toBe(true)
   })
 

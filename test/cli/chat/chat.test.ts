@@ -76,7 +76,7 @@ describe('chat on a terminal', () => {
     const last = branches[0]!.path.at(-1)!
     expect(last.id.startsWith(id)).toBe(true)
     expect(last.role).toBe('assistant')
-    expect(last.meta).toMatchObject({ interrupted: true })
+    expect(last.metadata).toMatchObject({ interrupted: true })
     expect(JSON.stringify(last.content)).toMatch(/one two/)
     expect(JSON.stringify(last.content)).not.toMatch(/ten/)
   })

@@ -23,7 +23,7 @@ test('verify reports no findings for intact data: large texts, media, erased and
           { type: 'file', mime: 'application/pdf', data: Buffer.alloc(30_000, 7).toString('base64') },
           { type: 'text', text: '\ud800 lone', metadata: { $blob: 'own', list: [1, -0, 1e21, null, true] } },
         ],
-        meta: { big: 'y'.repeat(20_000), 2: 'b', 1: 'a', ['__proto__']: 1 },
+        metadata: { big: 'y'.repeat(20_000), 2: 'b', 1: 'a', ['__proto__']: 1 },
       },
       'to be erased',
     )

@@ -36,7 +36,7 @@ export async function fill(store: Store, directory: string, now: number): Promis
 
   const elsewhere = await store.create({ directory: '/elsewhere', title: 'Somewhere else' })
   await store.append(elsewhere.branch, null, [
-    { role: 'user', content: 'a secure context elsewhere', at: at(3) },
+    { role: 'user', content: 'a secure context elsewhere', createdAt: at(3) },
   ])
   const trashed = await store.create({ directory, title: 'Thrown away' })
   await store.trash(trashed.conversation.id)
@@ -46,7 +46,9 @@ export async function fill(store: Store, directory: string, now: number): Promis
     model: 'gpt-5.2',
     tags: ['work'],
   })
-  await store.append(other.branch, null, [{ role: 'user', content: hostile, at: new Date(now - 9 * day) }])
+  await store.append(other.branch, null, [
+    { role: 'user', content: hostile, createdAt: new Date(now - 9 * day) },
+  ])
 
   const { conversation, branch } = await store.create({
     directory,
@@ -59,7 +61,7 @@ export async function fill(store: Store, directory: string, now: number): Promis
     branch,
     null,
     [
-      { role: 'user', content: 'Staging drops every websocket at 02:00. Why?', at: at(30) },
+      { role: 'user', content: 'Staging drops every websocket at 02:00. Why?', createdAt: at(30) },
       {
         role: 'assistant',
         content: [
@@ -69,14 +71,14 @@ export async function fill(store: Store, directory: string, now: number): Promis
             text: 'The certificate reload.\n\n```ts\nserver.reload()\n```\n\nAnd then:\n\n~~~sh\nmake storm\n~~~',
           },
         ],
-        at: at(29.9),
+        createdAt: at(29.9),
       },
     ],
     { turn: { key: '1', step: 0, model, usage: { input: 66_000, output: 1_200, cost: 0.05 } } },
   )
   const poll = await store.append(branch, begin.head, [
-    { role: 'user', content: 'Poll instead of push?', at: at(20) },
-    { role: 'assistant', content: 'Polling every 15 s costs 4,000 requests.', at: at(19.9) },
+    { role: 'user', content: 'Poll instead of push?', createdAt: at(20) },
+    { role: 'assistant', content: 'Polling every 15 s costs 4,000 requests.', createdAt: at(19.9) },
   ])
   const fork = await store.createBranch(conversation.id, begin.head, { name: 'full-jitter' })
   await store.activateBranch(fork)
@@ -84,21 +86,26 @@ export async function fill(store: Store, directory: string, now: number): Promis
     fork,
     begin.head,
     [
-      { role: 'user', content: 'Use full jitter with a 30 s cap.', at: at(2) },
+      { role: 'user', content: 'Use full jitter with a 30 s cap.', createdAt: at(2) },
       {
         role: 'assistant',
         content: [
           { type: 'text', text: 'Two changes: the server swaps its secure context in place.' },
           { type: 'tool_call', callId: 'c1', name: 'bash', input: { command: 'npm test -- reconnect' } },
         ],
-        at: at(1.9),
+        createdAt: at(1.9),
       },
       {
         role: 'tool_result',
         content: [{ type: 'tool_result', callId: 'c1', output: '41 run\n2 of 41 failed', isError: true }],
-        at: at(1.8),
+        createdAt: at(1.8),
       },
-      { role: 'assistant', content: 'Both tests read the wall', at: at(1.7), meta: { interrupted: true } },
+      {
+        role: 'assistant',
+        content: 'Both tests read the wall',
+        createdAt: at(1.7),
+        metadata: { interrupted: true },
+      },
     ],
     { turn: { key: '2', step: 0, status: 'open', holder, model, usage: { input: 74_000, output: 300 } } },
   )

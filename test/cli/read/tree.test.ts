@@ -38,7 +38,7 @@ describe('the lines of a tree', () => {
     await using store = await openStore(':memory:')
     const { conversation } = await store.create()
     const said = (text: string, day: number, parent: number | null) => ({
-      message: { role: 'user', content: text, at: new Date(2026, 0, day) } as const,
+      message: { role: 'user', content: text, createdAt: new Date(2026, 0, day) } as const,
       parent: parent === null ? null : { item: parent },
     })
     await store.save(conversation.id, [

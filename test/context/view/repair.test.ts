@@ -17,7 +17,7 @@ import {
 
 const view = (...said: readonly Said[]) => lines(repair(pathOf(...said)))
 const erased = (said: Said): Said => ({ ...said, erased: true })
-const marked = (said: Said, meta: JsonObject): Said => ({ ...said, meta })
+const marked = (said: Said, metadata: JsonObject): Said => ({ ...said, metadata })
 
 describe('repair of calls and results', () => {
   it('joins the results of parallel calls, in the order of the calls (rule 3)', () => {

@@ -67,7 +67,7 @@ it('gives a call of a failed turn a result that says so (R27)', async () => {
     'tool_result: a = "[no result: the turn failed, outcome unknown]"',
     'assistant: It is de',
   ])
-  expect(path.map(({ role, meta }) => [role, meta])).toEqual([
+  expect(path.map(({ role, metadata: meta }) => [role, meta])).toEqual([
     ['user', null],
     ['assistant', null],
     ['assistant', { failed: true }],

@@ -163,7 +163,7 @@ async function told(kind: 'quick' | 'whole', sequence: readonly Step[]): Promise
           usage,
         },
       }),
-      ...(sibling && { onConflict: 'sibling' }),
+      ...(sibling && { onConflict: 'fork' }),
     }
     const answer = store.append({ conversationId: id, name: step.on }, expected, messages as never, options)
     answers.push(await answer.catch((error: Error & { code?: string }) => [error.code, error.message]))

@@ -33,7 +33,7 @@ it('stores every time as an integer of milliseconds since 1970 (S0-27)', async (
   const store = await openSqliteStore(file)
   const { branch } = await store.create({ expiresAt: new Date(4_000_000_000_000) })
   const at = new Date('2026-01-02T03:04:05.678Z')
-  await store.append(branch, null, [{ ...question, at }])
+  await store.append(branch, null, [{ ...question, createdAt: at }])
   await store.close()
   const db = new BetterSqlite3(file, { readonly: true })
   onTestFinished(() => void db.close())
