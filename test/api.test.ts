@@ -81,10 +81,7 @@ it('skein/testing exports these names', () => {
 
 it('skein/context exports these names', () => {
   expect(Object.keys(context).sort()).toEqual([
-    'afterRefusal',
-    'afterUsage',
     'asText',
-    'calibrated',
     'countByCharacters',
     'exactCounter',
     'fit',
@@ -92,9 +89,7 @@ it('skein/context exports these names', () => {
     'readContext',
     'readHistory',
     'repair',
-    'shrinkSteps',
     'summarize',
-    'uncalibrated',
     'windowOf',
   ])
 })

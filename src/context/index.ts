@@ -10,16 +10,14 @@
 // - `text/`: a conversation as one text, for agents that accept only text (`asText`)
 // May import core only. No I/O of its own: a store and a model are parameters.
 
-export type { Calibration } from './fit/calibrate.ts'
-export { afterRefusal, afterUsage, calibrated, uncalibrated } from './fit/calibrate.ts'
 export { countByCharacters, exactCounter } from './fit/count.ts'
 export { fit } from './fit/fit.ts'
 export type { ModelWindow, WindowOverrides } from './fit/model-windows.ts'
 export { windowOf } from './fit/model-windows.ts'
 export type { CountTokens, CutMessage, Fitted, LeftOut, LeftReason, Pinned, Window } from './fit/window.ts'
-export { shrinkSteps } from './fit/window.ts'
-export type { ContextReader, ReadContext, ReadContextOptions, ReadHistory } from './read-context.ts'
+export type { ReadContext, ReadContextOptions, ReadHistory } from './read-context.ts'
 export { readContext, readHistory } from './read-context.ts'
+export type { ContextReader } from './summary/newest-summary.ts'
 export type { SummarizeOptions, SummaryOutcome, SummaryStore } from './summary/summarize.ts'
 export { summarize } from './summary/summarize.ts'
 export { needsSummary } from './summary/summary-plan.ts'

@@ -5,13 +5,10 @@ import type { Summary } from '../core/summary.ts'
 import { estimateTokens } from '../core/tokens.ts'
 import { fit } from './fit/fit.ts'
 import { budgetOf, type CountTokens, type Fitted, type Pinned, type Window } from './fit/window.ts'
-import { type CoveringSummary, newestSummary, type SummaryReader } from './summary/newest-summary.ts'
+import { type ContextReader, type CoveringSummary, newestSummary } from './summary/newest-summary.ts'
 import { shortenResults } from './view/shorten-results.ts'
 
-/** The methods of a store that reading a context needs. Not `path`: the cost depends on the window, not the
- *  history. */
-export type ContextReader = SummaryReader
-
+/** What `readContext` reads, and how it counts. */
 export interface ReadContextOptions {
   /** Counts tokens, instead of the counts that are stored with the messages. */
   readonly count?: CountTokens
@@ -31,6 +28,7 @@ export interface ReadHistory {
   readonly messages: readonly Message[]
   /** How many messages of the path precede those, and their tokens. */
   readonly older: number
+  /** The tokens of the older messages, as stored. */
   readonly olderTokens: number
   /** The summary of the beginning of the path, if there is one and `options.summary` is not `none`. */
   readonly summary: Summary | null
@@ -42,6 +40,7 @@ export interface ReadHistory {
 
 /** The context at a message, and the history that it was made of. */
 export interface ReadContext extends ReadHistory {
+  /** The context for the model, and what is not in it. */
   readonly fitted: Fitted
 }
 

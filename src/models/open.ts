@@ -13,13 +13,20 @@ import type { ModelOfOptions } from './wrap.ts'
 /** The providers that `openModel` knows. */
 export type ProviderName = 'openai' | 'anthropic' | 'google' | 'ollama' | 'compatible'
 
+/** Keys, addresses and retries of a provider. They take precedence over the environment. */
 export interface OpenModelOptions {
   /** The environment. Default: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** API keys by provider. Default: the provider's variable, such as `ANTHROPIC_API_KEY`. */
   readonly keys?: Readonly<Partial<Record<ProviderName, string>>>
+  /** Addresses by provider, for proxies and compatible servers. Default: the provider's variable, or its own
+   *  address. */
   readonly baseUrls?: Readonly<Partial<Record<ProviderName, string>>>
+  /** Makes the requests. Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
+  /** When to retry a failed call. `false` disables retries. */
   readonly retry?: ModelOfOptions['retry']
+  /** Further options for each call, by provider: `{ anthropic: { thinking: … } }`. */
   readonly providerOptions?: ModelOfOptions['providerOptions']
 }
 

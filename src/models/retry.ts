@@ -3,6 +3,7 @@ import type { Model, ModelEvent, ModelRequest } from '../core/model.ts'
 import { retryChannel } from '../system/debug.ts'
 import { sleep as realSleep, type Sleep } from '../system/sleep.ts'
 
+/** When and how often a failed call is repeated. */
 export interface RetryPolicy {
   /** Most attempts, including the first. Default: 3. */
   readonly tries?: number
@@ -12,6 +13,7 @@ export interface RetryPolicy {
   readonly longestDelayMs?: number
   /** A random number from 0 to 1, to spread the retries of many clients. */
   readonly random?: () => number
+  /** Waits between two attempts. Default: a timer. Tests inject another one. */
   readonly sleep?: Sleep
 }
 

@@ -11,18 +11,25 @@ import { answerFor } from './scripted-answers.ts'
 
 /** A tool call in a script. Default id: a new one. */
 export interface ScriptedCall {
+  /** The name of the tool. */
   readonly name: string
+  /** The arguments of the call. */
   readonly input: Json
+  /** Identifies the call. Has to be unique in a conversation. */
   readonly id?: string
 }
 
 /** An answer of a script: thinking first, then text, then calls. */
 export interface ScriptedAnswer {
+  /** A thinking block before the text. Default: none. */
   readonly thinking?: string
+  /** The text, which is streamed word by word. Default: none. */
   readonly text?: string
+  /** Tool calls after the text. Default: none. */
   readonly calls?: readonly ScriptedCall[]
   /** Default: `tool_calls` if there are calls, otherwise `stop`. */
   readonly finish?: Finish
+  /** The usage to report. Default: characters / 4 of the request and of the answer. */
   readonly usage?: Usage
   /** The delay before each piece. */
   readonly delayMs?: number
@@ -36,9 +43,20 @@ export interface ScriptedAnswer {
 export type ScriptedReply =
   | string
   | ScriptedAnswer
-  | { readonly fail: number; readonly message?: string; readonly retryAfterMs?: number }
-  | { readonly overflow: number }
+  | {
+      /** Fails with this HTTP status. 408, 429 and 5xx are retryable. */
+      readonly fail: number
+      /** The text of the error. */
+      readonly message?: string
+      /** The wait that the provider asks for, in milliseconds. */
+      readonly retryAfterMs?: number
+    }
+  | {
+      /** Refuses the context as too long, for a window of this many tokens. */
+      readonly overflow: number
+    }
 
+/** What a scripted model answers, and how fast. */
 export interface ScriptedOptions {
   /** Default: `scripted`. */
   readonly id?: string
@@ -51,6 +69,7 @@ export interface ScriptedOptions {
   readonly newId?: () => string
   /** The default delay before each piece of an answer. */
   readonly delayMs?: number
+  /** Waits for `delayMs`. Default: a timer. Tests inject another one. */
   readonly sleep?: Sleep
 }
 

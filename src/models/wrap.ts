@@ -24,6 +24,7 @@ import { promptOf } from './prompt.ts'
 import { type RetryPolicy, retried } from './retry.ts'
 import { type ToolNames, toolNames } from './tool-names.ts'
 
+/** How a model of the AI SDK becomes one of ours. */
 export interface ModelOfOptions {
   /** The id of the model. Default: `<provider>/<model>` of the AI SDK. */
   readonly id?: string

@@ -15,6 +15,7 @@ export interface RecorderLimits {
   readonly waitingCharacters: number
 }
 
+/** The limits that apply where `BeginTurn.limits` names none. */
 export const defaultLimits: RecorderLimits = {
   draftEveryMs: 100,
   renewEveryMs: 10_000,

@@ -16,11 +16,13 @@ export interface Trouble {
    *  stored; `taken_over` if another process ended the turn because its lease had expired, or moved its
    *  branch: later messages go to a sibling branch if necessary, with a new key, and nothing is lost. */
   readonly kind: 'degraded' | 'recovered' | 'unsaved' | 'lost' | 'taken_over'
+  /** The error of the store. After an outage, `recovered` repeats the error that began it. */
   readonly error: unknown
   /** How many writes are queued. */
   readonly waiting: number
 }
 
+/** What opens a turn, and what to do if the branch is not free. */
 export interface BeginTurn {
   /** The messages that open the turn, usually one message of the user. They are stored before `beginTurn`
    *  returns. Empty to continue the turn at the end of the branch, if it was interrupted or failed; if there
@@ -37,25 +39,33 @@ export interface BeginTurn {
   /** The newest message that the caller knows. Default: the head of the branch. If the branch has moved,
    *  `onMoved` decides: throw ConflictError (default), or fork to a new sibling branch. */
   readonly expectedHead?: MessageId | null
+  /** Applies if the head differs from `expectedHead`. Default: `refuse`. */
   readonly onMoved?: 'refuse' | 'fork'
+  /** The model of the turn, stored with it. A step may name another one. */
   readonly model?: string
   /** The system prompt of this turn. Its hash is stored with the turn. */
   readonly prompt?: string
+  /** Called when storage fails or recovers. The turn continues. */
   readonly onTrouble?: (trouble: Trouble) => void
   /** Stops waiting for the branch. */
   readonly signal?: AbortSignal
+  /** Replaces single values of `defaultLimits`. */
   readonly limits?: Partial<RecorderLimits>
 }
 
 /** A recorded step. `ids` is null if it is queued, or in the mode `at_once`. */
 export interface RecordedStep {
+  /** The ids of the stored messages, in the order given. */
   readonly ids: NonEmpty<MessageId> | null
 }
 
 /** How a turn ended, and how much of it is stored. */
 export interface TurnReport {
+  /** The status as stored. It differs from the given one if another process has ended the turn. */
   readonly status: Exclude<TurnStatus, 'open'>
+  /** The branch that the messages are on. */
   readonly branch: BranchRef
+  /** The newest stored message of the turn's path. Null if nothing is stored. */
   readonly head: MessageId | null
   /** True if all messages are stored. */
   readonly saved: boolean
@@ -73,7 +83,9 @@ export interface TurnReport {
 /** The end of a path: its newest stored message, and the queued messages after it, oldest first, including
  *  those of earlier turns. */
 export interface PathPosition {
+  /** The newest stored message. Null if the path has none. */
   readonly head: MessageId | null
+  /** Queued messages that follow it. */
   readonly unsaved: readonly NewMessage[]
 }
 

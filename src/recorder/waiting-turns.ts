@@ -50,6 +50,7 @@ export function waitingTurn(store: object, ref: BranchRef): WaitingTurn | undefi
 
 /** The messages that ended turns of this process have not stored yet, and why. */
 export interface Unsaved {
+  /** The queued messages, oldest first. */
   readonly messages: readonly NewMessage[]
   /** The error of the first write that failed; null if there are no messages. */
   readonly reason: string | null

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type ContextReader, type ReadContextOptions, readContext } from '../../src/context/read-context.ts'
+import { type ReadContextOptions, readContext } from '../../src/context/read-context.ts'
+import type { ContextReader } from '../../src/context/summary/newest-summary.ts'
 import type { Block } from '../../src/core/block.ts'
 import type { BranchRef } from '../../src/core/branch.ts'
 import type { Holder } from '../../src/core/errors.ts'

@@ -2,7 +2,7 @@ import type { AgentEvent } from '../../agent/run/events.ts'
 import { errorText } from '../../core/error-text.ts'
 import { InvalidError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { AgentCommand, ProcessEnd, StartAgent } from '../process/agent-process.ts'
+import type { AgentCommand, ProcessEnd } from '../process/agent-process.ts'
 import { createAgentProcessSlot, exitDetails, type RunningAgent } from '../process/agent-process-slot.ts'
 import type { Seat } from '../seat/seat.ts'
 import { ConnectionEnded, internalError, methodNotFound } from '../wire/rpc-error.ts'
@@ -11,7 +11,6 @@ import { type AskPermission, parsePermission, permissionAnswer, permissionChoice
 
 export interface HostAgentOptions {
   readonly command: AgentCommand
-  readonly start?: StartAgent
   readonly onPermission: AskPermission
   readonly onStderr?: (text: string) => void
   /** The seat of a session, and the listener of its current turn. */
@@ -47,7 +46,6 @@ export function createHostAgent(options: HostAgentOptions): HostAgent {
   let isClosed = false
   const slot = createAgentProcessSlot({
     command: options.command,
-    ...(options.start ? { start: options.start } : {}),
     initialize,
     onLine,
     onEnd() {

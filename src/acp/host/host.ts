@@ -14,7 +14,7 @@ import { savedWithin } from '../../recorder/waiting-turns.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
 import { defaultInjection } from '../memory/history-text.ts'
 import type { MemoryOutcome, MemoryReport } from '../memory/memory-report.ts'
-import type { AgentCommand, StartAgent } from '../process/agent-process.ts'
+import type { AgentCommand } from '../process/agent-process.ts'
 import { createSeat, type Seat } from '../seat/seat.ts'
 import type { SeatStore } from '../seat/seat-prompt.ts'
 import { hear } from '../transcript/hear.ts'
@@ -41,8 +41,6 @@ export interface HostOptions {
   readonly onPermission?: AskPermission
   /** Receives the agent's stderr. */
   readonly onStderr?: (text: string) => void
-  /** Starts the process. Default: as a child process. */
-  readonly start?: StartAgent
   /** Clock, ids and timers. Default: those of the system. */
   readonly source?: RecorderSource
 }
@@ -120,7 +118,6 @@ export function createHost(options: HostOptions): Host {
 
   const agent = createHostAgent({
     command: { cwd: directory, ...command },
-    ...(options.start ? { start: options.start } : {}),
     ...(options.onStderr ? { onStderr: options.onStderr } : {}),
     onPermission,
     seatOf: sessionId => bySession.get(sessionId),

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
-import { type AgentCommand, cannotStart, type StartAgent } from '../process/agent-process.ts'
+import { type AgentCommand, cannotStart } from '../process/agent-process.ts'
 import { createAgentProcessSlot } from '../process/agent-process-slot.ts'
 import { stdioConnection } from '../wire/stdio.ts'
 import type { WireLine } from '../wire/wire-line.ts'
@@ -26,8 +26,6 @@ export interface ProxyOptions {
   readonly output: Writable
   /** Clock, ids and timers. Default: those of the system. */
   readonly source?: RecorderSource
-  /** Starts the process. Default: as a child process. */
-  readonly start?: StartAgent
   /** Writes a line to the editor's log. */
   log(text: string): void
   /** Receives the agent's stderr. */
@@ -65,7 +63,6 @@ export function startProxy(options: ProxyOptions): AcpProxy {
   })
   const slot = createAgentProcessSlot({
     command: options.command,
-    ...(options.start ? { start: options.start } : {}),
     onLine: (line, generation) => agentSaid({ line, generation }),
     onEnd: onAgentEnd,
     onDrain: () => client.resume(),

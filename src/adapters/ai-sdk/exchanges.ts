@@ -28,19 +28,18 @@ import type { ToolWatcher } from './watch-tools.ts'
  *  the stored one. `earlier`: it repeats a question that has an answer. `unknown`: none of its messages is
  *  stored; it begins a new root. `busy`: the turn of another process holds the branch, or has moved it. */
 export interface ForkedCall {
+  /** Why the given branch could not be continued. */
   readonly why: 'edited' | 'earlier' | 'unknown' | 'busy'
+  /** The given branch. */
   readonly from: BranchRef
   /** The last message that both branches have; null if there is none. */
   readonly at: MessageId | null
 }
 
-export interface ExchangeOptions {
-  /** If the turn of another process holds the branch: continue on a new sibling branch (`fork`, the default),
-   *  wait for it, or refuse the call. */
+/** The options of `recordTo` for exchanges, with their defaults. */
+interface ExchangeOptions {
   readonly onBusy: NonNullable<BeginTurn['onBusy']>
-  /** Called when a call is recorded on another branch than the given one. */
   readonly onFork?: (fork: ForkedCall) => void
-  /** Called when storage fails. The call continues. */
   readonly onTrouble?: (trouble: Trouble) => void
   readonly mode?: NonNullable<BeginTurn['mode']>
   readonly timeouts: ExchangeTimeouts

@@ -9,16 +9,26 @@ import type { BranchRef } from '../../core/branch.ts'
 import type { NewConversation } from '../../core/conversation.ts'
 import { pathOf } from '../../core/path.ts'
 import { checkLanguageModel } from '../../models/language-model.ts'
-import type { RecordStore, TurnReport } from '../../recorder/recording.ts'
+import type { BeginTurn, RecordStore, Trouble, TurnReport } from '../../recorder/recording.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
 import type { ExchangeTimeouts } from './exchange-recording.ts'
-import { createExchanges, type ExchangeOptions } from './exchanges.ts'
+import { createExchanges, type ForkedCall } from './exchanges.ts'
 import { type AnswerRecording, recordAnswer, watchStream } from './record-answer.ts'
 import { recordingScope } from './recording-scope.ts'
 import { watchTools } from './watch-tools.ts'
 import { writeMessages } from './write-messages.ts'
 
-export interface RecordToOptions extends Partial<Omit<ExchangeOptions, 'timeouts'>> {
+/** How `recordTo` records, and how it reports. */
+export interface RecordToOptions {
+  /** If the turn of another process holds the branch: continue on a new sibling branch (`fork`, the default),
+   *  wait for it, or refuse the call. */
+  readonly onBusy?: NonNullable<BeginTurn['onBusy']>
+  /** Called when a call is recorded on another branch than the given one. */
+  readonly onFork?: (fork: ForkedCall) => void
+  /** Called when storage fails. The call continues. */
+  readonly onTrouble?: (trouble: Trouble) => void
+  /** `live` (default) stores each step of an exchange as it ends, `at_once` the whole exchange at its end. */
+  readonly mode?: NonNullable<BeginTurn['mode']>
   /** Facts of the conversation, if it is created because none has the key. */
   readonly conversation?: Omit<NewConversation, 'key'>
   /** How long an exchange waits for its next call. */

@@ -8,7 +8,7 @@ import type { CountTokens } from './window.ts'
 export const countByCharacters: CountTokens = estimateTokens
 
 /** The part of `gpt-tokenizer` that is used. */
-interface Tokenizer {
+export interface Tokenizer {
   countTokens(text: string, options: { readonly disallowedSpecial: Set<string> }): number
 }
 
@@ -19,9 +19,12 @@ const pieceLength = 512
  *  counts of other providers differ by some percent. Media count as in `countByCharacters`. Special tokens
  *  (`<|endoftext|>`) count as plain text. Throws InvalidError if the optional dependency `gpt-tokenizer` is
  *  not installed. */
-export async function exactCounter(
-  load: () => Promise<Tokenizer> = () => import('gpt-tokenizer'),
-): Promise<CountTokens> {
+export async function exactCounter(): Promise<CountTokens> {
+  return tokenizerCounter(() => import('gpt-tokenizer'))
+}
+
+/** The same with any tokenizer. */
+export async function tokenizerCounter(load: () => Promise<Tokenizer>): Promise<CountTokens> {
   const { countTokens } = await load().catch(explainMissing)
   const plain = { disallowedSpecial: new Set<string>() }
   const countText = (text: string): number => {

@@ -26,6 +26,7 @@ export interface Window {
 
 /** What precedes the messages, and is budgeted before them. */
 export interface Pinned {
+  /** The system prompt, the first message of the context. Default: none. */
   readonly system?: string | null
   /** A summary of the beginning of the path, and the last message that it covers. */
   readonly summary?: { readonly text: string; readonly last: MessageId } | null
@@ -40,16 +41,24 @@ export interface Pinned {
 /** Why messages of the path are not in the context. */
 export type LeftReason = 'window' | 'max_messages' | 'max_chars' | 'summarised' | 'no_question'
 
+/** Messages of the path that are not in the context, for one reason. */
 export interface LeftOut {
+  /** The limit that excluded them, `summarised` if a summary represents them, or `no_question` if they
+   *  precede the first message of a user. */
   readonly reason: LeftReason
+  /** How many messages. */
   readonly messages: number
+  /** Their tokens. */
   readonly tokens: number
 }
 
 /** A message that was shortened so that the newest question fits. */
 export interface CutMessage {
+  /** The stored message. Its stored content is unchanged. */
   readonly id: MessageId
+  /** The tokens of the whole message. */
   readonly tokensBefore: number
+  /** The tokens of the part that is in the context. */
   readonly tokensAfter: number
 }
 
@@ -57,7 +66,9 @@ export interface CutMessage {
 export interface Fitted {
   /** System prompt, then notes, summary or notice, then the conversation, oldest first. */
   readonly messages: readonly ContextMessage[]
+  /** What is not in the context. Empty if everything fits. */
   readonly left: readonly LeftOut[]
+  /** Messages of which only a part is in the context. Empty if none was shortened. */
   readonly cut: readonly CutMessage[]
   /** Tokens by part; `total` is their sum, `budget` the limit. */
   readonly tokens: {

@@ -3,10 +3,7 @@ import type { ConversationId } from '../../core/ids.ts'
 import type { TurnWriter } from '../../core/ports.ts'
 import type { MessageRange, Summary } from '../../core/summary.ts'
 import { leaseMs } from '../../core/turn.ts'
-
-/** Calls `run` once, after `ms`. Returns a function that cancels it. An `idle` timer does not keep the
- *  process alive. */
-export type ScheduleLater = (ms: number, run: () => void, options?: { readonly idle?: boolean }) => () => void
+import type { RecorderSource } from '../../system/source.ts'
 
 /** The outcome of a claim. */
 export type RangeClaim =
@@ -32,7 +29,7 @@ export async function claimRange(
   store: Pick<TurnWriter, 'claimSummary'>,
   id: ConversationId,
   range: MessageRange,
-  { holder, after, signal }: { holder: Holder; after: ScheduleLater; signal?: AbortSignal },
+  { holder, after, signal }: { holder: Holder; after: RecorderSource['after']; signal?: AbortSignal },
 ): Promise<RangeClaim> {
   const here = running.get(store) ?? new Set()
   running.set(store, here)

@@ -4,8 +4,9 @@ import type { Message } from '../../core/message.ts'
 import type { MessageReader } from '../../core/ports.ts'
 import type { Summary } from '../../core/summary.ts'
 
-/** The methods of a store that finding a summary needs. */
-export type SummaryReader = Pick<MessageReader, 'tail' | 'getMessages' | 'listSummaries'>
+/** The methods of a store that reading a context needs. Not `listPath`: the cost depends on the window, not
+ *  on the history. */
+export type ContextReader = Pick<MessageReader, 'tail' | 'getMessages' | 'listSummaries'>
 
 /** A summary that covers the beginning of a path. */
 export interface CoveringSummary {
@@ -32,7 +33,7 @@ const looked = [4, 64] as const
  *  ones). Otherwise up to `summaryReach` messages before the tail are read; an older summary is not found. So
  *  the cost does not depend on the length of the history. */
 export async function newestSummary(
-  reader: SummaryReader,
+  reader: ContextReader,
   tail: readonly Message[],
 ): Promise<CoveringSummary | null> {
   const oldest = tail[0]
@@ -56,7 +57,7 @@ export async function newestSummary(
 }
 
 async function endingWithin(
-  reader: SummaryReader,
+  reader: ContextReader,
   tail: readonly Message[],
   listed: readonly Summary[],
 ): Promise<CoveringSummary | null> {
@@ -71,7 +72,7 @@ async function endingWithin(
 }
 
 async function endingBefore(
-  reader: SummaryReader,
+  reader: ContextReader,
   oldest: Message,
   listed: readonly Summary[],
 ): Promise<CoveringSummary | null> {

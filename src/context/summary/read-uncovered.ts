@@ -5,7 +5,7 @@ import { collectPages } from '../../core/pages.ts'
 import type { Summary } from '../../core/summary.ts'
 import { shorten } from '../text/as-text.ts'
 import { shortenResults } from '../view/shorten-results.ts'
-import type { SummaryReader } from './newest-summary.ts'
+import type { ContextReader } from './newest-summary.ts'
 import { summaryCuts } from './summary-prompt.ts'
 
 /** The part of a message that a summary needs. */
@@ -29,7 +29,7 @@ const page = 500
 
 /** Reads back from the head to the end of a summary of the beginning, or to the root. */
 export async function readUncovered(
-  reader: SummaryReader,
+  reader: ContextReader,
   conversationId: ConversationId,
   head: MessageId,
 ): Promise<Uncovered> {
@@ -52,7 +52,7 @@ export async function readUncovered(
 }
 
 async function lastCovered(
-  reader: SummaryReader,
+  reader: ContextReader,
   messages: readonly Message[],
   ending: ReadonlyMap<MessageId, readonly Summary[]>,
 ): Promise<{ from: number; previous: Summary | null }> {
@@ -65,7 +65,7 @@ async function lastCovered(
 }
 
 /** The summary that begins at the root: any other one misses the beginning. */
-async function fromRoot(reader: SummaryReader, summaries: readonly Summary[] = []): Promise<Summary | null> {
+async function fromRoot(reader: ContextReader, summaries: readonly Summary[] = []): Promise<Summary | null> {
   for (const summary of summaries) {
     const [first] = await reader.getMessages([summary.first], { blobs: 'preview' })
     if (first?.depth === 0) return summary

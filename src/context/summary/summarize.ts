@@ -13,20 +13,21 @@ import type { TurnWriter } from '../../core/ports.ts'
 import type { MessageRange, Summary } from '../../core/summary.ts'
 import { estimateTokens } from '../../core/tokens.ts'
 import { addUsage, type Usage } from '../../core/turn.ts'
-import { systemRecorderSource } from '../../system/source.ts'
+import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
 import { windowOf } from '../fit/model-windows.ts'
 import type { Window } from '../fit/window.ts'
 import { shorten, type TextMessage } from '../text/as-text.ts'
-import { claimRange, type RangeClaim, type ScheduleLater } from './claim-range.ts'
+import { claimRange, type RangeClaim } from './claim-range.ts'
 import { extract, extractive } from './extract.ts'
-import type { SummaryReader } from './newest-summary.ts'
+import type { ContextReader } from './newest-summary.ts'
 import { type LeanMessage, readUncovered } from './read-uncovered.ts'
 import { coverable, keptVerbatim } from './summary-plan.ts'
 import { chunksOf, roomIn, type SummaryRoom, summaryRequest } from './summary-prompt.ts'
 
 /** The methods of a store that `summarize` needs. */
-export type SummaryStore = SummaryReader & Pick<TurnWriter, 'claimSummary' | 'putSummary'>
+export type SummaryStore = ContextReader & Pick<TurnWriter, 'claimSummary' | 'putSummary'>
 
+/** Which model summarizes, and how much. */
 export interface SummarizeOptions {
   /** The model that writes the summary. */
   readonly model: Model
@@ -35,16 +36,18 @@ export interface SummarizeOptions {
   /** The holder of the claim. Default: this process. */
   readonly holder?: Holder
   /** A timer, to renew the claim while the model works. Default: `setTimeout`. */
-  readonly after?: ScheduleLater
+  readonly after?: RecorderSource['after']
   /** The newest messages, which are not summarized. Default: 10. */
   readonly keepRecent?: number
   /** Most tokens of the summary. Default: a tenth of the window. */
   readonly maxTokens?: number
   /** Further instructions for the model. */
   readonly instructions?: string
+  /** Stops the summary with the signal's reason. Nothing is stored then. */
   readonly signal?: AbortSignal
 }
 
+/** What `summarize` has done. */
 export interface SummaryOutcome {
   /** `made` by the model; `extractive`: made of quotations because the model failed; `reused`: it existed
    *  already; `busy`: another process or call is summarizing; `nothing`: no message is old enough, or they

@@ -5,9 +5,13 @@ import { fence, guardAfterLabel, guardLine } from './guard-lines.ts'
 
 /** The part of a message that its text needs: of a stored message, a context message, or a new one. */
 export interface TextMessage {
+  /** Decides the label of the message in the text. */
   readonly role: RoleInput
+  /** Text is written, tool calls are named, and media are described. */
   readonly content: string | readonly Block[]
+  /** The stored message. Needed only to find the end of a summary. */
   readonly id?: MessageId
+  /** Not null if the content was erased: the text says so. */
   readonly erased?: unknown
 }
 
@@ -38,6 +42,7 @@ export const continuing: TextPreset = {
   cutResults: null,
 }
 
+/** How much of a conversation `asText` writes. */
 export interface AsTextOptions {
   /** How many messages to write, the newest ones. */
   readonly messages?: number
@@ -46,6 +51,7 @@ export interface AsTextOptions {
   readonly summary?: { readonly text: string; readonly last?: MessageId } | null
   /** How many messages of the conversation precede the given ones. */
   readonly older?: number
+  /** The introduction and the limits. Default: for an agent that continues the conversation. */
   readonly preset?: TextPreset
 }
 

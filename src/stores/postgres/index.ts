@@ -23,12 +23,15 @@ export type { PostgresClient, PostgresPool } from './pool.ts'
 // - `quick-append.ts`: the ordinary append in one statement
 // - `errors.ts`: errors of pg as ours
 
+/** Options of every PostgreSQL store. */
 export interface PostgresOptions {
+  /** The clock, and the ids of new conversations. Default: those of the machine. */
   readonly source?: Source
   /** The owner of the conversations. Default: `default`. Tenants cannot see each other's data. */
   readonly tenant?: string
 }
 
+/** Options of a store that opens its own pool. */
 export interface OpenPostgresOptions extends PostgresOptions {
   /** Settings for pg's pool, in addition to the URL. */
   readonly pool?: {
@@ -39,6 +42,7 @@ export interface OpenPostgresOptions extends PostgresOptions {
   }
 }
 
+/** Options of a store on a pool of the caller. */
 export interface BorrowPostgresOptions extends PostgresOptions {
   /** `migrateDatabase` (default) creates or upgrades the tables. `check` only checks that they exist. */
   readonly schema?: 'migrate' | 'check'

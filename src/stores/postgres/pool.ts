@@ -1,20 +1,28 @@
 import { statementChannel } from '../../system/debug.ts'
-import { type Batch, type BatchResult, runBatch } from './batch.ts'
+import { type BatchResult, runBatch } from './batch.ts'
 import { isBroken, translate } from './errors.ts'
 import type { BoundStatement } from './prepared.ts'
 
 /** The part of pg's client that we use. */
 export interface PostgresClient {
-  query(batch: Batch): unknown
+  /** Runs several prepared statements in one round trip: pg calls `submit` when the connection is free. */
+  query(batch: { submit(connection: never): void }): unknown
+  /** Runs a text with one or more statements and without values. */
   query(text: string): Promise<unknown>
+  /** Adds a listener for lost connections and for warnings of the server. */
   on(event: 'error' | 'notice', listener: (message: Error & { code?: string | undefined }) => void): unknown
-  // biome-ignore lint/suspicious/noExplicitAny: as pg declares it
-  removeListener(event: 'error' | 'notice', listener: (...args: any[]) => void): unknown
+  /** Removes a listener before the client is released. */
+  removeListener(
+    event: 'error' | 'notice',
+    listener: (message: Error & { code?: string | undefined }) => void,
+  ): unknown
+  /** Returns the client to its pool. True closes the connection instead, because its state is unknown. */
   release(destroy?: boolean): void
 }
 
 /** The part of pg's pool that we use. Any object with this method will do. */
 export interface PostgresPool {
+  /** Borrows a client, which is released after each transaction. */
   connect(): Promise<PostgresClient>
 }
 

@@ -21,7 +21,9 @@ import { retryWhileBusy } from './retry-while-busy.ts'
 // - `errors.ts`: errors of SQLite as ours
 // - below the port, for the command: `backup.ts`, `shred.ts`, `inspect.ts`, `recover/` (damaged files)
 
+/** How an SQLite file is opened. */
 export interface SqliteOptions {
+  /** The clock, and the ids of new conversations. Default: those of the machine. */
   readonly source?: Source
   /** `full` (default): an acknowledged append is on the disk. `normal`: it survives a crash of the process,
    *  but the last appends may be lost in a power failure. */

@@ -1,6 +1,6 @@
 import { countTokens } from 'gpt-tokenizer'
 import { describe, expect, it } from 'vitest'
-import { countByCharacters, exactCounter } from '../../../src/context/fit/count.ts'
+import { countByCharacters, exactCounter, tokenizerCounter } from '../../../src/context/fit/count.ts'
 import { call, result, text } from '../path.ts'
 
 const image = { type: 'image', mime: 'image/png', data: 'A'.repeat(50_000) } as const
@@ -43,7 +43,7 @@ describe('exactCounter', () => {
   it('passes the whole text to the tokenizer, in pieces of at most 512 units and whole characters', async () => {
     const pieces: string[] = []
     const tokenizer = { countTokens: (piece: string) => pieces.push(piece) && piece.length }
-    const count = await exactCounter(async () => tokenizer)
+    const count = await tokenizerCounter(async () => tokenizer)
     const words = `x${'🧵'.repeat(2_000)}`
     expect(count([text(words)])).toBe(words.length)
     expect(pieces.join('')).toBe(words)
@@ -58,13 +58,13 @@ describe('exactCounter', () => {
 
   it('names the package to install if the tokenizer is missing', async () => {
     const missing = async () => import('no-such-package' as string)
-    await expect(exactCounter(missing)).rejects.toThrow(
+    await expect(tokenizerCounter(missing)).rejects.toThrow(
       expect.objectContaining({
         code: 'invalid',
         message: expect.stringContaining('npm install gpt-tokenizer'),
       }),
     )
     const broken = new Error('disk on fire')
-    await expect(exactCounter(() => Promise.reject(broken))).rejects.toBe(broken)
+    await expect(tokenizerCounter(() => Promise.reject(broken))).rejects.toBe(broken)
   })
 })
