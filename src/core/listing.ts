@@ -40,6 +40,9 @@ export interface ConversationFilter {
   readonly task?: string | null
   readonly kind?: ConversationKind
   readonly keyPrefix?: string
+  /** Labels that begin with this text: `subagent:explorer:` finds all runs of that subagent,
+   *  `subagent:explorer:<run id>` one of them. */
+  readonly labelPrefix?: string
   readonly tag?: string
   /** Text within the title, in any case and with or without accents. */
   readonly title?: string

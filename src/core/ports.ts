@@ -80,8 +80,9 @@ export interface ConversationReader {
   /** The branch with this key, or null. Expired and trashed conversations are not found. */
   findByKey(key: string): Promise<BranchInConversation | null>
   /** The newest conversation of a task at its active branch, or null. Expired and trashed ones are not
-   *  found. */
-  findByTask(task: string): Promise<BranchInConversation | null>
+   *  found. A task belongs to its project: the same task of another project is another task. Without a
+   *  project, only conversations without a project are found. */
+  findByTask(task: string, project?: string | null): Promise<BranchInConversation | null>
   /** The branch that a foreign agent links to this id, or null. */
   findByAgentLink(agent: string, foreignId: string): Promise<BranchInConversation | null>
   /** By agent and directory. */
@@ -142,6 +143,10 @@ export interface ConversationWriter {
   /** The branch with this key, or a new conversation. Atomic across processes. An expired conversation
    *  gives the key up. */
   findOrCreate(key: string, conversation?: Omit<NewConversation, 'key'>): Promise<FoundOrCreated>
+  /** The newest conversation of a task at its active branch, or a new conversation. Atomic across processes:
+   *  callers at the same moment get the same conversation. `conversation.project` is the project of the task,
+   *  as in `findByTask`. */
+  findOrCreateByTask(task: string, conversation?: Omit<NewConversation, 'task'>): Promise<FoundOrCreated>
   updateConversation(id: ConversationId, patch: ConversationPatch): Promise<Conversation>
   /** Appends to a branch and moves its head. Checks in this order: a replay of the turn's (key, step), the
    *  holder of the branch, the expected head. A retry with the same turn key and step returns the stored

@@ -104,6 +104,14 @@ const races: Record<string, Race> = {
     expect(await stores[0].countConversations({ keyPrefix: key })).toBe(1)
   },
 
+  'find or create one conversation for a task of a project': async ({ stores, all }, round) => {
+    const task = `task ${round}`
+    const outcomes = await all(store => store.findOrCreateByTask(task, { project: 'p' }))
+    expect(tally(outcomes, found)).toEqual({ created: 1, found: others })
+    expect(distinct(outcomes, place => place.conversation.id)).toBe(1)
+    expect(await stores[0].countConversations({ task })).toBe(1)
+  },
+
   'move the key of an expired conversation to one new conversation': async ({ stores, all }, round) => {
     const key = `expired ${round}`
     const old = await stores[0].create({ key, expiresAt: new Date(1_000) })
@@ -209,6 +217,7 @@ const drivers = [
     target: await freshDatabase(),
     control: await freshDatabase(),
     bites: [
+      'find or create one conversation for a task of a project',
       'move the key of an expired conversation to one new conversation',
       'claim a range for a summary, and exactly one wins',
     ],

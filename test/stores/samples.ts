@@ -37,7 +37,16 @@ const range = { conv, first_seq: 0, last_seq: 9 }
 const page = { conv, above: -1, below: 9, roles: ['user'], label: null, limit: 10, offset: 0 }
 const list = {
   ...{ filters: listFilters, channel: 'c', directory: '/d', project: 'p', task: 't', kind: 'main' },
-  ...{ key_from: 'a', key_to: 'b', tag: 'x', title: 'y', metadata: [{ key: 'k', value: '1' }], parent: id },
+  ...{
+    key_from: 'a',
+    key_to: 'b',
+    label_from: 'a',
+    label_to: 'b',
+    tag: 'x',
+    title: 'y',
+    metadata: [{ key: 'k', value: '1' }],
+    parent: id,
+  },
   ...{ updated_from: 0, updated_before: now, after_time: now, after_id: id, limit: 20 },
 }
 
@@ -59,7 +68,8 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   clearMetadata: { conv },
   putMetadata: { conv, key: 'k', value: '1' },
   conversationByKey: { key: 'k' },
-  conversationByTask: { task: 't', now },
+  lockTask: { task: 't', project: 'p' },
+  conversationByTask: { task: 't', project: 'p', now },
   conversationByLink: { agent: 'a', foreign_id: 'f' },
   conversationsByPrefix: { lo: '111111', hi: '111112' },
   listConversations: list,

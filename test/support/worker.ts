@@ -66,7 +66,7 @@ async function openUnlocked(target: string): Promise<Store> {
     pool.on('connect', client => {
       const { connection } = client as unknown as { connection: { parse(query: { text: string }): void } }
       const parse = connection.parse.bind(connection)
-      connection.parse = query => parse({ ...query, text: query.text.replace(/FOR NO KEY UPDATE[^)]*/, '') })
+      connection.parse = query => parse({ ...query, text: withoutLocks(query.text) })
     })
     return postgresStore(pool)
   }
@@ -74,4 +74,8 @@ async function openUnlocked(target: string): Promise<Store> {
   const prepare = db.prepare.bind(db)
   db.prepare = ((sql: string) => prepare(sql === 'BEGIN IMMEDIATE' ? 'BEGIN' : sql)) as typeof db.prepare
   return sqliteStore(db)
+}
+
+function withoutLocks(text: string): string {
+  return text.replace(/FOR NO KEY UPDATE[^)]*/, '').replace('pg_advisory_xact_lock', 'abs')
 }

@@ -207,7 +207,8 @@ export function checkSummary(given: NewSummary): NewSummary {
 
 const filterFields = fields<Omit<ConversationFilter, 'trashed'>>({
   ...each(maybe, { channel: checkName, project: checkName, task: checkName, directory: f.checkPath }),
-  ...each(optional, { kind: checkKind, keyPrefix: f.textUpTo(512), tag: checkName, title: f.checkTitle }),
+  ...each(optional, { kind: checkKind, tag: checkName, title: f.checkTitle }),
+  ...each(optional, { keyPrefix: f.textUpTo(512), labelPrefix: f.textUpTo(512) }),
   ...each(optional, { updatedFrom: checkTime, updatedBefore: checkTime }),
   metadata: checkMetadataFilter,
   parent: optional(conversationId),

@@ -10,6 +10,7 @@ export const listFilters = [
   'no_task',
   'kind',
   'key_prefix',
+  'label_prefix',
   'tag',
   'title',
   'metadata',
@@ -33,6 +34,9 @@ export interface ListParams {
   /** Keys from here up to `key_to`, exclusive. */
   readonly key_from?: string
   readonly key_to?: string
+  /** Labels from here up to `label_to`, exclusive. */
+  readonly label_from?: string
+  readonly label_to?: string
   readonly tag?: string
   readonly title?: string
   /** All of these must match. */

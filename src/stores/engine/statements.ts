@@ -93,7 +93,9 @@ export interface Statements extends RecordStatements, VerifyStatements {
   clearMetadata: [InConv, never]
   putMetadata: [InConv & { key: string; value: string }, never]
   conversationByKey: [{ key: string }, { id: string; name: string; expires_at: number | null }]
-  conversationByTask: [{ task: string; now: number }, { id: string }]
+  /** Makes other callers with the same task wait until the end of the transaction. */
+  lockTask: [{ task: string; project: string | null }, never]
+  conversationByTask: [{ task: string; project: string | null; now: number }, { id: string }]
   conversationByLink: [{ agent: string; foreign_id: string }, { id: string; name: string }]
   /** Ids from `lo` up to `hi`, exclusive. Eleven at most. */
   conversationsByPrefix: [{ lo: string; hi: string }, { id: string }]

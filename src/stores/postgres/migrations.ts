@@ -377,4 +377,11 @@ BEGIN
 END $$;
 `,
   },
+  {
+    version: 2,
+    name: 'lists by label',
+    sql: `
+CREATE INDEX conversations_label ON skein.conversations (label, tenant) WHERE label IS NOT NULL;
+`,
+  },
 ]

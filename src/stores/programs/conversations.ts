@@ -89,6 +89,27 @@ export function* findOrCreate(key: string, request: ConversationRequest): Progra
   }
 }
 
+/** A task of a project, or of none. */
+export interface TaskRef {
+  readonly task: string
+  readonly project: string | null
+}
+
+/** The newest conversation of a task, or null. */
+export function* findByTask(task: TaskRef, now: number): Program<BranchInConversation | null> {
+  const found = yield* first('conversationByTask', { ...task, now })
+  return found ? yield* readBranchInConversation(found.id as ConversationId) : null
+}
+
+/** Finds the newest conversation of a task, or creates one. No index makes a task unique, because an expired
+ *  conversation keeps its task. So the task itself is locked. */
+export function* findOrCreateByTask(task: TaskRef, request: ConversationRequest): Program<FoundOrCreated> {
+  yield* run('lockTask', { ...task })
+  const found = yield* findByTask(task, request.now)
+  if (found) return { ...found, created: false }
+  return { ...(yield* create({ ...request, ...task })), created: true }
+}
+
 export function* updateConversation(
   id: ConversationId,
   patch: ConversationPatch,

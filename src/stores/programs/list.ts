@@ -56,6 +56,12 @@ function listedOf(row: ListedRow): ListedConversation {
   return { ...conversation, branch: branchFromRow(conversation.id, branch) }
 }
 
+/** Above every text with the prefix: U+10FFFF does not occur in keys and labels in practice, and both engines
+ *  compare bytes. */
+function afterPrefix(prefix: string): string {
+  return `${prefix}\u{10ffff}`
+}
+
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** The filters that are present, and their values. */
@@ -77,9 +83,12 @@ function filterParams(options: ListConversations, limit: number): ListParams {
   if (options.keyPrefix !== undefined) {
     filters.push('key_prefix')
     params.key_from = options.keyPrefix
-    // Above every text with the prefix: U+10FFFF does not occur in keys in practice, and both engines
-    // compare bytes.
-    params.key_to = `${options.keyPrefix}\u{10ffff}`
+    params.key_to = afterPrefix(options.keyPrefix)
+  }
+  if (options.labelPrefix !== undefined) {
+    filters.push('label_prefix')
+    params.label_from = options.labelPrefix
+    params.label_to = afterPrefix(options.labelPrefix)
   }
   if (options.tag !== undefined) {
     filters.push('tag')

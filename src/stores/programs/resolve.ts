@@ -12,11 +12,6 @@ export function* findByKey(key: string, now: number): Program<BranchInConversati
   return yield* readBranchInConversation(found.id as ConversationId, found.name)
 }
 
-export function* findByTask(task: string, now: number): Program<BranchInConversation | null> {
-  const found = yield* first('conversationByTask', { task, now })
-  return found ? yield* readBranchInConversation(found.id as ConversationId) : null
-}
-
 export function* findByAgentLink(agent: string, foreignId: string): Program<BranchInConversation | null> {
   const found = yield* first('conversationByLink', { agent, foreign_id: foreignId })
   return found ? yield* readBranchInConversation(found.id as ConversationId, found.name) : null

@@ -232,4 +232,12 @@ CREATE TABLE skein_search_map (r INTEGER PRIMARY KEY, n INTEGER NOT NULL UNIQUE)
 CREATE TABLE skein_state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `,
   },
+  {
+    version: 2,
+    name: 'lists by label',
+    sql: `
+-- Without updated_at: appends leave it alone.
+CREATE INDEX skein_conversations_label ON skein_conversations(label) WHERE label IS NOT NULL;
+`,
+  },
 ]

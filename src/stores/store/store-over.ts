@@ -42,7 +42,10 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     listBranches: async (id, page = {}) =>
       read(() => branches.listBranches(conversationId(id), checked.checkPage(page))),
     findByKey: async key => read(() => find.findByKey(checkName(key, 'key'), now())),
-    findByTask: async task => read(() => find.findByTask(checkName(task, 'task'), now())),
+    findByTask: async (task, project = null) => {
+      const wanted = taskRef(task, project)
+      return read(() => conversations.findByTask(wanted, now()))
+    },
     findByAgentLink: async (agent, foreignId) =>
       read(() => find.findByAgentLink(checkName(agent, 'agent'), checkName(foreignId, 'foreignId'))),
     listAgentLinks: async (ref, page = {}) =>
@@ -76,6 +79,14 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       // Fast path: usually the conversation exists, and no write lock is needed.
       const found = await read(() => find.findByKey(key, request.now))
       return found ? { ...found, created: false } : write(() => conversations.findOrCreate(key, request))
+    },
+    findOrCreateByTask: async (task, conversation = {}) => {
+      const wanted = taskRef(task, conversation.project ?? null)
+      const request = { ...checked.checkNew(conversation), id: newId(conversation.id), now: now() }
+      const found = await read(() => conversations.findByTask(wanted, request.now))
+      return found
+        ? { ...found, created: false }
+        : write(() => conversations.findOrCreateByTask(wanted, request))
     },
     updateConversation: async (id, patch) => {
       checked.checkPatch(patch)
@@ -212,6 +223,13 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
 
   function newId(given: string | undefined) {
     return conversationId(given ?? source.uuid())
+  }
+}
+
+function taskRef(task: string, project: string | null): conversations.TaskRef {
+  return {
+    task: checkName(task, 'task'),
+    project: project === null ? null : checkName(project, 'project'),
   }
 }
 

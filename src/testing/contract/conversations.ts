@@ -229,7 +229,7 @@ export const conversationCases: readonly ContractCase[] = [
     }
     assert.deepEqual(read.prompt, { hash: sha256Hex(hostile), text: hostile })
     assert.equal((await store.findByKey(hostile))?.conversation.id, conversation.id)
-    assert.equal((await store.findByTask(hostile))?.conversation.id, conversation.id)
+    assert.equal((await store.findByTask(hostile, hostile))?.conversation.id, conversation.id)
   }),
   it('accepts names of 512 bytes, refuses longer, empty and malformed ones, and creates nothing', async ({
     store,

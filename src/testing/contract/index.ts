@@ -34,6 +34,7 @@ import { structureCases } from './structure.ts'
 import { summariesCases } from './summaries.ts'
 import { sweepCases } from './sweep.ts'
 import { tailCases } from './tails.ts'
+import { taskCases } from './tasks.ts'
 import { trashCases } from './trash.ts'
 import { turnCases } from './turns.ts'
 import { verifyingCases } from './verifying.ts'
@@ -72,6 +73,7 @@ export const contract: readonly ContractCase[] = [
   ...summariesCases,
   ...sweepCases,
   ...tailCases,
+  ...taskCases,
   ...transferCases,
   ...mergingCases,
   ...trashCases,

@@ -220,44 +220,6 @@ export const keyCases: readonly ContractCase[] = [
     assert.equal(made.created, true)
     assert.deepEqual(at(await store.findByKey('k')), at(made))
   }),
-  it('finds the conversation of a task, and of no other (S2-5, S2-62)', async ({ store }) => {
-    const one = await startConversation(store, { task: 'bead-1', project: 'p' })
-    const two = await startConversation(store, { task: 'bead-10', project: 'p' })
-    const found = await store.findByTask('bead-1')
-    assert.deepEqual(at(found), at(one))
-    assert.deepEqual(found?.conversation, await store.getConversation(one.conversation.id))
-    assert.deepEqual(found?.branch, await store.getBranch(one.branch))
-    assert.deepEqual(at(await store.findByTask('bead-10')), at(two))
-    for (const task of ['bead-', 'bead-2', 'BEAD-1', 'bead-_', '%', 'p']) {
-      assert.equal(await store.findByTask(task), null, task)
-    }
-  }),
-  it('finds the most recently active of several conversations of a task', async ({ store, clock }) => {
-    const one = await startConversation(store, { task: 't' })
-    clock.now += 1_000
-    const two = await startConversation(store, { task: 't' })
-    assert.deepEqual(at(await store.findByTask('t')), at(two))
-    clock.now += 1_000
-    await appendTexts(store, one, 'again')
-    assert.deepEqual(at(await store.findByTask('t')), at(one))
-  }),
-  it('ignores expired and trashed conversations of a task (S2-24, S2-34)', async ({ store, clock }) => {
-    const lasting = await startConversation(store, { task: 't' })
-    clock.now += 1_000
-    await startConversation(store, { task: 't', ttlMs: day })
-    clock.now += 2 * day
-    assert.deepEqual(at(await store.findByTask('t')), at(lasting))
-    await store.trash(lasting.conversation.id)
-    assert.equal(await store.findByTask('t'), null)
-  }),
-  it('finds a task at the active branch of its conversation', async ({ store }) => {
-    const { conversation, ids } = await startConversation(store, { task: 't' })
-    const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
-    await store.activateBranch(side)
-    const found = await store.findByTask('t')
-    assert.deepEqual([found?.branch.name, found?.branch.head], ['side', ids[0]])
-    assert.equal(found?.conversation.activeBranch, 'side')
-  }),
   it('lets setKey take the key of an expired conversation', async ({ store, clock }) => {
     for (const take of [
       (other: BranchInConversation) => store.setKey(other.branch, 'k'),

@@ -64,6 +64,51 @@ export const listFilterCases: readonly ContractCase[] = [
     assert.deepEqual(await titles(store, { metadata: { text: '\n' } }), ['\n'])
     assert.deepEqual(await titles(store, { metadata: { text: 'e\u0301' } }), [])
   }),
+  it('filters by the beginning of the label: the runs of a subagent, or one of them (S3-74)', async ({
+    store,
+  }) => {
+    const labels = [
+      'subagent:explorer:r1',
+      'subagent:explorer:r10',
+      'subagent:explorers:r1',
+      'subagent:a%:r1',
+    ]
+    for (const label of labels) await store.create({ title: label, label, kind: 'subagent' })
+    await store.create({ title: 'topic', label: 'subagents are discussed' })
+    await store.create({ title: 'none' })
+    const by = (labelPrefix: string) => titles(store, { labelPrefix })
+    assert.deepEqual(await by('subagent:explorer:'), ['subagent:explorer:r1', 'subagent:explorer:r10'])
+    assert.deepEqual(await by('subagent:explorer:r10'), ['subagent:explorer:r10'])
+    assert.deepEqual(await by('subagent:a%:'), ['subagent:a%:r1'])
+    assert.deepEqual(await by('subagent:%'), [])
+    assert.deepEqual(await by('SUBAGENT:'), [])
+    assert.equal((await by('subagent')).length, 5)
+    assert.equal((await by('')).length, 5)
+    assert.equal((await titles(store, { labelPrefix: 'subagent', kind: 'subagent' })).length, 4)
+    const [one] = (await store.listConversations({ labelPrefix: 'subagent:explorers:' })).items
+    await store.updateConversation(one!.id, { label: 'subagent:finder:r1' })
+    assert.deepEqual(await by('subagent:explorers:'), [])
+    assert.deepEqual(await by('subagent:finder:'), ['subagent:explorers:r1'])
+    await rejects(store.listConversations({ labelPrefix: 'l'.repeat(513) }), 'invalid')
+  }),
+  it('pages through a list by label, newest first', async ({ store, clock }) => {
+    for (let n = 0; n < 5; n++) {
+      await store.create({ title: `${n}`, label: 'topic' })
+      await store.create({ title: `other ${n}`, label: 'other' })
+      clock.now += 1_000
+    }
+    const first = await store.listConversations({ labelPrefix: 'topic', limit: 3 })
+    assert.deepEqual(
+      first.items.map(one => one.title),
+      ['4', '3', '2'],
+    )
+    const rest = await store.listConversations({ labelPrefix: 'topic', limit: 3, after: first.next! })
+    assert.deepEqual(
+      rest.items.map(one => one.title),
+      ['1', '0'],
+    )
+    assert.equal(rest.next, null)
+  }),
   it('filters by current metadata after a change', async ({ store }) => {
     const { conversation } = await store.create({ title: 't', metadata: { n: 1 } })
     await store.updateConversation(conversation.id, { metadata: { m: 2 } })

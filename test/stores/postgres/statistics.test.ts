@@ -32,7 +32,7 @@ it.each(['force_custom_plan', 'force_generic_plan'] as const)(
   },
 )
 
-it('lists by a tag or a key prefix without a subquery for each conversation', async () => {
+it('lists by a tag, a label or a key prefix without a subquery for each conversation', async () => {
   const pool = new Pool({ connectionString: await freshDatabase(), max: 4 })
   const earlier = await postgresStore(pool, { tenant: 'earlier' })
   await earlier.create({ key: 'k', tags: ['t'] })
@@ -41,8 +41,15 @@ it('lists by a tag or a key prefix without a subquery for each conversation', as
   // Fewer rows would fit into a few pages, which are correctly read whole.
   const all = 700
   const numbers = Array.from({ length: all }, (_, n) => n)
-  await Promise.all(numbers.map(n => store.create({ key: `c${n}`, tags: ['many'] })))
-  for (const filter of [{ tag: 'many' }, { tag: 'none' }, { keyPrefix: 'c29' }, { keyPrefix: 'c' }]) {
+  await Promise.all(numbers.map(n => store.create({ key: `c${n}`, tags: ['many'], label: `l${n}` })))
+  const byLabel = [{ labelPrefix: 'l29' }, { labelPrefix: 'l' }]
+  for (const filter of [
+    { tag: 'many' },
+    { tag: 'none' },
+    { keyPrefix: 'c29' },
+    { keyPrefix: 'c' },
+    ...byLabel,
+  ]) {
     const before = await rowsRead()
     await store.listConversations({ ...filter, limit: 20 })
     expect((await rowsRead()) - before, JSON.stringify(filter)).toBeLessThan(8 * all)

@@ -94,6 +94,11 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
     await s.trash(made.conversation.id)
     return made.created
   },
+  findOrCreateByTask: async (s, { key }) => {
+    const made = await s.findOrCreateByTask(key)
+    await s.trash(made.conversation.id)
+    return made.created
+  },
   updateConversation: (s, { id }) => s.updateConversation(id, { title: 'Mine' }),
   append: (s, { id, last }) =>
     s.append({ conversationId: id, name: 'main' }, last, [{ role: 'user', content: 'Mine' }]),

@@ -266,6 +266,7 @@ describe('a closed store of SQLite', () => {
     listEvents: store => store.listEvents(id),
     create: store => store.create(),
     findOrCreate: store => store.findOrCreate('k'),
+    findOrCreateByTask: store => store.findOrCreateByTask('t'),
     updateConversation: store => store.updateConversation(id, { title: 't' }),
     append: store => store.append(ref, null, [say('x')]),
     save: store => store.save(id, [{ message: say('x'), parent: null }]),

@@ -201,6 +201,14 @@ describe('the query plans of SQLite', () => {
     expect(textsOf(queries, name).flatMap(planOf)).toEqual(expect.arrayContaining(lines))
   })
 
+  it('find the conversations of a label by its index', () => {
+    const plan = textsOf(queries, 'listConversations', ['living', 'label_prefix']).flatMap(planOf)
+    expect(plan).toContain(
+      'SEARCH skein_conversations USING COVERING INDEX skein_conversations_label (label>? AND label<?)',
+    )
+    expect(plan).toContain('SEARCH c USING INTEGER PRIMARY KEY (rowid=?)')
+  })
+
   it.each<[ListFilter[], string]>([
     [[], 'SCAN c USING INDEX skein_conversations_recent'],
     [['updated_from'], 'SEARCH c USING INDEX skein_conversations_recent (updated_at>?)'],

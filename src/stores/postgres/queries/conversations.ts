@@ -40,6 +40,10 @@ const filterSql: Record<ListFilter, string> = {
   key_prefix: once(`
     SELECT k.conv FROM skein.branches k
     WHERE k.tenant = @tenant::text AND k.key >= @key_from::text AND k.key < @key_to::text`),
+  // An array of ids: unlike a join or a subquery, it always uses the primary key.
+  label_prefix: `c.id = ANY (ARRAY(
+    SELECT l.id FROM skein.conversations l
+    WHERE l.tenant = @tenant::text AND l.label >= @label_from::text AND l.label < @label_to::text))`,
   tag: once(`SELECT t.conv FROM skein.tags t WHERE t.tenant = @tenant::text AND t.tag = @tag::text`),
   title: `strpos(c.title_folded, @title::text) > 0`,
   metadata: `(json_array_length(@metadata::json) = 0 OR c.id IN (
@@ -115,11 +119,16 @@ export const conversationQueries = {
       SELECT x.id, x.expires_at FROM skein.conversations x
       WHERE x.tenant = @tenant::text AND x.id = b.conv OFFSET 0) c ON true
     WHERE b.tenant = @tenant::text AND b.key = @key::text`,
+  // Until the end of the transaction. Works through a connection pooler, unlike a lock of the session. Two
+  // tasks with the same hash only wait for each other.
+  lockTask: `
+    SELECT pg_advisory_xact_lock(hashtextextended(
+      json_build_array('skein task', @tenant::text, @project::text, @task::text)::text, 0))`,
   conversationByTask: `
     SELECT c.id FROM (
-      SELECT id, updated_at, expires_at, trashed_at FROM skein.conversations
+      SELECT id, project, updated_at, expires_at, trashed_at FROM skein.conversations
       WHERE tenant = @tenant::text AND task = @task::text OFFSET 0) c
-    WHERE ${notTrashed} AND (c.expires_at IS NULL OR c.expires_at > @now::bigint)
+    WHERE c.project IS NOT DISTINCT FROM @project::text AND ${notTrashed} AND (c.expires_at IS NULL OR c.expires_at > @now::bigint)
     ORDER BY c.updated_at DESC, c.id DESC LIMIT 1`,
   conversationByLink: `
     SELECT c.id, l.branch AS name FROM skein.agent_links l

@@ -25,6 +25,7 @@ const filterSql: Record<ListFilter, string> = {
   no_task: `c.task IS NULL`,
   kind: `c.kind = @kind`,
   key_prefix: `c.c IN (SELECT conv FROM skein_branches WHERE key >= @key_from AND key < @key_to)`,
+  label_prefix: `c.c IN (SELECT c FROM skein_conversations WHERE label >= @label_from AND label < @label_to)`,
   tag: `EXISTS (SELECT 1 FROM skein_tags t WHERE t.conv = c.c AND t.tag = @tag)`,
   title: `instr(c.title_folded, @title) > 0`,
   metadata: `NOT EXISTS (
@@ -81,9 +82,11 @@ export const conversationQueries = {
   conversationByKey: `
     SELECT c.id, b.name, c.expires_at FROM skein_branches b JOIN skein_conversations c ON c.c = b.conv
     WHERE b.key = @key`,
+  // The transaction locks the whole file, so no further lock is needed.
+  lockTask: `SELECT 1 WHERE false`,
   conversationByTask: `
     SELECT id FROM skein_conversations
-    WHERE task = @task AND trashed_at IS NULL AND (expires_at IS NULL OR expires_at > @now)
+    WHERE task = @task AND project IS @project AND trashed_at IS NULL AND (expires_at IS NULL OR expires_at > @now)
     ORDER BY updated_at DESC, id DESC LIMIT 1`,
   conversationByLink: `
     SELECT c.id, l.branch AS name FROM skein_agent_links l JOIN skein_conversations c ON c.c = l.conv
