@@ -1,4 +1,8 @@
 import { z } from 'zod'
+import type { ConversationLinks } from '../core/conversation.ts'
+import { NotFoundError } from '../core/errors.ts'
+import type { ConversationId } from '../core/ids.ts'
+import type { ConversationReader } from '../core/ports.ts'
 import type { Source } from '../core/source.ts'
 import { addUsage, type Usage } from '../core/turn.ts'
 import { systemRecorderSource } from '../system/source.ts'
@@ -59,7 +63,8 @@ export function subagent(
       const runId = source.uuid()
       const label = `subagent:${name}:${runId}`
       const parent = conversationId === null ? {} : { parent: { conversationId, messageId } }
-      const place = store ? await store.create({ kind: 'subagent', label, ...parent }) : null
+      const links = store && conversationId !== null ? await linksOf(store, conversationId) : {}
+      const place = store ? await store.create({ kind: 'subagent', label, ...parent, ...links }) : null
       const conversation = place?.conversation.id ?? null
       const words = { role: 'user', content: task, label } as const
       const run = agent.send(place?.branch ?? label, words, { signal })
@@ -78,6 +83,21 @@ export function subagent(
       if (failure !== null) return { output: `${name} failed: ${failure}`, isError: true, usage, trace }
       return { output: (await run.result()).text, usage, trace }
     },
+  }
+}
+
+/** Where a run belongs: it is listed with the conversation that started it. Not the task, whose newest
+ *  conversation would then be the run. The conversation may be in another store. */
+async function linksOf(
+  store: ConversationReader,
+  caller: ConversationId,
+): Promise<Partial<ConversationLinks>> {
+  try {
+    const { directory, project } = await store.getConversation(caller)
+    return { directory, project }
+  } catch (error) {
+    if (error instanceof NotFoundError) return {}
+    throw error
   }
 }
 

@@ -50,6 +50,38 @@ it('runs in a conversation of its own, labelled and linked to the message with t
   expect(ended[0]?.data).toMatchObject({ subagent: 'reader', run: 'run-1', conversation: items[0]!.id })
 })
 
+it('lists runs by the name of the subagent and by the run, in the directory of the caller (S3-74)', async () => {
+  await using store = await openStore(':memory:')
+  let runs = 0
+  const source = { uuid: () => `run-${++runs}` }
+  const model = scripted({ script: ['One.', 'Two.', 'Three.'] })
+  const named = (name: string) => subagent({ name, description: 'Reads', model, store }, source)
+  const call = (name: string, task: string) => ({ name, input: { task } })
+  const script = [
+    { calls: [call('reader', 'first'), call('readers', 'other'), call('reader', 'second')] },
+    'Done.',
+  ]
+  const tools = { reader: named('reader'), readers: named('readers') }
+  await using agent = createAgent({ store, model: scripted({ script }), tools })
+  await agent.ask({ key: 'books', directory: '/books', project: 'p', task: 't' }, 'go')
+  const labels = async (labelPrefix: string) =>
+    (
+      await store.listConversations({ kind: 'subagent', directory: '/books', project: 'p', labelPrefix })
+    ).items
+      .map(one => one.label)
+      .sort()
+  const reads = (await labels('subagent:reader:')).map(label => label!.split(':')[2]!)
+  expect(reads).toHaveLength(2)
+  expect(await labels('subagent:')).toHaveLength(3)
+  expect(await labels(`subagent:reader:${reads[0]}`)).toEqual([`subagent:reader:${reads[0]}`])
+  expect(await store.countConversations({ kind: 'main', labelPrefix: 'subagent:' })).toBe(0)
+  // All messages of the run are in its own conversation.
+  const [run] = (await store.listConversations({ labelPrefix: `subagent:reader:${reads[0]}` })).items
+  const messages = await store.listMessages({ conversationId: run!.id, order: 'ascending' })
+  expect(messages.items.map(message => message.role)).toEqual(['user', 'assistant'])
+  expect((await store.findByTask('t', 'p'))?.conversation.kind).toBe('main')
+})
+
 it('adds its usage to the reply of the calling agent, and stores it once', async () => {
   const final = { text: 'A whale.', usage: { input: 7, output: 2 } }
   const call = { ...asks('read'), usage: { input: 5, output: 1 } }

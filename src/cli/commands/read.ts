@@ -15,6 +15,10 @@ export const readCommands: readonly Command[] = [
       limit: { short: 'l', value: '<n>', help: 'how many; 20 unless said otherwise' },
       title: { value: '<text>', help: 'whose title has this text' },
       tag: { value: '<tag>', help: 'that have this tag' },
+      label: {
+        value: '<text>',
+        help: 'whose label begins with this text; with --traces: a subagent, or subagent/run',
+      },
       channel: { value: '<name>', help: 'of one channel, such as cli or discord' },
       project: { value: '<id>', help: 'of one project' },
       task: { value: '<id>', help: 'of one task' },
@@ -24,6 +28,7 @@ export const readCommands: readonly Command[] = [
     examples: [
       ['skein ls', '* is what skein goes on with, + is live'],
       ['skein ls --all --title flaky', 'from everywhere, by a word of the title'],
+      ['skein ls --traces --label explorer', 'the runs of one subagent'],
       ['skein ls --json', 'for programs, newest first'],
     ],
     load: async () => (await import('../read/ls.ts')).lsCommand,

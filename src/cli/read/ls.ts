@@ -67,9 +67,20 @@ function filterOf(args: Args): ConversationFilter {
     ...text('task'),
     ...text('tag'),
     ...text('title'),
+    ...labelFilter(args),
     ...(hasOption(args, 'trash') ? { trashed: true as const } : {}),
     ...(hasOption(args, 'trash') ? {} : { kind: hasOption(args, 'traces') ? 'subagent' : 'main' }),
   }
+}
+
+/** `explorer/7c1e` names a run of a subagent by the beginning of its id, `explorer` all its runs. Their
+ *  labels are `subagent:explorer:<run id>`. */
+function labelFilter(args: Args): ConversationFilter {
+  const label = textOption(args, 'label')
+  if (label === undefined) return {}
+  if (!hasOption(args, 'traces') || label.startsWith('subagent:')) return { labelPrefix: label }
+  const [name, run = ''] = label.split('/', 2)
+  return { labelPrefix: `subagent:${name}:${run}` }
 }
 
 /** The store returns at most 1,000 per page. */

@@ -5,6 +5,9 @@ export interface Migration {
   readonly version: number
   readonly name: string
   readonly sql: string
+  /** True if all statements also work without it, only slower. A SQLite file that cannot be written, because
+   *  it is read-only or the disk is full, is then opened without it. */
+  readonly isOptional?: true
 }
 
 /** The tables with rows of a conversation, in the order of deletion. Both engines have them. */

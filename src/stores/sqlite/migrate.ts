@@ -1,8 +1,15 @@
 import { closeSync, openSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Database } from 'better-sqlite3'
-import { InvalidError, SchemaTooNewError, StorageFullError } from '../../core/errors.ts'
+import {
+  InvalidError,
+  ReadOnlyError,
+  SchemaTooNewError,
+  StorageFullError,
+  UnavailableError,
+} from '../../core/errors.ts'
 import type { Migration } from '../engine/schema.ts'
+import { translate } from './errors.ts'
 import { migrations as released } from './migrations.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
@@ -16,15 +23,32 @@ export function schemaVersion(db: Database): number {
 }
 
 /** Migrates a file to the newest version in one transaction. A second process that starts meanwhile waits
- *  for it. A file with an older version is copied first. Throws SchemaTooNewError, without writing, if a
- *  newer version of Skein wrote it. */
+ *  for it. A file with an older version is copied first. If the file cannot be written and all missing
+ *  migrations are optional, it stays as it is. Throws SchemaTooNewError, without writing, if a newer version
+ *  of Skein wrote it. */
 export async function migrateFile(db: Database, migrations: readonly Migration[] = released): Promise<void> {
   const newest = migrations.at(-1)?.version ?? 0
   const found = await retryWhileBusy(() => schemaVersion(db))
   if (found > newest) throw new SchemaTooNewError(found, newest)
   if (found === newest) return
   if (db.inTransaction) throw new InvalidError('db', 'has a transaction open: make the store before it')
-  if (found > 0 && !db.memory) await keepCopy(db, found)
+  const isOptional = migrations.every(one => one.version <= found || one.isOptional)
+  try {
+    if (found > 0 && !db.memory) await keepCopy(db, found)
+    migrate(db, migrations, newest)
+  } catch (error) {
+    if (!isOptional || !isUnwritable(error)) throw error
+  }
+}
+
+function isUnwritable(error: unknown): boolean {
+  const known = translate(error)
+  return (
+    known instanceof ReadOnlyError || known instanceof StorageFullError || known instanceof UnavailableError
+  )
+}
+
+function migrate(db: Database, migrations: readonly Migration[], newest: number): void {
   const patience = db.pragma('busy_timeout', { simple: true })
   db.pragma('busy_timeout = 30000')
   try {

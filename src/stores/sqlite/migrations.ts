@@ -235,6 +235,7 @@ CREATE TABLE skein_state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT,
   {
     version: 2,
     name: 'lists by label',
+    isOptional: true,
     sql: `
 -- Without updated_at: appends leave it alone.
 CREATE INDEX skein_conversations_label ON skein_conversations(label) WHERE label IS NOT NULL;

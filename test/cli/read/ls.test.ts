@@ -118,8 +118,14 @@ describe('skein ls', () => {
     ['--traces', ['trace']],
     ['--trash', ['trashed']],
     ['-l1', ['storm']],
-  ] as const)('%s changes the selection', async (flag, names) => {
-    const { stdout } = await here.skein(['ls', flag, '--json'])
+    ['--label=nothing', []],
+    ['--traces --label=load-test', ['trace']],
+    ['--traces --label=load-test/7', ['trace']],
+    ['--traces --label=subagent:load', ['trace']],
+    ['--traces --label=load', []],
+    ['--traces --label=load-test/8', []],
+  ] as const)('%s changes the selection', async (flags, names) => {
+    const { stdout } = await here.skein(['ls', ...flags.split(' '), '--json'])
     expect(
       JSON.parse(stdout)
         .map((one: { id: string }) => one.id)

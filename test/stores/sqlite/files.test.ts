@@ -19,7 +19,10 @@ import { collectPages } from '../../../src/core/pages.ts'
 import { pathOf } from '../../../src/core/path.ts'
 import type { BranchInConversation, Store } from '../../../src/core/ports.ts'
 import { openSqliteStore, sqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { migrateFile, schemaVersion } from '../../../src/stores/sqlite/migrate.ts'
+import { migrations } from '../../../src/stores/sqlite/migrations.ts'
 import { say, startConversation } from '../../../src/testing/contract/build.ts'
+import { unpackSqlite } from '../../released/released.ts'
 import { startWorker, type Worker } from '../../support/workers.ts'
 
 let folder: string
@@ -115,7 +118,7 @@ describe('a store that cannot be written', () => {
     expect(await collectPages(page => store.listStretches(id, page))).toHaveLength(1)
     expect((await store.search('two')).items).toHaveLength(1)
     expect(await store.findOrCreate('known')).toMatchObject({ created: false })
-    expect(await store.schemaVersion()).toBe(1)
+    expect(await store.schemaVersion()).toBe(migrations.at(-1)!.version)
     const refused = { name: 'ReadOnlyError', code: 'read_only' }
     await expect(store.create()).rejects.toMatchObject(refused)
     await expect(store.findOrCreate('unknown')).rejects.toMatchObject(refused)
@@ -154,6 +157,37 @@ describe('a store that cannot be written', () => {
       await expectReadable(other.store, place, head)
     })
   }
+
+  it('is read without an optional migration if it has an older version', async () => {
+    expect(migrations.slice(1).every(one => one.isOptional)).toBe(true)
+    mkdirSync(join(folder, 'store'))
+    unpackSqlite(1, file)
+    chmodSync(file, 0o444)
+    chmodSync(join(folder, 'store'), 0o555)
+    chmodSync(folder, 0o755)
+    const { store, open } = await startBound()
+    await open(file)
+    expect(await store.schemaVersion()).toBe(1)
+    const { items } = await store.listConversations({ limit: 100 })
+    expect(items.length).toBeGreaterThan(0)
+    const labelled = items.filter(({ label }) => label !== null).length
+    expect(await store.countConversations({ labelPrefix: '' })).toBe(labelled)
+    await expect(store.create()).rejects.toMatchObject({ code: 'read_only' })
+  })
+
+  it('is read without an optional migration if the disk is full', async () => {
+    mkdirSync(join(folder, 'store'))
+    unpackSqlite(1, file)
+    const db = new BetterSqlite3(file)
+    db.exec('VACUUM')
+    db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`)
+    const needed = { version: 2, name: 'needed', sql: 'CREATE TABLE skein_more (x)' }
+    await expect(migrateFile(db, [migrations[0]!, needed])).rejects.toMatchObject({ code: 'SQLITE_FULL' })
+    await migrateFile(db)
+    expect(schemaVersion(db)).toBe(1)
+    db.close()
+    expect(await (await open()).schemaVersion()).toBe(migrations.at(-1)!.version)
+  })
 
   it('is reported if the file does not exist yet', async () => {
     chmodSync(folder, 0o555)

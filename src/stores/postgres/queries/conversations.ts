@@ -119,8 +119,8 @@ export const conversationQueries = {
       SELECT x.id, x.expires_at FROM skein.conversations x
       WHERE x.tenant = @tenant::text AND x.id = b.conv OFFSET 0) c ON true
     WHERE b.tenant = @tenant::text AND b.key = @key::text`,
-  // Until the end of the transaction. Works through a connection pooler, unlike a lock of the session. Two
-  // tasks with the same hash only wait for each other.
+  // Until the end of the transaction, so it works through any connection pooler. Two tasks with the same hash
+  // only wait for each other.
   lockTask: `
     SELECT pg_advisory_xact_lock(hashtextextended(
       json_build_array('skein task', @tenant::text, @project::text, @task::text)::text, 0))`,
