@@ -2,6 +2,7 @@ import type { AgentEvent } from '../../agent/run/events.ts'
 import { errorText } from '../../core/error-text.ts'
 import type { Trouble } from '../../recorder/recording.ts'
 import { formatCount, formatInteger, plural } from '../output/number.ts'
+import { formatDuration } from '../output/time.ts'
 
 type ContextEvent = Extract<AgentEvent, { type: 'context' }>
 
@@ -37,6 +38,12 @@ export function windowText(messages: number): string {
 export function shortenedText(messages: number): string {
   const were = messages === 1 ? 'message was' : 'messages were'
   return `window: ${formatInteger(messages)} long ${were} shortened for this call. All are kept.`
+}
+
+/** `thought for 12 s` */
+export function thoughtText(ms: number): string {
+  const long = ms < 1_000 ? 'less than a second' : formatDuration(Math.round(ms / 1_000) * 1_000)
+  return `thought for ${long}`
 }
 
 /** The outcome of a search in earlier conversations. No line if nothing was found. */

@@ -3,7 +3,6 @@ import type { Run } from '../../agent/run/run.ts'
 import type { Json } from '../../core/json.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
-import { modelName } from '../output/model-name.ts'
 import { formatMoney, plural } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
 import { shortenId } from '../output/short-id.ts'
@@ -11,12 +10,14 @@ import { createSpinner } from '../output/spinner.ts'
 import { stdoutSink, type TextSink } from '../output/text-sink.ts'
 import { toolLine } from '../output/tool-line.ts'
 import { allowedText, memoryText, planLines, refusedText } from './agent-notes.ts'
+import { answerActivity } from './answer-activity.ts'
 import {
   type ContextFacts,
   contextFacts,
   recalledLines,
   shortenedText,
   summaryText,
+  thoughtText,
   troubleText,
   windowText,
 } from './answer-notes.ts'
@@ -28,6 +29,8 @@ export interface PrintAnswerOptions {
   readonly sink?: TextSink
   /** Appended to a line about omitted messages: ` /context` in a chat, which has that command. */
   readonly more?: string
+  /** How to read the model's thinking: `/think` in a chat. Not printed if it is absent. */
+  readonly readThinking?: string
   /** Called with every event before it is shown. */
   readonly observe?: (event: AgentEvent) => void
 }
@@ -51,7 +54,7 @@ export async function printAnswer(
 ): Promise<PrintedAnswer> {
   const { err, quiet, json } = context
   const sink = options.sink ?? (json ? silent : stdoutSink(context))
-  const waiting = createSpinner(context)
+  const spinner = createSpinner(context, () => sink.column)
   const began = context.now()
   const calls = new Map<string, { readonly input: Json; readonly at: number }>()
   const seen: Seen = { context: null, summary: null, leftOut: 0, cut: 0, movedAside: false, plan: new Set() }
@@ -62,20 +65,23 @@ export async function printAnswer(
     sink.pause()
     err.line(line)
   }
+  const thoughtLine = (ms: number) => {
+    const how = options.readThinking === undefined ? [] : [options.readThinking]
+    return faintly([thoughtText(ms), ...how].join(` ${err.style.symbols.dot} `))
+  }
   const faintly = (line: string) => `  ${err.style.faint(err.style.safe(line))}`
-  const waitForModel = () => waiting.start(modelName(options.model))
 
   try {
-    waitForModel()
+    const activity = answerActivity(options.model, spinner)
     for await (const event of run) {
-      waiting.stop()
+      const thoughtMs = activity.before(event)
+      if (thoughtMs !== null) say(thoughtLine(thoughtMs))
       options.observe?.(event)
       for (const line of show(event)) say(line)
-      if (event.type === 'tool_started') waiting.start(event.name)
-      else if (!isQuiet.has(event.type)) waitForModel()
+      activity.after(event)
     }
   } finally {
-    waiting.stop()
+    spinner.stop()
     stopListening()
     sink.pause()
   }
@@ -141,9 +147,6 @@ export async function printAnswer(
   }
 }
 
-/** Events after which no spinner is shown: text is arriving, the run has ended, or the user is asked. */
-const isQuiet: ReadonlySet<AgentEvent['type']> = new Set(['text', 'ended', 'asking'])
-
 interface Seen {
   context: ContextFacts | null
   summary: Extract<AgentEvent, { type: 'summary' }> | null
@@ -185,7 +188,7 @@ function subagentLine(
   return `  ${parts.join(` ${style.symbols.dot} `)}`
 }
 
-const silent: TextSink = { push: () => undefined, pause: () => undefined }
+const silent: TextSink = { push: () => undefined, pause: () => undefined, column: 0 }
 
 /** During a run, the first Ctrl+C aborts it and keeps what has arrived; the second one exits at once. Returns
  *  a function that removes the handler. */

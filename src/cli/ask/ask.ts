@@ -74,6 +74,7 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
   try {
     const printed = await printAnswer(run, context, {
       model: setup.model.id,
+      ...(store ? { readThinking: 'skein show --full' } : {}),
       ...(out.isTerminal && !json ? { sink: markdownSink(out) } : {}),
       observe: event => {
         if (event.type === 'started') Object.assign(heard, { branch: event.branch, forked: event.forked })

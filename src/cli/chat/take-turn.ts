@@ -86,9 +86,14 @@ async function shown(run: Run, { context, keyboard, controller }: Chat): Promise
       model: controller.model.id,
       sink: markdown ?? stdoutSink(context),
       more: ' /context',
+      readThinking: '/think',
       // At the start, not at the end: the question of a failed turn is stored too.
       observe: event => {
-        if (event.type === 'started') controller.follow(event.branch)
+        if (event.type === 'started') {
+          controller.follow(event.branch)
+          controller.thinking = ''
+        }
+        if (event.type === 'thinking') controller.thinking += event.text
       },
     })
   } finally {

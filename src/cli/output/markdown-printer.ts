@@ -9,8 +9,8 @@ export interface MarkdownPrinter {
   add(text: string): string
   /** The rest. The next text begins a new answer. */
   end(): string
-  /** True if the output does not end with a line break. */
-  readonly inLine: boolean
+  /** The number of cells in the unfinished last row of the output. */
+  readonly column: number
 }
 
 /** A printer for a terminal. No input can send control sequences, even split over several pieces. `width` is
@@ -164,8 +164,8 @@ export function markdownPrinter(style: Style, width: () => number): MarkdownPrin
       fence = null
       return shown
     },
-    get inLine() {
-      return column > 0
+    get column() {
+      return column
     },
   }
 }

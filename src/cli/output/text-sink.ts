@@ -6,6 +6,8 @@ export interface TextSink {
   push(text: string): void
   /** Ends an unfinished line. Called before other output, and at the end. More text may follow. */
   pause(): void
+  /** The cells of the unfinished line on a terminal; 0 at the start of a line, and elsewhere. */
+  readonly column: number
 }
 
 /** Writes the same bytes to a terminal and to a pipe. Text after a pause starts a new paragraph. */
@@ -25,6 +27,7 @@ export function stdoutSink({ out }: Pick<Outputs, 'out'>): TextSink {
       if (state === 'in a line') out.write('\n')
       if (state !== 'nothing') state = 'paused'
     },
+    column: 0,
   }
 }
 

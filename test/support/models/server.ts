@@ -175,6 +175,9 @@ async function stream(response: ServerResponse, frames: Iterable<Frame>): Promis
   response.end()
 }
 
+/** One listener per response: an answer may wait many times. */
+const closing = new WeakMap<ServerResponse, Promise<void>>()
+
 /** Waits as specified; false if the answer ends here. */
 async function passes(part: Exclude<Frame, string>, response: ServerResponse): Promise<boolean> {
   if ('cut' in part) {
@@ -182,7 +185,8 @@ async function passes(part: Exclude<Frame, string>, response: ServerResponse): P
     else await flushed(response).then(() => response.destroy())
     return false
   }
-  const closed = new Promise<void>(resolve => response.on('close', resolve))
+  const closed = closing.get(response) ?? new Promise<void>(resolve => response.on('close', resolve))
+  closing.set(response, closed)
   if ('gate' in part) await Promise.race([part.gate, closed])
   else if ('delayMs' in part) await Promise.race([wait(part.delayMs), closed])
   else await closed

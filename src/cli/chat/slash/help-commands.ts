@@ -9,7 +9,7 @@ import type { SlashCommand } from './slash-command.ts'
 const groups: readonly (readonly [names: string, what: string])[] = [
   ['/new /clear /resume /switch', 'which conversation, which branch'],
   ['/fork /retry /edit /undo', 'go another way; what was said stays'],
-  ['/history /tree /search', 'look around'],
+  ['/history /tree /search /think', 'look around; what the model thought'],
   ['/title /export', 'name it, keep it'],
   ['/model /context /compact', 'who answers, and what it sees'],
   ['/help /quit', '/help fork says more of one'],

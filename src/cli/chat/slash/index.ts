@@ -4,6 +4,7 @@ import { slashCompact, slashExport, slashModel, slashTitle } from './manage-comm
 import { slashContext, slashHistory, slashSearch, slashTree } from './read-commands.ts'
 import type { SlashCommand } from './slash-command.ts'
 import { slashClear, slashNew, slashResume, slashSwitch } from './switch-commands.ts'
+import { slashThink } from './think-command.ts'
 
 /** All commands of a chat, in the order of the help. */
 export const slashCommands: readonly SlashCommand[] = [
@@ -18,6 +19,7 @@ export const slashCommands: readonly SlashCommand[] = [
   slashHistory,
   slashTree,
   slashSearch,
+  slashThink,
   slashTitle,
   slashExport,
   slashModel,

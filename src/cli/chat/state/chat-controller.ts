@@ -45,6 +45,8 @@ export interface ChatController {
   send(words: string | NewMessage, onBusy?: 'refuse' | 'wait' | 'fork'): Promise<Run>
   /** Resumes the turn that has no answer. */
   resume(): Promise<Run>
+  /** The thinking of the last answer, as far as it has arrived in this chat. */
+  thinking: string
   /** Remembers an exchange if there is no store. */
   remember(words: string | NewMessage, answer: string): void
   /** Continues in another conversation. Nothing is created there before the first message. */
@@ -119,6 +121,7 @@ export function createChatController({
     },
     store,
     system,
+    thinking: '',
     async send(words, onBusy = 'refuse') {
       const to = await entered()
       return (await answering()).send(to, words, { onBusy, signal: context.signal })
