@@ -43,6 +43,10 @@ export const message = z.strictObject({
   role: z.enum(['user', 'assistant', 'tool_result', 'system']),
   created_at: z.iso.datetime(),
   status: z.enum(['complete', 'open', 'interrupted', 'failed']),
+  stop: z
+    .enum(['length', 'filtered', 'refused'])
+    .nullable()
+    .describe('why a complete answer is not whole; null if it is'),
   model: z.string().nullable(),
   usage: z
     .strictObject({

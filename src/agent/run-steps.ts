@@ -118,7 +118,11 @@ async function nextAnswer(
     emit,
   })
   const { content: blocks, finish, usage } = answer
-  const message = withTokens({ role: 'assistant', content: blocks }, loop.count)
+  const cut = finish === 'length' || finish === 'filtered' || finish === 'refused'
+  const message = withTokens(
+    { role: 'assistant', content: blocks, ...(cut && { metadata: { finish } }) },
+    loop.count,
+  )
   const calls = blocks.filter((block): block is ToolCallBlock => block.type === 'tool_call')
   const { ids } = await recording.add([message], {
     model: answer.model ?? loop.model.id,

@@ -28,8 +28,9 @@ export interface ModelRequest {
   readonly signal?: AbortSignal
 }
 
-/** Why an answer ended. */
-export type Finish = 'stop' | 'tool_calls' | 'length' | 'filtered' | 'other'
+/** Why an answer ended. `length`: at the limit of its output. `filtered`: a filter of the provider held a part
+ *  back. `refused`: the model declined to answer. */
+export type Finish = 'stop' | 'tool_calls' | 'length' | 'filtered' | 'refused' | 'other'
 
 /** A complete answer. */
 export interface ModelAnswer {

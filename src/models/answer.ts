@@ -33,7 +33,8 @@ export function answerBuilder(fromProvider: (name: string) => string, model: str
     },
     whole() {
       const { end } = arriving
-      if (end === null || end.reason === 'interrupted' || end.reason === 'error') throw new BrokenOff()
+      const how = end?.reason.unified
+      if (end === null || how === 'interrupted' || how === 'error') throw new BrokenOff()
       const blocks = blocksOf(arriving.content, model).map(block => renamed(block, fromProvider))
       return {
         content: blocks,

@@ -18,7 +18,7 @@ export interface CollectedAnswer {
   /** The model that answers, if the provider has named it. */
   readonly model: string | null
   /** How the answer ended; null while it arrives. */
-  readonly end: { readonly usage: Usage; readonly reason: LanguageModelV4FinishReason['unified'] } | null
+  readonly end: { readonly usage: Usage; readonly reason: LanguageModelV4FinishReason } | null
 }
 
 interface Growing {
@@ -80,7 +80,7 @@ export function collectAnswer(): CollectedAnswer {
         model = part.modelId ?? model
         return null
       case 'finish':
-        end = { usage: usageOf(part.usage), reason: part.finishReason.unified }
+        end = { usage: usageOf(part.usage), reason: part.finishReason }
         return null
       default:
         return null

@@ -5,11 +5,20 @@ import type { Usage } from '../core/turn.ts'
 
 /** The finish reason of an answer. Its blocks count more than the provider's reason: some providers report
  *  `stop` for tool calls, and provider-executed calls need no result from us. */
-export function finishOf(reason: LanguageModelV4FinishReason['unified'], blocks: readonly Block[]): Finish {
+export function finishOf(
+  { unified: reason, raw }: LanguageModelV4FinishReason,
+  blocks: readonly Block[],
+): Finish {
   if (reason === 'length') return 'length'
-  if (reason === 'content-filter') return 'filtered'
+  if (reason === 'content-filter') return isRefusal(raw) ? 'refused' : 'filtered'
   if (blocks.some(block => block.type === 'tool_call')) return 'tool_calls'
   return reason === 'stop' ? 'stop' : 'other'
+}
+
+/** Anthropic says `refusal`. OpenAI and compatible servers end normally, with a refusal as the text. A filter
+ *  has a name of its own. */
+function isRefusal(raw: string | undefined): boolean {
+  return raw === undefined || raw === 'refusal' || raw === 'stop'
 }
 
 /** The usage that a provider reports. */

@@ -22,7 +22,10 @@ const usage = {
   inputTokens: { total: 7, noCache: 5, cacheRead: 2, cacheWrite: undefined },
   outputTokens: { total: 3, text: 3, reasoning: undefined },
 }
-const because = (unified: LanguageModelV4FinishReason['unified']) => ({ unified, raw: undefined })
+const because = (unified: LanguageModelV4FinishReason['unified']) => ({
+  unified,
+  raw: unified === 'content-filter' ? 'content_filter' : undefined,
+})
 
 /** A model with this answer, whole or streamed, that keeps its requests. */
 function answering(

@@ -180,10 +180,17 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
   })
 
   it('reports why an answer ended', async () => {
-    await start({ reply: ({ n }) => ({ parts: [{ text: 'x' }], finish: n === 0 ? 'length' : 'filtered' }) })
+    const finishes = ['length', 'filtered', 'refused'] as const
+    await start({ reply: ({ n }) => ({ parts: [{ text: 'x' }], finish: finishes[n]! }) })
     const model = await open(name, server)
     expect((await answerOf(model, { messages: [user('x')], maxOutput: 9 })).finish).toBe('length')
-    expect((await answerOf(model, { messages: [user('x')] })).finish).toBe('filtered')
+    // Anthropic has refusals only, Google filters only.
+    const [filtered, refused] = [
+      protocol === 'anthropic' ? 'refused' : 'filtered',
+      protocol === 'google' ? 'filtered' : 'refused',
+    ]
+    expect((await answerOf(model, { messages: [user('x')] })).finish).toBe(filtered)
+    expect((await answerOf(model, { messages: [user('x')] })).finish).toBe(refused)
     expect(JSON.stringify(server.requests[0]?.body)).toMatch(
       /"(max_tokens|max_output_tokens|maxOutputTokens)":9/,
     )

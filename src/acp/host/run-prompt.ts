@@ -167,7 +167,7 @@ const stops: Readonly<Record<string, Reply['stop']>> = {
   end_turn: 'stop',
   max_tokens: 'length',
   max_turn_requests: 'steps',
-  refusal: 'filtered',
+  refusal: 'refused',
   cancelled: 'aborted',
 }
 

@@ -45,8 +45,7 @@ export function recordAnswer(
   return {
     whole: result =>
       report(() => {
-        const reason = result.finishReason.unified
-        const end = { usage: usageOf(result.usage), reason }
+        const end = { usage: usageOf(result.usage), reason: result.finishReason }
         return recording.answer(answerOf(result.content, result.response?.modelId ?? null, end))
       }),
     broken: error => report(() => (isAborted(error) ? cutOff('interrupted') : failed(error))),
@@ -100,7 +99,7 @@ export function recordAnswer(
     content: readonly LanguageModelV4Content[],
     model: string | null,
     end: CollectedAnswer['end'],
-    ends = end === null ? 'interrupted' : statusAfter(end.reason),
+    ends = end === null ? 'interrupted' : statusAfter(end.reason.unified),
   ): ExchangeAnswer {
     const blocks = blocksOf(content, requestedModel)
     const metadata: JsonObject = {
@@ -120,7 +119,7 @@ export function recordAnswer(
 /** The status of a turn that ends with this finish reason; undefined if the turn does not have to end with
  *  it. */
 function statusAfter(
-  reason: NonNullable<CollectedAnswer['end']>['reason'],
+  reason: NonNullable<CollectedAnswer['end']>['reason']['unified'],
 ): Exclude<TurnStatus, 'open'> | undefined {
   if (reason === 'interrupted') return 'interrupted'
   return reason === 'error' ? 'failed' : undefined

@@ -11,6 +11,7 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { demoNote } from '../model/choose-model.ts'
 import { type ModelSetup, openModelSetup } from '../model/model-setup.ts'
+import { type NextSteps, stopNote } from '../output/answer-ending.ts'
 import { turnCost } from '../output/cost.ts'
 import { markdownSink } from '../output/markdown-sink.ts'
 import { noteLine } from '../output/print.ts'
@@ -155,13 +156,23 @@ function endLines(
       err,
     ),
   ]
-  if (reply.stop === 'length') lines.push(note('the answer is cut off: the model may not say more at once'))
-  if (reply.stop === 'filtered') lines.push(note('the provider held back a part of the answer'))
-  if (reply.stop === 'steps') lines.push(note('stopped: too many steps for one turn. Go on: skein -c "…"'))
+  const stopped = stopNote(reply.stop, stepsAfter(message))
+  if (stopped !== null) lines.push(note(stopped))
   if (!reply.saved) lines.push(note('not everything could be saved: copy what you need'))
   if (answered.movedAside && reply.branch)
     lines.push(note(`the branch moved on meanwhile. Yours is kept: skein -c ${reply.branch.name} "…"`))
   return lines
+}
+
+/** How to continue after this answer. Without a store, there is nothing to continue. */
+function stepsAfter(message: string | null): NextSteps {
+  if (message === null)
+    return { rest: 'not kept, so ask again', another: 'Ask it another way, or another model with -m' }
+  const target = `skein -c ${message}`
+  return {
+    rest: `${target} "continue"`,
+    another: `Ask it another way: ${target} "…", or another model with -m`,
+  }
 }
 
 function exitCodeFor({ reply, movedAside }: PrintedAnswer): number {
@@ -184,6 +195,7 @@ async function printJson(answered: PrintedAnswer, heard: Heard, around: AnswerCo
     chosen,
     forked: heard.forked,
     status: reply.status,
+    stop: reply.stop,
     reply,
     model: setup.model.id,
     window: setup.window,
@@ -203,6 +215,7 @@ async function afterFailure({ branch, forked, text }: Heard, around: AnswerConte
       chosen,
       forked,
       status: 'failed',
+      stop: null,
       reply: { text, usage: {}, branch, head, saved: true },
       model: setup.model.id,
       window: setup.window,

@@ -18,6 +18,8 @@ export interface AnswerJson {
   readonly parent: string | null
   readonly resumed: 'continued' | 'new' | 'forked' | 'fresh'
   readonly status: 'complete' | 'interrupted' | 'failed'
+  /** Why the answer ended: see `Reply.stop`. Null if the turn failed. */
+  readonly stop: Reply['stop'] | null
   readonly text: string
   readonly model: string
   readonly usage: Readonly<
@@ -38,6 +40,7 @@ export interface AnswerFacts {
   /** True if another process was answering, so that this turn is on a sibling branch. */
   readonly forked: boolean
   readonly status: AnswerJson['status']
+  readonly stop: AnswerJson['stop']
   readonly reply: Pick<Reply, 'text' | 'usage' | 'branch' | 'head' | 'saved'>
   readonly model: string
   readonly window: number
@@ -45,7 +48,7 @@ export interface AnswerFacts {
 }
 
 export async function answerJson(facts: AnswerFacts, store: MessageReader | null): Promise<AnswerJson> {
-  const { chosen, forked, status, reply, model, context, window } = facts
+  const { chosen, forked, status, stop, reply, model, context, window } = facts
   const { how } = chosen
   return {
     conversation: reply.branch?.conversationId ?? null,
@@ -54,6 +57,7 @@ export async function answerJson(facts: AnswerFacts, store: MessageReader | null
     parent: store && reply.head ? await parentOf(store, reply.head) : null,
     resumed: forked ? 'forked' : how === 'incognito' ? 'new' : how,
     status,
+    stop,
     text: reply.text,
     model,
     usage: usageJson(reply.usage),

@@ -5,6 +5,7 @@ import type { NewMessage } from '../../core/message.ts'
 import { type PrintedAnswer, printAnswer } from '../answer/print-answer.ts'
 import { reportError } from '../command-line/error-report.ts'
 import { exitCode } from '../command-line/exit-code.ts'
+import { type NextSteps, stopNote } from '../output/answer-ending.ts'
 import { markdownSink } from '../output/markdown-sink.ts'
 import { plural } from '../output/number.ts'
 import { shortenId } from '../output/short-id.ts'
@@ -29,6 +30,8 @@ export async function takeTurn(
     controller.follow(reply.branch)
     if (words !== null) controller.remember(words, reply.text)
     followUnsaved(chat, reply)
+    const stopped = stopNote(reply.stop, chatSteps)
+    if (stopped !== null) chat.note(stopped)
     if (reply.status === 'complete') return 'answered'
     chat.note(stoppedText(answered, chat))
     return context.signal.aborted ? 'left' : 'interrupted'
@@ -42,6 +45,11 @@ export async function takeTurn(
     reportError(error, context.err)
     return 'failed'
   }
+}
+
+const chatSteps: NextSteps = {
+  rest: 'say "continue"',
+  another: '/edit changes your question, /model asks another model',
 }
 
 /** Reports messages that wait for the store and, before the next prompt, whether they were stored. */

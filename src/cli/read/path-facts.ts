@@ -1,5 +1,7 @@
 import type { Message } from '../../core/message.ts'
 import type { Usage } from '../../core/turn.ts'
+import { type AnswerEnding, answerEnding, endingWords } from '../output/answer-ending.ts'
+import { formatDuration } from '../output/time.ts'
 import type { ShownPath } from './shown-path.ts'
 
 /** The usage of a turn, at its last answer on the path. */
@@ -18,12 +20,12 @@ export function turnUsageAt(
 }
 
 export interface PathEnding {
-  readonly status: 'interrupted' | 'failed' | 'not finished' | 'live'
+  readonly status: AnswerEnding | 'not finished' | 'live'
   /** The duration of the turn; null if unknown. */
   readonly ms: number | null
 }
 
-/** How the turn ended, at its last message; null if it completed. */
+/** How the turn ended, at its last message; null if it completed with a whole answer. */
 export function endingAt(
   message: Message,
   { turns }: Pick<ShownPath, 'turns'>,
@@ -46,8 +48,14 @@ export function endingAt(
   }
 }
 
-/** An interrupted answer is marked, even if its turn continued after it. */
-function markedEnding({ metadata }: Message): PathEnding | null {
-  if (metadata?.interrupted === true) return { status: 'interrupted', ms: null }
-  return metadata?.failed === true ? { status: 'failed', ms: null } : null
+/** An incomplete answer is marked, even if its turn continued after it. */
+function markedEnding(message: Message): PathEnding | null {
+  const status = message.role === 'assistant' ? answerEnding(message) : null
+  return status && { status, ms: null }
+}
+
+/** The ending in words. */
+export function endingText({ status, ms }: PathEnding): string {
+  const words = status === 'live' || status === 'not finished' ? status : endingWords[status]
+  return ms === null ? words : `${words} after ${formatDuration(ms)}`
 }

@@ -2,8 +2,9 @@ import { type Block, isKnown } from '../../core/block.ts'
 import type { Erasure, Message } from '../../core/message.ts'
 import type { ConversationReader, Lister } from '../../core/ports.ts'
 import type { Usage } from '../../core/turn.ts'
+import { cutReason } from '../output/answer-ending.ts'
 import { conversationJson } from './conversation-json.ts'
-import { endingAt, turnUsageAt } from './path-facts.ts'
+import { endingAt, type PathEnding, turnUsageAt } from './path-facts.ts'
 import type { ShownPath } from './shown-path.ts'
 
 /** A path as `--json` prints it. Fields are only added, never removed. */
@@ -42,12 +43,8 @@ function messageJson(message: Message, shown: ShownPath, now: number) {
     seq: message.seq,
     role: message.role,
     created_at: message.createdAt.toISOString(),
-    status:
-      ending === null
-        ? 'complete'
-        : ending.status === 'live'
-          ? 'open'
-          : ending.status.replace('not finished', 'interrupted'),
+    status: statusOf(ending),
+    stop: message.role === 'assistant' ? cutReason(message.metadata?.finish) : null,
     model: message.role === 'assistant' ? (turn?.model ?? shown.facts.conversation.model) : null,
     usage: usage === null ? null : usageJson(usage),
     label: message.label,
@@ -61,6 +58,21 @@ function messageJson(message: Message, shown: ShownPath, now: number) {
 
 function erasureJson({ erasedAt, by, reason }: Erasure) {
   return { at: erasedAt.toISOString(), by, reason }
+}
+
+/** An answer that the provider cut is complete: `stop` has the reason. */
+function statusOf(ending: PathEnding | null): 'complete' | 'open' | 'interrupted' | 'failed' {
+  switch (ending?.status) {
+    case 'live':
+      return 'open'
+    case 'failed':
+      return 'failed'
+    case 'interrupted':
+    case 'not finished':
+      return 'interrupted'
+    default:
+      return 'complete'
+  }
 }
 
 function usageJson({ input, output, cacheRead, cacheWrite, reasoning, cost }: Usage) {

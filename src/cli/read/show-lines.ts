@@ -11,10 +11,10 @@ import { modelName } from '../output/model-name.ts'
 import { formatBytes, formatCount, formatMoney, plural } from '../output/number.ts'
 import type { Style } from '../output/style.ts'
 import { tildify } from '../output/tildify.ts'
-import { formatDuration, formatTime } from '../output/time.ts'
+import { formatTime } from '../output/time.ts'
 import { toolLine, toolResults } from '../output/tool-line.ts'
 import { proseWidth, wrap } from '../output/wrap.ts'
-import { endingAt, turnUsageAt } from './path-facts.ts'
+import { endingAt, endingText, turnUsageAt } from './path-facts.ts'
 import type { ShownDraft, ShownPath } from './shown-path.ts'
 
 export interface ShowOptions {
@@ -98,11 +98,8 @@ export function* showLines(shown: ShownPath, path: readonly Message[], look: Sho
     if (words !== '' && fits) parts.push(style.faint(words))
     const ending = endingAt(message, shown, look.now)
     if (ending !== null) {
-      const { status, ms } = ending
-      const after = ms === null ? '' : ` after ${formatDuration(ms)}`
-      parts.push(
-        status === 'live' ? style.ok('+ live') : style.note(`${style.symbols.note} ${status}${after}`),
-      )
+      const isLive = ending.status === 'live'
+      parts.push(isLive ? style.ok('+ live') : style.note(`${style.symbols.note} ${endingText(ending)}`))
     }
     return parts.join('  ')
   }

@@ -6,7 +6,7 @@ import { plural } from '../output/number.ts'
 import type { Style } from '../output/style.ts'
 import { formatDuration } from '../output/time.ts'
 import { outcomeText, toolResults } from '../output/tool-line.ts'
-import { endingAt } from './path-facts.ts'
+import { endingAt, endingText } from './path-facts.ts'
 import { speakerName } from './show-lines.ts'
 import type { ShownPath } from './shown-path.ts'
 
@@ -40,7 +40,7 @@ export function* showMarkdown(
       yield* blockLines(block, message)
       wasLine = isLine && !full
     }
-    if (ending !== null) yield* ['', `(${ending.status})`]
+    if (ending !== null) yield* ['', `(${endingText({ ...ending, ms: null })})`]
     const summary = shown.summaries.get(message.id)
     if (summary) {
       yield* ['', `> summary from ${summary.first} to ${summary.last}`]

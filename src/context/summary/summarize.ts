@@ -214,7 +214,8 @@ async function callSummarizer(
     if (event.type !== 'answer') continue
     const { content, finish, usage } = event.answer
     const text = textOf({ content }).trim()
-    if (text === '' || finish === 'filtered') throw new ModelError(model.id, 'answered without a summary')
+    if (text === '' || finish === 'filtered' || finish === 'refused')
+      throw new ModelError(model.id, 'answered without a summary')
     return { text: shorten(text, room.summary * 5), usage }
   }
   signal.throwIfAborted()

@@ -110,7 +110,8 @@ function inputUsage({ usage }: Speech) {
 }
 
 function stopReason({ finish }: Speech): string {
-  return { stop: 'end_turn', length: 'max_tokens', filtered: 'refusal', tool_calls: 'tool_use' }[finish]
+  const reasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' }
+  return finish === 'filtered' || finish === 'refused' ? 'refusal' : reasons[finish]
 }
 
 function typeOf(status: number): string {

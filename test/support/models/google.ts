@@ -61,7 +61,13 @@ function partsOf(part: Speech['parts'][number], speech: Speech, at: number): unk
 }
 
 function response(speech: Speech, parts: readonly unknown[], last: boolean): unknown {
-  const reasons = { stop: 'STOP', tool_calls: 'STOP', length: 'MAX_TOKENS', filtered: 'SAFETY' }
+  const reasons = {
+    stop: 'STOP',
+    tool_calls: 'STOP',
+    length: 'MAX_TOKENS',
+    filtered: 'SAFETY',
+    refused: 'SAFETY',
+  }
   const { usage } = speech
   return {
     candidates: [

@@ -49,7 +49,9 @@ function* stream(speech: Speech): Iterable<Frame> {
     else if ('fail' in part) {
       yield sse(openaiFailure(500, part.fail))
       return
-    } else if ('text' in part) for (const piece of piecesOf(part.text)) yield frame({ content: piece })
+    } else if ('text' in part)
+      for (const piece of piecesOf(part.text))
+        yield frame(speech.finish === 'refused' ? { refusal: piece } : { content: piece })
     else if ('thinking' in part)
       for (const piece of piecesOf(part.thinking)) yield frame({ reasoning_content: piece })
     else if ('call' in part) {
@@ -84,7 +86,8 @@ function wholeMessage(speech: Speech) {
   })
   return {
     role: 'assistant',
-    content: texts.length === 0 ? null : texts.join(''),
+    content: texts.length === 0 || speech.finish === 'refused' ? null : texts.join(''),
+    ...(speech.finish === 'refused' && { refusal: texts.join('') }),
     ...(thoughts.length > 0 && { reasoning_content: thoughts.join('') }),
     ...(calls.length > 0 && { tool_calls: calls }),
   }
@@ -95,6 +98,7 @@ function head(speech: Speech) {
 }
 
 function finishOf({ finish }: Speech): string {
+  if (finish === 'refused') return 'stop'
   return finish === 'filtered' ? 'content_filter' : finish
 }
 

@@ -66,7 +66,7 @@ function* stream(speech: Speech): Iterable<Frame> {
     }
     for (const whole of outputItem(part, speech, at)) {
       yield frame('response.output_item.added', { output_index, item: begun(whole) })
-      yield* deltas(part, text(whole.id), output_index, frame)
+      yield* deltas(part, speech, text(whole.id), output_index, frame)
       yield frame('response.output_item.done', { output_index, item: whole })
       output_index++
     }
@@ -79,14 +79,20 @@ function* stream(speech: Speech): Iterable<Frame> {
 
 function* deltas(
   part: Speech['parts'][number],
+  { finish }: Speech,
   item_id: string,
   output_index: number,
   frame: (type: string, fields: object) => string,
 ): Iterable<Frame> {
   const where = { item_id, output_index }
   if ('text' in part) {
+    const refuses = finish === 'refused'
     for (const delta of piecesOf(part.text))
-      yield frame('response.output_text.delta', { ...where, content_index: 0, delta, logprobs: [] })
+      yield refuses
+        ? frame('response.refusal.delta', { ...where, content_index: 0, delta })
+        : frame('response.output_text.delta', { ...where, content_index: 0, delta, logprobs: [] })
+    if (refuses)
+      yield frame('response.refusal.done', { ...where, content_index: 0, refusal: wordsOf(part.text) })
   } else if ('thinking' in part) {
     yield frame('response.reasoning_summary_part.added', { ...where, summary_index: 0 })
     for (const delta of piecesOf(part.thinking))
@@ -110,7 +116,12 @@ function begun(whole: Item): Item {
 function outputItem(part: Speech['parts'][number], speech: Speech, at: number): Item[] {
   const place = `${speech.serial}_${at}`
   if ('text' in part) {
-    const content = [{ type: 'output_text', text: wordsOf(part.text), annotations: [], logprobs: [] }]
+    const said = wordsOf(part.text)
+    const content = [
+      speech.finish === 'refused'
+        ? { type: 'refusal', refusal: said }
+        : { type: 'output_text', text: said, annotations: [], logprobs: [] },
+    ]
     return [{ type: 'message', id: `msg_${place}`, role: 'assistant', status: 'completed', content }]
   }
   if ('thinking' in part) {

@@ -33,7 +33,8 @@ export type Reply =
   | {
       readonly parts: readonly Part[]
       readonly usage?: ReplyUsage
-      readonly finish?: 'stop' | 'length' | 'filtered'
+      /** `refused`: the model declines; with Anthropic and Google, the same as `filtered`. */
+      readonly finish?: 'stop' | 'length' | 'filtered' | 'refused'
     }
   /** Refused with this status; `retryAfter` is in seconds, or a date. */
   | { readonly status: number; readonly message?: string; readonly retryAfter?: number | string }
@@ -44,7 +45,7 @@ export type Reply =
 export interface Speech {
   readonly parts: readonly Part[]
   readonly usage: Required<ReplyUsage>
-  readonly finish: 'stop' | 'length' | 'filtered' | 'tool_calls'
+  readonly finish: 'stop' | 'length' | 'filtered' | 'refused' | 'tool_calls'
   readonly model: string
   /** Unique among all answers of all servers, so that ids never collide in one conversation. */
   readonly serial: string
