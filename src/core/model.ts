@@ -28,8 +28,8 @@ export interface ModelRequest {
   readonly signal?: AbortSignal
 }
 
-/** Why an answer ended. `length`: at the limit of its output. `filtered`: a filter of the provider held a part
- *  back. `refused`: the model declined to answer. */
+/** Why an answer ended. `length`: at the limit of its output. `filtered`: a filter of the provider held back
+ *  a part of it. `refused`: the model declined to answer. */
 export type Finish = 'stop' | 'tool_calls' | 'length' | 'filtered' | 'refused' | 'other'
 
 /** A complete answer. */

@@ -59,8 +59,8 @@ async function notifyEnd(
     await notify({ ...updates.usage, cost: { amount: cost, currency: 'USD' } })
 }
 
-/** Why a turn ended, in the protocol's terms. `filtered` and `refused` are not a `refusal`: that would mean that
- *  the prompt is not part of the conversation, and it is. */
+/** Why a turn ended, in the protocol's terms. `filtered` and `refused` are not a `refusal`: that would mean
+ *  that the prompt is not part of the conversation, and it is. */
 const stopReasons: Readonly<Record<Reply['stop'], StopReason>> = {
   stop: 'end_turn',
   tool_calls: 'end_turn',

@@ -40,7 +40,7 @@ describe('chat in a pipe', () => {
     const named = Array.from(list.matchAll(/\/(\w+)/g), ([, name]) => name)
     // Each command once, and no unknown one.
     expect(new Set(named)).toEqual(new Set(slashCommands.map(({ name }) => name)))
-    expect(list).toContain('  /fork /retry /edit /undo     go another way; what was said stays\n')
+    expect(list).toContain('  /fork /retry /edit /undo       go another way; what was said stays\n')
     expect(help.stdout).toMatch(/^ {2}\/fork \[id\] {2}go another way from a question or a message$/m)
     expect(help.stderr).toContain('there is no command /nonsense. /help lists them')
     const all =
