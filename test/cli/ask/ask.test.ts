@@ -173,7 +173,9 @@ describe('a prompt', () => {
     expect(first.stderr).toBe('')
     const answer = JSON.parse(first.stdout)
     expect(Object.keys(answer)).toEqual(
-      'conversation branch message parent resumed status stop text model usage cost_usd context saved'.split(' '),
+      'conversation branch message parent resumed status stop text model usage cost_usd context saved'.split(
+        ' ',
+      ),
     )
     expect(answer).toMatchObject({
       conversation: expect.stringMatching(/^[0-9a-f-]{36}$/),
