@@ -11,13 +11,15 @@ export type {
   Block,
   KnownBlock,
   MediaBlock,
+  NewBlock,
   OtherBlock,
   TextBlock,
   ThinkingBlock,
   ToolCallBlock,
   ToolResultBlock,
+  UnknownBlock,
 } from './core/block.ts'
-export { isKnown } from './core/block.ts'
+export { isKnown, otherOf } from './core/block.ts'
 export type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './core/branch.ts'
 export type {
   Conversation,

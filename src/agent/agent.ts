@@ -1,7 +1,7 @@
 import { uncalibrated } from '../context/fit/calibrate.ts'
 import { windowOf } from '../context/fit/model-windows.ts'
 import type { Window } from '../context/fit/window.ts'
-import type { Block } from '../core/block.ts'
+import { asBlocks, type Block } from '../core/block.ts'
 import { InvalidError } from '../core/errors.ts'
 import type { NewMessage } from '../core/message.ts'
 import { createSerialQueue, type SerialQueue } from '../core/wait.ts'
@@ -131,8 +131,8 @@ function summarizerOf({ summarizer, model }: AgentOptions, window: Window): Agen
 }
 
 /** No provider accepts an empty message. */
-function checkWords({ content: blocks }: NewMessage): void {
-  const isEmpty = typeof blocks === 'string' ? blocks.trim() === '' : blocks.every(isBlank)
+function checkWords({ content }: NewMessage): void {
+  const isEmpty = asBlocks(content).every(isBlank)
   if (isEmpty) throw new InvalidError('words', 'must not be empty')
 }
 

@@ -1,6 +1,6 @@
 import type { Calibration } from '../context/fit/calibrate.ts'
 import type { CountTokens, Window } from '../context/fit/window.ts'
-import type { ToolCallBlock } from '../core/block.ts'
+import { asBlocks, type ToolCallBlock } from '../core/block.ts'
 import type { MessageId } from '../core/ids.ts'
 import { type Message, type NewMessage, textOf } from '../core/message.ts'
 import type { Model, ModelAnswer } from '../core/model.ts'
@@ -175,6 +175,5 @@ export function pinnedTokens(system: string | null, tools: Tools): number {
  *  again. */
 export function withTokens(message: NewMessage, count: CountTokens | undefined): NewMessage {
   if (!count || message.tokens !== undefined) return message
-  const { content: blocks } = message
-  return { ...message, tokens: count(typeof blocks === 'string' ? [{ type: 'text', text: blocks }] : blocks) }
+  return { ...message, tokens: count(asBlocks(message.content)) }
 }

@@ -1,4 +1,4 @@
-import { type Block, isMedia } from './block.ts'
+import { type Block, isMedia, type NewBlock } from './block.ts'
 import { CorruptError } from './errors.ts'
 import { sha256Hex } from './hash.ts'
 import { isPlainObject, type Json, type JsonObject } from './json.ts'
@@ -25,13 +25,13 @@ export interface Body {
 }
 
 /** Makes the stored form of blocks and meta that have passed `checkContent`. */
-export function encodeBody(blocks: string | readonly Block[], meta: JsonObject | undefined): Body {
+export function encodeBody(blocks: string | readonly NewBlock[], meta: JsonObject | undefined): Body {
   const blobs = new Map<string, NewBlob>()
   const text = JSON.stringify({ blocks: encodeBlocks(blocks, blobs), meta: meta && extract(meta, blobs) })
   return { text, hash: sha256Hex(text), blobs: [...blobs.values()] }
 }
 
-function encodeBlocks(blocks: string | readonly Block[], blobs: Map<string, NewBlob>): Json {
+function encodeBlocks(blocks: string | readonly NewBlock[], blobs: Map<string, NewBlob>): Json {
   if (typeof blocks === 'string') return extract(blocks, blobs)
   return mapSame(blocks as readonly JsonObject[], block => {
     const payload = payloadOf(block)

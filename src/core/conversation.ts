@@ -77,7 +77,7 @@ export interface NewConversation extends Partial<ConversationLinks> {
   readonly promptPolicy?: PromptPolicy
   readonly prompt?: string
   readonly toolResults?: ToolResultPolicy
-  readonly metadata?: JsonObject
+  readonly metadata?: object
   readonly tags?: readonly string[]
   readonly createdAt?: Date
   readonly expiresAt?: Date
@@ -92,7 +92,7 @@ export interface ConversationPatch extends Partial<ConversationLinks> {
   readonly promptPolicy?: PromptPolicy
   readonly prompt?: string | null
   readonly toolResults?: ToolResultPolicy
-  readonly metadata?: JsonObject
+  readonly metadata?: object
   readonly tags?: readonly string[]
   readonly expiresAt?: Date | null
   readonly ttlMs?: number | null

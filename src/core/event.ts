@@ -28,7 +28,7 @@ export interface TraceEvent {
 export interface NewEvent {
   readonly type: EventType
   readonly createdAt?: Date
-  readonly data?: JsonObject
+  readonly data?: object
 }
 
 /** Which events to list. */

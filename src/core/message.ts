@@ -1,4 +1,4 @@
-import type { Block } from './block.ts'
+import type { Block, NewBlock } from './block.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type { JsonObject } from './json.ts'
 
@@ -17,8 +17,9 @@ export function isNonEmpty<T>(list: readonly T[]): list is NonEmpty<T> {
 /** A message to store. A plain string is stored and returned as a plain string. */
 export interface NewMessage {
   readonly role: RoleInput
-  readonly content: string | readonly Block[]
-  readonly metadata?: JsonObject
+  readonly content: string | readonly NewBlock[]
+  /** Any JSON object, such as a value of an interface of yours. Part of the hash. */
+  readonly metadata?: object
   /** The time of the message. Default: now. Imports pass their own times. */
   readonly createdAt?: Date
   /** Default: characters / 4. Not part of the hash. */
@@ -84,7 +85,7 @@ export function contentOf(message: Message): string | readonly Block[] {
  * console.log(textOf({ content: [{ type: 'text', text: 'I look.' }, call] })) // I look.
  * ```
  */
-export function textOf(message: { readonly content: string | readonly Block[] }): string {
+export function textOf(message: { readonly content: string | readonly NewBlock[] }): string {
   if (typeof message.content === 'string') return message.content
   const texts: string[] = []
   for (const block of message.content) {

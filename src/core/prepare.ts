@@ -2,7 +2,7 @@ import { type Block, isKnown, type KnownBlock } from './block.ts'
 import { type Body, encodeBody } from './body.ts'
 import { checkChoice, checkCount, checkName, checkNonEmpty, checkTime } from './check.ts'
 import { InvalidError } from './errors.ts'
-import { checkJson, isPlainObject, typeName } from './json.ts'
+import { checkJson, isPlainObject, type JsonObject, typeName } from './json.ts'
 import { type NewMessage, type NonEmpty, type Role, textOf } from './message.ts'
 import { titleFrom } from './title.ts'
 import { estimateTokens } from './tokens.ts'
@@ -73,7 +73,7 @@ export const longestBody = 67_108_864
 function bodyOf(message: NewMessage, field: string): Body {
   let body: Body | undefined
   try {
-    body = encodeBody(message.content, message.metadata)
+    body = encodeBody(message.content, message.metadata as JsonObject | undefined)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
   }

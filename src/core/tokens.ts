@@ -1,15 +1,15 @@
-import { type Block, isKnown, isMedia } from './block.ts'
+import { asBlocks, type Block, isKnown, isMedia, type NewBlock } from './block.ts'
 import { outputParts } from './tool-output.ts'
 
 /** The tokens of an image, a sound or a file of any size: providers scale them down to about this. */
 export const mediaTokens = 1_000
 
 /** Estimates tokens as characters / 4, rounded up. */
-export function estimateTokens(blocks: string | readonly Block[]): number {
+export function estimateTokens(blocks: string | readonly NewBlock[]): number {
   if (typeof blocks === 'string') return Math.ceil(blocks.length / 4)
   let characters = 0
   let media = 0
-  for (const block of blocks) {
+  for (const block of asBlocks(blocks)) {
     characters += countedText(block).length
     media += mediaIn(block)
   }
@@ -42,7 +42,7 @@ export function countedText(block: Block): string {
 /** How many images, sounds, videos and files a block holds, including those in a tool result. */
 export function mediaIn(block: Block): number {
   if (isMedia(block)) return 1
-  if (!isKnown(block) || block.type !== 'tool_result') return 0
+  if (block.type !== 'tool_result') return 0
   return outputParts(block)?.filter(part => typeof part !== 'string').length ?? 0
 }
 

@@ -1,5 +1,5 @@
 import type { LanguageModelV4Content } from '@ai-sdk/provider'
-import type { Block } from '../core/block.ts'
+import { asBlock, type Block } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fileBlock } from './file-block.ts'
 import { keptMetadata, metadataOf } from './metadata.ts'
@@ -44,14 +44,15 @@ function blockOf(part: LanguageModelV4Content, model: string | undefined): Block
     case 'tool-result': {
       const { toolCallId: callId, toolName: name, isError } = part
       const failed = isError ? { isError } : {}
-      return { type: 'provider_result', callId, name, output: plainJson(part.result), ...failed, ...metadata }
+      const output = plainJson(part.result)
+      return asBlock({ type: 'provider_result', callId, name, output, ...failed, ...metadata })
     }
     case 'source':
     case 'custom':
     case 'tool-approval-request': {
       const { type, providerMetadata: _, ...facts } = part
       const own = type === 'source' ? type : `provider_${type}`
-      return { ...(plainJson(facts) as JsonObject), type: own, ...metadata }
+      return asBlock({ ...(plainJson(facts) as JsonObject), type: own, ...metadata })
     }
     default:
       return otherBlock(part satisfies never)
@@ -69,12 +70,12 @@ export function callBlock(
   metadata: { readonly metadata?: JsonObject },
 ): Block {
   const type = part.providerExecuted === true ? 'provider_call' : 'tool_call'
-  return { type, callId: part.toolCallId, name: part.toolName, input, ...metadata }
+  return asBlock({ type, callId: part.toolCallId, name: part.toolName, input, ...metadata })
 }
 
 /** A part that only a later version of the SDK knows, kept as it is. */
 export function otherBlock(part: { readonly type: string }): Block {
-  return { ...(plainJson(part) as JsonObject), type: `provider_${part.type}` }
+  return asBlock({ ...(plainJson(part) as JsonObject), type: `provider_${part.type}` })
 }
 
 /** The input of a call, which arrives as text. Text that is not JSON is kept: the tool's check reports it to

@@ -1,5 +1,5 @@
 import type { LanguageModelV4FilePart, SharedV4FileData } from '@ai-sdk/provider'
-import { type Block, isKnown, isMedia, type MediaBlock } from '../core/block.ts'
+import { asBlock, type Block, isKnown, isMedia, type MediaBlock } from '../core/block.ts'
 import type { JsonObject } from '../core/json.ts'
 import { base64Of, plainJson } from './plain-json.ts'
 
@@ -17,7 +17,13 @@ export function fileBlock(
   const type = mediaKind(mime)
   switch (data.type) {
     case 'reference':
-      return { type: 'provider_file', mime, reference: plainJson(data.reference), ...name, ...metadata }
+      return asBlock({
+        type: 'provider_file',
+        mime,
+        reference: plainJson(data.reference),
+        ...name,
+        ...metadata,
+      })
     case 'text': {
       const noted = { ...metadata.metadata, inline: true }
       return { type, mime, data: Buffer.from(data.text).toString('base64'), ...name, metadata: noted }
@@ -29,7 +35,13 @@ export function fileBlock(
       return { type, mime, data: base64, ...name, ...metadata }
     }
     default:
-      return { type: 'provider_file', mime, data: plainJson(data satisfies never), ...name, ...metadata }
+      return asBlock({
+        type: 'provider_file',
+        mime,
+        data: plainJson(data satisfies never),
+        ...name,
+        ...metadata,
+      })
   }
 }
 

@@ -11,6 +11,7 @@ import {
   type MediaBlock,
   type OtherBlock,
   type ToolResultBlock,
+  type UnknownBlock,
 } from '../core/block.ts'
 import { InvalidError } from '../core/errors.ts'
 import { isPlainObject } from '../core/json.ts'
@@ -119,7 +120,7 @@ function writer(
     return isOwn && (dialect.thinking === 'own' || by === undefined || by === model)
   }
   /** Blocks of a provider's own tools are sent back to that provider only. */
-  const ofProvider = (block: OtherBlock): AnswerPart[] => {
+  const ofProvider = (block: UnknownBlock): AnswerPart[] => {
     const own = ownOf(block)
     const part = 'providerOptions' in own ? providerPart(block, own, jsonOf) : null
     return part === null ? [] : [part]

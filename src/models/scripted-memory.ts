@@ -1,4 +1,4 @@
-import { isKnown, type TextBlock } from '../core/block.ts'
+import { type Block, isKnown } from '../core/block.ts'
 import { textOf } from '../core/message.ts'
 import type { ContextMessage } from '../core/model.ts'
 
@@ -103,14 +103,14 @@ export function withHistories(messages: readonly ContextMessage[]): readonly Con
   return messages.flatMap(message => {
     if (message.role !== 'user' && message.role !== 'system') return [message]
     const told: ContextMessage[] = []
-    const blocks = message.content.flatMap(block => {
+    const blocks = message.content.flatMap((block): readonly Block[] => {
       if (block.type !== 'text') return [block]
-      const { text } = block as TextBlock
+      const { text } = block
       const lines = historyText.exec(text)?.[1]
       if (lines === undefined) return [block]
       told.push(...historyMessages(lines))
       const rest = text.replace(historyText, '')
-      return rest === '' ? [] : [{ ...block, text: rest } as TextBlock]
+      return rest === '' ? [] : [{ ...block, text: rest }]
     })
     return blocks.length === 0 ? told : [...told, { ...message, content: blocks }]
   })

@@ -1,4 +1,4 @@
-import { type Block, isKnown, type ToolResultBlock } from '../core/block.ts'
+import { isKnown, type NewBlock, type ToolResultBlock } from '../core/block.ts'
 import type { ToolResultPolicy } from '../core/conversation.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { NewMessage } from '../core/message.ts'
@@ -15,7 +15,7 @@ export function keepToolResults(message: NewMessage, policy: ToolResultPolicy): 
   return { ...message, content: message.content.map(block => keepBlock(block, policy)) }
 }
 
-function keepBlock(block: Block, policy: Exclude<ToolResultPolicy, 'full'>): Block {
+function keepBlock(block: NewBlock, policy: Exclude<ToolResultPolicy, 'full'>): NewBlock {
   if (!isKnown(block) || block.type !== 'tool_result') return block
   const text = typeof block.output === 'string' ? block.output : JSON.stringify(block.output)
   if (policy === 'metadata') {

@@ -1,4 +1,4 @@
-import { type Block, isMedia, type MediaBlock } from '../core/block.ts'
+import { isMedia, type MediaBlock, type NewBlock } from '../core/block.ts'
 import { SkeinError } from '../core/errors.ts'
 import type { NewMessage } from '../core/message.ts'
 import { estimateTokens } from '../core/tokens.ts'
@@ -18,7 +18,7 @@ function mediaLength({ data }: MediaBlock): number {
   return data?.length ?? 0
 }
 
-function lengthOf(block: Block): number {
+function lengthOf(block: NewBlock): number {
   return 4 * estimateTokens([block])
 }
 

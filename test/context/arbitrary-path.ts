@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Block, MediaBlock } from '../../src/core/block.ts'
+import { asBlock, type Block, type MediaBlock, type NewBlock } from '../../src/core/block.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import { signatureOf, thoughtMark } from '../support/models/reply.ts'
@@ -85,10 +85,18 @@ function kindOf(mime: string): MediaBlock['type'] {
   const [kind] = mime.split('/')
   return kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'file'
 }
-const other = fc.constantFrom<Block>(
-  { type: 'hologram', depth: 3 },
-  { type: 'provider_call', callId: 's', name: 'search', input: {}, metadata: { provider: { unknown: {} } } },
-)
+const other = fc
+  .constantFrom<NewBlock>(
+    { type: 'hologram', depth: 3 },
+    {
+      type: 'provider_call',
+      callId: 's',
+      name: 'search',
+      input: {},
+      metadata: { provider: { unknown: {} } },
+    },
+  )
+  .map(asBlock)
 
 const meta = fc.option(fc.constantFrom({ interrupted: true }, { failed: true }, { imported: true }), {
   freq: 4,

@@ -1,4 +1,4 @@
-import type { Block, ToolCallBlock, ToolResultBlock } from '../../src/core/block.ts'
+import { asBlocks, type Block, type ToolCallBlock, type ToolResultBlock } from '../../src/core/block.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import { type Message, type Role, textOf } from '../../src/core/message.ts'
@@ -18,7 +18,7 @@ export interface Said {
 export function pathOf(...said: readonly Said[]): readonly Message[] {
   let pathTokens = 0
   return said.map((one, seq) => {
-    const blocks = typeof one.content === 'string' ? [{ type: 'text', text: one.content }] : one.content
+    const blocks = asBlocks(one.content)
     const tokens = one.tokens ?? estimateTokens(blocks)
     pathTokens += tokens
     return {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Block } from '../../src/core/block.ts'
+import { asBlock, type Block } from '../../src/core/block.ts'
 import {
   type Body,
   blobHashesIn,
@@ -15,7 +15,7 @@ import { sha256Hex } from '../../src/core/hash.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 
 const text = (words: string): Block => ({ type: 'text', text: words })
-const other = (fields: JsonObject): Block => ({ type: 'other', ...fields })
+const other = (fields: JsonObject): Block => asBlock({ type: 'other', ...fields })
 const image = (data: string): Block => ({ type: 'image', mime: 'image/png', data })
 const payload = (bytes: number): string => Buffer.alloc(bytes, 'skein').toString('base64')
 const reference = (data: string | Uint8Array): JsonObject => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Block } from '../../src/core/block.ts'
+import { asBlock, type Block } from '../../src/core/block.ts'
 import { estimateTokens, mediaTokens } from '../../src/core/tokens.ts'
 
 describe('estimateTokens', () => {
@@ -33,7 +33,7 @@ describe('estimateTokens', () => {
     ['an output that is text', { type: 'tool_result', callId: 'c', output: 'x'.repeat(8) }, 2],
     ['an output that is JSON', { type: 'tool_result', callId: 'c', output: [1, 2, 3] }, 2],
     ['an output of nothing', { type: 'tool_result', callId: 'c', output: null }, 1],
-    ['a block of an unknown type, as JSON', { type: 'x' }, 3],
+    ['a block of an unknown type, as JSON', asBlock({ type: 'x' }), 3],
   ])('counts %s', (_, block, tokens) => {
     expect(estimateTokens([block])).toBe(tokens)
   })

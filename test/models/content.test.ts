@@ -8,7 +8,7 @@ import type {
 import { generateText, streamText } from 'ai'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { recordTo } from '../../src/adapters/ai-sdk/record-to.ts'
-import type { Block } from '../../src/core/block.ts'
+import { asBlock, type Block } from '../../src/core/block.ts'
 import type { Json } from '../../src/core/json.ts'
 import type { ContextMessage } from '../../src/core/model.ts'
 import { pathOf } from '../../src/core/path.ts'
@@ -135,9 +135,9 @@ const cases: readonly [string, readonly LanguageModelV4Content[], readonly Block
       { type: 'text', text: 'so' },
     ],
     [
-      { type: 'provider_call', callId: '1', name: 'web', input: { q: 1 } },
-      { type: 'provider_result', callId: '1', name: 'web', output: { code: 1 }, isError: true },
-      { type: 'source', sourceType: 'url', id: 's', url: 'https://example.org', title: 'Example' },
+      asBlock({ type: 'provider_call', callId: '1', name: 'web', input: { q: 1 } }),
+      asBlock({ type: 'provider_result', callId: '1', name: 'web', output: { code: 1 }, isError: true }),
+      asBlock({ type: 'source', sourceType: 'url', id: 's', url: 'https://example.org', title: 'Example' }),
       { type: 'text', text: 'so' },
     ],
   ],
@@ -229,8 +229,8 @@ describe('a prompt of earlier answers', () => {
   it('has failures of provider tools as failures', async () => {
     const call = { callId: '1', name: 'web', metadata }
     const blocks: Block[] = [
-      { type: 'provider_call', ...call, input: {} },
-      { type: 'provider_result', ...call, output: 'gone', isError: true },
+      asBlock({ type: 'provider_call', ...call, input: {} }),
+      asBlock({ type: 'provider_result', ...call, output: 'gone', isError: true }),
     ]
     expect(await asks(blocks)).toMatchObject([
       { type: 'tool-call', toolCallId: '1', providerExecuted: true },

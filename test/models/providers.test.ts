@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Block } from '../../src/core/block.ts'
+import { asBlock, type Block } from '../../src/core/block.ts'
 import type { ContextMessage } from '../../src/core/model.ts'
 import { type ModelServer, type ModelServerOptions, startModelServer } from '../support/models/server.ts'
 import {
@@ -104,10 +104,11 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
       user('b'),
       system('a note'),
       bot('', 'c'),
-      bot(call('id with spaces and more than forty characters in it'), call('same', 'no object'), {
-        type: 'mystery',
-        x: 1,
-      }),
+      bot(
+        call('id with spaces and more than forty characters in it'),
+        call('same', 'no object'),
+        asBlock({ type: 'mystery', x: 1 }),
+      ),
       result('id with spaces and more than forty characters in it', { found: [1] }),
       system('between'),
       result('same', ''),

@@ -1,5 +1,6 @@
 import type { AgentEvent, Reply } from '../../agent/run/events.ts'
 import { continuationPrompt } from '../../agent/run-turn.ts'
+import { asBlocks } from '../../core/block.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { InvalidError, ModelError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
@@ -113,15 +114,11 @@ async function send(
 }
 
 /** The injected text and the prompt, each as its own block. */
-function promptOf(
-  { content: blocks }: Pick<NewMessage, 'content'>,
-  injected: string | null,
-): readonly JsonObject[] {
+function promptOf({ content }: Pick<NewMessage, 'content'>, injected: string | null): readonly JsonObject[] {
   const prompt: JsonObject[] = injected === null ? [] : [{ type: 'text', text: injected }]
-  if (typeof blocks === 'string') return [...prompt, { type: 'text', text: blocks }]
-  for (const block of blocks) {
-    const content = contentFromBlock(block)
-    if (content) prompt.push(content)
+  for (const block of asBlocks(content)) {
+    const sent = contentFromBlock(block)
+    if (sent) prompt.push(sent)
   }
   return prompt
 }
@@ -153,8 +150,10 @@ function runEvents(emit: (event: AgentEvent) => void) {
           emit({ type: 'answered', step: steps, message: null, finish: 'other', usage: {} })
           return
         case 'trace':
-          if (effect.event.type === 'plan')
-            emit({ type: 'plan', entries: effect.event.data?.entries ?? null })
+          if (effect.event.type === 'plan') {
+            const { entries = null } = (effect.event.data ?? {}) as JsonObject
+            emit({ type: 'plan', entries })
+          }
           return
         default:
           effect satisfies never

@@ -1,11 +1,11 @@
-import { type Block, isKnown, isMedia, type MediaBlock } from '../../core/block.ts'
+import { asBlock, type Block, isMedia, type MediaBlock, otherOf } from '../../core/block.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isObject } from '../wire/is-object.ts'
 
 /** Converts a content block of the protocol to one of ours, so that `contentFromBlock` restores it exactly.
  *  Fields that our block does not have are in `metadata.acp.fields`. An unknown block has the type `acp`. */
 export function blockFromContent(content: unknown): Block {
-  if (!isObject(content)) return { type: 'acp', content: (content ?? null) as Json }
+  if (!isObject(content)) return asBlock({ type: 'acp', content: content ?? null })
   switch (content.type) {
     case 'text':
       return textBlock(content) ?? unknownBlock(content)
@@ -24,14 +24,14 @@ export function blockFromContent(content: unknown): Block {
 /** Converts a block to a content block of the protocol. Null for blocks that have none: calls, results,
  *  thinking, and other programs' own types. */
 export function contentFromBlock(block: Block): JsonObject | null {
-  if (block.type === 'acp' && !isKnown(block)) return isObject(block.content) ? block.content : null
-  if (!isKnown(block)) return null
+  const other = otherOf(block)
+  if (other) return other.type === 'acp' && isObject(other.content) ? other.content : null
   if (block.type === 'text') return { type: 'text', text: block.text, ...fieldsOf(block.metadata) }
   return isMedia(block) ? (asItCame(block) ?? mediaContent(block)) : null
 }
 
 function unknownBlock(content: JsonObject): Block {
-  return { type: 'acp', content }
+  return asBlock({ type: 'acp', content })
 }
 
 function textBlock({ type: _, text, ...fields }: JsonObject): Block | null {

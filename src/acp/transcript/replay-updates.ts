@@ -34,7 +34,7 @@ export function replayUpdates(messages: readonly Message[]): readonly JsonObject
 }
 
 function pieceOf(message: Message, block: Block): readonly JsonObject[] {
-  if (isKnown(block) && block.type === 'thinking')
+  if (block.type === 'thinking')
     return [chunk(message, { type: 'text', text: block.text }, 'agent_thought_chunk')]
   const content = contentFromBlock(block)
   return content ? [chunk(message, content)] : []

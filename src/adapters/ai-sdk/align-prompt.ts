@@ -1,3 +1,4 @@
+import { asBlock } from '../../core/block.ts'
 import type { NewMessage } from '../../core/message.ts'
 import {
   blocksIn,
@@ -153,7 +154,7 @@ function alignmentOf(
 
 function withoutResults(message: NewMessage, given: ReadonlySet<string>): NewMessage {
   if (given.size === 0 || typeof message.content === 'string') return message
-  return { ...message, content: message.content.filter(block => !given.has(resultKey(block) ?? '')) }
+  return { ...message, content: message.content.filter(block => !given.has(resultKey(asBlock(block)) ?? '')) }
 }
 
 /** Joins consecutive messages of tool results, as the AI SDK sends them. */

@@ -1,4 +1,4 @@
-import { type Block, isKnown, type ToolCallBlock } from '../../core/block.ts'
+import { asBlocks, type Block, isKnown, otherOf, type ToolCallBlock } from '../../core/block.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import { isPlainObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { NewMessage, Role } from '../../core/message.ts'
@@ -76,19 +76,19 @@ export function fingerprintOf(
 }
 
 /** The blocks of a message; a plain string is one text. */
-export function blocksIn({ content: blocks }: Pick<NewMessage, 'content'>): readonly Block[] {
-  return typeof blocks === 'string' ? [{ type: 'text', text: blocks }] : blocks
+export function blocksIn({ content }: Pick<NewMessage, 'content'>): readonly Block[] {
+  return asBlocks(content)
 }
 
 /** The key of a tool result or approval within its message; null for any other block. */
 export function resultKey(block: Block): string | null {
   if (block.type === 'tool_result') return `call ${block.callId}`
-  return block.type === 'provider_tool-approval-response' ? `approval ${block.approvalId}` : null
+  const other = otherOf(block)
+  return other?.type === 'provider_tool-approval-response' ? `approval ${other.approvalId}` : null
 }
 
 function resultFingerprint(block: Block): ResultFingerprint {
-  if (!isKnown(block) || block.type !== 'tool_result')
-    return { output: canonical(block as JsonObject), cut: false }
+  if (block.type !== 'tool_result') return { output: canonical(block as JsonObject), cut: false }
   return {
     output: sha256Hex(canonical([block.output, block.isError ?? false])),
     cut: block.metadata?.kept !== undefined || block.metadata?.output === 'content',
@@ -97,7 +97,8 @@ function resultFingerprint(block: Block): ResultFingerprint {
 
 /** Blocks of an answer that callers need not send back: sources, and data that only the provider can read. */
 function isAnswerOnly(block: Block): boolean {
-  return block.type === 'source' || block.type.startsWith('provider_') || isReasoningFile(block)
+  const type: string = block.type
+  return type === 'source' || type.startsWith('provider_') || isReasoningFile(block)
 }
 
 /** True if no part of the message is ever in a prompt. The comparison skips it. */

@@ -3,7 +3,7 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider'
-import type { Block, ToolResultBlock } from '../../core/block.ts'
+import { asBlock, type Block, type ToolResultBlock } from '../../core/block.ts'
 import type { Json } from '../../core/json.ts'
 import type { NewMessage, Role } from '../../core/message.ts'
 import { callBlock, isPassingMark, otherBlock } from '../../models/content.ts'
@@ -69,19 +69,20 @@ function readPart(part: Part, role: Role): Block {
     case 'reasoning-file':
       return fileBlock(part, metadataOf({ provider: part.providerOptions, reasoning: true }))
     case 'custom':
-      return { type: 'provider_custom', kind: part.kind, ...metadata }
+      return asBlock({ type: 'provider_custom', kind: part.kind, ...metadata })
     case 'tool-call':
       return callBlock(part, plainJson(part.input), metadata)
     case 'tool-result': {
       const { toolCallId, toolName, output, providerOptions } = part
       const result = toolResultBlock(toolCallId, toolName, output, { provider: providerOptions })
       // A result within an answer comes from a tool that the provider has executed.
-      return role === 'tool_result' ? result : { ...result, type: 'provider_result' }
+      return role === 'tool_result' ? result : asBlock({ ...result, type: 'provider_result' })
     }
     case 'tool-approval-response': {
       const { approvalId, approved, reason } = part
       const because = reason === undefined ? {} : { reason }
-      return { type: 'provider_tool-approval-response', approvalId, approved, ...because, ...metadata }
+      const block = { type: 'provider_tool-approval-response', approvalId, approved, ...because, ...metadata }
+      return asBlock(block)
     }
     default:
       return otherBlock(part satisfies never)

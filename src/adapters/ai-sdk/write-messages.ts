@@ -8,6 +8,7 @@ import {
   isKnown,
   type MediaBlock,
   type OtherBlock,
+  otherOf,
   type ToolResultBlock,
 } from '../../core/block.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -130,7 +131,7 @@ function outputOf(block: ToolResultBlock): LanguageModelV4ToolResultOutput {
 /** A part of a result with several parts. */
 function resultPart(piece: Json): unknown {
   const block = piece as unknown as Block
-  return isKnown(block) || block.type === 'provider_file' ? writeBlock(block, 'user')[0] : piece
+  return isKnown(block) || otherOf(block)?.type === 'provider_file' ? writeBlock(block, 'user')[0] : piece
 }
 
 type Options = { readonly providerOptions?: SharedV4ProviderOptions }

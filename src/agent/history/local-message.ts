@@ -1,5 +1,6 @@
-import type { Block } from '../../core/block.ts'
+import { asBlocks } from '../../core/block.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { JsonObject } from '../../core/json.ts'
 import type { Message, NewMessage, Role } from '../../core/message.ts'
 import { estimateTokens } from '../../core/tokens.ts'
 
@@ -19,12 +20,9 @@ export function localMessage(
   before: Message | undefined,
   id: MessageId | null,
 ): Message {
-  const plain = typeof message.content === 'string'
-  const blocks: readonly Block[] = plain
-    ? [{ type: 'text', text: message.content as string }]
-    : (message.content as readonly Block[])
+  const content = asBlocks(message.content)
   const seq = before ? before.seq + 1 : 0
-  const tokens = message.tokens ?? estimateTokens(blocks)
+  const tokens = message.tokens ?? estimateTokens(content)
   return {
     id: id ?? (`local-${seq}` as MessageId),
     conversationId: before?.conversationId ?? ('local' as ConversationId),
@@ -32,9 +30,9 @@ export function localMessage(
     seq,
     depth: before ? before.depth + 1 : 0,
     role: roles[message.role],
-    content: blocks,
-    plain,
-    metadata: message.metadata ?? null,
+    content,
+    plain: typeof message.content === 'string',
+    metadata: (message.metadata as JsonObject | undefined) ?? null,
     createdAt: message.createdAt ?? new Date(),
     tokens,
     pathTokens: (before?.pathTokens ?? 0) + tokens,

@@ -76,7 +76,7 @@ export function* showLines(shown: ShownPath, path: readonly Message[], look: Sho
   }
 
   function isFolded(block: Block): boolean {
-    return isKnown(block) && block.type === 'tool_result' && results.get(block.callId)?.block === block
+    return block.type === 'tool_result' && results.get(block.callId)?.block === block
   }
 
   function headingOf(message: Message): string {

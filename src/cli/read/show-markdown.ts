@@ -50,7 +50,7 @@ export function* showMarkdown(
   if (shown.draft) yield* ['', '## (not finished)', '', safe(shown.draft.text)]
 
   function isFolded(block: Block): boolean {
-    return isKnown(block) && block.type === 'tool_result' && results.get(block.callId)?.block === block
+    return block.type === 'tool_result' && results.get(block.callId)?.block === block
   }
 
   function* blockLines(block: Block, message: Message): Generator<string> {

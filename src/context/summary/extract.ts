@@ -1,4 +1,4 @@
-import { isKnown } from '../../core/block.ts'
+import { asBlocks, isKnown } from '../../core/block.ts'
 import { textOf } from '../../core/message.ts'
 import { shortenMiddle } from '../fit/cut.ts'
 import type { TextMessage } from '../text/as-text.ts'
@@ -86,14 +86,10 @@ function decisionsIn(texts: readonly string[]): readonly string[] {
 }
 
 function toolsIn(messages: readonly TextMessage[]): readonly string[] {
-  return messages.flatMap(({ content: blocks }) =>
-    typeof blocks === 'string'
-      ? []
-      : blocks.flatMap(block =>
-          isKnown(block) && block.type === 'tool_call'
-            ? [block.name.replaceAll(/[\s\p{Cc}]+/gu, '_').slice(0, 64)]
-            : [],
-        ),
+  return messages.flatMap(({ content }) =>
+    asBlocks(content).flatMap(block =>
+      block.type === 'tool_call' ? [block.name.replaceAll(/[\s\p{Cc}]+/gu, '_').slice(0, 64)] : [],
+    ),
   )
 }
 

@@ -1,4 +1,4 @@
-import { type Block, isKnown, isMedia } from '../../core/block.ts'
+import { isKnown, isMedia, type NewBlock } from '../../core/block.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { type RoleInput, textOf } from '../../core/message.ts'
 import { fence, guardAfterLabel, guardLine } from './guard-lines.ts'
@@ -8,7 +8,7 @@ export interface TextMessage {
   /** Decides the label of the message in the text. */
   readonly role: RoleInput
   /** Text is written, tool calls are named, and media are described. */
-  readonly content: string | readonly Block[]
+  readonly content: string | readonly NewBlock[]
   /** The stored message. Needed only to find the end of a summary. */
   readonly id?: MessageId
   /** Not null if the content was erased: the text says so. */
@@ -124,7 +124,7 @@ const labels: Record<RoleInput, 'User' | 'Assistant' | 'System' | 'Tool'> = {
 function resultsOf(message: TextMessage, cut: number): readonly string[] {
   if (typeof message.content === 'string') return [`Tool: ${guardAfterLabel(shorten(message.content, cut))}`]
   return message.content.flatMap(block => {
-    if (!isKnown(block) || block.type !== 'tool_result') return []
+    if (block.type !== 'tool_result') return []
     const output = typeof block.output === 'string' ? block.output : JSON.stringify(block.output)
     return output === '' ? [] : [`Tool: ${guardAfterLabel(shorten(output, cut))}`]
   })

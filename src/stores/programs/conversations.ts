@@ -199,7 +199,8 @@ export function* putDetails(conv: Conv, details: ConversationPatch): Program<voi
   }
   if (details.metadata) {
     yield* run('clearMetadata', { conv })
-    for (const [key, value] of scalarsOf(details.metadata)) yield* run('putMetadata', { conv, key, value })
+    for (const [key, value] of scalarsOf(details.metadata as JsonObject))
+      yield* run('putMetadata', { conv, key, value })
   }
 }
 

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import type { Block } from '../../core/block.ts'
+import type { Block, NewBlock } from '../../core/block.ts'
 import type { InvalidError, NotFoundError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -77,7 +77,7 @@ export const blobCases: readonly ContractCase[] = [
   }),
   it('finds large strings at any depth and returns their JSON pointers (S1-47)', async ({ store }) => {
     const big = (letter: string) => letter.repeat(limit + 10)
-    const blocks: Block[] = [
+    const blocks: NewBlock[] = [
       { type: 'text', text: 'small' },
       { type: 'thinking', text: big('t') },
       call({ list: ['small', { 'a/b~c': big('i') }], last: 1 }),
@@ -165,7 +165,11 @@ export const blobCases: readonly ContractCase[] = [
       { $blob: big, $$blob: big, after: 1 },
     ]
     for (const meta of metas) {
-      const blocks: Block[] = [call(input), { type: 'other', $blob: hash, bytes: 3 }, call({ big, $blob: 1 })]
+      const blocks: NewBlock[] = [
+        call(input),
+        { type: 'other', $blob: hash, bytes: 3 },
+        call({ big, $blob: 1 }),
+      ]
       const read = await roundTrip(store, { role: 'assistant', content: blocks, metadata: meta })
       assert.equal(JSON.stringify(read.content), JSON.stringify(blocks))
       assert.equal(JSON.stringify(read.metadata), JSON.stringify(meta))

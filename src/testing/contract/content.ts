@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import type { Block } from '../../core/block.ts'
+import type { Block, NewBlock } from '../../core/block.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { contentOf, type Message, type NewMessage } from '../../core/message.ts'
 import { pathOf } from '../../core/path.ts'
@@ -21,7 +21,7 @@ async function roundTrip(store: Store, message: NewMessage): Promise<Message> {
 }
 
 /** Asserts that blocks come back unchanged, including the order of keys. */
-async function keeps(store: Store, blocks: readonly Block[], meta?: JsonObject): Promise<Message> {
+async function keeps(store: Store, blocks: readonly NewBlock[], meta?: JsonObject): Promise<Message> {
   const read = await roundTrip(store, {
     role: 'assistant',
     content: blocks,

@@ -1,21 +1,21 @@
-import type { Block } from '../../core/block.ts'
+import type { NewBlock } from '../../core/block.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { RoleInput } from '../../core/message.ts'
 import type { BranchInConversation } from '../../core/ports.ts'
 import type { CaseContext } from './contract-case.ts'
 
 /** The name of a message in the corpus, its conversation, its role and its content. */
-type Said = readonly [name: string, place: Talk, role: RoleInput, content: string | readonly Block[]]
+type Said = readonly [name: string, place: Talk, role: RoleInput, content: string | readonly NewBlock[]]
 export type Talk = 'code' | 'people' | 'trace'
 
 const filler = (count: number) => 'lorem ipsum dolor sit amet '.repeat(count)
 const log = Array.from({ length: 400 }, (_, i) => `[${i}] request ${i} answered in ${i % 7} ms`)
 
-function text(words: string): Block {
+function text(words: string): NewBlock {
   return { type: 'text', text: words }
 }
 
-function file(mime: string, name: string, words: string): Block {
+function file(mime: string, name: string, words: string): NewBlock {
   return { type: 'file', mime, name, data: Buffer.from(words).toString('base64') }
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { blockFromContent, contentFromBlock } from '../../../src/acp/transcript/content.ts'
-import type { Block } from '../../../src/core/block.ts'
+import { asBlock, type Block } from '../../../src/core/block.ts'
 import { prepareMessages } from '../../../src/core/prepare.ts'
 import { anyContent } from './any-update.ts'
 
@@ -101,7 +101,7 @@ describe('a block from elsewhere', () => {
     ],
     [{ type: 'thinking', text: 'hm' }, null],
     [{ type: 'tool_call', callId: 'c', name: 'n', input: {} }, null],
-    [{ type: 'provider_file', reference: 1 }, null],
+    [asBlock({ type: 'provider_file', reference: 1 }), null],
   ])('%o becomes content if the protocol has a type for it', (block, content) => {
     expect(contentFromBlock(block)).toEqual(content)
   })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { hear } from '../../../src/acp/transcript/hear.ts'
 import type { Heard } from '../../../src/acp/transcript/heard.ts'
+import { asBlock } from '../../../src/core/block.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { prepareMessages } from '../../../src/core/prepare.ts'
 import { anyUpdate, bentUpdate } from './any-update.ts'
@@ -28,7 +29,11 @@ describe('an update', () => {
     [
       'agent_message_chunk',
       { content: { type: 'hologram', beams: 3 } },
-      { type: 'answer', block: { type: 'acp', content: { type: 'hologram', beams: 3 } }, messageId: null },
+      {
+        type: 'answer',
+        block: asBlock({ type: 'acp', content: { type: 'hologram', beams: 3 } }),
+        messageId: null,
+      },
     ],
     [
       'agent_thought_chunk',

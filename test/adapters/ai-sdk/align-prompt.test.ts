@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { alignPrompt, fingerprintPrompt, splitAtQuestion } from '../../../src/adapters/ai-sdk/align-prompt.ts'
 import { fingerprintOf } from '../../../src/adapters/ai-sdk/fingerprint.ts'
-import type { Block } from '../../../src/core/block.ts'
+import { asBlock, type Block } from '../../../src/core/block.ts'
 import { type NewMessage, textOf } from '../../../src/core/message.ts'
 
 const user = (text: string): NewMessage => ({ role: 'user', content: text })
@@ -104,10 +104,10 @@ describe('fingerprints', () => {
   })
 
   it('ignore sources and approvals, which callers do not send back', () => {
-    same(said('hi'), said('hi', { type: 'source', url: 'https://example.org' }))
+    same(said('hi'), said('hi', asBlock({ type: 'source', url: 'https://example.org' })))
     same(
       said(call('1')),
-      said(call('1'), { type: 'provider_tool-approval-request', approvalId: 'a', callId: '1' }),
+      said(call('1'), asBlock({ type: 'provider_tool-approval-request', approvalId: 'a', callId: '1' })),
     )
   })
 
@@ -119,7 +119,7 @@ describe('fingerprints', () => {
   })
 
   it('ignore an empty answer', () => {
-    const path = [user('a'), said(), said({ type: 'source', url: 'https://example.org' })]
+    const path = [user('a'), said(), said(asBlock({ type: 'source', url: 'https://example.org' }))]
     expect(lay([user('a'), user('b')], path)).toMatchObject({ fit: 'end', kept: 3, fresh: [user('b')] })
     expect(lay([user('a'), said(), user('b')], [user('a')])).toMatchObject({ fresh: [user('b')] })
   })
@@ -185,7 +185,7 @@ describe('tool results in a prompt', () => {
   })
 
   it('include approvals, which are stored once', () => {
-    const approval: Block = { type: 'provider_tool-approval-response', approvalId: 'x', approved: true }
+    const approval = asBlock({ type: 'provider_tool-approval-response', approvalId: 'x', approved: true })
     const stored = [...asked, results(result('1'))]
     const sent = [...asked, results(approval, result('1'))]
     expect(lay(sent, stored)).toMatchObject({ fresh: [results(approval)] })

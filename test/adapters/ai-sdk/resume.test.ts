@@ -70,7 +70,10 @@ describe.each(providers)('a conversation with %s', provider => {
     await generateText({ model: recorded(model(provider)), tools, prompt: 'look', stopWhen: isStepCount(5) })
     const place = await recorded.place()
     const path = await pathOf(store, (await store.getBranch(place)).head!)
-    const messages = [...repair(path), { role: 'user' as const, content: [{ type: 'text', text: 'bye' }] }]
+    const messages = [
+      ...repair(path),
+      { role: 'user' as const, content: [{ type: 'text' as const, text: 'bye' }] },
+    ]
     for await (const event of modelOf(model(provider), { retry: false }).stream({ messages }))
       if (event.type === 'answer')
         expect(lineOf({ role: 'assistant', content: event.answer.content })).toBe('assistant: Bye.')

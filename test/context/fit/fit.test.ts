@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fit } from '../../../src/context/fit/fit.ts'
+import { asBlock } from '../../../src/core/block.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
 import { assistant, call, lines, pathOf, result, results, system, text, thought, user } from '../path.ts'
 
@@ -238,7 +239,7 @@ describe('the beginning of a context', () => {
 
   it('leaves out empty texts and unknown blocks', () => {
     const path = pathOf(
-      user([text('look'), { type: 'hologram', depth: 3 }]),
+      user([text('look'), asBlock({ type: 'hologram', depth: 3 })]),
       assistant([text('  '), thought('hm')]),
       assistant('I see'),
       user(''),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { repair } from '../../../src/context/view/view.ts'
+import { asBlock } from '../../../src/core/block.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import {
   assistant,
@@ -245,13 +246,13 @@ describe('repair of other messages', () => {
   })
 
   it('keeps provider blocks in answers, and drops other unknown blocks', () => {
-    const search = { type: 'provider_call', callId: 's', name: 'web_search', input: {} } as const
+    const search = asBlock({ type: 'provider_call', callId: 's', name: 'web_search', input: {} })
     const signed = {
       type: 'text',
       text: '',
       metadata: { provider: { google: { thoughtSignature: 'x' } } },
     } as const
-    const answer = [search, { type: 'hologram', depth: 3 }, signed, text(' ')] as const
+    const answer = [search, asBlock({ type: 'hologram', depth: 3 }), signed, text(' ')] as const
     expect(
       repair(pathOf(user([text('go'), search]), assistant(answer))).map(({ content: blocks }) => blocks),
     ).toEqual([[text('go')], [search, signed]])
