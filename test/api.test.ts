@@ -43,6 +43,7 @@ it('skein exports these names', () => {
     'itemsOf',
     'messageId',
     'openStore',
+    'otherOf',
     'pathOf',
     'textOf',
   ])
