@@ -53,8 +53,8 @@ export interface OtherBlock {
 }
 
 /** An `OtherBlock` within a `Block`. TypeScript cannot express "any string except these", so `type` is
- *  declared as a placeholder, which lets `block.type === 'text'` narrow. At run time, `type` is the stored one:
- *  `otherOf(block)?.type === 'citation'` compares it. */
+ *  declared as a placeholder, which lets `block.type === 'text'` narrow. At run time, `type` is the stored
+ *  one: `otherOf(block)?.type === 'citation'` compares it. */
 export interface UnknownBlock extends OtherBlock {
   /** The stored type, declared as a placeholder. */
   readonly type: '(a type that this version does not know)'
