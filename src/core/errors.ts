@@ -34,6 +34,7 @@ export type ErrorCode =
  * ```
  */
 export abstract class SkeinError extends Error {
+  /** Identifies the class of the error, also across processes and versions. */
   abstract readonly code: ErrorCode
 
   constructor(message: string, options?: ErrorOptions) {
@@ -42,14 +43,19 @@ export abstract class SkeinError extends Error {
   }
 }
 
+/** The kinds of things that can be missing. */
 export type ThingKind = 'conversation' | 'message' | 'branch' | 'turn' | 'blob' | 'summary' | 'key' | 'id'
 
 /** There is nothing of that kind with that id. `trashed` is true if it is in the trash and can be
  *  restored. */
 export class NotFoundError extends SkeinError {
+  /** Always `not_found`. */
   readonly code = 'not_found'
+  /** What was looked for. */
   readonly kind: ThingKind
+  /** The id, name or key that was given. */
   readonly id: string
+  /** True if the conversation is in the trash and can be restored. */
   readonly trashed: boolean
 
   constructor(kind: ThingKind, id: string, options: { trashed?: boolean } = {}) {
@@ -66,9 +72,13 @@ export class NotFoundError extends SkeinError {
 
 /** Another writer moved the branch first. Read the new head and try again, or ask for a sibling branch. */
 export class ConflictError extends SkeinError {
+  /** Always `conflict`. */
   readonly code = 'conflict'
+  /** The name of the branch. */
   readonly branch: string
+  /** The head that the caller gave. Null for an empty branch. */
   readonly expected: MessageId | null
+  /** The head of the branch now. Null for an empty branch. */
   readonly actual: MessageId | null
 
   constructor(branch: string, expected: MessageId | null, actual: MessageId | null) {
@@ -83,7 +93,9 @@ export class ConflictError extends SkeinError {
 
 /** A unique name is taken: a branch name, a key, or a turn key and step that stored other messages. */
 export class KeyReusedError extends SkeinError {
+  /** Always `key_reused`. */
   readonly code = 'key_reused'
+  /** The name or key that is taken. */
   readonly key: string
 
   constructor(key: string, message: string) {
@@ -94,17 +106,25 @@ export class KeyReusedError extends SkeinError {
 
 /** The process that holds a branch or a range, as stored with an open turn or a claimed summary. */
 export interface Holder {
+  /** The host name, extended so that clones and containers differ. */
   readonly host: string
+  /** Identifies the boot of the host. `unknown` on systems that have no boot id. */
   readonly boot: string
+  /** The process id. */
   readonly pid: number
+  /** When the process started, as the system reports it. Tells it from a later process with the same id. */
   readonly startedAt: number
 }
 
 /** Another process holds the branch (an open turn) or the range (a claimed summary). */
 export class BusyError extends SkeinError {
+  /** Always `busy`. */
   readonly code = 'busy'
+  /** What is held, for people: `branch "main"`. */
   readonly what: string
+  /** The process that holds it, if that is known. */
   readonly holder: Holder | null
+  /** When the lease ends unless the holder renews it. Null if there is no lease. */
   readonly leaseUntil: Date | null
 
   constructor(what: string, holder: Holder | null, leaseUntil: Date | null) {
@@ -119,7 +139,9 @@ export class BusyError extends SkeinError {
 
 /** The input is invalid. `field` names the argument. Nothing was written. */
 export class InvalidError extends SkeinError {
+  /** Always `invalid`. */
   readonly code = 'invalid'
+  /** The path of the argument: `messages[1].content`. */
   readonly field: string
   /** Offset into the text, if the field is a query. */
   readonly position: number | null
@@ -133,14 +155,19 @@ export class InvalidError extends SkeinError {
 
 /** An id that an ambiguous prefix matches. */
 export interface IdCandidate {
+  /** Whether the id names a conversation or a message. */
   readonly kind: 'conversation' | 'message'
+  /** The whole id. */
   readonly id: ConversationId | MessageId
 }
 
 /** A prefix matches more than one id. `candidates` holds up to ten of them, of both kinds. */
 export class AmbiguousIdError extends SkeinError {
+  /** Always `ambiguous_id`. */
   readonly code = 'ambiguous_id'
+  /** The prefix that was given. */
   readonly prefix: string
+  /** Ids that begin with the prefix. */
   readonly candidates: readonly IdCandidate[]
 
   constructor(prefix: string, candidates: readonly IdCandidate[]) {
@@ -154,23 +181,29 @@ export class AmbiguousIdError extends SkeinError {
 
 /** The disk, or the database's quota, is full. Nothing was written. */
 export class StorageFullError extends SkeinError {
+  /** Always `storage_full`. */
   readonly code = 'storage_full'
 }
 
 /** The store can be read but not written. */
 export class ReadOnlyError extends SkeinError {
+  /** Always `read_only`. */
   readonly code = 'read_only'
 }
 
 /** Stored data is inconsistent, or does not match its hash. */
 export class CorruptError extends SkeinError {
+  /** Always `corrupt`. */
   readonly code = 'corrupt'
 }
 
 /** A newer version of Skein wrote this store. Nothing was written. Upgrade Skein to open it. */
 export class SchemaTooNewError extends SkeinError {
+  /** Always `schema_too_new`. */
   readonly code = 'schema_too_new'
+  /** The schema version of the store. */
   readonly found: number
+  /** The newest version that this program knows. */
   readonly known: number
 
   constructor(found: number, known: number) {
@@ -185,26 +218,32 @@ export class SchemaTooNewError extends SkeinError {
 /** The connection broke after a commit was sent, so the outcome is unknown. Retry with the same turn
  *  key. */
 export class OutcomeUnknownError extends SkeinError {
+  /** Always `outcome_unknown`. */
   readonly code = 'outcome_unknown'
 }
 
 /** The store cannot be reached, or stayed locked for too long. */
 export class UnavailableError extends SkeinError {
+  /** Always `unavailable`. */
   readonly code = 'unavailable'
 }
 
 /** The lease expired and another process took over: the caller may no longer write this turn or summary. */
 export class ExpiredError extends SkeinError {
+  /** Always `expired`. */
   readonly code = 'expired'
 }
 
 /** The provider failed or could not be reached. `retryable` says whether the same call may succeed
  *  later. */
 export class ModelError extends SkeinError {
+  /** Always `model_failed`. */
   readonly code = 'model_failed'
+  /** The id of the model. */
   readonly model: string
   /** The HTTP status, if there was one. */
   readonly status: number | null
+  /** True if the same call may succeed later. */
   readonly retryable: boolean
   /** The wait that the provider asked for. */
   readonly retryAfterMs: number | null
@@ -224,6 +263,7 @@ export class ModelError extends SkeinError {
 
 /** The request does not fit into the model's window, as the provider reported or as was known before. */
 export class ContextLengthError extends SkeinError {
+  /** Always `context_length`. */
   readonly code = 'context_length'
   /** The window in tokens, if known. */
   readonly limit: number | null
@@ -239,8 +279,11 @@ export class ContextLengthError extends SkeinError {
 
 /** A provider's key is not set. `variable` is the environment variable to set. */
 export class MissingKeyError extends SkeinError {
+  /** Always `missing_key`. */
   readonly code = 'missing_key'
+  /** The provider, such as `anthropic`. */
   readonly provider: string
+  /** The environment variable to set, such as `ANTHROPIC_API_KEY`. */
   readonly variable: string
 
   constructor(provider: string, variable: string) {

@@ -2,6 +2,7 @@ import type { ConversationId } from './ids.ts'
 import type { JsonObject } from './json.ts'
 import type { OrderedPageOptions } from './listing.ts'
 
+/** The kinds of trace records. */
 export type EventType =
   | 'turn_started'
   | 'turn_ended'
@@ -17,17 +18,25 @@ export type EventType =
 
 /** A trace record. No conversation is rebuilt from events. */
 export interface TraceEvent {
+  /** The conversation that was traced. */
   readonly conversationId: ConversationId
   /** Order within the conversation, from 0. */
   readonly n: number
+  /** What happened. */
   readonly type: EventType
+  /** When it happened. */
   readonly createdAt: Date
+  /** Details, which depend on the type. `{}` if there are none. */
   readonly data: JsonObject
 }
 
+/** A trace record to add. */
 export interface NewEvent {
+  /** What happened. */
   readonly type: EventType
+  /** Default: now. */
   readonly createdAt?: Date
+  /** Default: `{}`. */
   readonly data?: object
 }
 

@@ -70,3 +70,25 @@ export interface Verified {
 export function countDependents({ standing }: Finding): number | null {
   return standing === null ? null : standing.reduce((sum, { lo, hi }) => sum + hi - lo + 1, 0)
 }
+
+/** Checks stored data. */
+export interface Verifier {
+  /** Recomputes everything that can be recomputed, independently of the other readers, and reports
+   *  differences. Unreadable data is a finding and hides nothing else. Writers may continue during the
+   *  check.
+   *
+   * @example
+   * ```ts
+   * import { openStore } from 'skein'
+   *
+   * await using store = await openStore(':memory:')
+   * const { branch } = await store.create()
+   * await store.append(branch, null, [{ role: 'user', content: 'Keep this.' }])
+   *
+   * const { messages, damaged } = await store.verify({ onFinding: finding => console.error(finding) })
+   * console.log(`${messages} message checked, ${damaged} conversations damaged`)
+   * // 1 message checked, 0 conversations damaged
+   * ```
+   */
+  verify(options?: VerifyOptions): Promise<Verified>
+}

@@ -1,7 +1,10 @@
 import { InvalidError } from './errors.ts'
 
+/** Any value that JSON can represent. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+/** An object whose members are JSON. A member that is undefined counts as absent. */
 export interface JsonObject {
+  /** The members by name. */
   readonly [key: string]: Json
 }
 

@@ -20,6 +20,7 @@ export interface OrderedPageOptions extends PageOptions {
 
 /** A page of a list. */
 export interface Page<T> {
+  /** The items of this page, in the order of the list. */
   readonly items: readonly T[]
   /** Pass it as `after` to read the next page. Null on the last page. */
   readonly next: string | null
@@ -27,22 +28,32 @@ export interface Page<T> {
   readonly skipped: readonly SkippedRow[]
 }
 
+/** A row that could not be read. `verify` says more about it. */
 export interface SkippedRow {
+  /** The id of the conversation or message, as stored. */
   readonly id: string
+  /** Why it could not be read, for people. */
   readonly reason: string
 }
 
 /** Filters of a list, all of which must match. Null asks for conversations without a value. */
 export interface ConversationFilter {
+  /** Only conversations of this channel. */
   readonly channel?: string | null
+  /** Only conversations of this directory, without its subdirectories. */
   readonly directory?: string | null
+  /** Only conversations of this project. */
   readonly project?: string | null
+  /** Only conversations of this task. */
   readonly task?: string | null
+  /** Default: both kinds. */
   readonly kind?: ConversationKind
+  /** Only conversations with a branch whose key begins with this text. */
   readonly keyPrefix?: string
   /** Labels that begin with this text: `subagent:explorer:` finds all runs of that subagent,
    *  `subagent:explorer:<run id>` one of them. */
   readonly labelPrefix?: string
+  /** Only conversations with this tag. */
   readonly tag?: string
   /** Text within the title, in any case and with or without accents. */
   readonly title?: string
@@ -50,14 +61,19 @@ export interface ConversationFilter {
   readonly metadata?: { readonly [key: string]: string | number | boolean }
   /** Conversations of subagents that were started from this one. */
   readonly parent?: ConversationId
+  /** Only conversations with activity at this time or later. */
   readonly updatedFrom?: Date
+  /** Only conversations whose last activity was before this time. */
   readonly updatedBefore?: Date
   /** Lists the trash. Default: everything that is not in the trash. */
   readonly trashed?: boolean
 }
 
+/** Which conversations to list, most recently used first. */
 export interface ListConversations extends ConversationFilter {
+  /** Most items of a page, 1 to 1,000. Default: 20. */
   readonly limit?: number
+  /** `next` of the page before. */
   readonly after?: string
 }
 
@@ -69,31 +85,46 @@ export interface ListTurns extends OrderedPageOptions {
 
 /** Messages of a conversation in the order in which they were stored. */
 export interface ListMessages {
+  /** Lists the messages of all its branches. */
   readonly conversationId: ConversationId
+  /** Default: `descending`, newest first. */
   readonly order?: 'ascending' | 'descending'
+  /** Most items of a page, 1 to 10,000. Default: 100. */
   readonly limit?: number
+  /** Messages to skip. Takes time in proportion to the number: `after` does not. Default: 0. */
   readonly offset?: number
+  /** `next` of the page before. */
   readonly after?: string
+  /** Only messages with one of these roles. Default: all. */
   readonly roles?: readonly Role[]
+  /** Only messages with this label. */
   readonly label?: string
   /** `preview` returns only the beginning of blobs. */
   readonly blobs?: BlobMode
 }
 
+/** How much of a blob is read with a message: all of it, or its first 1,024 bytes. */
 export type BlobMode = 'whole' | 'preview'
 
 /** A conversation in a list, with its active branch. */
 export interface ListedConversation extends Conversation {
+  /** The active branch. */
   readonly branch: Branch
 }
 
+/** The order and size of a page of hits, and where to search. */
 export interface SearchOptions {
+  /** `newest` (default) lists the newest messages first, `ranked` the most relevant of the newest 2,000. */
   readonly order?: 'newest' | 'ranked'
+  /** Most hits of a page, 1 to 200. Default: 20. */
   readonly limit?: number
+  /** `next` of the page before. */
   readonly after?: string
   /** Length of the snippets, in characters. */
   readonly snippetLength?: number
+  /** Only conversations of this directory. */
   readonly directory?: string
+  /** Only conversations of this kind. Default: both. */
   readonly kind?: ConversationKind
 }
 
@@ -113,10 +144,14 @@ export interface Snippet {
   readonly marks: readonly TextHit[]
 }
 
+/** A message that matches a query. */
 export interface SearchHit {
+  /** The whole message. */
   readonly message: Message
+  /** The conversation of the message, as far as a list of hits shows it. */
   readonly conversation: Pick<Conversation, 'id' | 'title' | 'kind' | 'directory' | 'channel'>
   /** Branches whose path the message is on, the active one first. */
   readonly branches: readonly string[]
+  /** The part of the message that matches. */
   readonly snippet: Snippet
 }

@@ -34,3 +34,10 @@ export interface Measured {
   /** Storage by part, as the engine reports it. */
   readonly sizes: readonly { readonly name: string; readonly bytes: number }[]
 }
+
+/** Measures the store. */
+export interface Meter {
+  /** Counts, sizes and usage, summed by the engine. Usage since the given time is split into quarters of an
+   *  hour. */
+  measure(since: Date): Promise<Measured>
+}

@@ -6,7 +6,9 @@ import type { Usage } from './turn.ts'
 
 /** A message of a context, the input of one model call. Never stored. */
 export interface ContextMessage {
+  /** One of the four stored roles. */
   readonly role: Role
+  /** The blocks to send. */
   readonly content: readonly Block[]
   /** The stored message that it represents, if any. */
   readonly id?: MessageId
@@ -14,17 +16,23 @@ export interface ContextMessage {
 
 /** A tool, as described to a model. */
 export interface ToolSpec {
+  /** The name by which the model calls the tool. */
   readonly name: string
+  /** Tells the model what the tool does and when to use it. */
   readonly description: string
   /** A JSON schema of an object. */
   readonly schema: JsonObject
 }
 
+/** One call of a model. */
 export interface ModelRequest {
+  /** The context, oldest first. A system prompt is the first message. */
   readonly messages: readonly ContextMessage[]
+  /** The tools that the model may call. Default: none. */
   readonly tools?: readonly ToolSpec[]
   /** Most tokens of the answer. */
   readonly maxOutput?: number
+  /** Aborts the call: the stream throws the signal's reason. */
   readonly signal?: AbortSignal
 }
 
@@ -36,7 +44,9 @@ export type Finish = 'stop' | 'tool_calls' | 'length' | 'filtered' | 'refused' |
 export interface ModelAnswer {
   /** Text, thinking and tool calls in order. `metadata` holds what the provider needs back. */
   readonly content: readonly Block[]
+  /** Why the answer ended. */
   readonly finish: Finish
+  /** Tokens and cost, as far as the provider reports them. */
   readonly usage: Usage
   /** The model that answered, as the provider names it. Null if the provider does not say. */
   readonly model: string | null
@@ -44,14 +54,27 @@ export interface ModelAnswer {
 
 /** The events of a stream: pieces as they arrive, then once the complete answer. */
 export type ModelEvent =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'thinking'; readonly text: string }
-  | { readonly type: 'answer'; readonly answer: ModelAnswer }
+  | {
+      readonly type: 'text'
+      /** The next piece of the answer. */
+      readonly text: string
+    }
+  | {
+      readonly type: 'thinking'
+      /** The next piece of the model's reasoning. */
+      readonly text: string
+    }
+  | {
+      readonly type: 'answer'
+      /** The whole answer. This event is the last one. */
+      readonly answer: ModelAnswer
+    }
 
 /** A model. The stream ends with exactly one `answer`, or throws ModelError, ContextLengthError or, if the
  *  signal was aborted, the signal's reason. A model keeps no state between calls. */
 export interface Model {
   /** Provider and name, as given to `openModel`: `anthropic/claude-sonnet-5-5`. */
   readonly id: string
+  /** Calls the model. Nothing happens until the stream is read. */
   stream(request: ModelRequest): AsyncIterable<ModelEvent>
 }

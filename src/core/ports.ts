@@ -1,7 +1,8 @@
 // `core` is what a conversation is: values, errors, ports, and functions without I/O. It imports nothing of
 // ours and no package, and reads neither clock nor environment (test/architecture.test.ts).
 // - values: `message.ts`, `block.ts`, `branch.ts`, `conversation.ts`, `turn.ts`, `summary.ts`, `event.ts`
-// - this file: what a store does, cut into narrow ports. A consumer asks for the narrowest one it needs
+// - this file: what a store does, cut into narrow ports. A consumer asks for the narrowest one it needs. The
+//   ports of `finding.ts` (`Verifier`), `measure.ts` (`Meter`) and `record.ts` (`RecordMover`) belong to it
 // - ids: `body.ts` and `hash.ts` (format 1, docs/data-model.md); `prepare.ts` and `check.ts` check input
 // - reading: `runs.ts` and `path.ts` (paths), `tree.ts` (forests), `search/` (tokens, matches, ranks,
 //   snippets)
@@ -11,7 +12,7 @@ import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch 
 import type { Conversation, ConversationPatch, NewConversation } from './conversation.ts'
 import type { Holder } from './errors.ts'
 import type { ListEvents, NewEvent, TraceEvent } from './event.ts'
-import type { Verified, VerifyOptions } from './finding.ts'
+import type { Verifier } from './finding.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type {
   BlobMode,
@@ -26,26 +27,34 @@ import type {
   SearchHit,
   SearchOptions,
 } from './listing.ts'
-import type { Measured } from './measure.ts'
+import type { Meter } from './measure.ts'
 import type { Message, NewMessage, NonEmpty } from './message.ts'
-import type { RecordOutcomes, StoreRecord, UnreadableRecord } from './record.ts'
+import type { RecordMover } from './record.ts'
 import type { Stretch } from './runs.ts'
 import type { MessageRange, NewSummary, Summary, SummaryClaim } from './summary.ts'
 import type { DraftPiece, EndedTurn, Turn, TurnEnd, TurnStep } from './turn.ts'
 
 /** A branch together with its conversation. */
 export interface BranchInConversation {
+  /** The conversation of the branch. */
   readonly conversation: Conversation
+  /** The branch as it was when it was read. */
   readonly branch: Branch
 }
 
+/** The result of `findOrCreate`. */
 export interface FoundOrCreated extends BranchInConversation {
+  /** True if the conversation is new. */
   readonly created: boolean
 }
 
 /** What an id prefix, a key or `id:branch` refers to. */
-export type Resolved = BranchInConversation & { readonly message: MessageId | null }
+export type Resolved = BranchInConversation & {
+  /** The message, if the text named one. Null otherwise. */
+  readonly message: MessageId | null
+}
 
+/** How messages are read. */
 export interface ReadOptions {
   /** Leaves out the messages of open turns. */
   readonly wholeTurns?: boolean
@@ -55,15 +64,19 @@ export interface ReadOptions {
 
 /** The size of a tail. With both limits, the smaller one applies. */
 export interface TailBudget {
+  /** Most tokens of the tail, by the stored counts. */
   readonly tokens?: number
+  /** Most messages of the tail. */
   readonly messages?: number
 }
 
 /** The newest messages of a path, oldest first. A tail never starts inside a turn. */
 export interface Tail {
+  /** Whole turns. If the newest turn alone exceeds the budget, the tail is that turn. */
   readonly messages: readonly Message[]
   /** Messages of the path before the tail. */
   readonly older: number
+  /** Tokens of the path before the tail. */
   readonly olderTokens: number
 }
 
@@ -74,6 +87,7 @@ export interface ConversationReader {
   /** The counter that every change increments. Reads one row, for caches and for following a conversation
    *  live. */
   versionOf(id: ConversationId): Promise<number>
+  /** Reads a branch and its head. Throws NotFoundError. */
   getBranch(ref: BranchRef): Promise<Branch>
   /** Oldest first. */
   listBranches(id: ConversationId, page?: PageOptions): Promise<Page<BranchInfo>>
@@ -102,6 +116,7 @@ export interface MessageReader {
   tail(id: MessageId, budget: TailBudget, options?: ReadOptions): Promise<Tail>
   /** The shape of a conversation without contents, in order of seq. */
   listStretches(id: ConversationId, page?: PageOptions): Promise<Page<Stretch>>
+  /** The bytes of a blob, by its hash. Throws NotFoundError. */
   readBlob(hash: string): Promise<Uint8Array>
   /** The turn with this key, or null. */
   findTurn(id: ConversationId, turnKey: string): Promise<Turn | null>
@@ -115,17 +130,22 @@ export interface MessageReader {
   listEvents(id: ConversationId, options?: ListEvents): Promise<Page<TraceEvent>>
 }
 
+/** The turn that an append belongs to, and what to do on a conflict. */
 export interface AppendOptions {
+  /** Names the write, so that a retry does not append twice. Default: the messages belong to no turn. */
   readonly turn?: TurnStep
   /** On a conflict or a busy branch: refuse (default), or append to a new sibling branch `main-2`, `main-3`
    *  … */
   readonly onConflict?: 'refuse' | 'fork'
 }
 
+/** The result of an append. */
 export interface Appended {
   /** The branch that was written: the sibling, if one was created. */
   readonly branch: BranchRef
+  /** The new head of the branch, which the next append expects. */
   readonly head: MessageId
+  /** The ids of the messages, in the order given. */
   readonly ids: NonEmpty<MessageId>
   /** `replayed`: the same turn key and step had stored the same messages before, so nothing was written. */
   readonly outcome: 'appended' | 'forked' | 'replayed'
@@ -133,12 +153,15 @@ export interface Appended {
 
 /** A message to store under any parent: an id, an earlier item of the same call, or null for a root. */
 export interface SaveItem {
+  /** The message to store. */
   readonly message: NewMessage
+  /** `{ item: 0 }` names the first item of the call. */
   readonly parent: MessageId | { readonly item: number } | null
 }
 
 /** Writes conversations, branches and messages. Each call is one transaction: all or nothing. */
 export interface ConversationWriter {
+  /** Creates a conversation with the empty branch `main`. Throws KeyReusedError if its key is taken. */
   create(conversation?: NewConversation): Promise<BranchInConversation>
   /** The branch with this key, or a new conversation. Atomic across processes. An expired conversation
    *  gives the key up. */
@@ -147,6 +170,7 @@ export interface ConversationWriter {
    *  callers at the same moment get the same conversation. `conversation.project` is the project of the task,
    *  as in `findByTask`. */
   findOrCreateByTask(task: string, conversation?: Omit<NewConversation, 'task'>): Promise<FoundOrCreated>
+  /** Changes fields of a conversation and returns it. Throws NotFoundError. */
   updateConversation(id: ConversationId, patch: ConversationPatch): Promise<Conversation>
   /** Appends to a branch and moves its head. Checks in this order: a replay of the turn's (key, step), the
    *  holder of the branch, the expected head. A retry with the same turn key and step returns the stored
@@ -179,6 +203,7 @@ export interface ConversationWriter {
   ): Promise<Appended>
   /** Stores messages under any parents and moves no branch. Returns ids in the order of the items. */
   save(id: ConversationId, items: readonly SaveItem[]): Promise<NonEmpty<MessageId>>
+  /** Sets the label of a message, or removes it with null. The id does not change. */
   setLabel(id: MessageId, label: string | null): Promise<void>
 
   /** Creates a branch whose head is this message; null creates an empty one.
@@ -201,6 +226,7 @@ export interface ConversationWriter {
    * ```
    */
   createBranch(id: ConversationId, at: MessageId | null, branch: NewBranch): Promise<Branch>
+  /** Renames a branch. Throws KeyReusedError if the name is taken. */
   renameBranch(ref: BranchRef, name: string): Promise<Branch>
   /** Deletes the branch. Its messages remain. The active branch cannot be deleted. */
   deleteBranch(ref: BranchRef): Promise<void>
@@ -210,7 +236,9 @@ export interface ConversationWriter {
   activateBranch(ref: BranchRef): Promise<void>
   /** Sets or removes the key of the branch. Throws KeyReusedError if another branch has the key. */
   setKey(ref: BranchRef, key: string | null): Promise<Branch>
+  /** Stores a foreign agent's own id for a branch, in place of an earlier link for the same directory. */
   setAgentLink(ref: BranchRef, link: NewAgentLink): Promise<void>
+  /** Removes the link of an agent and a directory, if there is one. */
   removeAgentLink(ref: BranchRef, agent: string, directory: string): Promise<void>
   /** Renames the branch to `before-reset-<n>` and creates an empty one with its name and key. */
   reset(
@@ -225,23 +253,32 @@ export interface TurnWriter {
   putDraft(id: ConversationId, turnKey: string, holder: Holder, pieces: readonly DraftPiece[]): Promise<void>
   /** Throws ExpiredError if the holder has lost the turn. */
   renewTurn(id: ConversationId, turnKey: string, holder: Holder): Promise<Turn>
+  /** Ends an open turn and frees its branch. Throws ExpiredError if another process holds the turn. */
   endTurn(id: ConversationId, turnKey: string, end: TurnEnd): Promise<EndedTurn>
   /** Reopens the turn at the end of the branch for the holder, if that turn was interrupted or failed. Its
    *  next step is `lastStep + 1`. Null if the branch does not end with such a turn. If several callers try,
    *  one gets the turn; the others get BusyError. */
   reopenTurn(ref: BranchRef, holder: Holder): Promise<Turn | null>
+  /** Adds trace records. A retry adds them twice. */
   addEvents(id: ConversationId, events: readonly NewEvent[]): Promise<void>
   /** Claims the range for 30 seconds, or returns its existing summary. Throws BusyError. */
   claimSummary(id: ConversationId, range: MessageRange, holder: Holder): Promise<SummaryClaim>
+  /** Stores the summary of a claimed range. Throws ExpiredError if the claim was lost. */
   putSummary(id: ConversationId, summary: NewSummary): Promise<Summary>
 }
 
+/** Lists conversations and messages, page by page. */
 export interface Lister {
+  /** A page of conversations, most recently used first. */
   listConversations(options?: ListConversations): Promise<Page<ListedConversation>>
+  /** The number of conversations that match, without reading them. */
   countConversations(filter?: ConversationFilter): Promise<number>
+  /** A page of the messages of a conversation, newest first by default. `listPath` follows one branch
+   *  instead. */
   listMessages(options: ListMessages): Promise<Page<Message>>
 }
 
+/** Searches messages. */
 export interface Searcher {
   /** Finds messages, including every message acknowledged before the call, by any process. Throws
    *  InvalidError with the position of the error in the query.
@@ -335,50 +372,6 @@ export interface Maintainer {
   schemaVersion(): Promise<number>
 }
 
-/** Moves conversations between stores and files without loss, as records. */
-export interface RecordMover {
-  /** Returns everything stored of a conversation, in an order in which it can be written: the conversation;
-   *  messages and tombstones by seq, each blob before the first message that refers to it; turns, drafts,
-   *  summaries, events; branches and links. Reads pages, so it takes little memory. Data written after the
-   *  start is left out. Unreadable data is returned as `unreadable`, and reading continues. Throws
-   *  NotFoundError, also for a conversation that is being purged. */
-  readRecords(id: ConversationId): AsyncIterable<StoreRecord | UnreadableRecord>
-  /** Writes records in one transaction. Computes every hash again. Every parent must be stored, or come
-   *  earlier in the list. Records that are stored already (by id) are left unchanged, so writing twice has
-   *  no effect. A record that cannot be written is refused with a reason, and so are the records that refer
-   *  to it; the others are written. */
-  writeRecords(records: readonly StoreRecord[]): Promise<RecordOutcomes>
-}
-
-/** Checks stored data. */
-export interface Verifier {
-  /** Recomputes everything that can be recomputed, independently of the other readers, and reports
-   *  differences. Unreadable data is a finding and hides nothing else. Writers may continue during the
-   *  check.
-   *
-   * @example
-   * ```ts
-   * import { openStore } from 'skein'
-   *
-   * await using store = await openStore(':memory:')
-   * const { branch } = await store.create()
-   * await store.append(branch, null, [{ role: 'user', content: 'Keep this.' }])
-   *
-   * const { messages, damaged } = await store.verify({ onFinding: finding => console.error(finding) })
-   * console.log(`${messages} message checked, ${damaged} conversations damaged`)
-   * // 1 message checked, 0 conversations damaged
-   * ```
-   */
-  verify(options?: VerifyOptions): Promise<Verified>
-}
-
-/** Measures the store. */
-export interface Meter {
-  /** Counts, sizes and usage, summed by the engine. Usage since the given time is split into quarters of an
-   *  hour. */
-  measure(since: Date): Promise<Measured>
-}
-
 /** All ports. Functions should ask for the narrowest port they need. */
 export interface Store
   extends ConversationReader,
@@ -392,6 +385,7 @@ export interface Store
     Maintainer,
     Verifier,
     Meter {
+  /** Closes what the store owns: its file or its pool. A borrowed handle stays open. */
   close(): Promise<void>
   /** The same as `close`, for `await using store = await openStore(…)`. */
   [Symbol.asyncDispose](): Promise<void>

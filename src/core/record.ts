@@ -301,3 +301,18 @@ export type RecordOutcome =
 
 /** One outcome for each record, in order. */
 export type RecordOutcomes = readonly RecordOutcome[]
+
+/** Moves conversations between stores and files without loss, as records. */
+export interface RecordMover {
+  /** Returns everything stored of a conversation, in an order in which it can be written: the conversation;
+   *  messages and tombstones by seq, each blob before the first message that refers to it; turns, drafts,
+   *  summaries, events; branches and links. Reads pages, so it takes little memory. Data written after the
+   *  start is left out. Unreadable data is returned as `unreadable`, and reading continues. Throws
+   *  NotFoundError, also for a conversation that is being purged. */
+  readRecords(id: ConversationId): AsyncIterable<StoreRecord | UnreadableRecord>
+  /** Writes records in one transaction. Computes every hash again. Every parent must be stored, or come
+   *  earlier in the list. Records that are stored already (by id) are left unchanged, so writing twice has
+   *  no effect. A record that cannot be written is refused with a reason, and so are the records that refer
+   *  to it; the others are written. */
+  writeRecords(records: readonly StoreRecord[]): Promise<RecordOutcomes>
+}

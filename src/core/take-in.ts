@@ -1,6 +1,5 @@
 import { isNonEmpty } from './message.ts'
-import type { RecordMover } from './ports.ts'
-import type { RecordKind, RecordOutcome, StoreRecord } from './record.ts'
+import type { RecordKind, RecordMover, RecordOutcome, StoreRecord } from './record.ts'
 
 /** A record and its origin, for reports. */
 export interface SourcedRecord {

@@ -10,7 +10,9 @@ import { InvalidError } from '../core/errors.ts'
 import type { Store } from '../core/ports.ts'
 import type { Source } from '../core/source.ts'
 
+/** Options of `openStore`. */
 export interface OpenOptions {
+  /** The clock, and the ids of new conversations. Default: those of the machine. */
   readonly source?: Source
   /** SQLite only. See `SqliteOptions`. */
   readonly durability?: 'full' | 'normal'

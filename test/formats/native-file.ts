@@ -1,6 +1,5 @@
 import type { ConversationId } from '../../src/core/ids.ts'
-import type { RecordMover } from '../../src/core/ports.ts'
-import type { StoreRecord } from '../../src/core/record.ts'
+import type { RecordMover, StoreRecord } from '../../src/core/record.ts'
 import { type RecordTally, type SourcedRecord, takeIn } from '../../src/core/take-in.ts'
 import { nativeDecoder } from '../../src/formats/native/decode.ts'
 import { nativeEncoder } from '../../src/formats/native/encode.ts'

@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs'
-import type { Measured, UsageSum } from '../../core/measure.ts'
-import type { Meter } from '../../core/ports.ts'
+import type { Measured, Meter, UsageSum } from '../../core/measure.ts'
 import type { CommandHandler } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'

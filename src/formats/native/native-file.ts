@@ -1,6 +1,6 @@
 import { NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import type { RecordMover } from '../../core/ports.ts'
+import type { RecordMover } from '../../core/record.ts'
 import type { SourcedRecord } from '../../core/take-in.ts'
 import { type Decoded, type NativeProblem, nativeDecoder } from './decode.ts'
 import { nativeEncoder } from './encode.ts'
