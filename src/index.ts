@@ -9,6 +9,7 @@
 
 export type {
   Block,
+  BlockFields,
   KnownBlock,
   MediaBlock,
   NewBlock,

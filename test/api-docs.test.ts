@@ -6,31 +6,18 @@ import { readDocComment } from '../scripts/api/doc-comment.ts'
 import { readEntryPoints, undocumented, unexported } from '../scripts/api/entry-points.ts'
 import { isAsPromised, promisedOutput } from '../scripts/api/examples.ts'
 import { apiReader } from '../scripts/api/module.ts'
-import budgets from './support/rules/api-budget.json' with { type: 'json' }
-
-type Budget = Readonly<Record<string, number>>
 
 const entries = readEntryPoints('src')
 
-/** The findings of entry points beyond their budget. A new entry point takes what others no longer need. */
-function beyond(budget: Budget, findings: ReadonlyMap<string, readonly string[]>): readonly string[] {
-  const count = [...findings.values()].reduce((total, found) => total + found.length, 0)
-  const allowed = Object.values(budget).reduce((total, number) => total + number, 0)
-  return [...findings].flatMap(([name, found]) => {
-    const most = budget[name] ?? (count <= allowed ? found.length : 0)
-    return found.length <= most ? [] : [`${name}: ${found.length} of ${most}`, ...found]
-  })
-}
-
 describe('the public API', () => {
-  it('has no more exports and members without a doc comment than its budget, which may only fall', () => {
-    const findings = new Map(entries.map(entry => [entry.name, undocumented(entry)]))
-    expect(beyond(budgets.undocumented, findings)).toEqual([])
+  it('has a doc comment for every export and every member', () => {
+    expect(entries.flatMap(entry => undocumented(entry).map(name => `${entry.name}: ${name}`))).toEqual([])
   })
 
-  it('names no more types that it does not export than its budget, which may only fall', () => {
-    const findings = new Map(entries.map(entry => [entry.name, unexported(entry, entries)]))
-    expect(beyond(budgets.unexported, findings)).toEqual([])
+  it('exports every type that a signature names', () => {
+    expect(
+      entries.flatMap(entry => unexported(entry, entries).map(name => `${entry.name}: ${name}`)),
+    ).toEqual([])
   })
 
   it('has an example in every entry point, and none without code', () => {
@@ -41,24 +28,6 @@ describe('the public API', () => {
     )
     expect(entries.filter((_, index) => examples[index]!.length === 0).map(({ name }) => name)).toEqual([])
     expect(examples.flat().filter(code => code === '')).toEqual([])
-  })
-})
-
-describe('the budget', () => {
-  const found = (...names: readonly string[]) => new Map([['skein', names]])
-
-  it('lists what exceeds it', () => {
-    expect(beyond({ skein: 1 }, found('a', 'b'))).toEqual(['skein: 2 of 1', 'a', 'b'])
-    expect(beyond({ skein: 2 }, found('a', 'b'))).toEqual([])
-  })
-
-  it('moves with exports to a new entry point, but does not grow', () => {
-    const moved = new Map([
-      ['skein', ['a']],
-      ['skein/new', ['b']],
-    ])
-    expect(beyond({ skein: 2 }, moved)).toEqual([])
-    expect(beyond({ skein: 1 }, moved)).toEqual(['skein/new: 1 of 0', 'b'])
   })
 })
 

@@ -1,47 +1,68 @@
 import type { Json, JsonObject } from './json.ts'
 
 /** The fields that every block may have besides its own. All of them are stored and returned. */
-interface Common {
+export interface BlockFields {
+  /** The media type of the content, such as `text/plain`. */
   readonly mime?: string
+  /** The kind of content, where it does not follow from the type of the block. */
   readonly modality?: 'text' | 'image' | 'audio' | 'video'
+  /** Data of the provider or the caller, such as a signature that the provider needs back. */
   readonly metadata?: JsonObject
 }
 
-export interface TextBlock extends Common {
+/** A part of the answer or of the question. */
+export interface TextBlock extends BlockFields {
   readonly type: 'text'
+  /** May be empty. Markdown is not interpreted. */
   readonly text: string
 }
 
 /** Reasoning. `metadata` holds the provider's signature, which has to be sent back unchanged. */
-export interface ThinkingBlock extends Common {
+export interface ThinkingBlock extends BlockFields {
   readonly type: 'thinking'
+  /** Empty if the provider returned the reasoning only in encrypted form. */
   readonly text: string
 }
 
-export interface ToolCallBlock extends Common {
+/** A call of a tool, in a message of the assistant. */
+export interface ToolCallBlock extends BlockFields {
   readonly type: 'tool_call'
+  /** Connects the call with its result. Unique in its conversation. */
   readonly callId: string
+  /** The name of the tool. */
   readonly name: string
+  /** The arguments, usually an object. */
   readonly input: Json
 }
 
-export interface ToolResultBlock extends Common {
+/** The result of a call, in a message with the role `tool_result`. */
+export interface ToolResultBlock extends BlockFields {
   readonly type: 'tool_result'
+  /** The id of the call. */
   readonly callId: string
+  /** The name of the tool. Absent if the provider did not repeat it. */
   readonly name?: string
+  /** A text, or any JSON that the tool returned. */
   readonly output: Json
+  /** True if the call failed. Default: false. */
   readonly isError?: boolean
 }
 
 /** Media: base64 in `data`, or a `url`. */
-export interface MediaBlock extends Common {
+export interface MediaBlock extends BlockFields {
+  /** `file` for everything that is neither image, audio nor video. */
   readonly type: 'image' | 'audio' | 'video' | 'file'
+  /** The media type, such as `image/png`. */
   readonly mime: string
+  /** The content in base64. More than 16,384 bytes are stored as a blob. */
   readonly data?: string
+  /** Where the content is, if it is not stored here. */
   readonly url?: string
+  /** The name of the file. */
   readonly name?: string
 }
 
+/** The blocks whose types this version knows. */
 export type KnownBlock = TextBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock | MediaBlock
 
 /** A block of a type that this version does not know. It is stored and returned unchanged. */
@@ -65,7 +86,14 @@ export interface UnknownBlock extends OtherBlock {
 export type Block = KnownBlock | UnknownBlock
 
 /** A block to store: one of the known types, or an object with any other `type` and JSON fields. */
-export type NewBlock = KnownBlock | { readonly type: string; readonly [field: string]: unknown }
+export type NewBlock =
+  | KnownBlock
+  | {
+      /** Any string that is not the type of a known block. */
+      readonly type: string
+      /** The other fields, which must be JSON. An interface of yours is accepted. */
+      readonly [field: string]: unknown
+    }
 
 const known: Record<KnownBlock['type'], true> = {
   text: true,
