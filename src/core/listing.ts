@@ -40,8 +40,8 @@ export interface SkippedRow {
 export interface ConversationFilter {
   /** Only conversations of this channel. */
   readonly channel?: string | null
-  /** Only conversations of this directory, without its subdirectories. */
-  readonly directory?: string | null
+  /** Only conversations of this directory, or of one of these, without their subdirectories. */
+  readonly directory?: string | readonly string[] | null
   /** Only conversations of this project. */
   readonly project?: string | null
   /** Only conversations of this task. */
@@ -75,6 +75,14 @@ export interface ListConversations extends ConversationFilter {
   readonly limit?: number
   /** `next` of the page before. */
   readonly after?: string
+}
+
+/** Which directories to list. */
+export interface ListDirectories extends PageOptions {
+  /** Only this directory and the directories below it. */
+  readonly within?: string
+  /** The directories of conversations in the trash. Default: of those that are not. */
+  readonly trashed?: boolean
 }
 
 /** Which turns to list. */
@@ -122,8 +130,8 @@ export interface SearchOptions {
   readonly after?: string
   /** Length of the snippets, in characters. */
   readonly snippetLength?: number
-  /** Only conversations of this directory. */
-  readonly directory?: string
+  /** Only conversations of this directory, or of one of these. */
+  readonly directory?: string | readonly string[]
   /** Only conversations of this kind. Default: both. */
   readonly kind?: ConversationKind
 }

@@ -18,6 +18,7 @@ import type {
   BlobMode,
   ConversationFilter,
   ListConversations,
+  ListDirectories,
   ListedConversation,
   ListMessages,
   ListTurns,
@@ -273,6 +274,8 @@ export interface Lister {
   listConversations(options?: ListConversations): Promise<Page<ListedConversation>>
   /** The number of conversations that match, without reading them. */
   countConversations(filter?: ConversationFilter): Promise<number>
+  /** The directories that conversations have, each once, in order of their bytes. */
+  listDirectories(options?: ListDirectories): Promise<Page<string>>
   /** A page of the messages of a conversation, newest first by default. `listPath` follows one branch
    *  instead. */
   listMessages(options: ListMessages): Promise<Page<Message>>

@@ -245,6 +245,8 @@ export const asking: Readonly<Record<string, Spot>> = {
   },
   'listConversations: after': (store, _, text) => store.listConversations({ after: text }),
   'countConversations: title': (store, _, text) => store.countConversations({ title: text }),
+  'listDirectories: within': (store, _, text) => store.listDirectories({ within: text, limit: 5 }),
+  'listDirectories: after': (store, _, text) => store.listDirectories({ after: text }),
   'listMessages: label': (store, { id }, text) => store.listMessages({ conversationId: id, label: text }),
   'listMessages: after': (store, { id }, text) => store.listMessages({ conversationId: id, after: text }),
   'search: query': async (store, _, text) =>

@@ -48,6 +48,7 @@ const list = {
     parent: id,
   },
   ...{ updated_from: 0, updated_before: now, after_time: now, after_id: id, limit: 20 },
+  ...{ directories: ['/d'], within: '/d', below_from: '/d/', below_to: '/d0' },
 }
 
 /** Parameters for every statement. The conversation `conv` is a UUID. */
@@ -74,6 +75,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   conversationsByPrefix: { lo: '111111', hi: '111112' },
   listConversations: list,
   countConversations: list,
+  listDirectories: { ...list, from_directory: '/', after_directory: '/c' },
   branch: { conv, name },
   branches: { conv },
   listBranches: { conv, created_at: 0, not_main: 0, name: '', limit: 10 },
@@ -188,7 +190,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   deleteSearchEntries: span,
   clearSearch: {},
   resetIndexed: {},
-  candidates: { match: `'hello'`, from: 0, upto: now, directory: null, kind: null, limit: 20 },
+  candidates: { match: `'hello'`, from: 0, upto: now, directories: ['/d'], kind: null, limit: 20 },
   foundMessages: { places: [{ conv, seq: 0 }] },
   branchesHolding: { places: [{ conv, seq: 0 }] },
   bodySizes: span,

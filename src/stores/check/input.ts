@@ -8,6 +8,7 @@ import { checkJson, isPlainObject } from '../../core/json.ts'
 import type {
   ConversationFilter,
   ListConversations,
+  ListDirectories,
   ListMessages,
   ListTurns,
   OrderedPageOptions,
@@ -205,8 +206,13 @@ export function checkSummary(given: NewSummary): NewSummary {
   return summaryFields(given)
 }
 
+function checkDirectories(directory: string | readonly string[], field: string): void {
+  if (!Array.isArray(directory)) return void f.checkPath(directory as string, field)
+  for (const [i, one] of directory.entries()) f.checkPath(one, `${field}[${i}]`)
+}
+
 const filterFields = fields<Omit<ConversationFilter, 'trashed'>>({
-  ...each(maybe, { channel: checkName, project: checkName, task: checkName, directory: f.checkPath }),
+  ...each(maybe, { channel: checkName, project: checkName, task: checkName, directory: checkDirectories }),
   ...each(optional, { kind: checkKind, tag: checkName, title: f.checkTitle }),
   ...each(optional, { keyPrefix: f.textUpTo(512), labelPrefix: f.textUpTo(512) }),
   ...each(optional, { updatedFrom: checkTime, updatedBefore: checkTime }),
@@ -232,6 +238,13 @@ export function checkListing(options: ListConversations): ListConversations {
   return checkFilter(options)
 }
 
+const directoryListing = fields<Pick<ListDirectories, 'within'>>({ within: optional(f.checkPath) })
+
+export function checkDirectoryListing(options: ListDirectories): ListDirectories {
+  directoryListing(options)
+  return checkPage(options)
+}
+
 const messageListing = fields<Omit<ListMessages, 'conversationId' | 'after' | 'blobs'>>({
   order: optional(f.wordFrom('ascending', 'descending')),
   ...each(optional, { limit: f.numberFrom(1, 10_000), offset: f.checkInt32, label: checkName }),
@@ -244,7 +257,7 @@ export function checkMessageListing(options: ListMessages): ListMessages {
 
 export const checkSearch = fields<Omit<SearchOptions, 'after'>>({
   ...each(optional, { limit: f.numberFrom(1, 200), order: f.wordFrom('newest', 'ranked') }),
-  ...each(optional, { snippetLength: f.numberFrom(20, 2_000), directory: f.checkPath, kind: checkKind }),
+  ...each(optional, { snippetLength: f.numberFrom(20, 2_000), directory: checkDirectories, kind: checkKind }),
 })
 
 const budgetFields = fields<TailBudget>(each(optional, { tokens: f.checkInt53, messages: f.checkInt53 }))

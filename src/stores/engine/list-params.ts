@@ -3,6 +3,7 @@ export const listFilters = [
   'channel',
   'no_channel',
   'directory',
+  'directories',
   'no_directory',
   'project',
   'no_project',
@@ -20,6 +21,7 @@ export const listFilters = [
   'after',
   'trashed',
   'living',
+  'within',
 ] as const
 
 export type ListFilter = (typeof listFilters)[number]
@@ -28,6 +30,7 @@ export interface ListParams {
   readonly filters: readonly ListFilter[]
   readonly channel?: string
   readonly directory?: string
+  readonly directories?: readonly string[]
   readonly project?: string
   readonly task?: string
   readonly kind?: string
@@ -46,5 +49,13 @@ export interface ListParams {
   readonly updated_before?: number
   readonly after_time?: number
   readonly after_id?: string
+  /** A directory. Those below it are from `below_from` up to `below_to`, exclusive. */
+  readonly within?: string
+  readonly below_from?: string
+  readonly below_to?: string
+  /** The first directory that may be listed. */
+  readonly from_directory?: string
+  /** The last one of the page before, or null. */
+  readonly after_directory?: string | null
   readonly limit: number
 }

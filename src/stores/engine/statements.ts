@@ -101,6 +101,8 @@ export interface Statements extends RecordStatements, VerifyStatements {
   conversationsByPrefix: [{ lo: string; hi: string }, { id: string }]
   listConversations: [ListParams, ListedRow]
   countConversations: [ListParams, { count: number }]
+  /** The distinct directories, in order. */
+  listDirectories: [ListParams, { directory: string }]
 
   // Branches
   branch: [OnBranch, BranchRow]
@@ -362,7 +364,7 @@ export interface Statements extends RecordStatements, VerifyStatements {
       match: string
       from: number
       upto: number
-      directory: string | null
+      directories: readonly string[] | null
       kind: string | null
       limit: number
     },
@@ -381,7 +383,7 @@ export type RowOf<N extends StatementName> = Statements[N][1]
 /** The SQL of a dialect: a text for each statement, or a function of the filters for lists. Several texts
  *  run in order. Both dialects write parameters as `@name`. */
 export type Queries = {
-  readonly [N in StatementName]: N extends 'listConversations' | 'countConversations'
+  readonly [N in StatementName]: N extends 'listConversations' | 'countConversations' | 'listDirectories'
     ? (filters: readonly ListFilter[]) => string
     : string | readonly string[]
 }

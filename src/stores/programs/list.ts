@@ -1,6 +1,7 @@
 import type {
   ConversationFilter,
   ListConversations,
+  ListDirectories,
   ListedConversation,
   ListMessages,
   Page,
@@ -13,7 +14,7 @@ import type { ListFilter, ListParams } from '../engine/list-params.ts'
 import { branchFromRow, conversationFromRow } from '../engine/row-to-value.ts'
 import type { ListedRow, LooseMessageRow } from '../engine/rows.ts'
 import { readLoose } from './content.ts'
-import { readCursor, writeCursor } from './cursor.ts'
+import { defaultLimit, pageOf, readCursor, writeCursor } from './cursor.ts'
 import { needConversation } from './lookup.ts'
 
 export function* listConversations(options: ListConversations): Program<Page<ListedConversation>> {
@@ -38,6 +39,30 @@ export function* listConversations(options: ListConversations): Program<Page<Lis
 export function* countConversations(filter: ConversationFilter): Program<number> {
   const row = yield* first('countConversations', filterParams(filter, 0))
   return row?.count ?? 0
+}
+
+/** A page of the directories. The cursor is the last one. */
+export function* listDirectories(options: ListDirectories): Program<Page<string>> {
+  const { within, limit = defaultLimit, after } = options
+  const filters: ListFilter[] = [options.trashed ? 'trashed' : 'living']
+  const last = after === undefined ? null : (readCursor(after, ['string'])[0] as string)
+  const params: Mutable<ListParams> = { filters, limit: limit + 1, after_directory: last }
+  params.from_directory = last ?? within ?? ''
+  if (within !== undefined) {
+    const base = within.replace(/\/+$/, '')
+    filters.push('within')
+    params.within = within
+    params.below_from = `${base}/`
+    // '0' is the character after '/'.
+    params.below_to = `${base}0`
+  }
+  const rows = yield* all('listDirectories', params)
+  return pageOf(
+    rows,
+    { limit },
+    row => row.directory,
+    row => [row.directory],
+  )
 }
 
 function listedOf(row: ListedRow): ListedConversation {
@@ -69,11 +94,16 @@ function filterParams(options: ListConversations, limit: number): ListParams {
   const filters: ListFilter[] = [options.trashed ? 'trashed' : 'living']
   const params: Mutable<ListParams> = { filters, limit }
   for (const link of ['channel', 'directory', 'project', 'task'] as const) {
-    const value = options[link]
+    const given = options[link]
+    // One directory is read in the order of its index.
+    const value = Array.isArray(given) && given.length === 1 ? (given[0] as string) : given
     if (value === null) filters.push(`no_${link}`)
-    else if (value !== undefined) {
+    else if (typeof value === 'string') {
       filters.push(link)
       params[link] = value
+    } else if (value !== undefined) {
+      filters.push('directories')
+      params.directories = value
     }
   }
   if (options.kind !== undefined) {

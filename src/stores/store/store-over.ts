@@ -16,7 +16,7 @@ import { readBlob } from '../programs/content.ts'
 import * as conversations from '../programs/conversations.ts'
 import { deleteMessages, eraseMessages } from '../programs/delete.ts'
 import { addEvents, listEvents } from '../programs/events.ts'
-import { countConversations, listConversations, listMessages } from '../programs/list.ts'
+import { countConversations, listConversations, listDirectories, listMessages } from '../programs/list.ts'
 import { versionOf } from '../programs/lookup.ts'
 import { measure } from '../programs/measure.ts'
 import { getMessages, listPath, tail } from '../programs/read.ts'
@@ -168,6 +168,8 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
 
     listConversations: async (options = {}) => query(() => listConversations(checked.checkListing(options))),
     countConversations: async (filter = {}) => query(() => countConversations(checked.checkFilter(filter))),
+    listDirectories: async (options = {}) =>
+      query(() => listDirectories(checked.checkDirectoryListing(options))),
     listMessages: async options => read(() => listMessages(checked.checkMessageListing(options))),
 
     search: async (text, options = {}) => {

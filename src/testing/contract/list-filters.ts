@@ -1,7 +1,8 @@
 import { strict as assert } from 'node:assert'
 import type { NewConversation } from '../../core/conversation.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import type { ConversationFilter } from '../../core/listing.ts'
+import type { ConversationFilter, ListDirectories } from '../../core/listing.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { Store } from '../../core/ports.ts'
 import { casesOf, rejects } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -114,6 +115,28 @@ export const listFilterCases: readonly ContractCase[] = [
     await store.updateConversation(conversation.id, { metadata: { m: 2 } })
     assert.deepEqual(await titles(store, { metadata: { n: 1 } }), [])
     assert.deepEqual(await titles(store, { metadata: { m: 2 } }), ['t'])
+  }),
+  it('lists the directories of the conversations, each once, and those within one', async ({ store }) => {
+    const directories = ['/a', '/a/b', '/a/b/c', '/a-b', '/a.b', '/a0', '/ab', '/A', '/é', '/z']
+    for (const directory of [...directories, '/a/b', '/z']) await store.create({ directory })
+    await store.create({ title: 'without one' })
+    const { conversation } = await store.create({ directory: '/a/trash' })
+    await store.trash(conversation.id)
+    const list = async (options: ListDirectories) => (await store.listDirectories(options)).items
+    const inOrder = ['/A', '/a', '/a-b', '/a.b', '/a/b', '/a/b/c', '/a0', '/ab', '/z', '/é']
+    assert.deepEqual(await list({}), inOrder)
+    assert.deepEqual(await list({ within: '/' }), inOrder)
+    assert.deepEqual(await list({ within: '/a' }), ['/a', '/a/b', '/a/b/c'])
+    assert.deepEqual(await list({ within: '/a/' }), ['/a/b', '/a/b/c'])
+    assert.deepEqual(await list({ within: '/a/b' }), ['/a/b', '/a/b/c'])
+    assert.deepEqual(await list({ within: '/nowhere' }), [])
+    assert.deepEqual(await list({ trashed: true }), ['/a/trash'])
+    assert.deepEqual(await list({ within: '/z', trashed: true }), [])
+    const pages = await collectPages(page => store.listDirectories({ within: '/a', ...page, limit: 2 }))
+    assert.deepEqual(pages, ['/a', '/a/b', '/a/b/c'])
+    await rejects(store.listDirectories({ within: '/a\0b' }), 'invalid')
+    await rejects(store.listDirectories({ limit: 0 }), 'invalid')
+    await rejects(store.listDirectories({ after: 'nonsense' }), 'invalid')
   }),
   it('filters by the time of last activity, including from and excluding before', async ({
     store,

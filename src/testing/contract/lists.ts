@@ -191,6 +191,12 @@ export const listCases: readonly ContractCase[] = [
         assert.deepEqual(await titles(store, { tag, [field]: pattern }), [], `${field} ${pattern}`)
       }
     }
+    const tag = 'directory'
+    assert.deepEqual(await titles(store, { tag, directory: ['/x', '/X', '/nowhere'] }), ['A', 'a'])
+    assert.deepEqual(await titles(store, { tag, directory: ['/x/y'] }), ['b'])
+    assert.deepEqual(await titles(store, { tag, directory: [] }), [])
+    await rejects(store.listConversations({ directory: ['/x', '/a\0b'] }), 'invalid')
+    await rejects(store.countConversations({ directory: ['/x', 1 as never] }), 'invalid')
     const channels = ['cli', 'discord', 'claude-code']
     await fill(
       world,

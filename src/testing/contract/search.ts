@@ -215,6 +215,14 @@ export const searchCases: readonly ContractCase[] = [
     assert.deepEqual(await names(store, planted, 'quick', { directory }), [])
     assert.deepEqual(await names(store, planted, 'quick', { kind: 'main' }), ['dog', 'fox'])
     assert.deepEqual(await names(store, planted, 'ts', { directory: '/work' }), [])
+    assert.deepEqual(await names(store, planted, 'ts', { directory: ['/work', directory] }), [
+      'nested',
+      'source',
+      'path',
+    ])
+    assert.deepEqual(await names(store, planted, 'ts', { directory: ['/work'] }), [])
+    assert.deepEqual(await names(store, planted, 'ts', { directory: [] }), [])
+    await rejects(store.search('ts', { directory: ['/work', '/a\0b'] }), 'invalid')
     await rejects(store.search('ts', { kind: 'other' as never }), 'invalid')
   }),
 

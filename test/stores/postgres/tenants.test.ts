@@ -127,6 +127,7 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
     s.putSummary(id, { first: message, last, tokens: 1, text: 'Mine.', holder }),
   listConversations: async s => (await s.listConversations({ directory: '/home/a' })).items,
   countConversations: s => s.countConversations({ metadata: { secret: true } }),
+  listDirectories: async s => (await s.listDirectories({ within: '/home' })).items,
   listMessages: (s, { id }) => s.listMessages({ conversationId: id }),
   search: async (s, { word }) => (await s.search(word)).items,
   deleteMessages: (s, { message }) => s.deleteMessages([message], { recursive: true }),

@@ -290,6 +290,7 @@ describe('a closed store of SQLite', () => {
     putSummary: store => store.putSummary(id, { ...range, tokens: 1, text: 't', holder: holder() }),
     listConversations: store => store.listConversations(),
     countConversations: store => store.countConversations(),
+    listDirectories: store => store.listDirectories(),
     listMessages: store => store.listMessages({ conversationId: id }),
     search: store => store.search('x'),
     deleteMessages: store => store.deleteMessages([message]),

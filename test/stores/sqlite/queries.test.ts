@@ -224,4 +224,11 @@ describe('the query plans of SQLite', () => {
     expect(plan).toContain(line)
     expect(plan.filter(step => step.includes('ORDER BY'))).toEqual([])
   })
+
+  it('jump from directory to directory in the index, and only within the wanted one', () => {
+    const plan = textsOf(queries, 'listDirectories', ['living', 'within']).flatMap(planOf)
+    const step = 'SEARCH c USING INDEX skein_conversations_directory (directory>? AND directory<?)'
+    expect(plan.filter(line => line === step)).toHaveLength(2)
+    expect(plan.filter(step => step.includes('ORDER BY'))).toEqual([])
+  })
 })

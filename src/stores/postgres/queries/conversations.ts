@@ -31,6 +31,8 @@ const filterSql: Record<ListFilter, string> = {
   no_channel: `c.channel IS NULL`,
   // The index contains the first 500 characters.
   directory: `c.directory = @directory::text AND left(c.directory, 500) = left(@directory::text, 500)`,
+  directories: `c.directory = ANY(@directories::text[]) AND left(c.directory, 500) = ANY(
+    SELECT left(d, 500) FROM unnest(@directories::text[]) d)`,
   no_directory: `c.directory IS NULL`,
   project: `c.project = @project::text`,
   no_project: `c.project IS NULL`,
@@ -56,6 +58,10 @@ const filterSql: Record<ListFilter, string> = {
   after: `(c.updated_at, c.id) < (@after_time::bigint, @after_id::uuid)`,
   trashed: `c.trashed_at IS NOT NULL AND c.purging = 0`,
   living: `c.trashed_at IS NULL`,
+  within: `c.directory < @below_to::text
+    AND (c.directory = @within::text OR c.directory >= @below_from::text)
+    AND left(c.directory, 500) >= left(@within::text, 500)
+    AND left(c.directory, 500) <= left(@below_to::text, 500)`,
 }
 
 function where(filters: readonly ListFilter[]): string {
@@ -156,6 +162,11 @@ export const conversationQueries = {
     ORDER BY c.updated_at DESC, c.id DESC LIMIT @limit::bigint`,
   countConversations: filters => `
     SELECT count(*) AS count FROM skein.conversations c WHERE ${where(filters)}`,
+  listDirectories: filters => `
+    SELECT DISTINCT c.directory FROM skein.conversations c
+    WHERE c.directory >= @from_directory::text AND c.directory IS DISTINCT FROM @after_directory::text
+      AND ${where(filters)}
+    ORDER BY c.directory LIMIT @limit::bigint`,
 
   branch: `
     SELECT ${branchColumns} FROM skein.branches b

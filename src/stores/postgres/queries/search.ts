@@ -26,8 +26,18 @@ export const searchQueries = {
   candidates: `
     SELECT f.conv, f.conv AS conversation_id, m.seq, m.at, m.body
     FROM skein.find(
-      @tenant::text, @match::tsquery, @from::bigint, @upto::bigint, @directory::text, @kind::text,
-      @limit::int) f
+      @tenant::text,
+      CASE WHEN @directories::text[] IS NULL THEN @match::tsquery
+        -- Of no directory: a mark that no entry has.
+        ELSE @match::tsquery && coalesce((
+          SELECT string_agg('''' || skein.mark('d', d) || '''', '|')
+          FROM unnest(@directories::text[]) d), '''=d''')::tsquery END,
+      @from::bigint, @upto::bigint, NULL, @kind::text, @limit::int) f
+    JOIN LATERAL (
+      SELECT FROM skein.conversations c
+      WHERE c.tenant = @tenant::text AND c.id = f.conv
+        AND (@directories::text[] IS NULL OR c.directory = ANY(@directories::text[]))
+      OFFSET 0) c ON true
     JOIN ${at('x.seq, x.at, x.body', 'f.seq', 'f.conv')} m ON true
     ORDER BY m.at DESC, m.seq DESC`,
   foundMessages: `

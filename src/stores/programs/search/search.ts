@@ -63,9 +63,10 @@ function* candidatesOf(
   if (required.length === 0) required.push(scopes.everything)
   const from = query.since?.getTime() ?? 0
   const latest = query.before ? query.before.getTime() - 1 : latestTime
-  const filters = { directory: options.directory ?? null, kind: options.kind ?? null }
+  const { directory, kind = null } = options
+  const filters = { directories: typeof directory === 'string' ? [directory] : (directory ?? null), kind }
   // A filter that few messages pass would make the index read all the others.
-  const isFiltered = filters.directory !== null || filters.kind !== null
+  const isFiltered = filters.directories !== null || filters.kind !== null
   return {
     indexed: source(prefixes),
     withoutPrefixes: prefixes.length > 0 && !isFiltered ? source([]) : null,

@@ -18,6 +18,7 @@ const filterSql: Record<ListFilter, string> = {
   channel: `c.channel = @channel`,
   no_channel: `c.channel IS NULL`,
   directory: `c.directory = @directory`,
+  directories: `c.directory IN (SELECT value FROM json_each(@directories))`,
   no_directory: `c.directory IS NULL`,
   project: `c.project = @project`,
   no_project: `c.project IS NULL`,
@@ -38,6 +39,7 @@ const filterSql: Record<ListFilter, string> = {
   after: `(c.updated_at, c.id) < (@after_time, @after_id)`,
   trashed: `c.trashed_at IS NOT NULL AND c.purging = 0`,
   living: `c.trashed_at IS NULL`,
+  within: `c.directory < @below_to AND (c.directory = @within OR c.directory >= @below_from)`,
 }
 
 function where(filters: readonly ListFilter[]): string {
@@ -102,6 +104,20 @@ export const conversationQueries = {
     ORDER BY c.updated_at DESC, c.id DESC LIMIT +@limit`,
   countConversations: filters => `
     SELECT count(*) AS count FROM skein_conversations c WHERE ${where(filters)}`,
+  // Jumps from one directory to the next in the index, instead of reading every conversation.
+  listDirectories: filters => `
+    WITH RECURSIVE d(directory) AS (
+      SELECT * FROM (
+        SELECT c.directory FROM skein_conversations c
+        WHERE c.directory >= @from_directory AND c.directory IS NOT @after_directory AND ${where(filters)}
+        ORDER BY c.directory LIMIT 1)
+      UNION ALL
+      SELECT (
+        SELECT c.directory FROM skein_conversations c
+        WHERE c.directory > d.directory AND ${where(filters)} ORDER BY c.directory LIMIT 1)
+      FROM d WHERE d.directory IS NOT NULL
+    )
+    SELECT directory FROM d WHERE directory IS NOT NULL LIMIT +@limit`,
 
   branch: `SELECT ${branchColumns} FROM skein_branches b WHERE b.conv = @conv AND b.name = @name`,
   branches: `

@@ -49,7 +49,7 @@ export const searchQueries = {
       AND skein_search.rowid < (min(@upto, 8796093022206) + 1) << 20
       AND m.at >= @from AND m.at <= @upto
       AND c.trashed_at IS NULL
-      AND (@directory IS NULL OR c.directory = @directory) AND (@kind IS NULL OR c.kind = @kind)
+      AND (@directories IS NULL OR c.directory IN (SELECT value FROM json_each(@directories))) AND (@kind IS NULL OR c.kind = @kind)
     ORDER BY skein_search.rowid DESC LIMIT +@limit`,
   foundMessages: `
     SELECT ${looseColumns}, m.conv, c.title, c.kind, c.directory, c.channel
