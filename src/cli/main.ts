@@ -72,10 +72,11 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
   const stop = makeStop()
   const end = () => stop.now()
   process.once('SIGTERM', end)
+  const cwd = workingDirectory()
   const err = openOutput(2, process.env, outputOptions)
   const context: CommandContext = {
     env: process.env,
-    cwd: process.cwd(),
+    cwd,
     now: () => Date.now(),
     // Created on first use: most commands do not read stdin.
     get stdin() {
@@ -90,7 +91,7 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
       return stop.signal
     },
     location() {
-      found ??= findStore(textOption(args, 'db'), process.env, process.cwd())
+      found ??= findStore(textOption(args, 'db'), process.env, cwd)
       return found
     },
     store() {
@@ -111,6 +112,14 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
     process.removeListener('SIGTERM', end)
     const store = await opening?.catch(() => undefined)
     await store?.close()
+  }
+}
+
+function workingDirectory(): string {
+  try {
+    return process.cwd()
+  } catch {
+    throw new UsageError('the working directory was deleted', 'Go to another one: cd')
   }
 }
 

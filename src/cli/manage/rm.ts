@@ -37,7 +37,7 @@ async function removeFrom(
       : await idle(
           store,
           olderThan,
-          conversationScope(context.location(), context.cwd, hasOption(args, 'all')),
+          await conversationScope(store, context, { all: hasOption(args, 'all') }),
           context.now(),
         )
   const gone = await messagesGone(store, removal, hasOption(args, 'cascade'))

@@ -33,7 +33,8 @@ export const lsCommand: CommandHandler = (args, context) => {
   }
   const limit = limitOption(args, 20, 10_000)
   return withStore(context, async store => {
-    const scope = conversationScope(context.location(), context.cwd, hasOption(args, 'all'))
+    const [all, trashed] = [hasOption(args, 'all'), hasOption(args, 'trash')]
+    const scope = await conversationScope(store, context, { all, trashed })
     const filter: ConversationFilter = { ...filterOf(args), ...scope.filter }
     const { items, skipped } = await listed(store, filter, limit)
     const facts = await readConversationFacts(store, items, context.now())

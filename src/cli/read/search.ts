@@ -24,7 +24,7 @@ export const searchCommand: CommandHandler = (args, context) => {
   const limit = limitOption(args, 20, mostHits)
   if (query.trim() === '') throw new UsageError('search needs a word to look for', 'skein search --help')
   return withStore(context, async store => {
-    const scope = conversationScope(context.location(), context.cwd, hasOption(args, 'all'))
+    const scope = await conversationScope(store, context, { all: hasOption(args, 'all') })
     const wide: SearchOptions = hasOption(args, 'ranked') ? { order: 'ranked' } : {}
     const { directory } = scope.filter
     const narrow: SearchOptions = directory ? { ...wide, directory } : wide

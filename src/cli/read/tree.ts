@@ -12,7 +12,7 @@ import { plural } from '../output/number.ts'
 import { printJson, printLines, printNote } from '../output/print.ts'
 import { shortIds } from '../output/short-id.ts'
 import { withStore } from '../store/with-store.ts'
-import { conversationScope } from '../target/scope.ts'
+import { type ConversationScope, conversationScope } from '../target/scope.ts'
 import { compactLines, foldStretches, treeLines } from './tree-lines.ts'
 
 /** `skein tree`, `skein conversation list`: every message of the conversations in the scope, or of one. */
@@ -31,13 +31,10 @@ export const treeCommand: CommandHandler = (args, context) => {
       await printed(context, store, [{ id: conversation.id, root: null }], message)
       return exitCode.ok
     }
-    const roots = await rootsHere(context, store, hasOption(args, 'all'), hasOption(args, 'traces'))
+    const scope = await conversationScope(store, context, { all: hasOption(args, 'all') })
+    const roots = await rootsHere(context, store, scope, hasOption(args, 'traces'))
     await printed(context, store, roots, null)
-    if (roots.length === 0)
-      printNote(
-        context,
-        `no conversations ${conversationScope(context.location(), context.cwd, hasOption(args, 'all')).words}`,
-      )
+    if (roots.length === 0) printNote(context, `no conversations ${scope.words}`)
     return exitCode.ok
   })
 }
@@ -52,10 +49,9 @@ interface Root {
 async function rootsHere(
   context: CommandContext,
   store: MessageReader & Lister,
-  all: boolean,
+  { filter }: ConversationScope,
   traces: boolean,
 ): Promise<readonly Root[]> {
-  const { filter } = conversationScope(context.location(), context.cwd, all)
   const roots: (Root & { readonly newest: number })[] = []
   for (let after: string | null | undefined; after !== null; ) {
     const page: Awaited<ReturnType<Lister['listConversations']>> = await store.listConversations({

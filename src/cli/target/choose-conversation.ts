@@ -15,12 +15,13 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { shortenId } from '../output/short-id.ts'
 import { tildify } from '../output/tildify.ts'
 import { formatAge } from '../output/time.ts'
-import type { StoreLocation } from '../store/store-location.ts'
 import { type BranchStatus, readBranchStatus, readStatusAt, type StatusStore } from './branch-status.ts'
 import { findNamed, looksLikeId } from './find-named.ts'
 import { moveKey } from './move-key.ts'
 import { newestHere } from './newest-here.ts'
+import { findByOwnKey, ownKey } from './own-key.ts'
 import { createFork, isAnswered, type PlannedFork, planFork } from './planned-fork.ts'
+import { isInProject } from './scope.ts'
 import { type TargetFlags, targetFlags } from './target-flags.ts'
 
 /** The conversation to continue, and how it was chosen. The header prints it before the model is called. */
@@ -95,20 +96,20 @@ export async function chooseNamed(
   }
 }
 
-/** Refuses a conversation of another directory or of another program (C16). */
+/** Refuses a conversation of another project or of another program (C16). */
 export function checkOwnership(
   named: string,
   { directory, owner }: Conversation,
   force: boolean,
-  { cwd, env }: CommandContext,
+  context: CommandContext,
 ): void {
   if (owner !== null)
     throw new UsageError(
       `${named} belongs to ${owner}, which alone writes it`,
       `skein show ${named} reads it`,
     )
-  if (directory !== null && directory !== cwd && !force)
-    throw new UsageError(`${named} belongs to ${tildify(directory, env)}`, 'Go there, or add --force')
+  if (directory !== null && !force && !isInProject(directory, context))
+    throw new UsageError(`${named} belongs to ${tildify(directory, context.env)}`, 'Go there, or add --force')
 }
 
 function expiryNotes({ expiresAt }: Conversation, context: CommandContext): readonly string[] {
@@ -137,15 +138,15 @@ async function continued(
   }
 }
 
-/** The conversation of this directory with this name, or a new one. */
+/** The conversation of this project with this name, or a new one. */
 async function byName(
   name: string,
-  store: StatusStore & ConversationWriter,
+  store: StatusStore & ConversationWriter & Lister,
   context: CommandContext,
 ): Promise<ChosenConversation> {
-  const key = keyOf(name, context.location(), context.cwd)
-  const found = await store.findByKey(key)
+  const found = await findByOwnKey(name, store, context)
   if (found) return continued(store, found)
+  const key = ownKey(name, context)
   return fresh('new', await formerNotes(key, store, context), async () => ({ key, ...wanted(context) }))
 }
 
@@ -175,14 +176,15 @@ async function newest(
 ): Promise<ChosenConversation> {
   const { newest: found, expired } = await newestHere(store, context)
   if (found) return { ...(await continued(store, found)), promptWord: word }
-  const key = keyOf('default', context.location(), context.cwd)
+  const key = ownKey('default', context)
   const notes = expired ? [expiredNote(expired, context)] : []
   const how = wishes.continueWith !== null || expired ? 'fresh' : 'new'
   const made = await fresh(how, notes, async model => {
     const holder = await store.findByKey(key)
-    // Another directory of the same project may hold the key. If this directory holds it, another process has
-    // just created the conversation.
-    const isTaken = holder !== null && holder.conversation.directory !== context.cwd
+    // A conversation of another program or directory may hold the key. If a conversation of this project
+    // holds it, another process has just created it.
+    const directory = holder?.conversation.directory ?? null
+    const isTaken = holder !== null && (directory === null || !isInProject(directory, context))
     return isTaken ? begin(store, key, context, model) : { key, ...wanted(context) }
   })
   return { ...made, promptWord: word }
@@ -193,7 +195,7 @@ function startNew(
   store: KeyStore,
   context: CommandContext,
 ): Promise<ChosenConversation> {
-  const key = keyOf(name ?? 'default', context.location(), context.cwd)
+  const key = ownKey(name ?? 'default', context)
   return fresh('new', [], model => begin(store, key, context, model))
 }
 
@@ -226,10 +228,4 @@ function expiredNote({ id, title, expiresAt }: Conversation, context: CommandCon
 function since(date: Date, context: CommandContext): string {
   const text = formatAge(date, context.now())
   return text === 'now' ? 'just now' : /^\d+[mhd]$/.test(text) ? `${text} ago` : `on ${text}`
-}
-
-/** The key of a named conversation: with the directory in the user's store, without it in a project's
- *  store. */
-function keyOf(name: string, location: StoreLocation, cwd: string): string {
-  return location.kind === 'project' ? `cli:${name}` : `cli:${name}@${cwd}`
 }

@@ -1,6 +1,7 @@
 import type { ListedConversation } from '../../core/listing.ts'
 import type { BranchInConversation, Lister } from '../../core/ports.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
+import { projectDirectories, type Workplace } from './scope.ts'
 
 /** What `skein` without arguments continues. */
 export interface NewestHere {
@@ -9,16 +10,17 @@ export interface NewestHere {
   readonly expired: ListedConversation | null
 }
 
-/** The newest conversation of this directory that is not expired. Never a subagent's trace (C18), nor one
+/** The newest conversation of this project that is not expired. Never a subagent's trace (C18), nor one
  *  that another program owns. An expired one is continued only by name. */
 export async function newestHere(
-  store: Pick<Lister, 'listConversations'>,
-  { cwd, now }: Pick<CommandContext, 'cwd' | 'now'>,
+  store: Pick<Lister, 'listConversations' | 'listDirectories'>,
+  context: Workplace & Pick<CommandContext, 'now'>,
 ): Promise<NewestHere> {
+  const directory = await projectDirectories(store, context)
   let expired: ListedConversation | null = null
   for (let after: string | null | undefined; after !== null; ) {
     const page = await store.listConversations({
-      directory: cwd,
+      directory,
       kind: 'main',
       limit: 20,
       ...(after === undefined ? {} : { after }),
@@ -26,7 +28,7 @@ export async function newestHere(
     for (const listed of page.items) {
       if (listed.owner !== null) continue
       const { branch, ...conversation } = listed
-      if (listed.expiresAt === null || listed.expiresAt.getTime() > now())
+      if (listed.expiresAt === null || listed.expiresAt.getTime() > context.now())
         return { newest: { conversation, branch }, expired }
       expired ??= listed
     }

@@ -6,6 +6,7 @@ import { shortenId } from '../../output/short-id.ts'
 import { formatAge } from '../../output/time.ts'
 import { chooseConversation, chooseNamed } from '../../target/choose-conversation.ts'
 import { findNamed } from '../../target/find-named.ts'
+import { projectDirectories } from '../../target/scope.ts'
 import { newPicker } from '../input/picker.ts'
 import { readLine } from '../input/read-line.ts'
 import { runPicker } from '../input/run-picker.ts'
@@ -132,7 +133,7 @@ export const slashResume: SlashCommand = {
   async complete({ context, controller }) {
     if (controller.store === null) return []
     const { items } = await controller.store.listConversations({
-      directory: context.cwd,
+      directory: await projectDirectories(controller.store, context),
       kind: 'main',
       limit: 50,
     })

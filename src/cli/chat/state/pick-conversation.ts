@@ -9,6 +9,7 @@ import { tildify } from '../../output/tildify.ts'
 import { formatAge } from '../../output/time.ts'
 import { showCommand } from '../../read/show.ts'
 import { createSiblingBranch } from '../../target/planned-fork.ts'
+import { projectDirectories } from '../../target/scope.ts'
 import type { Keyboard } from '../input/keyboard.ts'
 import { newPicker, type PickerChoice } from '../input/picker.ts'
 import { runPicker } from '../input/run-picker.ts'
@@ -43,15 +44,15 @@ async function pickFromList(options: PickConversation): Promise<PickedConversati
   const { store, keyboard, context, escapeMeans } = options
   let all = options.all ?? false
   for (;;) {
-    const filter = all ? {} : { directory: context.cwd }
+    const filter = all ? {} : { directory: await projectDirectories(store, context) }
     const page = await store.listConversations({ ...filter, kind: 'main', limit: most })
     const picker = newPicker({
       question: 'Go on with which conversation?',
       choices: await choicesOf(page.items, store, context),
       total:
         page.next === null ? page.items.length : await store.countConversations({ ...filter, kind: 'main' }),
-      scope: all ? 'all directories' : 'this directory',
-      keys: `enter go on · tab ${all ? 'this directory' : 'all directories'} · ctrl+f fork · ctrl+t read · esc ${escapeMeans}`,
+      scope: all ? 'all directories' : 'this project',
+      keys: `enter go on · tab ${all ? 'this project' : 'all directories'} · ctrl+f fork · ctrl+t read · esc ${escapeMeans}`,
       ends: ['tab', 'forward', 'read'],
     })
     const listed = new Set<string>(page.items.map(({ id }) => id))
