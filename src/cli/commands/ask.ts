@@ -9,7 +9,7 @@ const talkOptions: Readonly<Record<string, CommandOption>> = {
   resume: { value: '<id>', help: 'go on with exactly this conversation' },
   model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
   system: { value: '<text>', help: 'system prompt for this run' },
-  force: { help: 'also a conversation of another directory' },
+  force: { help: 'also a conversation of another project' },
 }
 
 /** `skein [prompt…]`: the command without a name. */
@@ -17,7 +17,7 @@ export const prompt: Command = {
   name: '',
   aliases: ['ask'],
   group: 'Talk',
-  summary: 'ask, and go on where this directory left off',
+  summary: 'ask, and go on where this project left off',
   arguments: [{ name: 'prompt', optional: true, many: true }],
   options: {
     ...talkOptions,
@@ -25,7 +25,7 @@ export const prompt: Command = {
     attach: { short: 'a', value: '<file>', many: true, help: 'send a file along' },
   },
   examples: [
-    ['skein "why is the build red?"', 'ask; goes on where this directory left off'],
+    ['skein "why is the build red?"', 'ask; goes on where this project left off'],
     ['skein -n "something else"', 'start a new conversation'],
     ['skein', 'chat, where you left off'],
     ['skein search "secure context"', 'find anything said by you, models or tools'],
@@ -38,12 +38,12 @@ export const askCommands: readonly Command[] = [
   {
     name: 'chat',
     group: 'Talk',
-    summary: 'talk, where this directory left off; /help lists what a chat knows',
+    summary: 'talk, where this project left off; /help lists what a chat knows',
     arguments: [],
     options: talkOptions,
     noJson: true,
     examples: [
-      ['skein chat', 'go on where this directory left off'],
+      ['skein chat', 'go on where this project left off'],
       ['skein chat -c q2w6nb', 'go on from a message; a branch if it was answered'],
       ['skein chat < questions.txt', 'lines in, answers out'],
     ],
@@ -57,7 +57,7 @@ export const askCommands: readonly Command[] = [
     arguments: [{ name: 'id', optional: true }],
     options: {
       model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
-      force: { help: 'also a conversation of another directory' },
+      force: { help: 'also a conversation of another project' },
     },
     noJson: true,
     examples: [
@@ -74,7 +74,7 @@ export const askCommands: readonly Command[] = [
     arguments: [{ name: 'id' }],
     options: {
       name: { value: '<branch>', help: 'what to call the branch; main-2 and so on unless given' },
-      force: { help: 'also a conversation of another directory' },
+      force: { help: 'also a conversation of another project' },
     },
     examples: [
       ['skein fork q2w6nb', 'a branch at this message'],

@@ -38,7 +38,7 @@ export const manageCommands: readonly Command[] = [
       cascade: { help: 'with a message, also all that hangs on it' },
       'older-than': {
         value: '<time>',
-        help: 'all that rested for so long in this directory: 30d',
+        help: 'all that rested for so long in this project: 30d',
       },
       all: { help: 'with --older-than, of all directories' },
       undo: { help: 'take conversations out of the trash again' },

@@ -1,6 +1,6 @@
 import type { Command, CommandOption } from '../command-line/command.ts'
 
-const all: CommandOption = { short: 'a', help: 'of every directory, not of this one alone' }
+const all: CommandOption = { short: 'a', help: 'of every directory, not of this project alone' }
 const traces: CommandOption = { help: 'the runs of subagents' }
 
 export const readCommands: readonly Command[] = [
@@ -8,7 +8,7 @@ export const readCommands: readonly Command[] = [
     name: 'ls',
     aliases: ['sessions list', 'sessions ls'],
     group: 'Look',
-    summary: 'list the conversations of this directory',
+    summary: 'list the conversations of this project',
     arguments: [],
     options: {
       all,
@@ -65,7 +65,7 @@ export const readCommands: readonly Command[] = [
       traces: { help: 'also the runs of subagents' },
     },
     examples: [
-      ['skein tree', 'every message of this directory, newest last'],
+      ['skein tree', 'every message of this project, newest last'],
       ['skein tree a7xk5f', 'one conversation, or what follows a message'],
       ['skein tree a7xk5f --compact', 'only where it forks'],
     ],

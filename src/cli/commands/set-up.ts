@@ -4,11 +4,12 @@ export const setUpCommands: readonly Command[] = [
   {
     name: 'init',
     group: 'Set up',
-    summary: 'keep the conversations of this directory in it, in .skein/',
+    summary: 'keep the conversations of this project in its folder, in .skein/',
     arguments: [],
-    options: {},
+    options: { bring: { help: 'move the conversations of this project into it without asking' } },
     examples: [
       ['skein init', 'make .skein/ here, out of git, readable by you alone'],
+      ['skein init --bring', 'also move the conversations that other stores have of this project'],
       ['skein config', 'says which store is used, and why'],
     ],
     load: async () => (await import('../set-up/init.ts')).initCommand,

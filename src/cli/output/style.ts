@@ -21,6 +21,8 @@ export interface Style {
 
 export interface StyleSymbols {
   readonly dot: string
+  /** Between parts of a line that may begin with a flag: in ASCII, a dash would look like one. */
+  readonly bar: string
   readonly dots: string
   readonly ok: string
   readonly failed: string
@@ -34,6 +36,7 @@ export interface StyleSymbols {
 
 const fancy: StyleSymbols = {
   dot: '·',
+  bar: '·',
   dots: '…',
   ok: '✓',
   failed: '✗',
@@ -47,6 +50,7 @@ const fancy: StyleSymbols = {
 
 const plain: StyleSymbols = {
   dot: '-',
+  bar: '|',
   dots: '...',
   ok: 'ok',
   failed: 'x',

@@ -1,4 +1,4 @@
-import { cut, padEnd, padStart, widthOf } from './cut.ts'
+import { cut, cutLineMiddle, padEnd, padStart, widthOf } from './cut.ts'
 
 /** A column of a table. */
 export interface TableColumn {
@@ -6,6 +6,8 @@ export interface TableColumn {
   readonly align?: 'left' | 'right'
   /** Shrinks to this width if the line is too wide. Columns without it are never cut. */
   readonly shrinksTo?: number
+  /** Cuts the middle of a cell, such as a path, instead of its end. */
+  readonly cutsMiddle?: true
   /** The maximum width. */
   readonly most?: number
   /** The minimum width. */
@@ -35,7 +37,7 @@ export function tableLines(
   const line = (cells: readonly string[], isHeader: boolean) =>
     columns
       .map((column, i) => {
-        const cell = cut(cells[i] ?? '', widths[i]!, dots)
+        const cell = (column.cutsMiddle ? cutLineMiddle : cut)(cells[i] ?? '', widths[i]!, dots)
         const isLast = i === columns.length - 1
         const filled =
           column.align === 'right' ? padStart(cell, widths[i]!) : isLast ? cell : padEnd(cell, widths[i]!)

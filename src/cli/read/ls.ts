@@ -10,7 +10,7 @@ import {
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { collapseSpaces, cut } from '../output/cut.ts'
+import { collapseSpaces, cut, cutLineMiddle } from '../output/cut.ts'
 import { gistOf } from '../output/gist.ts'
 import { modelName } from '../output/model-name.ts'
 import { formatInteger } from '../output/number.ts'
@@ -18,6 +18,7 @@ import { printJson, printLines, printNote, tsvField } from '../output/print.ts'
 import { shortIds, uniqueShortId } from '../output/short-id.ts'
 import type { Style } from '../output/style.ts'
 import { type TableColumn, tableLines } from '../output/table.ts'
+import { tildify } from '../output/tildify.ts'
 import { formatAge } from '../output/time.ts'
 import { wrap } from '../output/wrap.ts'
 import { withStore } from '../store/with-store.ts'
@@ -44,7 +45,7 @@ export const lsCommand: CommandHandler = (args, context) => {
       for (const one of facts) list.push(await conversationJson(store, one))
       printJson(context, list)
     } else if (context.out.isTerminal) {
-      await printTable(store, context, facts)
+      await printTable(store, context, facts, { showsDirectory: all })
       await countLine(store, context, args, scope, filter, { shown: facts.length, limit })
     } else
       await printLines(
@@ -105,6 +106,7 @@ async function printTable(
   store: ConversationReader & Lister,
   context: CommandContext,
   facts: readonly ConversationFacts[],
+  { showsDirectory }: { readonly showsDirectory: boolean },
 ): Promise<void> {
   const { style, width } = context.out
   const { newest } = await newestHere(store, context)
@@ -117,6 +119,7 @@ async function printTable(
       isNext: one.id === newest?.conversation.id,
       isLive,
       title: style.safe(titleOf(one)),
+      directory: showsDirectory ? style.safe(tildify(one.directory ?? '', context.env)) : null,
       lastWords: last === null ? '' : style.safe(gistOf(last)),
       at: one.trashedAt ?? one.updatedAt,
       messages: pathMessages,
@@ -158,7 +161,7 @@ async function countLine(
   if (here === 0 && all === 0 && kind === '') parts.push('begin one: skein "…"')
   if (context.quiet) return
   const { faint, symbols } = context.err.style
-  for (const line of wrap(parts.join(` ${symbols.dot} `), context.err.width)) context.err.line(faint(line))
+  for (const line of wrap(parts.join(` ${symbols.bar} `), context.err.width)) context.err.line(faint(line))
 }
 
 function tabbed(
@@ -173,6 +176,7 @@ function tabbed(
     String(branches),
     one.model ?? '',
     one.activeBranch,
+    one.directory ?? '',
   ]
   return fields.map(text => tsvField(context, text)).join('\t')
 }
@@ -185,6 +189,8 @@ export interface ListRow {
   readonly isNext: boolean
   readonly isLive: boolean
   readonly title: string
+  /** Null if all conversations are of one project. */
+  readonly directory: string | null
   readonly lastWords: string
   readonly at: Date
   readonly messages: number
@@ -202,7 +208,8 @@ export function listLines(
 ): readonly string[] {
   const { dot, dots } = style.symbols
   if (width < 44) return rows.flatMap(row => twoLines(row))
-  const shown = fields.filter(({ from }) => width >= from)
+  const isOverAll = rows.some(row => row.directory !== null)
+  const shown = fields.filter(({ from, fromOverAll = from }) => width >= (isOverAll ? fromOverAll : from))
   return tableLines(
     rows.map(row => shown.map(({ cell }) => cell(row, now))),
     shown.map(({ column, paint }) => ({ ...column, ...(paint && { paint: style[paint] }) })),
@@ -212,7 +219,12 @@ export function listLines(
 
   function twoLines(row: ListRow): readonly string[] {
     const facts = `${formatAge(row.at, now)} ${dot} ${formatInteger(row.messages)}`
-    return [`${marks(row)}${style.id(row.id)}  ${facts}`, `  ${style.title(cut(row.title, width - 2, dots))}`]
+    const where = row.directory ? [`  ${style.faint(cutLineMiddle(row.directory, width - 2, dots))}`] : []
+    return [
+      `${marks(row)}${style.id(row.id)}  ${facts}`,
+      `  ${style.title(cut(row.title, width - 2, dots))}`,
+      ...where,
+    ]
   }
 }
 
@@ -222,6 +234,8 @@ interface Field {
   readonly column: TableColumn
   readonly cell: (row: ListRow, now: number) => string
   readonly paint?: 'id' | 'title' | 'faint'
+  /** The same in a list over all directories. Default: `from`. */
+  readonly fromOverAll?: number
 }
 
 const fields: readonly Field[] = [
@@ -229,7 +243,15 @@ const fields: readonly Field[] = [
   { from: 0, column: { header: 'ID', gap: '' }, cell: row => row.id, paint: 'id' },
   { from: 0, column: { header: 'TITLE', shrinksTo: 12 }, cell: row => row.title, paint: 'title' },
   {
+    from: Number.POSITIVE_INFINITY,
+    fromOverAll: 0,
+    column: { header: 'DIRECTORY', shrinksTo: 16, most: 40, cutsMiddle: true },
+    cell: row => row.directory ?? '',
+    paint: 'faint',
+  },
+  {
     from: 100,
+    fromOverAll: 140,
     column: { header: 'LAST WORDS', shrinksTo: 12, most: 40 },
     cell: row => row.lastWords,
     paint: 'faint',
@@ -247,6 +269,7 @@ const fields: readonly Field[] = [
   { from: 56, column: { header: 'BR', align: 'right' }, cell: row => formatInteger(row.branches) },
   {
     from: 64,
+    fromOverAll: 100,
     column: { header: 'MODEL', shrinksTo: 12 },
     cell: row => (row.model === null ? '' : modelName(row.model)),
   },

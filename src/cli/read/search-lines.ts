@@ -1,7 +1,7 @@
 import type { MediaBlock } from '../../core/block.ts'
 import type { SearchHit } from '../../core/listing.ts'
 import { fileText } from '../../core/search/file-text.ts'
-import { collapseSpaces, cut, padEnd, widthOf } from '../output/cut.ts'
+import { collapseSpaces, cut, cutLineMiddle, padEnd, widthOf } from '../output/cut.ts'
 import { outputText } from '../output/gist.ts'
 import { plural } from '../output/number.ts'
 import type { Style } from '../output/style.ts'
@@ -10,6 +10,8 @@ import { formatAge } from '../output/time.ts'
 /** The hits of one conversation, in search order. */
 export interface HitGroup {
   readonly title: string
+  /** Null if all hits are of one project. */
+  readonly directory: string | null
   /** The shortest unique prefix. */
   readonly id: string
   readonly hits: readonly ShownHit[]
@@ -44,13 +46,18 @@ export function searchLines(
           16,
           widest(hit => style.safe(hit.who), 4),
         )
-  return groups.flatMap(group => [headOf(group), ...group.hits.map(lineOf)])
+  return groups.flatMap(group => [...headOf(group), ...group.hits.map(lineOf)])
 
-  function headOf({ title, id, hits: found }: HitGroup): string {
-    const tail = ` ${dot} ${id} ${dot} ${plural(found.length, 'hit')}`
-    const room = Math.max(12, width - widthOf(tail))
+  function* headOf({ title, directory, id, hits: found }: HitGroup): Generator<string> {
+    // On a narrow terminal the directory has a line of its own.
+    const isNarrow = width < 64
+    const most = isNarrow ? width - 2 : Math.floor(width / 3)
+    const where = directory === null ? '' : cutLineMiddle(style.safe(directory), most, dots)
+    const facts = `${plural(found.length, 'hit')}${where === '' || isNarrow ? '' : ` ${dot} ${where}`}`
+    const room = Math.max(12, width - widthOf(` ${dot} ${id} ${dot} ${facts}`))
     const shown = cut(style.safe(collapseSpaces(title)), room, dots)
-    return `${style.title(shown)} ${dot} ${style.id(id)} ${dot} ${plural(found.length, 'hit')}`
+    yield `${style.title(shown)} ${dot} ${style.id(id)} ${dot} ${facts}`
+    if (isNarrow && where !== '') yield `  ${style.faint(where)}`
   }
 
   function lineOf({ id, at, who, snippet }: ShownHit): string {

@@ -10,6 +10,7 @@ import { modelName } from '../output/model-name.ts'
 import { formatInteger, plural } from '../output/number.ts'
 import { printJson, printLines, printNote, tsvField } from '../output/print.ts'
 import { uniqueShortId } from '../output/short-id.ts'
+import { tildify } from '../output/tildify.ts'
 import { wrap } from '../output/wrap.ts'
 import { withStore } from '../store/with-store.ts'
 import { conversationScope } from '../target/scope.ts'
@@ -34,7 +35,7 @@ export const searchCommand: CommandHandler = (args, context) => {
       snippetLength: snippetLength(context),
     })
     if (context.json) printJson(context, items.map(hitJson))
-    else if (context.out.isTerminal) await printHits(store, context, items)
+    else if (context.out.isTerminal) await printHits(store, context, items, hasOption(args, 'all'))
     else
       await printLines(
         context.out,
@@ -80,11 +81,12 @@ async function printHits(
   store: ConversationReader & MessageReader,
   context: CommandContext,
   hits: readonly SearchHit[],
+  showsDirectory: boolean,
 ): Promise<void> {
   const { style, width } = context.out
   const groups: HitGroup[] = []
   for (const [id, found] of Map.groupBy(hits, hit => hit.conversation.id)) {
-    const { title } = found[0]!.conversation
+    const { title, directory } = found[0]!.conversation
     const turns = new Map(
       (await collectPages(page => store.listTurns(id, page))).map(turn => [turn.first, turn.model]),
     )
@@ -96,7 +98,12 @@ async function printHits(
       const shortId = await uniqueShortId(store, message.id)
       lines.push({ id: shortId, at: message.createdAt, who: whoIn(hit, answeredBy), snippet })
     }
-    groups.push({ title: title ?? '(no title)', id: await uniqueShortId(store, id), hits: lines })
+    groups.push({
+      title: title ?? '(no title)',
+      directory: showsDirectory && directory !== null ? tildify(directory, context.env) : null,
+      id: await uniqueShortId(store, id),
+      hits: lines,
+    })
   }
   for (const line of searchLines(groups, width, context.now(), style)) context.out.line(line)
 }
@@ -127,7 +134,7 @@ async function countLine(
   parts.push(`read one: skein show ${await uniqueShortId(store, hits[0]!.message.id)}`)
   const { faint, symbols } = context.err.style
   if (context.quiet || context.json) return
-  for (const line of wrap(parts.join(` ${symbols.dot} `), context.err.width)) context.err.line(faint(line))
+  for (const line of wrap(parts.join(` ${symbols.bar} `), context.err.width)) context.err.line(faint(line))
 }
 
 function hitJson(hit: SearchHit) {

@@ -1,19 +1,28 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type CommandHandler, hasOption } from '../command-line/command.ts'
+import { trashGraceMs } from '../../core/conversation.ts'
+import { type Args, type CommandHandler, hasOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { confirm } from '../command-line/confirm.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import { plural } from '../output/number.ts'
+import { noteLine } from '../output/print.ts'
+import { shortenId } from '../output/short-id.ts'
+import { tildify } from '../output/tildify.ts'
+import { formatDay } from '../output/time.ts'
+import { type BroughtAlong, bringAlong, conversationsHere, storeBefore } from './bring-along.ts'
 
-/** `skein init`: creates a store for this directory. Does nothing if it exists. */
+/** `skein init`: creates a store for this project, and offers to move its conversations into it. */
 export const initCommand: CommandHandler = async (args, context) => {
   if (hasOption(args, 'db'))
-    throw new UsageError('init makes .skein/ here, and --db names another place', 'Drop it.')
+    throw new UsageError('init creates .skein/ here, and --db names another place', 'Drop it')
   const folder = join(context.cwd, '.skein')
   const file = join(folder, 'conversations.db')
   const created = !existsSync(file)
   const there = lstatSync(folder, { throwIfNoEntry: false })
   if (there && !there.isDirectory())
-    throw new UsageError('.skein is there already, and is no folder', 'Move it away')
+    throw new UsageError('.skein already exists, and is not a folder', 'Move it away')
   if (created) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     // The folder may have existed with wider permissions.
@@ -23,14 +32,60 @@ export const initCommand: CommandHandler = async (args, context) => {
     const { openStore } = await import('../../stores/open.ts')
     await (await openStore(file)).close()
   }
-  if (context.json) context.out.line(JSON.stringify({ folder, file, created }))
-  else if (!context.quiet) {
-    const { style } = context.err
-    const { dot, note } = style.symbols
+  if (!context.json && !context.quiet) {
+    const { dot } = context.err.style.symbols
     if (created)
-      context.err.line(`made .skein/ ${dot} conversations of this directory are kept in it now, out of git`)
-    else context.err.line('.skein/ is here already. Nothing was changed')
-    if (context.env.SKEIN_DB) context.err.line(`${style.note(note)} SKEIN_DB is set, and wins over it`)
+      context.err.line(`made .skein/ ${dot} conversations of this project are now kept in it, out of git`)
+    else if (!hasOption(args, 'bring')) context.err.line('.skein/ already exists. Nothing was changed')
+    if (context.env.SKEIN_DB)
+      context.err.line(noteLine('SKEIN_DB is set, and is used instead of it', context.err))
   }
-  return exitCode.ok
+  const brought = created || hasOption(args, 'bring') ? await offer(args, file, context) : null
+  if (context.json) context.out.line(JSON.stringify({ folder, file, created, brought: brought?.moved ?? 0 }))
+  return brought && brought.left.length > 0 ? exitCode.failure : exitCode.ok
+}
+
+/** Moves what is stored of this project elsewhere into its own store, if the user wants it. */
+async function offer(args: Args, file: string, context: CommandContext): Promise<BroughtAlong | null> {
+  const before = storeBefore(context)
+  if (before === null || context.env.SKEIN_DB) return null
+  const { openStore } = await import('../../stores/open.ts')
+  await using from = await openStore(before)
+  const ids = await conversationsHere(from, context)
+  if (ids.length === 0) {
+    if (hasOption(args, 'bring'))
+      say(context, `no conversations of this project in ${tildify(before, context.env)}`)
+    return null
+  }
+  const what = `${plural(ids.length, 'conversation')} of this project ${ids.length === 1 ? 'is' : 'are'} in ${tildify(before, context.env)}`
+  const isWanted =
+    hasOption(args, 'bring') ||
+    (context.canAsk && !context.quiet && !context.json && (await confirm(`${what}. Move here?`, context)))
+  if (!isWanted) {
+    const { dot } = context.err.style.symbols
+    say(
+      context,
+      context.canAsk
+        ? 'left there. Move them later: skein init --bring'
+        : `${what} ${dot} move here: skein init --bring`,
+    )
+    return null
+  }
+  await using to = await openStore(file)
+  const brought = await bringAlong(from, to, ids, context.now())
+  const { dot } = context.err.style.symbols
+  if (brought.moved > 0) {
+    const until = formatDay(new Date(context.now() + trashGraceMs))
+    say(
+      context,
+      `moved ${plural(brought.moved, 'conversation')} here ${dot} the originals are in the trash of ${tildify(before, context.env)} until ${until}`,
+    )
+  }
+  for (const { id, reason } of brought.left)
+    say(context, noteLine(`${shortenId(id)} stays there: ${reason}`, context.err))
+  return brought
+}
+
+function say(context: CommandContext, text: string): void {
+  if (!context.quiet && !context.json) context.err.line(text)
 }

@@ -1,5 +1,5 @@
 import { collapseSpaces, cut, widthOf } from '../output/cut.ts'
-import { plural } from '../output/number.ts'
+import { formatInteger, plural } from '../output/number.ts'
 import type { Output } from '../output/output.ts'
 import { noteLine } from '../output/print.ts'
 import { shortenId } from '../output/short-id.ts'
@@ -63,10 +63,11 @@ function continuedLines(status: BranchStatus, output: Output, now: number): read
   const { style, width } = output
   const { dot, dots } = style.symbols
   const { conversation, branch, messages, last } = status
-  const tail = ` ${dot} ${style.safe(branch.name)} ${dot} ${messages}`
+  const count = width < 64 ? formatInteger(messages) : plural(messages, 'message')
+  const tail = ` ${dot} ${style.safe(branch.name)} ${dot} ${count}`
   const room = Math.max(12, width - widthOf(`continuing ""${tail}`))
   const title = cut(collapseSpaces(style.safe(conversation.title ?? 'without a title')), room, dots)
-  const head = `continuing "${style.title(title)}" ${dot} ${style.branch(style.safe(branch.name))} ${dot} ${messages}`
+  const head = `continuing "${style.title(title)}" ${dot} ${style.branch(style.safe(branch.name))} ${dot} ${count}`
   if (!last) return [head]
   const wayOut = now - last.at.getTime() >= longAgoMs ? '   (-n for new)' : ''
   const when = whenOf(last.at, now)

@@ -22,7 +22,7 @@ describe('a prompt', () => {
     const second = await here.skein(['what', 'is', 'my', 'name?'])
     expect(second.stdout).toBe('Your name is Ada.\n')
     expect(second.stderr).toMatch(
-      /^! no key set.*\ncontinuing "my name is Ada" · main · 2\n {2}now: Nice to meet you, Ada\.\nsaved /,
+      /^! no key set.*\ncontinuing "my name is Ada" · main · 2 messages\n {2}now: Nice to meet you, Ada\.\nsaved /,
     )
     const quiet = await here.skein(['-q', 'who am I'])
     expect(quiet).toEqual({ stdout: 'Your name is Ada.\n', stderr: '', code: 0 })
@@ -67,7 +67,7 @@ describe('a prompt', () => {
     expect(renewed.stdout).toBe('You have not told me your name.\n')
   })
 
-  it('uses plain keys in a project's own store, and continues its newest conversation in every folder (S3-5)', async () => {
+  it('uses plain keys in the own store of a project, and continues its newest conversation in every folder (S3-5)', async () => {
     using here = home()
     const sub = join(here.cwd, 'sub')
     await mkdir(sub)

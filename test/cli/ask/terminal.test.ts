@@ -14,7 +14,7 @@ describe('a prompt on a terminal', () => {
     await run.see(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] scripted/)
     expect(await run.ended).toBe(0)
     expect(run.screen()).toMatch(
-      /^continuing "my name is Ada" · main · 2\n {2}now: Nice to meet you, Ada\.\n\nHello there\n\nsaved [a-z2-7]{6} · scripted · \d+ in, \d+ out · free\n$/,
+      /^continuing "my name is Ada" · main · 2 messages\n {2}now: Nice to meet you, Ada\.\n\nHello there\n\nsaved [a-z2-7]{6} · scripted · \d+ in, \d+ out · free\n$/,
     )
     expect(run.raw).toContain('\x1b[36m') // an id
     using plain = terminal(here, ['hello', '-m', 'scripted'], { env: { NO_COLOR: '1' } })

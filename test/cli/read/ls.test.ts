@@ -18,6 +18,7 @@ describe('the lines of ls', () => {
     isNext: false,
     isLive: false,
     title: 'Reconnect storm after the certificate reload',
+    directory: null,
     lastWords: 'Retrying with the seeded clock. The jitter test now asks for a delay.',
     at: new Date(now),
     messages: 58,
@@ -47,6 +48,23 @@ describe('the lines of ls', () => {
       '  漢字 Reconnect storm after the certif…',
     ]))
 
+  const everywhere = [
+    row({ directory: '~/src/harbor/services/gateway/certificates' }),
+    row({ directory: '' }),
+  ]
+
+  test('name the directory in a list over all directories', () => {
+    expect(listLines(everywhere, 80, now, plain)).toEqual([
+      '  ID      TITLE                      DIRECTORY                    AGE   MSGS  BR',
+      '  a7xk5f  Reconnect storm after th…  ~/src/harbo…certificates     now     58   3',
+      '  a7xk5f  Reconnect storm after th…                               now     58   3',
+    ])
+    expect(listLines(everywhere, 40, now, plain)[2]).toBe('  ~/src/harbor/servi…ateway/certificates')
+    for (const width of [40, 43, 44, 50, 56, 64, 80, 100, 120, 140])
+      for (const line of listLines(everywhere, width, now, plain))
+        expect(widthOf(line)).toBeLessThanOrEqual(width)
+  })
+
   test.each([
     [120, ['ID', 'TITLE', 'LAST WORDS', 'AGE', 'MSGS', 'BR', 'MODEL']],
     [99, ['ID', 'TITLE', 'AGE', 'MSGS', 'BR', 'MODEL']],
@@ -70,7 +88,7 @@ describe('skein ls', () => {
       .split('\n')
       .map(line => line.split('\t'))
     expect(lines.map(([id]) => id)).toEqual([story.storm, story.other])
-    const [, title, time, messages, branches, model, branch] = lines[0]!
+    const [, title, time, messages, branches, model, branch, directory] = lines[0]!
     expect(title).toBe('Reconnect storm after the certificate reload')
     expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     expect([messages, branches, model, branch]).toEqual([
@@ -79,7 +97,8 @@ describe('skein ls', () => {
       'anthropic/claude-sonnet-4-5',
       'full-jitter',
     ])
-    expect(lines[1]).toHaveLength(7)
+    expect(directory).toBe(here.cwd)
+    expect(lines[1]).toHaveLength(8)
     expect(drivesTerminal(stdout.replaceAll('\t', ''))).toBe(false)
     expect([stderr, code]).toEqual(['', 0])
   })

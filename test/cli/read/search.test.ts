@@ -23,7 +23,8 @@ describe('the lines of search', () => {
     },
     { id: 'n3b7tq', at: new Date(now), who: 'tool', snippet: { text: 'grep: setSecureContext', marks: [] } },
   ]
-  const groups = [{ title: 'Reconnect storm after the certificate reload', id: 'a7xk5f', hits }]
+  const group = { title: 'Reconnect storm after the certificate reload', id: 'a7xk5f', hits }
+  const groups = [{ ...group, directory: null }]
 
   test('are grouped by conversation, with the matches marked', () =>
     expect(searchLines(groups, 80, now, plain)).toEqual([
@@ -32,9 +33,15 @@ describe('the lines of search', () => {
       '  n3b7tq  now    tool        grep: setSecureContext',
     ]))
 
+  test('name the directory in a search over all directories', () =>
+    expect(searchLines([{ ...group, directory: '~/src/harbor' }], 80, now, plain)[0]).toBe(
+      'Reconnect storm after the certificate reload · a7xk5f · 2 hits · ~/src/harbor',
+    ))
+
   test.each([40, 44, 64, 80, 100, 120])('fit %d columns', width => {
+    const both = [...groups, { ...group, directory: '~/src/harbor/services/gateway/certificates' }]
     for (const style of [plain, ascii]) {
-      for (const line of searchLines(groups, width, now, style))
+      for (const line of searchLines(both, width, now, style))
         expect(widthOf(line)).toBeLessThanOrEqual(width)
     }
   })

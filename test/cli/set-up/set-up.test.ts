@@ -1,9 +1,18 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { home } from '../skein.ts'
 import { driving, hostile, stocked, storeFile, tell } from '../stock.ts'
+import { terminal } from '../terminal.ts'
 
 const secret = 'sk-very-secret-1234567890'
 
@@ -20,10 +29,10 @@ test('init creates a store that only its owner can read and that git ignores; a 
   expect(mode('.skein/conversations.db')).toBe(0o600)
   expect(readFileSync(join(here.cwd, '.skein/.gitignore'), 'utf8')).toBe('*\n')
   const again = await here.skein(['init'])
-  expect(again).toMatchObject({ code: 0, stderr: '.skein/ is here already. Nothing was changed\n' })
+  expect(again).toMatchObject({ code: 0, stderr: '.skein/ already exists. Nothing was changed\n' })
   const file = join(here.cwd, '.skein/conversations.db')
   const json = JSON.parse((await here.skein(['init', '--json'])).stdout)
-  expect(json).toEqual({ folder: join(here.cwd, '.skein'), file, created: false })
+  expect(json).toEqual({ folder: join(here.cwd, '.skein'), file, created: false, brought: 0 })
   mkdirSync(join(here.cwd, 'below'))
   const config = JSON.parse((await here.skein(['config', '--json'], { cwd: join(here.cwd, 'below') })).stdout)
   expect(config).toMatchObject({
@@ -32,6 +41,97 @@ test('init creates a store that only its owner can read and that git ignores; a 
   })
   expect((await here.skein(['init', '--db', 'x.db'])).code).toBe(2)
   expect((await here.skein(['init'], { env: { SKEIN_DB: 'y.db' } })).stderr).toContain('SKEIN_DB is set')
+})
+
+describe('init in a project that has conversations elsewhere', () => {
+  const filled = async () => {
+    const here = home()
+    const cwd = realpathSync(here.cwd)
+    const sub = join(cwd, 'src')
+    mkdirSync(sub)
+    await stocked(here, async store => {
+      const { conversation, ids } = await tell(
+        store,
+        { title: 'Root', directory: cwd },
+        'The secret word is jam.',
+      )
+      await tell(
+        store,
+        { kind: 'subagent', parent: { conversationId: conversation.id, messageId: ids[0]! } },
+        'A trace',
+      )
+      await tell(store, { title: 'Below', directory: sub, key: `cli:work@${sub}` }, 'In a subfolder.')
+      await tell(store, { title: 'Elsewhere', directory: '/elsewhere' }, 'Stays.')
+    })
+    const titles = async (...flags: string[]) => {
+      const { stdout } = await here.skein(['ls', '--json=title', ...flags])
+      return (JSON.parse(stdout) as { title: string }[]).map(({ title }) => title).sort()
+    }
+    return { here, cwd, titles }
+  }
+
+  test('names the command that moves them, and moves them with --bring', async () => {
+    const { here, cwd, titles } = await filled()
+    using _ = here
+    const made = await here.skein(['init'])
+    expect(made.stderr).toMatch(
+      /3 conversations of this project are in ~?\/.*conversations\.db · move here: skein init --bring\n$/,
+    )
+    expect(await titles()).toEqual([])
+    const brought = await here.skein(['init', '--bring'])
+    expect(brought.code).toBe(0)
+    expect(brought.stderr).toMatch(
+      /^moved 3 conversations here · the originals are in the trash of .* until \d+ \w+\n$/,
+    )
+    expect(await titles()).toEqual(['Below', 'Root'])
+    const own = join(cwd, '.skein/conversations.db')
+    expect((await here.skein(['search', 'jam'])).stdout).toContain('jam')
+    expect((await here.skein(['verify'])).code).toBe(0)
+    // The key of the subfolder still names its conversation.
+    const named = await here.skein(['-m', 'scripted', '--session', 'work', '--json', 'hello'])
+    expect(JSON.parse(named.stdout)).toMatchObject({ resumed: 'continued' })
+    await stocked(here, async store => {
+      const left = (await store.listConversations()).items.map(({ title }) => title)
+      expect(left).toEqual(['Elsewhere'])
+      expect(await store.countConversations({ trashed: true })).toBe(3)
+    })
+    expect(existsSync(own)).toBe(true)
+    expect((await here.skein(['init', '--bring'])).stderr).toMatch(/^no conversations of this project in /)
+  })
+
+  test('asks on a terminal, and moves them only after a yes', async () => {
+    for (const [answer, expected] of [
+      ['n', []],
+      ['y', ['Below', 'Root']],
+    ] as const) {
+      const { here, titles } = await filled()
+      using _ = here
+      using screen = terminal(here, ['init'])
+      await screen.see(/3 conversations of this project are in [\s\S]*Move here\? y\/N/)
+      screen.type(`${answer}\r`)
+      await screen.seeNext(
+        answer === 'y' ? 'moved 3 conversations here' : 'left there. Move them later: skein init --bring',
+      )
+      expect(await screen.ended).toBe(0)
+      expect(await titles()).toEqual(expected)
+    }
+  })
+
+  test('leaves a conversation that is being answered', async () => {
+    const { here, titles } = await filled()
+    using _ = here
+    await stocked(here, async store => {
+      const [one] = (await store.listConversations({ title: 'Below' })).items
+      const holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
+      await store.append(one!.branch, one!.branch.head, [{ role: 'user', content: 'And?' }], {
+        turn: { key: 't', step: 0, status: 'open', holder },
+      })
+    })
+    const brought = await here.skein(['init', '--bring'])
+    expect(brought.code).toBe(1)
+    expect(brought.stderr).toContain('stays there: it is being answered')
+    expect(await titles()).toEqual(['Root'])
+  })
 })
 
 test('init restricts an open folder, and refuses a file in its place', async () => {

@@ -43,7 +43,7 @@ export const slashSearch: SlashCommand = {
   name: 'search',
   argument: '<words>',
   needs: 'nothing',
-  help: 'find anything said in this directory',
+  help: 'find anything said in this project',
   async run(chat, words) {
     if (chat.controller.store === null) throw new UsageError('incognito: nothing is opened')
     if (words === '') throw new UsageError('/search needs words', '/search certificate')
