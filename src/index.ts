@@ -61,6 +61,7 @@ export type {
   BlobMode,
   ConversationFilter,
   ListConversations,
+  ListDirectories,
   ListedConversation,
   ListMessages,
   ListTurns,

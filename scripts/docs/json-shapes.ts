@@ -256,7 +256,12 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
   init: [
     {
       typed: 'skein init --json',
-      schema: z.strictObject({ folder: z.string(), file: z.string(), created: z.boolean() }),
+      schema: z.strictObject({
+        folder: z.string(),
+        file: z.string(),
+        created: z.boolean(),
+        brought: count.describe("conversations that were moved here"),
+      }),
     },
   ],
   ...mendShapes,

@@ -256,9 +256,8 @@ export interface TurnWriter {
   renewTurn(id: ConversationId, turnKey: string, holder: Holder): Promise<Turn>
   /** Ends an open turn and frees its branch. Throws ExpiredError if another process holds the turn. */
   endTurn(id: ConversationId, turnKey: string, end: TurnEnd): Promise<EndedTurn>
-  /** Reopens the turn at the end of the branch for the holder, if that turn was interrupted or failed. Its
-   *  next step is `lastStep + 1`. Null if the branch does not end with such a turn. If several callers try,
-   *  one gets the turn; the others get BusyError. */
+  /** Reopens the last turn of the branch for the holder, if it was interrupted or failed; otherwise null. Its
+   *  next step is `lastStep + 1`. Of several callers, one gets the turn; the others get BusyError. */
   reopenTurn(ref: BranchRef, holder: Holder): Promise<Turn | null>
   /** Adds trace records. A retry adds them twice. */
   addEvents(id: ConversationId, events: readonly NewEvent[]): Promise<void>

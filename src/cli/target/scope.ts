@@ -82,6 +82,11 @@ function realPath(path: string): string {
   }
 }
 
+/** `this project`, or `this directory` outside of every project. */
+export function scopeName({ cwd, env }: Workplace): string {
+  return findProject(cwd, env) === null ? 'this directory' : 'this project'
+}
+
 /** A store in `.skein/` is one scope. In every other store, each project is a scope. */
 export async function conversationScope(
   store: Pick<Lister, 'listDirectories'>,
@@ -89,8 +94,7 @@ export async function conversationScope(
   { all, trashed = false }: { readonly all: boolean; readonly trashed?: boolean },
 ): Promise<ConversationScope> {
   if (all) return { filter: {}, words: 'in this store', isAll: true }
-  const isProject = findProject(context.cwd, context.env) !== null
-  const words = isProject ? 'in this project' : 'in this directory'
+  const words = `in ${scopeName(context)}`
   if (hasOwnStore(context)) return { filter: {}, words, isAll: true }
   const directory = await projectDirectories(store, context, { trashed })
   return { filter: { directory }, words, isAll: false }

@@ -9,7 +9,7 @@ import { tildify } from '../../output/tildify.ts'
 import { formatAge } from '../../output/time.ts'
 import { showCommand } from '../../read/show.ts'
 import { createSiblingBranch } from '../../target/planned-fork.ts'
-import { projectDirectories } from '../../target/scope.ts'
+import { projectDirectories, scopeName } from '../../target/scope.ts'
 import type { Keyboard } from '../input/keyboard.ts'
 import { newPicker, type PickerChoice } from '../input/picker.ts'
 import { runPicker } from '../input/run-picker.ts'
@@ -51,8 +51,8 @@ async function pickFromList(options: PickConversation): Promise<PickedConversati
       choices: await choicesOf(page.items, store, context),
       total:
         page.next === null ? page.items.length : await store.countConversations({ ...filter, kind: 'main' }),
-      scope: all ? 'all directories' : 'this project',
-      keys: `enter go on · tab ${all ? 'this project' : 'all directories'} · ctrl+f fork · ctrl+t read · esc ${escapeMeans}`,
+      scope: all ? 'all directories' : scopeName(context),
+      keys: `enter go on · tab ${all ? scopeName(context) : 'all directories'} · ctrl+f fork · ctrl+t read · esc ${escapeMeans}`,
       ends: ['tab', 'forward', 'read'],
     })
     const listed = new Set<string>(page.items.map(({ id }) => id))
