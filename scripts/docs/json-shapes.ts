@@ -260,7 +260,7 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
         folder: z.string(),
         file: z.string(),
         created: z.boolean(),
-        brought: count.describe("conversations that were moved here"),
+        brought: count.describe('conversations that were moved here'),
       }),
     },
   ],

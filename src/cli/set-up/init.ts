@@ -1,6 +1,11 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { trashGraceMs } from '../../core/conversation.ts'
+import type { ConversationId } from '../../core/ids.ts'
+import { collectPages } from '../../core/pages.ts'
+import type { Deleter, Lister, MessageReader } from '../../core/ports.ts'
+import type { RecordMover } from '../../core/record.ts'
+import { takeIn } from '../../core/take-in.ts'
 import { type Args, type CommandHandler, hasOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { confirm } from '../command-line/confirm.ts'
@@ -11,7 +16,8 @@ import { noteLine } from '../output/print.ts'
 import { shortenId } from '../output/short-id.ts'
 import { tildify } from '../output/tildify.ts'
 import { formatDay } from '../output/time.ts'
-import { type BroughtAlong, bringAlong, conversationsHere, storeBefore } from './bring-along.ts'
+import { findStore } from '../store/store-location.ts'
+import { projectDirectories, type Workplace } from '../target/scope.ts'
 
 /** `skein init`: creates a store for this project, and offers to move its conversations into it. */
 export const initCommand: CommandHandler = async (args, context) => {
@@ -88,4 +94,72 @@ async function offer(args: Args, file: string, context: CommandContext): Promise
 
 function say(context: CommandContext, text: string): void {
   if (!context.quiet && !context.json) context.err.line(text)
+}
+
+/** The store that the project used before it had its own; null if there is none. */
+function storeBefore({ cwd, env }: Workplace): string | null {
+  const { target } = findStore(undefined, { ...env, SKEIN_DB: undefined }, dirname(cwd))
+  return existsSync(target) ? target : null
+}
+
+/** The conversations of the project, and the runs of subagents that they started. */
+async function conversationsHere(store: Lister, context: Workplace): Promise<readonly ConversationId[]> {
+  const ids = new Set<ConversationId>()
+  const directory = await projectDirectories(store, context)
+  for (const { id } of await collectPages(page => store.listConversations({ directory, ...page })))
+    ids.add(id)
+  // The set grows while it is read: a subagent may have started others.
+  for (const parent of ids) {
+    for (const { id } of await collectPages(page => store.listConversations({ parent, ...page }))) ids.add(id)
+  }
+  return [...ids]
+}
+
+/** What was moved, and which conversations stay, with the reason. */
+interface BroughtAlong {
+  readonly moved: number
+  readonly left: readonly { readonly id: ConversationId; readonly reason: string }[]
+}
+
+/** Copies conversations into another store and moves the originals to the trash, one after the other. A
+ *  conversation that cannot be copied completely, or that is being answered, stays. */
+async function bringAlong(
+  from: RecordMover & MessageReader & Pick<Deleter, 'trash'>,
+  to: RecordMover,
+  ids: readonly ConversationId[],
+  now: number,
+): Promise<BroughtAlong> {
+  let moved = 0
+  const left: { id: ConversationId; reason: string }[] = []
+  for (const id of ids) {
+    const reason = (await isLive(id)) ? 'it is being answered' : await copy(id)
+    if (reason !== null) left.push({ id, reason })
+    else {
+      await from.trash(id)
+      moved++
+    }
+  }
+  return { moved, left }
+
+  async function copy(id: ConversationId): Promise<string | null> {
+    let problem: string | null = null
+    await takeIn(to, records(), {
+      onSpecial: (_, written) => {
+        if (written.outcome === 'refused') problem ??= written.reason
+      },
+    })
+    return problem
+
+    async function* records() {
+      for await (const record of from.readRecords(id)) {
+        if (record.kind === 'unreadable') problem ??= record.reason
+        else yield { record, file: '', line: 0 }
+      }
+    }
+  }
+
+  async function isLive(id: ConversationId): Promise<boolean> {
+    const open = await collectPages(page => from.listTurns(id, { status: 'open', ...page }))
+    return open.some(({ leaseUntil }) => leaseUntil === null || leaseUntil.getTime() > now)
+  }
 }
