@@ -68,6 +68,7 @@ export type {
   OrderedPageOptions,
   Page,
   PageOptions,
+  Searcher,
   SearchHit,
   SearchOptions,
   SkippedRow,
@@ -100,16 +101,15 @@ export type {
   ReadOptions,
   Resolved,
   SaveItem,
-  Searcher,
   Store,
   Tail,
   TailBudget,
-  TurnWriter,
 } from './core/ports.ts'
 export type { Source } from './core/source.ts'
 export type { MessageRange, NewSummary, Summary, SummaryClaim } from './core/summary.ts'
 export { estimateTokens } from './core/tokens.ts'
 export type { DraftPiece, EndedTurn, Turn, TurnEnd, TurnStatus, TurnStep, Usage } from './core/turn.ts'
 export { addUsage } from './core/turn.ts'
+export type { TurnWriter } from './core/turn-writer.ts'
 export type { OpenOptions } from './stores/open.ts'
 export { openStore } from './stores/open.ts'

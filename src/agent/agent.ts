@@ -19,13 +19,55 @@ import { checkTools, readResultName } from './tools/tool.ts'
 /** A model with tools and a memory. */
 export interface Agent {
   /** Sends a message to a conversation. Turns of one conversation run one after the other, in the order of
-   *  the calls; those of different conversations run in parallel. */
+   *  the calls; those of different conversations run in parallel.
+   *
+   * @example
+   * ```ts
+   * import { createAgent } from 'skein/agent'
+   * import { scripted } from 'skein/models'
+   *
+   * await using agent = createAgent({ model: scripted({ script: ['Hello, Ada.'] }) })
+   * const run = agent.send('talk', 'I am Ada.')
+   * let streamed = ''
+   * for await (const event of run) if (event.type === 'text') streamed += event.text
+   * const { text, status } = await run.result()
+   * console.log(streamed === text, status) // true complete
+   * ```
+   */
   send(target: Target, words: string | NewMessage, options?: SendOptions): Run
-  /** The same, for callers that need only the reply. Throws if the turn fails. */
+  /** The same, for callers that need only the reply. Throws if the turn fails.
+   *
+   * @example
+   * ```ts
+   * import { createAgent } from 'skein/agent'
+   * import { scripted } from 'skein/models'
+   *
+   * await using agent = createAgent({ model: scripted({ script: ['Four.'] }) })
+   * const { text, usage } = await agent.ask('sums', 'What is 2 + 2?')
+   * console.log(text, usage.output) // Four. 2
+   * ```
+   */
   ask(target: Target, words: string | NewMessage, options?: SendOptions): Promise<Reply>
   /** Continues an interrupted turn: calls the model again, and runs the tools that had not started; a tool
    *  that had started is run again only if it is repeatable. Throws InvalidError if the last turn is
-   *  complete. */
+   *  complete.
+   *
+   * @example
+   * ```ts
+   * import { openStore } from 'skein'
+   * import { createAgent } from 'skein/agent'
+   * import { scripted } from 'skein/models'
+   *
+   * await using store = await openStore(':memory:')
+   * const script = [{ text: 'Once upon a time', breakAfter: 2 }, 'Once upon a time there was a whale.']
+   * await using agent = createAgent({ store, model: scripted({ script }) })
+   * await agent.ask('story', 'Tell me a story.').catch(error => console.log(error.message))
+   * // scripted: the answer broke off
+   *
+   * const { text } = await agent.resume('story').result()
+   * console.log(text) // Once upon a time there was a whale.
+   * ```
+   */
   resume(target: Target, options?: SendOptions): Run
   /** Stops running turns, keeps their messages, and refuses new ones. Waits up to `withinMs` (default 30,000)
    *  for messages that are queued because storage failed. The store stays open. */

@@ -1,7 +1,7 @@
 import type { CountTokens, Window } from '../context/fit/window.ts'
+import type { Searcher } from '../core/listing.ts'
 import type { NewMessage } from '../core/message.ts'
 import type { Model } from '../core/model.ts'
-import type { Searcher } from '../core/ports.ts'
 import type { BeginTurn, RecordStore } from '../recorder/recording.ts'
 import type { Tools } from './tools/tool.ts'
 

@@ -91,7 +91,22 @@ export interface ListTurns extends OrderedPageOptions {
   readonly status?: Turn['status']
 }
 
-/** Messages of a conversation in the order in which they were stored. */
+/** Which messages of a conversation `listMessages` returns, in the order in which they were stored.
+ *
+ * @example
+ * ```ts
+ * import { openStore, textOf } from 'skein'
+ *
+ * await using store = await openStore(':memory:')
+ * const { conversation, branch } = await store.create()
+ * await store.append(branch, null, [
+ *   { role: 'user', content: 'Hi' },
+ *   { role: 'assistant', content: 'Hello!' },
+ * ])
+ * const { items } = await store.listMessages({ conversationId: conversation.id, roles: ['user'] })
+ * console.log(items.map(textOf)) // [ 'Hi' ]
+ * ```
+ */
 export interface ListMessages {
   /** Lists the messages of all its branches. */
   readonly conversationId: ConversationId
@@ -162,4 +177,25 @@ export interface SearchHit {
   readonly branches: readonly string[]
   /** The part of the message that matches. */
   readonly snippet: Snippet
+}
+
+/** Searches messages. */
+export interface Searcher {
+  /** Finds messages, including every message acknowledged before the call, by any process. Throws
+   *  InvalidError with the position of the error in the query.
+   *
+   * @example
+   * ```ts
+   * import { openStore } from 'skein'
+   *
+   * await using store = await openStore(':memory:')
+   * const { branch } = await store.create({ title: 'Staging' })
+   * await store.append(branch, null, [{ role: 'user', content: 'The websocket drops at 02:00.' }])
+   *
+   * const { items } = await store.search('websocket drop*')
+   * for (const { conversation, snippet } of items) console.log(`${conversation.title}: ${snippet.text}`)
+   * // Staging: The websocket drops at 02:00.
+   * ```
+   */
+  search(query: string, options?: SearchOptions): Promise<Page<SearchHit>>
 }

@@ -2,7 +2,8 @@
 // ours and no package, and reads neither clock nor environment (test/architecture.test.ts).
 // - values: `message.ts`, `block.ts`, `branch.ts`, `conversation.ts`, `turn.ts`, `summary.ts`, `event.ts`
 // - this file: what a store does, cut into narrow ports. A consumer asks for the narrowest one it needs. The
-//   ports of `finding.ts` (`Verifier`), `measure.ts` (`Meter`) and `record.ts` (`RecordMover`) belong to it
+//   others are in `listing.ts` (`Searcher`), `turn-writer.ts`, `finding.ts` (`Verifier`), `measure.ts`
+//   (`Meter`) and `record.ts` (`RecordMover`); `Store` has all of them
 // - ids: `body.ts` and `hash.ts` (format 1, docs/data-model.md); `prepare.ts` and `check.ts` check input
 // - reading: `runs.ts` and `path.ts` (paths), `tree.ts` (forests), `search/` (tokens, matches, ranks,
 //   snippets)
@@ -10,8 +11,7 @@
 
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './branch.ts'
 import type { Conversation, ConversationPatch, NewConversation } from './conversation.ts'
-import type { Holder } from './errors.ts'
-import type { ListEvents, NewEvent, TraceEvent } from './event.ts'
+import type { ListEvents, TraceEvent } from './event.ts'
 import type { Verifier } from './finding.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type {
@@ -25,15 +25,15 @@ import type {
   OrderedPageOptions,
   Page,
   PageOptions,
-  SearchHit,
-  SearchOptions,
+  Searcher,
 } from './listing.ts'
 import type { Meter } from './measure.ts'
 import type { Message, NewMessage, NonEmpty } from './message.ts'
 import type { RecordMover } from './record.ts'
 import type { Stretch } from './runs.ts'
-import type { MessageRange, NewSummary, Summary, SummaryClaim } from './summary.ts'
-import type { DraftPiece, EndedTurn, Turn, TurnEnd, TurnStep } from './turn.ts'
+import type { Summary } from './summary.ts'
+import type { DraftPiece, Turn, TurnStep } from './turn.ts'
+import type { TurnWriter } from './turn-writer.ts'
 
 /** A branch together with its conversation. */
 export interface BranchInConversation {
@@ -113,7 +113,22 @@ export interface MessageReader {
   getMessages(ids: readonly MessageId[], options?: ReadOptions): Promise<readonly Message[]>
   /** The messages from the root to this one. */
   listPath(id: MessageId, options?: ReadOptions & PageOptions): Promise<Page<Message>>
-  /** The newest part of a path. Takes time in proportion to the tail, not to the history. */
+  /** The newest part of a path. Takes time in proportion to the tail, not to the history.
+   *
+   * @example
+   * ```ts
+   * import { openStore, textOf } from 'skein'
+   *
+   * await using store = await openStore(':memory:')
+   * const { branch } = await store.create()
+   * let head = branch.head
+   * for (let n = 1; n <= 100; n++) {
+   *   head = (await store.append(branch, head, [{ role: 'user', content: `Message ${n}` }])).head
+   * }
+   * const { messages, older } = await store.tail(head!, { messages: 2 })
+   * console.log(messages.map(textOf), older) // [ 'Message 99', 'Message 100' ] 98
+   * ```
+   */
   tail(id: MessageId, budget: TailBudget, options?: ReadOptions): Promise<Tail>
   /** The shape of a conversation without contents, in order of seq. */
   listStretches(id: ConversationId, page?: PageOptions): Promise<Page<Stretch>>
@@ -165,7 +180,19 @@ export interface ConversationWriter {
   /** Creates a conversation with the empty branch `main`. Throws KeyReusedError if its key is taken. */
   create(conversation?: NewConversation): Promise<BranchInConversation>
   /** The branch with this key, or a new conversation. Atomic across processes. An expired conversation
-   *  gives the key up. */
+   *  gives the key up.
+   *
+   * @example
+   * ```ts
+   * import { openStore } from 'skein'
+   *
+   * await using store = await openStore(':memory:')
+   * const first = await store.findOrCreate('discord:dm:42', { channel: 'discord' })
+   * const again = await store.findOrCreate('discord:dm:42')
+   * console.log(first.created, again.created) // true false
+   * console.log(again.conversation.id === first.conversation.id) // true
+   * ```
+   */
   findOrCreate(key: string, conversation?: Omit<NewConversation, 'key'>): Promise<FoundOrCreated>
   /** The newest conversation of a task at its active branch, or a new conversation. Atomic across processes:
    *  callers at the same moment get the same conversation. `conversation.project` is the project of the task,
@@ -248,28 +275,25 @@ export interface ConversationWriter {
   ): Promise<{ branch: Branch; archived: Branch | null }>
 }
 
-/** Writes the state of a running turn. */
-export interface TurnWriter {
-  /** Adds pieces to the unfinished answer, without waiting for the disk, and renews the lease. */
-  putDraft(id: ConversationId, turnKey: string, holder: Holder, pieces: readonly DraftPiece[]): Promise<void>
-  /** Throws ExpiredError if the holder has lost the turn. */
-  renewTurn(id: ConversationId, turnKey: string, holder: Holder): Promise<Turn>
-  /** Ends an open turn and frees its branch. Throws ExpiredError if another process holds the turn. */
-  endTurn(id: ConversationId, turnKey: string, end: TurnEnd): Promise<EndedTurn>
-  /** Reopens the last turn of the branch for the holder, if it was interrupted or failed; otherwise null. Its
-   *  next step is `lastStep + 1`. Of several callers, one gets the turn; the others get BusyError. */
-  reopenTurn(ref: BranchRef, holder: Holder): Promise<Turn | null>
-  /** Adds trace records. A retry adds them twice. */
-  addEvents(id: ConversationId, events: readonly NewEvent[]): Promise<void>
-  /** Claims the range for 30 seconds, or returns its existing summary. Throws BusyError. */
-  claimSummary(id: ConversationId, range: MessageRange, holder: Holder): Promise<SummaryClaim>
-  /** Stores the summary of a claimed range. Throws ExpiredError if the claim was lost. */
-  putSummary(id: ConversationId, summary: NewSummary): Promise<Summary>
-}
-
 /** Lists conversations and messages, page by page. */
 export interface Lister {
-  /** A page of conversations, most recently used first. */
+  /** A page of conversations, most recently used first.
+   *
+   * @example
+   * ```ts
+   * import { itemsOf, openStore } from 'skein'
+   *
+   * await using store = await openStore(':memory:')
+   * for (const title of ['One', 'Two', 'Three']) await store.create({ title, tags: ['demo'] })
+   * const { items, next } = await store.listConversations({ tag: 'demo', limit: 2 })
+   * console.log(items.length, next !== null) // 2 true
+   *
+   * // Every page, one after the other.
+   * let count = 0
+   * for await (const _ of itemsOf(page => store.listConversations({ tag: 'demo', ...page }))) count++
+   * console.log(count) // 3
+   * ```
+   */
   listConversations(options?: ListConversations): Promise<Page<ListedConversation>>
   /** The number of conversations that match, without reading them. */
   countConversations(filter?: ConversationFilter): Promise<number>
@@ -278,27 +302,6 @@ export interface Lister {
   /** A page of the messages of a conversation, newest first by default. `listPath` follows one branch
    *  instead. */
   listMessages(options: ListMessages): Promise<Page<Message>>
-}
-
-/** Searches messages. */
-export interface Searcher {
-  /** Finds messages, including every message acknowledged before the call, by any process. Throws
-   *  InvalidError with the position of the error in the query.
-   *
-   * @example
-   * ```ts
-   * import { openStore } from 'skein'
-   *
-   * await using store = await openStore(':memory:')
-   * const { branch } = await store.create({ title: 'Staging' })
-   * await store.append(branch, null, [{ role: 'user', content: 'The websocket drops at 02:00.' }])
-   *
-   * const { items } = await store.search('websocket drop*')
-   * for (const { conversation, snippet } of items) console.log(`${conversation.title}: ${snippet.text}`)
-   * // Staging: The websocket drops at 02:00.
-   * ```
-   */
-  search(query: string, options?: SearchOptions): Promise<Page<SearchHit>>
 }
 
 /** A branch whose head was deleted. */

@@ -39,7 +39,28 @@ const mostHeldBytes = 67_108_864
 /** Writes a stream of records into a store in batches. After an interruption, the same stream can be
  *  written again with the same result. A blob is written together with the next message, because a store
  *  accepts no blob without a reference. Refused records are tried again at the end: a record that they
- *  refer to may have come later. */
+ *  refer to may have come later.
+ *
+ * @example
+ * ```ts
+ * import { openStore } from 'skein'
+ * import { takeIn } from 'skein/formats'
+ *
+ * await using from = await openStore(':memory:')
+ * await using to = await openStore(':memory:')
+ * const { conversation, branch } = await from.create()
+ * await from.append(branch, null, [{ role: 'user', content: 'Hi' }])
+ *
+ * // Copies a conversation from one store into another, as `skein copy` does.
+ * async function* records() {
+ *   for await (const record of from.readRecords(conversation.id))
+ *     if (record.kind !== 'unreadable') yield { record, file: 'from', line: 0 }
+ * }
+ * const { added, present } = await takeIn(to, records())
+ * console.log(added.message, present.message) // 1 undefined
+ * console.log((await takeIn(to, records())).present.message) // 1
+ * ```
+ */
 export async function takeIn(
   mover: Pick<RecordMover, 'writeRecords'>,
   records: AsyncIterable<SourcedRecord>,

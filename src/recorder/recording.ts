@@ -2,8 +2,9 @@ import type { BranchRef } from '../core/branch.ts'
 import type { NewEvent } from '../core/event.ts'
 import type { MessageId } from '../core/ids.ts'
 import type { NewMessage, NonEmpty } from '../core/message.ts'
-import type { ConversationReader, ConversationWriter, MessageReader, TurnWriter } from '../core/ports.ts'
+import type { ConversationReader, ConversationWriter, MessageReader } from '../core/ports.ts'
 import type { TurnStatus, Usage } from '../core/turn.ts'
+import type { TurnWriter } from '../core/turn-writer.ts'
 import type { RecorderLimits } from './limits.ts'
 
 /** The ports of a store that a recorder needs. */

@@ -1,8 +1,9 @@
 import { ExpiredError } from '../core/errors.ts'
 import type { ConversationId } from '../core/ids.ts'
 import { collectPages } from '../core/pages.ts'
-import type { MessageReader, TurnWriter } from '../core/ports.ts'
+import type { MessageReader } from '../core/ports.ts'
 import { type EndedTurn, hasRunOut, type Turn } from '../core/turn.ts'
+import type { TurnWriter } from '../core/turn-writer.ts'
 import { type RecorderSource, systemRecorderSource } from '../system/source.ts'
 
 /** Ends abandoned turns as interrupted: those whose lease has expired, and those whose holder was on this

@@ -7,7 +7,7 @@ import type {
 import type { ToolContext, Tools } from '../../agent/tools/tool.ts'
 import { errorText } from '../../core/error-text.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import type { TurnWriter } from '../../core/ports.ts'
+import type { TurnWriter } from '../../core/turn-writer.ts'
 import { createSerialQueue, unlessAborted } from '../../core/wait.ts'
 import { toolKind, toolTitle } from './tool-details.ts'
 

@@ -1,6 +1,6 @@
-import type { SearchHit, SearchOptions } from '../../core/listing.ts'
+import type { Searcher, SearchHit, SearchOptions } from '../../core/listing.ts'
 import { collectPages } from '../../core/pages.ts'
-import type { ConversationReader, MessageReader, Searcher } from '../../core/ports.ts'
+import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 import { type CommandHandler, hasOption, limitOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'

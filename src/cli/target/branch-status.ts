@@ -3,7 +3,8 @@ import type { Conversation } from '../../core/conversation.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { type Message, type Role, textOf } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
-import type { BranchInConversation, ConversationReader, MessageReader, TurnWriter } from '../../core/ports.ts'
+import type { BranchInConversation, ConversationReader, MessageReader } from '../../core/ports.ts'
+import type { TurnWriter } from '../../core/turn-writer.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 
 /** The status of a branch, which the header prints. */

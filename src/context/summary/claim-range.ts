@@ -1,8 +1,8 @@
 import { BusyError, type Holder } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import type { TurnWriter } from '../../core/ports.ts'
 import type { MessageRange, Summary } from '../../core/summary.ts'
 import { leaseMs } from '../../core/turn.ts'
+import type { TurnWriter } from '../../core/turn-writer.ts'
 import type { RecorderSource } from '../../system/source.ts'
 
 /** The outcome of a claim. */

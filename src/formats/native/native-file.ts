@@ -62,7 +62,19 @@ export interface DecodeNativeOptions {
 }
 
 /** The records of a native file, with their lines. Damaged lines are reported and skipped. Throws
- *  InvalidError for a file of a newer major version. `takeIn` writes the records into a store. */
+ *  InvalidError for a file of a newer major version. `takeIn` writes the records into a store.
+ *
+ * @example
+ * ```ts
+ * import { decodeNative } from 'skein/formats'
+ *
+ * const lines = ['{"kind":"header","format":"skein","version":"1.0"}\n', 'not JSON\n']
+ * const onProblem = ({ line, type }: { line: number; type: string }) => console.log(line, type)
+ * for await (const { record } of decodeNative(lines, { onProblem })) console.log(record.kind)
+ * // 2 fault
+ * // 2 fault
+ * ```
+ */
 export async function* decodeNative(
   chunks: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
   { file = '', onProblem }: DecodeNativeOptions = {},
