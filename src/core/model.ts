@@ -24,14 +24,28 @@ export interface ToolSpec {
   readonly schema: JsonObject
 }
 
+/** Options of a model call. A provider ignores those that it does not support. */
+export interface ModelOptions {
+  /** Most tokens of the answer. */
+  readonly maxOutput?: number
+  /** The randomness of the answer; 0 is the most predictable. */
+  readonly temperature?: number
+  /** Only the likeliest tokens, with this probability together, are considered. From 0 to 1. */
+  readonly topP?: number
+  /** Texts that end the answer. */
+  readonly stop?: readonly string[]
+  /** Calls with the same seed give similar answers. */
+  readonly seed?: number
+  /** Further options of the provider, by its name: `{ openai: { reasoningEffort: 'low' } }`. */
+  readonly providerOptions?: Readonly<Record<string, JsonObject>>
+}
+
 /** One call of a model. */
-export interface ModelRequest {
+export interface ModelRequest extends ModelOptions {
   /** The context, oldest first. A system prompt is the first message. */
   readonly messages: readonly ContextMessage[]
   /** The tools that the model may call. Default: none. */
   readonly tools?: readonly ToolSpec[]
-  /** Most tokens of the answer. */
-  readonly maxOutput?: number
   /** Aborts the call: the stream throws the signal's reason. */
   readonly signal?: AbortSignal
 }

@@ -9,12 +9,14 @@
 //   neighbour. `dialect.ts` says how each wants a context written
 // - `prompt.ts` and its helpers: our messages as a provider's prompt
 // - `answer.ts`, `collect.ts`, `content.ts`: a provider's stream as our blocks
+// - `model-prices.ts`: what a call costs
 // - `errors.ts`, `retry.ts`: failures as ours, and another attempt
 // - `scripted*.ts`: the model without a provider
 // May import core and system.
 
 export type { Sleep } from '../system/sleep.ts'
 export { type Dialect, plainDialect } from './dialect.ts'
+export { type ModelPrice, priceOf, pricesAsOf } from './model-prices.ts'
 export { type OpenModelOptions, openModel, type ProviderName } from './open.ts'
 export { type RetryPolicy, retried } from './retry.ts'
 export {

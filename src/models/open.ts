@@ -1,20 +1,22 @@
 import { InvalidError } from '../core/errors.ts'
 import { typeName } from '../core/json.ts'
-import type { Model } from '../core/model.ts'
+import type { Model, ModelOptions } from '../core/model.ts'
 import { openAnthropic } from './anthropic.ts'
 import { openCompatible, openOllama } from './compatible.ts'
 import { badName } from './errors.ts'
 import { openGoogle } from './google.ts'
+import type { ModelPrice } from './model-prices.ts'
 import { openOpenai } from './openai.ts'
+import type { RetryPolicy } from './retry.ts'
 import { scripted } from './scripted.ts'
 import type { Settings } from './settings.ts'
-import type { ModelOfOptions } from './wrap.ts'
 
 /** The providers that `openModel` knows. */
 export type ProviderName = 'openai' | 'anthropic' | 'google' | 'ollama' | 'compatible'
 
-/** Keys, addresses and retries of a provider. They take precedence over the environment. */
-export interface OpenModelOptions {
+/** Keys, addresses and retries of a provider, which take precedence over the environment, and the default
+ *  options of the calls: those of a request take precedence. */
+export interface OpenModelOptions extends ModelOptions {
   /** The environment. Default: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** API keys by provider. Default: the provider's variable, such as `ANTHROPIC_API_KEY`. */
@@ -25,9 +27,9 @@ export interface OpenModelOptions {
   /** Makes the requests. Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
   /** When to retry a failed call. `false` disables retries. */
-  readonly retry?: ModelOfOptions['retry']
-  /** Further options for each call, by provider: `{ anthropic: { thinking: … } }`. */
-  readonly providerOptions?: ModelOfOptions['providerOptions']
+  readonly retry?: RetryPolicy | false
+  /** What the model costs. Default: the published price, if it is known. */
+  readonly price?: ModelPrice
 }
 
 const providers: Readonly<Record<ProviderName, (name: string, settings: Settings) => Promise<Model>>> = {
@@ -73,15 +75,13 @@ export async function openModel(name: string, options: OpenModelOptions = {}): P
   if (!isProvider(provider))
     throw badName(name, slash === -1 ? withoutProvider(wanted) : unknownProvider(provider))
   if (model.trim() === '') throw badName(name, `names no model: ${example[provider]} would be one`)
+  const { env = process.env, keys = {}, baseUrls, fetch, ...ofModel } = options
   return providers[provider](model, {
-    env: options.env ?? process.env,
-    keys: options.keys ?? {},
-    baseUrls: filled(options.baseUrls),
-    fetch: options.fetch === undefined ? {} : { fetch: options.fetch },
-    model: {
-      ...(options.retry !== undefined && { retry: options.retry }),
-      ...(options.providerOptions !== undefined && { providerOptions: options.providerOptions }),
-    },
+    env,
+    keys,
+    baseUrls: filled(baseUrls),
+    fetch: fetch === undefined ? {} : { fetch },
+    model: ofModel,
   })
 }
 

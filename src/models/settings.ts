@@ -7,7 +7,7 @@ export interface Settings {
   readonly keys: Readonly<Record<string, string | undefined>>
   readonly baseUrls: Readonly<Record<string, string | undefined>>
   readonly fetch: { readonly fetch?: typeof globalThis.fetch }
-  readonly model: Pick<ModelOfOptions, 'retry' | 'providerOptions'>
+  readonly model: Omit<ModelOfOptions, 'id' | 'keys' | 'dialect'>
 }
 
 /** An environment variable. An empty one counts as unset. */

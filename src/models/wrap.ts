@@ -6,7 +6,7 @@ import type {
   LanguageModelV4StreamPart,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
-import type { Model, ModelEvent, ModelRequest, ToolSpec } from '../core/model.ts'
+import type { Model, ModelAnswer, ModelEvent, ModelOptions, ModelRequest, ToolSpec } from '../core/model.ts'
 import { unlessAborted } from '../core/wait.ts'
 import { answerBuilder } from './answer.ts'
 import {
@@ -20,20 +20,22 @@ import {
 import { modelError } from './errors.ts'
 import { checkLanguageModel, languageModelName } from './language-model.ts'
 import { merged } from './metadata.ts'
+import { costOf, type ModelPrice, priceOf } from './model-prices.ts'
 import { promptOf } from './prompt.ts'
 import { type RetryPolicy, retried } from './retry.ts'
 import { type ToolNames, toolNames } from './tool-names.ts'
 
-/** How a model of the AI SDK becomes one of ours. */
-export interface ModelOfOptions {
+/** How a model of the AI SDK becomes one of ours, and the default options of its calls: those of a request take
+ *  precedence. */
+export interface ModelOfOptions extends ModelOptions {
   /** The id of the model. Default: `<provider>/<model>` of the AI SDK. */
   readonly id?: string
   /** Keys to remove from error messages. */
   readonly keys?: readonly string[]
   /** `false` disables retries. */
   readonly retry?: RetryPolicy | false
-  /** Further options of the provider for each call, by its name: `{ anthropic: { thinking: … } }`. */
-  readonly providerOptions?: SharedV4ProviderOptions
+  /** What the model costs. Default: the published price, if it is known. */
+  readonly price?: ModelPrice
   /** How to write a context for the provider. Default: by the provider's name. */
   readonly dialect?: Dialect
 }
@@ -75,7 +77,7 @@ async function* call(
       if (event !== null) yield event
     }
     signal?.throwIfAborted()
-    yield { type: 'answer', answer: builder.whole() }
+    yield { type: 'answer', answer: withCost(builder.whole(), options.price ?? priceOf(id)) }
   } catch (error) {
     if (signal?.aborted) throw signal.reason
     throw modelError(error, id, options.keys)
@@ -85,23 +87,41 @@ async function* call(
   }
 }
 
+/** Adds the cost of an answer, if the price is known and the provider has not reported a cost. */
+function withCost(answer: ModelAnswer, price: ModelPrice | null): ModelAnswer {
+  const cost = price === null || answer.usage.cost !== undefined ? null : costOf(answer.usage, price)
+  return cost === null ? answer : { ...answer, usage: { ...answer.usage, cost } }
+}
+
 function callOptions(
   request: ModelRequest,
   dialect: Dialect,
   names: ToolNames,
   model: string,
-  { providerOptions = {} }: ModelOfOptions,
+  defaults: ModelOfOptions,
 ): LanguageModelV4CallOptions {
   const tools = (request.tools ?? []).map(tool => toolOf(tool, names))
   const prompt = promptOf(request, dialect, names, model)
   const unthought = hasUnthoughtCalls(prompt) ? dialect.unthought : {}
+  const {
+    maxOutput = defaults.maxOutput,
+    temperature = defaults.temperature,
+    topP = defaults.topP,
+    stop = defaults.stop,
+    seed = defaults.seed,
+  } = request
+  const providerOptions = [dialect.options, defaults.providerOptions, request.providerOptions, unthought]
   return {
     prompt,
     ...(tools.length > 0 && { tools }),
-    ...(request.maxOutput !== undefined && { maxOutputTokens: request.maxOutput }),
+    ...(maxOutput !== undefined && { maxOutputTokens: maxOutput }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(stop !== undefined && { stopSequences: [...stop] }),
+    ...(seed !== undefined && { seed }),
     ...(request.signal !== undefined && { abortSignal: request.signal }),
-    providerOptions: [dialect.options, providerOptions, unthought].reduce<SharedV4ProviderOptions>(
-      (all, some) => merged(all, some) ?? all,
+    providerOptions: providerOptions.reduce<SharedV4ProviderOptions>(
+      (all, some) => merged(all, some as SharedV4ProviderOptions | undefined) ?? all,
       {},
     ),
   }
