@@ -2,7 +2,6 @@ import type { MessageId } from '../core/ids.ts'
 import type { BlobRef, Message } from '../core/message.ts'
 import type { ReadOptions, Tail } from '../core/ports.ts'
 import type { Summary } from '../core/summary.ts'
-import { estimateTokens } from '../core/tokens.ts'
 import { fit } from './fit/fit.ts'
 import { budgetOf, type CountTokens, type Fitted, type Pinned, type Window } from './fit/window.ts'
 import { type ContextReader, type CoveringSummary, newestSummary } from './summary/newest-summary.ts'
@@ -71,7 +70,7 @@ export async function readContext(
 ): Promise<ReadContext> {
   const history = await readHistory(reader, head, window, options)
   const given: Pinned = { ...pinned, summary: history.summary, older: history.missing }
-  return { ...history, fitted: fit(history.messages, window, given, countOf(options)) }
+  return { ...history, fitted: fit(history.messages, window, given, options.count) }
 }
 
 /** The same without `fit`, for callers that add messages before they call it. */
@@ -89,7 +88,7 @@ export async function readHistory(
     olderTokens: tail.olderTokens,
     summary: covering?.summary ?? null,
     missing: Math.max(0, tail.older - (covering?.messages ?? 0)),
-    uncovered: uncovered(tail, covering, countOf(options)),
+    uncovered: uncovered(tail, covering, options.count),
   }
 }
 
@@ -104,11 +103,6 @@ function uncovered(tail: Tail, covering: CoveringSummary | null, count: CountTok
     messages: Math.max(0, tail.older - from) + read.length,
     tokens: before + sum(read, message => (count ? count(message.content) : message.tokens)),
   }
-}
-
-/** Stored counts are of whole results, so shortened results have to be counted. */
-function countOf({ count, toolResults }: ReadContextOptions): CountTokens | undefined {
-  return count ?? (toolResults === 'preview' ? estimateTokens : undefined)
 }
 
 /** How often a longer tail is read because the messages count for less than their stored counts, and the most
@@ -136,11 +130,10 @@ async function readTail(
   }
 
   let tail = await shown(budget, most)
-  const count = countOf(options)
-  if (!count) return tail
+  const { count } = options
   for (let i = 0; i < widenings && tail.older > 0; i++) {
-    const stored = sum(tail.messages, message => message.tokens)
-    const counted = sum(tail.messages, message => count(message.content))
+    const stored = tail.messages.at(-1)!.pathTokens - tail.olderTokens
+    const counted = sum(tail.messages, message => (count ? count(message.content) : message.tokens))
     if (counted >= budget * 0.75 || counted >= stored * 0.75) break
     // Assumes the same ratio of counted to stored tokens for the rest.
     const wider = await shown((budget * stored) / Math.max(1, counted), Math.min(most, widest))

@@ -1,10 +1,17 @@
-import { asBlocks, type Block, isKnown, isMedia, type NewBlock } from './block.ts'
+import { asBlocks, type Block, isKnown, isMedia, type MediaBlock, type NewBlock } from './block.ts'
 import { outputParts } from './tool-output.ts'
 
-/** The tokens of an image, a sound or a file of any size: providers scale them down to about this. */
+/** The tokens of an image, a sound or a document of any size: providers scale them down to about this. */
 export const mediaTokens = 1_000
 
-/** Estimates tokens as characters / 4, rounded up. */
+/** Whether a file of this type is text, which a model gets as text. */
+export function isTextType(mime: string): boolean {
+  return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|javascript|typescript|x-sh|sql|[\w.-]+\+(json|xml))$/.test(
+    mime.toLowerCase().replace(/;.*/s, '').trim(),
+  )
+}
+
+/** Estimates tokens as characters / 4, rounded up. The text of a text file counts as text. */
 export function estimateTokens(blocks: string | readonly NewBlock[]): number {
   if (typeof blocks === 'string') return Math.ceil(blocks.length / 4)
   let characters = 0
@@ -16,7 +23,7 @@ export function estimateTokens(blocks: string | readonly NewBlock[]): number {
   return Math.ceil(characters / 4) + media * mediaTokens
 }
 
-/** The text of a block that is counted. Media have none. */
+/** The text of a block that is counted. Media have none, except for text files. */
 export function countedText(block: Block): string {
   if (!isKnown(block)) return JSON.stringify(block)
   switch (block.type) {
@@ -33,15 +40,19 @@ export function countedText(block: Block): string {
     case 'audio':
     case 'video':
     case 'file':
-      return ''
+      return isTextFile(block) ? Buffer.from(block.data, 'base64').toString() : ''
     default:
       return block satisfies never
   }
 }
 
-/** How many images, sounds, videos and files a block holds, including those in a tool result. */
+function isTextFile(block: MediaBlock): block is MediaBlock & { readonly data: string } {
+  return block.data !== undefined && isTextType(block.mime)
+}
+
+/** How many images, sounds, videos and documents a block holds, including those in a tool result. */
 export function mediaIn(block: Block): number {
-  if (isMedia(block)) return 1
+  if (isMedia(block)) return isTextFile(block) ? 0 : 1
   if (block.type !== 'tool_result') return 0
   return outputParts(block)?.filter(part => typeof part !== 'string').length ?? 0
 }

@@ -1,5 +1,6 @@
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider'
 import type { MediaBlock } from '../core/block.ts'
+import { isTextType } from '../core/tokens.ts'
 import type { Dialect } from './dialect.ts'
 
 /** A media block as a part of a message. Text files become text, which every provider accepts. Media that the
@@ -12,7 +13,7 @@ export function mediaPart(
   const named = block.name === undefined ? {} : { filename: block.name }
   const data = block.data ?? embedded(block.url)
   if (data !== undefined) {
-    if (isText(mediaType)) return { type: 'text', text: `${titleOf(block)}:\n${decoded(data)}` }
+    if (isTextType(mediaType)) return { type: 'text', text: `${titleOf(block)}:\n${decoded(data)}` }
     if (dialect.takes(mediaType, 'data'))
       return { type: 'file', mediaType, data: { type: 'data', data }, ...named }
   } else if (block.url !== undefined && /^(https?|file):/.test(block.url) && URL.canParse(block.url)) {
@@ -28,12 +29,6 @@ export function mediaPart(
 /** `image photo.png (image/png)` */
 export function titleOf(block: MediaBlock): string {
   return `${block.type}${block.name === undefined ? '' : ` ${block.name}`} (${block.mime})`
-}
-
-function isText(mime: string): boolean {
-  return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|javascript|typescript|x-sh|sql|[\w.-]+\+(json|xml))$/.test(
-    mime,
-  )
 }
 
 function decoded(base64: string): string {

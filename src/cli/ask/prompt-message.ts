@@ -1,9 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
-import { type Block, isMedia, type MediaBlock } from '../../core/block.ts'
+import type { Block, MediaBlock } from '../../core/block.ts'
 import { errorText } from '../../core/error-text.ts'
 import type { NewMessage } from '../../core/message.ts'
-import { estimateTokens } from '../../core/tokens.ts'
 import { type Args, textOptions } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
@@ -38,14 +37,7 @@ export function promptMessage(
   if (words === '' && media.length === 0) return null
   if (media.length === 0) return { role: 'user', content: words }
   const blocks: readonly Block[] = words === '' ? media : [{ type: 'text', text: words }, ...media]
-  return { role: 'user', content: blocks, tokens: tokensOf(blocks) }
-}
-
-/** A text file is sent as its text, so it is counted as text. */
-function tokensOf(blocks: readonly Block[]): number {
-  const isTextFile = (block: Block): block is MediaBlock => isMedia(block) && textLength(block) > 0
-  const characters = blocks.filter(isTextFile).reduce((sum, block) => sum + textLength(block), 0)
-  return estimateTokens(blocks.filter(block => !isTextFile(block))) + Math.ceil(characters / 4)
+  return { role: 'user', content: blocks }
 }
 
 function promptIn(input: Buffer): string {
@@ -156,11 +148,6 @@ function decodeText(data: Buffer): string | null {
   } catch {
     return null
   }
-}
-
-/** The number of characters that are sent as text. */
-function textLength({ type, mime, data = '' }: MediaBlock): number {
-  return type === 'file' && mime !== 'application/pdf' ? Buffer.byteLength(data, 'base64') : 0
 }
 
 function textKind(name: string, data: Buffer): string | null {

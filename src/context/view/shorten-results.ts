@@ -3,6 +3,7 @@ import { previewBytes } from '../../core/body.ts'
 import type { Json } from '../../core/json.ts'
 import type { BlobRef, Message } from '../../core/message.ts'
 import type { MessageReader } from '../../core/ports.ts'
+import { estimateTokens } from '../../core/tokens.ts'
 import { isResult } from './pairs.ts'
 
 /** The default mark after the beginning of a result. */
@@ -45,7 +46,8 @@ function marked(message: Message, mark: (rest: BlobRef) => string): Message {
     const mine = cuts.filter(cut => resultAt(message, cut) === i)
     return mine.length > 0 && isResult(block) ? shortened(block, mine, mark) : block
   })
-  return { ...message, content: blocks }
+  // The stored count is of the whole results.
+  return { ...message, content: blocks, tokens: estimateTokens(blocks) }
 }
 
 /** A result with several parts becomes text, because it may contain half of an image. */
