@@ -8,6 +8,7 @@ import { createSerialQueue, type SerialQueue } from '../core/wait.ts'
 import { savedWithin } from '../recorder/waiting-turns.ts'
 import { memoryHistory, type Target, targetName } from './history/history.ts'
 import { storedHistory } from './history/stored-history.ts'
+import { checkModelOptions, modelOptionsOf } from './model-options.ts'
 import type { AgentOptions, SendOptions } from './options.ts'
 import { createRecollection } from './recall/recollection.ts'
 import type { Reply } from './run/events.ts'
@@ -111,6 +112,7 @@ export function createAgent(options: AgentOptions): Agent {
   const send: Agent['send'] = (target, words, sending = {}) => {
     const message = typeof words === 'string' ? ({ role: 'user', content: words } as const) : words
     checkWords(message)
+    checkModelOptions(sending)
     return start(target, sending.signal, (emit, signal) =>
       runTurn(state, { target, words: [message], options: sending, emit, signal }),
     )
@@ -126,10 +128,12 @@ export function createAgent(options: AgentOptions): Agent {
   return {
     send,
     ask: (target, words, sending) => send(target, words, sending).result(),
-    resume: (target, sending = {}) =>
-      start(target, sending.signal, (emit, signal) =>
+    resume(target, sending = {}) {
+      checkModelOptions(sending)
+      return start(target, sending.signal, (emit, signal) =>
         resumeTurn(state, { target, words: [], options: sending, emit, signal }),
-      ),
+      )
+    },
     close,
     [Symbol.asyncDispose]: () => close(),
   }
@@ -139,6 +143,7 @@ export function createAgent(options: AgentOptions): Agent {
 function stateOf(options: AgentOptions): AgentState {
   const { model, store = null, tools = {}, largeResult = 8_000, system = null } = options
   checkTools(tools)
+  checkModelOptions(options)
   const { limit } = windowOf(model.id)
   const window: Window = { limit, reserveOutput: options.maxOutput ?? 0, ...options.window }
   return {
@@ -159,8 +164,9 @@ function stateOf(options: AgentOptions): AgentState {
       window,
       count: options.count,
       maxSteps: options.maxSteps ?? 50,
-      maxOutput: options.maxOutput,
-      calibration: { current: uncalibrated },
+      options: modelOptionsOf(options),
+      reserveOutput: options.window?.reserveOutput,
+      calibration: options.calibration ?? { current: uncalibrated },
       shortenResults: shortenToolResults(largeResult, options.count),
     },
   }

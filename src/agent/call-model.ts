@@ -3,7 +3,7 @@ import { fit } from '../context/fit/fit.ts'
 import { type Fitted, type Pinned, shrinkSteps, type Window } from '../context/fit/window.ts'
 import { ContextLengthError, ModelError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
-import type { Model, ModelAnswer, ToolSpec } from '../core/model.ts'
+import type { Model, ModelAnswer, ModelOptions, ToolSpec } from '../core/model.ts'
 import type { TurnRecording } from '../recorder/recording.ts'
 import { modelChannel } from '../system/debug.ts'
 import type { AgentEvent } from './run/events.ts'
@@ -14,7 +14,7 @@ export interface ModelCall {
   readonly window: Window
   readonly pinned: Pinned
   readonly tools: readonly ToolSpec[]
-  readonly maxOutput: number | undefined
+  readonly options: ModelOptions
   readonly calibration: { current: Calibration }
   readonly recording: TurnRecording
   readonly signal: AbortSignal
@@ -110,13 +110,8 @@ async function tracedAnswer(fitted: Fitted, call: ModelCall): Promise<ModelAnswe
 }
 
 async function streamAnswer(fitted: Fitted, call: ModelCall): Promise<ModelAnswer> {
-  const { model, tools, maxOutput, signal, recording, emit } = call
-  const request = {
-    messages: fitted.messages,
-    signal,
-    ...(tools.length > 0 ? { tools } : {}),
-    ...(maxOutput === undefined ? {} : { maxOutput }),
-  }
+  const { model, tools, options, signal, recording, emit } = call
+  const request = { ...options, messages: fitted.messages, signal, ...(tools.length > 0 ? { tools } : {}) }
   for await (const event of model.stream(request)) {
     if (event.type === 'answer') return event.answer
     recording.draft(event)

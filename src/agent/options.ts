@@ -1,15 +1,16 @@
+import type { Calibration } from '../context/fit/calibrate.ts'
 import type { CountTokens, Window } from '../context/fit/window.ts'
 import type { Searcher } from '../core/listing.ts'
 import type { NewMessage } from '../core/message.ts'
-import type { Model } from '../core/model.ts'
+import type { Model, ModelOptions } from '../core/model.ts'
 import type { BeginTurn, RecordStore } from '../recorder/recording.ts'
 import type { Tools } from './tools/tool.ts'
 
 /** The ports of a store that an agent needs. */
 export type AgentStore = RecordStore & Searcher
 
-/** What an agent is made of. */
-export interface AgentOptions {
+/** What an agent is made of, and the options of its model calls. */
+export interface AgentOptions extends ModelOptions {
   /** Answers every turn. `openModel` opens one; `modelOf` takes one of the AI SDK. */
   readonly model: Model
   /** Where conversations are stored. The agent borrows it; the opener closes it. Without a store, the agent
@@ -19,8 +20,11 @@ export interface AgentOptions {
   readonly system?: string
   /** The tools that the model may call, by name. A name has 1 to 64 letters, digits, `_` or `-`. */
   readonly tools?: Tools
-  /** How much the model may be given. Default limit: the known window of the model. */
+  /** How much the model may be given. Default: 0.8 of the known window of the model, minus `maxOutput`. */
   readonly window?: Partial<Window>
+  /** The provider's counts, as far as they are known. The agent updates it with every answer; agents of the
+   *  same model can share it. Default: nothing is known. */
+  readonly calibration?: { current: Calibration }
   /** What to do with older messages that do not fit: leave them out (`sliding_window`, the default), or
    *  summarize them. */
   readonly strategy?: 'sliding_window' | 'summarization'
@@ -33,8 +37,6 @@ export interface AgentOptions {
   readonly count?: CountTokens
   /** Most model calls of a turn. Default: 50. */
   readonly maxSteps?: number
-  /** Most tokens of an answer. */
-  readonly maxOutput?: number
   /** The model gets only the beginning of tool results with more characters than this. Default: 8,000. */
   readonly largeResult?: number
   /** `live` (default) stores each step as it ends, `at_once` the whole turn in one transaction at its end: a
@@ -44,8 +46,8 @@ export interface AgentOptions {
   readonly history?: readonly NewMessage[]
 }
 
-/** How one turn runs. */
-export interface SendOptions {
+/** How one turn runs. The options of its model calls take precedence over those of the agent. */
+export interface SendOptions extends ModelOptions {
   /** Names the turn: sent twice with the same message, it is stored once. */
   readonly key?: string
   /** If another process has a turn in progress: wait for it (default), throw BusyError, or continue on a new

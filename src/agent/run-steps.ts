@@ -3,7 +3,7 @@ import type { CountTokens, Window } from '../context/fit/window.ts'
 import { asBlocks, type ToolCallBlock } from '../core/block.ts'
 import type { MessageId } from '../core/ids.ts'
 import { type Message, type NewMessage, textOf } from '../core/message.ts'
-import type { Model, ModelAnswer } from '../core/model.ts'
+import type { Model, ModelAnswer, ModelOptions } from '../core/model.ts'
 import { estimateTokens } from '../core/tokens.ts'
 import { addUsage, type Usage } from '../core/turn.ts'
 import type { TurnRecording } from '../recorder/recording.ts'
@@ -24,7 +24,9 @@ export interface LoopSettings {
   readonly window: Window
   readonly count: CountTokens | undefined
   readonly maxSteps: number
-  readonly maxOutput: number | undefined
+  readonly options: ModelOptions
+  /** Tokens to keep free for the answer, if they were given. Default: `options.maxOutput`. */
+  readonly reserveOutput: number | undefined
   readonly calibration: { current: Calibration }
   readonly shortenResults: ShortenResults
 }
@@ -96,9 +98,7 @@ async function nextAnswer(
   }
   progress.text = ''
   const step = ++progress.steps
-  const path = progress.path.map(loop.shortenResults)
-  const isShortened = path.some((message, i) => message !== progress.path[i])
-  const tools = isShortened ? { ...loop.tools, ...loop.readResult } : loop.tools
+  const { path, tools } = shownTo(loop, progress.path)
   const answer = await callModel(path, {
     model: loop.model,
     window: loop.window,
@@ -110,7 +110,7 @@ async function nextAnswer(
       overhead: toolTokens(tools),
     },
     tools: specsOf(tools),
-    maxOutput: loop.maxOutput,
+    options: loop.options,
     calibration: loop.calibration,
     recording,
     signal,
@@ -119,13 +119,14 @@ async function nextAnswer(
   })
   const { content: blocks, finish, usage } = answer
   const cut = finish === 'length' || finish === 'filtered' || finish === 'refused'
+  const counted = loop.count ? {} : reportedTokens(usage)
   const message = withTokens(
-    { role: 'assistant', content: blocks, ...(cut && { metadata: { finish } }) },
+    { role: 'assistant', content: blocks, ...counted, ...(cut && { metadata: { finish } }) },
     loop.count,
   )
   const calls = blocks.filter((block): block is ToolCallBlock => block.type === 'tool_call')
   const { ids } = await recording.add([message], {
-    model: answer.model ?? loop.model.id,
+    model: loop.model.id,
     // Without calls, the turn ends in the same transaction, so that no crash can come between.
     ...(calls.length > 0 ? { usage } : { usage: addUsage(usage, progress.unrecorded), ends: 'complete' }),
   })
@@ -162,7 +163,24 @@ function addToPath(progress: TurnProgress, message: NewMessage, id: MessageId | 
   progress.path.push(localMessage(message, progress.path.at(-1), id))
 }
 
-function toolTokens(tools: Tools): number {
+/** What the model gets of a path: large results are shortened, and the tool that reads the rest of them is
+ *  offered with the others. */
+export function shownTo(
+  loop: Pick<LoopSettings, 'tools' | 'readResult' | 'shortenResults'>,
+  path: readonly Message[],
+): { readonly path: readonly Message[]; readonly tools: Tools } {
+  const shown = path.map(loop.shortenResults)
+  const isShortened = shown.some((message, i) => message !== path[i])
+  return { path: shown, tools: isShortened ? { ...loop.tools, ...loop.readResult } : loop.tools }
+}
+
+/** The tokens of an answer as the provider reports them, without those of its reasoning, which is not sent
+ *  back with later turns. */
+function reportedTokens({ output = 0, reasoning = 0 }: Usage): { readonly tokens?: number } {
+  return output > reasoning ? { tokens: output - reasoning } : {}
+}
+
+export function toolTokens(tools: Tools): number {
   return Object.keys(tools).length === 0 ? 0 : estimateTokens(JSON.stringify(specsOf(tools)))
 }
 

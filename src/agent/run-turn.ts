@@ -16,6 +16,7 @@ import {
 } from './history/history.ts'
 import { localMessage } from './history/local-message.ts'
 import { findInterruption, type Interruption } from './interruption.ts'
+import { mergeModelOptions } from './model-options.ts'
 import type { AgentOptions, AgentStore, SendOptions } from './options.ts'
 import type { Recollection } from './recall/recollection.ts'
 import type { AgentEvent, Reply } from './run/events.ts'
@@ -145,11 +146,12 @@ async function continueTurn(
 
 /** Begins a turn, runs `work` in it, and ends it in every case. */
 async function withTurn(
-  agent: AgentState,
+  state: AgentState,
   input: TurnInput,
   otherwise: 'make' | 'find',
   work: (turn: OpenTurn) => Promise<void>,
 ): Promise<Reply> {
+  const agent = { ...state, loop: loopOfTurn(state.loop, input.options) }
   const resolved = await resolve(agent, input.target, otherwise)
   const begun = await begin(agent, resolved, input)
   const progress: TurnProgress = {
@@ -173,6 +175,13 @@ async function withTurn(
   keepLastSeen(agent, resolved, input.target, progress)
   if (failure !== null && !aborted) throw failure.error
   return replyOf(progress, resolved, begun, report)
+}
+
+/** The settings with the model options of one turn. */
+function loopOfTurn(loop: LoopSettings, sending: SendOptions): LoopSettings {
+  const options = mergeModelOptions(loop.options, sending)
+  const reserveOutput = loop.reserveOutput ?? options.maxOutput ?? 0
+  return { ...loop, options, window: { ...loop.window, reserveOutput } }
 }
 
 /** The system prompt of a turn: the agent's own, unless the conversation keeps the one that it began with. */
