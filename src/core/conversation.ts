@@ -1,8 +1,9 @@
 import type { ConversationId, MessageId } from './ids.ts'
 import type { JsonObject } from './json.ts'
 
-/** Decides about the system prompt when a conversation is resumed. See `docs/data-model.md`. */
-export type PromptPolicy = 'rebuild' | 'stored' | 'message'
+/** Which system prompt a resumed conversation uses: `rebuild` the one that the caller supplies again (the
+ *  default), `stored` the one of the prompt record. */
+export type PromptPolicy = 'rebuild' | 'stored'
 
 /** The system prompt of a conversation. It is not a message. */
 export interface PromptRecord {

@@ -53,7 +53,7 @@ export const nullableFields = {
 
 /** The fields of a conversation that have a default. */
 export const settingFields = {
-  promptPolicy: f.wordFrom('rebuild', 'stored', 'message'),
+  promptPolicy: f.wordFrom('rebuild', 'stored'),
   toolResults: checkToolResults,
   metadata: f.jsonObject(65_536),
   tags: f.listOf<string>(checkName),

@@ -28,6 +28,10 @@ const prompt = f.plainObject(
 const erased = { at: ms, by: checkName, reason: f.checkReason }
 const erasure = f.plainObject('must say when, by whom and why', pickFields<Erased>(erased))
 
+/** Files of version 0.1 may have the policy `message`, which meant the same as `stored`. */
+const checkRecordPolicy: FieldCheck = (value, field) =>
+  input.settingFields.promptPolicy(value === 'message' ? 'stored' : value, field)
+
 /** The errors of a draft name the list in which callers give its pieces. */
 const inPieces =
   (check: FieldCheck): FieldCheck =>
@@ -45,7 +49,7 @@ const tables: { readonly [K in Kind]: FieldTable<Omit<RecordOf<K>, 'kind'>> } = 
     ...each(orNull, input.nullableFields),
     parent: orNull(f.plainObject('must be an object', input.checkParent)),
     prompt: orNull(prompt),
-    ...each(required, input.settingFields),
+    ...each(required, { ...input.settingFields, promptPolicy: checkRecordPolicy }),
     activeBranch: checkName,
     tokensUsed: f.checkInt53,
     cost: f.checkCost,

@@ -32,7 +32,8 @@ export function conversationFromRow(row: ShownRow): Conversation {
             conversationId: row.parent_id as ConversationId,
             messageId: row.parent_message as MessageId | null,
           },
-    promptPolicy: row.prompt_policy as Conversation['promptPolicy'],
+    // Stores of version 0.1 may have `message`, which meant the same as `stored`.
+    promptPolicy: row.prompt_policy === 'rebuild' ? 'rebuild' : 'stored',
     prompt: row.prompt_hash === null ? null : { hash: row.prompt_hash, text: row.prompt_text ?? '' },
     toolResults:
       row.tool_results === fullResults ? 'full' : (JSON.parse(row.tool_results) as ToolResultPolicy),

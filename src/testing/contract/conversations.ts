@@ -62,7 +62,7 @@ const patches: readonly [keyof ConversationPatch, unknown, unknown][] = [
   ['model', null, null],
   ['label', 'topic', 'topic'],
   ['label', null, null],
-  ['promptPolicy', 'message', 'message'],
+  ['promptPolicy', 'stored', 'stored'],
   ['promptPolicy', 'rebuild', 'rebuild'],
   ['prompt', 'Be kind.', { hash: sha256Hex('Be kind.'), text: 'Be kind.' }],
   ['prompt', '', { hash: sha256Hex(''), text: '' }],
@@ -250,6 +250,7 @@ export const conversationCases: readonly ContractCase[] = [
     const bad: readonly [string, object][] = [
       ['kind', { kind: 'side' }],
       ['promptPolicy', { promptPolicy: 'forget' }],
+      ['promptPolicy', { promptPolicy: 'message' }],
       ['prompt', { prompt: 7 }],
       ['toolResults', { toolResults: 'half' }],
       ['toolResults', { toolResults: { truncate: -1 } }],
@@ -294,7 +295,7 @@ export const conversationCases: readonly ContractCase[] = [
       tags: ['x'],
       metadata: { n: 2 },
       channel: null,
-      promptPolicy: 'message',
+      promptPolicy: 'rebuild',
     } as const
     const after = await store.updateConversation(ownId, patch)
     assert.deepEqual(after, {

@@ -35,6 +35,17 @@ export const transferCases: readonly ContractCase[] = [
     assert.deepEqual(after, was)
   }),
 
+  it('reads the former prompt policy `message` of a record as `stored`', async ({ store }) => {
+    const id = await fill(store)
+    const records = await recordsOf(store, id)
+    await forget(store, id)
+    const former = records.map(record =>
+      record.kind === 'conversation' ? { ...record, promptPolicy: 'message' } : record,
+    )
+    await writeAll(store, former as StoreRecord[], 'added')
+    assert.equal((await store.getConversation(id)).promptPolicy, 'stored')
+  }),
+
   it('returns records in an order in which they can be written: parents, blobs and messages first', async ({
     store,
   }) => {
