@@ -83,6 +83,7 @@ export type {
   Model,
   ModelAnswer,
   ModelEvent,
+  ModelOptions,
   ModelRequest,
   ToolSpec,
 } from './core/model.ts'

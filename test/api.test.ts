@@ -98,6 +98,7 @@ it('skein/context exports these names', () => {
 it('skein/agent exports these names', () => {
   expect(Object.keys(agent).sort()).toEqual([
     'createAgent',
+    'nextContext',
     'openMcpTools',
     'recallTools',
     'subagent',
@@ -120,7 +121,15 @@ it('skein/ai-sdk exports these names', () => {
 })
 
 it('skein/models exports these names', () => {
-  expect(Object.keys(models).sort()).toEqual(['modelOf', 'openModel', 'plainDialect', 'retried', 'scripted'])
+  expect(Object.keys(models).sort()).toEqual([
+    'modelOf',
+    'openModel',
+    'plainDialect',
+    'priceOf',
+    'pricesAsOf',
+    'retried',
+    'scripted',
+  ])
 })
 
 it('skein/recorder exports these names', () => {

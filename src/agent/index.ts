@@ -7,18 +7,22 @@
 // Start with `agent.ts` (`createAgent`), then `run-turn.ts`, which runs one turn and explains its order.
 // - `run-steps.ts` alternates between `call-model.ts` and tools; `interruption.ts` finds where an interrupted
 //   turn continues
+// - `next-context.ts`: what the next call sends
 // - `run/`: a turn in progress and its events
 // - `history/`: where conversations are kept, in a store or in memory
 // - `tools/`: tools, and how their calls run
 // - `mcp/`: tools of MCP servers; `recall/`: earlier conversations; `subagent.ts`: an agent as a tool
 // May import core, system, context and recorder. It receives a store and a model, and opens neither.
 
+export type { Calibration } from '../context/fit/calibrate.ts'
 export type { Agent } from './agent.ts'
 export { createAgent } from './agent.ts'
 export type { Target } from './history/history.ts'
 export type { McpHttpServer, McpProcessServer, McpServer } from './mcp/mcp-transport.ts'
 export type { McpOptions, McpProblem, McpTools } from './mcp/open-mcp-tools.ts'
 export { openMcpTools } from './mcp/open-mcp-tools.ts'
+export type { NextContextOptions } from './next-context.ts'
+export { nextContext } from './next-context.ts'
 export type { AgentOptions, AgentStore, SendOptions } from './options.ts'
 export type { RecallStore } from './recall/recall-digest.ts'
 export type { RecallToolsOptions } from './recall/recall-tools.ts'

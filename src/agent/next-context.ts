@@ -1,7 +1,8 @@
 import { calibrated, uncalibrated } from '../context/fit/calibrate.ts'
 import { fit } from '../context/fit/fit.ts'
 import { windowOf } from '../context/fit/model-windows.ts'
-import { type ContextReader, type ReadContext, readHistory } from '../context/read-context.ts'
+import { type ReadContext, readHistory } from '../context/read-context.ts'
+import type { ContextReader } from '../context/summary/newest-summary.ts'
 import type { MessageId } from '../core/ids.ts'
 import type { AgentOptions } from './options.ts'
 import { shownTo, toolTokens } from './run-steps.ts'
@@ -19,7 +20,23 @@ export interface NextContextOptions
 }
 
 /** What the next call of an agent with these options sends at a message, without the next question: the same
- *  messages, the same system prompt and the same tools. Throws ContextLengthError. */
+ *  messages, the same system prompt and the same tools. Throws ContextLengthError.
+ *
+ * @example
+ * ```ts
+ * import { openStore } from 'skein'
+ * import { createAgent, nextContext } from 'skein/agent'
+ * import { scripted } from 'skein/models'
+ *
+ * await using store = await openStore(':memory:')
+ * await using agent = createAgent({ store, model: scripted(), system: 'Be brief.' })
+ * const { head } = await agent.ask('talk', 'My name is Ada.')
+ *
+ * const { fitted } = await nextContext(store, head, { model: 'scripted', system: 'Be brief.' })
+ * console.log(fitted.messages.length) // 3
+ * console.log(fitted.tokens.budget) // 102400
+ * ```
+ */
 export async function nextContext(
   reader: ContextReader,
   head: MessageId | null,

@@ -2,7 +2,9 @@ import type { Usage } from '../core/turn.ts'
 
 /** The price of a model, in dollars per million tokens. */
 export interface ModelPrice {
+  /** Input tokens that no cache is involved in. */
   readonly input: number
+  /** Output tokens, including those of reasoning. */
   readonly output: number
   /** Input tokens that the provider reads from its cache. If absent, a call that reads some has no cost. */
   readonly cacheRead?: number
@@ -16,7 +18,7 @@ export interface ModelPrice {
 export const pricesAsOf = '2026-11-16'
 
 /** Published prices of the models that Skein names, for pay-as-you-go calls. Sources: for Anthropic
- *  platform.claude.com/docs/en/about-claude/pricing and the page of each model (cache writes of five minutes);
+ *  platform.claude.com/docs/en/about-claude/pricing and the page of each model (cache writes of 5 minutes);
  *  for OpenAI developers.openai.com/api/docs/pricing; for Google ai.google.dev/gemini-api/docs/pricing (text;
  *  Google charges for the storage of explicit caches only). A model without a source is left out. */
 const prices: Readonly<Record<string, ModelPrice>> = {
@@ -52,7 +54,16 @@ const prices: Readonly<Record<string, ModelPrice>> = {
 }
 
 /** The published price of a model, by provider and name; null if it is not known. A date at the end of the
- *  name is ignored, any other ending is another model. */
+ *  name is ignored, any other ending is another model.
+ *
+ * @example
+ * ```ts
+ * import { priceOf } from 'skein/models'
+ *
+ * console.log(priceOf('openai/gpt-5')?.input) // 1.25
+ * console.log(priceOf('compatible/mine')) // null
+ * ```
+ */
 export function priceOf(model: string): ModelPrice | null {
   const name = model.toLowerCase().replace(/-(20\d{6}|20\d\d-\d\d-\d\d)$/, '')
   return Object.hasOwn(prices, name) ? prices[name]! : null

@@ -25,8 +25,8 @@ import { promptOf } from './prompt.ts'
 import { type RetryPolicy, retried } from './retry.ts'
 import { type ToolNames, toolNames } from './tool-names.ts'
 
-/** How a model of the AI SDK becomes one of ours, and the default options of its calls: those of a request take
- *  precedence. */
+/** How a model of the AI SDK becomes one of ours, and the default options of its calls: those of a request
+ *  take precedence. */
 export interface ModelOfOptions extends ModelOptions {
   /** The id of the model. Default: `<provider>/<model>` of the AI SDK. */
   readonly id?: string
