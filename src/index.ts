@@ -33,7 +33,7 @@ export type {
   PromptRecord,
   ToolResultPolicy,
 } from './core/conversation.ts'
-export type { ErrorCode, Holder, IdCandidate, ThingKind } from './core/errors.ts'
+export type { ErrorCode, Holder, IdCandidate, MisconfiguredPart, ThingKind } from './core/errors.ts'
 export {
   AmbiguousIdError,
   BusyError,
@@ -43,6 +43,7 @@ export {
   ExpiredError,
   InvalidError,
   KeyReusedError,
+  MisconfiguredError,
   MissingKeyError,
   ModelError,
   NotFoundError,
@@ -71,6 +72,7 @@ export type {
   Searcher,
   SearchHit,
   SearchOptions,
+  SearchPage,
   SkippedRow,
   Snippet,
   TextHit,

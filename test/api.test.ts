@@ -25,6 +25,7 @@ it('skein exports these names', () => {
     'ExpiredError',
     'InvalidError',
     'KeyReusedError',
+    'MisconfiguredError',
     'MissingKeyError',
     'ModelError',
     'NotFoundError',

@@ -1,10 +1,10 @@
-import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { userFolder } from '../system/home-folder.ts'
 
 /** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** `~/.config/skein`, or the folder in XDG_CONFIG_HOME. */
 export function configFolder(env: Environment): string {
-  return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'skein')
+  return join(userFolder(env, 'XDG_CONFIG_HOME', '.config'), 'skein')
 }

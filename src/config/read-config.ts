@@ -3,9 +3,9 @@
 // result. May import core only.
 
 import { statSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { InvalidError } from '../core/errors.ts'
+import { homeFolder } from '../system/home-folder.ts'
 import { type Config, conversationDefaults, type ValueSource } from './config.ts'
 import { configFolder, type Environment } from './folder.ts'
 import { type Findings, sectionOf } from './section.ts'
@@ -90,8 +90,8 @@ export function shownPath(file: string, cwd: string, env: Environment): string {
   const levels = relative(dirname(file), cwd).split(sep).filter(Boolean).length
   if (!near.startsWith('..')) return `./${near}`
   if (levels <= 2 && /^(\.\.[/\\])+[^/\\]+$/.test(near)) return near
-  const home = env.HOME || homedir()
-  return file.startsWith(home + sep) ? `~${file.slice(home.length)}` : file
+  const home = homeFolder(env)
+  return home !== null && file.startsWith(home + sep) ? `~${file.slice(home.length)}` : file
 }
 
 interface FoundFiles {

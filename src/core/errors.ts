@@ -14,10 +14,16 @@ export type ErrorCode =
   | 'schema_too_new'
   | 'outcome_unknown'
   | 'unavailable'
+  | 'misconfigured'
   | 'expired'
   | 'model_failed'
   | 'context_length'
   | 'missing_key'
+
+/** The cause of an error, and the next step. */
+interface ErrorDetails extends ErrorOptions {
+  readonly hint?: string | undefined
+}
 
 /** The base class of every error that Skein throws on purpose.
  *
@@ -36,10 +42,13 @@ export type ErrorCode =
 export abstract class SkeinError extends Error {
   /** Identifies the class of the error, also across processes and versions. */
   abstract readonly code: ErrorCode
+  /** The next step for a person, as a sentence. Null if there is nothing to advise. */
+  readonly hint: string | null
 
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(message: string, options: ErrorDetails = {}) {
     super(printable(message), options)
     this.name = new.target.name
+    this.hint = options.hint === undefined ? null : printable(options.hint)
   }
 }
 
@@ -98,8 +107,8 @@ export class KeyReusedError extends SkeinError {
   /** The name or key that is taken. */
   readonly key: string
 
-  constructor(key: string, message: string) {
-    super(message)
+  constructor(key: string, message: string, options: ErrorDetails = {}) {
+    super(message, options)
     this.key = key
   }
 }
@@ -179,7 +188,7 @@ export class AmbiguousIdError extends SkeinError {
   }
 }
 
-/** The disk, or the database's quota, is full. Nothing was written. */
+/** The disk, or the database's quota, is full. Nothing was written. Reading still works. */
 export class StorageFullError extends SkeinError {
   /** Always `storage_full`. */
   readonly code = 'storage_full'
@@ -222,10 +231,46 @@ export class OutcomeUnknownError extends SkeinError {
   readonly code = 'outcome_unknown'
 }
 
-/** The store cannot be reached, or stayed locked for too long. */
+/** The store cannot be reached, or stayed locked for too long. A retry may succeed. */
 export class UnavailableError extends SkeinError {
   /** Always `unavailable`. */
   readonly code = 'unavailable'
+  /** The process that holds the lock of an SQLite file, if it is known. */
+  readonly pid: number | null
+
+  constructor(message: string, options: ErrorDetails & { readonly pid?: number | null } = {}) {
+    super(message, options)
+    this.pid = options.pid ?? null
+  }
+}
+
+/** The part of the installation that prevents a store from working. `node`: the version of Node is too old.
+ *  `package`: an optional package is missing. `path`: the file cannot be opened or created there. `login`:
+ *  the server refused the role or its password. `database`: the database does not exist. `permission`: the
+ *  role may not do this. `pooler`: a connection pooler loses prepared statements. `tables`: tables with
+ *  Skein's names have other columns. */
+export type MisconfiguredPart =
+  | 'node'
+  | 'package'
+  | 'path'
+  | 'login'
+  | 'database'
+  | 'permission'
+  | 'pooler'
+  | 'tables'
+
+/** The installation or the database has to be changed before the store works: a retry alone cannot succeed.
+ *  `hint` says what to change. */
+export class MisconfiguredError extends SkeinError {
+  /** Always `misconfigured`. */
+  readonly code = 'misconfigured'
+  /** What has to be changed. */
+  readonly part: MisconfiguredPart
+
+  constructor(part: MisconfiguredPart, message: string, options: ErrorDetails = {}) {
+    super(message, options)
+    this.part = part
+  }
 }
 
 /** The lease expired and another process took over: the caller may no longer write this turn or summary. */

@@ -332,6 +332,7 @@ function isStorageTrouble(error: unknown): boolean {
   if (!(error instanceof SkeinError)) return true
   switch (error.code) {
     case 'unavailable':
+    case 'misconfigured':
     case 'storage_full':
     case 'read_only':
     case 'outcome_unknown':

@@ -9,6 +9,8 @@
 import { InvalidError } from '../core/errors.ts'
 import type { Store } from '../core/ports.ts'
 import type { Source } from '../core/source.ts'
+import { requireNode } from '../system/version.ts'
+import { parseTarget } from './check/target.ts'
 
 /** Options of `openStore`. */
 export interface OpenOptions {
@@ -21,7 +23,8 @@ export interface OpenOptions {
 }
 
 /** Opens a store and owns it: the caller must call `close()`. The target is the path of an SQLite file
- *  (created if missing), `:memory:`, or a `postgres://` URL.
+ *  (created if missing), `:memory:`, a `file:` or `sqlite:` URL, or a `postgres://` URL. Other URLs are
+ *  refused with InvalidError. Throws MisconfiguredError if Node is older than 22.14.
  *
  * @example
  * ```ts
@@ -39,19 +42,21 @@ export interface OpenOptions {
  * ```
  */
 export async function openStore(target: string, options: OpenOptions = {}): Promise<Store> {
-  if (typeof target !== 'string' || target === '') {
-    throw new InvalidError('target', 'must be a file, :memory: or a postgres:// URL')
-  }
+  requireNode()
+  const found = parseTarget(target)
   // Loaded lazily, so that neither driver costs the users of the other anything.
   const { source, durability, tenant } = options
-  if (/^postgres(ql)?:\/\//.test(target)) {
+  if (found.engine === 'postgres') {
     if (durability !== undefined)
       throw new InvalidError('durability', 'is for SQLite: PostgreSQL has its own settings')
     const { openPostgresStore } = await import('./postgres/index.ts')
-    return openPostgresStore(target, { ...(source && { source }), ...(tenant !== undefined && { tenant }) })
+    return openPostgresStore(found.url, {
+      ...(source && { source }),
+      ...(tenant !== undefined && { tenant }),
+    })
   }
   if (tenant !== undefined)
     throw new InvalidError('tenant', 'is for PostgreSQL: an SQLite file has one tenant')
   const { openSqliteStore } = await import('./sqlite/index.ts')
-  return openSqliteStore(target, { ...(source && { source }), ...(durability && { durability }) })
+  return openSqliteStore(found.path, { ...(source && { source }), ...(durability && { durability }) })
 }

@@ -9,6 +9,7 @@ import {
   ExpiredError,
   InvalidError,
   KeyReusedError,
+  MisconfiguredError,
   MissingKeyError,
   ModelError,
   NotFoundError,
@@ -53,6 +54,10 @@ const examples: Record<ErrorCode, readonly [SkeinError, string]> = {
   ],
   outcome_unknown: [new OutcomeUnknownError('the connection broke'), 'the connection broke'],
   unavailable: [new UnavailableError('the store is locked'), 'the store is locked'],
+  misconfigured: [
+    new MisconfiguredError('node', 'this is Node 20.1.0: Skein needs Node 22.14 or newer'),
+    'this is Node 20.1.0: Skein needs Node 22.14 or newer',
+  ],
   expired: [new ExpiredError('the lease ran out'), 'the lease ran out'],
   model_failed: [new ModelError('openai/gpt-5', 'too many requests'), 'openai/gpt-5: too many requests'],
   context_length: [new ContextLengthError('too much was said'), 'too much was said'],
@@ -73,6 +78,12 @@ describe('every error', () => {
       expect(error.stack).toContain(error.name)
     },
   )
+
+  it('has the next step in its hint, or null', () => {
+    const error = new UnavailableError('the store is locked', { hint: 'Try\nagain', pid: 42 })
+    expect(error).toMatchObject({ hint: 'Try\\u000aagain', pid: 42 })
+    expect(new UnavailableError('the store is locked')).toMatchObject({ hint: null, pid: null })
+  })
 
   it('keeps its cause', () => {
     const cause = new Error('SQLITE_FULL')
@@ -121,6 +132,7 @@ describe('the message of an error', () => {
     new CorruptError(hostile),
     new OutcomeUnknownError(hostile),
     new UnavailableError(hostile),
+    new MisconfiguredError('path', hostile),
     new ExpiredError(hostile),
   ]
 

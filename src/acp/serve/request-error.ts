@@ -18,6 +18,7 @@ const codes: Readonly<Record<ErrorCode, number>> = {
   schema_too_new: internalError,
   outcome_unknown: internalError,
   unavailable: internalError,
+  misconfigured: internalError,
   expired: internalError,
   model_failed: internalError,
   context_length: internalError,

@@ -17,6 +17,7 @@ export const exitCodeOf: Readonly<Record<ErrorCode, number>> = {
   schema_too_new: exitCode.failure,
   outcome_unknown: exitCode.failure,
   unavailable: exitCode.failure,
+  misconfigured: exitCode.failure,
   expired: exitCode.conflict,
   model_failed: exitCode.failure,
   context_length: exitCode.failure,

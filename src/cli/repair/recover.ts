@@ -14,7 +14,7 @@ import { formatInteger, plural } from '../output/number.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
 import { shortenId, shortestIdLength } from '../output/short-id.ts'
 import { formatDuration } from '../output/time.ts'
-import { isServerUrl } from '../store/store-location.ts'
+import { locate } from '../store/store-location.ts'
 
 /** The number of losses to print. `--json` prints all. */
 const mostListed = 20
@@ -22,9 +22,9 @@ const mostListed = 20
 /** `skein recover`: copies the intact part of a damaged file into a new one. Exit 1 if anything is lost. */
 export const recoverCommand: CommandHandler = async (args, context) => {
   const named = args.arguments[0]
-  const damaged = named === undefined ? context.location().target : resolve(context.cwd, named)
-  if (isServerUrl(damaged))
-    throw new UsageError('recover is for SQLite files', 'For PostgreSQL: a backup of the server')
+  const { target: damaged, isFile } =
+    named === undefined ? context.location() : locate(named, context.cwd, 'file')
+  if (!isFile) throw new UsageError('recover is for SQLite files', 'For PostgreSQL: a backup of the server')
   if (!existsSync(damaged)) throw new UsageError(`there is no file ${damaged}`)
   const to = resolve(context.cwd, textOption(args, 'output') ?? besides(damaged))
   const there = lstatSync(to, { throwIfNoEntry: false })

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { parseTarget } from '../../stores/check/target.ts'
+import { userFolder } from '../../system/home-folder.ts'
 import { tildify } from '../output/tildify.ts'
 
 /** The location of a command's store, and why it was chosen. */
@@ -20,11 +21,9 @@ export function findStore(
   env: Readonly<Record<string, string | undefined>>,
   cwd: string,
 ): StoreLocation {
-  const named = given || env.SKEIN_DB
-  if (named) {
-    const isFile = !isServerUrl(named) && named !== ':memory:'
-    return { target: isFile ? resolve(cwd, named) : named, isFile, kind: 'given', project: null }
-  }
+  // An empty variable counts as not set; an empty option is a mistake.
+  if (given !== undefined) return { ...locate(given, cwd, '--db'), kind: 'given', project: null }
+  if (env.SKEIN_DB) return { ...locate(env.SKEIN_DB, cwd, 'SKEIN_DB'), kind: 'given', project: null }
   for (let folder = cwd; ; folder = dirname(folder)) {
     const file = join(folder, '.skein', 'conversations.db')
     if (existsSync(file)) return { target: file, isFile: true, kind: 'project', project: folder }
@@ -33,13 +32,18 @@ export function findStore(
   return { target: join(dataFolder(env), 'conversations.db'), isFile: true, kind: 'user', project: null }
 }
 
-export function isServerUrl(target: string): boolean {
-  return /^postgres(ql)?:\/\//.test(target)
+/** The store that a user names in `field`: a file with its full path, a URL or `:memory:`. Throws
+ *  InvalidError. */
+export function locate(named: string, cwd: string, field: string): Pick<StoreLocation, 'target' | 'isFile'> {
+  const found = parseTarget(named, field)
+  if (found.engine === 'postgres') return { target: found.url, isFile: false }
+  const isFile = found.path !== ':memory:'
+  return { target: isFile ? resolve(cwd, found.path) : found.path, isFile }
 }
 
 /** `~/.local/share/skein`, or below XDG_DATA_HOME. */
 export function dataFolder(env: Readonly<Record<string, string | undefined>>): string {
-  return join(env.XDG_DATA_HOME || join(env.HOME || homedir(), '.local', 'share'), 'skein')
+  return join(userFolder(env, 'XDG_DATA_HOME', '.local/share'), 'skein')
 }
 
 /** The path of a store that will be created; null if it exists. */
@@ -50,8 +54,8 @@ export function newStorePath({ location, env }: Located): string | null {
 
 /** The location to print: a URL without its password; a file with `~` for people and in full for programs. */
 export function shownLocation({ location, env, json }: Located & { readonly json: boolean }): string {
-  const { target } = location()
-  if (!URL.canParse(target) || !target.includes('://')) return json ? target : tildify(target, env)
+  const { target, isFile } = location()
+  if (isFile || target === ':memory:') return json ? target : tildify(target, env)
   const url = new URL(target)
   if (url.password) url.password = '***'
   for (const name of [...url.searchParams.keys()]) {

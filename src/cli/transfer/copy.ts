@@ -1,5 +1,4 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { ConversationReader, Lister } from '../../core/ports.ts'
 import type { RecordMover, UnreadableRecord } from '../../core/record.ts'
 import { type RecordTally, type SourcedRecord, takeIn } from '../../core/take-in.ts'
@@ -11,7 +10,7 @@ import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
 import { formatDuration } from '../output/time.ts'
-import { isServerUrl } from '../store/store-location.ts'
+import { locate, type StoreLocation } from '../store/store-location.ts'
 import { conversationIds } from './conversation-ids.ts'
 import { recordName } from './import.ts'
 import { printSomeNotes, printUnreadable, tallyJson, transferText } from './transfer-text.ts'
@@ -28,13 +27,12 @@ interface Copied {
 
 /** `skein copy`: copies conversations between stores of any kind. Existing records are left alone. */
 export const copyCommand: CommandHandler = async (args, context) => {
-  const [from, to] = args.arguments.map(name => targetOf(name, context.cwd)) as [string, string]
-  if (!isServerUrl(from) && !existsSync(from))
-    throw new UsageError(`there is no store at ${args.arguments[0]}`)
+  const [from, to] = args.arguments.map(name => locate(name, context.cwd, 'store')) as [Located, Located]
+  if (from.isFile && !existsSync(from.target)) throw new UsageError(`there is no store at ${from.target}`)
   if (isSame(from, to)) throw new UsageError('that is one store, not two', 'Name another to copy to')
   using stop = stopOnInterrupt(context)
-  await using source = await openStore(from)
-  await using target = await openStore(to)
+  await using source = await openStore(from.target)
+  await using target = await openStore(to.target)
   const copied = await copyAll(context, source, target, textOptions(args, 'only'), stop.signal)
   if (context.json) context.out.line(JSON.stringify(jsonOf(copied)))
   else tell(context, copied)
@@ -81,13 +79,12 @@ async function copyAll(
   }
 }
 
-function targetOf(name: string, cwd: string): string {
-  return isServerUrl(name) ? name : resolve(cwd, name)
-}
+type Located = Pick<StoreLocation, 'target' | 'isFile'>
 
-function isSame(from: string, to: string): boolean {
-  if (from === to) return true
-  return !isServerUrl(from) && !isServerUrl(to) && existsSync(to) && realpathSync(from) === realpathSync(to)
+function isSame(from: Located, to: Located): boolean {
+  if (from.target === to.target) return true
+  if (!from.isFile || !to.isFile || !existsSync(to.target)) return false
+  return realpathSync(from.target) === realpathSync(to.target)
 }
 
 function jsonOf({ tally, conversations, unreadable, refused, notes, ms }: Copied) {

@@ -23,7 +23,7 @@ const narrow: readonly (readonly [folder: string, allowed: readonly string[]])[]
 
 /** `cli` uses a store through its port. These files open one, or do maintenance below the port. */
 const storeEntryPoints = [
-  /^src\/stores\/open\.ts$/,
+  /^src\/stores\/(open|check\/target)\.ts$/,
   /^src\/stores\/(sqlite|postgres)\/index\.ts$/,
   /^src\/stores\/sqlite\/(backup|migrate|shred|recover\/recover-file)\.ts$/,
 ]

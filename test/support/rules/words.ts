@@ -11,6 +11,8 @@ const allowed = [
     /^bench\/(rows\/acp|acp-agent)\.ts$/,
   ],
   /^scripts\/agents\//,
+  // The name of a mode of connection poolers.
+  /^stores\/postgres\/(errors|refusals\.test)\.ts$/,
 ]
 
 /** These files are about the word itself, or list names of other files. */
