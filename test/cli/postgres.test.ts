@@ -87,9 +87,15 @@ describe('on PostgreSQL', () => {
     const { stdout } = await here.skein(['config', '--db', 'postgres://ada:secret@localhost:1/x', '--json'])
     expect(stdout).toContain('ada:***@localhost')
     expect(stdout).not.toContain('secret')
-    const gone = await here.skein(['ls', '--db', 'postgres://ada:secret@localhost:1/x'])
+    const gone = await here.skein(['ls', '--db', 'POSTGRES://ada:secret@localhost:1/x'])
     expect(gone.code).toBe(1)
     expect(gone.stderr).toMatch(/^skein: [^\n]*skein doctor\n$/)
+    expect(gone.stderr).toContain('Is the server running?')
     expect(gone.stderr).not.toContain('secret')
+    const doctor = await here.skein(['doctor', '--db', 'postgres://ada:secret@localhost:1/x'])
+    expect(doctor.stdout).toContain(
+      '✗ store    postgres://ada:***@localhost:1/x: PostgreSQL cannot be reached',
+    )
+    expect(doctor.stdout + doctor.stderr).not.toContain('secret')
   })
 })

@@ -38,6 +38,8 @@ interface Binaries {
 }
 
 const role = 'skein_test'
+/** A role with the password `let me in` and without any rights. */
+const guest = 'skein_guest'
 
 // Of the caller's variables, the server gets the path and the time zone. C: its messages are matched below.
 const environment = { PATH: process.env.PATH, TZ: process.env.TZ, LC_ALL: 'C' }
@@ -180,9 +182,10 @@ function initialise(binaries: Binaries, data: string, identity: Identity): void 
   // Only this single-user server takes statements of the superuser: pg_hba.conf refuses it later.
   execFileSync(binaries.postgres, ['--single', '-D', data, ...settings({ fsync: 'off' }), 'postgres'], {
     ...run,
-    input: `create role ${role} login createdb\ncreate database skein owner ${role} template template0\n`,
+    input: `create role ${role} login createdb\ncreate role ${guest} login password 'let me in'
+create database skein owner ${role} template template0\n`,
   })
-  writeFileSync(join(data, 'pg_hba.conf'), `local all ${role} trust\n`)
+  writeFileSync(join(data, 'pg_hba.conf'), `local all ${role} trust\nlocal all ${guest} scram-sha-256\n`)
 }
 
 /**

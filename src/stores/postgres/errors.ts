@@ -1,6 +1,7 @@
 import {
   CorruptError,
   InvalidError,
+  MisconfiguredError,
   OutcomeUnknownError,
   ReadOnlyError,
   SkeinError,
@@ -8,39 +9,121 @@ import {
   UnavailableError,
 } from '../../core/errors.ts'
 
-/** Translates an error of pg into one of ours. Unknown errors are returned unchanged. */
+/** Translates an error of pg into one of ours. Errors that come from neither the server nor the network are
+ *  returned unchanged. No message of the server contains a password. */
 export function translate(error: unknown): unknown {
   if (error instanceof SkeinError || !(error instanceof Error)) return error
-  const options = { cause: error }
+  if (isBroken(error)) return unreachable(error)
+  // pg checks the password itself before it sends it.
+  if (/^SASL: .*password/.test(error.message)) return refusedLogin(error)
   const state = stateOf(error)
-  if (isBroken(error)) {
-    return new UnavailableError(`PostgreSQL cannot be reached: ${error.message}`, options)
-  }
+  return state === null ? error : translateState(error, state)
+}
+
+function translateState(cause: Error, state: string): SkeinError {
+  const { message } = cause
   switch (state) {
+    case '28000': // invalid_authorization_specification
+    case '28P01': // invalid_password
+      return refusedLogin(cause)
+    case '3D000': // invalid_catalog_name
+      return new MisconfiguredError('database', message, {
+        cause,
+        hint: `Create it: createdb ${named(message)}`,
+      })
+    case '42501': // insufficient_privilege
+      return new MisconfiguredError('permission', message, { cause, hint: rightsHint })
+    case '26000': // invalid_sql_statement_name
+    case '42P05': // duplicate_prepared_statement
+    case '25P02': // in_failed_sql_transaction
+      return new MisconfiguredError('pooler', `a connection pooler mixes up the connections: ${message}`, {
+        cause,
+        hint: poolerHint,
+      })
+    case '3F000': // invalid_schema_name
+    case '42P01': // undefined_table
+    case '42703': // undefined_column
+    case '42P07': // duplicate_table
+    case '42P06': // duplicate_schema
+      return new MisconfiguredError('tables', `the tables in the schema skein are not Skein's: ${message}`, {
+        cause,
+        hint: 'Restore the schema skein from a backup, or use another database',
+      })
     case '53100': // disk_full
-      return new StorageFullError('the database server has no space left: nothing was written', options)
+      return new StorageFullError('the disk of the database server is full', {
+        cause,
+        hint: 'Nothing was written. Free some space on the server',
+      })
     case '25006': // read_only_sql_transaction
-      return new ReadOnlyError('the store can be read but not written', options)
+      return new ReadOnlyError('the database is read-only', {
+        cause,
+        hint: 'Connect to the primary server. A standby can only be read',
+      })
     case 'XX001': // data_corrupted
     case 'XX002': // index_corrupted
-      return new CorruptError(`the database is damaged: ${error.message}`, options)
+      return new CorruptError(`the database is damaged: ${message}`, {
+        cause,
+        hint: 'Restore the database from a backup',
+      })
     case '55P03': // lock_not_available
     case '57014': // query_canceled, by a time limit
-      return new UnavailableError('the store took too long to answer', options)
+      return new UnavailableError('the store took too long to answer', { cause, hint: retryHint })
     case '22003': // numeric_value_out_of_range
     case '22021': // character_not_in_repertoire
     case '22P02': // invalid_text_representation
     case '22P05': // untranslatable_character
-      return new InvalidError('value', error.message)
+    case '54000': // program_limit_exceeded
+      return new InvalidError('value', message)
     default:
-      return error
+      // Class 23: a constraint that our own statements never break. 23505 is a race that was lost too often.
+      return state.startsWith('23') && state !== '23505'
+        ? new CorruptError(`the database has contradictory rows: ${message}`, { cause, hint: 'skein verify' })
+        : new UnavailableError(`PostgreSQL failed: ${message} (${state})`, { cause, hint: retryHint })
   }
+}
+
+const retryHint = 'Try again, or: skein doctor'
+
+const rightsHint =
+  'Let the owner of the database run skein migrate once. Then: GRANT USAGE ON SCHEMA skein TO the role, ' +
+  'and GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA skein TO it'
+
+const poolerHint =
+  'Connect to the server directly, or use the pooler in session mode. PgBouncer 1.21 or newer also works in ' +
+  'transaction mode with max_prepared_statements'
+
+function refusedLogin(cause: Error): MisconfiguredError {
+  return new MisconfiguredError('login', `PostgreSQL refused the login: ${cause.message}`, {
+    cause,
+    hint: 'Check the user and the password in the URL, and pg_hba.conf on the server',
+  })
+}
+
+/** The first name in quotes. */
+function named(message: string): string {
+  return /"(.+?)"/.exec(message)?.[1] ?? '<name>'
+}
+
+function unreachable(cause: Error): UnavailableError {
+  const code = 'code' in cause ? String(cause.code) : ''
+  // Node tries all addresses of a host and reports them together, with an empty message.
+  const why = cause.message || (cause instanceof AggregateError ? String(cause.errors[0]?.message) : code)
+  const hint =
+    code === 'ENOTFOUND' || code.startsWith('EAI_')
+      ? 'Check the host in the URL. Then: skein doctor'
+      : code === 'ECONNREFUSED' || code === 'ENOENT'
+        ? 'Is the server running? Check the host and the port. Then: skein doctor'
+        : retryHint
+  return new UnavailableError(`PostgreSQL cannot be reached: ${why}`, { cause, hint })
 }
 
 /** Translates an error that came after a commit was sent: its outcome may be unknown. */
 export function translateCommit(error: unknown): unknown {
   if (!(error instanceof Error) || !isBroken(error)) return translate(error)
-  return new OutcomeUnknownError('the connection broke after the commit was sent', { cause: error })
+  return new OutcomeUnknownError('the connection broke after the commit was sent', {
+    cause: error,
+    hint: 'Try again with the same turn key',
+  })
 }
 
 /** Whether the whole transaction may be run again: after a deadlock, or after a lost race for a unique key,
@@ -58,6 +141,13 @@ export function isBroken(error: unknown): boolean {
   if (state === null) return isOfNetwork(error)
   // Class 08: connection errors. 57P0x: the server ends connections. 53300: too many connections.
   return state.startsWith('08') || /^57P0[1-5]$/.test(state) || state === '53300'
+}
+
+/** Whether the connection lost its prepared statements, or is in the transaction of another client. */
+export function isMixedUp(error: unknown): boolean {
+  return error instanceof MisconfiguredError
+    ? error.part === 'pooler'
+    : ['26000', '42P05', '25P02'].includes(stateOf(error) ?? '')
 }
 
 /** The SQLSTATE that pg sets on a server's error. */

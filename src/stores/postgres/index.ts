@@ -3,10 +3,12 @@
  * `postgresStore` borrows a pool.
  */
 import { checkName } from '../../core/check.ts'
-import { SchemaTooNewError, UnavailableError } from '../../core/errors.ts'
+import { InvalidError, MisconfiguredError, SchemaTooNewError } from '../../core/errors.ts'
 import type { Store } from '../../core/ports.ts'
 import type { Source } from '../../core/source.ts'
 import { systemSource } from '../../system/source.ts'
+import { requireNode } from '../../system/version.ts'
+import { parseTarget } from '../check/target.ts'
 import { storeOver } from '../store/store-over.ts'
 import { postgresEngine } from './engine.ts'
 import { migrateDatabase, newestVersion, schemaVersion } from './migrate.ts'
@@ -60,16 +62,20 @@ export interface BorrowPostgresOptions extends PostgresOptions {
  * ```
  */
 export async function openPostgresStore(url: string, options: OpenPostgresOptions = {}): Promise<Store> {
+  requireNode()
   const tenant = tenantOf(options)
+  const connectionString = checkUrl(url)
   const { Pool } = await loadPg()
   const pool = new Pool({
-    connectionString: url,
+    connectionString,
     fallback_application_name: 'skein',
     max: 10,
     // One connection stays open, so that no idle timer is set and cleared between the appends of a single
     // writer.
     min: 1,
     connectionTimeoutMillis: 10_000,
+    // A store that is never closed must not keep its process alive.
+    allowExitOnIdle: true,
     keepAlive: true,
     ...options.pool,
   })
@@ -102,17 +108,30 @@ export async function openPostgresStore(url: string, options: OpenPostgresOption
  * ```
  */
 export async function postgresStore(pool: PostgresPool, options: BorrowPostgresOptions = {}): Promise<Store> {
+  requireNode()
   const tenant = tenantOf(options)
   if (options.schema === 'check') await check(pool)
   else await migrateDatabase(pool)
   return over(pool, tenant, options, async () => {})
 }
 
+/** Returns the URL. A path of a socket is left to pg. */
+function checkUrl(url: string): string {
+  if (typeof url === 'string' && /^(\/(?!\/)|socket:)/.test(url)) return url
+  const target = parseTarget(url, 'url')
+  if (target.engine === 'postgres') return target.url
+  throw new InvalidError('url', 'is not a postgres:// URL')
+}
+
 async function check(pool: PostgresPool): Promise<void> {
   const found = await schemaVersion(pool)
   if (found === newestVersion) return
   if (found > newestVersion) throw new SchemaTooNewError(found, newestVersion)
-  throw new UnavailableError(`the database has schema version ${found}, version ${newestVersion} is needed`)
+  throw new MisconfiguredError(
+    'tables',
+    `the database has schema version ${found}, version ${newestVersion} is needed`,
+    { hint: 'Run: skein migrate --db <url>' },
+  )
 }
 
 function over(
@@ -136,6 +155,9 @@ async function loadPg(): Promise<typeof import('pg')> {
   try {
     return await import('pg')
   } catch (cause) {
-    throw new UnavailableError('PostgreSQL needs the package pg: npm install pg', { cause })
+    throw new MisconfiguredError('package', 'PostgreSQL needs the package pg', {
+      cause,
+      hint: 'Install it: npm install pg',
+    })
   }
 }

@@ -1,6 +1,6 @@
 import { statementChannel } from '../../system/debug.ts'
 import { type BatchResult, runBatch } from './batch.ts'
-import { isBroken, translate } from './errors.ts'
+import { isBroken, isMixedUp, translate } from './errors.ts'
 import type { BoundStatement } from './prepared.ts'
 
 /** The part of pg's client that we use. */
@@ -66,7 +66,7 @@ export async function withConnection<T>(
       spoil: onError,
     })
   } catch (error) {
-    if (isBroken(error)) spoilt = true
+    if (isBroken(error) || isMixedUp(error)) spoilt = true
     throw error
   } finally {
     warnings = []
