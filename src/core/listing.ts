@@ -179,6 +179,13 @@ export interface SearchHit {
   readonly snippet: Snippet
 }
 
+/** The hits of a search. */
+export interface SearchPage extends Page<SearchHit> {
+  /** False if the newest messages were not searched: they could not be indexed, because the store is
+   *  read-only or its disk is full. */
+  readonly isComplete: boolean
+}
+
 /** Searches messages. */
 export interface Searcher {
   /** Finds messages, including every message acknowledged before the call, by any process. Throws
@@ -197,5 +204,5 @@ export interface Searcher {
    * // Staging: The websocket drops at 02:00.
    * ```
    */
-  search(query: string, options?: SearchOptions): Promise<Page<SearchHit>>
+  search(query: string, options?: SearchOptions): Promise<SearchPage>
 }

@@ -131,5 +131,6 @@ it('control: gives errors to processes that do not wait', { timeout: 90_000 }, a
   const errors = accounts.flatMap(one => one.errors)
   note('errors', errors.length)
   expect(errors.length).toBeGreaterThan(0)
-  expect(new Set(errors)).toEqual(new Set(['UnavailableError: the store stayed locked by another process']))
+  expect(errors.length).toBeGreaterThan(0)
+  for (const error of errors) expect(error).toMatch(/^UnavailableError: another process .*is using the store/)
 })

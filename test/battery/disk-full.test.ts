@@ -1,3 +1,4 @@
+import { copyFileSync } from 'node:fs'
 import BetterSqlite3 from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { MessageId } from '../../src/core/ids.ts'
@@ -6,6 +7,7 @@ import { collectPages } from '../../src/core/pages.ts'
 import { pathOf } from '../../src/core/path.ts'
 import type { BranchInConversation, Store } from '../../src/core/ports.ts'
 import { beginTurn, type Trouble } from '../../src/recorder/index.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { appendTexts, holder, say } from '../../src/testing/contract/build.ts'
 import { importAll } from './an-import.ts'
 import { note } from './note.ts'
@@ -157,6 +159,42 @@ describe.each(disks)('$name when it is full', ({ make, impossible }) => {
     expect(said).toEqual(['Tell me everything.', `Everything: ${large.repeat(4)}`])
   })
 })
+
+const noTmpfs = whyNoTmpfs()
+it.skipIf(noTmpfs !== null)(
+  `a store that is opened on a full disk can be read, also after a crash, and written when there is space${noTmpfs ? `: ${noTmpfs}` : ''} (R4)`,
+  async () => {
+    const { file, store, fillUp, free } = await smallTmpfs()
+    const { branch } = await store.create({ key: 'k' })
+    const { head } = await store.append(branch, null, [say('one')])
+    // As a crash leaves the files: the words are only in the write-ahead log, and the shared memory is gone.
+    const crashed = file.replace('a.db', 'crashed.db')
+    for (const end of ['', '-wal']) copyFileSync(file + end, crashed + end)
+    await store.close()
+    fillUp()
+    for (const path of [file, crashed]) {
+      await using other = await openSqliteStore(path)
+      expect((await pathOf(other, head)).map(textOf)).toEqual(['one'])
+      expect(await other.search('one')).toMatchObject({ items: [], isComplete: false })
+      for (let i = 0; i < 3; i++) {
+        await expect(other.append(branch, head, [say('two')])).rejects.toMatchObject({
+          ...full,
+          message: `the disk is full: ${path}`,
+        })
+      }
+    }
+    await using waiting = await openSqliteStore(file)
+    await using closed = await openSqliteStore(crashed)
+    await closed.close()
+    free()
+    const writes = ['two', 'three'].map(text =>
+      waiting.append(branch, head, [say(text)], { onConflict: 'fork' }),
+    )
+    expect((await Promise.all(writes)).map(({ outcome }) => outcome)).toEqual(['appended', 'forked'])
+    expect(await waiting.search('one')).toMatchObject({ items: [{}], isComplete: true })
+    await expect(closed.append(branch, head, [say('two')])).rejects.toMatchObject({ code: 'unavailable' })
+  },
+)
 
 it('control: loses writes that were acknowledged before they were stored', async () => {
   const { store } = await limitedFile()

@@ -77,8 +77,8 @@ describe.each(size({ gate: cases.slice(0, 1), full: cases }))('a store whose %s 
       expect(code, writing[i]!.join(' ')).toBe(1)
       if (writing[i]![0] !== 'hello') {
         expect(stdout).toBe('')
-        expect(stderr).toMatch(/^skein: the store can be read but not written.*\n$/)
-      } else expect(stderr).toMatch(/read but not written[\s\S]*! not everything could be saved/)
+        expect(stderr).toMatch(/^skein: the store is read-only: \S+\.db\. \S+ belongs to another user\n$/)
+      } else expect(stderr).toMatch(/store is read-only[\s\S]*! not everything could be saved/)
     }
     expect(bytesOf(here)).toBe(before)
     allow()

@@ -4,6 +4,8 @@ import { createRequire } from 'node:module'
 
 /** A write lock on a SQLite file, held by another process. */
 export interface FileLock extends Disposable {
+  /** The process that holds the lock. */
+  readonly pid: number
   release(): Promise<void>
 }
 
@@ -19,6 +21,7 @@ export async function lockFile(file: string): Promise<FileLock> {
   const child = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] })
   await once(child.stdout, 'data')
   return {
+    pid: child.pid!,
     async release() {
       const gone = once(child, 'exit')
       child.stdin.write('release\n')

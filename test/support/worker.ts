@@ -15,7 +15,12 @@ export type Request = { readonly n: number } & (
 export interface Reply {
   readonly n: number
   readonly value?: unknown
-  readonly error?: { readonly name: string; readonly code?: string; readonly message: string }
+  readonly error?: {
+    readonly name: string
+    readonly code?: string
+    readonly message: string
+    readonly hint?: string | null
+  }
 }
 
 /** A separate process with its own store, controlled by messages. It ends with its parent. */
@@ -24,7 +29,7 @@ let store: Store | undefined
 process.on('message', (request: Request) => {
   answer(request).then(
     value => reply({ n: request.n, value }),
-    ({ name, code, message }) => reply({ n: request.n, error: { name, code, message } }),
+    ({ name, code, message, hint }) => reply({ n: request.n, error: { name, code, message, hint } }),
   )
 })
 process.on('disconnect', () => process.exit())

@@ -1,5 +1,13 @@
 import { errorText } from '../../core/error-text.ts'
-import { AmbiguousIdError, NotFoundError, SkeinError } from '../../core/errors.ts'
+import {
+  AmbiguousIdError,
+  BusyError,
+  type Holder,
+  InvalidError,
+  MisconfiguredError,
+  NotFoundError,
+  SkeinError,
+} from '../../core/errors.ts'
 import type { Output } from '../output/output.ts'
 import { exitCode, exitCodeOf } from './exit-code.ts'
 import { UsageError } from './usage-error.ts'
@@ -41,9 +49,16 @@ export function errorReport(error: unknown): ErrorReport {
 function messageOf(error: SkeinError): string {
   const isUnknownId = error instanceof NotFoundError && error.kind === 'id'
   if (isUnknownId) return `no message or conversation ${error.id.slice(0, 100)}`
-  return error instanceof AmbiguousIdError
-    ? `${error.prefix} is ${error.candidates.length} things`
-    : error.message
+  if (error instanceof AmbiguousIdError) return `${error.prefix} matches ${error.candidates.length} ids`
+  if (error instanceof InvalidError && error.field === 'id') return error.message.replace(/^id: /, '')
+  return error instanceof BusyError && error.holder ? busyText(error, error.holder) : error.message
+}
+
+/** `another process (pid 4121 on desk) holds branch "main" for at most 25 s`. */
+function busyText({ what, leaseUntil }: BusyError, { pid, host }: Holder): string {
+  const seconds = leaseUntil === null ? 0 : Math.ceil((leaseUntil.getTime() - Date.now()) / 1_000)
+  const until = seconds > 0 ? ` for at most ${seconds} s` : ''
+  return `another process (pid ${pid} on ${host.split('/', 1)[0]}) holds ${what}${until}`
 }
 
 function hintFor(error: SkeinError): string {
@@ -51,18 +66,23 @@ function hintFor(error: SkeinError): string {
     case 'not_found':
       return 'skein ls lists what is there, skein search finds what was said'
     case 'ambiguous_id':
-      return 'Say more of it'
+      return 'Type more characters'
     case 'missing_key':
       return 'Without a key: -m scripted'
     case 'busy':
-    case 'unavailable':
       return 'Try again, or: skein doctor'
-    case 'read_only':
-      return 'Reading works'
+    case 'unavailable':
+      return error.hint ?? 'Try again, or: skein doctor'
+    case 'key_reused':
+      return error.hint === null ? '' : `${error.hint}, or continue that one with -c`
+    case 'misconfigured':
+      return error instanceof MisconfiguredError && error.part === 'path'
+        ? 'Use another place: --db <file>'
+        : (error.hint ?? '')
     case 'schema_too_new':
-      return 'Nothing was changed'
+      return 'Nothing was changed. Update: npm i -g skein'
     default:
-      return ''
+      return error.hint ?? ''
   }
 }
 

@@ -8,7 +8,7 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { collapseSpaces } from '../output/cut.ts'
 import { modelName } from '../output/model-name.ts'
 import { formatInteger, plural } from '../output/number.ts'
-import { printJson, printLines, printNote, tsvField } from '../output/print.ts'
+import { noteLine, printJson, printLines, printNote, tsvField } from '../output/print.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { tildify } from '../output/tildify.ts'
 import { wrap } from '../output/wrap.ts'
@@ -29,7 +29,7 @@ export const searchCommand: CommandHandler = (args, context) => {
     const wide: SearchOptions = hasOption(args, 'ranked') ? { order: 'ranked' } : {}
     const { directory } = scope.filter
     const narrow: SearchOptions = directory ? { ...wide, directory } : wide
-    const { items, next } = await store.search(query, {
+    const { items, next, isComplete } = await store.search(query, {
       ...narrow,
       limit,
       snippetLength: snippetLength(context),
@@ -41,6 +41,7 @@ export const searchCommand: CommandHandler = (args, context) => {
         context.out,
         items.map(hit => tabbed(context, hit)),
       )
+    if (!isComplete && !context.quiet && !context.json) context.err.line(noteLine(staleIndex, context.err))
     if (items.length > 0 && !context.out.isTerminal) return exitCode.ok
     const elsewhere = scope.isAll ? null : await countHits(store, query, wide)
     if (items.length === 0) printNote(context, nothingFound(scope.isAll, elsewhere))
@@ -53,6 +54,8 @@ export const searchCommand: CommandHandler = (args, context) => {
     return exitCode.ok
   })
 }
+
+const staleIndex = 'the newest messages are not in the search index: the store cannot be written'
 
 function snippetLength({ out }: CommandContext): number {
   return out.isTerminal ? Math.max(40, Math.min(200, out.width - 30)) : 160

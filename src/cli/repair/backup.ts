@@ -10,13 +10,14 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { formatBytes, plural } from '../output/number.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
 import { formatDuration } from '../output/time.ts'
-import { isServerUrl } from '../store/store-location.ts'
+import { locate } from '../store/store-location.ts'
 
 /** `skein backup`: copies the store into a file while other processes write to it, and verifies the copy. */
 export const backupCommand: CommandHandler = async (args, context) => {
-  const { target } = context.location()
-  const to = resolve(context.cwd, args.arguments[0]!)
-  if (isServerUrl(target)) {
+  const { target, isFile } = context.location()
+  const { target: to, isFile: isToFile } = locate(args.arguments[0]!, context.cwd, 'file')
+  if (!isToFile) throw new UsageError('a backup is a file', 'To copy into another store: skein copy')
+  if (!isFile) {
     throw new UsageError(
       'a backup of one moment is for the server to make',
       'pg_dump; or, conversation by conversation: skein copy <url> <file>',

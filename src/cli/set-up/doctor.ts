@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { inspectConfig } from '../../config/read-config.ts'
 import type { Verified, Verifier } from '../../core/finding.ts'
@@ -85,6 +85,9 @@ function newPlace(target: string, shown: string): Check {
     : { name: 'store', status: 'failed', message: `${shown} cannot be made: ${folder} is not writable` }
 }
 
+/** Free bytes below which a store can hardly be written. */
+const leastFree = 65_536
+
 function accessNotes(target: string, shown: string): readonly Check[] {
   const notes: Check[] = []
   if (!isWritable(target) || !isWritable(dirname(target))) {
@@ -92,6 +95,14 @@ function accessNotes(target: string, shown: string): readonly Check[] {
       name: 'store',
       status: 'failed',
       message: `read-only, reading works. To write: chmod u+w ${shown}`,
+    })
+  }
+  const { bavail, bsize } = statfsSync(dirname(target))
+  if (bavail * bsize < leastFree) {
+    notes.push({
+      name: 'store',
+      status: 'failed',
+      message: `the disk of ${shown} is full, reading works. Free some space`,
     })
   }
   if (process.platform !== 'win32' && (statSync(target).mode & 0o077) !== 0) {

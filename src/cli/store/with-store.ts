@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { Store } from '../../core/ports.ts'
 import type { Outputs } from '../output/output.ts'
 import { printNote } from '../output/print.ts'
@@ -18,9 +18,19 @@ export async function withStore(
   read: (store: Store) => Promise<number>,
 ): Promise<number> {
   const { target, isFile, kind } = context.location()
-  if (!isFile || existsSync(target)) return read(await context.store())
+  if (!isFile || !isMissing(target)) return read(await context.store())
   if (kind === 'given') printNote(context, `there is no store at ${target} yet`)
   const { openStore } = await import('../../stores/open.ts')
   await using empty = await openStore(':memory:')
   return await read(empty)
+}
+
+/** Whether the file surely does not exist. A file in a folder that may not be entered is not missing: opening
+ *  it reports the reason. */
+function isMissing(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) === undefined
+  } catch {
+    return false
+  }
 }

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, linkSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { StorageFullError } from '../../core/errors.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 
 /** A file that gets its name when it is complete. */
@@ -33,10 +34,10 @@ export function createNewFile(file: string, force: boolean): NewFile {
     write(text) {
       let left = Buffer.from(text)
       bytes += left.length
-      while (left.length > 0) left = left.subarray(writeSync(fd, left))
+      while (left.length > 0) left = left.subarray(explained(file, () => writeSync(fd, left)))
     },
     finish() {
-      fsyncSync(fd)
+      explained(file, () => fsyncSync(fd))
       close()
       if (force) renameSync(unfinished, file)
       else giveName(unfinished, file)
@@ -69,7 +70,7 @@ function opened(unfinished: string, file: string): number {
   return explained(file, () => openSync(unfinished, 'wx', 0o600))
 }
 
-/** Runs a file system call, and turns errors about the name into usage errors. */
+/** Runs a file system call, and explains errors about the name and the disk. */
 function explained<T>(file: string, ask: () => T): T {
   try {
     return ask()
@@ -82,6 +83,16 @@ function explained<T>(file: string, ask: () => T): T {
         throw new UsageError('the name of a file cannot contain NUL')
       case 'EEXIST':
         throw new UsageError(`${file} is being written already`, 'If not, remove what ends in .unfinished')
+      case 'EACCES':
+      case 'EPERM':
+      case 'EROFS':
+        throw new UsageError(`${dirname(file)} cannot be written`, 'Name another file')
+      case 'ENOSPC':
+      case 'EDQUOT':
+        throw new StorageFullError(`the disk is full: ${file}`, {
+          cause: error,
+          hint: 'Nothing was written. Name a file on another disk',
+        })
       default:
         throw error
     }

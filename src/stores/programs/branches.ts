@@ -235,7 +235,9 @@ function* checkNameFree(conv: Conv, name: string): Program<void> {
 }
 
 function nameTaken(name: string): KeyReusedError {
-  return new KeyReusedError(name, `there is a branch ${JSON.stringify(name)} already`)
+  return new KeyReusedError(name, `branch ${JSON.stringify(name)} already exists`, {
+    hint: 'Choose another name',
+  })
 }
 
 function* checkNotHeld(conv: Conv, name: string): Program<void> {

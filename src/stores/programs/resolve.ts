@@ -35,7 +35,10 @@ export function* resolve(text: string): Program<Resolved> {
   if (candidates.length > 1) throw new AmbiguousIdError(prefix, candidates.slice(0, 10))
   if (!only) {
     if (prefix.length < shortestPrefix && branch === undefined) {
-      throw new InvalidError('id', `give at least ${shortestPrefix} characters of an id, or a key`)
+      throw new InvalidError(
+        'id',
+        `${JSON.stringify(prefix)} is too short: ids need at least ${shortestPrefix} characters`,
+      )
     }
     throw new NotFoundError('id', text)
   }

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import BetterSqlite3 from 'better-sqlite3'
+import BetterSqlite3, { type Database } from 'better-sqlite3'
+import { readIntoMemory } from './copy-in-memory.ts'
 import { translate } from './errors.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
@@ -29,7 +30,7 @@ export async function backupFile(from: string, to: string, options: BackupOption
     sync(dirname(to), 'r')
     return statSync(to).size
   } catch (error) {
-    throw translate(error)
+    throw translate(error, to)
   } finally {
     for (const end of ['', '-wal', '-shm']) rmSync(`${unfinished}${end}`, { force: true })
   }
@@ -40,14 +41,8 @@ async function copyPages(
   to: string,
   { signal, onProgress, pagesPerStep = 500 }: BackupOptions,
 ): Promise<void> {
-  const db = new BetterSqlite3(from, { fileMustExist: true, timeout: 0 })
+  const db = await openSnapshot(from)
   try {
-    // One snapshot for all steps. Otherwise a concurrent writer would restart the copy indefinitely.
-    await retryWhileBusy(() => {
-      if (db.inTransaction) db.exec('ROLLBACK')
-      db.exec('BEGIN')
-      db.prepare('SELECT count(*) FROM sqlite_schema').get()
-    })
     await db.backup(to, {
       progress({ totalPages, remainingPages }) {
         signal?.throwIfAborted()
@@ -57,6 +52,28 @@ async function copyPages(
     })
   } finally {
     db.close()
+  }
+}
+
+/** Opens a file in a read transaction: one snapshot for all steps. Otherwise a concurrent writer would
+ *  restart the copy indefinitely. */
+async function openSnapshot(file: string): Promise<Database> {
+  let db: Database | undefined
+  try {
+    const opened = new BetterSqlite3(file, { fileMustExist: true, timeout: 0 })
+    db = opened
+    await retryWhileBusy(() => {
+      if (opened.inTransaction) opened.exec('ROLLBACK')
+      opened.exec('BEGIN')
+      opened.prepare('SELECT count(*) FROM sqlite_schema').get()
+    })
+    return opened
+  } catch (error) {
+    db?.close()
+    const problem = translate(error, file)
+    const copy = await readIntoMemory(file, problem)
+    if (!copy) throw problem
+    return copy
   }
 }
 

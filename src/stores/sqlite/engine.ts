@@ -12,13 +12,17 @@ const writesPerCheckpoint = 50
 
 export interface SqliteEngineOptions {
   readonly source: Source
+  /** The path of the store, for errors. Default: the file of the handle. */
+  readonly file?: string
   /** Whether closing the engine closes the handle, and whether the engine makes checkpoints. */
   readonly owned: boolean
 }
 
 /** Transactions on one handle. A program runs synchronously from begin to commit, so no other code of this
  *  process runs in between. */
-export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOptions): Engine {
+export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine {
+  const { source, owned } = options
+  const file = options.file ?? fileOf(db)
   const call = caller(db)
   const begin = runner(db, 'BEGIN')
   const beginImmediate = runner(db, 'BEGIN IMMEDIATE')
@@ -29,17 +33,21 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
   return { source, query, read, write, matchText, inspect, close }
 
   async function query<T>(program: () => Program<T>): Promise<T> {
-    return atOnce(() => runToEnd(program(), call), isOurs)
+    return atOnce(() => runToEnd(program(), call), isOurs, file)
   }
 
   /** A reader only waits for a process that has just opened the file after a crash, or that is the last to
    *  close it. */
   async function read<T>(program: () => Program<T>): Promise<T> {
-    return atOnce(() => {
-      if (isTheirs()) return runToEnd(program(), call)
-      begin()
-      return finish(program)
-    }, isOurs)
+    return atOnce(
+      () => {
+        if (isTheirs()) return runToEnd(program(), call)
+        begin()
+        return finish(program)
+      },
+      isOurs,
+      file,
+    )
   }
 
   /** Whether the handle is outside any transaction of its owner. Waiting inside one would be in vain. */
@@ -55,7 +63,7 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
   async function write<T>(program: () => Program<T>, durability = 'durable'): Promise<T> {
     let begun = false
     try {
-      return await atOnce(attempt, () => !begun)
+      return await atOnce(attempt, () => !begun, file)
     } finally {
       if (owned && ++writes % writesPerCheckpoint === 0) checkpointSoon()
     }
@@ -134,15 +142,20 @@ export function sqliteEngine(db: Database, { source, owned }: SqliteEngineOption
   }
 }
 
+/** The file of a handle, or null in memory. */
+export function fileOf(db: Database): string | null {
+  return db.memory ? null : db.name
+}
+
 /** Fast path: without contention, run synchronously and allocate no promise. */
-function atOnce<T>(work: () => T, mayRetry: () => boolean): T | Promise<T> {
+function atOnce<T>(work: () => T, mayRetry: () => boolean, file: string | null): T | Promise<T> {
   try {
     return work()
   } catch (error) {
-    if (!isBusy(error) || !mayRetry()) throw translate(error)
+    if (!isBusy(error) || !mayRetry()) throw translate(error, file)
   }
   return retryWhileBusy(work, mayRetry).catch(error => {
-    throw translate(error)
+    throw translate(error, file)
   })
 }
 

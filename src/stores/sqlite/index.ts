@@ -2,14 +2,19 @@
  * `skein/sqlite`: the driver for SQLite, over better-sqlite3. `openSqliteStore` opens a file and owns it;
  * `sqliteStore` borrows a handle.
  */
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
+import { InvalidError, ReadOnlyError, SkeinError, UnavailableError } from '../../core/errors.ts'
 import type { Store } from '../../core/ports.ts'
 import type { Source } from '../../core/source.ts'
 import { systemSource } from '../../system/source.ts'
+import { requireNode } from '../../system/version.ts'
+import { parseTarget } from '../check/target.ts'
+import type { Engine } from '../engine/engine.ts'
 import { storeOver } from '../store/store-over.ts'
-import { sqliteEngine } from './engine.ts'
+import { copyEngine, readIntoMemory } from './copy-in-memory.ts'
+import { fileOf, sqliteEngine } from './engine.ts'
 import { translate, translated } from './errors.ts'
 import { migrateFile, schemaVersion } from './migrate.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
@@ -19,6 +24,7 @@ import { retryWhileBusy } from './retry-while-busy.ts'
 // - `queries/`: the SQL of every statement
 // - `engine.ts`: runs programs in transactions; `retry-while-busy.ts` waits for other processes
 // - `errors.ts`: errors of SQLite as ours
+// - `copy-in-memory.ts`: reads a file in a read-only folder or on a full disk
 // - below the port, for the command: `backup.ts`, `shred.ts`, `inspect.ts`, `recover/` (damaged files)
 
 /** How an SQLite file is opened. */
@@ -31,7 +37,8 @@ export interface SqliteOptions {
 }
 
 /** Opens a file or `:memory:` and owns it: closing the store closes the file. Creates missing folders. A
- *  file that can only be read is opened too; writing to it throws ReadOnlyError.
+ *  file that can only be read is opened too; writing to it throws ReadOnlyError. So is a file on a full disk;
+ *  writing to it throws StorageFullError until there is space again.
  *
  * @example
  * ```ts
@@ -43,17 +50,30 @@ export interface SqliteOptions {
  * ```
  */
 export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
+  requireNode()
+  const target = parseTarget(path, 'path')
+  if (target.engine !== 'sqlite') throw new InvalidError('path', 'is a PostgreSQL URL: use openPostgresStore')
+  const { source = systemSource, durability = 'full' } = options
+  const open = () => openFile(target.path, durability)
   try {
-    const db = await open(path, options.durability ?? 'full')
-    try {
-      await migrateFile(db)
-      return over(db, options, true)
-    } catch (error) {
-      db.close()
-      throw error
-    }
+    const db = await open()
+    return over(sqliteEngine(db, { source, owned: true }), db)
   } catch (error) {
-    throw translate(error)
+    const db = await readIntoMemory(target.path, error)
+    if (!db) throw error instanceof ReadOnlyError ? unreadable(target.path, error) : error
+    const engineOf = (handle: Database) => sqliteEngine(handle, { source, owned: true, file: target.path })
+    try {
+      // Throws if there is something to migrate.
+      await migrateFile(db)
+    } catch (reason) {
+      db.close()
+      throw reason instanceof SkeinError ? reason : error
+    }
+    const version = schemaVersion(db)
+    return storeOver(
+      copyEngine(engineOf(db), async () => engineOf(await open())),
+      async () => version,
+    )
   }
 }
 
@@ -75,29 +95,41 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
  * ```
  */
 export async function sqliteStore(db: Database, options: Pick<SqliteOptions, 'source'> = {}): Promise<Store> {
+  requireNode()
   try {
     await migrateFile(db)
   } catch (error) {
-    throw translate(error)
+    throw translate(error, fileOf(db))
   }
-  return over(db, options, false)
+  return over(sqliteEngine(db, { source: options.source ?? systemSource, owned: false }), db)
 }
 
-function over(db: Database, { source = systemSource }: SqliteOptions, owned: boolean): Store {
-  return storeOver(sqliteEngine(db, { source, owned }), async () => translated(() => schemaVersion(db)))
+function over(engine: Engine, db: Database): Store {
+  return storeOver(engine, async () => translated(() => schemaVersion(db), fileOf(db)))
 }
 
-async function open(path: string, durability: 'full' | 'normal'): Promise<Database> {
-  if (path !== ':memory:') makeFile(path)
-  const db = new BetterSqlite3(path, { timeout: 0 })
+/** A read-only store whose write-ahead log cannot be used: it cannot be read either. */
+function unreadable(path: string, { cause, hint }: ReadOnlyError): UnavailableError {
+  const how = hint === null ? {} : { hint }
+  return new UnavailableError(`cannot read ${path} and its write-ahead log`, { cause, ...how })
+}
+
+/** Opens a file and brings its tables up to date. */
+async function openFile(path: string, durability: 'full' | 'normal'): Promise<Database> {
   try {
-    // SQLite does not wait if two processes switch a new file to a write-ahead log.
-    await retryWhileBusy(() => prepareHandle(db, durability))
-    return db
+    if (path !== ':memory:') makeFile(path)
+    const db = new BetterSqlite3(path, { timeout: 0 })
+    try {
+      // SQLite does not wait if two processes switch a new file to a write-ahead log.
+      await retryWhileBusy(() => prepareHandle(db, durability))
+      await migrateFile(db)
+      return db
+    } catch (error) {
+      db.close()
+      throw error
+    }
   } catch (error) {
-    db.close()
-    if (needsFilesBeside(error) && isWholeAlone(path)) return readIntoMemory(path)
-    throw error
+    throw translate(error, path)
   }
 }
 
@@ -108,27 +140,8 @@ function makeFile(path: string): void {
     closeSync(openSync(path, 'a', 0o600))
   } catch (error) {
     // The file may still be readable.
-    if (!existsSync(path)) throw error
+    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw error
   }
-}
-
-function needsFilesBeside(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : ''
-  return code === 'SQLITE_READONLY_DIRECTORY' || code === 'SQLITE_CANTOPEN'
-}
-
-/** Whether the write-ahead log is empty, so that the file is complete without it. */
-function isWholeAlone(path: string): boolean {
-  return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0
-}
-
-/** SQLite creates other files to read a file with a write-ahead log. In a read-only folder, the file is
- *  read into memory instead. */
-function readIntoMemory(path: string): Database {
-  const file = readFileSync(path)
-  // The header says that there is a log. In memory there is none.
-  file.fill(1, 18, 20)
-  return new BetterSqlite3(file, { readonly: true })
 }
 
 /** All settings in one call: a separate call for each would take as long as the query of a short

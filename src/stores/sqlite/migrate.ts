@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import {
   InvalidError,
+  MisconfiguredError,
   ReadOnlyError,
   SchemaTooNewError,
   StorageFullError,
@@ -42,9 +43,12 @@ export async function migrateFile(db: Database, migrations: readonly Migration[]
 }
 
 function isUnwritable(error: unknown): boolean {
-  const known = translate(error)
+  const known = translate(error, null)
   return (
-    known instanceof ReadOnlyError || known instanceof StorageFullError || known instanceof UnavailableError
+    known instanceof ReadOnlyError ||
+    known instanceof StorageFullError ||
+    known instanceof UnavailableError ||
+    (known instanceof MisconfiguredError && known.part === 'path')
   )
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { retryChannel } from '../../system/debug.ts'
-import { isBusy } from './errors.ts'
+import { isBusy, noteWait } from './errors.ts'
 
 /** How long to wait for other processes. */
 const patienceMs = 5_000
@@ -16,7 +16,10 @@ export async function retryWhileBusy<T>(work: () => T, mayRetry: () => boolean =
     } catch (error) {
       if (!isBusy(error) || !mayRetry()) throw error
       deadline ??= performance.now() + patienceMs
-      if (performance.now() >= deadline) throw error
+      if (performance.now() >= deadline) {
+        noteWait(error, performance.now() - deadline + patienceMs)
+        throw error
+      }
       if (retryChannel.hasSubscribers) publishRetry(tries + 1, error)
     }
     await giveWay(tries)

@@ -1,4 +1,4 @@
-import { ReadOnlyError } from '../../core/errors.ts'
+import { ReadOnlyError, StorageFullError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { SweepReceipt } from '../../core/ports.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -8,12 +8,14 @@ import { purgeSome } from '../programs/trash.ts'
 
 /** Operations of several short transactions, so that other writers need not wait long. */
 
-/** Indexes all messages and returns how many were new. A read-only store is searched as far as it is
- *  indexed. */
-export async function bringIndexUp(engine: Engine): Promise<number> {
+/** Indexes all messages and returns how many were new. A read-only store, and one on a full disk, is searched
+ *  as far as it is indexed: then `isComplete` is false. */
+export async function bringIndexUp(
+  engine: Engine,
+): Promise<{ readonly count: number; readonly isComplete: boolean }> {
   let count = 0
   try {
-    if (!(await engine.query(hasUnindexed))) return 0
+    if (!(await engine.query(hasUnindexed))) return { count, isComplete: true }
     for (let pass: IndexPass | null = newPass; pass; ) {
       const from: IndexPass = pass
       const done = await engine.write(() => indexSome(from), 'relaxed')
@@ -21,9 +23,10 @@ export async function bringIndexUp(engine: Engine): Promise<number> {
       pass = done.next
     }
   } catch (error) {
-    if (!(error instanceof ReadOnlyError)) throw error
+    if (!(error instanceof ReadOnlyError || error instanceof StorageFullError)) throw error
+    return { count, isComplete: false }
   }
-  return count
+  return { count, isComplete: true }
 }
 
 /** Removes a trashed conversation permanently. */

@@ -175,8 +175,8 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     search: async (text, options = {}) => {
       checked.checkSearch(options)
       const parsed = parseQuery(checkText(text, 'query', 16_384), new Date(now()))
-      await bringIndexUp(engine)
-      return read(() => searchMessages(parsed, options, engine.matchText))
+      const { isComplete } = await bringIndexUp(engine)
+      return { ...(await read(() => searchMessages(parsed, options, engine.matchText))), isComplete }
     },
 
     deleteMessages: async (ids, options = {}) => {
@@ -199,7 +199,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     purge: async id => purgeAll(engine, conversationId(id)),
 
     sweep: async (options = {}) => sweepAll(engine, options.dryRun ?? false),
-    indexSearch: async () => bringIndexUp(engine),
+    indexSearch: async () => (await bringIndexUp(engine)).count,
     rebuildSearch: async () => write(clearIndex),
     verify: async (options = {}) => {
       // Loaded lazily: only `verify` needs it.

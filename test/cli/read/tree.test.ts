@@ -159,7 +159,7 @@ describe('skein tree', () => {
     [['tree', '--compact', '--json'], '--compact and --json contradict each other', 2],
     [['tree', 'abcdef', '--all'], 'contradict', 2],
     [['tree', 'zzzzzz'], 'no message or conversation zzzzzz', 3],
-    [['tree', 'abc'], 'give at least 6 characters', 2],
+    [['tree', 'abc'], '"abc" is too short: ids need at least 6 characters', 2],
   ])('%j fails with a message', async (args, words, expected) => {
     const { stdout, stderr, code } = await here.skein(args)
     expect([stdout, code]).toEqual(['', expected])

@@ -19,7 +19,9 @@ test('verify reports that a file cannot be opened, and recover copies its conten
   writeFileSync(file, bytes)
   const found = await here.skein(['verify'])
   expect(found).toMatchObject({ code: 1 })
-  expect(found.stdout).toMatch(/^✗ the store is damaged\n {2}it cannot be opened: .*not a database\n/)
+  expect(found.stdout).toMatch(
+    /^✗ the store is damaged\n {2}it cannot be opened: .*is not a Skein store, or its header is damaged\n/,
+  )
   expect(found.stdout).toContain('save what is sound: skein recover')
   const saved = await here.skein(['recover'])
   expect(saved).toMatchObject({ code: 0, stdout: '' })

@@ -262,7 +262,7 @@ test('doctor finds a damaged message, a file that is not a store, and a newer st
   expect(junk.checks).toContainEqual({
     name: 'store',
     status: 'failed',
-    message: expect.stringContaining('the file is damaged'),
+    message: expect.stringContaining('is not a Skein store, or its header is damaged'),
   })
   expect((await here.skein(['migrate', '--db', 'junk.db'])).code).toBe(1)
 })

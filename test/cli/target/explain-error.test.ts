@@ -76,7 +76,7 @@ describe('an ambiguous id', () => {
     const { stderr, code } = await here.skein(['show', 'abc123'])
     expect(stderr).toBe(
       [
-        'skein: abc123 is 2 things. Say more of it:',
+        'skein: abc123 matches 2 ids. Type more characters:',
         `  ${twin('1')}  conversation  now  Twin 1`,
         `  ${twin('2')}  conversation  now  Twin 2`,
         '',

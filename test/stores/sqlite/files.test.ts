@@ -98,9 +98,9 @@ describe('the files of a store', () => {
     await startConversation(store)
     chmodSync(folder, 0o755)
     const other = await startBound()
-    await expect(other.open(file)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(other.open(file)).rejects.toMatchObject({ code: 'misconfigured' })
     chmodSync(join(folder, 'store'), 0o755)
-    await expect(other.open(file)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(other.open(file)).rejects.toMatchObject({ code: 'misconfigured' })
     await store.close()
     chmodSync(file, 0o644)
     await other.open(file)
@@ -192,8 +192,10 @@ describe('a store that cannot be written', () => {
   it('is reported if the file does not exist yet', async () => {
     chmodSync(folder, 0o555)
     const other = await startBound()
-    await expect(other.open(join(folder, 'new', 'x.db'))).rejects.toMatchObject({ code: 'unavailable' })
-    await expect(other.open(join(folder, 'x.db'))).rejects.toMatchObject({ code: 'unavailable' })
+    const [deep, flat] = [join(folder, 'new', 'x.db'), join(folder, 'x.db')]
+    await expect(other.open(deep)).rejects.toMatchObject({ code: 'misconfigured' })
+    await expect(other.open(deep)).rejects.toThrow(`cannot create ${join(folder, 'new')}: permission denied`)
+    await expect(other.open(flat)).rejects.toThrow(`cannot open or create ${flat}: permission denied`)
     expect(readdirSync(folder)).toEqual([])
   })
 
@@ -292,10 +294,32 @@ describe('a file that is not a store', () => {
     await damaged.create()
   })
 
-  it('is unavailable if the path is a folder, or leads through a file', async () => {
+  it('is refused with the name of the table if another program made one of its tables (L5)', async () => {
+    mkdirSync(join(folder, 'store'))
+    for (const table of ['skein_messages', 'skein_state']) {
+      const db = new BetterSqlite3(join(folder, `${table}.db`))
+      db.exec(`CREATE TABLE ${table} (id INTEGER)`)
+      await expect(sqliteStore(db)).rejects.toMatchObject({
+        name: 'MisconfiguredError',
+        code: 'misconfigured',
+        part: 'tables',
+        hint: 'Rename that table, or use another file',
+      })
+      db.close()
+      const opened = open(join(folder, `${table}.db`))
+      await expect(opened).rejects.toMatchObject({ code: 'misconfigured', part: 'tables' })
+    }
+    await expect(open(join(folder, 'skein_messages.db'))).rejects.toThrow('has a table skein_messages')
+  })
+
+  it('is refused if the path is a folder, or leads through a file', async () => {
     mkdirSync(file, { recursive: true })
-    await expect(open()).rejects.toMatchObject({ code: 'unavailable' })
+    const cannot = { code: 'misconfigured', part: 'path' }
+    await expect(open()).rejects.toMatchObject({
+      ...cannot,
+      message: `cannot open ${file}: illegal operation on a directory`,
+    })
     writeFileSync(join(folder, 'plain'), '')
-    await expect(open(join(folder, 'plain', 'x.db'))).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(open(join(folder, 'plain', 'x.db'))).rejects.toMatchObject(cannot)
   })
 })
