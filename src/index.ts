@@ -33,6 +33,7 @@ export type {
   PromptRecord,
   ToolResultPolicy,
 } from './core/conversation.ts'
+export { copyAsNewConversation, type PathCopier } from './core/copy-as-new.ts'
 export type { ErrorCode, Holder, IdCandidate, MisconfiguredPart, ThingKind } from './core/errors.ts'
 export {
   AmbiguousIdError,
@@ -48,6 +49,7 @@ export {
   ModelError,
   NotFoundError,
   OutcomeUnknownError,
+  OwnedError,
   ReadOnlyError,
   SchemaTooNewError,
   SkeinError,

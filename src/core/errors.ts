@@ -19,6 +19,7 @@ export type ErrorCode =
   | 'model_failed'
   | 'context_length'
   | 'missing_key'
+  | 'owned'
 
 /** The cause of an error, and the next step. */
 interface ErrorDetails extends ErrorOptions {
@@ -336,6 +337,34 @@ export class MissingKeyError extends SkeinError {
     this.provider = provider
     this.variable = variable
   }
+}
+
+/** The conversation belongs to another program, which alone writes it. Nothing was written. Continue it in
+ *  that program, or copy it with `copyAsNewConversation` and continue the copy. */
+export class OwnedError extends SkeinError {
+  /** Always `owned`. */
+  readonly code = 'owned'
+  /** The conversation that was not written. */
+  readonly conversationId: ConversationId
+  /** The program that writes it, for example `claude-code`. */
+  readonly owner: string
+
+  constructor(conversationId: ConversationId, owner: string) {
+    super(
+      `conversation ${conversationId} belongs to ${show(owner)}, which alone writes it: ` +
+        'continue it there, or continue a copy (copyAsNewConversation, skein fork)',
+    )
+    this.conversationId = conversationId
+    this.owner = owner
+  }
+}
+
+/** Throws OwnedError if the conversation belongs to another program. */
+export function checkNotOwned(conversation: {
+  readonly id: ConversationId
+  readonly owner: string | null
+}): void {
+  if (conversation.owner !== null) throw new OwnedError(conversation.id, conversation.owner)
 }
 
 /** Quotes and shortens a caller's text, so that it cannot be mistaken for the message around it. */

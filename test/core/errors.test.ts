@@ -14,6 +14,7 @@ import {
   ModelError,
   NotFoundError,
   OutcomeUnknownError,
+  OwnedError,
   ReadOnlyError,
   SchemaTooNewError,
   SkeinError,
@@ -64,6 +65,10 @@ const examples: Record<ErrorCode, readonly [SkeinError, string]> = {
   missing_key: [
     new MissingKeyError('openai', 'OPENAI_API_KEY'),
     'there is no key for openai: set OPENAI_API_KEY',
+  ],
+  owned: [
+    new OwnedError(c, 'claude-code'),
+    `conversation ${c} belongs to "claude-code", which alone writes it: continue it there, or continue a copy (copyAsNewConversation, skein fork)`,
   ],
 }
 

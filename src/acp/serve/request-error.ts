@@ -24,6 +24,7 @@ const codes: Readonly<Record<ErrorCode, number>> = {
   context_length: internalError,
   // Not "sign in first": there is nowhere to sign in, and the message names the variable to set.
   missing_key: internalError,
+  owned: invalidParams,
 }
 
 /** An error for the client. The explanation is in the message, because many clients show nothing else. */

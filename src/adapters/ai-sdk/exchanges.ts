@@ -1,6 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { BranchRef } from '../../core/branch.ts'
-import { BusyError, UnavailableError } from '../../core/errors.ts'
+import { BusyError, checkNotOwned, UnavailableError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { isNonEmpty, type NewMessage } from '../../core/message.ts'
 import { createSerialQueue } from '../../core/wait.ts'
@@ -112,14 +112,23 @@ export function createExchanges(
       if (home && error instanceof UnavailableError) return home
       throw error
     })
+    await checkWritable(found)
     if (newest?.branch.conversationId !== found.conversationId) newest = null
     home = found
     return found
   }
 
+  /** Refuses a conversation of another program. Failing storage does not fail the call here: it is reported
+   *  where the call is stored. */
+  async function checkWritable({ conversationId }: BranchRef): Promise<void> {
+    const conversation = await store.getConversation(conversationId).catch(() => null)
+    if (conversation) checkNotOwned(conversation)
+  }
+
   async function settled(): Promise<BranchRef> {
     const ref = await place()
-    await takeOver(store, ref.conversationId, undefined, source)
+    const { owner } = await store.getConversation(ref.conversationId)
+    if (owner === null) await takeOver(store, ref.conversationId, undefined, source)
     return place()
   }
 

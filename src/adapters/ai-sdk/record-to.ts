@@ -67,7 +67,7 @@ export interface ModelRecorder {
  *  The application keeps its own messages. The messages of each call are compared with the stored path, by
  *  position: known ones are not stored again, new ones are added, and where one differs a sibling branch
  *  begins. Failing storage never fails a call; `onTrouble` reports it. The call is refused only if the
- *  conversation cannot be found or created.
+ *  conversation cannot be found or created, or belongs to another program (OwnedError).
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 import { readHistory } from '../../context/read-context.ts'
-import { NotFoundError } from '../../core/errors.ts'
+import { checkNotOwned, NotFoundError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
 import { beginTurn } from '../../recorder/begin-turn.ts'
 import type { RecordStore, TurnRecording } from '../../recorder/recording.ts'
@@ -17,6 +17,7 @@ export function storedHistory(store: RecordStore, defaults: ConversationDefaults
   return {
     async resolve(target, otherwise) {
       const resolved = otherwise === 'make' ? await make(store, target, defaults) : await find(store, target)
+      checkNotOwned(resolved.conversation!)
       return withPrompt(store, resolved, defaults.prompt)
     },
     async beginTurn(resolved, options) {

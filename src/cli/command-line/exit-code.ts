@@ -22,4 +22,5 @@ export const exitCodeOf: Readonly<Record<ErrorCode, number>> = {
   model_failed: exitCode.failure,
   context_length: exitCode.failure,
   missing_key: exitCode.failure,
+  owned: exitCode.usage,
 }

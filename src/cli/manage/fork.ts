@@ -1,3 +1,4 @@
+import { copyAsNewConversation, type PathCopier } from '../../core/copy-as-new.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { ConversationReader, ConversationWriter, Lister, MessageReader } from '../../core/ports.ts'
@@ -5,6 +6,7 @@ import { type Args, type CommandHandler, hasOption, textOption } from '../comman
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import { plural } from '../output/number.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { withStore } from '../store/with-store.ts'
 import { checkOwnership } from '../target/choose-conversation.ts'
@@ -27,14 +29,38 @@ async function forkIn(
 ): Promise<number> {
   const found = await findNamed(id, store, context)
   if (!found) throw new NotFoundError('id', id)
-  checkOwnership(id, found.conversation, hasOption(args, 'force'), context)
   const at = found.message ?? found.branch.head
   if (at === null) throw new InvalidError('id', `${id} is empty: there is nothing to fork`)
+  if (found.conversation.owner !== null) return copyForeign(store, at, found.conversation.owner, context)
+  checkOwnership(id, found.conversation, hasOption(args, 'force'), context)
   const made =
     name === undefined
       ? await createFork(store, await planFork(store, found.conversation, at))
       : await store.createBranch(found.conversation.id, at, { name })
   await tell(at, { conversationId: found.conversation.id, name: made.name }, store, context)
+  return exitCode.ok
+}
+
+/** Another program alone writes its conversation, so the fork is a new conversation. */
+async function copyForeign(
+  store: PathCopier & ConversationReader,
+  at: MessageId,
+  owner: string,
+  context: CommandContext,
+): Promise<number> {
+  const { conversation, branch } = await copyAsNewConversation(store, at, {
+    channel: 'cli',
+    directory: context.cwd,
+  })
+  if (context.json) {
+    const made = { conversation: conversation.id, branch: branch.name, message: branch.head }
+    context.out.line(JSON.stringify(made))
+  } else if (!context.quiet) {
+    const { style } = context.err
+    const short = style.id(await uniqueShortId(store, conversation.id))
+    const what = `${plural(conversation.messages, 'message')} of ${style.safe(owner)}`
+    context.err.line(`copied ${what} into a new conversation. Continue: skein -c ${short} "…"`)
+  }
   return exitCode.ok
 }
 

@@ -106,7 +106,7 @@ export function checkOwnership(
   if (owner !== null)
     throw new UsageError(
       `${named} belongs to ${owner}, which alone writes it`,
-      `skein show ${named} reads it`,
+      `Read it: skein show ${named}. Continue a copy: skein fork ${named}`,
     )
   if (directory !== null && !force && !isInProject(directory, context))
     throw new UsageError(`${named} belongs to ${tildify(directory, context.env)}`, 'Go there, or add --force')

@@ -1,11 +1,12 @@
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
-import { BusyError, ConflictError, InvalidError, KeyReusedError } from '../../core/errors.ts'
+import { BusyError, ConflictError, checkNotOwned, InvalidError, KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Page, PageOptions } from '../../core/listing.ts'
 import { commonSeq } from '../../core/runs.ts'
 import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
 import { branchFromRow, dateOrNull, holderFromText, linkFromRow } from '../engine/row-to-value.ts'
 import type { BranchRow, Conv, LinkRow, PositionRow } from '../engine/rows.ts'
+import { getConversation } from './conversations.ts'
 import { defaultLimit, pageOf, readCursor } from './cursor.ts'
 import { beforeRoots, headFields } from './insert-message.ts'
 import { freeKey, takeKey } from './keys.ts'
@@ -164,6 +165,7 @@ export function* reset(
 ): Program<{ branch: Branch; archived: Branch | null }> {
   const { conversation, branch } = yield* lockBranch(ref)
   const { conv } = conversation
+  checkNotOwned(yield* getConversation(ref.conversationId))
   yield* checkNotHeld(conv, branch.name)
   yield* run('deleteLinks', { conv, name: branch.name })
   let archived: Branch | null = null

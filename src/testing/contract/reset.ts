@@ -1,8 +1,9 @@
 import { strict as assert } from 'node:assert'
+import type { OwnedError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { Store } from '../../core/ports.ts'
-import { appendTexts, casesOf, said, startConversation } from './build.ts'
+import { appendTexts, casesOf, rejects, said, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('reset')
@@ -106,5 +107,14 @@ export const resetCases: readonly ContractCase[] = [
     assert.deepEqual(await namesOf(store, conversation.id), ['main'])
     assert.equal((await store.getConversation(conversation.id)).prompt, null)
     assert.equal((await store.findByKey('k'))?.conversation.id, conversation.id)
+  }),
+  it('refuses to reset a conversation of another program, and changes nothing', async ({ store }) => {
+    const place = await startConversation(store, { owner: 'claude-code', key: 'k', prompt: 'Be terse.' })
+    const before = await store.getConversation(place.conversation.id)
+    const error = await rejects<OwnedError>(store.reset(place.branch, { keepPrompt: false }), 'owned')
+    assert.deepEqual([error.conversationId, error.owner], [place.conversation.id, 'claude-code'])
+    assert.deepEqual(await store.getConversation(place.conversation.id), before)
+    assert.deepEqual(await namesOf(store, place.conversation.id), ['main'])
+    assert.equal((await store.findByKey('k'))?.branch.head, place.ids[2])
   }),
 ]

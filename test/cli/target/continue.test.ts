@@ -95,6 +95,15 @@ describe('--continue', () => {
     const theirs = await here.skein(['-c', owned.conversation.id, 'mine'])
     expect(theirs.code).toBe(2)
     expect(theirs.stderr).toContain('belongs to claude-code, which alone writes it')
+    expect(theirs.stderr).toContain(`skein fork ${owned.conversation.id}`)
+    const copied = await here.skein(['fork', owned.conversation.id])
+    expect(copied.stderr).toMatch(
+      /^copied 1 message of claude-code into a new conversation\. Continue: skein -c /,
+    )
+    const [, copy] = /-c (\S+)/.exec(copied.stderr)!
+    expect((await here.skein(['-c', copy!, 'mine'])).code).toBe(0)
+    expect(await store.getConversation(owned.conversation.id)).toMatchObject({ messages: 1, version: 2 })
+    await store.trash((await store.resolve(copy!)).conversation.id)
     expect((await here.skein(['who am I'])).stdout).toBe('Your name is Ada.\n')
   })
 
