@@ -14,10 +14,10 @@ it.each(['by its key', 'by its branch'] as const)(
     const call = { model: recorded(model()), system: 'Be terse.', maxRetries: 0 }
     const refusal = { code: 'owned', owner: 'claude-code', conversationId: conversation.id }
     await expect(generateText({ ...call, prompt: 'mine' })).rejects.toMatchObject(refusal)
-    let reported: unknown
-    const stream = streamText({ ...call, prompt: 'mine', onError: ({ error }) => void (reported = error) })
-    await stream.consumeStream()
-    expect(reported).toMatchObject(refusal)
+    const reported: unknown[] = []
+    const onError = ({ error }: { error: unknown }) => void reported.push(error)
+    await streamText({ ...call, prompt: 'mine', onError }).consumeStream()
+    expect(reported).toMatchObject([refusal])
     expect(server.requests).toEqual([])
     expect(await recorded.messages()).toMatchObject([{ role: 'user' }])
     expect(await store.getConversation(conversation.id)).toEqual(before)
