@@ -39,7 +39,7 @@ export function sectionOf(entry: Entry, path: string, findings: Findings): Secti
     has: name => members.has(name),
     only(...names) {
       for (const [name, { line }] of members) {
-        if (!names.includes(name)) problem(line, name, `is no setting. Known here: ${names.join(', ')}`)
+        if (!names.includes(name)) problem(line, name, `unknown setting. Known here: ${names.join(', ')}`)
       }
     },
     value: read,

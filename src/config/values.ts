@@ -16,7 +16,7 @@ export const positive: Reader<number> = value => {
 
 export const duration: Reader<number> = value => {
   const ms = typeof value === 'string' ? parseDuration(value) : null
-  if (ms === null) return new Error('is no length of time, such as 24h, 30d or 90m')
+  if (ms === null) return new Error('is not a duration, such as 24h, 30d or 90m')
   return ms > 0 ? ms : new Error('is no time at all')
 }
 
@@ -39,4 +39,4 @@ export function oneOf<const T extends string>(...choices: readonly T[]): Reader<
 export const address: Reader<string> = value =>
   typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
     ? value
-    : new Error('is no address: it has to begin with http:// or https://')
+    : new Error('is not a URL: it must begin with http:// or https://')

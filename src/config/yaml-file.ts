@@ -21,7 +21,7 @@ export async function readYamlFile(file: string, shown: string): Promise<Entry> 
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: true, version: '1.2' })
   const [error] = document.errors
-  if (error) throw new InvalidError(`${shown}:${lineAt(error.pos[0])}`, `is no YAML: ${error.message}`)
+  if (error) throw new InvalidError(`${shown}:${lineAt(error.pos[0])}`, `is not valid YAML: ${error.message}`)
   let entries = 0
   return entryOf(document.contents, 1, 0)
 

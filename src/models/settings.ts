@@ -42,7 +42,7 @@ export function neededKey(
 export function addressOf(provider: string, ...given: readonly (string | undefined)[]): string {
   const url = given.find(one => one !== undefined) ?? ''
   if (/^https?:\/\//i.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '')
-  const problem = `${JSON.stringify(url.slice(0, 100))} is no address: it has to begin with http:// or https://`
+  const problem = `${JSON.stringify(url.slice(0, 100))} is not a URL: it must begin with http:// or https://`
   throw new InvalidError(`the base URL of ${provider}`, problem)
 }
 

@@ -126,23 +126,23 @@ test('reports all problems at once, with file, line, value and default', async (
     './skein.yaml:3 max_tokens: "lots" is not a number (default 100000)',
     './skein.yaml:4 keep_recent_messages: -1 is not a whole number above 0 (default 10)',
     './skein.yaml:5 token_strategy: "forget" is none of sliding_window, summarization (default sliding_window)',
-    './skein.yaml:6 session_expiration: 24 is no length of time, such as 24h, 30d or 90m (default 24h)',
-    './skein.yaml:7 max_token: is no setting. Known here: session_expiration, cleanup_interval, token_strategy, max_tokens, keep_recent_messages, max_messages, max_age, load_limit',
+    './skein.yaml:6 session_expiration: 24 is not a duration, such as 24h, 30d or 90m (default 24h)',
+    './skein.yaml:7 max_token: unknown setting. Known here: session_expiration, cleanup_interval, token_strategy, max_tokens, keep_recent_messages, max_messages, max_age, load_limit',
     './skein.yaml:8 conversations: "maybe" is neither on nor off (default on)',
     './skein.yaml:9 mcp.z: is no mapping of names to values',
     './skein.yaml:9 mcp.x: needs command',
-    './skein.yaml:9 url: "ftp://a" is no address: it has to begin with http:// or https://',
+    './skein.yaml:9 url: "ftp://a" is not a URL: it must begin with http:// or https://',
     './skein.yaml:9 mcp.z: needs command',
-    './skein.yaml:10 servers: is no setting. Known here: model, models, conversation, channels, projects, mcp, agents',
+    './skein.yaml:10 servers: unknown setting. Known here: model, models, conversation, channels, projects, mcp, agents',
     './skein.yaml:11 models: is no mapping of names to values',
   ])
 })
 
 test('refuses invalid YAML and alias bombs, with the line', async () => {
   expect(await problemsOf('model: scripted\nmodels: {a: [')).toEqual([
-    expect.stringMatching(/^\.\/skein\.yaml:\d+: is no YAML: /),
+    expect.stringMatching(/^\.\/skein\.yaml:\d+: is not valid YAML: /),
   ])
-  expect((await problemsOf('model: a\nmodel: b'))[0]).toMatch(/^\.\/skein\.yaml:2: is no YAML: /)
+  expect((await problemsOf('model: a\nmodel: b'))[0]).toMatch(/^\.\/skein\.yaml:2: is not valid YAML: /)
   const bomb = [
     'a: &a [x, x]',
     ...'bcdefghi'.split('').map((c, i) => `${c}: &${c} [${Array(9).fill(`*${'abcdefgh'[i]}`)}]`),
@@ -153,7 +153,7 @@ test('refuses invalid YAML and alias bombs, with the line', async () => {
   await expect(readConfig(here.cwd, here.env)).rejects.toThrow('./skein.yaml:1 model')
   const { problems } = await inspectConfig(dirname(here.cwd), { ...here.env, SKEIN_MAX_AGE: 'long' })
   expect(problems.map(({ message }) => message)).toEqual([
-    'SKEIN_MAX_AGE: "long" is no length of time, such as 24h, 30d or 90m (default off)',
+    'SKEIN_MAX_AGE: "long" is not a duration, such as 24h, 30d or 90m (default off)',
   ])
 })
 

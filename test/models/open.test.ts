@@ -80,7 +80,7 @@ describe('openModel', () => {
     ['ollama/x', { OLLAMA_HOST: 'a b' }],
   ])('refuses an invalid URL for %s', async (name, env) => {
     const keys = { openai: 'k', anthropic: 'k', google: 'k' }
-    await expect(openModel(name, { env, keys })).rejects.toThrow(/^the base URL of \w+: .* is no address/)
+    await expect(openModel(name, { env, keys })).rejects.toThrow(/^the base URL of \w+: .* is not a URL/)
   })
 
   it.each([

@@ -29,10 +29,7 @@ export const acpCommand: CommandHandler = async (args, context) => {
   if (isNonEmpty(command)) {
     for (const option of ['model', 'system'])
       if (hasOption(args, option))
-        throw new UsageError(
-          `--${option} is for our own agent`,
-          'Another agent’s options stand behind its name',
-        )
+        throw new UsageError(`--${option} is for our own agent`, 'Put another agent’s options after its name')
     return relay(command, args, context)
   }
   if (hasOption(args, 'name')) throw new UsageError('--name is for another agent', 'skein acp -- <command>')

@@ -58,7 +58,7 @@ export function allowedText({ title }: AskedEvent): string {
 }
 
 export function refusedText({ title }: AskedEvent, canAsk: boolean): string {
-  const why = canAsk ? '' : '. Nobody can be asked here; --allow allows everything'
+  const why = canAsk ? '' : '. There is no terminal to ask on; --allow allows everything'
   return `not allowed: ${firstLine(title)}${why}`
 }
 

@@ -48,7 +48,7 @@ export function thoughtText(ms: number): string {
 
 /** The outcome of a search in earlier conversations. No line if nothing was found. */
 export function recalledLines(outcome: 'found' | 'nothing' | 'failed'): readonly string[] {
-  if (outcome === 'found') return ['recalled: what earlier conversations say of this is sent along']
+  if (outcome === 'found') return ['recalled: what earlier conversations say about this is sent too']
   return outcome === 'failed' ? ['recalled: nothing, earlier conversations could not be searched'] : []
 }
 
@@ -65,7 +65,7 @@ export function troubleText({ kind, error, waiting }: Trouble): string {
     case 'lost':
       return `could not be saved: ${why}`
     case 'taken_over':
-      return 'somebody else went on here, so this goes beside it'
+      return 'another process continued here, so this goes to a branch of its own'
     default:
       return kind satisfies never
   }

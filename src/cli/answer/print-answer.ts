@@ -126,7 +126,7 @@ export async function printAnswer(
         return [noteLine(troubleText(event.trouble), err)]
       case 'resumed':
         return event.unknown.map(({ name }) =>
-          noteLine(`nobody knows what became of ${name}: it is not run a second time`, err),
+          noteLine(`it is unknown what became of ${name}: it is not run a second time`, err),
         )
       case 'memory':
         return [faintly(memoryText(event))]

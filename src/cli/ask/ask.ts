@@ -141,7 +141,7 @@ function endLines(
   const { style } = err
   const note = (text: string) => noteLine(text, err)
   if (reply.status === 'interrupted') {
-    const kept = message === null ? '' : `, kept as ${style.id(message)}. Go on: skein -c "…"`
+    const kept = message === null ? '' : `, kept as ${style.id(message)}. Continue: skein -c "…"`
     return [`${style.note(style.symbols.note)} stopped after ${formatDuration(tookMs)}${kept}`]
   }
   const lines = [

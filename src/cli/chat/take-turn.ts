@@ -115,5 +115,5 @@ function stoppedText({ reply, tookMs }: PrintedAnswer, { keyboard, controller }:
   if (controller.store === null) return `${after}.${again}`
   if (reply.text.trim() === '' || reply.head === null)
     return `${after}, before anything was said.${keyboard ? ' Enter asks again.' : ''}${again}`
-  return `${after}, kept as ${shortenId(reply.head)}. Say anything to go on.${again}`
+  return `${after}, kept as ${shortenId(reply.head)}. Say anything to continue.${again}`
 }

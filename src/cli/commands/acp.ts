@@ -25,10 +25,10 @@ export const acpCommands: readonly Command[] = [
     summary: 'chat with any agent that speaks ACP; what it forgets, it is told',
     arguments: [{ name: 'command', behind: true }],
     options: {
-      continue: { short: 'c', value: '[id]', help: 'go on with a conversation, or from a message' },
+      continue: { short: 'c', value: '[id]', help: 'continue a conversation, or from a message' },
       new: { short: 'n', help: 'start a new conversation' },
       session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
-      resume: { value: '<id>', help: 'go on with exactly this conversation' },
+      resume: { value: '<id>', help: 'continue exactly this conversation' },
       force: { help: 'also a conversation of another project' },
       name: { value: '<name>', help: 'what the agent is remembered as; its command’s name unless given' },
       tell: { value: '<n>', help: 'messages that it is told where it knows nothing; 30, at most 50' },
@@ -36,7 +36,7 @@ export const acpCommands: readonly Command[] = [
     },
     noJson: true,
     examples: [
-      ['skein agent -- copilot --acp --stdio', 'go on where this project left off'],
+      ['skein agent -- copilot --acp --stdio', 'continue where this project left off'],
       ['skein agent --resume a7xk5f -- opencode acp', 'with what began in another agent'],
       ['skein agent -n --allow -- codex-acp < task.txt', 'lines in, answers out; it may do anything'],
     ],

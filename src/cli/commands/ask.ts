@@ -2,11 +2,11 @@ import type { Command, CommandOption } from '../command-line/command.ts'
 
 /** Options that choose the conversation and the model, for a prompt and for a chat. */
 const talkOptions: Readonly<Record<string, CommandOption>> = {
-  continue: { short: 'c', value: '[id]', help: 'go on with a conversation, or from a message' },
+  continue: { short: 'c', value: '[id]', help: 'continue a conversation, or from a message' },
   new: { short: 'n', help: 'start a new conversation' },
   incognito: { short: 'G', help: 'open nothing, keep nothing' },
   session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
-  resume: { value: '<id>', help: 'go on with exactly this conversation' },
+  resume: { value: '<id>', help: 'continue exactly this conversation' },
   model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
   system: { value: '<text>', help: 'system prompt for this run' },
   force: { help: 'also a conversation of another project' },
@@ -17,15 +17,15 @@ export const prompt: Command = {
   name: '',
   aliases: ['ask'],
   group: 'Talk',
-  summary: 'ask, and go on where this project left off',
+  summary: 'ask, and continue where this project left off',
   arguments: [{ name: 'prompt', optional: true, many: true }],
   options: {
     ...talkOptions,
-    'with-context': { help: 'with -n: send along what earlier conversations say of it' },
+    'with-context': { help: 'with -n: also send what earlier conversations say about it' },
     attach: { short: 'a', value: '<file>', many: true, help: 'send a file along' },
   },
   examples: [
-    ['skein "why is the build red?"', 'ask; goes on where this project left off'],
+    ['skein "why is the build red?"', 'ask; continues where this project left off'],
     ['skein -n "something else"', 'start a new conversation'],
     ['skein', 'chat, where you left off'],
     ['skein search "secure context"', 'find anything said by you, models or tools'],
@@ -43,8 +43,8 @@ export const askCommands: readonly Command[] = [
     options: talkOptions,
     noJson: true,
     examples: [
-      ['skein chat', 'go on where this project left off'],
-      ['skein chat -c q2w6nb', 'go on from a message; a branch if it was answered'],
+      ['skein chat', 'continue where this project left off'],
+      ['skein chat -c q2w6nb', 'continue from a message; a branch if it was answered'],
       ['skein chat < questions.txt', 'lines in, answers out'],
     ],
     load: async () => (await import('../chat/chat.ts')).chatCommand,
@@ -53,7 +53,7 @@ export const askCommands: readonly Command[] = [
     name: 'resume',
     aliases: ['conversation resume'],
     group: 'Talk',
-    summary: 'pick a conversation and go on with it',
+    summary: 'pick a conversation and continue it',
     arguments: [{ name: 'id', optional: true }],
     options: {
       model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
@@ -78,7 +78,7 @@ export const askCommands: readonly Command[] = [
     },
     examples: [
       ['skein fork q2w6nb', 'a branch at this message'],
-      ['skein fork m3x5td --name sse', 'by a name: skein -c sse "…" goes on there'],
+      ['skein fork m3x5td --name sse', 'by a name: skein -c sse "…" continues there'],
     ],
     load: async () => (await import('../manage/fork.ts')).forkCommand,
   },

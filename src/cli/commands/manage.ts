@@ -35,7 +35,7 @@ export const manageCommands: readonly Command[] = [
     summary: 'move conversations to the trash, or delete single messages',
     arguments: [{ name: 'id', optional: true, many: true }],
     options: {
-      cascade: { help: 'with a message, also all that hangs on it' },
+      cascade: { help: 'with a message, also everything after it' },
       'older-than': {
         value: '<time>',
         help: 'all that rested for so long in this project: 30d',

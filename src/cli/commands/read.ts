@@ -26,7 +26,7 @@ export const readCommands: readonly Command[] = [
       trash: { help: 'what is in the trash' },
     },
     examples: [
-      ['skein ls', '* is what skein goes on with, + is live'],
+      ['skein ls', '* is what skein continues, + is live'],
       ['skein ls --all --title flaky', 'from everywhere, by a word of the title'],
       ['skein ls --traces --label explorer', 'the runs of one subagent'],
       ['skein ls --json', 'for programs, newest first'],
@@ -46,7 +46,7 @@ export const readCommands: readonly Command[] = [
       code: { short: 'x', help: 'only the last code block' },
     },
     examples: [
-      ['skein show', 'what skein would go on with'],
+      ['skein show', 'what skein would continue'],
       ['skein show a7xk5f:full-jitter', 'a branch of a conversation'],
       ['skein show v5c4zr > storm.md', 'the way to a message, as Markdown'],
       ['skein show -x > fix.ts', 'the last code block that was said'],
@@ -80,7 +80,7 @@ export const readCommands: readonly Command[] = [
     options: {},
     examples: [
       ['skein branches a7xk5f', 'with own messages of each, and what was asked last'],
-      ['skein branches', 'of what skein would go on with; * is the active one'],
+      ['skein branches', 'of what skein would continue; * is the active one'],
     ],
     load: async () => (await import('../read/branches.ts')).branchesCommand,
   },

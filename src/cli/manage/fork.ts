@@ -92,5 +92,5 @@ async function tell(
   const isPlain = byName?.conversation.id === branch.conversationId && byName.branch.name === branch.name
   const short = isPlain ? '' : `${await uniqueShortId(store, branch.conversationId)}:`
   const goOn = `skein -c ${short}${style.branch(style.safe(branch.name))} "…"`
-  err.line(`forked at ${style.id(await uniqueShortId(store, at))}, nothing copied. Go on: ${goOn}`)
+  err.line(`forked at ${style.id(await uniqueShortId(store, at))}, nothing copied. Continue: ${goOn}`)
 }

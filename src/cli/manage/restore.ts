@@ -36,7 +36,7 @@ export const restoreCommand: CommandHandler = (args, context) => {
       const name = style.title(`"${style.safe(title ?? 'untitled').replace(/\s+/g, ' ')}"`)
       if (!wasTrashed) context.err.line(`${name} is not in the trash`)
       else {
-        const facts = [plural(messages, 'message'), `go on: ${style.id(`skein -c ${short}`)}`]
+        const facts = [plural(messages, 'message'), `continue: ${style.id(`skein -c ${short}`)}`]
         context.err.line([`restored ${name}`, ...facts].join(` ${style.symbols.dot} `))
       }
       for (const key of keysTaken) {

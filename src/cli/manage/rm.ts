@@ -69,8 +69,7 @@ function olderThanOf(args: Args): number | null {
       throw new UsageError(`--older-than and --${other} contradict each other`, 'Drop one.')
   }
   const ms = parseDuration(text)
-  if (ms === null)
-    throw new UsageError(`--older-than: "${text}" is no length of time`, 'Such as 30d, 12h or 2w')
+  if (ms === null) throw new UsageError(`--older-than: "${text}" is not a duration`, 'Such as 30d, 12h or 2w')
   return ms
 }
 

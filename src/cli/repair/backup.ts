@@ -50,8 +50,8 @@ export const backupCommand: CommandHandler = async (args, context) => {
 function refuseToReplace(target: string, to: string, force: boolean): void {
   const there = lstatSync(to, { throwIfNoEntry: false })
   if (resolve(target) === to) throw new UsageError('that is the store itself', 'Name another file')
-  if (there && !there.isFile()) throw new UsageError(`${to} is no plain file`, 'Name another')
-  if (there && !force) throw new UsageError(`${to} is there already`, 'To write over it: --force')
+  if (there && !there.isFile()) throw new UsageError(`${to} is not a regular file`, 'Name another')
+  if (there && !force) throw new UsageError(`${to} already exists`, 'Overwrite it with --force')
 }
 
 /** A copy of a damaged store is damaged too, and not a backup. */

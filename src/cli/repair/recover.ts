@@ -29,9 +29,9 @@ export const recoverCommand: CommandHandler = async (args, context) => {
   const to = resolve(context.cwd, textOption(args, 'output') ?? besides(damaged))
   const there = lstatSync(to, { throwIfNoEntry: false })
   if (to === damaged) throw new UsageError('that is the damaged file itself', 'Name another with -o')
-  if (there && !there.isFile()) throw new UsageError(`${to} is no plain file`, 'Name another with -o')
+  if (there && !there.isFile()) throw new UsageError(`${to} is not a regular file`, 'Name another with -o')
   if (there && !hasOption(args, 'force'))
-    throw new UsageError(`${to} is there already`, 'To write over it: --force')
+    throw new UsageError(`${to} already exists`, 'Overwrite it with --force')
 
   const began = performance.now()
   const unfinished = `${to}.${process.pid}.unfinished`
@@ -91,7 +91,7 @@ function tell(
     const parts = [
       ...(lost > 0 ? [`${plural(lost, 'message')} lost`] : []),
       ...(emptied > 0 ? [`${formatInteger(emptied)} without ${emptied === 1 ? 'its' : 'their'} words`] : []),
-      ...(rehung > 0 ? [`${formatInteger(rehung)} with a new id, because one before is lost`] : []),
+      ...(rehung > 0 ? [`${formatInteger(rehung)} got new ids because an earlier message is lost`] : []),
       ...(other > 0 ? [`${plural(other, 'other thing')}`] : []),
     ]
     context.err.line(`${style.note(note)} ${parts.join(', ')}`)

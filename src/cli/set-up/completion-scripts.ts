@@ -103,7 +103,7 @@ _skein_ids() {
   _describe conversation ids
 }
 _skein() {
-  # Flags may stand before a command: then they are no concern of it.
+  # Flags may come before a command. They do not belong to it.
   local -a known=(${[...new Set([...single.map(({ name }) => name), ...pairs.keys()])].map(shellQuoted).join(' ')})
   local at
   for (( at = 3; at < CURRENT; at++ )); do

@@ -114,7 +114,7 @@ function tellSections(rows: readonly Row[], { out }: CommandContext): void {
 
 function shown(path: string, value: string | number | boolean | null): string {
   if (value !== null) return String(value)
-  return path === 'model' ? 'by the key that is set, else the built-in one' : 'off'
+  return path === 'model' ? 'chosen by which key is set; none set: the demo model' : 'off'
 }
 
 function storeSource(context: CommandContext): string {

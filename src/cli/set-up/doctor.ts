@@ -36,7 +36,7 @@ export const doctorCommand: CommandHandler = async (_given, context) => {
       ...(problems > 0 ? [plural(problems, 'problem')] : []),
       ...(notes > 0 ? [plural(notes, 'note')] : []),
     ]
-    if (!context.quiet) context.out.line(counts.length > 0 ? counts.join(', ') : 'all is well')
+    if (!context.quiet) context.out.line(counts.length > 0 ? counts.join(', ') : 'no problems found')
   }
   return problems > 0 ? exitCode.failure : exitCode.ok
 }
@@ -175,10 +175,11 @@ async function checkSettings(context: CommandContext): Promise<readonly Check[]>
   lacking.delete(null)
   const set =
     present.length === 0
-      ? 'none is set: only the built-in model answers, and your own models'
+      ? 'no API key is set, so only the demo model and local models work'
       : `${present.join(', ')} ${present.length === 1 ? 'is' : 'are'} set`
   const failing = [...lacking].map(
-    ([variable, models]) => `${variable} is not: ${models.map(modelName).join(', ')} will fail`,
+    ([variable, models]) =>
+      `${models.map(modelName).join(', ')} ${models.length === 1 ? 'needs' : 'need'} ${variable}`,
   )
   const keys: Check = {
     name: 'keys',

@@ -21,9 +21,7 @@ export const migrateCommand: CommandHandler = async (_given, context) => {
   else if (!context.quiet) {
     const { dot } = context.err.style.symbols
     const changed = before !== null && before < schema
-    const was = changed
-      ? `migrated from schema ${before} to ${schema}`
-      : `schema ${schema}, the newest that I know`
+    const was = changed ? `migrated from schema ${before} to ${schema}` : `schema ${schema}, up to date`
     const copy =
       changed && before > 0 ? ` ${dot} a copy of before: ${shownLocation(context)}.before-migration` : ''
     context.err.line(`${shownLocation(context)} ${dot} ${was}${copy}`)

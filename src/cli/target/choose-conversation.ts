@@ -114,7 +114,7 @@ export function checkOwnership(
 
 function expiryNotes({ expiresAt }: Conversation, context: CommandContext): readonly string[] {
   const expired = expiresAt !== null && expiresAt.getTime() <= context.now()
-  return expired ? [`expired ${since(expiresAt, context)}, going on`] : []
+  return expired ? [`expired ${since(expiresAt, context)}, continuing`] : []
 }
 
 async function continued(
@@ -222,7 +222,7 @@ function wanted({ cwd }: CommandContext): Pick<NewConversation, 'directory' | 'c
 
 function expiredNote({ id, title, expiresAt }: Conversation, context: CommandContext): string {
   const what = title === null ? shortenId(id) : `"${title}"`
-  return `${what} expired ${since(expiresAt!, context)}. Go on with it: skein -c ${shortenId(id)}`
+  return `${what} expired ${since(expiresAt!, context)}. Continue it: skein -c ${shortenId(id)}`
 }
 
 function since(date: Date, context: CommandContext): string {

@@ -113,7 +113,7 @@ async function importAll(
 
 function lookFor({ conversation, branch }: MissingBranch): string {
   const id = String(conversation).slice(0, 8)
-  return `${id} came without its branch ${JSON.stringify(branch)}: skein tree ${id} shows what is there, skein fork goes on`
+  return `${id} came without its branch ${JSON.stringify(branch)}: skein tree ${id} shows what is there, skein fork continues it`
 }
 
 /** A record as a message names it. */

@@ -19,7 +19,7 @@ export interface NewFile {
 export function createNewFile(file: string, force: boolean): NewFile {
   const there = explained(file, () => lstatSync(file, { throwIfNoEntry: false }))
   if (there && !there.isFile() && !there.isSymbolicLink()) {
-    throw new UsageError(`${file} is no plain file`, 'Name another')
+    throw new UsageError(`${file} is not a regular file`, 'Name another')
   }
   if (there && !force) throw taken(file)
   const unfinished = `${file}.${process.pid}.unfinished`
@@ -128,7 +128,7 @@ function syncFolder(folder: string): void {
 }
 
 function taken(file: string): UsageError {
-  return new UsageError(`${file} is there already`, 'To write over it: --force')
+  return new UsageError(`${file} already exists`, 'Overwrite it with --force')
 }
 
 function codeOf(error: unknown): unknown {

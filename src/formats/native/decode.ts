@@ -232,7 +232,9 @@ function parsed(text: string): JsonObject | null {
 }
 
 function reasonFor(text: string, count: number): string {
-  return text.startsWith('{') || count > 0 ? `the line is torn${found(count)}` : 'the line is no JSON object'
+  return text.startsWith('{') || count > 0
+    ? `the line is torn${found(count)}`
+    : 'the line is not a JSON object'
 }
 
 function found(count: number): string {

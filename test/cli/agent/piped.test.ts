@@ -78,7 +78,7 @@ describe('skein agent in a pipe', () => {
     at.model.next(asks, { type: 'text', text: 'So be it.' })
     const refused = await at.piped([], 'good', { input: 'write\n' })
     expect(refused.stderr).toContain(
-      '! not allowed: Write a.txt. Nobody can be asked here; --allow allows everything\n',
+      '! not allowed: Write a.txt. There is no terminal to ask on; --allow allows everything\n',
     )
     at.model.next(asks, { type: 'plan', steps: ['look', 'write'] }, { type: 'text', text: 'Written.' })
     const allowed = await at.piped(['--allow'], 'good', { input: 'write\n' })
@@ -99,7 +99,7 @@ describe('skein agent in a pipe', () => {
     const texts = [first, answerMarker(1), second, third]
     expect(texts.map(text => timesGiven(at.model.last, text))).toEqual([1, 1, 0, 1])
     for (const name of ['model', 'context', 'compact'])
-      expect(run.stderr).toContain(`! /${name}: here good answers, and its model is its own affair\n`)
+      expect(run.stderr).toContain(`! /${name}: here good chooses its own model\n`)
     expect(run.stdout).toContain('# Mine')
     const after = await at.piped(['-q'], 'good', { input: `/switch main\nand here?\n/retry\n` })
     expect(after.code).toBe(0)

@@ -118,7 +118,7 @@ describe('a prompt', () => {
     using here = home()
     await here.skein(['the gateway certificate is reloaded at 02:00 by cron'])
     const run = await here.skein(['-n', '--with-context', 'when is the gateway certificate reloaded?'])
-    expect(run.stderr).toContain('\n  recalled: what earlier conversations say of this is sent along\n')
+    expect(run.stderr).toContain('\n  recalled: what earlier conversations say about this is sent too\n')
     await using store = await storeOf(here)
     const [listed] = (await store.listConversations()).items
     expect(listed!.messages).toBe(2)
@@ -235,7 +235,9 @@ describe('stdin', () => {
     expect((await here.skein(['-c'], { input: 'what is 2+4' })).stdout).toBe('2 + 4 = 6\n')
     const binary = await here.skein([], { input: '\0\0' })
     expect(binary).toMatchObject({ code: 2 })
-    expect(binary.stderr).toBe('skein: what was piped in is no text. Say what to do with it: … | skein "…"\n')
+    expect(binary.stderr).toBe(
+      'skein: what was piped in is not text. Say what to do with it: … | skein "…"\n',
+    )
     expect(await here.skein([], { input: ' \n ' })).toMatchObject({ code: 2 })
   })
 

@@ -94,7 +94,7 @@ describe('pickers', () => {
     chat.type('what is my name?\r')
     await chat.seeNext(/Ada\.[\s\S]*› $/)
     chat.type('/fork\r')
-    await chat.seeNext('Say which one anew?')
+    await chat.seeNext('Which message do you want to rewrite?')
     chat.type('ada\r')
     await chat.seeNext('forked as main-2. What was said is kept on main: /switch main')
     await chat.seeNext('› My name is Ada')

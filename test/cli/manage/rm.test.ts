@@ -45,7 +45,7 @@ test('rm moves a conversation to the trash, trash lists it, and restore brings i
   await stocked(here, store => store.create({ key: 'cli:one' }))
   const back = await here.skein(['rm', '--undo', one.conversation.id.slice(0, 6)])
   expect(back.code).toBe(0)
-  expect(back.stderr).toContain('restored "Reconnect storm" · 2 messages · go on: skein -c ')
+  expect(back.stderr).toContain('restored "Reconnect storm" · 2 messages · continue: skein -c ')
   expect(back.stderr).toContain('! its key cli:one belongs to another conversation now')
   const also = await here.skein(['restore', '--json', two.conversation.id, one.conversation.id])
   expect(JSON.parse(also.stdout)).toEqual([

@@ -132,14 +132,14 @@ describe('--continue', () => {
     const fresh = await here.skein(['who am I'])
     expect(fresh.stdout).toBe('You have not told me your name.\n')
     expect(fresh.stderr).toMatch(
-      /\nfresh: nothing to continue\n! "my name is (Ada|Bo)" expired 3d ago\. Go on with it: skein -c [0-9a-f]{6}\n/,
+      /\nfresh: nothing to continue\n! "my name is (Ada|Bo)" expired 3d ago\. Continue it: skein -c [0-9a-f]{6}\n/,
     )
     const renamed = await here.skein(['--session', 'work', 'who am I'])
     expect(renamed.stdout).toBe('You have not told me your name.\n')
-    expect(renamed.stderr).toContain('! "my name is Bo" expired 3d ago. Go on with it: skein -c ')
+    expect(renamed.stderr).toContain('! "my name is Bo" expired 3d ago. Continue it: skein -c ')
     const named = await here.skein(['-c', conversation, 'who am I'])
     expect(named.stdout).toBe('Your name is Ada.\n')
-    expect(named.stderr).toContain('! expired 3d ago, going on\n')
+    expect(named.stderr).toContain('! expired 3d ago, continuing\n')
   })
 
   it('forks if another process is answering, and says so', async () => {
@@ -170,7 +170,7 @@ describe('fork', () => {
     const named = await here.skein(['fork', first.message, '--name', 'sse'])
     expect(named).toEqual({
       stdout: '',
-      stderr: `forked at ${short}, nothing copied. Go on: skein -c sse "…"\n`,
+      stderr: `forked at ${short}, nothing copied. Continue: skein -c sse "…"\n`,
       code: 0,
     })
     expect((await here.skein(['who am I'])).stdout).toBe('Your name is Bo.\n')

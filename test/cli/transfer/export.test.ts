@@ -158,7 +158,7 @@ test('an existing file is kept unless forced, and no title leads out of a folder
   writeFileSync(target, 'mine')
   const refused = await here.skein(['export', conversation.id, '-o', 'kept.md'])
   expect(refused.code).toBe(2)
-  expect(refused.stderr).toMatch(/^skein: .*kept\.md is there already\. To write over it: --force\n$/)
+  expect(refused.stderr).toMatch(/^skein: .*kept\.md already exists\. Overwrite it with --force\n$/)
   expect(readFileSync(target, 'utf8')).toBe('mine')
   symlinkSync(target, join(here.cwd, 'link.md'))
   expect((await here.skein(['export', conversation.id, '-o', 'link.md', '--force'])).code).toBe(0)

@@ -149,11 +149,11 @@ test('only the named file is written, completely, and never over an existing one
   symlinkSync(join(here.cwd, 'elsewhere.jsonl'), join(here.cwd, 'loose.jsonl'))
   mkdirSync(join(here.cwd, 'out'))
   for (const [name, why] of [
-    ['kept.jsonl', 'is there already'],
-    ['link.jsonl', 'is there already'],
-    ['loose.jsonl', 'is there already'],
+    ['kept.jsonl', 'already exists'],
+    ['link.jsonl', 'already exists'],
+    ['loose.jsonl', 'already exists'],
     ['kept.jsonl/x.jsonl', 'there is no folder'],
-    ['/dev/null', 'is no plain file'],
+    ['/dev/null', 'is not a regular file'],
     ['nowhere/x.jsonl', 'there is no folder'],
   ] as const) {
     await refusesUsage(here, ['export', '--all', '--native', '-o', name], why)
@@ -203,7 +203,7 @@ test('an interrupted export leaves no file, and an existing file is not lost', a
   using file = createNewFile(join(here.cwd, 'race.jsonl'), false)
   file.write('ours')
   writeFileSync(join(here.cwd, 'race.jsonl'), 'theirs')
-  expect(() => file.finish()).toThrow('is there already')
+  expect(() => file.finish()).toThrow('already exists')
   file[Symbol.dispose]()
   expect(readFileSync(join(here.cwd, 'race.jsonl'), 'utf8')).toBe('theirs')
   expect(readdirSync(here.cwd).sort()).toEqual(['old.jsonl', 'race.jsonl'])

@@ -85,7 +85,7 @@ export const slashFork: SlashCommand = {
     const prompts = messages.filter(message => message.role === 'user' && textOf(message).trim() !== '')
     const now = chat.context.now()
     const picker = newPicker({
-      question: 'Say which one anew?',
+      question: 'Which message do you want to rewrite?',
       choices: prompts.toReversed().map(message => ({
         value: message,
         title: collapseSpaces(textOf(message)),

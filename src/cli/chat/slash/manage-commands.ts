@@ -62,7 +62,7 @@ export const slashCompact: SlashCommand = {
   name: 'compact',
   argument: '[what to mind]',
   ofModels: true,
-  help: 'let a summary stand for what is old; all is kept',
+  help: 'replace old messages by a summary in model calls; all are kept',
   async run(chat, instructions) {
     const { store, conversation, head } = await currentPosition(chat)
     const { controller } = chat
@@ -81,7 +81,7 @@ export const slashCompact: SlashCommand = {
     )
     if (made === null) return nextLine
     const { outcome, summary, messages, error } = made
-    if (outcome === 'busy') chat.note('somebody else is making a summary here. Try again in a moment')
+    if (outcome === 'busy') chat.note('another process is making a summary here. Try again in a moment')
     else if (messages === 0 || summary === null) return nothingOld(chat.say)
     else chat.say(`${summaryText(messages, summary.tokens, outcome)} /context`)
     if (outcome === 'extractive' && error instanceof Error) chat.note(`the model failed: ${error.message}`)
@@ -90,7 +90,7 @@ export const slashCompact: SlashCommand = {
 }
 
 function nothingOld(say: (line: string) => void): NextStep {
-  say('nothing is old enough for a summary: the newest messages stay word for word')
+  say('nothing to summarise yet: the newest messages are never summarised')
   return nextLine
 }
 

@@ -92,7 +92,7 @@ function contextLines(
   return [
     `what the next call sees: ${formatCount(tokens.total)} of ${formatCount(limit)} (${percent}%), ${style.safe(model)}`,
     row('pinned', pinned, pinned > 0 ? 'system prompt' : 'no system prompt'),
-    row('summary', tokens.summary, summary ? `stands for ${plural(covered, 'message')}` : 'none'),
+    row('summary', tokens.summary, summary ? `replaces ${plural(covered, 'message')}` : 'none'),
     row('kept', tokens.messages, `${plural(kept.length, 'message')} word for word${from}`),
     row(
       'left out',

@@ -25,7 +25,7 @@ export async function runSlash(chat: Chat, line: string): Promise<Done> {
     return { type: 'failed' }
   }
   if (command.ofModels && chat.controller.isForeign) {
-    chat.note(`/${command.name}: here ${chat.controller.model.id} answers, and its model is its own affair`)
+    chat.note(`/${command.name} does not apply here: ${chat.controller.model.id} chooses its own model`)
     return { type: 'failed' }
   }
   try {

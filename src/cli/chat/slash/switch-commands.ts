@@ -63,7 +63,7 @@ async function isSure(chat: Chat, what: string): Promise<boolean> {
 export const slashSwitch: SlashCommand = {
   name: 'switch',
   argument: '[branch]',
-  help: 'go on with another branch of this conversation',
+  help: 'continue another branch of this conversation',
   async run(chat, name) {
     const { store, conversation } = await currentPosition(chat)
     const target = name === '' ? await pickBranch(chat) : name
@@ -93,7 +93,7 @@ async function pickBranch(chat: Chat): Promise<string | null> {
     newestFirst.map(({ head }) => head),
   )
   const picker = newPicker({
-    question: 'Go on with which branch?',
+    question: 'Continue which branch?',
     choices: newestFirst.map((branch, i) => ({
       value: branch.name,
       title: branch.name === current.name ? `${branch.name} (here)` : branch.name,
@@ -102,7 +102,7 @@ async function pickBranch(chat: Chat): Promise<string | null> {
       details: lasts[i] ? [['last', lasts[i]] as const] : [],
     })),
     scope: shortenId(conversation.id),
-    keys: 'enter go on · esc stay',
+    keys: 'enter continue · esc stay',
     ends: [],
   })
   const { by, choice } = await runPicker(picker, keyboard, context.err)
@@ -113,7 +113,7 @@ export const slashResume: SlashCommand = {
   name: 'resume',
   argument: '[id]',
   needs: 'nothing',
-  help: 'go on with another conversation',
+  help: 'continue another conversation',
   async run(chat, id) {
     const { context, controller } = chat
     const { store } = controller

@@ -47,12 +47,12 @@ async function pickFromList(options: PickConversation): Promise<PickedConversati
     const filter = all ? {} : { directory: await projectDirectories(store, context) }
     const page = await store.listConversations({ ...filter, kind: 'main', limit: most })
     const picker = newPicker({
-      question: 'Go on with which conversation?',
+      question: 'Continue which conversation?',
       choices: await choicesOf(page.items, store, context),
       total:
         page.next === null ? page.items.length : await store.countConversations({ ...filter, kind: 'main' }),
       scope: all ? 'all directories' : scopeName(context),
-      keys: `enter go on · tab ${all ? scopeName(context) : 'all directories'} · ctrl+f fork · ctrl+t read · esc ${escapeMeans}`,
+      keys: `enter continue · tab ${all ? scopeName(context) : 'all directories'} · ctrl+f fork · ctrl+t read · esc ${escapeMeans}`,
       ends: ['tab', 'forward', 'read'],
     })
     const listed = new Set<string>(page.items.map(({ id }) => id))

@@ -29,11 +29,11 @@ const storm = choice(
 const maths = choice('Backoff maths for the mobile client', 'Full jitter wins', ['6d', '12', 'gpt-5.2'])
 
 const some = newPicker({
-  question: 'Go on with which conversation?',
+  question: 'Continue which conversation?',
   choices: [storm, maths],
   total: 38,
   scope: 'this directory',
-  keys: 'enter go on · esc new one',
+  keys: 'enter continue · esc new one',
   ends: ['tab', 'forward'],
 })
 
@@ -78,11 +78,11 @@ describe('a picker', () => {
 
   it('prints question, rows, details and key bindings', () => {
     expect(pickerRows(typing(some, type('jit')), 80, 24, plain).rows).toEqual([
-      'Go on with which conversation?  jit                        this directory  2/38',
+      'Continue which conversation?  jit                        this directory  2/38',
       '› Reconnect storm after the certificate reload              now  58  sonnet-4.5',
       '    last   Retrying with the seeded clock. The jitter test',
       '  Backoff maths for the mobile client                        6d  12  gpt-5.2',
-      'enter go on · esc new one',
+      'enter continue · esc new one',
     ])
   })
 
