@@ -25,7 +25,7 @@ describe('the recording in docs/', () => {
     for (const seen of [
       /^› My name is Ada.*\nNice to meet you, Ada\.$/m,
       /^continuing "My name is Ada.*\n {2}now: Nice to meet you, Ada\.\n\nYour name is Ada\.$/m,
-      /^Go on with which conversation\?/m,
+      /^Continue which conversation\?/m,
       /^forked at \S+, nothing copied/m,
       /^ {8}\S{6} \(.*\) \[USER\] What is my name\?[\s\S]*^ {8}\S{6} \(.*\) \[USER\] The door code is 1234\.$/m,
       /^\d hits in 1 conversation here/m,

@@ -63,6 +63,8 @@ export const storing: Readonly<Record<string, Spot>> = {
     return kept(JSON.stringify(value) === JSON.stringify([text]) ? key : value)
   },
   'findOrCreate: key': async (store, _, key) => kept((await store.findOrCreate(key)).branch.key),
+  'findOrCreateByTask: task': async (store, _, text) =>
+    kept((await store.findOrCreateByTask(text, { project: text })).conversation.task),
   'updateConversation: title': async (store, { id }, title) =>
     kept((await store.updateConversation(id, { title })).title),
   'updateConversation: links': async (store, { id }, text) => {

@@ -198,8 +198,8 @@ export interface ListRow {
   readonly model: string | null
 }
 
-/** The list for people. A narrow terminal drops columns from the right; below 44 columns, a conversation
- *  takes two lines. */
+/** The list for people. A narrow terminal drops columns from the right. Below 44 columns, or 48 with
+ *  directories, a conversation takes two or three lines. */
 export function listLines(
   rows: readonly ListRow[],
   width: number,
@@ -207,8 +207,8 @@ export function listLines(
   style: Style,
 ): readonly string[] {
   const { dot, dots } = style.symbols
-  if (width < 44) return rows.flatMap(row => twoLines(row))
   const isOverAll = rows.some(row => row.directory !== null)
+  if (width < (isOverAll ? 48 : 44)) return rows.flatMap(row => separateLines(row))
   const shown = fields.filter(({ from, fromOverAll = from }) => width >= (isOverAll ? fromOverAll : from))
   return tableLines(
     rows.map(row => shown.map(({ cell }) => cell(row, now))),
@@ -217,7 +217,7 @@ export function listLines(
     { dots, paintHeader: style.faint },
   )
 
-  function twoLines(row: ListRow): readonly string[] {
+  function separateLines(row: ListRow): readonly string[] {
     const facts = `${formatAge(row.at, now)} ${dot} ${formatInteger(row.messages)}`
     const where = row.directory ? [`  ${style.faint(cutLineMiddle(row.directory, width - 2, dots))}`] : []
     return [
@@ -263,10 +263,16 @@ const fields: readonly Field[] = [
   },
   {
     from: 50,
+    fromOverAll: 56,
     column: { header: 'MSGS', align: 'right', least: 5 },
     cell: row => formatInteger(row.messages),
   },
-  { from: 56, column: { header: 'BR', align: 'right' }, cell: row => formatInteger(row.branches) },
+  {
+    from: 56,
+    fromOverAll: 64,
+    column: { header: 'BR', align: 'right' },
+    cell: row => formatInteger(row.branches),
+  },
   {
     from: 64,
     fromOverAll: 100,

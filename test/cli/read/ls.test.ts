@@ -31,7 +31,7 @@ describe('the lines of ls', () => {
     row({ isNext: true, isLive: true, title: '漢字 Reconnect storm after the certificate reload' }),
   ]
 
-  test.each([40, 43, 44, 50, 56, 64, 80, 100, 120])('fit %d columns', width => {
+  test.each([40, 43, 44, 47, 48, 50, 56, 64, 80, 100, 120])('fit %d columns', width => {
     for (const line of listLines(rows, width, now, plain)) expect(widthOf(line)).toBeLessThanOrEqual(width)
   })
 

@@ -228,9 +228,7 @@ test('doctor reports what works, what does not, and what to do', async () => {
   expect(amiss.stdout).toMatch(/^✓ store {4}~\/\S+conversations\.db · schema \d+ · \S+ .?B · 0644$/m)
   expect(amiss.stdout).toContain('! store    others may read it. To keep it to yourself: chmod 600 ~/')
   expect(amiss.stdout).toContain('✓ verify   all 2 messages are sound\n')
-  expect(amiss.stdout).toContain(
-    '! keys     ANTHROPIC_API_KEY is set. gpt-5.2 needs OPENAI_API_KEY\n',
-  )
+  expect(amiss.stdout).toContain('! keys     ANTHROPIC_API_KEY is set. gpt-5.2 needs OPENAI_API_KEY\n')
   expect(amiss.stdout).toContain(
     '✗ config   ./skein.yaml:2 max_tokens: "lots" is not a number (default 100000)\n',
   )
