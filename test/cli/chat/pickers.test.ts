@@ -15,7 +15,7 @@ describe('pickers', () => {
       input: 'My name is Ada\n/new\nwhy is the build red?\n/new\nlunch plans\n',
     })
     using chat = terminal(here, ['resume'])
-    await chat.see(/Go on with which conversation\? +this directory {2}3\/3/)
+    await chat.see(/Continue which conversation\? +this directory {2}3\/3/)
     await chat.see('› lunch plans')
     await chat.see(/first {2}lunch plans/)
     chat.type('nice ada') // A word of the last answer.
@@ -24,7 +24,7 @@ describe('pickers', () => {
     chat.type('\r')
     await chat.seeNext('continuing "My name is Ada" · main · 2')
     await chat.seeNext(prompt)
-    expect(chat.screen()).not.toContain('Go on with which')
+    expect(chat.screen()).not.toContain('Continue which')
     chat.type('/resume\r')
     await chat.seeNext('esc stay here')
     chat.type('\x1b')
