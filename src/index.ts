@@ -21,7 +21,7 @@ export type {
   UnknownBlock,
 } from './core/block.ts'
 export { isKnown, otherOf } from './core/block.ts'
-export type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './core/branch.ts'
+export type { Branch, BranchInfo, BranchRef, NewBranch } from './core/branch.ts'
 export type {
   Conversation,
   ConversationKind,
@@ -34,7 +34,7 @@ export type {
   ToolResultPolicy,
 } from './core/conversation.ts'
 export { copyAsNewConversation, type PathCopier } from './core/copy-as-new.ts'
-export type { ErrorCode, Holder, IdCandidate, MisconfiguredPart, ThingKind } from './core/errors.ts'
+export type { ErrorCode, IdCandidate } from './core/errors.ts'
 export {
   AmbiguousIdError,
   BusyError,
@@ -56,12 +56,10 @@ export {
   StorageFullError,
   UnavailableError,
 } from './core/errors.ts'
-export type { EventType, ListEvents, NewEvent, TraceEvent } from './core/event.ts'
 export type { ConversationId, MessageId } from './core/ids.ts'
 export { conversationId, messageId } from './core/ids.ts'
 export type { Json, JsonObject } from './core/json.ts'
 export type {
-  BlobMode,
   ConversationFilter,
   ListConversations,
   ListDirectories,
@@ -79,20 +77,9 @@ export type {
   Snippet,
   TextHit,
 } from './core/listing.ts'
-export type { BlobRef, Erasure, Message, NewMessage, NonEmpty, Role, RoleInput } from './core/message.ts'
+export type { BlobRef, Erasure, Message, NewMessage, Role, RoleInput } from './core/message.ts'
 export { contentOf, textOf } from './core/message.ts'
-export type {
-  ContextMessage,
-  Finish,
-  Model,
-  ModelAnswer,
-  ModelEvent,
-  ModelOptions,
-  ModelRequest,
-  ToolSpec,
-} from './core/model.ts'
 export { collectPages, itemsOf } from './core/pages.ts'
-export type { PathReader } from './core/path.ts'
 export { pathOf } from './core/path.ts'
 export type {
   Appended,
@@ -110,11 +97,6 @@ export type {
   Tail,
   TailBudget,
 } from './core/ports.ts'
-export type { Source } from './core/source.ts'
-export type { MessageRange, NewSummary, Summary, SummaryClaim } from './core/summary.ts'
-export { estimateTokens } from './core/tokens.ts'
-export type { DraftPiece, EndedTurn, Turn, TurnEnd, TurnStatus, TurnStep, Usage } from './core/turn.ts'
-export { addUsage } from './core/turn.ts'
-export type { TurnWriter } from './core/turn-writer.ts'
+export type { Turn, TurnStatus, TurnStep, Usage } from './core/turn.ts'
 export type { OpenOptions } from './stores/open.ts'
 export { openStore } from './stores/open.ts'

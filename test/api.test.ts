@@ -36,12 +36,10 @@ it('skein exports these names', () => {
     'SkeinError',
     'StorageFullError',
     'UnavailableError',
-    'addUsage',
     'collectPages',
     'contentOf',
     'conversationId',
     'copyAsNewConversation',
-    'estimateTokens',
     'isKnown',
     'itemsOf',
     'messageId',
@@ -86,7 +84,7 @@ it('skein/testing exports these names', () => {
 it('skein/context exports these names', () => {
   expect(Object.keys(context).sort()).toEqual([
     'asText',
-    'countByCharacters',
+    'estimateTokens',
     'exactCounter',
     'fit',
     'needsSummary',
@@ -125,6 +123,7 @@ it('skein/ai-sdk exports these names', () => {
 
 it('skein/models exports these names', () => {
   expect(Object.keys(models).sort()).toEqual([
+    'addUsage',
     'modelOf',
     'openModel',
     'plainDialect',

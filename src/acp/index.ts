@@ -14,6 +14,7 @@
 // May import core, system, context, recorder and agent. The folders above the last line do not know host,
 // proxy and serve, and these three do not know each other.
 
+export type { AgentLink, NewAgentLink } from '../core/branch.ts'
 export { agentName } from './host/agent-name.ts'
 export type { Host, HostOptions, HostSendOptions } from './host/host.ts'
 export { createHost } from './host/host.ts'

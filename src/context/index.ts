@@ -10,7 +10,9 @@
 // - `text/`: a conversation as one text, for agents that accept only text (`asText`)
 // May import core only. No I/O of its own: a store and a model are parameters.
 
-export { countByCharacters, exactCounter } from './fit/count.ts'
+export type { MessageRange, NewSummary, Summary, SummaryClaim } from '../core/summary.ts'
+export { estimateTokens } from '../core/tokens.ts'
+export { exactCounter } from './fit/count.ts'
 export { fit } from './fit/fit.ts'
 export type { ModelWindow, WindowOverrides } from './fit/model-windows.ts'
 export { windowOf } from './fit/model-windows.ts'

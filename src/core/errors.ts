@@ -53,22 +53,19 @@ export abstract class SkeinError extends Error {
   }
 }
 
-/** The kinds of things that can be missing. */
-export type ThingKind = 'conversation' | 'message' | 'branch' | 'turn' | 'blob' | 'summary' | 'key' | 'id'
-
 /** There is nothing of that kind with that id. `trashed` is true if it is in the trash and can be
  *  restored. */
 export class NotFoundError extends SkeinError {
   /** Always `not_found`. */
   readonly code = 'not_found'
   /** What was looked for. */
-  readonly kind: ThingKind
+  readonly kind: 'conversation' | 'message' | 'branch' | 'turn' | 'blob' | 'summary' | 'key' | 'id'
   /** The id, name or key that was given. */
   readonly id: string
   /** True if the conversation is in the trash and can be restored. */
   readonly trashed: boolean
 
-  constructor(kind: ThingKind, id: string, options: { trashed?: boolean } = {}) {
+  constructor(kind: NotFoundError['kind'], id: string, options: { trashed?: boolean } = {}) {
     super(
       options.trashed
         ? `${kind} ${show(id)} is in the trash: restore it first`
@@ -245,30 +242,19 @@ export class UnavailableError extends SkeinError {
   }
 }
 
-/** The part of the installation that prevents a store from working. `node`: the version of Node is too old.
- *  `package`: an optional package is missing. `path`: the file cannot be opened or created there. `login`:
- *  the server refused the role or its password. `database`: the database does not exist. `permission`: the
- *  role may not do this. `pooler`: a connection pooler loses prepared statements. `tables`: tables with
- *  Skein's names have other columns. */
-export type MisconfiguredPart =
-  | 'node'
-  | 'package'
-  | 'path'
-  | 'login'
-  | 'database'
-  | 'permission'
-  | 'pooler'
-  | 'tables'
-
 /** The installation or the database has to be changed before the store works: a retry alone cannot succeed.
  *  `hint` says what to change. */
 export class MisconfiguredError extends SkeinError {
   /** Always `misconfigured`. */
   readonly code = 'misconfigured'
-  /** What has to be changed. */
-  readonly part: MisconfiguredPart
+  /** The part of the installation that prevents a store from working. `node`: the version of Node is too old.
+   *  `package`: an optional package is missing. `path`: the file cannot be opened or created there. `login`:
+   *  the server refused the role or its password. `database`: the database does not exist. `permission`: the
+   *  role may not do this. `pooler`: a connection pooler loses prepared statements. `tables`: tables with
+   *  Skein's names have other columns. */
+  readonly part: 'node' | 'package' | 'path' | 'login' | 'database' | 'permission' | 'pooler' | 'tables'
 
-  constructor(part: MisconfiguredPart, message: string, options: ErrorDetails = {}) {
+  constructor(part: MisconfiguredError['part'], message: string, options: ErrorDetails = {}) {
     super(message, options)
     this.part = part
   }

@@ -123,11 +123,8 @@ export interface ListMessages {
   /** Only messages with this label. */
   readonly label?: string
   /** `preview` returns only the beginning of blobs. */
-  readonly blobs?: BlobMode
+  readonly blobs?: 'whole' | 'preview'
 }
-
-/** How much of a blob is read with a message: all of it, or its first 1,024 bytes. */
-export type BlobMode = 'whole' | 'preview'
 
 /** A conversation in a list, with its active branch. */
 export interface ListedConversation extends Conversation {

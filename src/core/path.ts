@@ -3,9 +3,6 @@ import type { Message } from './message.ts'
 import { collectPages } from './pages.ts'
 import type { MessageReader, ReadOptions } from './ports.ts'
 
-/** The part of a store that reading a path needs. */
-export type PathReader = Pick<MessageReader, 'listPath'>
-
 /** The messages from the root to this one. Accepts an id from a file or a person. Throws InvalidError if
  *  the text is not an id, NotFoundError if there is no such message.
  *
@@ -23,7 +20,7 @@ export type PathReader = Pick<MessageReader, 'listPath'>
  * ```
  */
 export async function pathOf(
-  reader: PathReader,
+  reader: Pick<MessageReader, 'listPath'>,
   id: string | MessageId,
   options: ReadOptions = {},
 ): Promise<readonly Message[]> {

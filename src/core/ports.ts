@@ -15,7 +15,6 @@ import type { ListEvents, TraceEvent } from './event.ts'
 import type { Verifier } from './finding.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type {
-  BlobMode,
   ConversationFilter,
   ListConversations,
   ListDirectories,
@@ -28,7 +27,7 @@ import type {
   Searcher,
 } from './listing.ts'
 import type { Meter } from './measure.ts'
-import type { Message, NewMessage, NonEmpty } from './message.ts'
+import type { Message, NewMessage } from './message.ts'
 import type { RecordMover } from './record.ts'
 import type { Stretch } from './runs.ts'
 import type { Summary } from './summary.ts'
@@ -60,7 +59,7 @@ export interface ReadOptions {
   /** Leaves out the messages of open turns. */
   readonly wholeTurns?: boolean
   /** `whole` (default) puts blobs back into the content. `preview` returns their first 1,024 bytes. */
-  readonly blobs?: BlobMode
+  readonly blobs?: 'whole' | 'preview'
 }
 
 /** The size of a tail. With both limits, the smaller one applies. */
@@ -162,7 +161,7 @@ export interface Appended {
   /** The new head of the branch, which the next append expects. */
   readonly head: MessageId
   /** The ids of the messages, in the order given. */
-  readonly ids: NonEmpty<MessageId>
+  readonly ids: readonly [MessageId, ...MessageId[]]
   /** `replayed`: the same turn key and step had stored the same messages before, so nothing was written. */
   readonly outcome: 'appended' | 'forked' | 'replayed'
 }
@@ -230,7 +229,7 @@ export interface ConversationWriter {
     options?: AppendOptions,
   ): Promise<Appended>
   /** Stores messages under any parents and moves no branch. Returns ids in the order of the items. */
-  save(id: ConversationId, items: readonly SaveItem[]): Promise<NonEmpty<MessageId>>
+  save(id: ConversationId, items: readonly SaveItem[]): Promise<readonly [MessageId, ...MessageId[]]>
   /** Sets the label of a message, or removes it with null. The id does not change. */
   setLabel(id: MessageId, label: string | null): Promise<void>
 

@@ -11,7 +11,9 @@ export function isTextType(mime: string): boolean {
   )
 }
 
-/** Estimates tokens as characters / 4, rounded up. The text of a text file counts as text. */
+/** Estimates tokens as characters / 4, rounded up. The text of a text file counts as text. An image, a sound,
+ *  a video or another file counts 1,000 tokens, regardless of its size, because providers scale media to
+ *  about that. Costs nothing, and is close in total. */
 export function estimateTokens(blocks: string | readonly NewBlock[]): number {
   if (typeof blocks === 'string') return Math.ceil(blocks.length / 4)
   let characters = 0

@@ -14,6 +14,17 @@
 // - `scripted*.ts`: the model without a provider
 // May import core and system.
 
+export type {
+  ContextMessage,
+  Finish,
+  Model,
+  ModelAnswer,
+  ModelEvent,
+  ModelOptions,
+  ModelRequest,
+  ToolSpec,
+} from '../core/model.ts'
+export { addUsage } from '../core/turn.ts'
 export type { Sleep } from '../system/sleep.ts'
 export { type Dialect, plainDialect } from './dialect.ts'
 export { type ModelPrice, priceOf, pricesAsOf } from './model-prices.ts'

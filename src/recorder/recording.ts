@@ -1,7 +1,7 @@
 import type { BranchRef } from '../core/branch.ts'
 import type { NewEvent } from '../core/event.ts'
 import type { MessageId } from '../core/ids.ts'
-import type { NewMessage, NonEmpty } from '../core/message.ts'
+import type { NewMessage } from '../core/message.ts'
 import type { ConversationReader, ConversationWriter, MessageReader } from '../core/ports.ts'
 import type { TurnStatus, Usage } from '../core/turn.ts'
 import type { TurnWriter } from '../core/turn-writer.ts'
@@ -57,7 +57,7 @@ export interface BeginTurn {
 /** A recorded step. `ids` is null if it is queued, or in the mode `at_once`. */
 export interface RecordedStep {
   /** The ids of the stored messages, in the order given. */
-  readonly ids: NonEmpty<MessageId> | null
+  readonly ids: readonly [MessageId, ...MessageId[]] | null
 }
 
 /** How a turn ended, and how much of it is stored. */

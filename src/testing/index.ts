@@ -7,6 +7,7 @@
 // `contract/index.ts` lists all areas. Imports core only, so a driver outside this repository can run the
 // same cases. Only tests import this folder; test/stores/contract.ts runs it on both drivers.
 
+export type { Source } from '../core/source.ts'
 export type { CaseContext, ContractCase, ContractSubject, OpenedStore } from './contract/contract-case.ts'
 export { contract } from './contract/index.ts'
 export { runCase } from './contract/run-case.ts'

@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest'
 import { InvalidError } from '../../src/core/errors.ts'
-import { type PathReader, pathOf } from '../../src/core/path.ts'
+import { pathOf } from '../../src/core/path.ts'
+import type { MessageReader } from '../../src/core/ports.ts'
 
 const id = 'a'.repeat(32)
 
 it('pathOf reads a path through the only method it needs (S3-45)', async () => {
   const asked: string[] = []
-  const reader: PathReader = {
+  const reader: Pick<MessageReader, 'listPath'> = {
     listPath: async wanted => {
       asked.push(wanted)
       return { items: [], next: null, skipped: [] }
@@ -17,6 +18,6 @@ it('pathOf reads a path through the only method it needs (S3-45)', async () => {
 })
 
 it('pathOf refuses an invalid message id without asking the store', async () => {
-  const reader: PathReader = { listPath: () => Promise.reject(new Error('was asked')) }
+  const reader: Pick<MessageReader, 'listPath'> = { listPath: () => Promise.reject(new Error('was asked')) }
   await expect(pathOf(reader, 'abc')).rejects.toThrow(InvalidError)
 })

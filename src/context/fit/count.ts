@@ -1,11 +1,7 @@
 import type { Block } from '../../core/block.ts'
 import { InvalidError } from '../../core/errors.ts'
-import { countedText, estimateTokens, mediaIn, mediaTokens } from '../../core/tokens.ts'
+import { countedText, mediaIn, mediaTokens } from '../../core/tokens.ts'
 import type { CountTokens } from './window.ts'
-
-/** Characters / 4, rounded up. An image, a sound, a video or a file counts `mediaTokens`, regardless of its
- *  size, because providers scale media to about that. Costs nothing, and is close in total. */
-export const countByCharacters: CountTokens = estimateTokens
 
 /** The part of `gpt-tokenizer` that is used. */
 export interface Tokenizer {
@@ -16,7 +12,7 @@ export interface Tokenizer {
 const pieceLength = 512
 
 /** Makes a counter that tokenizes text with the encoding of the newer OpenAI models (`o200k_base`). The
- *  counts of other providers differ by some percent. Media count as in `countByCharacters`. Special tokens
+ *  counts of other providers differ by some percent. Media count as in `estimateTokens`. Special tokens
  *  (`<|endoftext|>`) count as plain text. Throws InvalidError if the optional dependency `gpt-tokenizer` is
  *  not installed. */
 export async function exactCounter(): Promise<CountTokens> {

@@ -1,9 +1,10 @@
 import { ContextLengthError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
 import type { ContextMessage } from '../../core/model.ts'
+import { estimateTokens } from '../../core/tokens.ts'
 import type { BlockCounter, Item } from '../view/item.ts'
 import { viewOf } from '../view/view.ts'
-import { countByCharacters, countCharacters } from './count.ts'
+import { countCharacters } from './count.ts'
 import { exchangeOf, type Squeezed, squeeze } from './squeeze.ts'
 import {
   budgetOf,
@@ -59,7 +60,7 @@ export function fit(
 ): Fitted {
   const counter = counterFor(window, count)
   const { items, covered, unasked, missing } = arrange(path, pinned, counter)
-  const pins = pin(pinned, count ?? countByCharacters)
+  const pins = pin(pinned, count ?? estimateTokens)
   const left = leftovers()
   left.add(covered, 'summarised')
   left.add(unasked, 'no_question')
@@ -94,7 +95,7 @@ export function fit(
 
 function counterFor({ maxChars }: Window, count: CountTokens | undefined): BlockCounter {
   return {
-    tokens: count ? blocks => count(blocks) : (blocks, stored) => stored ?? countByCharacters(blocks),
+    tokens: count ? blocks => count(blocks) : (blocks, stored) => stored ?? estimateTokens(blocks),
     characters: maxChars === undefined ? () => 0 : countCharacters,
   }
 }

@@ -1,6 +1,5 @@
 import { blobHashesIn, type LoadedBlob, previewBytes } from '../../core/body.ts'
 import { NotFoundError } from '../../core/errors.ts'
-import type { BlobMode } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import { all, first, type Program, run } from '../engine/engine.ts'
 import { messageFromRow } from '../engine/row-to-value.ts'
@@ -11,7 +10,7 @@ import type { ParamsOf } from '../engine/statements.ts'
 const everything = 2 ** 31 - 1
 
 /** Converts rows that contain their own conversation and parent to messages. */
-export function* readLoose(rows: readonly LooseMessageRow[], mode: BlobMode): Program<Message[]> {
+export function* readLoose(rows: readonly LooseMessageRow[], mode: 'whole' | 'preview'): Program<Message[]> {
   const loadBlob = yield* loadBlobs(rows, mode === 'preview' ? previewBytes : everything)
   return rows.map(row =>
     messageFromRow(row, {
@@ -37,7 +36,7 @@ export interface ChainStart {
 export function* readChain(
   rows: readonly PathRow[],
   { conversationId, parentId, depth, tokens }: ChainStart,
-  mode: BlobMode,
+  mode: 'whole' | 'preview',
 ): Program<Message[]> {
   const loadBlob = yield* loadBlobs(rows, mode === 'preview' ? previewBytes : everything)
   let above = parentId

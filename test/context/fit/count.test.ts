@@ -1,19 +1,20 @@
 import { countTokens } from 'gpt-tokenizer'
 import { describe, expect, it } from 'vitest'
-import { countByCharacters, exactCounter, tokenizerCounter } from '../../../src/context/fit/count.ts'
+import { exactCounter, tokenizerCounter } from '../../../src/context/fit/count.ts'
+import { estimateTokens } from '../../../src/core/tokens.ts'
 import { call, result, text } from '../path.ts'
 
 const image = { type: 'image', mime: 'image/png', data: 'A'.repeat(50_000) } as const
 
-describe('countByCharacters', () => {
+describe('estimateTokens', () => {
   it('returns a quarter of the characters, rounded up (S2-40)', () => {
-    expect(countByCharacters([text('12345678')])).toBe(2)
-    expect(countByCharacters([text('123456789')])).toBe(3)
-    expect(countByCharacters([call('a', { n: 1 }), result('a', 'four')])).toBe(4)
+    expect(estimateTokens([text('12345678')])).toBe(2)
+    expect(estimateTokens([text('123456789')])).toBe(3)
+    expect(estimateTokens([call('a', { n: 1 }), result('a', 'four')])).toBe(4)
   })
 
   it('counts an image as 1,000 tokens, for any size', () => {
-    expect(countByCharacters([image, text('1234')])).toBe(1_001)
+    expect(estimateTokens([image, text('1234')])).toBe(1_001)
   })
 })
 

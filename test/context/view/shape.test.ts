@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { countByCharacters } from '../../../src/context/fit/count.ts'
 import { fit } from '../../../src/context/fit/fit.ts'
 import type { Fitted, Pinned, Window } from '../../../src/context/fit/window.ts'
 import { isResult } from '../../../src/context/view/pairs.ts'
@@ -9,6 +8,7 @@ import { isMedia } from '../../../src/core/block.ts'
 import { ContextLengthError } from '../../../src/core/errors.ts'
 import { type Message, textOf } from '../../../src/core/message.ts'
 import type { ContextMessage } from '../../../src/core/model.ts'
+import { estimateTokens } from '../../../src/core/tokens.ts'
 import { openModel } from '../../../src/models/open.ts'
 import { anthropicRefusal, chatRefusal, googleRefusal, openaiRefusal } from '../../support/models/rules.ts'
 import { startModelServer } from '../../support/models/server.ts'
@@ -54,7 +54,7 @@ const casesOf = (author: Author): fc.Arbitrary<Case> =>
 const summaryTo = (message: Message | undefined) => (message ? { text: 'They met.', last: message.id } : null)
 
 /** The context, or null if it cannot be made. */
-function fitted({ path, window, pinned }: Case, count = undefined as typeof countByCharacters | undefined) {
+function fitted({ path, window, pinned }: Case, count = undefined as typeof estimateTokens | undefined) {
   try {
     return fit(path, window, pinned, count)
   } catch (error) {
@@ -107,7 +107,7 @@ describe('any stored path', { timeout: 120_000 }, () => {
     let made = 0
     fc.assert(
       fc.property(casesOf(anyAuthor), one => {
-        const context = fitted(one, countByCharacters)
+        const context = fitted(one, estimateTokens)
         if (!context) return
         made++
         expect(context.tokens.total).toBeLessThanOrEqual(Math.max(context.tokens.budget, 0))
@@ -190,7 +190,7 @@ function expectWithin(json: string, words: string): void {
 }
 
 const countAll = (messages: readonly ContextMessage[]) =>
-  messages.reduce((sum, { content: blocks }) => sum + countByCharacters(blocks), 0)
+  messages.reduce((sum, { content: blocks }) => sum + estimateTokens(blocks), 0)
 
 function isQuestion({ role, content, erased }: Message): boolean {
   if (role !== 'user') return false

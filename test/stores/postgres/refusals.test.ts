@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { MisconfiguredPart, SkeinError } from '../../../src/core/errors.ts'
+import type { MisconfiguredError, SkeinError } from '../../../src/core/errors.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { type PostgresPool, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { say } from '../../../src/testing/contract/build.ts'
@@ -32,7 +32,7 @@ async function refusal(target: string, password = ''): Promise<SkeinError> {
   return error
 }
 
-function misconfigured(part: MisconfiguredPart, message: RegExp, hint: RegExp) {
+function misconfigured(part: MisconfiguredError['part'], message: RegExp, hint: RegExp) {
   return {
     name: 'MisconfiguredError',
     code: 'misconfigured',

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
-import type { PathReader } from '../../../src/core/path.ts'
 import { pathOf } from '../../../src/core/path.ts'
+import type { MessageReader } from '../../../src/core/ports.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 
 /** A file that does not exist yet, in a folder that is removed with the test. */
@@ -21,7 +21,7 @@ it('opens or creates the file, makes the tables, and serves consumers that need 
   const store = await openSqliteStore(file)
   const { branch } = await store.create()
   const { head } = await store.append(branch, null, [question])
-  const reader: PathReader = store
+  const reader: Pick<MessageReader, 'listPath'> = store
   expect(await pathOf(reader, head)).toHaveLength(1)
   await store.close()
   await expect(pathOf(reader, head)).rejects.toMatchObject({ code: 'unavailable' })
