@@ -93,7 +93,7 @@ const story: readonly Part[] = [
   {
     caption: 'Resume: pick any conversation, by its title and its text.',
     async play(shell, look) {
-      await shell.type('skein resume\r', /enter continue/)
+      await shell.type('skein resume\r', /enter open/)
       look(2)
       await shell.type('ada', /which conversation\? {2}ada/)
       look(1.5)

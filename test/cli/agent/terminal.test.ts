@@ -55,7 +55,7 @@ describe('skein agent on a terminal', () => {
     await chat.seeNext('memory: new to this conversation')
     await chat.seeNext('HALF an')
     chat.type('\x03')
-    await chat.seeNext(/stopped after .*, kept as \w{6}\. Say anything to go on\. Ctrl\+C again leaves\./)
+    await chat.seeNext(/stopped after .*, kept as \w{6}\. Say anything to continue\. Ctrl\+C again leaves\./)
     await chat.seeNext('› ')
     chat.type('continue\r')
     await chat.seeNext(/2 user turns; markers: first/)

@@ -64,7 +64,7 @@ describe('chat on a terminal', () => {
     await chat.seeNext(/ten\n+one two/)
     chat.type('\x03')
     await chat.seeNext(
-      /! stopped after \d+ s, kept as [a-z2-7]{6}\. Say anything to go on\. Ctrl\+C again leaves\./,
+      /! stopped after \d+ s, kept as [a-z2-7]{6}\. Say anything to continue\. Ctrl\+C again leaves\./,
     )
     expect(chat.screen()).toMatch(/\none two.*\^C\n! stopped/)
     const id = /kept as (\w+)/.exec(chat.screen())![1]!

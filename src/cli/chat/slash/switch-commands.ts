@@ -102,7 +102,7 @@ async function pickBranch(chat: Chat): Promise<string | null> {
       details: lasts[i] ? [['last', lasts[i]] as const] : [],
     })),
     scope: shortenId(conversation.id),
-    keys: 'enter continue · esc stay',
+    keys: 'enter open · esc stay',
     ends: [],
   })
   const { by, choice } = await runPicker(picker, keyboard, context.err)

@@ -52,7 +52,7 @@ async function pickFromList(options: PickConversation): Promise<PickedConversati
       total:
         page.next === null ? page.items.length : await store.countConversations({ ...filter, kind: 'main' }),
       scope: all ? 'all directories' : scopeName(context),
-      keys: `enter continue · tab ${all ? scopeName(context) : 'all directories'} · ctrl+f fork · ctrl+t read · esc ${escapeMeans}`,
+      keys: `enter open · tab ${all ? scopeName(context) : 'all directories'} · ctrl+f fork · ctrl+t read · esc ${escapeMeans}`,
       ends: ['tab', 'forward', 'read'],
     })
     const listed = new Set<string>(page.items.map(({ id }) => id))

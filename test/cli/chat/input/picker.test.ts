@@ -33,7 +33,7 @@ const some = newPicker({
   choices: [storm, maths],
   total: 38,
   scope: 'this directory',
-  keys: 'enter continue · esc new one',
+  keys: 'enter open · esc new one',
   ends: ['tab', 'forward'],
 })
 
@@ -82,7 +82,7 @@ describe('a picker', () => {
       '› Reconnect storm after the certificate reload              now  58  sonnet-4.5',
       '    last   Retrying with the seeded clock. The jitter test',
       '  Backoff maths for the mobile client                        6d  12  gpt-5.2',
-      'enter continue · esc new one',
+      'enter open · esc new one',
     ])
   })
 
