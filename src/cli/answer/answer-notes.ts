@@ -57,7 +57,7 @@ export function troubleText({ kind, error, waiting }: Trouble): string {
   const why = errorText(error)
   switch (kind) {
     case 'degraded':
-      return `not saved yet: ${why}. ${plural(waiting, 'write')} ${waiting === 1 ? 'waits' : 'wait'}; tried again until it works`
+      return `not saved yet: ${why}. ${plural(waiting, 'write')} ${waiting === 1 ? 'is' : 'are'} waiting; retrying`
     case 'unsaved':
       return `your words are not saved yet: ${why}`
     case 'recovered':

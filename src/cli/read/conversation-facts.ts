@@ -3,6 +3,7 @@ import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'
+import { isTurnLive } from './live-turn.ts'
 
 /** A conversation with what a list shows of it. */
 export interface ConversationFacts {
@@ -54,12 +55,11 @@ async function readHeads(
   return new Map(messages.map(message => [message.id, message]))
 }
 
-/** An open turn with an expired lease is not live. */
 async function isLive(
   store: Pick<MessageReader, 'listTurns'>,
   { id }: Pick<ListedConversation, 'id'>,
   now: number,
 ): Promise<boolean> {
   const open = await collectPages(page => store.listTurns(id, { status: 'open', ...page }))
-  return open.some(({ leaseUntil }) => leaseUntil === null || leaseUntil.getTime() > now)
+  return open.some(turn => isTurnLive(turn, now))
 }

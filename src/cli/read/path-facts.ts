@@ -2,6 +2,7 @@ import type { Message } from '../../core/message.ts'
 import type { Usage } from '../../core/turn.ts'
 import { type AnswerEnding, answerEnding, endingWords } from '../output/answer-ending.ts'
 import { formatDuration } from '../output/time.ts'
+import { isTurnLive } from './live-turn.ts'
 import type { ShownPath } from './shown-path.ts'
 
 /** The usage of a turn, at its last answer on the path. */
@@ -36,10 +37,8 @@ export function endingAt(
   switch (turn.status) {
     case 'complete':
       return markedEnding(message)
-    case 'open': {
-      const isHeld = turn.leaseUntil === null || turn.leaseUntil.getTime() > now
-      return { status: isHeld ? 'live' : 'not finished', ms: null }
-    }
+    case 'open':
+      return { status: isTurnLive(turn, now) ? 'live' : 'not finished', ms: null }
     default:
       return {
         status: turn.status,

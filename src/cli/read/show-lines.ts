@@ -14,6 +14,7 @@ import { tildify } from '../output/tildify.ts'
 import { formatTime } from '../output/time.ts'
 import { toolLine, toolResults } from '../output/tool-line.ts'
 import { proseWidth, wrap } from '../output/wrap.ts'
+import { isTurnLive } from './live-turn.ts'
 import { endingAt, endingText, turnUsageAt } from './path-facts.ts'
 import type { ShownDraft, ShownPath } from './shown-path.ts'
 
@@ -46,8 +47,9 @@ export function* showLines(shown: ShownPath, path: readonly Message[], look: Sho
   function* draftLines({ turn, text }: ShownDraft): Generator<string> {
     const model = turn.model ?? shown.facts.conversation.model
     const who = model === null ? 'Assistant' : style.safe(modelName(collapseSpaces(model)))
-    const isHeld = turn.leaseUntil === null || turn.leaseUntil.getTime() > look.now
-    const state = isHeld ? style.ok('+ live') : style.note(`${style.symbols.note} not finished`)
+    const state = isTurnLive(turn, look.now)
+      ? style.ok('+ live')
+      : style.note(`${style.symbols.note} not finished`)
     yield `${style.title(who)}  ${state}`
     yield* markdownLines(text)
     yield ''

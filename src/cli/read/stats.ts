@@ -132,10 +132,15 @@ function tell(context: CommandContext, found: Stats): void {
   )
 }
 
-/** `file 41 MB · log 2 MB · search index 9 MB · 12 blobs, 3 MB · 2 in the trash` */
+/** An empty log is the usual state, and the search index is a part of the file. `--json` has all sizes. */
+function isWorthNaming({ name, bytes }: Stats['sizes'][number]): boolean {
+  return bytes > 0 && name !== 'search index'
+}
+
+/** `file 41 MB · log 2 MB · 12 blobs, 3 MB · 2 in the trash` */
 function sizesLine({ sizes, blobs, trashed }: Stats, dot: string): string {
   return [
-    ...sizes.map(size => `${size.name} ${formatBytes(size.bytes)}`),
+    ...sizes.filter(isWorthNaming).map(size => `${size.name} ${formatBytes(size.bytes)}`),
     ...(blobs.count > 0 ? [`${plural(blobs.count, 'blob')}, ${formatBytes(blobs.bytes)}`] : []),
     ...(trashed > 0 ? [`${formatInteger(trashed)} in the trash`] : []),
   ].join(` ${dot} `)

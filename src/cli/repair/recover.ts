@@ -62,6 +62,13 @@ function besides(damaged: string): string {
   return join(dirname(damaged), `${basename(damaged, end)}-recovered${end || '.db'}`)
 }
 
+/** One line per reason: a lost catalogue loses every table for the same one. */
+function gapLines(gaps: RecoverResult['gaps']): readonly string[] {
+  return [...Map.groupBy(gaps, ({ reason }) => reason)].map(([reason, same]) =>
+    same.length === 1 ? `${same[0]!.table}: ${reason}` : `${formatInteger(same.length)} tables: ${reason}`,
+  )
+}
+
 function tell(
   context: CommandContext,
   damaged: string,
@@ -82,7 +89,7 @@ function tell(
   const { dot, note, ok } = style.symbols
   const what = `${plural(messages, 'message')} in ${plural(conversations, 'conversation')}`
   context.err.line(`recovered ${what} ${dot} ${style.safe(to)} ${dot} ${formatDuration(ms)}`)
-  for (const line of [...mended, ...gaps.map(({ table, reason }) => `${table}: ${reason}`)])
+  for (const line of [...mended, ...gapLines(gaps)])
     context.err.line(`${style.note(note)} ${style.safe(line)}`)
   if (losses.length === 0) {
     if (gaps.length === 0) context.err.line(`${style.ok(ok)} nothing is missing`)
@@ -95,12 +102,16 @@ function tell(
       ...(other > 0 ? [`${plural(other, 'other thing')}`] : []),
     ]
     context.err.line(`${style.note(note)} ${parts.join(', ')}`)
-    for (const { conversation, message, what: why } of losses.slice(0, mostListed)) {
+    const groups = [...Map.groupBy(losses, ({ what: why }) => why)]
+    for (const [why, [first, ...others]] of groups.slice(0, mostListed)) {
+      const { conversation, message } = first!
       const which = message === null ? '' : `${style.id(shortenId(message, shortestIdLength))}: `
-      context.err.line(`  ${style.id(shortenId(conversation, shortestIdLength))}  ${which}${style.safe(why)}`)
+      const more = others.length > 0 ? ` (and ${formatInteger(others.length)} more)` : ''
+      const id = style.id(shortenId(conversation, shortestIdLength))
+      context.err.line(`  ${id}  ${which}${style.safe(why)}${more}`)
     }
-    if (losses.length > mostListed)
-      context.err.line(`  and ${formatInteger(losses.length - mostListed)} more: the same with --json`)
+    if (losses.length > groups.length || groups.length > mostListed)
+      context.err.line('  all of them: the same with --json')
   }
   context.err.line(
     `${style.safe(damaged)} is as it was ${dot} look at the new one: skein --db ${style.safe(to)} ls`,

@@ -1,4 +1,4 @@
-import { CorruptError, SkeinError } from '../../core/errors.ts'
+import { CorruptError, MisconfiguredError } from '../../core/errors.ts'
 import type { Verifier } from '../../core/finding.ts'
 import { countDependents, type Finding, type Severity, type Verified } from '../../core/finding.ts'
 import type { ConversationId } from '../../core/ids.ts'
@@ -100,8 +100,8 @@ function jsonOf(finding: Finding) {
 
 /** Whether the store cannot be opened because the file is damaged. Other errors are reported as usual. */
 function isDamage(error: unknown): error is Error {
-  if (error instanceof SkeinError) return error instanceof CorruptError
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_')
+  const isForeign = error instanceof MisconfiguredError && error.part === 'tables'
+  return error instanceof CorruptError || isForeign
 }
 
 const nowhere = { conversation: null, message: null, branch: null, seq: null, before: null, standing: null }
@@ -121,6 +121,8 @@ async function tellFindings(
   const { style } = context.out
   const { dot, ok, failed, note } = style.symbols
   const { messages, erased, conversations, damaged } = verified
+  const { target, kind } = context.location()
+  const recover = kind === 'given' ? `skein recover ${style.safe(target)}` : 'skein recover'
   const erasedPart = erased > 0 ? ` ${dot} ${formatInteger(erased)} erased on purpose` : ''
   if (!context.quiet && store) {
     const what = `${plural(messages, 'message')} in ${plural(conversations, 'conversation')}`
@@ -132,15 +134,11 @@ async function tellFindings(
       `${style.failed(failed)} ${damage > 0 && damaged > 0 ? damagedLine(verified) : 'the store is damaged'}`,
     )
     await list('damage', damage)
-    context.out.line(
-      `  save what is sound: ${style.id('skein recover')} ${dot} the file itself is left alone`,
-    )
+    context.out.line(`  save what is sound: ${style.id(recover)} ${dot} the file itself is left alone`)
   } else if (!context.quiet) context.out.line(`${style.ok(ok)} all are sound`)
   if (repairable > 0) {
     const what = `${plural(repairable, 'thing')} can be computed anew, no words are lost`
-    context.out.line(
-      `${style.note(note)} ${what}. ${style.id('skein recover')} writes a file where they are right`,
-    )
+    context.out.line(`${style.note(note)} ${what}. ${style.id(recover)} writes a file where they are right`)
     await list('repairable', repairable)
   }
   if (odd > 0 && !context.quiet)

@@ -28,7 +28,8 @@ function attempt(what: string, look: () => readonly EngineFault[]): readonly Eng
 function structureFaults(db: Database): readonly EngineFault[] {
   const lines = db.prepare(`PRAGMA integrity_check(${mostFaults})`).pluck().all() as string[]
   return lines
-    .filter(line => line !== 'ok')
+    .flatMap(line => line.split('\n'))
+    .filter(line => line !== 'ok' && !line.startsWith('*** in database'))
     .map(line => ({ severity: isOfIndex(line) ? 'repairable' : 'damage', what: `in the file: ${line}` }))
 }
 

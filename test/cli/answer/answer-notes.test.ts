@@ -28,6 +28,6 @@ describe('notes about an answer', () => {
       summarised: 4,
     })
     const trouble = { kind: 'degraded', error: new Error('disk full'), waiting: 3 } as const
-    expect(troubleText(trouble)).toBe('not saved yet: disk full. 3 writes wait; tried again until it works')
+    expect(troubleText(trouble)).toBe('not saved yet: disk full. 3 writes are waiting; retrying')
   })
 })

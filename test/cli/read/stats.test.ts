@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { bar } from '../../../src/cli/output/bar.ts'
 import { home } from '../skein.ts'
 import { at, stocked, tell } from '../stock.ts'
+import { terminal } from '../terminal.ts'
 
 // Many processes on few cores.
 vi.setConfig({ testTimeout: 120_000 })
@@ -78,4 +79,12 @@ test('stats of an empty store are zeros', async () => {
 test('bars are drawn in eighths of a cell', () => {
   expect([0, 0.5, 1, 0.0625, 2].map(share => bar(share, 2))).toEqual(['', '█', '██', '▏', '██'])
   expect(bar(0.5, 10, false)).toBe('#####')
+})
+
+test('stats on a terminal names the size of the file, and no empty log', async () => {
+  using here = home()
+  await here.skein(['-q', 'hello'])
+  using screen = terminal(here, ['stats'])
+  expect(await screen.ended).toBe(0)
+  expect(screen.screen()).toMatch(/^file \d+ kB$/m)
 })

@@ -36,6 +36,41 @@ test('verify reports that a file cannot be opened, and recover copies its conten
   expect((await here.skein(['recover'])).stderr).toContain('--force')
 })
 
+test('verify prints a line for each fault of the file, and the recover command for that file', async () => {
+  using here = home()
+  const words = Array.from({ length: 300 }, (_, i) => `words ${i}`)
+  await stocked(here, store => tell(store, { title: 'Storm' }, 'first', ...words))
+  const file = storeFile(here)
+  const db = new BetterSqlite3(file)
+  const page = db.prepare(`SELECT rootpage FROM sqlite_master WHERE name = 'skein_messages'`).pluck().get()
+  db.close()
+  const bytes = readFileSync(file)
+  bytes.fill(0x5a, (Number(page) - 1) * 4_096, Number(page) * 4_096)
+  writeFileSync(file, bytes)
+  const { code, stdout } = await here.skein(['--db', file, 'verify'])
+  expect(code).toBe(1)
+  expect(stdout).toContain(`save what is sound: skein recover ${file}`)
+  expect(stdout).not.toContain('*** in database')
+  const [first, ...lines] = stdout.trimEnd().split('\n')
+  expect(first).toMatch(/^✗ /)
+  for (const line of lines) expect(line).toMatch(/^( {2}|! )/)
+})
+
+test('recover prints a reason once, with a count', async () => {
+  using here = home()
+  const { ids } = await stocked(here, store => tell(store, { title: 'damaged' }, 'a', 'b', 'c', 'd', 'e'))
+  const db = new BetterSqlite3(storeFile(here))
+  for (const id of ids.slice(1, 4))
+    db.prepare('UPDATE skein_messages SET body = ? WHERE id = ?').run('{"blocks":"forged"}', id)
+  db.close()
+  const { stderr } = await here.skein(['recover', storeFile(here), '-o', 'new.db'])
+  const reasons = stderr.split('\n').filter(line => line.startsWith('  '))
+  expect(reasons[0]).toMatch(/ \(and 2 more\)$/)
+  expect(reasons.at(-1)).toBe('  all of them: the same with --json')
+  const bare = reasons.map(line => line.replace(/^ {2}\w+ {2}(\w+: )?/, ''))
+  expect(new Set(bare).size).toBe(bare.length)
+})
+
 test('recover keeps the place of damaged messages, and names every loss (R6)', async () => {
   using here = home()
   const { one, two } = await stocked(here, async store => ({

@@ -3,10 +3,12 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
+import { thisHolder } from '../../../src/system/holder.ts'
 import { whyNoTmpfs, writeUntilFull } from '../../battery/small-disk.ts'
 import { lockFile } from '../../support/lock-file.ts'
 import { dataFile, storeOf } from '../running.ts'
 import { type Home, home } from '../skein.ts'
+import { terminal } from '../terminal.ts'
 
 // Many processes on few cores.
 vi.setConfig({ testTimeout: 120_000 })
@@ -48,6 +50,29 @@ describe('a branch that another process holds', () => {
     expect(stderr).toMatch(
       /^skein: another process \(pid 4121 on desk\) holds turn "k" for at most \d+ s\. Try again, or: skein doctor\n$/,
     )
+  })
+})
+
+describe('a turn whose process is dead', () => {
+  it.runIf(process.platform === 'linux')('is not shown as live while its lease runs (L18)', async () => {
+    using here = home()
+    const id = await told(here, 'hello')
+    const { pid } = spawnSync(process.execPath, ['-e', ''])
+    {
+      await using store = await storeOf(here)
+      const { branch } = await store.resolve(id)
+      const holder = { ...thisHolder(), pid, startedAt: 1 }
+      await store.append(branch, branch.head, [{ role: 'user', content: 'are you there?' }], {
+        turn: { key: 'k', step: 0, status: 'open', holder },
+      })
+      await store.putDraft(branch.conversationId, 'k', holder, [{ n: 0, type: 'text', text: 'I am' }])
+    }
+    const [listed] = JSON.parse((await here.skein(['ls', '--json'])).stdout)
+    expect(listed.live).toBe(false)
+    using screen = terminal(here, ['show', id])
+    expect(await screen.ended).toBe(0)
+    expect(screen.screen()).toContain('! not finished')
+    expect(screen.screen()).not.toContain('live')
   })
 })
 

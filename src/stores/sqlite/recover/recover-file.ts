@@ -64,7 +64,7 @@ export async function recoverFile(
   ): Promise<Omit<RecoverResult, 'mended'>> {
     const gaps: TableGap[] = lostTables.map(table => ({
       table,
-      reason: 'its place in the file is lost',
+      reason: 'could not be found in the file',
     }))
     const losses = { lost: 0, emptied: 0, rehung: 0, other: 0 }
     const onGap = (gap: TableGap) => void gaps.push(gap)
