@@ -90,6 +90,14 @@ export const mendShapes = {
           .boolean()
           .nullable()
           .describe('false if another process had the file open; null for PostgreSQL'),
+        erased_titles: count.describe('automatic titles that repeated an erased message'),
+        erased_summaries: count,
+        input_lines: count
+          .nullable()
+          .describe('lines removed from the input history; null if it is read-only'),
+        remains: z
+          .array(z.enum(['file', 'log', 'dead_rows', 'backups']))
+          .describe('where the words may still be'),
       }),
     },
   ],

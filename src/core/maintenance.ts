@@ -4,6 +4,15 @@
 export type { Finding, Severity, Verified, Verifier, VerifyOptions, VerifyProgress } from './finding.ts'
 export { countDependents } from './finding.ts'
 export type { Measured, Meter, UsageSum } from './measure.ts'
-export type { DeletedMessages, Deleter, Maintainer, MovedBranch, Restored, SweepReceipt } from './ports.ts'
+export type { Deleter, Maintainer, Restored } from './ports.ts'
 export type { RecordMover } from './record.ts'
+export type {
+  CompactReceipt,
+  DeletedMessages,
+  ErasedMessages,
+  MovedBranch,
+  PurgedConversation,
+  Remnant,
+  SweepReceipt,
+} from './removal.ts'
 export type { SeqRange } from './runs.ts'

@@ -3,7 +3,7 @@
 // - values: `message.ts`, `block.ts`, `branch.ts`, `conversation.ts`, `turn.ts`, `summary.ts`, `event.ts`
 // - this file: what a store does, cut into narrow ports. A consumer asks for the narrowest one it needs. The
 //   others are in `listing.ts` (`Searcher`), `turn-writer.ts`, `finding.ts` (`Verifier`), `measure.ts`
-//   (`Meter`) and `record.ts` (`RecordMover`); `Store` has all of them
+//   (`Meter`) and `record.ts` (`RecordMover`); `Store` has all of them. `removal.ts` has the receipts
 // - ids: `body.ts` and `hash.ts` (format 1, docs/data-model.md); `prepare.ts` and `check.ts` check input
 // - reading: `runs.ts` and `path.ts` (paths), `tree.ts` (forests), `search/` (tokens, matches, ranks,
 //   snippets)
@@ -29,6 +29,13 @@ import type {
 import type { Meter } from './measure.ts'
 import type { Message, NewMessage } from './message.ts'
 import type { RecordMover } from './record.ts'
+import type {
+  CompactReceipt,
+  DeletedMessages,
+  ErasedMessages,
+  PurgedConversation,
+  SweepReceipt,
+} from './removal.ts'
 import type { Stretch } from './runs.ts'
 import type { Summary } from './summary.ts'
 import type { DraftPiece, Turn, TurnStep } from './turn.ts'
@@ -304,26 +311,6 @@ export interface Lister {
   listMessages(options: ListMessages): Promise<Page<Message>>
 }
 
-/** A branch whose head was deleted. */
-export interface MovedBranch {
-  /** The branch that moved. */
-  readonly branch: BranchRef
-  /** The deleted head. */
-  readonly from: MessageId
-  /** The nearest remaining ancestor of the old head. Null if there is none. */
-  readonly to: MessageId | null
-}
-
-/** The effects of `deleteMessages`. */
-export interface DeletedMessages {
-  /** The number of deleted messages. Missing ids are not counted. */
-  readonly deleted: number
-  /** The branches that pointed to a deleted message. */
-  readonly moved: readonly MovedBranch[]
-  /** The number of summaries removed because their range lost a message. */
-  readonly summaries: number
-}
-
 /** The effects of `restore`. */
 export interface Restored {
   /** Keys that another branch has taken in the meantime. They were not restored. */
@@ -332,36 +319,39 @@ export interface Restored {
 
 /** Deletes messages and conversations. */
 export interface Deleter {
-  /** Leaves tombstones. Throws InvalidError for a message with children, unless recursive. */
+  /** Removes messages and what is derived from them: search entries, blobs without other references,
+   *  summaries, an automatic title. Leaves tombstones. Throws InvalidError for a message with children,
+   *  unless recursive. */
   deleteMessages(
     ids: readonly MessageId[],
     options?: { readonly recursive?: boolean; readonly reason?: string },
   ): Promise<DeletedMessages>
-  /** Removes the content and keeps the place, so the chain of hashes still verifies. Returns the number of
-   *  erased messages. */
+  /** Removes the content of messages and what is derived from it, and keeps their places, so the chain of
+   *  hashes still verifies.
+   *
+   * @example
+   * ```ts
+   * import { openStore } from 'skein'
+   *
+   * await using store = await openStore('conversations.db')
+   * const { branch } = await store.create()
+   * const { ids } = await store.append(branch, null, [{ role: 'user', content: 'Key: swordfish' }])
+   *
+   * const { erased, remains } = await store.eraseMessages(ids, { by: 'ada', reason: 'a password' })
+   * console.log(erased, remains) // 1 [ 'backups' ]
+   * ```
+   */
   eraseMessages(
     ids: readonly MessageId[],
     erasure: { readonly by: string; readonly reason: string },
-  ): Promise<number>
+  ): Promise<ErasedMessages>
   /** Moves a conversation to the trash and frees its keys. False if it does not exist or is in the
    *  trash. */
   trash(id: ConversationId): Promise<boolean>
   /** Takes a conversation out of the trash and renews it if it has expired. */
   restore(id: ConversationId): Promise<Restored>
-  /** Removes a trashed conversation permanently. False if it does not exist. */
-  purge(id: ConversationId): Promise<boolean>
-}
-
-/** The effects of `sweep`. */
-export interface SweepReceipt {
-  /** True if nothing was changed: the lists name what a sweep would do. */
-  readonly dryRun: boolean
-  /** Expired task conversations that were moved to the trash. */
-  readonly trashed: readonly ConversationId[]
-  /** Trashed conversations that were removed permanently. */
-  readonly purged: readonly ConversationId[]
-  /** Set if the clock has jumped by more than a day since the last sweep: then nothing else was done. */
-  readonly clockJumped: { readonly from: Date; readonly to: Date } | null
+  /** Removes a trashed conversation permanently, with its messages, settings and prompts. */
+  purge(id: ConversationId): Promise<PurgedConversation>
 }
 
 /** Maintains the store. */
@@ -373,6 +363,11 @@ export interface Maintainer {
   indexSearch(): Promise<number>
   /** Drops the search index. The next search builds it again. */
   rebuildSearch(): Promise<void>
+  /** Rewrites the tables, so that no removed content remains in them, and returns free space to the system.
+   *  On SQLite it runs VACUUM on the whole file. On PostgreSQL it runs VACUUM FULL on Skein's tables, those
+   *  of all tenants: each is locked while it is rewritten, and the role must own it. Needs as much free
+   *  space on the disk as the tables take. */
+  compact(): Promise<CompactReceipt>
   /** The version of the schema that the store has, which is the number of its last migration. */
   schemaVersion(): Promise<number>
 }

@@ -179,6 +179,8 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   setRestored: { conv, now },
   beginPurge: { conv },
   deleteConversation: { conv },
+  loosePrompts: {},
+  deleteLoosePrompts: { hashes: ['h'] },
   state: { name: 'swept_at' },
   putState: { name: 'swept_at', value: now },
   expiredTasks: { now, limit: 10 },

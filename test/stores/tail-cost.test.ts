@@ -189,7 +189,7 @@ describe.each(drivers)('on $name', ({ open }) => {
     expect(deleted.moved.map(move => [move.from, move.to])).toEqual(from.map(was => [was, null]))
     expect(await store.getConversation(id)).toMatchObject({ messages: 0, tokens: 0 })
     await store.trash(id)
-    expect(await store.purge(id)).toBe(true)
+    expect(await store.purge(id)).toMatchObject({ purged: true })
   })
 })
 

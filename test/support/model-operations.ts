@@ -308,7 +308,7 @@ async function work(
             chosen.map(one => one.id),
             { by: 'me', reason: 'why' },
           ),
-        (expected, erased) => assert.equal(erased, expected),
+        (expected, { erased }) => assert.equal(erased, expected),
       )
     }
     case 'trash':
@@ -327,7 +327,7 @@ async function work(
       return both(
         () => model.purge(conversation),
         () => store.purge(conversation.id),
-        assert.equal,
+        (expected, { purged }) => assert.equal(purged, expected),
       )
     default:
       return operation satisfies never

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { NotFoundError } from '../../core/errors.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
@@ -9,10 +8,10 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { demoNote } from '../model/choose-model.ts'
 import { type ModelSetup, openModelSetup } from '../model/model-setup.ts'
 import { noteLine } from '../output/print.ts'
-import { dataFolder, newStorePath } from '../store/store-location.ts'
+import { newStorePath } from '../store/store-location.ts'
 import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
 import { chatOnTerminal } from './chat-on-terminal.ts'
-import { openInputHistory } from './input/input-history.ts'
+import { inputHistoryFile, openInputHistory } from './input/input-history.ts'
 import { openKeyboard } from './input/keyboard.ts'
 import { runSlash } from './slash/run-slash.ts'
 import { createChatController } from './state/chat-controller.ts'
@@ -66,7 +65,7 @@ export async function startChat(
     context,
     controller,
     keyboard,
-    history: openInputHistory(isIncognito || !keyboard ? null : join(dataFolder(context.env), 'typed-lines')),
+    history: openInputHistory(isIncognito || !keyboard ? null : inputHistoryFile(context.env)),
     name: options.name,
     later: [],
     say,

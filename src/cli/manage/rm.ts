@@ -2,7 +2,8 @@ import { parseDuration } from '../../config/duration.ts'
 import { trashGraceMs } from '../../core/conversation.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import { collectPages } from '../../core/pages.ts'
-import type { ConversationReader, DeletedMessages, Deleter, Lister, MessageReader } from '../../core/ports.ts'
+import type { ConversationReader, Deleter, Lister, MessageReader } from '../../core/ports.ts'
+import type { DeletedMessages } from '../../core/removal.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { confirm } from '../command-line/confirm.ts'
@@ -160,7 +161,7 @@ async function remove(
   } finally {
     progress.end()
   }
-  if (removal.messages.length === 0) return { deleted: 0, moved: [], summaries: 0 }
+  if (removal.messages.length === 0) return nothingDeleted
   const ids = removal.messages.map(message => message.id)
   try {
     return await store.deleteMessages(ids, {
@@ -169,10 +170,12 @@ async function remove(
     })
   } catch (error) {
     // Another process deleted them first, which is not a failure.
-    if (error instanceof NotFoundError) return { deleted: 0, moved: [], summaries: 0 }
+    if (error instanceof NotFoundError) return nothingDeleted
     throw error
   }
 }
+
+const nothingDeleted: DeletedMessages = { deleted: 0, moved: [], summaries: 0, titles: 0, remains: [] }
 
 async function dryRun(
   store: ConversationReader,
@@ -183,7 +186,7 @@ async function dryRun(
   const { conversations, missing } = removal
   const { style } = context.out
   if (context.json) {
-    context.out.line(JSON.stringify(jsonOf(true, removal, { deleted: gone, moved: [], summaries: 0 })))
+    context.out.line(JSON.stringify(jsonOf(true, removal, { ...nothingDeleted, deleted: gone })))
     return exitCode.ok
   }
   for (const { id, title, messages } of conversations) {

@@ -1,11 +1,13 @@
 import { userInfo } from 'node:os'
 import { type Message, textOf } from '../../core/message.ts'
-import type { ConversationReader, Deleter, MessageReader } from '../../core/ports.ts'
+import type { ConversationReader, Deleter, Maintainer, MessageReader } from '../../core/ports.ts'
+import type { ErasedMessages } from '../../core/removal.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { confirm } from '../command-line/confirm.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import { type Remnants, removeRemnants, tellRemnants } from '../manage/remnants.ts'
 import { collapseSpaces, cut } from '../output/cut.ts'
 import { plural } from '../output/number.ts'
 import { uniqueShortId } from '../output/short-id.ts'
@@ -15,12 +17,12 @@ import { withStore } from '../store/with-store.ts'
 export const eraseCommand: CommandHandler = async (args, context) => {
   const reason = textOption(args, 'reason')
   if (reason === undefined || reason.trim() === '')
-    throw new UsageError('erase needs --reason, which stays in the place of the words', 'skein erase --help')
+    throw new UsageError('erase needs --reason, which is stored in place of the words', 'skein erase --help')
   return withStore(context, store => eraseIn(store, args, context, reason))
 }
 
 async function eraseIn(
-  store: ConversationReader & MessageReader & Deleter,
+  store: ConversationReader & MessageReader & Deleter & Pick<Maintainer, 'compact'>,
   args: Args,
   context: CommandContext,
   reason: string,
@@ -33,25 +35,29 @@ async function eraseIn(
   }
   const by = textOption(args, 'by') ?? userInfo().username
   const ids = waiting.map(({ id }) => id)
-  const erased = ids.length > 0 ? await store.eraseMessages(ids, { by, reason }) : 0
-  const traces = erased > 0 ? await removeTraces(context) : null
-  tell(context, { erased, already: messages.length - waiting.length, ids, by, reason, traces })
+  const done = ids.length > 0 ? await store.eraseMessages(ids, { by, reason }) : nothingErased
+  const remnants =
+    done.erased > 0 ? await removeRemnants(store, waiting, done.remains, context) : { places: [], inputs: 0 }
+  tell(context, { done, already: messages.length - waiting.length, ids, by, reason, remnants })
   return exitCode.ok
 }
+
+const nothingErased: ErasedMessages = { erased: 0, summaries: 0, titles: 0, remains: [] }
 
 /** Accepts message ids only, so that a mistyped command cannot erase a conversation. */
 async function named(
   store: ConversationReader & MessageReader,
   texts: readonly string[],
 ): Promise<readonly Message[]> {
-  const messages: Message[] = []
+  const messages = new Map<string, Message>()
   for (const text of texts) {
     const { message } = await store.resolve(text)
     if (message === null || !message.startsWith(text.toLowerCase()))
-      throw new UsageError(`${text} is no message`, 'erase takes ids of messages: skein show <id> has them')
-    messages.push(...(await store.getMessages([message], { blobs: 'preview' })))
+      throw new UsageError(`${text} is not the id of a message`, 'List them: skein show <conversation>')
+    const [found] = await store.getMessages([message], { blobs: 'preview' })
+    messages.set(message, found!)
   }
-  return messages
+  return [...messages.values()]
 }
 
 async function isConfirmed(
@@ -61,52 +67,58 @@ async function isConfirmed(
   context: CommandContext,
 ): Promise<boolean> {
   if (isSure) return true
-  if (!context.canAsk) throw new UsageError('erase asks first, and nobody is here to answer', 'Add --yes')
+  if (!context.canAsk) throw new UsageError('erase asks first, and this is not a terminal', 'Add --yes')
   const { style } = context.err
   for (const message of messages.slice(0, 10)) {
     const text = cut(collapseSpaces(style.safe(textOf(message))), context.err.width - 20, style.symbols.dots)
     context.err.line(`  ${style.id(await uniqueShortId(store, message.id))}  ${message.role}: ${text}`)
   }
   if (messages.length > 10) context.err.line(`  and ${messages.length - 10} more`)
-  return confirm(`erase the words of ${plural(messages.length, 'message')} for good?`, context)
-}
-
-/** Whether the content is also gone from the bytes of the file; null if the store is not a file. */
-async function removeTraces(context: CommandContext): Promise<boolean | null> {
-  const { target, isFile } = context.location()
-  if (!isFile) return null
-  const { shredErased } = await import('../../stores/sqlite/shred.ts')
-  return shredErased(target)
+  return confirm(`erase the words of ${plural(messages.length, 'message')}? This cannot be undone.`, context)
 }
 
 interface Receipt {
-  readonly erased: number
+  readonly done: ErasedMessages
   readonly already: number
   readonly ids: readonly string[]
   readonly by: string
   readonly reason: string
-  readonly traces: boolean | null
+  readonly remnants: Remnants
 }
 
 function tell(context: CommandContext, receipt: Receipt): void {
-  const { erased, already, ids, by, reason, traces } = receipt
   if (context.json) {
-    const places = { messages: ids, by, reason }
-    context.out.line(JSON.stringify({ erased, already_erased: already, ...places, gone_from_file: traces }))
+    context.out.line(JSON.stringify(jsonOf(receipt, context)))
     return
   }
   if (context.quiet) return
-  const { dot, note } = context.err.style.symbols
-  const rest = already > 0 ? ` ${dot} ${plural(already, 'message')} had none left` : ''
-  context.err.line(`erased ${plural(erased, 'message')}${rest} ${dot} by ${context.err.style.safe(by)}`)
-  if (erased === 0) return
-  if (traces === false)
-    context.err.line(
-      `${context.err.style.note(note)} another process is at the file: traces may be left in it. Again, when nobody is: skein erase`,
-    )
-  if (traces === null)
-    context.err.line(
-      `${context.err.style.note(note)} PostgreSQL keeps old versions of rows until its next VACUUM`,
-    )
-  context.err.line(`backups, exports and copies still hold the words, and so does whoever has read them`)
+  const { done, already, by, remnants } = receipt
+  const { err } = context
+  const { dot } = err.style.symbols
+  const before = already > 0 ? [`already erased: ${plural(already, 'message')}`] : []
+  if (done.erased === 0) return void err.line(before[0] ?? 'nothing was changed')
+  const extra = [
+    ...(done.titles > 0 ? [plural(done.titles, 'title')] : []),
+    ...(done.summaries > 0 ? [plural(done.summaries, 'summary', 'summaries')] : []),
+  ]
+  const erased = [plural(done.erased, 'message'), ...extra].join(', ')
+  err.line([`erased ${erased}`, ...before, `by ${err.style.safe(by)}`].join(` ${dot} `))
+  tellRemnants(remnants, context)
+}
+
+function jsonOf({ done, already, ids, by, reason, remnants }: Receipt, { location }: CommandContext) {
+  const { places, inputs } = remnants
+  const isKept = places.includes('file') || places.includes('log')
+  return {
+    erased: done.erased,
+    already_erased: already,
+    messages: ids,
+    by,
+    reason,
+    gone_from_file: done.erased === 0 || !location().isFile ? null : !isKept,
+    erased_titles: done.titles,
+    erased_summaries: done.summaries,
+    input_lines: inputs,
+    remains: places,
+  }
 }

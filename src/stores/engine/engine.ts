@@ -1,4 +1,5 @@
 import type { Severity } from '../../core/finding.ts'
+import type { CompactReceipt, Remnant } from '../../core/removal.ts'
 import type { Source } from '../../core/source.ts'
 import type { ParamsOf, RowOf, StatementName } from './statements.ts'
 
@@ -50,6 +51,9 @@ export interface EngineFault {
   readonly what: string
 }
 
+/** How a transaction is written. Default: `durable`. */
+export type WriteMode = 'durable' | 'relaxed' | 'removing'
+
 /** The port of a driver: transactions over its own SQL. Errors of the database are thrown as
  *  SkeinErrors. */
 export interface Engine {
@@ -58,8 +62,14 @@ export interface Engine {
   query<T>(program: () => Program<T>): Promise<T>
   /** Runs all statements on one snapshot. */
   read<T>(program: () => Program<T>): Promise<T>
-  /** Runs all statements in one transaction. `relaxed` does not wait for the disk. */
-  write<T>(program: () => Program<T>, durability?: 'durable' | 'relaxed'): Promise<T>
+  /** Runs all statements in one transaction. `relaxed` does not wait for the disk. `removing` also overwrites
+   *  the bytes of deleted rows, if the engine can. */
+  write<T>(program: () => Program<T>, mode?: WriteMode): Promise<T>
+  /** Removes what earlier transactions deleted from the bytes of the engine's own files, as far as it can be
+   *  done quickly, and returns where it may remain. Does not throw: the deletion itself is committed. */
+  removeTraces(): Promise<readonly Remnant[]>
+  /** Rewrites all tables. */
+  compact(): Promise<CompactReceipt>
   /** The problems that the engine finds in its own files, or none if it cannot check them. */
   inspect(): Promise<readonly EngineFault[]>
   /** The text of a query in the language of the engine's index. */

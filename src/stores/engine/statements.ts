@@ -313,6 +313,10 @@ export interface Statements extends RecordStatements, VerifyStatements {
   setRestored: [InConv & { now: number }, never]
   beginPurge: [InConv, never]
   deleteConversation: [InConv, never]
+  /** The prompts that no conversation refers to. Waits for writers that are about to refer to one. */
+  loosePrompts: [None, { hash: string }]
+  /** Removes those of the prompts that no conversation refers to. */
+  deleteLoosePrompts: [{ hashes: readonly string[] }, never]
 
   // Sweeping
   state: [{ name: string }, { value: number }]

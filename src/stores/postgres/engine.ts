@@ -2,9 +2,17 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { OutcomeUnknownError, SkeinError } from '../../core/errors.ts'
 import type { Source } from '../../core/source.ts'
 import { retryChannel } from '../../system/debug.ts'
-import type { Engine, Program, StatementCall, StatementResult, TokenMatch } from '../engine/engine.ts'
+import type {
+  Engine,
+  Program,
+  StatementCall,
+  StatementResult,
+  TokenMatch,
+  WriteMode,
+} from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
 import type { BatchResult } from './batch.ts'
+import { compactTables, remnantsOfDeletion } from './compact.ts'
 import { isBroken, isLostRace, translate, translateCommit } from './errors.ts'
 import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
 import { type BoundStatement, bind, type PreparedStatement, prepare } from './prepared.ts'
@@ -44,7 +52,7 @@ export function postgresEngine(
   { tenant, source, close }: PostgresEngineOptions,
 ): PostgresEngine {
   const statementsOf = compiler(tenant)
-  return { tenant, source, query, read, write, once, inspect, matchText, close }
+  return { tenant, source, query, read, write, once, inspect, removeTraces, compact, matchText, close }
 
   async function query<T>(program: () => Program<T>): Promise<T> {
     return withConnection(pool, async link => drive(program(), link, [], { mayWait: false })).catch(rethrow)
@@ -62,10 +70,10 @@ export function postgresEngine(
     }).catch(rethrow)
   }
 
-  async function write<T>(program: () => Program<T>, durability = 'durable'): Promise<T> {
+  async function write<T>(program: () => Program<T>, mode: WriteMode = 'durable'): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
-        return await withConnection(pool, link => transact(link, program(), durability === 'relaxed'))
+        return await withConnection(pool, link => transact(link, program(), mode === 'relaxed'))
       } catch (error) {
         if (!isLostRace(error) || tries === mostTries) throw translate(error)
         const pauseMs = Math.random() * 5 * tries
@@ -114,6 +122,15 @@ export function postgresEngine(
       if (statements.at(-1) === commit) await link.run([rollback]).catch(link.spoil)
       throw error
     }
+  }
+
+  /** A client cannot reach the server's files. `compact` rewrites the tables. */
+  async function removeTraces() {
+    return remnantsOfDeletion
+  }
+
+  async function compact() {
+    return compactTables(pool).catch(rethrow)
   }
 
   /** A client cannot check the pages of PostgreSQL. */

@@ -384,4 +384,16 @@ END $$;
 CREATE INDEX conversations_label ON skein.conversations (label, tenant) WHERE label IS NOT NULL;
 `,
   },
+  {
+    version: 3,
+    name: 'no statistics about texts',
+    // ANALYZE samples values into pg_statistic, where they would stay after their deletion. No plan depends
+    // on the values of these columns.
+    sql: `
+ALTER TABLE skein.drafts ALTER COLUMN text SET STATISTICS 0;
+ALTER TABLE skein.prompts ALTER COLUMN text SET STATISTICS 0;
+ALTER TABLE skein.summaries ALTER COLUMN text SET STATISTICS 0;
+ALTER TABLE skein.events ALTER COLUMN data SET STATISTICS 0;
+`,
+  },
 ]

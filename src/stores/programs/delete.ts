@@ -1,13 +1,14 @@
+import { decodeBody, type LoadedBlob, previewBytes } from '../../core/body.ts'
 import { BusyError, InvalidError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { textOf } from '../../core/message.ts'
-import type { DeletedMessages, MovedBranch } from '../../core/ports.ts'
+import type { DeletedMessages, ErasedMessages, MovedBranch } from '../../core/removal.ts'
 import { containsSeq, highestOutside, type SeqRange, subtreeRanges } from '../../core/runs.ts'
 import { titleFrom } from '../../core/title.ts'
 import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
 import { dateOrNull, holderFromText } from '../engine/row-to-value.ts'
-import type { Conv, LocatedRow, LockRow } from '../engine/rows.ts'
-import { dropBlobs, readLoose } from './content.ts'
+import type { Conv, LocatedRow, LockRow, LooseMessageRow } from '../engine/rows.ts'
+import { dropBlobs, loadBlobs, readLoose } from './content.ts'
 import { beforeRoots, headFields } from './insert-message.ts'
 import { lockLiving } from './lookup.ts'
 import { runStarts } from './structure.ts'
@@ -19,10 +20,9 @@ export interface DeleteRequest {
   readonly now: number
 }
 
-/** Deletes messages, grouped by conversation. Missing ids are ignored. */
-export function* deleteMessages(request: DeleteRequest): Program<DeletedMessages> {
-  let deleted = 0
-  let summaries = 0
+/** Deletes messages and what is derived from them, grouped by conversation. Missing ids are ignored. */
+export function* deleteMessages(request: DeleteRequest): Program<Omit<DeletedMessages, 'remains'>> {
+  let [deleted, summaries, titles] = [0, 0, 0]
   const moved: MovedBranch[] = []
   for (const [conversationId, located] of yield* byConversation(request.ids)) {
     const conversation = yield* lockLiving(conversationId)
@@ -30,6 +30,7 @@ export function* deleteMessages(request: DeleteRequest): Program<DeletedMessages
     const ranges = yield* rangesToDelete(conversation, located, request.recursive)
     yield* checkNotOpen(conv, ranges)
     moved.push(...(yield* moveHeads(conversation, ranges, request.now)))
+    if (yield* clearTitleFrom(conversation, ranges)) titles++
     for (const { lo, hi } of ranges) {
       const facts = yield* first('spanFacts', { conv, lo, hi })
       deleted += facts!.count
@@ -42,7 +43,38 @@ export function* deleteMessages(request: DeleteRequest): Program<DeletedMessages
       yield* run('shrink', { conv, removed: facts!.count, tokens: facts!.tokens })
     }
   }
-  return { deleted, moved, summaries }
+  return { deleted, moved, summaries, titles }
+}
+
+/** Messages to read at a time in search of the one that gave its conversation the title. */
+const titleBatch = 200
+
+/** Clears an automatic title that repeats a message of these ranges. */
+function* clearTitleFrom({ conv, title }: LockRow, ranges: readonly SeqRange[]): Program<boolean> {
+  if (title === null) return false
+  for (const { lo, hi } of ranges) {
+    for (let from = lo; from <= hi; ) {
+      const rows = yield* all('messagesBetween', { conv, lo: from, hi, limit: titleBatch })
+      const loadBlob = yield* loadBlobs(rows, previewBytes)
+      if (rows.some(row => row.role === 'user' && titleOf(row, loadBlob) === title)) {
+        yield* run('clearTitle', { conv, title })
+        return true
+      }
+      if (rows.length < titleBatch) break
+      from = rows.at(-1)!.seq + 1
+    }
+  }
+  return false
+}
+
+function titleOf({ body }: LooseMessageRow, loadBlob: (hash: string) => LoadedBlob): string | null {
+  if (body === null) return null
+  try {
+    return titleFrom(textOf({ content: decodeBody(body, loadBlob, 'beginnings').blocks }))
+  } catch {
+    // A damaged message can be deleted too. `verify` reports it.
+    return null
+  }
 }
 
 /** In order of conversation ids, so that concurrent callers lock in the same order. */
@@ -109,13 +141,17 @@ function* moveHeads(conversation: LockRow, ranges: readonly SeqRange[], now: num
   return moved
 }
 
-/** Removes the summaries that cover a message, including claimed, unfinished ones. */
-function* dropSummariesOver(conv: Conv, seq: number): Program<void> {
+/** Removes the summaries that cover a message, including claimed, unfinished ones. Returns their number. */
+function* dropSummariesOver(conv: Conv, seq: number): Program<number> {
+  let dropped = 0
   for (const { first_seq, last_seq } of yield* all('summaries', { conv })) {
     if (seq < first_seq || seq > last_seq) continue
     const runs = yield* all('pathRuns', { conv, seq: last_seq })
-    if (containsSeq(runs, seq)) yield* run('deleteSummary', { conv, first_seq, last_seq })
+    if (!containsSeq(runs, seq)) continue
+    yield* run('deleteSummary', { conv, first_seq, last_seq })
+    dropped++
   }
+  return dropped
 }
 
 export interface EraseRequest {
@@ -126,11 +162,12 @@ export interface EraseRequest {
 }
 
 /** Removes content and everything derived from it: search entries, blobs, summaries, the title. */
-export function* eraseMessages(request: EraseRequest): Program<number> {
+export function* eraseMessages(request: EraseRequest): Program<Omit<ErasedMessages, 'remains'>> {
   const { by, reason, now } = request
-  let erased = 0
+  let [erased, summaries, titles] = [0, 0, 0]
   for (const [conversationId, located] of yield* byConversation(request.ids)) {
     const { conv, title } = yield* lockLiving(conversationId)
+    let isCleared = title === null
     const [...messages] = yield* readLoose(
       yield* all('messagesByIds', { ids: located.map(row => row.id) }),
       'preview',
@@ -141,12 +178,16 @@ export function* eraseMessages(request: EraseRequest): Program<number> {
       const span = { conv, lo: seq, hi: seq }
       yield* run('deleteSearchEntries', span)
       yield* dropBlobs(span)
-      yield* dropSummariesOver(conv, seq)
+      summaries += yield* dropSummariesOver(conv, seq)
       yield* run('eraseMessage', { conv, seq, erased: JSON.stringify({ at: now, by, reason }) })
-      if (title !== null && titleFrom(textOf(message)) === title) yield* run('clearTitle', { conv, title })
+      if (!isCleared && titleFrom(textOf(message)) === title) {
+        yield* run('clearTitle', { conv, title: title! })
+        isCleared = true
+        titles++
+      }
       yield* run('bumpVersion', { conv })
       erased++
     }
   }
-  return erased
+  return { erased, summaries, titles }
 }

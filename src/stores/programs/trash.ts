@@ -1,7 +1,7 @@
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Restored } from '../../core/ports.ts'
-import { all, first, type Program, run } from '../engine/engine.ts'
+import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
 import { dropBlobs } from './content.ts'
 
 /** Moves a conversation to the trash and frees its keys. */
@@ -38,9 +38,11 @@ const chunk = 2_000
 
 /** Removes a part of a trashed conversation, or its rest. A purge takes several transactions; the
  *  conversation is invisible to readers from the start, because it is in the trash. */
-export function* purgeSome(id: ConversationId): Program<'missing' | 'more' | 'gone'> {
+export function* purgeSome(
+  id: ConversationId,
+): Program<{ state: 'missing' | 'more' | 'gone'; messages: number }> {
   const row = yield* first('lockConversation', { id })
-  if (!row) return 'missing'
+  if (!row) return { state: 'missing', messages: 0 }
   if (row.trashed_at === null) throw new InvalidError('conversation', `${id} is not in the trash`)
   const { conv } = row
   yield* run('beginPurge', { conv })
@@ -56,8 +58,14 @@ export function* purgeSome(id: ConversationId): Program<'missing' | 'more' | 'go
   const hi = rows[0]?.seq ?? row.next_seq
   yield* run('deleteSearchEntries', { conv, lo: 0, hi })
   yield* dropBlobs({ conv, lo: 0, hi })
-  yield* run('deleteMessages', { conv, lo: 0, hi })
-  if (hi < row.next_seq) return 'more'
+  const messages = yield* countChanges('deleteMessages', { conv, lo: 0, hi })
+  if (hi < row.next_seq) return { state: 'more', messages }
   yield* run('deleteConversation', { conv })
-  return 'gone'
+  return { state: 'gone', messages }
+}
+
+/** Removes the prompts that no conversation refers to. Reads all prompts, so a sweep does it once. */
+export function* dropLoosePrompts(): Program<void> {
+  const hashes = (yield* all('loosePrompts', {})).map(row => row.hash)
+  if (hashes.length > 0) yield* run('deleteLoosePrompts', { hashes })
 }

@@ -1,7 +1,15 @@
 import type { Database, Statement } from 'better-sqlite3'
+import type { Remnant } from '../../core/removal.ts'
 import type { Source } from '../../core/source.ts'
 import { statementChannel } from '../../system/debug.ts'
-import type { Engine, Program, StatementCall, StatementResult, TokenMatch } from '../engine/engine.ts'
+import type {
+  Engine,
+  Program,
+  StatementCall,
+  StatementResult,
+  TokenMatch,
+  WriteMode,
+} from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
 import { isBusy, translate } from './errors.ts'
 import { queries } from './queries/index.ts'
@@ -29,8 +37,10 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   const commit = runner(db, 'COMMIT')
   let writes = 0
   let checkpointing = false
+  let pass: Promise<readonly Remnant[]> = Promise.resolve([])
+  let nextPass: Promise<readonly Remnant[]> | undefined
 
-  return { source, query, read, write, matchText, inspect, close }
+  return { source, query, read, write, matchText, inspect, removeTraces, compact, close }
 
   async function query<T>(program: () => Program<T>): Promise<T> {
     return atOnce(() => runToEnd(program(), call), isOurs, file)
@@ -60,7 +70,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     return !owned && db.inTransaction
   }
 
-  async function write<T>(program: () => Program<T>, durability = 'durable'): Promise<T> {
+  async function write<T>(program: () => Program<T>, mode: WriteMode = 'durable'): Promise<T> {
     let begun = false
     try {
       return await atOnce(attempt, () => !begun, file)
@@ -75,14 +85,14 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
         begun = true
         return nested(program)
       }
-      const given = durability === 'relaxed' ? relax() : undefined
+      const restore = mode === 'durable' ? undefined : settingFor(mode)
       try {
         // Take the write lock before reading the head, or two processes could both see the old one.
         beginImmediate()
         begun = true
         return finish(program)
       } finally {
-        if (given !== undefined) db.pragma(`synchronous = ${given}`)
+        if (restore !== undefined) db.pragma(restore)
       }
     }
   }
@@ -110,11 +120,15 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     }
   }
 
-  /** Commits without waiting for the disk until the returned setting is restored. */
-  function relax(): unknown {
-    const before = db.pragma('synchronous', { simple: true })
-    db.pragma('synchronous = NORMAL')
-    return before
+  /** Changes a setting of the handle for one write, and returns the setting to restore afterwards. `relaxed`
+   *  commits without waiting for the disk, `removing` overwrites deleted rows with zeros. */
+  function settingFor(mode: 'relaxed' | 'removing'): string | undefined {
+    // Our own handle overwrites deleted rows in every write.
+    if (mode === 'removing' && owned) return undefined
+    const [name, value] = mode === 'relaxed' ? ['synchronous', 'NORMAL'] : ['secure_delete', 'ON']
+    const before = db.pragma(name, { simple: true })
+    db.pragma(`${name} = ${value}`)
+    return `${name} = ${before}`
   }
 
   /** Runs after the caller has its result, on the same connection, so no append waits for it. */
@@ -135,6 +149,21 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   async function inspect() {
     // Loaded lazily: only `verify` needs it.
     return (await import('./inspect.ts')).inspect(db)
+  }
+
+  /** Calls that wait for a pass share it: a pass that has not begun will see their deletions too. */
+  function removeTraces(): Promise<readonly Remnant[]> {
+    nextPass ??= pass.then(async () => {
+      nextPass = undefined
+      // Loaded lazily: only deletions need it.
+      return (await import('./remove-traces.ts')).removeTraces(db, { owned })
+    })
+    pass = nextPass
+    return nextPass
+  }
+
+  async function compact() {
+    return (await import('./remove-traces.ts')).compactFile(db)
   }
 
   async function close(): Promise<void> {

@@ -241,4 +241,12 @@ CREATE TABLE skein_state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT,
 CREATE INDEX skein_conversations_label ON skein_conversations(label) WHERE label IS NOT NULL;
 `,
   },
+  {
+    version: 3,
+    name: 'conversations by prompt',
+    isOptional: true,
+    // Not partial, so that it also serves the foreign key: without an index, removing a prompt reads all
+    // conversations. An append does not write it.
+    sql: `CREATE INDEX skein_conversations_prompt ON skein_conversations(prompt_hash);`,
+  },
 ]

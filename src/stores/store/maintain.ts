@@ -1,10 +1,10 @@
 import { ReadOnlyError, StorageFullError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import type { SweepReceipt } from '../../core/ports.ts'
+import type { PurgedConversation, Remnant, SweepReceipt } from '../../core/removal.ts'
 import type { Engine } from '../engine/engine.ts'
 import { hasUnindexed, type IndexPass, indexSome, newPass } from '../programs/search/search-index.ts'
 import * as sweep from '../programs/sweep.ts'
-import { purgeSome } from '../programs/trash.ts'
+import { dropLoosePrompts, purgeSome } from '../programs/trash.ts'
 
 /** Operations of several short transactions, so that other writers need not wait long. */
 
@@ -29,18 +29,30 @@ export async function bringIndexUp(
   return { count, isComplete: true }
 }
 
-/** Removes a trashed conversation permanently. */
-export async function purgeAll(engine: Engine, id: ConversationId): Promise<boolean> {
-  for (let purged = false; ; purged = true) {
-    const left = await engine.write(() => purgeSome(id))
-    if (left === 'missing') return purged
-    if (left === 'gone') return true
+/** Removes a trashed conversation permanently, and its traces. */
+export async function purgeOne(engine: Engine, id: ConversationId): Promise<PurgedConversation> {
+  const done = await purgeRows(engine, id)
+  return { ...done, remains: done.purged ? await removePurged(engine) : [] }
+}
+
+async function purgeRows(engine: Engine, id: ConversationId): Promise<Omit<PurgedConversation, 'remains'>> {
+  for (let [purged, messages] = [false, 0]; ; purged = true) {
+    const done = await engine.write(() => purgeSome(id), 'removing')
+    messages += done.messages
+    if (done.state === 'missing') return { purged, messages }
+    if (done.state === 'gone') return { purged: true, messages }
   }
+}
+
+/** Removes the prompts and the traces of purged conversations. */
+async function removePurged(engine: Engine): Promise<readonly Remnant[]> {
+  await engine.write(dropLoosePrompts, 'removing')
+  return engine.removeTraces()
 }
 
 export async function sweepAll(engine: Engine, dryRun: boolean): Promise<SweepReceipt> {
   const now = engine.source.now()
-  const nothing = { dryRun, trashed: [], purged: [], clockJumped: null }
+  const nothing = { dryRun, trashed: [], purged: [], clockJumped: null, remains: [] }
   const last = await engine.query(() => sweep.clockJump(now))
   if (last !== null) {
     if (!dryRun) await engine.write(() => sweep.noteSweep(now))
@@ -56,7 +68,7 @@ export async function sweepAll(engine: Engine, dryRun: boolean): Promise<SweepRe
   await engine.write(() => sweep.beginSweep(now))
   const purged: ConversationId[] = []
   for (const id of await engine.query(() => sweep.listPurgeable(now, 10_000))) {
-    if (await purgeAll(engine, id)) purged.push(id)
+    if ((await purgeRows(engine, id)).purged) purged.push(id)
   }
   const trashed: ConversationId[] = []
   for (let more = true; more; ) {
@@ -64,5 +76,5 @@ export async function sweepAll(engine: Engine, dryRun: boolean): Promise<SweepRe
     trashed.push(...batch)
     more = batch.length === sweep.sweepBatch
   }
-  return { ...nothing, trashed, purged }
+  return { ...nothing, trashed, purged, remains: purged.length > 0 ? await removePurged(engine) : [] }
 }

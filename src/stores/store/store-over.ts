@@ -28,7 +28,7 @@ import { listStretches } from '../programs/structure.ts'
 import * as summaries from '../programs/summaries.ts'
 import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
-import { bringIndexUp, purgeAll, sweepAll } from './maintain.ts'
+import { bringIndexUp, purgeOne, sweepAll } from './maintain.ts'
 
 /** The Store port over an engine: checks the input, then runs the program for the operation. */
 export function storeOver(engine: Engine, schemaVersion: () => Promise<number>): Store {
@@ -187,20 +187,23 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
         reason,
         now: now(),
       }
-      return write(() => deleteMessages(request))
+      const deleted = await write(() => deleteMessages(request), 'removing')
+      return { ...deleted, remains: deleted.deleted > 0 ? await engine.removeTraces() : [] }
     },
     eraseMessages: async (ids, { by, reason }) => {
       const who = { by: checkName(by, 'by'), reason: checkReason(reason, 'reason') }
       const request = { ids: checked.checkMessageIds(ids), ...who, now: now() }
-      return write(() => eraseMessages(request))
+      const erased = await write(() => eraseMessages(request), 'removing')
+      return { ...erased, remains: erased.erased > 0 ? await engine.removeTraces() : [] }
     },
     trash: async id => write(() => trashConversation(conversationId(id), now())),
     restore: async id => write(() => restoreConversation(conversationId(id), now())),
-    purge: async id => purgeAll(engine, conversationId(id)),
+    purge: async id => purgeOne(engine, conversationId(id)),
 
     sweep: async (options = {}) => sweepAll(engine, options.dryRun ?? false),
     indexSearch: async () => (await bringIndexUp(engine)).count,
     rebuildSearch: async () => write(clearIndex),
+    compact: async () => engine.compact(),
     verify: async (options = {}) => {
       // Loaded lazily: only `verify` needs it.
       const { verifyAll } = await import('./verify.ts')

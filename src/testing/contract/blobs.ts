@@ -209,7 +209,7 @@ export const blobCases: readonly ContractCase[] = [
     assert.notEqual(made.ids[0], head)
     await store.deleteMessages([made.ids[0]], { recursive: true })
     await store.trash(a.conversation.id)
-    assert.ok(await store.purge(a.conversation.id))
+    assert.ok((await store.purge(a.conversation.id)).purged)
     // Longer than any grace period. The first sweep of a store cannot see a clock jump.
     clock.now += 30 * 86_400_000
     await store.sweep()

@@ -4,7 +4,8 @@ import type { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { collectPages } from '../../core/pages.ts'
 import { pathOf } from '../../core/path.ts'
-import type { MovedBranch, SaveItem, Store } from '../../core/ports.ts'
+import type { SaveItem, Store } from '../../core/ports.ts'
+import type { MovedBranch } from '../../core/removal.ts'
 import {
   appendTexts,
   casesOf,
@@ -63,7 +64,8 @@ export const deletingCases: readonly ContractCase[] = [
   it('deletes a leaf without a branch and moves nothing (S3-83)', async ({ store }) => {
     const { id, ids, main, side } = await interleave(store)
     const [extra] = await store.save(id, [{ message: say('extra'), parent: ids.a1 }])
-    assert.deepEqual(await store.deleteMessages([extra]), { deleted: 1, moved: [], summaries: 0 })
+    const { remains, ...effects } = await store.deleteMessages([extra])
+    assert.deepEqual(effects, { deleted: 1, moved: [], summaries: 0, titles: 0 })
     assert.equal((await store.getBranch(main)).head, ids.a3)
     assert.equal((await store.getBranch(side)).head, ids.b3)
   }),
@@ -153,7 +155,7 @@ export const deletingCases: readonly ContractCase[] = [
 
   it('ignores missing ids (S3-51)', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
-    const nothing = { deleted: 0, moved: [], summaries: 0 }
+    const nothing = { deleted: 0, moved: [], summaries: 0, titles: 0, remains: [] }
     assert.deepEqual(await store.deleteMessages([noMessage]), nothing)
     assert.deepEqual(await store.deleteMessages([noMessage], { recursive: true }), nothing)
     assert.deepEqual(await store.deleteMessages([]), nothing)

@@ -40,7 +40,7 @@ export const erasingCases: readonly ContractCase[] = [
     ])
     const before = await one(store, ids[1]!)
     clock.now += 5_000
-    assert.equal(await store.eraseMessages([ids[1]!], why), 1)
+    assert.equal((await store.eraseMessages([ids[1]!], why)).erased, 1)
     const after = await one(store, ids[1]!)
     assert.deepEqual(after.content, [])
     assert.equal(after.metadata, null)
@@ -84,23 +84,23 @@ export const erasingCases: readonly ContractCase[] = [
 
   it('counts a message once and keeps the first erasure', async ({ store, clock }) => {
     const { ids } = await startConversation(store)
-    assert.equal(await store.eraseMessages([ids[1], ids[1]], why), 1)
+    assert.equal((await store.eraseMessages([ids[1], ids[1]], why)).erased, 1)
     const first = await one(store, ids[1])
     clock.now += 60_000
-    assert.equal(await store.eraseMessages([ids[1], ids[2]], { by: 'bert', reason: 'again' }), 1)
+    assert.equal((await store.eraseMessages([ids[1], ids[2]], { by: 'bert', reason: 'again' })).erased, 1)
     assert.deepEqual((await one(store, ids[1])).erased, first.erased)
     assert.equal((await one(store, ids[2])).erased?.by, 'bert')
   }),
 
   it('ignores missing ids and refuses texts that are not ids', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
-    assert.equal(await store.eraseMessages([noMessage], why), 0)
-    assert.equal(await store.eraseMessages([], why), 0)
+    assert.equal((await store.eraseMessages([noMessage], why)).erased, 0)
+    assert.equal((await store.eraseMessages([], why)).erased, 0)
     await rejects(store.eraseMessages([ids[0], 'nonsense' as MessageId], why), 'invalid')
     assert.deepEqual(await said(store, branch), ['one', 'two', 'three'])
-    assert.equal(await store.eraseMessages([noMessage, ids[0]], why), 1)
+    assert.equal((await store.eraseMessages([noMessage, ids[0]], why)).erased, 1)
     await store.deleteMessages([ids[2]])
-    assert.equal(await store.eraseMessages([ids[2]], why), 0)
+    assert.equal((await store.eraseMessages([ids[2]], why)).erased, 0)
   }),
 
   it('erases in several conversations at once and increments their versions', async ({ store }) => {
@@ -110,7 +110,7 @@ export const erasingCases: readonly ContractCase[] = [
     const versions = () =>
       Promise.all([first, second, third].map(place => store.versionOf(place.conversation.id)))
     const before = await versions()
-    assert.equal(await store.eraseMessages([first.ids[0], second.ids[1]], why), 2)
+    assert.equal((await store.eraseMessages([first.ids[0], second.ids[1]], why)).erased, 2)
     assert.deepEqual(await said(store, first.branch), ['', 'two', 'three'])
     assert.deepEqual(await said(store, second.branch), ['one', '', 'three'])
     const after = await versions()
@@ -157,7 +157,7 @@ export const erasingCases: readonly ContractCase[] = [
     const shared = 'shared '.repeat(4_000)
     const { ids } = await store.append(branch, null, [say(alone), say(shared), say(shared, 'assistant')])
     assert.equal((await store.readBlob(sha256Hex(alone))).length, alone.length)
-    assert.equal(await store.eraseMessages([ids[0], ids[1]!], why), 2)
+    assert.equal((await store.eraseMessages([ids[0], ids[1]!], why)).erased, 2)
     const error = await rejects<NotFoundError>(store.readBlob(sha256Hex(alone)), 'not_found')
     assert.equal(error.kind, 'blob')
     assert.deepEqual(await said(store, branch), ['', '', shared])
@@ -193,7 +193,7 @@ export const erasingCases: readonly ContractCase[] = [
       await store.eraseMessages([ids[1]], why)
       assert.deepEqual(await said(other, branch), ['one', '', 'three'])
       assert.deepEqual(await found(other, 'two'), [])
-      assert.equal(await other.eraseMessages([ids[1]], why), 0)
+      assert.equal((await other.eraseMessages([ids[1]], why)).erased, 0)
     },
     'second handle',
   ),

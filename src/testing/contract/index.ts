@@ -22,6 +22,7 @@ import { readCases } from './reads.ts'
 import { transferCases } from './records.ts'
 import { mergingCases } from './records-merging.ts'
 import { refusalCases } from './refusals.ts'
+import { removingCases } from './removing.ts'
 import { reopenCases } from './reopen.ts'
 import { replayCases } from './replay.ts'
 import { resetCases } from './reset.ts'
@@ -62,6 +63,7 @@ export const contract: readonly ContractCase[] = [
   ...pageCases,
   ...readCases,
   ...refusalCases,
+  ...removingCases,
   ...replayCases,
   ...resetCases,
   ...resolveCases,

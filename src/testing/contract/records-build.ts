@@ -41,7 +41,7 @@ export async function writeAll(
 /** Removes a conversation completely. */
 export async function forget(store: Store, id: ConversationId): Promise<void> {
   await store.trash(id)
-  assert.ok(await store.purge(id))
+  assert.ok((await store.purge(id)).purged)
 }
 
 /** The first record of a kind. */

@@ -2,7 +2,8 @@ import { strict as assert } from 'node:assert'
 import type { NewConversation } from '../../core/conversation.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import type { BranchInConversation, SweepReceipt } from '../../core/ports.ts'
+import type { BranchInConversation } from '../../core/ports.ts'
+import type { SweepReceipt } from '../../core/removal.ts'
 import { appendTexts, casesOf, holder, rejects, said, say } from './build.ts'
 import type { CaseContext, ContractCase } from './contract-case.ts'
 
@@ -10,7 +11,7 @@ const it = casesOf('sweep')
 const hour = 3_600_000
 const day = 24 * hour
 
-const idle = { dryRun: false, trashed: [], purged: [], clockJumped: null }
+const idle = { dryRun: false, trashed: [], purged: [], clockJumped: null, remains: [] }
 
 /** A conversation of a work item, which expires after a day without activity, the default in S2. */
 function work(

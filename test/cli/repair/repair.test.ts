@@ -162,7 +162,7 @@ test('erase removes content from every byte of the file, and from derived data (
   const done = await here.skein(['erase', ...named, '--reason', 'a password', '--by', 'anna', '--yes'])
   expect(done).toMatchObject({ code: 0, stdout: '' })
   expect(done.stderr).toContain(
-    'erased 3 messages · by anna\nbackups, exports and copies still hold the words',
+    'erased 3 messages, 1 title · by anna\ncopies may remain in: backups, exports',
   )
   expect(traces()).toEqual([])
   expect((await here.skein(['search', secret, '--json'])).stdout).toBe('[]\n')

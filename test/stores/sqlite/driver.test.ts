@@ -301,6 +301,7 @@ describe('a closed store of SQLite', () => {
     sweep: store => store.sweep(),
     indexSearch: store => store.indexSearch(),
     rebuildSearch: store => store.rebuildSearch(),
+    compact: store => store.compact(),
     verify: store => store.verify(),
     measure: store => store.measure(new Date(0)),
     schemaVersion: store => store.schemaVersion(),

@@ -25,7 +25,7 @@ const narrow: readonly (readonly [folder: string, allowed: readonly string[]])[]
 const storeEntryPoints = [
   /^src\/stores\/(open|check\/target)\.ts$/,
   /^src\/stores\/(sqlite|postgres)\/index\.ts$/,
-  /^src\/stores\/sqlite\/(backup|migrate|shred|recover\/recover-file)\.ts$/,
+  /^src\/stores\/sqlite\/(backup|migrate|recover\/recover-file)\.ts$/,
 ]
 
 /** The folders of `src/`. `testing` is for tests and imports `core` only. `web` is browser code and uses HTTP

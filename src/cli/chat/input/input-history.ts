@@ -1,10 +1,16 @@
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { dataFolder } from '../../store/store-location.ts'
 
 /** Lines typed in this and earlier runs, oldest first. */
 export interface InputHistory {
   readonly lines: readonly string[]
   add(line: string): void
+}
+
+/** The file of all chats. */
+export function inputHistoryFile(env: Readonly<Record<string, string | undefined>>): string {
+  return join(dataFolder(env), 'typed-lines')
 }
 
 /** The number of lines to keep. The file is rewritten when it has twice as many. */
@@ -24,20 +30,49 @@ export function openInputHistory(file: string | null): InputHistory {
   }
 }
 
-function load(file: string): string[] {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch {
-    return []
+/** The shortest text that is also looked for inside other lines. A shorter one must be a whole line. */
+const shortestPart = 8
+
+/** Removes the lines that repeat one of these texts or a part of it, and returns their number. Throws if the
+ *  file cannot be written. */
+export function forgetInputs(file: string, texts: readonly string[]): number {
+  const lines = linesOf(file)
+  const forgotten = [...new Set(texts.map(collapse))].filter(text => text !== '')
+  const kept = lines.filter(line => !forgotten.some(text => repeats(collapse(line), text)))
+  if (kept.length < lines.length) {
+    // Renamed: a chat that appends at the same time must not find half a file.
+    writeFileSync(`${file}.new`, kept.map(encoded).join(''), { mode: 0o600 })
+    renameSync(`${file}.new`, file)
   }
-  const lines = text.split('\n').flatMap(read)
+  return lines.length - kept.length
+}
+
+function repeats(line: string, text: string): boolean {
+  if (line === text) return true
+  const [part, whole] = line.length < text.length ? [line, text] : [text, line]
+  return part.length >= shortestPart && whole.includes(part)
+}
+
+function collapse(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+function load(file: string): string[] {
+  const lines = linesOf(file)
   if (lines.length > most * 2) {
     const newest = lines.slice(-most)
     quietly(() => writeFileSync(file, newest.map(encoded).join(''), { mode: 0o600 }))
     return newest
   }
   return lines.slice(-most)
+}
+
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n').flatMap(read)
+  } catch {
+    return []
+  }
 }
 
 function append(file: string, line: string): void {

@@ -108,9 +108,10 @@ export const conversationQueries = {
     WHERE tenant = @tenant::text AND id = @conv::uuid`,
   clearPrompt: `
     UPDATE skein.conversations SET prompt_hash = NULL WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  // Locks an existing prompt too, so that it cannot be found unused and removed.
   putPrompt: `
     INSERT INTO skein.prompts (tenant, hash, text) VALUES (@tenant::text, @hash::text, @text::text)
-    ON CONFLICT DO NOTHING`,
+    ON CONFLICT (tenant, hash) DO UPDATE SET hash = excluded.hash`,
   clearTags: `DELETE FROM skein.tags WHERE tenant = @tenant::text AND conv = @conv::uuid`,
   putTag: `
     INSERT INTO skein.tags (tenant, conv, tag) VALUES (@tenant::text, @conv::uuid, @tag::text)

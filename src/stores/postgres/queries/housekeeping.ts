@@ -45,6 +45,16 @@ export const housekeepingQueries = {
       `DELETE FROM skein.conversations WHERE tenant = @tenant::text AND id = @conv::uuid`,
     ),
 
+  // Locks: the next statement then sees the reference of a writer that was about to make one.
+  loosePrompts: `
+    SELECT p.hash FROM skein.prompts p WHERE p.tenant = @tenant::text AND NOT EXISTS (
+      SELECT FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.prompt_hash = p.hash)
+    ORDER BY p.hash FOR UPDATE OF p`,
+  deleteLoosePrompts: `
+    DELETE FROM skein.prompts p WHERE p.tenant = @tenant::text AND p.hash = any(@hashes::text[])
+      AND NOT EXISTS (
+        SELECT FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.prompt_hash = p.hash)`,
+
   expiredTasks: `
     SELECT c.id FROM skein.conversations c
     WHERE c.tenant = @tenant::text AND c.task IS NOT NULL AND c.expires_at IS NOT NULL

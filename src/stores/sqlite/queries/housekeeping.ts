@@ -33,6 +33,11 @@ export const housekeepingQueries = {
     `DELETE FROM skein_conversations WHERE c = @conv`,
   ],
 
+  loosePrompts: `
+    SELECT p.hash FROM skein_prompts p
+    WHERE NOT EXISTS (SELECT 1 FROM skein_conversations c WHERE c.prompt_hash = p.hash)`,
+  deleteLoosePrompts: `DELETE FROM skein_prompts WHERE hash IN (SELECT value FROM json_each(@hashes))`,
+
   state: `SELECT value FROM skein_state WHERE name = @name`,
   putState: `
     INSERT INTO skein_state (name, value) VALUES (@name, @value)

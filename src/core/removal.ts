@@ -1,0 +1,82 @@
+import type { BranchRef } from './branch.ts'
+import type { ConversationId, MessageId } from './ids.ts'
+
+/** A place that may still contain content after its removal. No reader of the store returns it from there.
+ *
+ *  - `file`: unused space of an SQLite file. `compact` clears it.
+ *  - `log`: the write-ahead log. On SQLite, because another process was using it; `compact` clears it. On
+ *    PostgreSQL, until the server reuses the space.
+ *  - `dead_rows`: old versions of rows and planner statistics of PostgreSQL, until the next VACUUM and
+ *    ANALYZE. `compact` removes them.
+ *  - `backups`: backups, exports and other copies that were made earlier. */
+export type Remnant = 'file' | 'log' | 'dead_rows' | 'backups'
+
+/** A branch whose head was deleted. */
+export interface MovedBranch {
+  /** The branch that moved. */
+  readonly branch: BranchRef
+  /** The deleted head. */
+  readonly from: MessageId
+  /** The nearest remaining ancestor of the old head. Null if there is none. */
+  readonly to: MessageId | null
+}
+
+/** The effects of `deleteMessages`. */
+export interface DeletedMessages {
+  /** The number of deleted messages. Missing ids are not counted. */
+  readonly deleted: number
+  /** The branches that pointed to a deleted message. */
+  readonly moved: readonly MovedBranch[]
+  /** The number of summaries removed because their range lost a message. */
+  readonly summaries: number
+  /** The number of automatic titles cleared because they repeated a deleted message. */
+  readonly titles: number
+  /** Where the content may still be. Empty if nothing was deleted. */
+  readonly remains: readonly Remnant[]
+}
+
+/** The effects of `eraseMessages`. */
+export interface ErasedMessages {
+  /** The number of erased messages. Missing ids and messages that were erased before are not counted. */
+  readonly erased: number
+  /** The number of summaries removed because they covered an erased message. */
+  readonly summaries: number
+  /** The number of automatic titles cleared because they repeated an erased message. */
+  readonly titles: number
+  /** Where the content may still be. Empty if nothing was erased. */
+  readonly remains: readonly Remnant[]
+}
+
+/** The effects of `purge`. */
+export interface PurgedConversation {
+  /** False if the conversation does not exist. */
+  readonly purged: boolean
+  /** The number of removed messages. */
+  readonly messages: number
+  /** Where the content may still be. Empty if nothing was purged. */
+  readonly remains: readonly Remnant[]
+}
+
+/** The effects of `sweep`. */
+export interface SweepReceipt {
+  /** True if nothing was changed: the lists name what a sweep would do. */
+  readonly dryRun: boolean
+  /** Expired task conversations that were moved to the trash. */
+  readonly trashed: readonly ConversationId[]
+  /** Trashed conversations that were removed permanently. */
+  readonly purged: readonly ConversationId[]
+  /** Set if the clock has jumped by more than a day since the last sweep: then nothing else was done. */
+  readonly clockJumped: { readonly from: Date; readonly to: Date } | null
+  /** Where the content of purged conversations may still be. Empty if nothing was purged. */
+  readonly remains: readonly Remnant[]
+}
+
+/** The effects of `compact`. */
+export interface CompactReceipt {
+  /** The size of the tables and indexes before, in bytes. */
+  readonly bytesBefore: number
+  /** The size of the tables and indexes afterwards, in bytes. */
+  readonly bytesAfter: number
+  /** Where content that was removed earlier may still be. */
+  readonly remains: readonly Remnant[]
+}
