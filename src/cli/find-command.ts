@@ -8,6 +8,8 @@ import { commands, prompt } from './commands/index.ts'
 export interface FoundCommand {
   readonly command: Command
   readonly rest: readonly string[]
+  /** The name that was typed, with `conversation` for `convo`. Absent for a prompt. */
+  readonly calledAs?: string
   /** True after `--help`, and for `help <command>`: prints the help instead of running the command. */
   readonly wantsHelp: boolean
 }
@@ -20,9 +22,10 @@ export function findCommand(argv: readonly string[]): FoundCommand {
     const one = name === '' || name === 'ask' || nouns.has(name) ? prompt : byName(name)
     if (one) return { command: one, rest: [], wantsHelp: true }
   }
-  const { command, rest } = commandIn(argv)
+  const { command, rest, calledAs } = commandIn(argv)
   const words = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
-  return { command, rest, wantsHelp: words.includes('--help') || words.includes('-h') }
+  const wantsHelp = words.includes('--help') || words.includes('-h')
+  return { command, rest, wantsHelp, ...(calledAs !== undefined && { calledAs }) }
 }
 
 /** The nouns of the origin documents (`conversation`, `convo`, `sessions`) may precede a verb. Anything else
@@ -34,11 +37,12 @@ function commandIn(argv: readonly string[]): Omit<FoundCommand, 'wantsHelp'> {
   const without = (words: number) => [...argv.slice(0, at), ...argv.slice(at + words)]
   if (first === 'ask') return { command: prompt, rest: without(1) }
   if (second !== undefined) {
-    const two = byName(`${noun(first)} ${second}`)
-    if (two) return { command: two, rest: without(2) }
+    const calledAs = `${noun(first)} ${second}`
+    const two = byName(calledAs)
+    if (two) return { command: two, rest: without(2), calledAs }
   }
   const one = byName(first)
-  if (one) return { command: one, rest: without(1) }
+  if (one) return { command: one, rest: without(1), calledAs: first }
   if (nouns.has(first) && second === '--help') return { command: prompt, rest: without(1) }
   if (nouns.has(first)) throw new UsageError(`${first} needs a verb`, `skein ${first} list`)
   const [meant] = first.includes(' ') ? [] : similarWords(first, commands.flatMap(namesOf))

@@ -48,13 +48,13 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
     openOutput(1, process.env, { onLost }).line(`skein ${version()}`)
     return exitCode.ok
   }
-  const { command, rest, wantsHelp } = findCommand(argv)
+  const { command, rest, wantsHelp, calledAs } = findCommand(argv)
   if (wantsHelp) {
     const { commandHelp: helpOf, helpOverview: overview } = await import('./help.ts')
     openOutput(1, process.env, { onLost }).write(command.name === '' ? overview() : helpOf(command))
     return exitCode.ok
   }
-  const args = parseArgs(command, rest)
+  const args = { ...parseArgs(command, rest), ...(calledAs !== undefined && { calledAs }) }
   let isLost = false
   const outputOptions = {
     noColor: hasOption(args, 'no-color'),

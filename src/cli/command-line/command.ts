@@ -54,6 +54,8 @@ export interface Command {
 export interface Args {
   readonly arguments: readonly string[]
   readonly options: Readonly<Record<string, string | true | readonly string[] | undefined>>
+  /** The name that was typed: its own, or another one of the command. */
+  readonly calledAs?: string
 }
 
 /** Runs a command and returns its exit code. Errors are thrown. */

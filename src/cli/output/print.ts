@@ -6,14 +6,17 @@ export function printNote(context: Outputs, text: string): void {
 }
 
 /** Writes lines in chunks and waits for a slow reader: a tree can be larger than the memory. */
-export async function printLines(output: Output, lines: Iterable<string>): Promise<void> {
+export async function printLines(
+  output: Output,
+  lines: Iterable<string> | AsyncIterable<string>,
+): Promise<void> {
   let waiting = ''
   const flush = async () => {
     output.write(waiting)
     waiting = ''
     await output.drained()
   }
-  for (const line of lines) {
+  for await (const line of lines) {
     waiting += `${line}\n`
     if (waiting.length > 65_536) await flush()
   }

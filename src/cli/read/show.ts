@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import type { Message } from '../../core/message.ts'
 import type { ConversationReader, Lister, Resolved } from '../../core/ports.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
@@ -7,6 +6,7 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { cut, padEnd, widthOf } from '../output/cut.ts'
 import { gistOf } from '../output/gist.ts'
+import { printPaged } from '../output/pager.ts'
 import { printJson, printLines, tsvField } from '../output/print.ts'
 import { shortIds, uniqueShortId } from '../output/short-id.ts'
 import { formatTime } from '../output/time.ts'
@@ -92,7 +92,7 @@ async function printPath(
     short.set(trace.id, await uniqueShortId(store, trace.id))
   const full = hasOption(args, 'full')
   const look = { width, style, full, short, env: context.env, now: context.now() }
-  await printPaged(context, [...showLines(shown, path, look)])
+  await printPaged(context, showLines(shown, path, look), 'end')
 }
 
 /** `--path`: one line per message; in a pipe with full id, time, role and gist. */
@@ -157,33 +157,4 @@ function fencedIn(text: string): readonly string[] {
 
 function joined(lines: readonly string[]): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`
-}
-
-/** Prints lines. On a terminal with fewer rows, uses a pager: PAGER, or `less -FIRX`. */
-async function printPaged(context: CommandContext, lines: readonly string[]): Promise<void> {
-  const { out, env } = context
-  const isPlain = !out.isTerminal || env.TERM === 'dumb' || /^\s*(cat)?\s*$/.test(env.PAGER ?? 'less')
-  if (isPlain || lines.length < out.rows || !(await readWith(env, lines))) await printLines(out, lines)
-}
-
-/** Returns false if the pager does not exist. */
-function readWith(env: CommandContext['env'], lines: readonly string[]): Promise<boolean> {
-  // Ctrl+C is for the pager, where it stops a search, and must not end this process first.
-  const ignore = () => undefined
-  process.on('SIGINT', ignore)
-  return new Promise<boolean>(resolve => {
-    const options = {
-      stdio: ['pipe', 'inherit', 'inherit'] as ['pipe', 'inherit', 'inherit'],
-      env: { ...env, LESS: env.LESS ?? 'FIRX' },
-    }
-    // PAGER is a shell command line.
-    const child = env.PAGER
-      ? spawn(env.PAGER, { ...options, shell: true })
-      : spawn('less', ['-FIRX'], options)
-    // The pager may be closed before it has read everything.
-    child.stdin.on('error', ignore)
-    child.on('error', () => resolve(false))
-    child.on('close', code => resolve(code !== 127))
-    child.stdin.end(`${lines.join('\n')}\n`)
-  }).finally(() => process.removeListener('SIGINT', ignore))
 }

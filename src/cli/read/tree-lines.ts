@@ -25,6 +25,25 @@ export function* treeLines(forest: readonly Tree<Message>[], look: TreeOptions):
   }
 }
 
+/** The same for people: only branches are indented. At a fork, the branch that was active last continues at
+ *  the indentation of the fork, and the others are one level deeper. So a conversation without forks has no
+ *  indentation, and one with many retries has little. */
+export function* branchLines(forest: readonly Tree<Message>[], look: TreeOptions): Generator<string> {
+  // Deeper branches have the same indentation, so that there is room for the text.
+  const mostLevels = Math.max(1, Math.floor(look.width / 12))
+  const waiting = byActivity(forest)
+    .map(tree => ({ tree, level: 0 }))
+    .reverse()
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { tree, level } = next
+    yield messageLine(tree.node, level, look)
+    if (tree.children.length === 0) yield endLine(level, look)
+    const deeper = Math.min(level + 1, mostLevels)
+    for (const [i, child] of tree.children.toReversed().entries())
+      waiting.push({ tree: child, level: i === 0 ? level : deeper })
+  }
+}
+
 /** A stretch without a fork, with its first and last message. */
 interface FoldedStretch {
   readonly id: string

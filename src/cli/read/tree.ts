@@ -1,4 +1,5 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { Lister, MessageReader } from '../../core/ports.ts'
@@ -7,13 +8,16 @@ import { type CommandHandler, hasOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import { collapseSpaces, cut, cutLineMiddle, widthOf } from '../output/cut.ts'
 import { gistOf } from '../output/gist.ts'
 import { plural } from '../output/number.ts'
+import { printPaged } from '../output/pager.ts'
 import { printJson, printLines, printNote } from '../output/print.ts'
-import { shortIds } from '../output/short-id.ts'
+import { shortenId, shortIds } from '../output/short-id.ts'
+import { tildify } from '../output/tildify.ts'
 import { withStore } from '../store/with-store.ts'
 import { type ConversationScope, conversationScope } from '../target/scope.ts'
-import { compactLines, foldStretches, treeLines } from './tree-lines.ts'
+import { branchLines, compactLines, foldStretches, treeLines } from './tree-lines.ts'
 
 /** `skein tree`, `skein conversation list`: every message of the conversations in the scope, or of one. */
 export const treeCommand: CommandHandler = (args, context) => {
@@ -25,7 +29,14 @@ export const treeCommand: CommandHandler = (args, context) => {
     throw new UsageError('an id and --all or --traces contradict each other', 'Drop one')
   }
   return withStore(context, async store => {
-    const printed = isCompact ? printCompact : context.json ? printTreesJson : printTrees
+    const isExact = !context.out.isTerminal || exactNames.has(args.calledAs ?? '')
+    const printed = isCompact
+      ? printCompact
+      : context.json
+        ? printTreesJson
+        : isExact
+          ? printExactTrees
+          : printTrees
     if (id !== undefined) {
       const { conversation, message } = await store.resolve(id)
       await printed(context, store, [{ id: conversation.id, root: null }], message)
@@ -39,9 +50,14 @@ export const treeCommand: CommandHandler = (args, context) => {
   })
 }
 
+/** The names of the origin documents, which always print the form of S3-60 to S3-64. */
+const exactNames: ReadonlySet<string> = new Set(['conversation list', 'conversation ls'])
+
 /** One tree of a conversation; all trees without a root. */
 interface Root {
   readonly id: ConversationId
+  /** Printed above the tree, for people: which conversation, and of which directory. */
+  readonly heading?: string
   readonly root: string | null
 }
 
@@ -49,7 +65,7 @@ interface Root {
 async function rootsHere(
   context: CommandContext,
   store: MessageReader & Lister,
-  { filter }: ConversationScope,
+  { filter, isAll }: ConversationScope,
   traces: boolean,
 ): Promise<readonly Root[]> {
   const roots: (Root & { readonly newest: number })[] = []
@@ -60,8 +76,9 @@ async function rootsHere(
       limit: 1000,
       ...(after !== undefined && { after }),
     })
-    for (const { id } of page.items) {
-      for (const [root, newest] of await newestByRoot(store, id)) roots.push({ id, root, newest })
+    for (const { id, title, directory } of page.items) {
+      const heading = headingOf(context, { id, title, directory: isAll ? directory : null })
+      for (const [root, newest] of await newestByRoot(store, id)) roots.push({ id, root, newest, heading })
     }
     for (const { id, reason } of page.skipped) printNote(context, `! ${id} cannot be read: ${reason}`)
     after = page.next
@@ -73,7 +90,23 @@ async function rootsHere(
   return roots.sort((a, b) => a.newest - b.newest || (a.root! < b.root! ? -1 : 1))
 }
 
-async function printTrees(
+/** The title, the id and, in a list over all directories, the directory. */
+function headingOf(
+  { out, env }: CommandContext,
+  { id, title, directory }: Pick<ListedConversation, 'id' | 'title' | 'directory'>,
+): string {
+  const { style, width } = out
+  const { dot, dots } = style.symbols
+  const where =
+    directory === null
+      ? ''
+      : ` ${dot} ${cutLineMiddle(style.safe(tildify(directory, env)), Math.floor(width / 3), dots)}`
+  const room = Math.max(12, width - widthOf(` ${dot} ${shortenId(id)}${where}`))
+  const shown = cut(style.safe(collapseSpaces(title ?? '(no title)')), room, dots)
+  return `${style.title(shown)} ${dot} ${style.id(shortenId(id))}${style.faint(where)}`
+}
+
+async function printExactTrees(
   context: CommandContext,
   store: Lister,
   roots: readonly Root[],
@@ -82,6 +115,24 @@ async function printTrees(
   const { width, style } = context.out
   for await (const { forest, short } of forests(context, store, roots, from)) {
     await printLines(context.out, treeLines(forest, { width, style, short }))
+  }
+}
+
+/** For people: in a pager if it is long, which opens at the newest message. */
+async function printTrees(
+  context: CommandContext,
+  store: Lister,
+  roots: readonly Root[],
+  from: MessageId | null,
+): Promise<void> {
+  const { width, style } = context.out
+  await printPaged(context, lines(), 'end')
+
+  async function* lines(): AsyncGenerator<string> {
+    for await (const { forest, short, heading } of forests(context, store, roots, from)) {
+      if (heading !== undefined) yield heading
+      yield* branchLines(forest, { width, style, short })
+    }
   }
 }
 
@@ -112,6 +163,7 @@ async function printTreesJson(
 }
 
 interface Forest {
+  readonly heading?: string | undefined
   readonly forest: readonly Tree<Message>[]
   /** The prefixes are unique within the conversation, so they have the same length in all its trees. */
   readonly short: ReadonlyMap<string, string>
@@ -131,11 +183,11 @@ async function* forests(
 ): AsyncGenerator<Forest> {
   const kept = new Map<ConversationId, Held>()
   const rootsOf = Map.groupBy(roots, ({ id }) => id)
-  for (const { id, root } of roots) {
+  for (const { id, root, heading } of roots) {
     const held = kept.get(id) ?? (await hold(id))
     if (--held.left === 0) kept.delete(id)
     const one = root === null ? undefined : held.byRoot.get(root)
-    yield { forest: one ? [one] : held.forest, short: held.short }
+    yield { forest: one ? [one] : held.forest, short: held.short, heading }
   }
 
   async function hold(id: ConversationId): Promise<Held> {

@@ -4,10 +4,12 @@ import { styleFor } from '../../../src/cli/output/style.ts'
 import { formatTime } from '../../../src/cli/output/time.ts'
 import { newestByRoot } from '../../../src/cli/read/tree.ts'
 import { compactLines, foldStretches, treeLines } from '../../../src/cli/read/tree-lines.ts'
+import type { MessageId } from '../../../src/core/ids.ts'
 import { collectPages } from '../../../src/core/pages.ts'
 import { buildForest } from '../../../src/core/tree.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { home } from '../skein.ts'
+import { stocked } from '../stock.ts'
 import { terminal } from '../terminal.ts'
 import { drivesTerminal, fill, type Story, tellStories } from './stories.ts'
 
@@ -122,11 +124,48 @@ describe('skein tree', () => {
     expect(tree.stdout).not.toContain('load test')
   })
 
-  test('prints the same text on a terminal and in a pipe, except for colours', async () => {
-    const { stdout } = await here.skein(['tree', story.storm])
+  test('indents only the branches on a terminal, and not the branch that was active last', async () => {
     using shown = terminal(here, ['tree', story.storm], { columns: 80, env: { NO_COLOR: '1' } })
     await shown.ended
-    expect(shown.raw.replaceAll('\r\n', '\n')).toBe(stdout)
+    const lines = shown.raw.replaceAll('\r\n', '\n').trimEnd().split('\n')
+    expect(lines.map(line => line.replace(/\S+ \(.*?\) /, '').replace(/(\] .{20}).*/, '$1'))).toEqual([
+      '[USER] Staging drops every ',
+      '[ASSISTANT] The certificate relo',
+      '    [USER] Poll instead of push',
+      '    [ASSISTANT] Polling every 15 s c',
+      '    ------',
+      '[USER] Use full jitter with',
+      '[ASSISTANT] Two changes: the ser',
+      '[TOOL_RESULT] 41 run 2 of 41 faile',
+      '[ASSISTANT] Both tests read the ',
+      '------',
+    ])
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80)
+  })
+
+  test('prints the exact form of S3-60 to S3-64 on a terminal as conversation list', async () => {
+    const { stdout } = await here.skein(['tree', story.storm])
+    for (const name of [
+      ['conversation', 'list'],
+      ['convo', 'ls'],
+    ]) {
+      using shown = terminal(here, [...name, story.storm], { columns: 80, env: { NO_COLOR: '1' } })
+      await shown.ended
+      expect(shown.raw.replaceAll('\r\n', '\n')).toBe(stdout)
+    }
+  })
+
+  test('names the conversation of each tree on a terminal, and its directory with --all', async () => {
+    using own = terminal(here, ['tree'], { env: { NO_COLOR: '1', PAGER: 'cat' } })
+    await own.ended
+    expect(own.screen()).toContain(
+      `Reconnect storm after the certificate reload · ${story.storm.slice(0, 6)}\n`,
+    )
+    using all = terminal(here, ['tree', '--all'], { env: { NO_COLOR: '1', PAGER: 'cat' } })
+    await all.ended
+    expect(all.screen()).toMatch(
+      new RegExp(`^Reconnect storm.* · ${story.storm.slice(0, 6)} · \\S*work$`, 'm'),
+    )
   })
 
   test('prints all directories with --all, and subagent runs with --traces', async () => {
@@ -169,6 +208,42 @@ describe('skein tree', () => {
   test('says that there is nothing in an empty directory', async () => {
     const { stdout, stderr, code } = await here.skein(['tree'], { cwd: '/' })
     expect([stdout, stderr, code]).toEqual(['', 'no conversations in this directory\n', 0])
+  })
+
+  test('prints 4,000 messages with 400 retries in lines that fit the terminal', async () => {
+    using long = home()
+    const id = await stocked(long, async store => {
+      const { conversation, branch } = await store.create({ title: 'Long' })
+      let head: MessageId | null = null
+      for (let round = 0; round < 400; round++) {
+        const messages = Array.from({ length: 9 }, (_, i) => ({
+          role: i % 2 === 0 ? ('user' as const) : ('assistant' as const),
+          content: `message ${round}.${i} ${'and more '.repeat(10)}`,
+        }))
+        head = (await store.append(branch, head, messages)).head
+        const [last] = await store.getMessages([head])
+        // A second answer to the last question: a fork, whose other branch continues.
+        await store.save(conversation.id, [{ message: messages[1]!, parent: last!.parentId }])
+      }
+      return conversation.id
+    })
+    using shown = terminal(long, ['tree', id], { env: { NO_COLOR: '1', PAGER: 'cat' }, patienceMs: 60_000 })
+    expect(await shown.ended).toBe(0)
+    const lines = shown.raw.trimEnd().split('\r\n')
+    expect(lines).toHaveLength(4_000 + 401)
+    expect(Math.max(...lines.map(line => line.length))).toBeLessThanOrEqual(80)
+    expect(lines.filter(line => /^ {5}/.test(line))).toEqual([])
+    // Control: the form for programs indents every message.
+    const exact = await long.skein(['tree', id])
+    expect(exact.stdout.length).toBeGreaterThan(20 * shown.raw.length)
+  })
+
+  test('opens the pager at the newest message', async () => {
+    using shown = terminal(here, ['tree', story.storm], { rows: 6, env: { NO_COLOR: '1' } })
+    await shown.see('Both tests read')
+    expect(shown.screen()).not.toContain('Staging drops every')
+    shown.type('q')
+    expect(await shown.ended).toBe(0)
   })
 
   test('uses the local time zone', async () => {
