@@ -52,6 +52,30 @@ async function fill(name: string, count: number): Promise<void> {
   }
 }
 
+/** How many messages are read by the commands that print a conversation. */
+const shownMessages = size({ gate: 50_000, full: 1_000_000 })
+
+it('prints a long conversation with as much memory as a short one', { timeout }, async () => {
+  await fill('shown.db', shownMessages)
+  note('messages', shownMessages)
+  for (const [name, ...args] of [
+    ['show', 'show'],
+    ['show --json', 'show', '--json'],
+    ['show --path', 'show', '--path'],
+  ] as const) {
+    const one = await skein('--db', 'small.db', ...args, await onlyId('small.db'))
+    const long = await skein('--db', 'shown.db', ...args, await onlyId('shown.db'))
+    note(`${name} grows by`, mb(long.peak - one.peak))
+    note(`${name}, messages a second`, shownMessages / (long.ms / 1_000))
+    expect(long.peak - one.peak, name).toBeLessThan(mostGrowth)
+  }
+})
+
+async function onlyId(name: string): Promise<string> {
+  await using store = await openSqliteStore(join(folder, name))
+  return (await store.listConversations()).items[0]!.id
+}
+
 /** Runs the command, and returns its peak memory and its duration. */
 async function skein(...args: string[]): Promise<{ peak: number; ms: number }> {
   const peakFile = join(folder, 'peak')
@@ -65,6 +89,7 @@ async function skein(...args: string[]): Promise<{ peak: number; ms: number }> {
     stdio: 'pipe',
   })
   let stderr = ''
+  child.stdout.resume()
   child.stderr.on('data', chunk => {
     stderr += chunk
   })

@@ -40,6 +40,7 @@ export const readCommands: readonly Command[] = [
     summary: 'read a conversation, or the way to a message',
     arguments: [{ name: 'id', optional: true }],
     options: {
+      all: { short: 'a', help: 'every message, from the first on; a terminal shows the newest 200' },
       full: { help: 'open tools, thinking and summaries' },
       path: { help: 'a line for each message' },
       from: { value: '<id>', help: 'begin with this message' },

@@ -10,14 +10,22 @@ export async function printLines(
   output: Output,
   lines: Iterable<string> | AsyncIterable<string>,
 ): Promise<void> {
+  await printPieces(output, lines, '\n')
+}
+
+async function printPieces(
+  output: Output,
+  pieces: Iterable<string> | AsyncIterable<string>,
+  end = '',
+): Promise<void> {
   let waiting = ''
   const flush = async () => {
     output.write(waiting)
     waiting = ''
     await output.drained()
   }
-  for await (const line of lines) {
-    waiting += `${line}\n`
+  for await (const piece of pieces) {
+    waiting += piece + end
     if (waiting.length > 65_536) await flush()
   }
   if (waiting !== '') await flush()
@@ -25,6 +33,44 @@ export async function printLines(
 
 export function printJson(context: Outputs, value: unknown): void {
   context.out.line(JSON.stringify(value, null, context.out.isTerminal ? 2 : undefined))
+}
+
+/** A member of a JSON object: a value, or the items of a list, which may be too long for the memory. */
+export type JsonMember =
+  | { readonly name: string; readonly value: unknown }
+  | { readonly name: string; readonly items: Iterable<unknown> | AsyncIterable<unknown> }
+
+/** Prints an object as `printJson` does, but one item of its lists at a time. */
+export async function printJsonObject(
+  { out }: Outputs,
+  members: Iterable<JsonMember> | AsyncIterable<JsonMember>,
+): Promise<void> {
+  const isPretty = out.isTerminal
+  const jsonOf = (value: unknown, level: number) =>
+    isPretty
+      ? JSON.stringify(value, null, 2).replaceAll('\n', `\n${'  '.repeat(level)}`)
+      : JSON.stringify(value)
+  const line = (level: number) => (isPretty ? `\n${'  '.repeat(level)}` : '')
+  const colon = isPretty ? ': ' : ':'
+  await printPieces(out, pieces())
+
+  async function* pieces(): AsyncGenerator<string> {
+    let isFirst = true
+    for await (const member of members) {
+      yield `${isFirst ? '{' : ','}${line(1)}${JSON.stringify(member.name)}${colon}`
+      isFirst = false
+      if ('value' in member) yield jsonOf(member.value, 1)
+      else {
+        let isEmpty = true
+        for await (const item of member.items) {
+          yield `${isEmpty ? '[' : ','}${line(2)}${jsonOf(item, 2)}`
+          isEmpty = false
+        }
+        yield isEmpty ? '[]' : `${line(1)}]`
+      }
+    }
+    yield `${line(0)}}\n`
+  }
 }
 
 /** Stored text as a field of tab-separated values. */

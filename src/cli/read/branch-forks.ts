@@ -17,6 +17,8 @@ export interface BranchForks {
   siblings(messageId: string): readonly ForkSibling[]
   /** The branches whose path contains the message with this seq, in the given order. */
   through(seq: number): readonly string[]
+  /** Whether the path to the message with the seq `end` contains the message with this seq. */
+  isOnPath(seq: number, end: number): boolean
 }
 
 export interface ForkSibling {
@@ -54,6 +56,10 @@ export function findForks(runs: readonly Stretch[], branches: readonly BranchEnd
       const run = runWith(runs, seq)
       const list = run ? (passing.get(run) ?? []) : []
       return list.filter(({ upto }) => upto >= seq).map(({ name }) => name)
+    },
+    isOnPath(seq, end) {
+      for (const { run, upto } of chain(end)) if (run.firstSeq <= seq && seq <= upto) return true
+      return false
     },
   }
 

@@ -3,19 +3,19 @@ import type { Usage } from '../../core/turn.ts'
 import { type AnswerEnding, answerEnding, endingWords } from '../output/answer-ending.ts'
 import { formatDuration } from '../output/time.ts'
 import { isTurnLive } from './live-turn.ts'
-import type { ShownPath } from './shown-path.ts'
+import type { PathPart } from './shown-path.ts'
 
 /** The usage of a turn, at its last answer on the path. */
 export function turnUsageAt(
   message: Message,
-  { path, turns }: Pick<ShownPath, 'path' | 'turns'>,
+  { around, turns }: Pick<PathPart, 'around' | 'turns'>,
 ): Usage | null {
   if (message.role !== 'assistant' || message.turn === null) return null
   const turn = turns.get(message.turn)
   if (!turn || (turn.usage.input === undefined && turn.usage.output === undefined)) return null
   // A path is in order of depth, and the messages of a turn are consecutive.
-  for (let i = message.depth + 1; path[i]?.turn === message.turn; i++) {
-    if (path[i]!.role === 'assistant') return null
+  for (let i = message.depth + 1 - around[0]!.depth; around[i]?.turn === message.turn; i++) {
+    if (around[i]!.role === 'assistant') return null
   }
   return turn.usage
 }
@@ -29,7 +29,7 @@ export interface PathEnding {
 /** How the turn ended, at its last message; null if it completed with a whole answer. */
 export function endingAt(
   message: Message,
-  { turns }: Pick<ShownPath, 'turns'>,
+  { turns }: Pick<PathPart, 'turns'>,
   now: number,
 ): PathEnding | null {
   const turn = message.turn === null ? undefined : turns.get(message.turn)

@@ -3,37 +3,50 @@ import type { Erasure, Message } from '../../core/message.ts'
 import type { ConversationReader, Lister } from '../../core/ports.ts'
 import type { Usage } from '../../core/turn.ts'
 import { cutReason } from '../output/answer-ending.ts'
+import type { JsonMember } from '../output/print.ts'
 import { conversationJson } from './conversation-json.ts'
 import { endingAt, type PathEnding, turnUsageAt } from './path-facts.ts'
-import type { ShownPath } from './shown-path.ts'
+import type { PathPart, ShownPath, ShownSummary } from './shown-path.ts'
 
-/** A path as `--json` prints it. Fields are only added, never removed. */
-export async function showJson(
+/** A path as `--json` prints it: the members in order, `path` and `summaries` item by item. Fields are only
+ *  added, never removed. */
+export async function* showJson(
   store: ConversationReader & Lister,
   shown: ShownPath,
-  path: readonly Message[],
+  parts: AsyncIterable<PathPart>,
   now: number,
-) {
-  return {
-    conversation: await conversationJson(store, shown.facts),
-    branch: shown.branch,
-    path: path.map(message => messageJson(message, shown, now)),
-    summaries: [...shown.summaries.values()].map(
-      ({ first, last, text, model, tokens, checksum, createdAt }) => ({
-        id: checksum,
-        from: first,
-        to: last,
-        text,
-        model,
-        tokens,
-        created_at: createdAt.toISOString(),
-      }),
-    ),
-    draft: shown.draft && { text: shown.draft.text, model: shown.draft.turn.model },
+): AsyncGenerator<JsonMember> {
+  yield { name: 'conversation', value: await conversationJson(store, shown.facts) }
+  yield { name: 'branch', value: shown.branch }
+  const summaries: ShownSummary[] = []
+  yield { name: 'path', items: path() }
+  yield { name: 'summaries', items: summaries.map(summaryJson) }
+  yield { name: 'draft', value: shown.draft && { text: shown.draft.text, model: shown.draft.turn.model } }
+
+  async function* path() {
+    for await (const part of parts) {
+      for (const message of part.messages) {
+        yield messageJson(message, part, now)
+        const summary = part.summaries.get(message.id)
+        if (summary) summaries.push(summary)
+      }
+    }
   }
 }
 
-function messageJson(message: Message, shown: ShownPath, now: number) {
+function summaryJson({ first, last, text, model, tokens, checksum, createdAt }: ShownSummary) {
+  return {
+    id: checksum,
+    from: first,
+    to: last,
+    text,
+    model,
+    tokens,
+    created_at: createdAt.toISOString(),
+  }
+}
+
+function messageJson(message: Message, shown: PathPart, now: number) {
   const turn = message.turn === null ? undefined : shown.turns.get(message.turn)
   const ending = endingAt(message, shown, now)
   const usage = turnUsageAt(message, shown)

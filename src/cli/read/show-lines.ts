@@ -1,7 +1,6 @@
 import { type Block, isKnown, type ToolResultBlock } from '../../core/block.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
-import type { Summary } from '../../core/summary.ts'
 import type { Usage } from '../../core/turn.ts'
 import { conversationCost, turnCost } from '../output/cost.ts'
 import { collapseSpaces, cut, cutLineMiddle, widthOf } from '../output/cut.ts'
@@ -16,7 +15,7 @@ import { toolLine, toolResults } from '../output/tool-line.ts'
 import { proseWidth, wrap } from '../output/wrap.ts'
 import { isTurnLive } from './live-turn.ts'
 import { endingAt, endingText, turnUsageAt } from './path-facts.ts'
-import type { ShownDraft, ShownPath } from './shown-path.ts'
+import type { PathPart, ShownDraft, ShownPath, ShownSummary } from './shown-path.ts'
 
 export interface ShowOptions {
   readonly width: number
@@ -24,35 +23,57 @@ export interface ShowOptions {
   /** Also prints tool inputs and outputs, thinking and summaries. */
   readonly full: boolean
   /** The ids to print. */
-  readonly short: ReadonlyMap<string, string>
+  readonly short: (id: string) => string
   /** Contains HOME, which is printed as `~`. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly now: number
 }
 
 /** A path for people: a heading and the text of each message, and one line per tool call. */
-export function* showLines(shown: ShownPath, path: readonly Message[], look: ShowOptions): Generator<string> {
-  const { style, short, width, full } = look
-  const prose = Math.min(width, proseWidth)
-  const results = toolResults(shown.path)
+export async function* showLines(
+  shown: ShownPath,
+  parts: AsyncIterable<PathPart>,
+  look: ShowOptions,
+): AsyncGenerator<string> {
   yield* head(shown, look)
-  for (const message of path) {
+  let last: PathPart | null = null
+  for await (const part of parts) {
+    const older = part.messages[0]?.depth ?? 0
+    if (last === null && older > 0)
+      yield* [look.style.faint(`... ${plural(older, 'earlier message')} ...`), '']
+    yield* partLines(part, look)
+    last = part
+  }
+  if (shown.draft) yield* draftLines(shown.draft, shown, look)
+}
+
+function* draftLines({ turn, text }: ShownDraft, { facts }: ShownPath, look: ShowOptions): Generator<string> {
+  const { style } = look
+  const model = turn.model ?? facts.conversation.model
+  const who = model === null ? 'Assistant' : style.safe(modelName(collapseSpaces(model)))
+  const state = isTurnLive(turn, look.now)
+    ? style.ok('+ live')
+    : style.note(`${style.symbols.note} not finished`)
+  yield `${style.title(who)}  ${state}`
+  yield* markdownLines(text, look)
+  yield ''
+}
+
+function* markdownLines(text: string, { style, width }: ShowOptions): Generator<string> {
+  const printer = markdownPrinter(style, () => width)
+  const lines = (printer.add(text) + printer.end()).replace(/\n+$/, '')
+  if (lines !== '') yield* lines.split('\n')
+}
+
+function* partLines(shown: PathPart, look: ShowOptions): Generator<string> {
+  const { style, width, full } = look
+  const prose = Math.min(width, proseWidth)
+  const results = toolResults(shown.around)
+  for (const message of shown.messages) {
     yield* messageLines(message)
     for (const trace of shown.traces.get(message.id) ?? []) yield traceLine(trace)
     const summary = shown.summaries.get(message.id)
     if (summary) yield* summaryLines(summary)
-  }
-  if (shown.draft) yield* draftLines(shown.draft)
-
-  function* draftLines({ turn, text }: ShownDraft): Generator<string> {
-    const model = turn.model ?? shown.facts.conversation.model
-    const who = model === null ? 'Assistant' : style.safe(modelName(collapseSpaces(model)))
-    const state = isTurnLive(turn, look.now)
-      ? style.ok('+ live')
-      : style.note(`${style.symbols.note} not finished`)
-    yield `${style.title(who)}  ${state}`
-    yield* markdownLines(text)
-    yield ''
   }
 
   function* messageLines(message: Message): Generator<string> {
@@ -86,7 +107,7 @@ export function* showLines(shown: ShownPath, path: readonly Message[], look: Sho
       style.title(style.safe(speakerName(message, shown))),
       style.faint(formatTime(message.createdAt)),
     ]
-    parts.push(style.id(short.get(message.id) ?? message.id))
+    parts.push(style.id(look.short(message.id)))
     const siblings = shown.siblings.get(message.id)
     if (siblings) {
       const names = siblings.names.map(name => style.safe(collapseSpaces(name))).join(', ')
@@ -144,13 +165,7 @@ export function* showLines(shown: ShownPath, path: readonly Message[], look: Sho
 
   function* textLines(text: string, { role }: Message): Generator<string> {
     if (role !== 'assistant') return yield* wrap(style.safe(text.trimEnd()), prose)
-    yield* markdownLines(text)
-  }
-
-  function* markdownLines(text: string): Generator<string> {
-    const printer = markdownPrinter(style, () => width)
-    const lines = (printer.add(text) + printer.end()).replace(/\n+$/, '')
-    if (lines !== '') yield* lines.split('\n')
+    yield* markdownLines(text, look)
   }
 
   function* indented(what: string, text: string): Generator<string> {
@@ -159,15 +174,11 @@ export function* showLines(shown: ShownPath, path: readonly Message[], look: Sho
       yield style.faint(`    ${line}`)
   }
 
-  function* summaryLines(summary: Summary): Generator<string> {
+  function* summaryLines(summary: ShownSummary): Generator<string> {
     const { rule, dot } = style.symbols
-    const covered =
-      shown.path.findIndex(one => one.id === summary.last) -
-      shown.path.findIndex(one => one.id === summary.first) +
-      1
-    const [first, last] = [short.get(summary.first), short.get(summary.last)]
+    const [first, last] = [look.short(summary.first), look.short(summary.last)]
     const facts = [
-      `summary for ${plural(covered, 'message')}, ${first} to ${last}`,
+      `summary for ${plural(summary.covers, 'message')}, ${first} to ${last}`,
       `${formatCount(summary.tokens)} tokens`,
     ]
     if (summary.model !== null) facts.push(style.safe(modelName(summary.model)))
@@ -182,42 +193,39 @@ export function* showLines(shown: ShownPath, path: readonly Message[], look: Sho
     const name = trace.label?.split(':')[1] || trace.title || 'run'
     const facts = [' (subagent)', plural(trace.messages, 'message')]
     if (trace.tokensUsed > 0) facts.push(formatMoney(conversationCost(trace)))
-    facts.push(`skein show ${short.get(trace.id) ?? trace.id}`)
+    facts.push(`skein show ${look.short(trace.id)}`)
     const tail = facts.join(` ${dot} `)
     return `  ${cut(style.safe(collapseSpaces(name)), Math.max(12, width - 2 - widthOf(tail)), dots)}${style.faint(tail)}`
   }
 }
 
-function* head(
-  { facts, branch, turns }: ShownPath,
-  { width, style, short, env }: ShowOptions,
-): Generator<string> {
+function* head({ facts, branch }: ShownPath, { width, style, short, env }: ShowOptions): Generator<string> {
   const { conversation: one, pathMessages, isLive } = facts
   const { dot, dots } = style.symbols
   yield style.title(cut(style.safe(collapseSpaces(one.title ?? one.label ?? '(no title)')), width, dots))
   const parts = [style.safe(branch), plural(pathMessages, 'message')]
   if (one.directory !== null) parts.push(cutLineMiddle(style.safe(tildify(one.directory, env)), 40, dots))
-  // Only the built-in model is known to be free.
-  const isFree = turns.size > 0 && [...turns.values()].every(({ model }) => model === 'scripted')
+  // Only the built-in model is known to be free. No other model answers in its conversations.
+  const isFree = one.model === 'scripted' && one.cost === 0
   if (one.tokensUsed > 0)
     parts.push(`${formatCount(one.tokensUsed)} tokens`, formatMoney(isFree ? 0 : conversationCost(one)))
   if (isLive) parts.push('live')
   if (one.trashedAt !== null) parts.push('in the trash')
   const line = wrap(parts.join(` ${dot} `), Math.max(20, width - 9))
-  yield `${style.id(short.get(one.id) ?? one.id)} ${dot} ${line[0]}`
+  yield `${style.id(short(one.id))} ${dot} ${line[0]}`
   yield* line.slice(1)
   yield ''
 }
 
 /** The author of a message: You, the model, System or Tool. */
-export function speakerName(message: Message, { facts, turns }: Pick<ShownPath, 'facts' | 'turns'>): string {
+export function speakerName(message: Message, { facts, turns }: Pick<PathPart, 'facts' | 'turns'>): string {
   if (message.role === 'user') return 'You'
   if (message.role !== 'assistant') return message.role === 'system' ? 'System' : 'Tool'
   const model = modelOf(message, { facts, turns })
   return model === null ? 'Assistant' : modelName(collapseSpaces(model))
 }
 
-function modelOf(message: Message, { facts, turns }: Pick<ShownPath, 'facts' | 'turns'>): string | null {
+function modelOf(message: Message, { facts, turns }: Pick<PathPart, 'facts' | 'turns'>): string | null {
   return (message.turn === null ? null : turns.get(message.turn)?.model) ?? facts.conversation.model
 }
 

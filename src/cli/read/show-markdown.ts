@@ -8,7 +8,7 @@ import { formatDuration } from '../output/time.ts'
 import { outcomeText, toolResults } from '../output/tool-line.ts'
 import { endingAt, endingText } from './path-facts.ts'
 import { speakerName } from './show-lines.ts'
-import type { ShownPath } from './shown-path.ts'
+import type { PathPart, ShownPath } from './shown-path.ts'
 
 export interface ShowMarkdownOptions {
   readonly style: Pick<Style, 'safe'>
@@ -17,16 +17,22 @@ export interface ShowMarkdownOptions {
 }
 
 /** A path for a file or another program: Markdown, with full ids and times, and nothing cut. */
-export function* showMarkdown(
+export async function* showMarkdown(
   shown: ShownPath,
-  path: readonly Message[],
+  parts: AsyncIterable<PathPart>,
   look: ShowMarkdownOptions,
-): Generator<string> {
+): AsyncGenerator<string> {
+  const safe = (text: string) => look.style.safe(text)
+  yield `# ${safe(collapseSpaces(shown.facts.conversation.title ?? '(no title)'))}`
+  for await (const part of parts) yield* partLines(part, look)
+  if (shown.draft) yield* ['', '## (not finished)', '', safe(shown.draft.text)]
+}
+
+function* partLines(shown: PathPart, look: ShowMarkdownOptions): Generator<string> {
   const { full } = look
   const safe = (text: string) => look.style.safe(text)
-  const results = toolResults(shown.path)
-  yield `# ${safe(collapseSpaces(shown.facts.conversation.title ?? '(no title)'))}`
-  for (const message of path) {
+  const results = toolResults(shown.around)
+  for (const message of shown.messages) {
     const blocks = message.content.filter(block => !isFolded(block))
     if (message.role === 'tool_result' && blocks.length === 0 && message.erased === null) continue
     yield ''
@@ -47,7 +53,6 @@ export function* showMarkdown(
       if (full) yield* ['>', ...quoted(summary.text)]
     }
   }
-  if (shown.draft) yield* ['', '## (not finished)', '', safe(shown.draft.text)]
 
   function isFolded(block: Block): boolean {
     return block.type === 'tool_result' && results.get(block.callId)?.block === block

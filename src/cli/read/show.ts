@@ -1,45 +1,102 @@
 import type { Message } from '../../core/message.ts'
-import type { ConversationReader, Lister, Resolved } from '../../core/ports.ts'
+import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { cut, padEnd, widthOf } from '../output/cut.ts'
 import { gistOf } from '../output/gist.ts'
+import { formatInteger } from '../output/number.ts'
 import { printPaged } from '../output/pager.ts'
-import { printJson, printLines, tsvField } from '../output/print.ts'
-import { shortIds, uniqueShortId } from '../output/short-id.ts'
+import {
+  type JsonMember,
+  printJson,
+  printJsonObject,
+  printLines,
+  printNote,
+  tsvField,
+} from '../output/print.ts'
+import { shortenId, shortIds, uniqueShortId } from '../output/short-id.ts'
 import { formatTime } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 import { newestHere } from '../target/newest-here.ts'
 import { showJson } from './show-json.ts'
 import { showLines, speakerName } from './show-lines.ts'
 import { showMarkdown } from './show-markdown.ts'
-import { readShownPath, type ShownPath } from './shown-path.ts'
+import { type PathPart, readShownPath, type ShownPath } from './shown-path.ts'
+
+/** The messages that a terminal shows without `--all`. */
+const newestShown = 200
 
 /** `skein show`: prints the path to a message, or the path of a branch. */
 export const showCommand: CommandHandler = (args, context) => {
   checkOptions(args, context)
   return withStore(context, async store => {
     const shown = await readShownPath(store, await resolved(store, args, context), context.now())
-    const path = await fromOn(store, shown.path, textOption(args, 'from'))
-    if (hasOption(args, 'code')) {
-      const code = lastCode(path)
-      if (code === null) {
-        context.err.line(`${context.err.style.failed('skein:')} there is no code block on this path`)
-        return exitCode.notFound
-      }
-      context.out.write(context.out.style.safe(code))
-    } else if (context.json) printJson(context, await showJson(store, shown, path, context.now()))
-    else if (hasOption(args, 'path')) await printLines(context.out, outline(shown, path, context))
-    else if (context.out.isTerminal) await printPath(store, shown, path, args, context)
+    const fromDepth = await depthOf(store, shown, textOption(args, 'from'))
+    if (hasOption(args, 'code')) return printCode(shown, fromDepth, context)
+    const isForPeople = context.out.isTerminal && !context.json
+    const isNewest = isForPeople && !hasOption(args, 'all') && fromDepth === 0
+    const parts = shown.parts(isNewest ? { newest: newestShown } : { fromDepth })
+    const all = shown.facts.pathMessages
+    const rest =
+      isNewest && all > newestShown
+        ? `the newest ${newestShown} of ${formatInteger(all)} messages ${context.out.style.symbols.bar} all: ${allCommand(args)}`
+        : null
+    if (context.json) await printAsJson(showJson(store, shown, parts, context.now()), args, context)
+    else if (hasOption(args, 'path')) {
+      await printLines(context.out, outline(parts, context))
+      if (rest !== null) printNote(context, rest)
+    } else if (isForPeople) await printPath(store, shown, parts, rest, args, context)
     else {
       const { style } = context.out
       const look = { style, full: hasOption(args, 'full'), now: context.now() }
-      await printLines(context.out, showMarkdown(shown, path, look))
+      await printLines(context.out, showMarkdown(shown, parts, look))
     }
     return exitCode.ok
   })
+}
+
+/** The command that shows every message, with the same flags. */
+function allCommand(args: Args): string {
+  const [id] = args.arguments
+  const named = id === undefined ? [] : [/^[\w:@./-]+$/.test(id) ? id : JSON.stringify(id)]
+  const flags = ['full', 'path'].filter(name => hasOption(args, name)).map(name => `--${name}`)
+  return ['skein show', ...named, '--all', ...flags].join(' ')
+}
+
+/** `--json=path` selects members, which needs the whole object at once. */
+async function printAsJson(
+  members: AsyncIterable<JsonMember>,
+  args: Args,
+  context: CommandContext,
+): Promise<void> {
+  if (textOption(args, 'json') === undefined) return printJsonObject(context, members)
+  const whole: Record<string, unknown> = {}
+  for await (const member of members)
+    whole[member.name] = 'value' in member ? member.value : await collect(member.items)
+  printJson(context, whole)
+}
+
+async function collect(items: Iterable<unknown> | AsyncIterable<unknown>): Promise<readonly unknown[]> {
+  const list: unknown[] = []
+  for await (const item of items) list.push(item)
+  return list
+}
+
+async function printCode(shown: ShownPath, fromDepth: number, { out, err }: CommandContext): Promise<number> {
+  let code: string | null = null
+  for await (const { messages } of shown.parts({ newest: newestShown, fromDepth }))
+    code = lastCode(messages) ?? code
+  // Usually it is near the end.
+  if (code === null)
+    for await (const { messages } of shown.parts({ fromDepth })) code = lastCode(messages) ?? code
+  if (code === null) {
+    err.line(`${err.style.failed('skein:')} there is no code block on this path`)
+    return exitCode.notFound
+  }
+  out.write(out.style.safe(code))
+  return exitCode.ok
 }
 
 function checkOptions(args: Args, { json }: CommandContext): void {
@@ -63,60 +120,82 @@ async function resolved(
   return { ...newest, message: null }
 }
 
-/** The path, starting at a message. */
-async function fromOn(
-  store: ConversationReader,
-  path: readonly Message[],
+/** The depth of the message at which to start. */
+async function depthOf(
+  store: ConversationReader & MessageReader,
+  shown: ShownPath,
   from: string | undefined,
-): Promise<readonly Message[]> {
-  if (from === undefined) return path
-  const { message } = await store.resolve(from)
-  if (message === null) throw new UsageError(`--from takes a message, and ${from} is a conversation`)
-  const at = path.findIndex(one => one.id === message)
-  if (at === -1) throw new UsageError(`${from} is not on this path`, `skein show ${from} shows the way to it`)
-  return path.slice(at)
+): Promise<number> {
+  if (from === undefined) return 0
+  const { message: id } = await store.resolve(from)
+  if (id === null) throw new UsageError(`--from takes a message, and ${from} is a conversation`)
+  const [message] = await store.getMessages([id], { blobs: 'preview' })
+  const isOnPath = message!.conversationId === shown.facts.conversation.id && shown.contains(message!)
+  if (!isOnPath) throw new UsageError(`${from} is not on this path`, `skein show ${from} shows the way to it`)
+  return message!.depth
 }
 
 async function printPath(
   store: ConversationReader,
   shown: ShownPath,
-  path: readonly Message[],
+  parts: AsyncIterable<PathPart>,
+  rest: string | null,
   args: Args,
   context: CommandContext,
 ): Promise<void> {
   const { style, width } = context.out
   const { id } = shown.facts.conversation
-  const short = new Map<string, string>(shortIds(shown.path.map(message => message.id)))
-  short.set(id, await uniqueShortId(store, id))
-  for (const trace of [...shown.traces.values()].flat())
-    short.set(trace.id, await uniqueShortId(store, trace.id))
-  const full = hasOption(args, 'full')
-  const look = { width, style, full, short, env: context.env, now: context.now() }
-  await printPaged(context, showLines(shown, path, look), 'end')
+  const others = new Map<string, string>([[id, await uniqueShortId(store, id)]])
+  let messages: ReadonlyMap<string, string> = new Map()
+  const short = (one: string) => others.get(one) ?? messages.get(one) ?? shortenId(one)
+  const look = { width, style, full: hasOption(args, 'full'), short, env: context.env, now: context.now() }
+  const opensAt = hasOption(args, 'all') || hasOption(args, 'from') ? 'start' : 'end'
+  await printPaged(context, lines(), opensAt)
+
+  async function* lines(): AsyncGenerator<string> {
+    yield* showLines(shown, withIds(), look)
+    if (rest !== null) yield style.faint(rest)
+  }
+
+  async function* withIds(): AsyncGenerator<PathPart> {
+    for await (const part of parts) {
+      messages = shortIds(part.messages.map(message => message.id as string))
+      for (const message of part.messages) {
+        for (const trace of part.traces.get(message.id) ?? [])
+          others.set(trace.id, await uniqueShortId(store, trace.id))
+      }
+      yield part
+    }
+  }
 }
 
 /** `--path`: one line per message; in a pipe with full id, time, role and gist. */
-function* outline(shown: ShownPath, path: readonly Message[], context: CommandContext): Generator<string> {
+async function* outline(parts: AsyncIterable<PathPart>, context: CommandContext): AsyncGenerator<string> {
   const { style, width, isTerminal } = context.out
-  const short = shortIds(shown.path.map(message => message.id))
-  const names = path.map(message => cut(style.safe(speakerName(message, shown)), 16, style.symbols.dots))
-  const widest = names.reduce((most, name) => Math.max(most, widthOf(name)), 0)
-  for (const [i, message] of path.entries()) {
-    const who = padEnd(names[i]!, widest)
-    if (!isTerminal) {
-      yield [
-        message.id,
-        message.createdAt.toISOString(),
-        message.role,
-        tsvField(context, gistOf(message)),
-      ].join('\t')
-      continue
+  let widest = 0
+  for await (const part of parts) {
+    const short = shortIds(part.messages.map(message => message.id))
+    const names = part.messages.map(message =>
+      cut(style.safe(speakerName(message, part)), 16, style.symbols.dots),
+    )
+    widest = names.reduce((most, name) => Math.max(most, widthOf(name)), widest)
+    for (const [i, message] of part.messages.entries()) {
+      const who = padEnd(names[i]!, widest)
+      if (!isTerminal) {
+        yield [
+          message.id,
+          message.createdAt.toISOString(),
+          message.role,
+          tsvField(context, gistOf(message)),
+        ].join('\t')
+        continue
+      }
+      const id = short.get(message.id)!
+      const time = formatTime(message.createdAt)
+      const room = Math.max(12, width - widthOf(`${id}  ${time}  ${who}  `))
+      const gist = cut(style.safe(gistOf(message)), room, style.symbols.dots)
+      yield `${style.id(id)}  ${style.faint(time)}  ${style.title(who)}  ${gist}`
     }
-    const id = short.get(message.id)!
-    const time = formatTime(message.createdAt)
-    const room = Math.max(12, width - widthOf(`${id}  ${time}  ${who}  `))
-    const gist = cut(style.safe(gistOf(message)), room, style.symbols.dots)
-    yield `${style.id(id)}  ${style.faint(time)}  ${style.title(who)}  ${gist}`
   }
 }
 

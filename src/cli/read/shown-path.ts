@@ -1,8 +1,7 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
-import { collectPages } from '../../core/pages.ts'
-import { pathOf } from '../../core/path.ts'
+import { collectPages, itemsOf } from '../../core/pages.ts'
 import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import type { Summary } from '../../core/summary.ts'
 import type { Turn } from '../../core/turn.ts'
@@ -10,23 +9,44 @@ import { gistOf } from '../output/gist.ts'
 import { type BranchForks, findForks } from './branch-forks.ts'
 import { type ConversationFacts, readConversationFacts } from './conversation-facts.ts'
 
-/** A path of a conversation, with everything that is shown with it. */
+/** A path of a conversation, which is read in parts: it may be larger than the memory. */
 export interface ShownPath {
   readonly facts: ConversationFacts
   readonly branch: string
-  readonly path: readonly Message[]
+  /** Its last message; null for an empty branch. */
+  readonly end: Message | null
+  /** The draft of an unfinished answer at the end of the path, or null. */
+  readonly draft: ShownDraft | null
+  /** The parts of the path, in order. */
+  parts(which?: PathRange): AsyncGenerator<PathPart>
+  /** Whether a message is on the path. */
+  contains(message: Pick<Message, 'seq'>): boolean
+}
+
+/** Which messages of a path to read. Default: all. */
+export interface PathRange {
+  /** Only this many of the newest messages. */
+  readonly newest?: number
+  /** Only messages from this depth on. */
+  readonly fromDepth?: number
+}
+
+/** Consecutive messages of a path, with everything that is shown with them. */
+export interface PathPart {
+  readonly facts: ConversationFacts
+  readonly messages: readonly Message[]
+  /** The same messages, and some before and after them: a tool's result may be in the next part. */
+  readonly around: readonly Message[]
   /** By the seq of their first message, which `Message.turn` refers to. */
   readonly turns: ReadonlyMap<number, Turn>
   /** By their last message. */
-  readonly summaries: ReadonlyMap<string, Summary>
+  readonly summaries: ReadonlyMap<string, ShownSummary>
   /** By message: the names of its siblings, including its own, and its number among them. */
   readonly siblings: ReadonlyMap<string, SiblingNames>
   /** Subagent runs, by the message that started them. */
   readonly traces: ReadonlyMap<string, readonly ListedConversation[]>
   /** How long the tool calls took. */
   readonly toolTimes: ToolTimes
-  /** The draft of an unfinished answer at the end of the path, or null. */
-  readonly draft: ShownDraft | null
 }
 
 export interface ShownDraft {
@@ -34,50 +54,130 @@ export interface ShownDraft {
   readonly text: string
 }
 
+export interface ShownSummary extends Summary {
+  /** How many messages it stands for. */
+  readonly covers: number
+}
+
 export interface SiblingNames {
   readonly at: number
   readonly names: readonly string[]
 }
 
-/** Reads the path that ends with a message, or with the head of a branch. */
+/** The messages of a part. */
+const partSize = 500
+
+/** Finds the path that ends with a message, or with the head of a branch. */
 export async function readShownPath(
   store: ConversationReader & MessageReader & Lister,
   { conversation, branch, message }: Resolved,
   now: number,
 ): Promise<ShownPath> {
   const { id } = conversation
-  const end = message ?? branch.head
-  const path = end === null ? [] : await pathOf(store, end)
-  const [facts] = await readConversationFacts(store, [{ ...conversation, branch }], now)
+  const endId = message ?? branch.head
+  const [end = null] = endId === null ? [] : await store.getMessages([endId], { blobs: 'preview' })
+  const [read] = await readConversationFacts(store, [{ ...conversation, branch }], now)
+  const facts = { ...read!, pathMessages: end === null ? 0 : end.depth + 1 }
   const forks = await readForks(store, id)
-  const turns = new Map(
-    (await collectPages(page => store.listTurns(id, page))).map(turn => [turn.first, turn]),
-  )
-  const onPath = new Set<string>(path.map(one => one.id))
-  const summaries = (await collectPages(page => store.listSummaries(id, page))).filter(
-    one => onPath.has(one.first) && onPath.has(one.last),
-  )
   return {
-    facts: { ...facts!, pathMessages: path.length },
-    branch: message === null ? branch.name : branchOf(forks, path, branch.name),
-    path,
-    turns,
-    summaries: new Map(summaries.map(one => [one.last, one])),
-    siblings: await nameSiblings(store, forks, path),
-    traces: await readTraces(store, id),
-    toolTimes: await readToolTimes(store, id),
-    draft: await readDraft(store, turns.values(), path.at(-1)),
+    facts,
+    branch: message === null ? branch.name : branchOf(forks, end, branch.name),
+    end,
+    draft: await readDraft(store, id, end),
+    contains: ({ seq }) => end !== null && forks.isOnPath(seq, end.seq),
+    async *parts(which = {}) {
+      if (end === null) return
+      const traces = await readTraces(store, id)
+      const toolTimes = await readToolTimes(store, id)
+      const summaries = await readSummaries(store, id)
+      const turnsOf = turnReader(store, id, which.newest === undefined ? 'ascending' : 'descending')
+      for await (const { messages, around } of readMessages(store, end, which)) {
+        yield {
+          facts,
+          messages,
+          around,
+          turns: await turnsOf(messages),
+          summaries: await summariesOf(store, summaries, around),
+          siblings: await nameSiblings(store, forks, messages),
+          traces,
+          toolTimes,
+        }
+      }
+    },
+  }
+}
+
+type MessagesOfPart = Pick<PathPart, 'messages' | 'around'>
+
+async function* readMessages(
+  store: MessageReader,
+  end: Message,
+  { newest, fromDepth = 0 }: PathRange,
+): AsyncGenerator<MessagesOfPart> {
+  const wanted = Math.min(newest ?? Number.POSITIVE_INFINITY, end.depth + 1 - fromDepth)
+  // A tail reads nothing before it, but is one piece. It begins with a turn, so it may be shorter than asked.
+  if (wanted <= partSize) {
+    const { messages: tail } = await store.tail(end.id, { messages: 2 * wanted })
+    const messages = tail.slice(-wanted)
+    if (newest !== undefined || messages.length === wanted) return yield { messages, around: tail }
+  }
+  let [before, messages]: [readonly Message[], readonly Message[] | null] = [[], null]
+  for await (const page of pagesOf(store, end.id)) {
+    const next = page.filter(({ depth }) => depth >= fromDepth)
+    if (messages?.length) yield { messages, around: [...before, ...messages, ...next] }
+    before = messages ?? []
+    messages = next
+  }
+  if (messages?.length) yield { messages, around: [...before, ...messages] }
+}
+
+async function* pagesOf(
+  store: Pick<MessageReader, 'listPath'>,
+  end: MessageId,
+): AsyncGenerator<readonly Message[]> {
+  for (let after: string | null | undefined; after !== null; ) {
+    const page: Awaited<ReturnType<MessageReader['listPath']>> = await store.listPath(end, {
+      limit: partSize,
+      ...(after !== undefined && { after }),
+    })
+    yield page.items
+    after = page.next
+  }
+}
+
+/** Reads the turns of one part after the other. The newest part alone is read from the end. */
+function turnReader(
+  store: Pick<MessageReader, 'listTurns'>,
+  id: ConversationId,
+  order: 'ascending' | 'descending',
+): (messages: readonly Message[]) => Promise<ReadonlyMap<number, Turn>> {
+  const known = new Map<number, Turn>()
+  const turns = itemsOf(page => store.listTurns(id, { ...page, order }))
+  let reached = order === 'ascending' ? -1 : Number.POSITIVE_INFINITY
+  return async messages => {
+    const wanted = messages.flatMap(({ turn }) => turn ?? [])
+    // The turns of a path begin in its order.
+    const [oldest, newest] = [wanted[0], wanted.at(-1)]
+    if (oldest === undefined || newest === undefined) return new Map()
+    while (order === 'ascending' ? reached < newest : reached > oldest) {
+      const { value: turn, done } = await turns.next()
+      if (done) break
+      reached = turn.first
+      known.set(turn.first, turn)
+    }
+    for (const first of known.keys()) if (first < oldest) known.delete(first)
+    return new Map(known)
   }
 }
 
 /** Includes the draft of a dead process, which becomes a message only when the next turn begins. */
 async function readDraft(
   store: MessageReader,
-  turns: Iterable<Turn>,
-  end: Message | undefined,
+  id: ConversationId,
+  end: Message | null,
 ): Promise<ShownDraft | null> {
-  for (const turn of turns) {
-    if (turn.status !== 'open' || turn.last !== end?.seq) continue
+  for (const turn of await collectPages(page => store.listTurns(id, { status: 'open', ...page }))) {
+    if (turn.last !== end?.seq) continue
     const pieces = await collectPages(page => store.readDraft(turn.conversationId, turn.key, page))
     const text = pieces.flatMap(piece => (piece.type === 'text' ? piece.text : [])).join('')
     if (text !== '') return { turn, text }
@@ -99,13 +199,38 @@ async function readForks(
   )
 }
 
+async function readSummaries(
+  store: Pick<MessageReader, 'listSummaries'>,
+  id: ConversationId,
+): Promise<ReadonlyMap<string, Summary>> {
+  const summaries = new Map<string, Summary>()
+  for await (const one of itemsOf(page => store.listSummaries(id, page))) summaries.set(one.last, one)
+  return summaries
+}
+
+/** The summaries that end in a part. A summary whose end is on the path is on it as a whole. */
+async function summariesOf(
+  store: Pick<MessageReader, 'getMessages'>,
+  summaries: ReadonlyMap<string, Summary>,
+  messages: readonly Message[],
+): Promise<ReadonlyMap<string, ShownSummary>> {
+  const shown = new Map<string, ShownSummary>()
+  for (const { id, depth } of messages) {
+    const summary = summaries.get(id)
+    if (!summary) continue
+    const [first] = await store.getMessages([summary.first], { blobs: 'preview' })
+    shown.set(id, { ...summary, covers: depth - first!.depth + 1 })
+  }
+  return shown
+}
+
 async function nameSiblings(
   store: MessageReader,
   forks: BranchForks,
-  path: readonly Message[],
+  messages: readonly Message[],
 ): Promise<ReadonlyMap<string, SiblingNames>> {
   const named = new Map<string, SiblingNames>()
-  for (const { id: messageId } of path) {
+  for (const { id: messageId } of messages) {
     const siblings = forks.siblings(messageId)
     if (siblings.length === 0) continue
     const names: string[] = []
@@ -118,8 +243,8 @@ async function nameSiblings(
 }
 
 /** The branch of a path: the active one if it contains the path, otherwise the first that does. */
-function branchOf(forks: BranchForks, path: readonly Message[], active: string): string {
-  const through = path.length === 0 ? [] : forks.through(path.at(-1)!.seq)
+function branchOf(forks: BranchForks, end: Message | null, active: string): string {
+  const through = end === null ? [] : forks.through(end.seq)
   return through.includes(active) ? active : (through[0] ?? active)
 }
 
