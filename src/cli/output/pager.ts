@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { CommandContext } from '../command-line/command-context.ts'
+import type { Output } from './output.ts'
 import { printLines } from './print.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
 
 /** Prints lines. On a terminal with fewer rows, uses a pager: PAGER, or `less -FIRX`. Reads the lines as the
  *  pager takes them, so that a long text needs little memory. */
 export async function printPaged(
-  { out, env }: Pick<CommandContext, 'out' | 'env'>,
+  { out, env }: { readonly out: Output; readonly env: Env },
   lines: Iterable<string> | AsyncIterable<string>,
   opensAt: 'start' | 'end',
 ): Promise<void> {
@@ -40,7 +42,7 @@ const mostKept = 1_048_576
 
 /** Returns null, or all lines if the pager does not exist. */
 async function readWith(
-  env: CommandContext['env'],
+  env: Env,
   lines: AsyncGenerator<string>,
   opensAt: 'start' | 'end',
 ): Promise<AsyncIterable<string> | null> {

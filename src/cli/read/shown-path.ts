@@ -55,7 +55,7 @@ export interface ShownDraft {
 }
 
 export interface ShownSummary extends Summary {
-  /** How many messages it stands for. */
+  /** How many messages it covers. */
   readonly covers: number
 }
 
