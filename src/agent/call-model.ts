@@ -3,7 +3,7 @@ import { fit } from '../context/fit/fit.ts'
 import { type Fitted, type Pinned, shrinkSteps, type Window } from '../context/fit/window.ts'
 import { ContextLengthError, ModelError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
-import type { Model, ModelAnswer, ModelOptions, ToolSpec } from '../core/model.ts'
+import type { Model, ModelAnswer, ModelOptions, ModelRetry, ToolSpec } from '../core/model.ts'
 import type { TurnRecording } from '../recorder/recording.ts'
 import { modelChannel } from '../system/debug.ts'
 import type { AgentEvent } from './run/events.ts'
@@ -111,7 +111,13 @@ async function tracedAnswer(fitted: Fitted, call: ModelCall): Promise<ModelAnswe
 
 async function streamAnswer(fitted: Fitted, call: ModelCall): Promise<ModelAnswer> {
   const { model, tools, options, signal, recording, emit } = call
-  const request = { ...options, messages: fitted.messages, signal, ...(tools.length > 0 ? { tools } : {}) }
+  const request = {
+    ...options,
+    messages: fitted.messages,
+    signal,
+    onRetry: (retry: ModelRetry) => emit({ type: 'retrying', ...retry }),
+    ...(tools.length > 0 ? { tools } : {}),
+  }
   for await (const event of model.stream(request)) {
     if (event.type === 'answer') return event.answer
     recording.draft(event)

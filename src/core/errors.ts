@@ -1,4 +1,5 @@
 import type { ConversationId, MessageId } from './ids.ts'
+import type { ModelErrorKind } from './model-error-kind.ts'
 
 /** The codes of all errors. Programs read `code` and the fields; `message` is for people. */
 export type ErrorCode =
@@ -273,6 +274,8 @@ export class ModelError extends SkeinError {
   readonly code = 'model_failed'
   /** The id of the model. */
   readonly model: string
+  /** What went wrong. */
+  readonly kind: ModelErrorKind
   /** The HTTP status, if there was one. */
   readonly status: number | null
   /** True if the same call may succeed later. */
@@ -283,10 +286,21 @@ export class ModelError extends SkeinError {
   constructor(
     model: string,
     problem: string,
-    facts: { status?: number; retryable?: boolean; retryAfterMs?: number; cause?: unknown } = {},
+    facts: {
+      kind?: ModelErrorKind
+      hint?: string | null
+      status?: number
+      retryable?: boolean
+      retryAfterMs?: number
+      cause?: unknown
+    } = {},
   ) {
-    super(`${model}: ${problem}`, facts.cause === undefined ? undefined : { cause: facts.cause })
+    super(`${model}: ${problem}`, {
+      hint: facts.hint ?? undefined,
+      ...(facts.cause === undefined ? {} : { cause: facts.cause }),
+    })
     this.model = model
+    this.kind = facts.kind ?? 'other'
     this.status = facts.status ?? null
     this.retryable = facts.retryable ?? false
     this.retryAfterMs = facts.retryAfterMs ?? null

@@ -1,4 +1,5 @@
 import type { Block } from './block.ts'
+import type { ModelError } from './errors.ts'
 import type { MessageId } from './ids.ts'
 import type { JsonObject } from './json.ts'
 import type { Role } from './message.ts'
@@ -48,6 +49,18 @@ export interface ModelRequest extends ModelOptions {
   readonly tools?: readonly ToolSpec[]
   /** Aborts the call: the stream throws the signal's reason. */
   readonly signal?: AbortSignal
+  /** Called before the pause that precedes another attempt. */
+  readonly onRetry?: (retry: ModelRetry) => void
+}
+
+/** A failed attempt of a call that will be repeated. */
+export interface ModelRetry {
+  /** The error of the attempt. */
+  readonly error: ModelError
+  /** The pause before the next attempt. */
+  readonly waitMs: number
+  /** How many attempts are left, including the next one. */
+  readonly left: number
 }
 
 /** Why an answer ended. `length`: at the limit of its output. `filtered`: a filter of the provider held back

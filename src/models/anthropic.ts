@@ -1,6 +1,6 @@
 import type { Model } from '../core/model.ts'
 import { anthropicDialect } from './dialect.ts'
-import { addressOf, neededKey, type Settings, setting, versioned } from './settings.ts'
+import { addressOf, keyAccess, neededKey, type Settings, setting, versioned } from './settings.ts'
 import { modelOf } from './wrap.ts'
 
 export async function openAnthropic(name: string, settings: Settings): Promise<Model> {
@@ -17,6 +17,7 @@ export async function openAnthropic(name: string, settings: Settings): Promise<M
     ...settings.model,
     id: `anthropic/${name}`,
     keys: [apiKey],
+    access: { ...keyAccess('anthropic', ['ANTHROPIC_API_KEY'], settings), address: baseURL },
     dialect: anthropicDialect,
   })
 }

@@ -1,7 +1,7 @@
 import type { Model } from '../core/model.ts'
 import { chatDialect, type Dialect, ollamaDialect } from './dialect.ts'
 import { badName } from './errors.ts'
-import { addressOf, keyOf, type Settings, setting, versioned } from './settings.ts'
+import { addressOf, keyAccess, keyOf, type Settings, setting, versioned } from './settings.ts'
 import { modelOf } from './wrap.ts'
 
 /** Opens a model of any server with OpenAI's chat protocol: vLLM, llama.cpp, LM Studio, OpenRouter, Groq,
@@ -12,34 +12,43 @@ export async function openCompatible(name: string, settings: Settings): Promise<
     const help = 'needs a server: set COMPATIBLE_BASE_URL, for example to http://127.0.0.1:8000/v1'
     throw badName(`compatible/${name}`, help)
   }
-  const apiKey = keyOf('compatible', ['COMPATIBLE_API_KEY'], settings)
+  const keyVariables = ['COMPATIBLE_API_KEY']
+  const baseURL = addressOf('compatible', given)
+  const addressVariable = settings.baseUrls.compatible === undefined ? 'COMPATIBLE_BASE_URL' : undefined
   const dialect = chatDialect('compatible')
-  return openChat(
-    { provider: 'compatible', name, baseURL: addressOf('compatible', given), apiKey, dialect },
-    settings,
-  )
+  return openChat({ provider: 'compatible', name, baseURL, keyVariables, addressVariable, dialect }, settings)
 }
 
 export async function openOllama(name: string, settings: Settings): Promise<Model> {
   const host = settings.baseUrls.ollama ?? setting(settings, 'OLLAMA_HOST') ?? '127.0.0.1:11434'
   const baseURL = versioned(addressOf('ollama', reachable(host)), 'v1')
-  const apiKey = keyOf('ollama', ['OLLAMA_API_KEY'], settings)
-  return openChat({ provider: 'ollama', name, baseURL, apiKey, dialect: ollamaDialect }, settings)
+  const keyVariables = ['OLLAMA_API_KEY']
+  return openChat(
+    { provider: 'ollama', name, baseURL, keyVariables, addressVariable: undefined, dialect: ollamaDialect },
+    settings,
+  )
 }
 
 interface ChatServer {
   readonly provider: string
   readonly name: string
   readonly baseURL: string
-  readonly apiKey: string | undefined
+  readonly keyVariables: readonly string[]
+  readonly addressVariable: string | undefined
   readonly dialect: Dialect
 }
 
 async function openChat(
-  { provider, name, baseURL, apiKey, dialect }: ChatServer,
+  { provider, name, baseURL, keyVariables, addressVariable, dialect }: ChatServer,
   settings: Settings,
 ): Promise<Model> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+  const apiKey = keyOf(provider, keyVariables, settings)
+  const access = {
+    ...keyAccess(provider, keyVariables, settings),
+    address: baseURL,
+    ...(addressVariable === undefined ? {} : { addressVariable }),
+  }
   const key = apiKey === undefined ? {} : { apiKey }
   const keys = apiKey === undefined ? [] : [apiKey]
   const client = createOpenAICompatible({
@@ -49,7 +58,7 @@ async function openChat(
     ...key,
     ...settings.fetch,
   })
-  return modelOf(client(name), { ...settings.model, id: `${provider}/${name}`, keys, dialect })
+  return modelOf(client(name), { ...settings.model, id: `${provider}/${name}`, keys, access, dialect })
 }
 
 /** The URL of `OLLAMA_HOST`, which is the address that the server listens on: often without scheme, host or

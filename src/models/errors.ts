@@ -1,25 +1,37 @@
 import { ContextLengthError, InvalidError, ModelError, SkeinError } from '../core/errors.ts'
+import type { ModelErrorKind } from '../core/model-error-kind.ts'
 import { withoutSecrets } from '../system/secrets.ts'
 import { BrokenOff } from './answer.ts'
+import { failureTexts, type ModelAccess } from './failure-texts.ts'
 
 const longest = 300
 
 /** Most characters of an error response to read: a proxy may send whole pages. */
 const mostRead = 10_000
 
-/** Converts an error of a provider, its client or the network. The result has the status, the provider's
- *  message, shortened, and the time to retry, but no request, headers or key, and no foreign error with
- *  them. */
+/** The circumstances of a failed call. */
+export interface FailedCall {
+  /** Keys to remove from the provider's words. */
+  readonly keys?: readonly string[]
+  readonly access?: ModelAccess
+  /** True if the provider had begun to answer. */
+  readonly hasBegun?: boolean
+  readonly now?: () => number
+}
+
+/** Converts an error of a provider, its client or the network. The result has the kind, the status, the
+ *  provider's message, shortened, what helps and the time to retry, but no request, headers or key, and no
+ *  foreign error with them. */
 export function modelError(
   error: unknown,
   model: string,
-  keys: readonly string[] = [],
-  now = Date.now,
+  { keys = [], access = {}, hasBegun = false, now = Date.now }: FailedCall = {},
 ): SkeinError {
   if (error instanceof SkeinError) return error
   const isBroken = error instanceof BrokenOff
   const found = factsOf(isBroken ? error.said : error)
-  const { status, retryAfterMs } = { ...found, retryAfterMs: retryAfter(found, now) }
+  const { status, cause } = found
+  const retryAfterMs = retryAfter(found, now)
   const said = withoutSecrets(found.message, keys).trim()
   const overflow = overflowIn(`${found.code ?? ''} ${found.message}`)
   if (overflow !== null && status !== 401 && status !== 403) {
@@ -27,8 +39,12 @@ export function modelError(
   }
   const retryable =
     found.retryable ?? (status === undefined ? isBroken || found.network : isRetryable(status))
-  return new ModelError(model, problemOf(found, short(said), isBroken), {
-    retryable: retryable && found.code !== 'insufficient_quota',
+  const kind = kindOf(found, isBroken || hasBegun)
+  const text = failureTexts[kind]({ model, status, said: short(said), cause, retryAfterMs, access })
+  return new ModelError(model, text.problem, {
+    kind,
+    hint: text.hint,
+    retryable: retryable && kind !== 'no_credit',
     ...(status !== undefined && { status }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   })
@@ -44,13 +60,23 @@ interface Facts {
   readonly body: string
   /** The connection failed, not the provider. */
   readonly network: boolean
+  /** The code of the network error. */
+  readonly cause: string | undefined
 }
 
-function problemOf(facts: Facts, said: string, isBroken: boolean): string {
-  if (facts.status !== undefined) return `answered ${facts.status}${said === '' ? '' : `: ${said}`}`
-  if (facts.network) return `could not be reached: ${said || 'the connection failed'}`
-  if (isBroken) return said === '' ? 'the answer broke off' : `the answer broke off: ${said}`
-  return said === '' ? 'failed without a word' : said
+/** Not every provider has a status for every kind: Google refuses a key with 400, Anthropic an account
+ *  without credit. */
+function kindOf({ status, code, message, network }: Facts, hasBegun: boolean): ModelErrorKind {
+  if (network) return hasBegun ? 'broke_off' : 'unreachable'
+  if (status === undefined) return hasBegun ? 'broke_off' : 'other'
+  if (status === 402 || code === 'insufficient_quota' || /credit balance is too low/i.test(message))
+    return 'no_credit'
+  if (status === 401 || (status < 404 && /api.?key.{0,20}(not valid|invalid|incorrect)/i.test(message)))
+    return 'key_refused'
+  if (status === 404 || code === 'model_not_found') return 'unknown_model'
+  if (status === 403) return 'not_allowed'
+  if (status === 429) return 'rate_limited'
+  return isRetryable(status) ? 'overloaded' : 'bad_request'
 }
 
 /** Reads an error by its fields, not by its class: several versions of a client may be loaded. */
@@ -74,13 +100,14 @@ function factsOf(error: unknown): Facts {
     status === undefined &&
     (cause !== undefined || /^(terminated|fetch failed)$|cannot connect/i.test(message))
   return {
-    message: network && cause !== undefined && !message.includes(cause) ? `${message} (${cause})` : message,
+    message,
     status,
     code: code as string | undefined,
     retryable: typeof all.isRetryable === 'boolean' ? all.isRetryable : undefined,
     headers: fieldsOf(all.responseHeaders) as Record<string, string>,
     body: typeof all.responseBody === 'string' ? all.responseBody.slice(0, mostRead) : '',
     network,
+    cause,
   }
 }
 

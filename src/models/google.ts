@@ -1,6 +1,6 @@
 import type { Model } from '../core/model.ts'
 import { googleDialect } from './dialect.ts'
-import { addressOf, neededKey, type Settings, setting, versioned } from './settings.ts'
+import { addressOf, keyAccess, neededKey, type Settings, setting, versioned } from './settings.ts'
 import { modelOf } from './wrap.ts'
 
 export async function openGoogle(name: string, settings: Settings): Promise<Model> {
@@ -23,6 +23,7 @@ export async function openGoogle(name: string, settings: Settings): Promise<Mode
     ...settings.model,
     id: `google/${name}`,
     keys: [apiKey],
+    access: { ...keyAccess('google', variables, settings), address: baseURL },
     dialect: googleDialect,
   })
 }

@@ -22,11 +22,14 @@ export type {
   ModelEvent,
   ModelOptions,
   ModelRequest,
+  ModelRetry,
   ToolSpec,
 } from '../core/model.ts'
+export type { ModelErrorKind } from '../core/model-error-kind.ts'
 export { addUsage } from '../core/turn.ts'
 export type { Sleep } from '../system/sleep.ts'
 export { type Dialect, plainDialect } from './dialect.ts'
+export type { ModelAccess } from './failure-texts.ts'
 export { type ModelPrice, priceOf, pricesAsOf } from './model-prices.ts'
 export { type OpenModelOptions, openModel, type ProviderName } from './open.ts'
 export { type RetryPolicy, retried } from './retry.ts'

@@ -1,6 +1,6 @@
 import type { Model } from '../core/model.ts'
 import { openaiDialect } from './dialect.ts'
-import { addressOf, neededKey, type Settings, setting } from './settings.ts'
+import { addressOf, keyAccess, neededKey, type Settings, setting } from './settings.ts'
 import { modelOf } from './wrap.ts'
 
 export async function openOpenai(name: string, settings: Settings): Promise<Model> {
@@ -14,6 +14,7 @@ export async function openOpenai(name: string, settings: Settings): Promise<Mode
     ...settings.model,
     id: `openai/${name}`,
     keys: [apiKey],
+    access: { ...keyAccess('openai', ['OPENAI_API_KEY'], settings), address: baseURL },
     dialect,
   })
 }

@@ -40,8 +40,10 @@ function attempts(model: Model, request: ModelRequest, policy: RetryPolicy): Asy
         begun = attempt
         return first
       } catch (error) {
+        if (!(error instanceof ModelError)) throw error
         const pause = n >= tries || request.signal?.aborted ? null : pauseAfter(error, n, policy)
         if (pause === null) throw error
+        request.onRetry?.({ error, waitMs: pause, left: tries - n })
         if (retryChannel.hasSubscribers)
           retryChannel.publish({ what: 'model', attempt: n, pauseMs: pause, error })
         await sleep(pause, request.signal)
@@ -55,8 +57,8 @@ function attempts(model: Model, request: ModelRequest, policy: RetryPolicy): Asy
 }
 
 /** How long to wait after the n-th failure; null if a retry is useless. */
-function pauseAfter(error: unknown, n: number, policy: RetryPolicy): number | null {
-  if (!(error instanceof ModelError) || !error.retryable) return null
+function pauseAfter(error: ModelError, n: number, policy: RetryPolicy): number | null {
+  if (!error.retryable) return null
   const { firstDelayMs = 500, longestDelayMs = 60_000, random = Math.random } = policy
   if (error.retryAfterMs !== null) return error.retryAfterMs > longestDelayMs ? null : error.retryAfterMs
   const spread = 0.5 + random() / 2

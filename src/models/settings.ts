@@ -1,4 +1,5 @@
 import { InvalidError, MissingKeyError } from '../core/errors.ts'
+import type { ModelAccess } from './failure-texts.ts'
 import type { ModelOfOptions } from './wrap.ts'
 
 /** The settings for opening a model. Options take precedence over the environment. */
@@ -25,6 +26,17 @@ export function keyOf(
   const given = settings.keys[provider]?.trim()
   if (given !== undefined && given !== '') return given
   return variables.map(variable => setting(settings, variable)).find(value => value !== undefined)
+}
+
+/** The variable that `keyOf` reads the key from, for `ModelAccess`; empty if the key is an option. */
+export function keyAccess(
+  provider: string,
+  variables: readonly string[],
+  settings: Settings,
+): Pick<ModelAccess, 'keyVariable'> {
+  if (settings.keys[provider]?.trim()) return {}
+  const keyVariable = variables.find(variable => setting(settings, variable) !== undefined) ?? variables[0]
+  return keyVariable === undefined ? {} : { keyVariable }
 }
 
 /** Throws MissingKeyError, naming the first variable. */

@@ -18,6 +18,7 @@ import {
   plainDialect,
 } from './dialect.ts'
 import { modelError } from './errors.ts'
+import type { ModelAccess } from './failure-texts.ts'
 import { checkLanguageModel, languageModelName } from './language-model.ts'
 import { merged } from './metadata.ts'
 import { costOf, type ModelPrice, priceOf } from './model-prices.ts'
@@ -32,6 +33,8 @@ export interface ModelOfOptions extends ModelOptions {
   readonly id?: string
   /** Keys to remove from error messages. */
   readonly keys?: readonly string[]
+  /** How the model is reached, for errors that name the setting to check. */
+  readonly access?: ModelAccess
   /** `false` disables retries. */
   readonly retry?: RetryPolicy | false
   /** What the model costs. Default: the published price, if it is known. */
@@ -80,7 +83,8 @@ async function* call(
     yield { type: 'answer', answer: withCost(builder.whole(), options.price ?? priceOf(id)) }
   } catch (error) {
     if (signal?.aborted) throw signal.reason
-    throw modelError(error, id, options.keys)
+    const { keys = [], access = {} } = options
+    throw modelError(error, id, { keys, access, hasBegun: reader !== undefined })
   } finally {
     signal?.removeEventListener('abort', close)
     close()

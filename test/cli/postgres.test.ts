@@ -60,7 +60,7 @@ describe('on PostgreSQL', () => {
     chat.type('/slow 50 one two three four five six seven eight nine ten eleven twelve\r')
     await chat.seeNext(/^one two three/m)
     chat.type('\x03')
-    await chat.seeNext(/! stopped after .*, kept as [a-z2-7]{6}/)
+    await chat.seeNext(/! stopped after .*, saved as [a-z2-7]{6}/)
     chat.type('\x04')
     expect(await chat.ended).toBe(0)
   })

@@ -25,7 +25,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     const started = await start({ reply: () => ({ status: 500, message: 'out of order' }) })
     const { error } = await untilFailure(await open(name, started), request)
     expect(error).toMatchObject({ code: 'model_failed', status: 500, retryable: true, model: name })
-    expect(String(error)).toContain('answered 500: out of order')
+    expect(String(error)).toContain('overloaded or failing (500): out of order')
     expect(started.requests).toHaveLength(3)
   })
 
@@ -54,7 +54,7 @@ describe.each(Object.entries(providers))('%s', (name, protocol) => {
     const { error } = await untilFailure(await open(name, started), request)
     expect(error).toBeInstanceOf(ModelError)
     expect(error).toMatchObject({ status: null, retryable: true })
-    expect(String(error)).toMatch(/could not be reached: .*ECONNREFUSED/)
+    expect(String(error)).toMatch(/cannot be reached at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\)/)
   })
 
   it('stops waiting if the signal is aborted', async () => {
@@ -161,15 +161,15 @@ describe('modelError', () => {
 
   it('reads a date of Retry-After, and Google’s own format', () => {
     const headers = { 'retry-after': new Date(now() + 7_000).toUTCString() }
-    expect(modelError({ statusCode: 429, responseHeaders: headers }, 'm', [], now)).toMatchObject({
+    expect(modelError({ statusCode: 429, responseHeaders: headers }, 'm', { now })).toMatchObject({
       retryAfterMs: 7_000,
     })
     const body = '{"error":{"details":[{"@type":"RetryInfo","retryDelay":"34.5s"}]}}'
-    expect(modelError({ statusCode: 429, responseBody: body }, 'm', [], now)).toMatchObject({
+    expect(modelError({ statusCode: 429, responseBody: body }, 'm', { now })).toMatchObject({
       retryAfterMs: 34_500,
     })
     const exact = { 'retry-after-ms': '150', 'retry-after': '9' }
-    expect(modelError({ statusCode: 429, responseHeaders: exact }, 'm', [], now)).toMatchObject({
+    expect(modelError({ statusCode: 429, responseHeaders: exact }, 'm', { now })).toMatchObject({
       retryAfterMs: 150,
     })
   })
@@ -188,7 +188,7 @@ describe('modelError', () => {
       cause: new AggregateError([Object.assign(new Error('x'), { code: 'ECONNRESET' })]),
     })
     expect(modelError(deep, 'm')).toMatchObject({ retryable: true, status: null })
-    expect(modelError(deep, 'm').message).toBe('m: could not be reached: socket hang up (ECONNRESET)')
+    expect(modelError(deep, 'm').message).toBe('m: cannot be reached (ECONNRESET)')
     expect(modelError(new Error('a fault of the client'), 'm')).toMatchObject({ retryable: false })
   })
 

@@ -96,7 +96,7 @@ describe('openModel', () => {
       return new Response('{"error":{"message":"no"}}', { status: 400 })
     }
     const model = await openModel('ollama/x', { env: host === undefined ? {} : { OLLAMA_HOST: host }, fetch })
-    await expect(answerOf(model, { messages: [user('hi')] })).rejects.toThrow('answered 400: no')
+    await expect(answerOf(model, { messages: [user('hi')] })).rejects.toThrow('refused the request (400): no')
     expect(asked).toEqual([`${base}/chat/completions`])
   })
 

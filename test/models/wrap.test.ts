@@ -156,7 +156,7 @@ it.each<[string, readonly LanguageModelV4StreamPart[], RegExp]>([
   [
     'with an error',
     [{ type: 'error', error: { type: 'overloaded_error', message: 'too busy' } }, finish('error')],
-    /answered 529: too busy/,
+    /overloaded or failing \(529\): too busy/,
   ],
   ['with a mere string', [{ type: 'error', error: 'boom' }], /broke off: boom/],
 ])('fails if the stream ends %s, after the pieces before', async (_how, end, said) => {

@@ -4,7 +4,7 @@ import type { BranchRef } from '../../core/branch.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Json } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
-import type { Finish } from '../../core/model.ts'
+import type { Finish, ModelRetry } from '../../core/model.ts'
 import type { Usage } from '../../core/turn.ts'
 import type { Trouble, TurnReport } from '../../recorder/recording.ts'
 
@@ -140,6 +140,8 @@ export type AgentEvent =
       /** The number of messages that the summary covers. */
       readonly messages: number
     }
+  /** A call has failed and will be repeated after a pause. `left` counts the remaining attempts. */
+  | ({ readonly type: 'retrying' } & ModelRetry)
   /** The provider has refused the context for its length; a smaller one follows. */
   | {
       readonly type: 'shrunk'

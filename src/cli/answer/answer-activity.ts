@@ -1,6 +1,7 @@
 import type { AgentEvent } from '../../agent/run/events.ts'
 import { modelName } from '../output/model-name.ts'
 import type { Spinner } from '../output/spinner.ts'
+import { retryText } from './answer-notes.ts'
 
 /** Shows with a spinner what a run does between the pieces of its answer: the wait for the model, its
  *  thinking, a pause in the middle of its text, a tool. */
@@ -15,18 +16,20 @@ export interface AnswerActivity {
 /** How long text may pause before the spinner shows it. */
 const pauseMs = 2_000
 
-type Phase = 'model' | 'thinking' | 'text' | 'tool' | 'nothing'
+type Phase = 'model' | 'thinking' | 'text' | 'tool' | 'retry' | 'nothing'
 
 export function answerActivity(model: string, spinner: Spinner): AnswerActivity {
   const name = modelName(model)
   let phase: Phase = 'model'
   let tool = ''
+  let retry = { text: '', until: 0 }
   /** The beginning of the phase. The wait for the first piece of thinking counts as thinking. */
   let since = performance.now()
   const show = () => {
     if (phase === 'model') spinner.start(name, { since })
     else if (phase === 'thinking') spinner.start('thinking', { since })
     else if (phase === 'tool') spinner.start(tool, { since })
+    else if (phase === 'retry') spinner.start(retry.text, { since, delayMs: 0, until: retry.until })
     else if (phase === 'text') spinner.start(`${name} has paused`, { since, delayMs: pauseMs })
   }
   const enter = (next: Phase) => {
@@ -49,6 +52,8 @@ export function answerActivity(model: string, spinner: Spinner): AnswerActivity 
       if (event.type === 'thinking' && phase === 'thinking') return
       const next = phaseAfter[event.type]
       if (event.type === 'tool_started') tool = event.name
+      if (event.type === 'retrying')
+        retry = { text: retryText(event, '{}'), until: performance.now() + event.waitMs }
       if (next !== undefined) enter(next)
       show()
     },
@@ -64,6 +69,7 @@ const phaseAfter: Readonly<Partial<Record<AgentEvent['type'], Phase>>> = {
   text: 'text',
   tool_started: 'tool',
   tool_ended: 'model',
+  retrying: 'retry',
   answered: 'model',
   asking: 'nothing',
   asked: 'model',

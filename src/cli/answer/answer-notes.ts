@@ -1,5 +1,6 @@
 import type { AgentEvent } from '../../agent/run/events.ts'
 import { errorText } from '../../core/error-text.ts'
+import type { ModelErrorKind } from '../../core/model-error-kind.ts'
 import type { Trouble } from '../../recorder/recording.ts'
 import { formatCount, formatInteger, plural } from '../output/number.ts'
 import { formatDuration } from '../output/time.ts'
@@ -44,6 +45,23 @@ export function shortenedText(messages: number): string {
 export function thoughtText(ms: number): string {
   const long = ms < 1_000 ? 'less than a second' : formatDuration(Math.round(ms / 1_000) * 1_000)
   return `thought for ${long}`
+}
+
+type RetryEvent = Extract<AgentEvent, { type: 'retrying' }>
+
+/** `anthropic limits the rate (429): trying again in 5 s, 2 tries left`. `pause` is the wait in words. */
+export function retryText({ error, left }: Pick<RetryEvent, 'error' | 'left'>, pause: string): string {
+  const provider = error.model.split('/', 1)[0]!
+  const status = error.status === null ? '' : ` (${error.status})`
+  return `${provider} ${retryReasons[error.kind] ?? 'failed'}${status}: trying again in ${pause}, ${plural(left, 'try', 'tries')} left`
+}
+
+/** Why a call is repeated, after the name of the provider. */
+const retryReasons: Readonly<Partial<Record<ModelErrorKind, string>>> = {
+  rate_limited: 'limits the rate',
+  overloaded: 'is overloaded',
+  unreachable: 'cannot be reached',
+  broke_off: 'broke off',
 }
 
 /** The outcome of a search in earlier conversations. No line if nothing was found. */

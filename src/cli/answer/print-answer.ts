@@ -6,8 +6,9 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { formatMoney, plural } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
 import { shortenId } from '../output/short-id.ts'
-import { createSpinner } from '../output/spinner.ts'
+import { canSpin, createSpinner } from '../output/spinner.ts'
 import { stdoutSink, type TextSink } from '../output/text-sink.ts'
+import { formatDuration } from '../output/time.ts'
 import { toolLine } from '../output/tool-line.ts'
 import { allowedText, memoryText, planLines, refusedText } from './agent-notes.ts'
 import { answerActivity } from './answer-activity.ts'
@@ -15,6 +16,7 @@ import {
   type ContextFacts,
   contextFacts,
   recalledLines,
+  retryText,
   shortenedText,
   summaryText,
   thoughtText,
@@ -119,6 +121,9 @@ export async function printAnswer(
         return contextLines(event, seen, options.more ?? '').map(faintly)
       case 'recalled':
         return recalledLines(event.outcome).map(faintly)
+      case 'retrying':
+        // On a terminal, the spinner counts down.
+        return canSpin(context) ? [] : [noteLine(retryText(event, formatDuration(event.waitMs)), err)]
       case 'shrunk':
         return [noteLine('the model refused the length; asking again with less', err)]
       case 'trouble':

@@ -1,6 +1,6 @@
 import type { Target } from '../../agent/history/history.ts'
 import type { BranchRef } from '../../core/branch.ts'
-import type { NewMessage } from '../../core/message.ts'
+import type { Message, NewMessage } from '../../core/message.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 import { unsavedIn } from '../../recorder/waiting-turns.ts'
 import { type PrintedAnswer, printAnswer } from '../answer/print-answer.ts'
@@ -141,7 +141,7 @@ function endLines(
   const { style } = err
   const note = (text: string) => noteLine(text, err)
   if (reply.status === 'interrupted') {
-    const kept = message === null ? '' : `, kept as ${style.id(message)}. Continue: skein -c "…"`
+    const kept = message === null ? '' : `, saved as ${style.id(message)}. Continue: skein -c ${message} "…"`
     return [`${style.note(style.symbols.note)} stopped after ${formatDuration(tookMs)}${kept}`]
   }
   const lines = [
@@ -223,7 +223,15 @@ async function afterFailure({ branch, forked, text }: Heard, around: AnswerConte
     } as const
     context.out.line(JSON.stringify(await answerJson(facts, store)))
   } else if (!context.quiet && store && head !== null) {
-    const short = await uniqueShortId(store, head)
-    context.err.line(noteLine(`your message is kept as ${short}. To ask it again: skein chat`, context.err))
+    const [last] = await store.getMessages([head], { blobs: 'preview' })
+    const text = failedText(last, await uniqueShortId(store, head))
+    context.err.line(noteLine(text, context.err))
   }
+}
+
+/** What a failed turn has stored, and how to continue. */
+function failedText(last: Message | undefined, id: string): string {
+  return last?.role === 'assistant'
+    ? `the partial answer is saved as ${id}. Continue: skein -c ${id} "continue"`
+    : `your message is saved as ${id}. To ask again: skein chat, then Enter`
 }

@@ -1,14 +1,15 @@
 import { type NewMessage, textOf } from '../../core/message.ts'
-import { unsavedIn } from '../../recorder/waiting-turns.ts'
 import { reportError } from '../command-line/error-report.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import type { Output } from '../output/output.ts'
+import { shortenId } from '../output/short-id.ts'
 import type { ChosenConversation } from '../target/choose-conversation.ts'
 import type { Keyboard } from './input/keyboard.ts'
 import { type ReadLineOptions, readLine } from './input/read-line.ts'
 import { runSlash, slashCompleter } from './slash/run-slash.ts'
 import type { Chat } from './state/chat-state.ts'
 import { printLastExchange } from './state/last-exchange.ts'
+import { type PendingTurn, pendingText, readPendingTurn, sentAlongText } from './state/pending-turn.ts'
 import { type StatusFacts, statusLine } from './state/status-line.ts'
 import { type ChatTurnEnding, takeTurn } from './take-turn.ts'
 
@@ -21,7 +22,7 @@ export async function chatOnTerminal(
   const { history, context } = chat
   const { err } = context
   if (chosen.status?.head) await printLastExchange(chat)
-  let unanswered = chosen.status?.unanswered === true
+  let pending = await readPendingTurn(chat.controller)
   /** True if the next Ctrl+C exits. */
   let warned = false
   let initial = ''
@@ -43,16 +44,16 @@ export async function chatOnTerminal(
     if (read.type === 'leave') return context.signal.aborted ? exitCode.interrupted : exitCode.ok
     if (read.type === 'interrupt') {
       if (warned) return exitCode.interrupted
-      chat.note('Ctrl+C again leaves. Ctrl+D and /quit do too')
+      chat.note('Ctrl+C again to quit. Ctrl+D and /quit do too')
       warned = true
       continue
     }
     warned = false
     if (read.text.trim() === '') {
-      if (!unanswered) continue
+      if (!pending) continue
       const ending = await takeTurn(chat, null)
       if (ending === 'left') return exitCode.interrupted
-      unanswered = ending !== 'answered' && (await hasNoAnswer(chat))
+      pending = await pendingAfter(ending, chat)
       warned = ending === 'interrupted'
       continue
     }
@@ -61,18 +62,30 @@ export async function chatOnTerminal(
     if (done.type === 'leave') return exitCode.ok
     if (done.type === 'edit') initial = done.text
     if (done.type !== 'send') {
-      unanswered = await hasNoAnswer(chat)
+      pending = await readPendingTurn(chat.controller)
       continue
     }
+    if (pending?.what === 'questions') chat.say(`  ${err.style.faint(sentAlongText(pending.count))}`)
     const ending = await sendOrAsk(chat, keyboard, done.words)
     if (ending === 'left') return exitCode.interrupted
     if (ending === 'busy')
       initial = textOf(typeof done.words === 'string' ? { content: done.words } : done.words)
-    unanswered = ending !== 'answered' && (await hasNoAnswer(chat))
-    if (ending === 'failed' && unanswered)
-      chat.note('your last message has no answer yet: Enter asks it again')
+    pending = await pendingAfter(ending, chat)
     warned = ending === 'interrupted'
   }
+}
+
+/** What an empty line resumes after a turn. Says so after a failure. The user who has stopped an answer does
+ *  not want it continued by an empty line. */
+async function pendingAfter(ending: ChatTurnEnding, chat: Chat): Promise<PendingTurn | null> {
+  if (ending === 'answered') return null
+  const pending = await readPendingTurn(chat.controller)
+  if (ending === 'interrupted' && pending?.what === 'answer') return null
+  if (ending !== 'failed' || !pending) return pending
+  if (pending.what === 'questions') chat.note(pendingText(pending))
+  else if (pending.message === null) chat.note(`the partial answer is not saved yet: ${pendingText(pending)}`)
+  else chat.note(`the partial answer is saved as ${shortenId(pending.message)}: ${pendingText(pending)}`)
+  return pending
 }
 
 /** Sends, and asks what to do if another process is answering on the branch. */
@@ -91,21 +104,6 @@ async function sendOrAsk(
   if (key === 'w') return takeTurn(chat, words, 'wait')
   if (key === 'b') return takeTurn(chat, words, 'fork')
   return 'busy'
-}
-
-async function hasNoAnswer({ controller }: Chat): Promise<boolean> {
-  try {
-    if (!controller.store) return false
-    const waiting = unsavedIn(controller.store).messages.at(-1)
-    if (waiting) return waiting.role === 'user'
-    const position = await controller.position()
-    if (!position?.head) return false
-    const [last] = await controller.store.getMessages([position.head], { blobs: 'preview' })
-    return last?.role === 'user'
-  } catch {
-    // The next command reports the same error.
-    return false
-  }
 }
 
 /** If the store cannot be read, reports it and keeps the last known status. */

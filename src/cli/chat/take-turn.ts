@@ -111,9 +111,9 @@ async function shown(run: Run, { context, keyboard, controller }: Chat): Promise
 
 function stoppedText({ reply, tookMs }: PrintedAnswer, { keyboard, controller }: Chat): string {
   const after = `stopped after ${formatDuration(Math.max(1_000, Math.round(tookMs / 1_000) * 1_000))}`
-  const again = keyboard ? ' Ctrl+C again leaves.' : ''
+  const again = keyboard ? ' Ctrl+C again to quit.' : ''
   if (controller.store === null) return `${after}.${again}`
   if (reply.text.trim() === '' || reply.head === null)
-    return `${after}, before anything was said.${keyboard ? ' Enter asks again.' : ''}${again}`
-  return `${after}, kept as ${shortenId(reply.head)}. Say anything to continue.${again}`
+    return `${after}, before the first word.${keyboard ? ' Press Enter to ask again.' : ''}${again}`
+  return `${after}, saved as ${shortenId(reply.head)}. Type to continue.${again}`
 }

@@ -1,5 +1,4 @@
 import type { Reply } from '../../agent/run/events.ts'
-import type { Message } from '../../core/message.ts'
 
 /** Why an answer is not whole: the model's own reasons, an interruption, or a failure. */
 export type AnswerEnding = 'interrupted' | 'failed' | CutReason
@@ -8,7 +7,8 @@ export type AnswerEnding = 'interrupted' | 'failed' | CutReason
 export type CutReason = 'length' | 'filtered' | 'refused'
 
 /** How a stored answer ended, by its metadata; null if it is whole. */
-export function answerEnding({ metadata }: Pick<Message, 'metadata'>): AnswerEnding | null {
+export function answerEnding(message: { readonly metadata?: object | null }): AnswerEnding | null {
+  const metadata = message.metadata as Readonly<Record<string, unknown>> | null | undefined
   if (metadata?.interrupted === true) return 'interrupted'
   if (metadata?.failed === true) return 'failed'
   return cutReason(metadata?.finish)

@@ -34,13 +34,13 @@ export function toolLine(
   return `${painted}${style.branch(name)}${argument === '' ? '' : `  ${argument}`}${style.faint(tail)}`
 }
 
-/** A single line of output is shown as it is; of several lines, the count, or the last line if the call
- *  failed. */
+/** A single line of output is shown as it is; of several lines, the count, or the first line if the call
+ *  failed: it says what happened, and the others where. */
 export function outcomeText(result: ShownCall['result']): string {
   if (result === null) return 'no result'
   const text = outputText(result.output).trim()
   const lines = text === '' ? 0 : text.split('\n').length
-  if (lines > 1 && result.isError === true) return collapseSpaces(text.slice(text.lastIndexOf('\n')))
+  if (lines > 1 && result.isError === true) return collapseSpaces(text.slice(0, text.indexOf('\n')))
   return lines > 1 ? plural(lines, 'line') : collapseSpaces(text)
 }
 

@@ -18,8 +18,8 @@ export interface BranchStatus {
   readonly last: LastText | null
   /** A turn is being answered on this branch. */
   readonly live: boolean
-  /** The last message is the user's, and is not being answered. */
-  readonly unanswered: boolean
+  /** How many messages of the user at the end have no answer and are not being answered. */
+  readonly unanswered: number
 }
 
 export interface LastText {
@@ -54,6 +54,7 @@ export async function readStatusAt(
 ): Promise<BranchStatus> {
   const newest = head === null ? [] : await newestOf(store, head)
   const last = newest.at(-1)
+  const unanswered = last === undefined || live ? 0 : await unansweredAt(store, last)
   return {
     conversation,
     branch,
@@ -61,8 +62,24 @@ export async function readStatusAt(
     messages: last === undefined ? 0 : last.depth + 1,
     last: lastWordsOf(newest),
     live,
-    unanswered: last?.role === 'user' && !live,
+    unanswered,
   }
+}
+
+/** Most unanswered messages to count. */
+const mostUnanswered = 20
+
+/** How many messages of the user, up to this one, follow each other without an answer. */
+export async function unansweredAt(
+  store: Pick<MessageReader, 'getMessages'>,
+  last: Message,
+): Promise<number> {
+  let count = 0
+  for (let message: Message | undefined = last; message?.role === 'user' && count < mostUnanswered; count++) {
+    const { parentId }: Message = message
+    message = parentId === null ? undefined : (await store.getMessages([parentId], { blobs: 'preview' }))[0]
+  }
+  return count
 }
 
 /** A tail would begin with a whole turn, which may be long. Three messages usually contain text. */

@@ -27,11 +27,17 @@ export function headerLines(
   const lines = headLines(chosen, output, options)
   const notes = [
     ...chosen.notes,
-    ...(chosen.status?.unanswered && chosen.how === 'continued'
-      ? ['your last message has no answer yet']
-      : []),
+    ...(chosen.how === 'continued' ? unansweredNotes(chosen.status?.unanswered ?? 0) : []),
   ]
   return [...lines, ...notes.map(note => noteLine(note, output))]
+}
+
+/** They are part of the next context: nothing else would say so. */
+function unansweredNotes(count: number): readonly string[] {
+  if (count === 0) return []
+  return count === 1
+    ? ['your last message has no answer yet: it is sent along']
+    : [`your last ${count} messages have no answer yet: they are sent along`]
 }
 
 function headLines(chosen: ChosenConversation, output: Output, options: HeaderOptions): readonly string[] {

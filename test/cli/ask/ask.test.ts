@@ -220,10 +220,10 @@ describe('a prompt', () => {
     const failed = await here.skein(['/fail 500'])
     expect(failed).toMatchObject({ code: 1, stdout: '' })
     expect(failed.stderr).toMatch(
-      /! your message is kept as [a-z2-7]{6}\. To ask it again: skein chat\nskein: scripted: answered 500/,
+      /! your message is saved as [a-z2-7]{6}\. To ask again: skein chat, then Enter\nskein: scripted: answered 500/,
     )
     const next = await here.skein(['hello'])
-    expect(next.stderr).toContain('! your last message has no answer yet\n')
+    expect(next.stderr).toContain('! your last message has no answer yet: it is sent along\n')
     expect(next.code).toBe(0)
   })
 })

@@ -20,7 +20,7 @@ describe('an interrupted answer', () => {
       const { stdout, stderr, code } = await run.ended
       expect(code).toBe(130)
       expect(stdout).toMatch(/^one two three.*\n$/)
-      const id = /! stopped after [\d.]+ m?s, kept as ([a-z2-7]{6})\. Continue: skein -c "…"\n$/.exec(
+      const id = /! stopped after [\d.]+ m?s, saved as ([a-z2-7]{6})\. Continue: skein -c \1 "…"\n$/.exec(
         stderr,
       )?.[1]
       expect(id, stderr).toBeDefined()

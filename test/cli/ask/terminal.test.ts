@@ -42,7 +42,7 @@ describe('a prompt on a terminal', () => {
     run.type('\x03')
     expect(await run.ended).toBe(130)
     expect(run.screen()).toMatch(
-      /one two.*\n\n! stopped after [\d.]+ m?s, kept as [a-z2-7]{6}\. Continue: skein -c "…"\n$/,
+      /one two.*\n\n! stopped after [\d.]+ m?s, saved as ([a-z2-7]{6})\. Continue: skein -c \1 "…"\n$/,
     )
   })
 

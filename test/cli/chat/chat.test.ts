@@ -64,10 +64,10 @@ describe('chat on a terminal', () => {
     await chat.seeNext(/ten\n+one two/)
     chat.type('\x03')
     await chat.seeNext(
-      /! stopped after \d+ s, kept as [a-z2-7]{6}\. Say anything to continue\. Ctrl\+C again leaves\./,
+      /! stopped after \d+ s, saved as [a-z2-7]{6}\. Type to continue\. Ctrl\+C again to quit\./,
     )
     expect(chat.screen()).toMatch(/\none two.*\^C\n! stopped/)
-    const id = /kept as (\w+)/.exec(chat.screen())![1]!
+    const id = /saved as (\w+)/.exec(chat.screen())![1]!
     await chat.seeNext(/› $/)
     chat.type('\x03')
     expect(await chat.ended).toBe(130)
@@ -91,7 +91,7 @@ describe('chat on a terminal', () => {
     await chat.seeNext('asking again on main-2')
     await chat.seeNext('scripted') // The chat waits for the lock.
     chat.type('\x03')
-    await chat.seeNext(/\^C\n! stopped after \d+ s, before anything was said\. Enter asks again\./)
+    await chat.seeNext(/\^C\n! stopped after \d+ s, before the first word\. Press Enter to ask again\./)
     await chat.seeNext(/› $/)
     chat.type('\x03')
     expect(await chat.ended).toBe(130)
@@ -184,7 +184,7 @@ describe('chat on a terminal', () => {
     await chat.see('› ')
     chat.type('/fail 500\r')
     await chat.seeNext('skein: scripted: answered 500')
-    await chat.seeNext('! your last message has no answer yet: Enter asks it again')
+    await chat.seeNext('! your last message has no answer yet: press Enter to ask again')
     await chat.seeNext(/› $/)
     chat.type('\r')
     await chat.seeNext('skein: scripted: answered 500')
@@ -192,7 +192,7 @@ describe('chat on a terminal', () => {
     chat.type('\x04')
     expect(await chat.ended).toBe(0)
     using again = terminal(here, ['chat'])
-    await again.see('! your last message has no answer yet: Enter asks it again')
+    await again.see('! your last message has no answer yet: press Enter to ask again')
     again.type('\x04')
     await again.ended
     const { branches } = await stored(here)

@@ -146,7 +146,9 @@ describe('any stored path is accepted in shape by', () => {
         const messages = fitted(one)?.messages ?? []
         if (messages.length === 0) return
         body = undefined
-        await expect(drain(model.stream({ messages, maxOutput: 100 }))).rejects.toThrow('answered 400')
+        await expect(drain(model.stream({ messages, maxOutput: 100 }))).rejects.toThrow(
+          'refused the request (400)',
+        )
         expect(refusalOf(body)).toBeNull()
       }),
       runs(200),

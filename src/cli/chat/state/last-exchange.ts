@@ -1,9 +1,12 @@
 import type { MessageId } from '../../../core/ids.ts'
-import { textOf } from '../../../core/message.ts'
+import { type Message, textOf } from '../../../core/message.ts'
 import type { MessageReader } from '../../../core/ports.ts'
+import { answerEnding, endingWords } from '../../output/answer-ending.ts'
 import type { Output } from '../../output/output.ts'
+import { noteLine } from '../../output/print.ts'
 import { proseWidth, wrap } from '../../output/wrap.ts'
 import type { Chat } from './chat-state.ts'
+import { pendingText } from './pending-turn.ts'
 
 const most = { asked: 3, answered: 8 } as const
 
@@ -11,8 +14,9 @@ const most = { asked: 3, answered: 8 } as const
 async function lastExchange(
   reader: Pick<MessageReader, 'tail'>,
   head: MessageId,
-  { style, width }: Output,
+  output: Output,
 ): Promise<readonly string[]> {
+  const { style, width } = output
   const { messages } = await reader.tail(head, { messages: 1 }, { blobs: 'preview' })
   const question = messages.findLast(message => message.role === 'user')
   const answer = messages.findLast(message => message.role === 'assistant' && textOf(message).trim() !== '')
@@ -27,7 +31,17 @@ async function lastExchange(
     }),
     ...(answered.length > most.answered ? [style.faint(dots)] : []),
     ...answered.slice(-most.answered),
+    ...(answer ? endingLines(answer, output) : []),
   ]
+}
+
+/** `! interrupted: press Enter to continue it`, under an answer that is not whole. */
+function endingLines(answer: Message, output: Output): readonly string[] {
+  const ending = answerEnding(answer)
+  if (ending === null) return []
+  const canResume = ending === 'interrupted' || ending === 'failed'
+  const how = canResume ? `: ${pendingText({ what: 'answer', message: answer.id })}` : ''
+  return [noteLine(`${endingWords[ending]}${how}`, output)]
 }
 
 /** Prints the last exchange of a conversation that is resumed. */

@@ -2,6 +2,7 @@ import type { CommandContext } from '../../command-line/command-context.ts'
 import { noteLine } from '../../output/print.ts'
 import type { ChosenConversation } from '../../target/choose-conversation.ts'
 import { headerLines } from '../../target/header-lines.ts'
+import { pendingText } from './pending-turn.ts'
 
 /** Prints the header, and how to retry a question that has no answer. */
 export function printHeader(
@@ -12,8 +13,9 @@ export function printHeader(
   const { err, canAsk, quiet } = context
   if (quiet) return
   const { status } = chosen
-  const quietly = { ...chosen, status: status && { ...status, unanswered: false } }
+  const quietly = { ...chosen, status: status && { ...status, unanswered: 0 } }
   for (const line of headerLines(quietly, err, { now: context.now(), keptIn })) err.line(line)
   if (!status?.unanswered || chosen.how !== 'continued') return
-  err.line(noteLine(`your last message has no answer yet${canAsk ? ': Enter asks it again' : ''}`, err))
+  const text = pendingText({ what: 'questions', count: status.unanswered })
+  err.line(noteLine(canAsk ? text : text.replace(/:.*/, ''), err))
 }
