@@ -11,6 +11,7 @@ import {
   type History,
   type HistoryStore,
   type ResolvedTarget,
+  systemPromptOf,
   type Target,
   targetName,
 } from './history/history.ts'
@@ -185,9 +186,8 @@ function loopOfTurn(loop: LoopSettings, sending: SendOptions): LoopSettings {
 }
 
 /** The system prompt of a turn: the agent's own, unless the conversation keeps the one that it began with. */
-function systemOf(agent: AgentState, { conversation }: ResolvedTarget): string | null {
-  const { promptPolicy = 'rebuild', prompt = null } = conversation ?? {}
-  return promptPolicy === 'rebuild' ? agent.system : (prompt?.text ?? agent.system)
+function systemOf(agent: AgentState, resolved: ResolvedTarget): string | null {
+  return systemPromptOf(resolved, agent.system)
 }
 
 async function begin(agent: AgentState, resolved: ResolvedTarget, input: TurnInput): Promise<BegunTurn> {

@@ -1,5 +1,5 @@
 import type { Agent } from '../../agent/agent.ts'
-import type { ResolvedTarget, Target } from '../../agent/history/history.ts'
+import { type ResolvedTarget, systemPromptOf, type Target } from '../../agent/history/history.ts'
 import { storedHistory } from '../../agent/history/stored-history.ts'
 import type { SendOptions } from '../../agent/options.ts'
 import type { AgentEvent, Reply } from '../../agent/run/events.ts'
@@ -31,6 +31,9 @@ export interface HostOptions {
   readonly command: AgentCommand
   /** The name under which its sessions are stored. Default: the name of its command. */
   readonly name?: string
+  /** The system prompt, stored as the prompt of the conversation. The agent gets it as the first block of the
+   *  first prompt of each new session. A conversation with the policy `stored` keeps its own. */
+  readonly system?: string
   /** The agent's working directory. Default: the current one. */
   readonly directory?: string
   /** MCP servers for the agent, as in `session/new`. Default: none. */
@@ -74,6 +77,7 @@ export interface Host extends Agent {
 
 interface Hosted extends HostedSeat {
   readonly branch: BranchRef
+  readonly system: string | null
 }
 
 /** Keeps the conversations of an agent of the Agent Client Protocol in a store. The agent starts with the
@@ -99,7 +103,7 @@ export function createHost(options: HostOptions): Host {
   const { store, command, source = systemRecorderSource, onPermission = refusePermission } = options
   const name = options.name ?? agentName(command)
   const directory = options.directory ?? process.cwd()
-  const history = storedHistory(store, { prompt: null, model: name })
+  const history = storedHistory(store, { prompt: options.system ?? null, model: name })
   const seats = new Map<string, Hosted>()
   const bySession = new Map<string, Hosted>()
   const outcomes: Record<MemoryOutcome, number> = {
@@ -152,13 +156,20 @@ export function createHost(options: HostOptions): Host {
   }
 
   async function hostedAt(target: Target, otherwise: 'make' | 'find'): Promise<Hosted> {
-    const { branch } = (await history.resolve(target, otherwise)) as ResolvedTarget & { branch: BranchRef }
+    const resolved = await history.resolve(target, otherwise)
+    const { branch } = resolved as ResolvedTarget & { branch: BranchRef }
+    const system = systemPromptOf(resolved, options.system ?? null)
     const id = idOf(branch)
     const known = seats.get(id)
     if (known) return known
     // A process that died may have left a part of an answer.
     await takeOver(store, branch.conversationId, branch.name, source)
-    const hosted: Hosted = seats.get(id) ?? { branch, seat: seatOn(branch, () => hosted), emit: null }
+    const hosted: Hosted = seats.get(id) ?? {
+      branch,
+      system,
+      seat: seatOn(branch, () => hosted),
+      emit: null,
+    }
     seats.set(id, hosted)
     return hosted
   }
@@ -212,7 +223,8 @@ export function createHost(options: HostOptions): Host {
       const onTurn = () => {
         hosted.emit = emit
       }
-      const run = { words: [message], content: message, sending, emit, signal, onTurn }
+      const { system } = hosted
+      const run = { words: [message], content: message, system, sending, emit, signal, onTurn }
       return runPrompt(context, hosted.seat, run)
     })
   }
@@ -246,7 +258,9 @@ export function createHost(options: HostOptions): Host {
         const onTurn = () => {
           hosted.emit = emit
         }
-        return runPrompt(context, hosted.seat, { ...again, words: [], sending, emit, signal, onTurn })
+        const { system } = hosted
+        const run = { ...again, words: [], system, sending, emit, signal, onTurn }
+        return runPrompt(context, hosted.seat, run)
       }),
     wake() {
       if (!closed) agent.ready().catch(() => undefined)

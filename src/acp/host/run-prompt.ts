@@ -33,6 +33,7 @@ export interface HostPrompt {
   /** The content of the prompt: `words`, unless an interrupted turn is resumed. */
   readonly content: Pick<NewMessage, 'content'>
   readonly follows?: MessageId | null
+  readonly system: string | null
   readonly sending: HostSendOptions
   readonly signal: AbortSignal
   emit(event: AgentEvent): void
@@ -63,7 +64,8 @@ export async function runPrompt(parts: HostContext, seat: Seat, prompt: HostProm
     },
     onEffect: events.hear,
     onTrouble: trouble => emit({ type: 'trouble', trouble }),
-    send: (_, sessionId, injected) => send(parts, sessionId, injected, prompt),
+    ...(prompt.system === null ? {} : { system: prompt.system }),
+    send: (_, sessionId, injected, system) => send(parts, sessionId, [system, injected], prompt),
   })
   const stopped = signal.aborted
   if (error !== null && !stopped) throw problemOf(parts, error)
@@ -88,7 +90,7 @@ const patienceMs = 10_000
 async function send(
   { agent }: HostContext,
   sessionId: string,
-  injected: string | null,
+  before: readonly (string | null)[],
   { content, signal }: HostPrompt,
 ): Promise<PromptEnd> {
   const running = await agent.ready()
@@ -101,7 +103,7 @@ async function send(
   }
   signal.addEventListener('abort', cancel, { once: true })
   try {
-    const prompt = promptOf(content, injected)
+    const prompt = promptOf(content, before)
     const result = await Promise.race([
       running.request('session/prompt', { sessionId, prompt }),
       given.promise,
@@ -113,9 +115,12 @@ async function send(
   }
 }
 
-/** The injected text and the prompt, each as its own block. */
-function promptOf({ content }: Pick<NewMessage, 'content'>, injected: string | null): readonly JsonObject[] {
-  const prompt: JsonObject[] = injected === null ? [] : [{ type: 'text', text: injected }]
+/** The system prompt, the injected history and the prompt, each as its own block (S4-17). */
+function promptOf(
+  { content }: Pick<NewMessage, 'content'>,
+  before: readonly (string | null)[],
+): readonly JsonObject[] {
+  const prompt: JsonObject[] = before.flatMap(text => (text === null ? [] : [{ type: 'text', text }]))
   for (const block of asBlocks(content)) {
     const sent = contentFromBlock(block)
     if (sent) prompt.push(sent)

@@ -25,6 +25,8 @@ export interface SeatPrompt {
   readonly follows?: MessageId | null
   /** Injected instead of the stored history, if the agent needs one (S4-19). */
   readonly history?: readonly NewMessage[]
+  /** The system prompt. The first prompt of a new session begins with it (S4-17). */
+  readonly system?: string
   readonly key?: string
   readonly onBusy?: NonNullable<BeginTurn['onBusy']>
   readonly signal?: AbortSignal
@@ -33,8 +35,14 @@ export interface SeatPrompt {
   onMemory?(report: MemoryReport): void
   onEffect?(effect: FoldEffect): void
   onTrouble?: BeginTurn['onTrouble']
-  /** Sends the prompt to the agent, after the injected text if there is one, and waits for its end. */
-  send(agent: RunningAgent, sessionId: string, injected: string | null): Promise<PromptEnd>
+  /** Sends the prompt to the agent, after the system prompt and the injected text if there are any, and waits
+   *  for its end. */
+  send(
+    agent: RunningAgent,
+    sessionId: string,
+    injected: string | null,
+    system: string | null,
+  ): Promise<PromptEnd>
 }
 
 /** How the turn of a prompt ended. */

@@ -15,7 +15,7 @@ import { memoryTrace, withGivenHistory } from './injected-history.ts'
 import { createLateUpdates, watchSilence } from './late-updates.ts'
 import { openReplay } from './replay-window.ts'
 import type { PromptEnd, SeatPrompt, SeatPromptResult } from './seat-prompt.ts'
-import { costOfTurn, promptIn, replayIn, routeUpdate, sessionIn } from './seat-state.ts'
+import { costOfTurn, promptIn, replayIn, routeUpdate, type SeatState, sessionIn } from './seat-state.ts'
 import { createSessionKeeper, type SessionKeeperOptions, type SessionPlan } from './session-keeper.ts'
 
 export interface SeatOptions extends Omit<SessionKeeperOptions, 'limits' | 'source'> {
@@ -130,10 +130,12 @@ export function createSeat(options: SeatOptions): Seat {
       // The process may have ended since. The next one does not know this session.
       const isOpen = sessionIn(keeper.state)?.sessionId === session.sessionId
       if (!isOpen && attempt < mostAttempts) continue
-      move({ type: 'prompt', head, injected: plan.text })
+      const system = isNewSession(keeper.state) ? (prompt.system ?? null) : null
+      const injected = [system, plan.text].filter(text => text !== null)
+      move({ type: 'prompt', head, injected: injected.length === 0 ? null : injected.join('\n\n') })
       turn = recorder
       try {
-        return await prompt.send(agent, session.sessionId, plan.text)
+        return await prompt.send(agent, session.sessionId, plan.text, system)
       } catch (error) {
         // An agent that died before its first update has done nothing yet: the next process gets the prompt.
         // But it may have stored the question, so its session is not used again: the question would be in it
@@ -256,4 +258,9 @@ export function createSeat(options: SeatOptions): Seat {
 /** The status of a turn that the agent did not end: cancelled by us, interrupted by its death, or refused. */
 function statusOf(error: unknown, signal: AbortSignal | undefined): 'interrupted' | 'failed' {
   return signal?.aborted || error instanceof ConnectionEnded ? 'interrupted' : 'failed'
+}
+
+/** Whether the agent has not been prompted yet in a session that is neither resumed nor loaded. */
+function isNewSession(state: SeatState): boolean {
+  return state.phase === 'seated' && !state.isPrompted && !state.isResumed
 }

@@ -37,6 +37,12 @@ export interface ResolvedTarget {
   readonly branch: BranchRef | null
 }
 
+/** The system prompt of a turn: the agent's own, unless the conversation keeps the one that it began with. */
+export function systemPromptOf({ conversation }: ResolvedTarget, own: string | null): string | null {
+  const { promptPolicy = 'rebuild', prompt = null } = conversation ?? {}
+  return promptPolicy === 'rebuild' ? own : (prompt?.text ?? own)
+}
+
 /** The messages of a conversation, as many as a window needs. */
 export interface History {
   /** Oldest first. Large results may have only their beginning. */

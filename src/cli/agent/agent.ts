@@ -36,8 +36,11 @@ export const agentCommand: CommandHandler = async (args, context) => {
   const keptIn = newStorePath(context)
   const chosen = await chooseConversation(args, context)
   if (chosen.promptWord !== null) throw new NotFoundError('id', chosen.promptWord)
+  // The conversation keeps its system prompt, as with our own agent.
+  const system = textOption(args, 'system') ?? chosen.status?.conversation.prompt?.text
   await using host = createHost({
     store: await context.store(),
+    ...(system === undefined ? {} : { system }),
     command: { command, args: rest, cwd: context.cwd },
     name,
     directory: context.cwd,

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { NewMessage } from '../../../src/core/message.ts'
 import { agentCommand } from '../agents/harness.ts'
@@ -56,6 +58,44 @@ describe('the injected history', () => {
     ].join('\n')
     expect(hosting.model.last.messages).toEqual([{ role: 'user', text: `${told}\n\n${second}` }])
     expect(memory).toMatchObject({ outcome: 'injected', injected: 4, untold: 0 })
+  })
+
+  it('comes after the system prompt and before the message, each in its own block (S4-17)', async () => {
+    await using hosting = await openHosting()
+    await stored(hosting, 'talk', [
+      { role: 'user', content: first },
+      { role: 'assistant', content: 'Noted.' },
+    ])
+    const log = join(hosting.cwd, 'prompts.jsonl')
+    const agent = ['sh', '-c', `tee -a '${log}' | "$0" "$@"`, ...agentCommand('joins')]
+    const prompts = () =>
+      readFileSync(log, 'utf8')
+        .trimEnd()
+        .split('\n')
+        .map(line => JSON.parse(line))
+        .filter(({ method }) => method === 'session/prompt')
+        .map(({ params }) => params.prompt)
+    const host = hosting.host(agent, { name: 'joins', system: 'Be terse.' })
+    await host.say('talk', second)
+    const history = [...opening, `User: ${first}`, 'Assistant: Noted.', '</conversation_history>']
+    expect(prompts()).toEqual([
+      [
+        { type: 'text', text: 'Be terse.' },
+        { type: 'text', text: `${history.join('\n')}\n\n` },
+        { type: 'text', text: second },
+      ],
+    ])
+    // The session has it now. A new process of an agent that forgets begins a new session.
+    await host.say('talk', 'and again')
+    expect(prompts()[1]).toEqual([{ type: 'text', text: 'and again' }])
+    await host.killAgent()
+    await host.say('talk', 'once more')
+    expect(prompts()[2][0]).toEqual({ type: 'text', text: 'Be terse.' })
+    expect(prompts()[2]).toHaveLength(3)
+    // It is the prompt of the conversation, not a message.
+    const { conversation } = (await hosting.store.findByKey('talk'))!
+    expect(conversation.prompt?.text).toBe('Be terse.')
+    expect((await hosting.words('talk')).filter(line => line.includes('terse'))).toEqual([])
   })
 
   it.each([
