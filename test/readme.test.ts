@@ -10,7 +10,7 @@ it('shows the first example exactly as the gate runs it', () => {
   expect(shown).toBe(readFileSync('examples/04-agent.ts', 'utf8'))
 })
 
-it('needs few lines in an application: a whole agent, and a host of any agent (S0-52, S4-40)', () => {
+it('needs few lines in an application: a whole agent, and a host of any agent', () => {
   const lines = (name: string) => readFileSync(`examples/${name}`, 'utf8').split('\n').length
   expect(lines('04-agent.ts')).toBeLessThan(30)
   expect(lines('09-any-agent.ts')).toBeLessThan(30)

@@ -2,7 +2,9 @@ import type { ConversationId } from './ids.ts'
 import type { JsonObject } from './json.ts'
 import type { OrderedPageOptions } from './listing.ts'
 
-/** The kinds of trace records. */
+/** The kinds of trace records. The turns of a conversation are in `listTurns`, with times, status and usage;
+ *  `turn_ended` is only written for agents of other programs, with their reason to stop. `turn_started`,
+ *  `channel_edit` and `channel_delete` are for applications that trace more. */
 export type EventType =
   | 'turn_started'
   | 'turn_ended'

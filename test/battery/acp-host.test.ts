@@ -82,7 +82,7 @@ function markOf(message: Message): string | null {
 it('gives the next prompt’s model every stored message exactly once, whenever host and agent are killed (S4-39)', {
   timeout: size({ gate: 60_000, full: 1_200_000 }),
 }, async () => {
-  const seed = Number(process.env.SKEIN_SEED ?? Math.floor(Math.random() * 2 ** 31))
+  const seed = Number(process.env.PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 31))
   const random = seededRandom(seed)
   const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)]!
   const rounds = size({ gate: 5, full: 50 })
@@ -120,6 +120,6 @@ it('gives the next prompt’s model every stored message exactly once, whenever 
   note('prompts judged', judged)
   note('faults', faults.length)
   note('seed', String(seed))
-  expect(faults, `SKEIN_SEED=${seed}`).toEqual([])
+  expect(faults, `PROPERTY_SEED=${seed}`).toEqual([])
   expect(judged).toBeGreaterThan(0)
 })

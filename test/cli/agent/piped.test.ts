@@ -38,6 +38,18 @@ describe('skein agent in a pipe', () => {
     expect(at.processes()).toEqual([])
   })
 
+  it('begins each session of the agent with --system, and keeps it for the conversation (S4-17)', async () => {
+    await using at = await agentHome()
+    const given = () => timesGiven(at.model.last, 'Be terse.')
+    await at.piped(['--system', 'Be terse.'], 'forgetful', { input: `${first}\n${second}\n` })
+    expect(given()).toBe(1)
+    await at.piped(['-c'], 'forgetful', { input: `${third}\n` })
+    expect(given()).toBe(1)
+    for (const text of [first, second, third]) expect(timesGiven(at.model.last, text)).toBe(1)
+    const shown = await at.here.skein(['show'])
+    expect(shown.stdout).not.toContain('Be terse.')
+  })
+
   it('passes the words after -- unchanged, and requires a command there', async () => {
     await using at = await agentHome()
     const speaks = await at.piped(
