@@ -30,7 +30,7 @@ export const acpCommands: readonly Command[] = [
       session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
       resume: { value: '<id>', help: 'continue exactly this conversation' },
       force: { help: 'also a conversation of another project' },
-      system: { value: '<text>', help: 'system prompt, sent at the beginning of each session of the agent' },
+      system: { value: '<text>', help: 'system prompt, which the agent gets before everything else' },
       name: { value: '<name>', help: 'what the agent is remembered as; its command’s name unless given' },
       tell: { value: '<n>', help: 'messages that it is told where it knows nothing; 30, at most 50' },
       allow: { help: 'allow everything that the agent asks for' },

@@ -38,7 +38,7 @@ describe('skein agent in a pipe', () => {
     expect(at.processes()).toEqual([])
   })
 
-  it('begins each session of the agent with --system, and keeps it for the conversation (S4-17)', async () => {
+  it('gives the agent --system before everything else, and keeps it for the conversation (S4-17)', async () => {
     await using at = await agentHome()
     const given = () => timesGiven(at.model.last, 'Be terse.')
     await at.piped(['--system', 'Be terse.'], 'forgetful', { input: `${first}\n${second}\n` })
