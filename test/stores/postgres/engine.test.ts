@@ -45,7 +45,10 @@ describe('a program', () => {
       yield* run('insertEvent', event)
       yield* first('state', { name: 'seen' })
     })
-    await expect(twice).rejects.toMatchObject({ code: '23505', constraint: 'events_pkey' })
+    await expect(twice).rejects.toMatchObject({
+      code: 'unavailable',
+      cause: { code: '23505', constraint: 'events_pkey' },
+    })
     expect(runs).toBe(10)
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SchemaTooNewError, UnavailableError } from '../../../src/core/errors.ts'
+import { MisconfiguredError, SchemaTooNewError } from '../../../src/core/errors.ts'
 import type { Migration } from '../../../src/stores/engine/schema.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { migrateDatabase, newestVersion, schemaVersion } from '../../../src/stores/postgres/migrate.ts'
@@ -47,10 +47,10 @@ describe('migrating', () => {
       ...migrations,
       { version: 99, name: 'bad', sql: 'create table skein.half (n int); select 1/0' },
     ]
-    await expect(migrateDatabase(pool, bad)).rejects.toMatchObject({ code: '22012' })
+    await expect(migrateDatabase(pool, bad)).rejects.toMatchObject({ cause: { code: '22012' } })
     expect((await pool.query(tables)).rows).toEqual([{ names: null }])
     expect(await migrateDatabase(pool)).toBe(newestVersion)
-    await expect(migrateDatabase(pool, bad)).rejects.toMatchObject({ code: '22012' })
+    await expect(migrateDatabase(pool, bad)).rejects.toMatchObject({ cause: { code: '22012' } })
     expect(await schemaVersion(pool)).toBe(newestVersion)
   })
 
@@ -125,7 +125,7 @@ describe('a borrowed pool', () => {
 
   it('is only checked with the option schema: check', async () => {
     const pool = openPool(await freshDatabase())
-    await expect(postgresStore(pool, { schema: 'check' })).rejects.toBeInstanceOf(UnavailableError)
+    await expect(postgresStore(pool, { schema: 'check' })).rejects.toBeInstanceOf(MisconfiguredError)
     expect((await pool.query(tables)).rows).toEqual([{ names: null }])
   })
 })
