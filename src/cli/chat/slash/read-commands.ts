@@ -1,6 +1,6 @@
 import { windowOf } from '../../../context/fit/model-windows.ts'
 import { type ReadContext, readContext } from '../../../context/read-context.ts'
-import type { CommandHandler } from '../../command-line/command.ts'
+import type { Args, CommandHandler } from '../../command-line/command.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
 import { openNamedModel } from '../../model/choose-model.ts'
 import { bar } from '../../output/bar.ts'
@@ -16,8 +16,13 @@ import { type Chat, type NextStep, nextLine } from '../state/chat-state.ts'
 import { currentPosition, type SlashCommand } from './slash-command.ts'
 
 /** Runs a command of the command line inside a chat. It may start its own pager. */
-async function runCommand(chat: Chat, run: CommandHandler, argument: string): Promise<NextStep> {
-  const command = () => run({ arguments: [argument], options: {} }, chat.context)
+async function runCommand(
+  chat: Chat,
+  run: CommandHandler,
+  argument: string,
+  options: Args['options'] = {},
+): Promise<NextStep> {
+  const command = () => run({ arguments: [argument], options }, chat.context)
   await (chat.keyboard ? chat.keyboard.lend(command) : command())
   return nextLine
 }
@@ -41,13 +46,15 @@ export const slashTree: SlashCommand = {
 
 export const slashSearch: SlashCommand = {
   name: 'search',
-  argument: '<words>',
+  argument: '[--all] <words>',
   needs: 'nothing',
-  help: 'find anything said in this project',
-  async run(chat, words) {
+  help: 'find anything said in this project, or everywhere',
+  async run(chat, argument) {
+    const all = /^--all(\s+|$)/.test(argument)
+    const words = argument.replace(/^--all\s*/, '')
     if (chat.controller.store === null) throw new UsageError('incognito: nothing is opened')
     if (words === '') throw new UsageError('/search needs words', '/search certificate')
-    return runCommand(chat, searchCommand, words)
+    return runCommand(chat, searchCommand, words, all ? { all: true } : {})
   },
 }
 

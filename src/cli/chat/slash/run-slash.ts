@@ -48,7 +48,9 @@ async function tell(error: unknown, argument: string, { context, controller }: C
   const problem = controller.store
     ? await explainError(error, words, controller.store, context)
     : errorReport(error)
-  printErrorReport(problem, error, context.err)
+  // A flag does not work in a chat: `/model` chooses the model there.
+  const hint = problem.hint.replace(/(^|\s)-m (?=\S)/, '$1/model ')
+  printErrorReport({ ...problem, hint }, error, context.err)
 }
 
 async function whatIsMissing({ controller }: Chat): Promise<string | null> {
